@@ -24,7 +24,10 @@ from metassay.perturbations.languages.name_finder import (
     find_nationalities_and_dates_in_text,
     index_words_for_names,
 )
-from metassay.perturbations.languages.russian_names import add_russian_forms, find_texts_with_name_forms
+from metassay.perturbations.languages.russian_names import (
+    add_grammatical_forms_to_names,
+    find_texts_with_name_forms,
+)
 from metassay.stats.streams import Stream
 from metassay.text import slovnet_names
 from metassay.text.indexed_words import index_words
@@ -282,7 +285,9 @@ def test_texts_that_no_model_reads_hold_no_name_with_a_form(
             if text[a:b] != text[a:b].lower()
         ]
         assert not any(
-            add_russian_forms(text, [(*span, kind)]) for span in spans for kind in ("PER", "LOC", "ORG")
+            add_grammatical_forms_to_names(text, [(*span, kind)])
+            for span in spans
+            for kind in ("PER", "LOC", "ORG")
         )
 
 
@@ -294,10 +299,10 @@ def test_names_that_go_far_from_capitals_have_no_form(
     texts = pl.read_parquet(real_data("wmt22/wmt22_en-ru.parquet"))["hyp"].unique().sort().to_list()
     hopeful = find_texts_with_name_forms(texts, index_words(texts, hyphens=True)).tolist()
     texts = [text for text, has in zip(texts, hopeful) if has]
-    near = [add_russian_forms(text, own) for text, own in zip(texts, find_russian_names(texts))]
+    near = [add_grammatical_forms_to_names(text, own) for text, own in zip(texts, find_russian_names(texts))]
     monkeypatch.setattr(slovnet_names, "REACH", 1 << 31)
     found = find_russian_names(texts)
-    everywhere = [add_russian_forms(text, own) for text, own in zip(texts, found)]
+    everywhere = [add_grammatical_forms_to_names(text, own) for text, own in zip(texts, found)]
     differing = [i for i, own in enumerate(near) if own != everywhere[i]]
     assert [texts[i][: found[i][0][1]] for i in differing] == [
         "Агентство США по сотрудничеству в области безопасности и обороны"

@@ -23,7 +23,10 @@ from metassay.perturbations.languages.name_finder import (
     index_words_for_names,
 )
 from metassay.perturbations.languages.names import Mention
-from metassay.perturbations.languages.russian_names import add_russian_forms, find_texts_with_name_forms
+from metassay.perturbations.languages.russian_names import (
+    add_grammatical_forms_to_names,
+    find_texts_with_name_forms,
+)
 from metassay.perturbations.words import WordEdit
 from metassay.stats.streams import Keys, Stream
 from metassay.text import resources
@@ -116,18 +119,18 @@ class EntitySubstitution(WordEdit):
 
 
 def _find_replaceable_names(
-    text: str, mentions: Sequence[Mention], census: Census, language: str
+    text: str, mentions: Sequence[Mention], name_census: Census, language: str
 ) -> list[tuple[Span, list[str]]]:
     """Find the names of a text that can be replaced, each with the names that can replace it."""
     replaceable = []
     for start, end, mention_kind, mention_form in mentions:
         resolved = resolve_name_mention(
-            text[start:end], mention_kind, mention_form, census["kinds"], language
+            text[start:end], mention_kind, mention_form, name_census["kinds"], language
         )
         if resolved is None:
             continue
         name, kind, form = resolved
-        names = census["others"].get(describe_name_position(name, kind, form, language)[0])
+        names = name_census["others"].get(describe_name_position(name, kind, form, language)[0])
         fitting_names = _fitting_names[name, form, _NameList(names)] if names else []
         if any(other not in text for other in fitting_names):
             replaceable.append(((start, start + len(name)), fitting_names))
@@ -186,7 +189,7 @@ _mention_caches: dict[str, BoundedCache[str, Sequence[Mention]]] = {
 def find_mentions(texts: Sequence[str], language: str) -> list[Sequence[Mention]]:
     """Find the names that each text mentions, in lists and with the best installed name finder."""
     words = index_words_for_names(texts)
-    names = _find_names_with_best_model(texts, words, language)
+    names = _find_names_with_installed_model(texts, words, language)
     listed_names = find_nationalities_and_dates(texts, words, language)
     return [_merge_name_mentions(*mentions) for mentions in zip(names, listed_names)]
 
@@ -206,27 +209,29 @@ def _does_mention_overlap(mention: Mention, others: Sequence[Mention]) -> bool:
     return any(mention[0] < end and start < mention[1] for start, end, _, _ in others)
 
 
-def _find_names_with_best_model(
-    texts: Sequence[str], words: IndexedWords | None, language: str
+def _find_names_with_installed_model(
+    texts: Sequence[str], indexed_words: IndexedWords | None, language: str
 ) -> Sequence[Sequence[Mention]]:
     """Find names with a spaCy model, in Russian with slovnet, or else by rules."""
     if find_spacy_model(language):
         entities = find_spacy_entities(texts, language)
         if language == "ru":
-            return [add_russian_forms(text, names) for text, names in zip(texts, entities)]
+            return [add_grammatical_forms_to_names(text, names) for text, names in zip(texts, entities)]
         return [add_article_forms(text, names, language) for text, names in zip(texts, entities)]
     if language == "ru":
-        return _find_names_with_slovnet(texts, words or index_words(texts, hyphens=True))
-    return find_names(texts, words, language)
+        return _find_names_with_slovnet(texts, indexed_words or index_words(texts, hyphens=True))
+    return find_names(texts, indexed_words, language)
 
 
-def _find_names_with_slovnet(texts: Sequence[str], words: IndexedWords) -> Sequence[Sequence[Mention]]:
+def _find_names_with_slovnet(
+    texts: Sequence[str], indexed_words: IndexedWords
+) -> Sequence[Sequence[Mention]]:
     """Find Russian names with slovnet, which reads only the texts that may contain a name."""
-    may_have_names = find_texts_with_name_forms(texts, words).tolist()
+    may_have_names = find_texts_with_name_forms(texts, indexed_words).tolist()
     candidates = [text for text, may_have in zip(texts, may_have_names) if may_have]
     entities_of_candidates = iter(find_russian_names(candidates))
     return [
-        add_russian_forms(text, next(entities_of_candidates)) if may_have else ()
+        add_grammatical_forms_to_names(text, next(entities_of_candidates)) if may_have else ()
         for text, may_have in zip(texts, may_have_names)
     ]
 

@@ -238,7 +238,7 @@ class ListReplacement(RandomReplacement):
         used_spans = DisjointSpans()
         for pattern, words in _load_word_row_patterns(output_view.language or "", self.rows):
             for match in pattern.finditer(output_view.output):
-                if used_spans.is_free(match.span()):
+                if used_spans.is_span_free(match.span()):
                     used_spans.add(match.span())
                     others = [word for word in words if word != match[0].lower()]
                     alternatives = tuple(copy_case(match[0], word) for word in others)

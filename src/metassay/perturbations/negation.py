@@ -214,7 +214,7 @@ def _find_edits_of_rules(text: str, language: str, list_name: str, used_spans: D
     edits = []
     for rule in load_pattern_rules(language, list_name):
         for match in rule.find_matches(text, lower):
-            if used_spans.is_free(match.span()):
+            if used_spans.is_span_free(match.span()):
                 used_spans.add(match.span())
                 replacement = rule.fill_replacement(match)
                 if replacement is not None:

@@ -217,14 +217,14 @@ def _choose_perturbations(
 
 
 def _list_notes_on_skipped_outputs(
-    perturbations: Sequence[AnyPerturbation], skipped: SkippedByLanguage
+    perturbations: Sequence[AnyPerturbation], skipped_outputs: SkippedByLanguage
 ) -> tuple[str, ...]:
     """Return why outputs were skipped, and the notes of the perturbations, each once."""
     notes: dict[str, None] = {}
     for perturbation in perturbations:
-        languages = [language for spec, language in skipped if spec == perturbation.spec]
+        languages = [language for spec, language in skipped_outputs if spec == perturbation.spec]
         for language in sorted(languages, key=lambda name: name or ""):
-            outputs = skipped[perturbation.spec, language]
+            outputs = skipped_outputs[perturbation.spec, language]
             plural = "" if outputs.count == 1 else "s"
             notes[f"{outputs.reason} ({outputs.count:,} distinct output{plural})."] = None
         notes |= dict.fromkeys(perturbation.notes)
@@ -273,6 +273,6 @@ def _build_pair_table(
 def _count_pairs_by_perturbation(
     counts: Mapping[str, PerturbationCount], frame: pl.DataFrame
 ) -> dict[str, PerturbationCount]:
-    """Return the counts with the number of pairs of each perturbation in the frame."""
+    """Return the counts of each perturbation with the number of its pairs in a table added."""
     pair_counts = dict(frame["perturbation"].value_counts().iter_rows())
     return {spec: replace(count, pairs=pair_counts.get(spec, 0)) for spec, count in counts.items()}

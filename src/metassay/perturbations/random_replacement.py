@@ -42,7 +42,7 @@ class DisjointSpans:
     """A set of spans of a text that do not overlap.
 
     >>> spans = DisjointSpans()
-    >>> spans.add((2, 5)), spans.is_free((4, 6)), spans.is_free((5, 6))
+    >>> spans.add((2, 5)), spans.is_span_free((4, 6)), spans.is_span_free((5, 6))
     (None, False, True)
     """
 
@@ -53,7 +53,7 @@ class DisjointSpans:
         """Add a span that does not overlap with the others."""
         insort(self._spans, span)
 
-    def is_free(self, span: Span) -> bool:
+    def is_span_free(self, span: Span) -> bool:
         """Whether a span overlaps with none of the spans in the set."""
         start, end = span
         position = bisect_right(self._spans, span)

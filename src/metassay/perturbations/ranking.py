@@ -106,7 +106,7 @@ class RankSwapping(Reordering):
 
     @classmethod
     def list_defaults(cls) -> tuple[RankSwapping, ...]:
-        """Return several independent versions of the perturbation, because rankings have only one default."""
+        """Return several independent versions of this perturbation, as rankings have no other default."""
         return tuple(cls(copy=copy) for copy in range(1, DEFAULT_COPIES + 1))
 
     def count_swaps(self, sizes: LongArray) -> LongArray:
@@ -188,7 +188,7 @@ def _sample_positions(positions: LongArray, size: int, count: int, state: np.uin
 def _swap_document_pairs_in_lists(
     offsets: LongArray, random_keys: Keys, swaps: LongArray, copy: int
 ) -> LongArray:
-    """Draw the order of every list after `swaps[i]` random pairs of entries of list i are swapped."""
+    """Draw new orders of ranked lists in which `swaps[i]` random pairs of documents of list i are swapped."""
     order = np.arange(offsets[-1])
     drawn = np.empty(np.max(np.diff(offsets)) if len(random_keys) else 0, np.int64)
     for i in range(len(random_keys)):

@@ -63,7 +63,7 @@ def make_ranked_pairs(
     ]
     has_relevant_document = lists.has_relevant_document
     is_changed = np.array(
-        [has_relevant_document & _find_changed_lists(lists.offsets, order) for order in orders]
+        [has_relevant_document & _find_lists_changed_by_order(lists.offsets, order) for order in orders]
     )
     rows, reordering_numbers = np.nonzero(is_changed.T)
     copies = _reorder_lists(lists, orders, rows, reordering_numbers)
@@ -91,7 +91,7 @@ def make_ranked_pairs(
     return RankedPairs(frame, counts, notes, {}, priorities, lists=lists, rows=rows, copies=copies)
 
 
-def _find_changed_lists(offsets: LongArray, order: LongArray) -> NDArray[np.bool_]:
+def _find_lists_changed_by_order(offsets: LongArray, order: LongArray) -> NDArray[np.bool_]:
     """Find the lists in which an order moves a document."""
     moved_before = np.concatenate([[0], np.cumsum(order != np.arange(len(order)))])
     return np.asarray(moved_before[offsets[1:]] > moved_before[offsets[:-1]])

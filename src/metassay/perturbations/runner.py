@@ -57,13 +57,13 @@ def perturb_outputs(
     outputs: DistinctOutputs,
     content_hash: str,
     settings: PairSettings,
-    skipped: SkippedByLanguage,
+    skipped_outputs: SkippedByLanguage,
 ) -> dict[str, list[Any]]:
     """Apply every perturbation to every distinct output of a data set.
 
     Returns, by spec, the perturbed output at each position of `outputs`, or None where the perturbation does
-    not apply. Outputs in languages that it does not support are added to `skipped`. `content_hash` is the
-    hash of the data that the perturbations collected from.
+    not apply. Outputs in languages that it does not support are added to `skipped_outputs`.
+    `content_hash` is the hash of the data that the perturbations collected from.
     """
     report_progress = settings.progress or (lambda _done, _total: None)
     report_progress(0, len(perturbations))
@@ -73,7 +73,7 @@ def perturb_outputs(
     _perturb_in_processes(runners, settings)
     columns: dict[str, list[Any]] = {}
     for done, runner in enumerate(runners, start=1):
-        columns[runner.perturbation.spec] = runner.perturb_all(skipped)
+        columns[runner.perturbation.spec] = runner.perturb_all(skipped_outputs)
         report_progress(done, len(runners))
     return columns
 
@@ -98,13 +98,13 @@ class PerturbationRunner:
         self._store = None if perturbation.stores_results else choose_text_store(perturbation, settings.store)
         self._finished: dict[str, list[Any]] = {}
 
-    def perturb_all(self, skipped: SkippedByLanguage) -> list[Any]:
-        """Return the perturbed version of every output, or None; count unsupported languages in `skipped`."""
+    def perturb_all(self, skipped_outputs: SkippedByLanguage) -> list[Any]:
+        """Return every output perturbed, or None; count unsupported ones in `skipped_outputs`."""
         perturbed: list[Any] = [None] * len(self.outputs.views)
         for language, positions in self.outputs.positions_by_language.items():
             reason = self._explain_why_not_applicable(language)
             if reason is not None:
-                skipped.add(self.perturbation.spec, language, reason, len(positions))
+                skipped_outputs.add(self.perturbation.spec, language, reason, len(positions))
                 continue
             for batch_positions in _split_into_batches(positions):
                 batch_outputs = self.perturb_batch(batch_positions)

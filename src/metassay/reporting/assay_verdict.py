@@ -278,7 +278,7 @@ def format_interval(low: float | None, high: float | None) -> str:
 def _find_metrics_tied_by_spa(
     assay_view: AssayView, comparison: HumanComparison, best_metric: str
 ) -> list[str]:
-    """Find the metrics whose interval of SPA overlaps the interval of the best metric.
+    """Find the metrics whose soft pairwise accuracy (SPA) has an interval that overlaps with the best one.
 
     Two 95 % intervals that do not overlap differ at a level far below 5 %, so a metric is rarely left out by
     chance; metrics that overlap may still differ.

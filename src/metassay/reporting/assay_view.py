@@ -11,7 +11,7 @@ from typing import Any
 from metassay.meta.contexts.trend import parse_context_number
 from metassay.metrics.sentinels import SENTINEL_NAMES
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.pair_phrases import name_pairs
+from metassay.reporting.pair_phrases import name_kind_of_pairs
 from metassay.reporting.report_sections import ResultView
 from metassay.results.assay import (
     AccuracyTest,
@@ -97,7 +97,7 @@ class AssayView(ResultView[AssayContent]):
     @property
     def pairs_phrase(self) -> str:
         """The name of the pairs in sentences: `perturbed pairs` or `human pairs`."""
-        return name_pairs(self.result.pairs_from)
+        return name_kind_of_pairs(self.result.pairs_from)
 
     @property
     def best_metric(self) -> MetricAccuracy | None:

@@ -18,34 +18,34 @@ DATA = "DATA"
 
 def list_answerable_questions(check_result: CheckContent) -> list[CheckedQuestion]:
     """List what a user can ask of a data set, questions that its columns can answer first."""
-    questions = [_ask_for_error_detection(check_result), _ask_for_better_system(check_result)]
+    questions = [_build_error_detection_question(check_result), _build_better_system_question(check_result)]
     task = find_task(check_result.task)
     if task is None or not task.is_ranking:
         questions += [
-            _ask_for_ranking(check_result),
-            _ask_for_estimates(check_result),
-            *_ask_for_best_two_systems(check_result),
-            _ask_for_favoured_systems(check_result),
-            *_ask_for_items_to_rate(check_result),
+            _build_metric_ranking_question(check_result),
+            _build_estimate_question(check_result),
+            *_build_best_two_systems_questions(check_result),
+            _build_favoured_systems_question(check_result),
+            *_build_items_to_rate_questions(check_result),
         ]
     return sorted(questions, key=lambda question: question.missing is not None)
 
 
-def _ask_for_error_detection(check_result: CheckContent) -> CheckedQuestion:
+def _build_error_detection_question(check_result: CheckContent) -> CheckedQuestion:
     missing = None
     if not any(row.applies for row in check_result.perturbations):
         missing = "no perturbation applies to these outputs; perhaps --language is missing"
     return CheckedQuestion("which metric detects errors here?", f"metassay assay {DATA}", missing)
 
 
-def _ask_for_better_system(check_result: CheckContent) -> CheckedQuestion:
+def _build_better_system_question(check_result: CheckContent) -> CheckedQuestion:
     missing = "there is one system only" if len(check_result.systems) < 2 else None
     return CheckedQuestion(
         "which system is better by a metric?", f"metassay score {DATA} --test bootstrap", missing
     )
 
 
-def _ask_for_ranking(check_result: CheckContent) -> CheckedQuestion:
+def _build_metric_ranking_question(check_result: CheckContent) -> CheckedQuestion:
     question = "which metric ranks systems as people do?"
     human, _ = _choose_human_score(check_result)
     command = f"metassay rank {DATA} --human {human or 'COLUMN'}"
@@ -55,7 +55,7 @@ def _ask_for_ranking(check_result: CheckContent) -> CheckedQuestion:
     return CheckedQuestion(question, command, _describe_missing_ratings(check_result, FEWEST_RATED_ITEMS))
 
 
-def _ask_for_estimates(check_result: CheckContent) -> CheckedQuestion:
+def _build_estimate_question(check_result: CheckContent) -> CheckedQuestion:
     human, rated = _choose_human_score(check_result)
     missing = _describe_missing_ratings(check_result, FEWEST_RATED_FOR_ESTIMATES)
     items = "a few" if missing is not None else format_count(rated)
@@ -66,7 +66,7 @@ def _ask_for_estimates(check_result: CheckContent) -> CheckedQuestion:
     )
 
 
-def _ask_for_best_two_systems(check_result: CheckContent) -> list[CheckedQuestion]:
+def _build_best_two_systems_questions(check_result: CheckContent) -> list[CheckedQuestion]:
     """Say how many more rated items would separate the two best systems, if they are not separated yet."""
     pair = check_result.undecided_systems
     if pair is None:
@@ -88,7 +88,7 @@ def _ask_for_best_two_systems(check_result: CheckContent) -> list[CheckedQuestio
     ]
 
 
-def _ask_for_favoured_systems(check_result: CheckContent) -> CheckedQuestion:
+def _build_favoured_systems_question(check_result: CheckContent) -> CheckedQuestion:
     human, _ = _choose_human_score(check_result)
     missing = _describe_missing_ratings(check_result, FEWEST_RATED_ITEMS)
     if len(check_result.systems) < 2:
@@ -98,7 +98,7 @@ def _ask_for_favoured_systems(check_result: CheckContent) -> CheckedQuestion:
     )
 
 
-def _ask_for_items_to_rate(check_result: CheckContent) -> list[CheckedQuestion]:
+def _build_items_to_rate_questions(check_result: CheckContent) -> list[CheckedQuestion]:
     """Suggest the command `annotate`, unless all items are rated."""
     human, rated = _choose_human_score(check_result)
     unrated = check_result.items - rated

@@ -40,7 +40,7 @@ def describe_data_of_stored_result(stored_data: object) -> list[str]:
 
 
 def describe_ignored_columns(data_summary: DataSummary | None) -> list[str]:
-    """Say which columns were ignored and why, and in which direction scores are better."""
+    """Say which columns of the data were ignored and why, and in which direction scores are better."""
     if data_summary is None:
         return []
     sentences = []

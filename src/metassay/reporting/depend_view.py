@@ -36,11 +36,11 @@ class DependView(ResultView[DependContent]):
         return self.curves.get(dependence.dataset, {}).get(dependence.metric)
 
     def get_dataset_sentence_prefix(self, dataset: str) -> str:
-        """Return the start of a sentence about a data set; empty if the result has only one."""
+        """Return the beginning of a sentence about a data set; empty if there is only one."""
         return f"{dataset}: " if len(self.datasets) > 1 else ""
 
     def get_dataset_caption_suffix(self, dataset: str) -> str:
-        """Return the end of a caption about a data set; empty if the result has only one."""
+        """Return the last words of a caption about a data set; empty if the result has only one data set."""
         return f", {dataset}" if len(self.datasets) > 1 else ""
 
 

@@ -104,7 +104,7 @@ class JoinedView:
 
     @property
     def meta_metrics(self) -> list[str]:
-        """The meta-metrics of the rankings."""
+        """The meta-metrics, such as SPA, by which metrics were ranked."""
         return list(dict.fromkeys(ranking.meta_metric for ranking in self.rankings))
 
     @property

@@ -30,7 +30,7 @@ class MetricLabel(str):
         return instance
 
     def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
-        """Return the arguments that a copy is created with."""
+        """Return the arguments with which `copy` and `pickle` create the label again."""
         return super().__str__(), self.spec
 
     def __str__(self) -> str:

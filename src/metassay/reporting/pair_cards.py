@@ -91,7 +91,7 @@ def build_pair_card(
     other_run = None
     if pair_in_other_run is not None:
         other_run = _build_other_run_card(pair, pair_in_other_run, pair_query, labels)
-    references = [_cut_text(reference) for reference in pair.references]
+    references = [_shorten_text_for_card(reference) for reference in pair.references]
     card: dict[str, Any] = {
         "row": format_count(pair.row + 1),
         "item": pair.item,
@@ -103,7 +103,7 @@ def build_pair_card(
         "metric_verdicts": [
             _build_metric_verdict(scores, labels[metric]) for metric, scores in pair.metric_scores.items()
         ],
-        "source": _cut_text(pair.source or ""),
+        "source": _shorten_text_for_card(pair.source or ""),
         "references": references,
         "other_run": other_run,
     }
@@ -111,7 +111,7 @@ def build_pair_card(
         rankings = (list(pair.output), list(pair.worse_output or []))
         moves = list_rank_changes_of_documents(*rankings)
         return PairCard(**card, ranking_moves=moves, cuts=_describe_cut_rankings(*rankings))
-    texts = (_cut_text(pair.output), _cut_text(pair.worse_output))
+    texts = (_shorten_text_for_card(pair.output), _shorten_text_for_card(pair.worse_output))
     alignments = []
     task_definition = find_task(task)
     if references and task_definition is not None and task_definition.shows_word_alignment:
@@ -120,7 +120,7 @@ def build_pair_card(
         **card,
         edits=find_word_edits_between_texts(*texts),
         alignments=alignments,
-        cuts=[cut for text in (pair.output, pair.worse_output) if (cut := _describe_text_cut(text))],
+        cuts=[cut for text in (pair.output, pair.worse_output) if (cut := _describe_shortened_text(text))],
     )
 
 
@@ -156,16 +156,16 @@ def _build_other_run_card(
     edits = None
     if differing_sides:
         edits = find_word_edits_between_texts(
-            _cut_text(str(other.output)), _cut_text(str(other.worse_output))
+            _shorten_text_for_card(str(other.output)), _shorten_text_for_card(str(other.worse_output))
         )
     return OtherRunCard(pair_query.other_run, verdict, edits, differing_sides)
 
 
-def _cut_text(text: str) -> str:
+def _shorten_text_for_card(text: str) -> str:
     return text[:LONGEST_TEXT]
 
 
-def _describe_text_cut(text: Text) -> str:
+def _describe_shortened_text(text: Text) -> str:
     if len(text) <= LONGEST_TEXT:
         return ""
     return f"the first {format_count(LONGEST_TEXT)} of {format_count(len(text))} characters"

@@ -8,7 +8,7 @@ import numpy as np
 
 from metassay.meta.contexts.choice import Criteria, rank_cost_class, round_spread_of_accuracies
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.pair_phrases import HUMAN_PAIRS, PERTURBED_PAIRS, name_pairs
+from metassay.reporting.pair_phrases import HUMAN_PAIRS, PERTURBED_PAIRS, name_kind_of_pairs
 from metassay.reporting.wording import join_names
 from metassay.results.assay import (
     GLOBAL,
@@ -43,7 +43,7 @@ class ReasonWriter:
         self.column = column
         self.labels = metric_labels
         self.criteria = criteria
-        self.pairs_phrase = name_pairs(result.pairs_from)
+        self.pairs_phrase = name_kind_of_pairs(result.pairs_from)
         self.rows: dict[tuple[str, str], MetricAccuracy] = {}
         for row in [*result.contexts[column].local_accuracy, *result.overall]:
             self.rows[row.context, row.metric] = row

@@ -128,7 +128,7 @@ def format_p_value(p: float | None) -> str:
     return "< .001" if p < 0.001 else f"{p:.3f}".replace("0.", ".", 1)
 
 
-def join_percent_signs(text: str) -> str:
+def narrow_spaces_before_percent_signs(text: str) -> str:
     """Replace the space before each per cent sign by a thin one that does not break the line."""
     return text.replace(" %", f"{THIN_SPACE}%")
 

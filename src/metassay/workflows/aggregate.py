@@ -49,14 +49,16 @@ class AggregateResult(ResultDisplay, AggregateContent, frozen=True, kw_only=True
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table of system scores, with one row per test set, system and metric."""
-        return pl.DataFrame([_build_table_row(system) for system in self.systems], infer_schema_length=None)
+        return pl.DataFrame(
+            [_build_aggregated_system_row(system) for system in self.systems], infer_schema_length=None
+        )
 
     def build_page(self) -> Page:
         """Build the report page of an `aggregate` result."""
         return build_aggregate_page(self)
 
 
-def _build_table_row(system: AggregatedSystem) -> dict[str, Any]:
+def _build_aggregated_system_row(system: AggregatedSystem) -> dict[str, Any]:
     row = msgspec.structs.asdict(system)
     standard_errors = msgspec.structs.asdict(row.pop("standard_errors"))
     return row | {f"{name}_error": error for name, error in standard_errors.items()}
@@ -82,7 +84,7 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
     data = _orient_human_scores(ensure_dataset(dataset), options)
     data = prepare_dataset(data, normalize=options.normalize, keep_references=options.keep_references)
     metrics = _choose_metrics_with_statistics(data, options.metrics)
-    run = _open_run(data, metrics, options)
+    run = _open_aggregate_run(data, metrics, options)
     with collect_warnings() as metric_warnings:
         scores = score_outputs(data, metrics, workers=options.workers, progress=options.progress)
     cubes = build_score_cubes(data, scores)
@@ -145,7 +147,7 @@ def _choose_metrics_with_statistics(data: Dataset, requested: MetricChoice) -> t
     return tuple(metrics)
 
 
-def _open_run(
+def _open_aggregate_run(
     data: Dataset, metrics: Sequence[StatisticsMetric], options: AggregateOptions
 ) -> RunFolder | None:
     """Open the run folder of `aggregate`; options and data that change the result identify it."""

@@ -42,7 +42,7 @@ class AlignResult(ResultDisplay, AlignContent, frozen=True, kw_only=True):
         return select_json_fields(self, AlignContent).to_json()
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a table with one row per word."""
+        """Return a table of the alignments, with one row per word."""
         rows = [msgspec.structs.astuple(word) for word in self.alignments]
         return pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
 

@@ -81,12 +81,12 @@ def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
     >>> result.needed, len(result.items)
     (10, 10)
     """
-    _check_options(data, options)
+    _check_annotate_options(data, options)
     labelled_data = read_labelled_scores(data, options, needs_labels=False)
     scores = labelled_data.scores
     labelled = int(scores.labelled_items.sum())
     needed, reason = _plan_label_count(labelled_data, labelled, options)
-    run = _open_run(labelled_data, options)
+    run = _open_annotate_run(labelled_data, options)
     chosen = None
     if needed > labelled and labelled < len(scores.items):
         chosen = choose_items_to_label(scores, needed - labelled, np.random.default_rng(options.seed))
@@ -115,7 +115,7 @@ def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
     return result
 
 
-def _check_options(data: Source, options: AnnotateOptions) -> None:
+def _check_annotate_options(data: Source, options: AnnotateOptions) -> None:
     goals = [goal for goal in (options.count, options.width, options.difference) if goal is not None]
     if len(goals) != 1 or goals[0] == 0:
         raise InputError(
@@ -157,7 +157,7 @@ def _plan_label_count(
     return plan.count, reason
 
 
-def _open_run(labelled_data: LabelledData, options: AnnotateOptions) -> RunFolder | None:
+def _open_annotate_run(labelled_data: LabelledData, options: AnnotateOptions) -> RunFolder | None:
     """Open the run folder of `annotate`; options and data that change the result identify it."""
     if options.out is None:
         return None

@@ -27,9 +27,9 @@ WINNERS = {1.0: "1", 0.0: "2", 0.5: "tie"}
 """How a preference is written in a table of verdicts."""
 
 
-def choose_judge(spec: str | None, frame: pl.DataFrame) -> Judge:
+def choose_judge(spec: str | None, judged_rows: pl.DataFrame) -> Judge:
     """Choose the requested judge; by default a pairwise one if rows have two outputs, else a direct one."""
-    has_two_outputs = _has_two_outputs(frame)
+    has_two_outputs = _has_two_outputs(judged_rows)
     if spec is None:
         spec = f"judge(mode={PAIRWISE})" if has_two_outputs else "judge"
     judge = parse_metric(spec)
@@ -37,12 +37,12 @@ def choose_judge(spec: str | None, frame: pl.DataFrame) -> Judge:
         raise InputError(f"{judge} is not a judge.", remedy="Such as --judge 'judge(mode=pairwise)'.")
     if judge.pairwise and not has_two_outputs:
         names = (*VERDICT_COLUMNS["output_1"], *VERDICT_COLUMNS["output_2"])
-        raise missing_column_error("output_1", names, frame.columns, "")
+        raise missing_column_error("output_1", names, judged_rows.columns, "")
     return judge
 
 
 def ask_judge(
-    frame: pl.DataFrame, judge: Judge, asker: Asker, *, repeats: int = 1, language: str | None = None
+    judged_rows: pl.DataFrame, judge: Judge, asker: Asker, *, repeats: int = 1, language: str | None = None
 ) -> tuple[pl.DataFrame, Judge]:
     """Ask a judge about every row of a table; return the rows with its verdicts, and the connected judge.
 
@@ -59,7 +59,7 @@ def ask_judge(
     tables: list[pl.DataFrame] = []
     for repeat, connected_judge in enumerate(connected_judges):
         columns = [pl.lit(spec).alias("judge"), pl.lit(repeat).alias("repeat")]
-        verdicts = _ask_judge_about_rows(frame, connected_judge, language)
+        verdicts = _ask_judge_about_rows(judged_rows, connected_judge, language)
         tables += [table.with_columns(columns) for table in verdicts]
     return pl.concat(tables), connected_judges[0]
 
@@ -72,36 +72,40 @@ def compute_answer_cost(asker: Asker) -> float | None:
     return compute_token_cost(asker.prompt_tokens, asker.completion_tokens, asker.settings.price)
 
 
-def _ask_judge_about_rows(frame: pl.DataFrame, judge: Judge, language: str | None) -> list[pl.DataFrame]:
+def _ask_judge_about_rows(
+    judged_rows: pl.DataFrame, judge: Judge, language: str | None
+) -> list[pl.DataFrame]:
     if judge.pairwise:
-        return _compare_outputs(frame, judge, language)
-    if _has_two_outputs(frame):
-        return [_score_both_outputs(frame, judge, language)]
-    return [_score_outputs(frame, judge, language)]
+        return _ask_for_preferences_in_both_orders(judged_rows, judge, language)
+    if _has_two_outputs(judged_rows):
+        return [_score_both_outputs(judged_rows, judge, language)]
+    return [_ask_for_scores_of_outputs(judged_rows, judge, language)]
 
 
-def _compare_outputs(frame: pl.DataFrame, judge: Judge, language: str | None) -> list[pl.DataFrame]:
+def _ask_for_preferences_in_both_orders(
+    judged_rows: pl.DataFrame, judge: Judge, language: str | None
+) -> list[pl.DataFrame]:
     """Ask a judge which of two outputs it prefers, in both orders; returns one table per order."""
-    first = _build_scoring_batch(frame, "output_1", language)
-    second = _build_scoring_batch(frame, "output_2", language)
+    first = _build_scoring_batch(judged_rows, "output_1", language)
+    second = _build_scoring_batch(judged_rows, "output_2", language)
     in_order, swapped = judge.compare_outputs(first, second).by_order
     return [
-        frame.with_columns(pl.lit(value=False).alias("swapped"), build_winner_column(in_order)),
-        frame.with_columns(pl.lit(value=True).alias("swapped"), build_winner_column(swapped)),
+        judged_rows.with_columns(pl.lit(value=False).alias("swapped"), build_winner_column(in_order)),
+        judged_rows.with_columns(pl.lit(value=True).alias("swapped"), build_winner_column(swapped)),
     ]
 
 
-def _score_both_outputs(frame: pl.DataFrame, judge: Judge, language: str | None) -> pl.DataFrame:
+def _score_both_outputs(judged_rows: pl.DataFrame, judge: Judge, language: str | None) -> pl.DataFrame:
     """Ask a judge to score both outputs separately; the output with the higher score is preferred."""
-    first = judge.score(_build_scoring_batch(frame, "output_1", language))
-    second = judge.score(_build_scoring_batch(frame, "output_2", language))
+    first = judge.score(_build_scoring_batch(judged_rows, "output_1", language))
+    second = judge.score(_build_scoring_batch(judged_rows, "output_2", language))
     preferences = (np.sign(first - second) + 1) / 2
-    return frame.with_columns(build_winner_column(preferences))
+    return judged_rows.with_columns(build_winner_column(preferences))
 
 
-def _score_outputs(frame: pl.DataFrame, judge: Judge, language: str | None) -> pl.DataFrame:
-    scores = judge.score(_build_scoring_batch(frame, "output", language))
-    return frame.with_columns(pl.Series("score", scores).fill_nan(None))
+def _ask_for_scores_of_outputs(judged_rows: pl.DataFrame, judge: Judge, language: str | None) -> pl.DataFrame:
+    scores = judge.score(_build_scoring_batch(judged_rows, "output", language))
+    return judged_rows.with_columns(pl.Series("score", scores).fill_nan(None))
 
 
 def build_winner_column(preferences: FloatArray) -> pl.Series:
@@ -110,31 +114,31 @@ def build_winner_column(preferences: FloatArray) -> pl.Series:
     return pl.Series("winner", winners, dtype=pl.String)
 
 
-def _build_scoring_batch(frame: pl.DataFrame, role: str, language: str | None) -> Batch:
+def _build_scoring_batch(judged_rows: pl.DataFrame, role: str, language: str | None) -> Batch:
     """Build the batch of outputs in a column, with sources and references if the table has them."""
     names = TEXT_COLUMNS["output"] if role == "output" else VERDICT_COLUMNS[role]
-    column = _find_column(frame, names)
+    column = _find_column(judged_rows, names)
     if column is None:
-        raise missing_column_error(role, names, frame.columns, "")
+        raise missing_column_error(role, names, judged_rows.columns, "")
     fields: dict[str, Sequence[Any]] = {
-        "output": cells.check_texts(frame[column], "").fill_null("").to_list()
+        "output": cells.check_texts(judged_rows[column], "").fill_null("").to_list()
     }
-    source = _find_column(frame, SOURCE_COLUMNS)
+    source = _find_column(judged_rows, SOURCE_COLUMNS)
     if source is not None:
-        fields["source"] = cells.check_texts(frame[source], "").to_list()
-    reference = _find_column(frame, REFERENCE_COLUMNS)
-    if reference is not None and frame[reference].null_count() == 0:
-        fields["references"] = [[text] for text in cells.check_texts(frame[reference], "").to_list()]
+        fields["source"] = cells.check_texts(judged_rows[source], "").to_list()
+    reference = _find_column(judged_rows, REFERENCE_COLUMNS)
+    if reference is not None and judged_rows[reference].null_count() == 0:
+        fields["references"] = [[text] for text in cells.check_texts(judged_rows[reference], "").to_list()]
     return Batch(fields, language)
 
 
-def _has_two_outputs(frame: pl.DataFrame) -> bool:
-    first = _find_column(frame, VERDICT_COLUMNS["output_1"])
-    second = _find_column(frame, VERDICT_COLUMNS["output_2"])
+def _has_two_outputs(judged_rows: pl.DataFrame) -> bool:
+    first = _find_column(judged_rows, VERDICT_COLUMNS["output_1"])
+    second = _find_column(judged_rows, VERDICT_COLUMNS["output_2"])
     return first is not None and second is not None
 
 
-def _find_column(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
+def _find_column(judged_rows: pl.DataFrame, names: Sequence[str]) -> str | None:
     """Return the first column of a table that has one of these names, ignoring case."""
-    by_lower_name = {name.lower(): name for name in reversed(frame.columns)}
+    by_lower_name = {name.lower(): name for name in reversed(judged_rows.columns)}
     return next((by_lower_name[name] for name in names if name in by_lower_name), None)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def is_run_finished(
-    run: RunFolder, dataset: Dataset, plan: AssayPlan, environment: Mapping[str, Any]
+    run_folder: RunFolder, dataset: Dataset, plan: AssayPlan, environment: Mapping[str, Any]
 ) -> bool:
     """Return whether the run folder has the complete results of an assay with the same inputs and settings.
 
@@ -38,12 +38,12 @@ def is_run_finished(
     for metric in plan.metrics:
         if not metric.is_cacheable and not isinstance(metric, (PrecomputedScores, *SENTINELS)):
             return False
-    return run.is_finished(
-        hash_dependencies(environment, plan.metrics, _list_other_run_inputs(run, dataset, plan))
+    return run_folder.is_finished(
+        hash_dependencies(environment, plan.metrics, _list_other_run_inputs(run_folder, dataset, plan))
     )
 
 
-def write_assay_run(run: RunFolder, assay_result: AssayResult, environment: Mapping[str, Any]) -> None:
+def write_assay_run(run_folder: RunFolder, assay_result: AssayResult, environment: Mapping[str, Any]) -> None:
     """Write the files of an assay to its run folder, the manifest last."""
     content = assay_result.content
     wrong_pairs = assay_result.collect_wrong_pairs()
@@ -69,15 +69,17 @@ def write_assay_run(run: RunFolder, assay_result: AssayResult, environment: Mapp
     }
     if assay_result.scored.verdicts is not None:
         files[VERDICTS] = assay_result.scored.verdicts
-    shown_manifest = select_manifest_entries(run.build_manifest(manifest))
+    shown_manifest = select_manifest_entries(run_folder.build_manifest(manifest))
     page = build_assay_page(content, wrong_pairs=wrong_pairs, manifest=shown_manifest)
     files[TIMINGS] = {
         "seconds": assay_result.scored.seconds,
         "seconds_per_1000_outputs": assay_result.measure_costs(),
     }
     files[REPORT] = render_page(page)
-    further_inputs = _list_other_run_inputs(run, assay_result.dataset, assay_result.plan)
-    run.finish(files, **manifest, basis=hash_dependencies(environment, assay_result.metrics, further_inputs))
+    further_inputs = _list_other_run_inputs(run_folder, assay_result.dataset, assay_result.plan)
+    run_folder.finish(
+        files, **manifest, basis=hash_dependencies(environment, assay_result.metrics, further_inputs)
+    )
 
 
 def select_manifest_entries(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,7 +87,7 @@ def select_manifest_entries(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in manifest.items() if key not in {"basis", "files"}}
 
 
-def _list_other_run_inputs(run: RunFolder, dataset: Dataset, plan: AssayPlan) -> list[Any]:
+def _list_other_run_inputs(run_folder: RunFolder, dataset: Dataset, plan: AssayPlan) -> list[Any]:
     """List what decides the results of a run besides its settings and the content of its data.
 
     Contexts and perturbations may be code of the user; notes and left-out rows depend on how data was read.
@@ -102,7 +104,7 @@ def _list_other_run_inputs(run: RunFolder, dataset: Dataset, plan: AssayPlan) ->
     custom_task: list[str] = []
     if dataset.custom_task is not None:
         custom_task = [str(value) for value in vars(dataset.custom_task).values() if not callable(value)]
-    return [perturbations, contexts, reading, custom_task, run.data]
+    return [perturbations, contexts, reading, custom_task, run_folder.data]
 
 
 def _build_pair_tables(assay_result: AssayResult) -> Mapping[str, pl.DataFrame | list[pl.DataFrame]]:

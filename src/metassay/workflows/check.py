@@ -110,11 +110,11 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
     return result
 
 
-def _write_check_result(run: RunFolder, check_result: CheckResult) -> None:
+def _write_check_result(run_folder: RunFolder, check_result: CheckResult) -> None:
     """Write the result of `check` to its run folder; measured times go to a separate file."""
     content = check_result.to_dict()
     estimate = content.pop("estimate")
-    run.finish({"results/check.json": content, TIMINGS: estimate})
+    run_folder.finish({"results/check.json": content, TIMINGS: estimate})
 
 
 def _count_systems(data: Dataset) -> list[SystemCount]:

@@ -101,9 +101,9 @@ def _count_shared_outputs(before: RunFolder, after: RunFolder) -> SharedOutputs:
     )
 
 
-def _read_output_hashes(run: RunFolder) -> pl.DataFrame:
+def _read_output_hashes(run_folder: RunFolder) -> pl.DataFrame:
     """Read item, system and a hash of the text of every output of a run."""
-    file = run.find_intact_file(OUTPUTS_FILE)
+    file = run_folder.find_intact_file(OUTPUTS_FILE)
     if file is None:
         return pl.DataFrame(schema={"item": pl.String, "system": pl.String, "text": pl.UInt64})
     with report_unreadable_file(file):

@@ -53,9 +53,9 @@ def build_credit_table(
     return frames
 
 
-def read_credit_table(run: RunFolder) -> CreditTable | None:
+def read_credit_table(run_folder: RunFolder) -> CreditTable | None:
     """Read the credits (right pairs per cluster) of a run; None for runs of older versions."""
-    file = run.find_intact_file(CREDITS_FILE)
+    file = run_folder.find_intact_file(CREDITS_FILE)
     if file is None:
         return None
     table: dict[tuple[str, str], ClusterCredits] = {}

@@ -75,7 +75,7 @@ class Dashboard:
 
     def read_report(self, name: str) -> bytes:
         """Read the report page of a run."""
-        content = read_report(self._open_run(name))
+        content = read_report(self._open_run_of_dashboard(name))
         if content is None:
             raise PageNotFound("This run has no report.")
         return content
@@ -85,7 +85,7 @@ class Dashboard:
         for texts in values.values():
             if any(len(text) > LONGEST_VALUE for text in texts):
                 raise BadRequest(f"a value has more than {LONGEST_VALUE} characters.")
-        run = self._open_run(name)
+        run = self._open_run_of_dashboard(name)
         query = PairQuery.from_query_values(values)
         explorer, lock = self._open_pair_explorer(name)
         other_table = self._open_pair_explorer(query.other_run)[0].table if query.other_run else None
@@ -109,7 +109,7 @@ class Dashboard:
             raise BadRequest("notes can only be written where the dashboard is served to this machine only.")
         if not secrets.compare_digest(token.encode(), self.token.encode()):
             raise BadRequest("these notes come from a page of another server.", remedy="Load the page again.")
-        run = self._open_run(name)
+        run = self._open_run_of_dashboard(name)
         notes = text.replace("\r\n", "\n").strip()
         with self._lock:
             try:
@@ -117,7 +117,7 @@ class Dashboard:
             except InputError as error:
                 raise BadRequest(error.message, location=error.location, remedy=error.remedy) from None
 
-    def _open_run(self, name: str) -> RunFolder:
+    def _open_run_of_dashboard(self, name: str) -> RunFolder:
         run = self.runs.open_run(name)
         if run is None:
             raise PageNotFound("There is no run of this name.")
@@ -125,7 +125,7 @@ class Dashboard:
 
     def _open_pair_explorer(self, name: str) -> tuple[PairExplorer, Lock]:
         """Return the pair explorer of a run and its lock; reopen it if the files of the run changed."""
-        run = self._open_run(name)
+        run = self._open_run_of_dashboard(name)
         with self._lock:
             state = self.runs.read_file_state_of_run(name)
             if state not in self._open_runs:
@@ -138,7 +138,7 @@ class Dashboard:
     def _build_explorer_view(
         self,
         name: str,
-        run: RunFolder,
+        run_folder: RunFolder,
         explorer: PairExplorer,
         page: PairPage,
         other_table: PairTable | None,
@@ -146,7 +146,7 @@ class Dashboard:
         """Collect the content of the page that lists the pairs of a run."""
         table = explorer.table
         summary = self.runs.summarize_run(name)
-        notes = read_notes(run)
+        notes = read_notes(run_folder)
         column = page.query.column
         return ExplorerView(
             run=name,
@@ -196,11 +196,11 @@ def _build_explorer_path(name: str, pair_query: PairQuery) -> str:
     return f"{_build_run_path(name)}?{values}" if values else _build_run_path(name)
 
 
-def _build_run_links(run: RunSummary) -> dict[str, str]:
+def _build_run_links(run_summary: RunSummary) -> dict[str, str]:
     """Build the URL paths of the pages of a run."""
     links = {}
-    if run.has_pairs:
-        links["explorer"] = _build_run_path(run.name)
-    if run.has_report:
-        links["report"] = _build_run_path(run.name, "report")
+    if run_summary.has_pairs:
+        links["explorer"] = _build_run_path(run_summary.name)
+    if run_summary.has_report:
+        links["report"] = _build_run_path(run_summary.name, "report")
     return links

@@ -88,7 +88,7 @@ class DependResult(ResultDisplay, DependContent, frozen=True, kw_only=True):
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table of system dependence, with one row per data set and metric."""
-        rows = [_build_table_row(entry) for entry in self.metrics]
+        rows = [_build_dependence_row(entry) for entry in self.metrics]
         return pl.DataFrame(rows, schema=TABLE_COLUMNS, orient="row")
 
     def build_page(self) -> Page:
@@ -96,7 +96,7 @@ class DependResult(ResultDisplay, DependContent, frozen=True, kw_only=True):
         return build_depend_page(self, self.curves)
 
 
-def _build_table_row(dependence: MetricDependence) -> list[Any]:
+def _build_dependence_row(dependence: MetricDependence) -> list[Any]:
     explained = sum(pair.explained for pair in dependence.inversions)
     counts = {"inversions": len(dependence.inversions), "explained": explained}
     return [counts[name] if name in counts else getattr(dependence, name) for name in TABLE_COLUMNS]
@@ -127,12 +127,12 @@ def depend(data: Source, options: DependOptions) -> DependResult:
     >>> max(deviations, key=deviations.get)
     'c'
     """
-    _check_options(data, options)
+    _check_depend_options(data, options)
     scores = _read_scores(data, options)
     human = PANEL if options.panel else scores.human
     grouping = _build_system_grouping(scores, options)
     sampling = SamplingSettings(options.bootstraps, options.draws, options.seed, options.analysis)
-    run = _open_run(scores, human, grouping, sampling, options)
+    run = _open_depend_run(scores, human, grouping, sampling, options)
     cubes, uninformed = _mark_uninformed_metrics(scores)
     scores = replace(scores, cubes=cubes)
     analyses = _analyze_datasets(scores, grouping, sampling, options)
@@ -157,7 +157,7 @@ def depend(data: Source, options: DependOptions) -> DependResult:
     return result
 
 
-def _check_options(data: Source, options: DependOptions) -> None:
+def _check_depend_options(data: Source, options: DependOptions) -> None:
     if options.panel and options.human is not None:
         raise InputError(
             "a panel of metrics takes the place of a human score.", remedy="Leave out --panel or --human."
@@ -189,7 +189,7 @@ def _build_system_grouping(scores: SelectedScores, options: DependOptions) -> Gr
     )
 
 
-def _open_run(
+def _open_depend_run(
     scores: SelectedScores,
     human: str,
     grouping: GroupingColumns,

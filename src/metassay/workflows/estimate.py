@@ -43,14 +43,14 @@ class EstimateResult(ResultDisplay, EstimateContent, frozen=True, kw_only=True):
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table of estimated human scores, with one row per system, best first."""
-        return pl.DataFrame([_build_table_row(entry) for entry in self.systems], infer_schema_length=None)
+        return pl.DataFrame([_build_estimate_row(entry) for entry in self.systems], infer_schema_length=None)
 
     def build_page(self) -> Page:
         """Build the report page of an `estimate` result."""
         return build_estimate_page(self)
 
 
-def _build_table_row(system_estimate: SystemEstimate) -> dict[str, Any]:
+def _build_estimate_row(system_estimate: SystemEstimate) -> dict[str, Any]:
     return {
         "system": system_estimate.system,
         "estimate": system_estimate.estimate.value,
@@ -99,7 +99,7 @@ def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
             remedy="Choose more items to have rated with: metassay annotate DATA --count 100",
         )
     target = _choose_estimated_population(scores, options)
-    run = _open_run(labelled_data, target, options)
+    run = _open_estimate_run(labelled_data, target, options)
     choice = choose_metric_by_labels_saved(scores)
     estimated = estimate_system_scores(
         scores, choice, target=target, seed=options.seed, resamples=options.resamples
@@ -140,7 +140,9 @@ def _choose_estimated_population(scores: LabelledScores, options: EstimateOption
     return ITEMS_LIKE_THESE if scores.labelled_items.all() else THESE_ITEMS
 
 
-def _open_run(labelled_data: LabelledData, target: str, options: EstimateOptions) -> RunFolder | None:
+def _open_estimate_run(
+    labelled_data: LabelledData, target: str, options: EstimateOptions
+) -> RunFolder | None:
     """Open the run folder of `estimate`; options and data that change the result identify it."""
     if options.out is None:
         return None

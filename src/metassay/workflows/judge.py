@@ -43,7 +43,7 @@ class JudgeResult(ResultDisplay, JudgeContent, frozen=True, kw_only=True):
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table of measures, with one row per judge."""
-        return pl.DataFrame([_build_table_row(entry) for entry in self.judges], infer_schema_length=None)
+        return pl.DataFrame([_build_judge_row(entry) for entry in self.judges], infer_schema_length=None)
 
     def describe(self) -> list[str]:
         """Return the sentences about the judges with which the report page and the terminal output begin.
@@ -59,7 +59,7 @@ class JudgeResult(ResultDisplay, JudgeContent, frozen=True, kw_only=True):
         return build_judge_page(self)
 
 
-def _build_table_row(judge: JudgeEntry) -> dict[str, Any]:
+def _build_judge_row(judge: JudgeEntry) -> dict[str, Any]:
     row = {name: value for name, value in msgspec.structs.asdict(judge).items() if name not in NESTED_FIELDS}
     return row | {"corrected": None if judge.corrected is None else judge.corrected.value}
 
@@ -91,7 +91,7 @@ def judge(data: Source, options: JudgeOptions) -> JudgeResult:
     model_judge = None
     if options.llm is not None:
         model_judge = choose_judge(options.judge, source.frame).set_model_name(options.llm)
-    run = _open_run(source.frame, model_judge, options)
+    run = _open_judge_run(source.frame, model_judge, options)
     frame = source.frame
     notes = list(source.notes)
     asked = None
@@ -148,7 +148,9 @@ def judge(data: Source, options: JudgeOptions) -> JudgeResult:
     return result
 
 
-def _open_run(frame: pl.DataFrame, model_judge: Judge | None, options: JudgeOptions) -> RunFolder | None:
+def _open_judge_run(
+    judged_rows: pl.DataFrame, model_judge: Judge | None, options: JudgeOptions
+) -> RunFolder | None:
     """Open the run folder of `judge`; the order of table rows does not matter for its identity."""
     if options.out is None:
         return None
@@ -168,14 +170,14 @@ def _open_run(frame: pl.DataFrame, model_judge: Judge | None, options: JudgeOpti
         configuration["judge"] = model_judge.signature
         configuration["repeats"] = options.repeats
         configuration["language"] = options.language
-    sorted_lines = sorted(frame.write_ndjson().split("\n"))
+    sorted_lines = sorted(judged_rows.write_ndjson().split("\n"))
     digest = hashlib.blake2b("\n".join(sorted_lines).encode(), digest_size=16).hexdigest()
     identity = {"command": "judge", "configuration": configuration, "inputs": {"table": digest}}
     return RunFolder.open(options.out, identity)
 
 
 def _ask_model_for_verdicts(
-    frame: pl.DataFrame,
+    judged_rows: pl.DataFrame,
     model_judge: Judge,
     llm: LlmSettings,
     run: RunFolder | None,
@@ -183,8 +185,8 @@ def _ask_model_for_verdicts(
 ) -> tuple[pl.DataFrame, AskedModel, list[str]]:
     """Ask a model for a verdict on every table row; return rows with verdicts, what was asked, and notes."""
     asker = Asker.from_settings(add_answer_cache(llm, run) or llm)
-    frame, connected_judge = ask_judge(
-        frame, model_judge, asker, repeats=options.repeats, language=options.language
+    judged_rows, connected_judge = ask_judge(
+        judged_rows, model_judge, asker, repeats=options.repeats, language=options.language
     )
     asked = AskedModel(
         judge=connected_judge.spec,
@@ -192,4 +194,4 @@ def _ask_model_for_verdicts(
         prompt=connected_judge.prompt_text,
         cost=compute_answer_cost(asker),
     )
-    return frame, asked, list(connected_judge.notes())
+    return judged_rows, asked, list(connected_judge.notes())

@@ -391,7 +391,7 @@ class DependSettings(ComparedScoresSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class LabelSettings(ComparedScoresSettings):
-    """Options for human labels on some of the items."""
+    """Options for data with human labels on some of the items."""
 
     labels: Annotated[
         FilePath | None,
@@ -456,7 +456,7 @@ class AnnotateSettings(LabelSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeSettings(Settings):
-    """Options that are specific to `judge`."""
+    """Options of the command `judge` only."""
 
     judge: Annotated[
         str | None, declare_option("Ask the model: judge(mode=direct, rubric, spans or pairwise).")

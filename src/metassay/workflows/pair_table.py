@@ -81,14 +81,14 @@ def report_unreadable_file(file: Path) -> Iterator[None]:
 class PairTable:
     """Reads the pairs of one run from its files."""
 
-    def __init__(self, run: RunFolder) -> None:
-        self.run = run
+    def __init__(self, run_folder: RunFolder) -> None:
+        self.run = run_folder
         self._values: dict[str, list[str]] = {}
         self._packed_outcomes: OrderedDict[str, NDArray[Any]] = OrderedDict()
-        pairs_file = run.find_intact_file(PAIRS_FILE)
+        pairs_file = run_folder.find_intact_file(PAIRS_FILE)
         if pairs_file is None:
-            raise InputError("this run has no pairs.", location=InputLocation(file=str(run.path)))
-        self.file = run.find_intact_file(EXPLORER_FILE) or pairs_file
+            raise InputError("this run has no pairs.", location=InputLocation(file=str(run_folder.path)))
+        self.file = run_folder.find_intact_file(EXPLORER_FILE) or pairs_file
         self.has_outcomes = self.file != pairs_file
         """Whether the run stored outcomes; runs of `perturb`, and of earlier versions, did not."""
         with report_unreadable_file(self.file):

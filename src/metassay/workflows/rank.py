@@ -86,12 +86,12 @@ def rank(data: Source, options: RankOptions) -> RankResult:
     >>> best.metric, best.value > 0.9
     ('M', True)
     """
-    _check_options(options)
+    _check_rank_options(options)
     meta_metrics = _parse_meta_metrics(options)
     scores = _read_scores(data, options, meta_metrics)
     span_ratings = read_span_ratings(data, options) if _has_spans_meta_metric(options) else []
     datasets = _prepare_datasets(scores, options)
-    run = _open_run(scores, span_ratings, options)
+    run = _open_rank_run(scores, span_ratings, options)
     plan = _build_ranking_plan(meta_metrics, options)
     rankings = rank_metrics(datasets, plan, options.progress) if meta_metrics else []
     span_rankings = _rank_spans(span_ratings, plan, options)
@@ -126,7 +126,7 @@ def rank(data: Source, options: RankOptions) -> RankResult:
     return result
 
 
-def _check_options(options: RankOptions) -> None:
+def _check_rank_options(options: RankOptions) -> None:
     """Refuse unknown names of tests, analyses and rules for missing scores before any data is read."""
     _refuse_unknown_names("analysis", split_names(options.analysis), ANALYSES)
     _refuse_unknown_names("rule for missing scores", [options.missing], MISSING_SCORE_RULES)
@@ -184,7 +184,7 @@ def _prepare_datasets(scores: SelectedScores, options: RankOptions) -> list[Rank
     return datasets
 
 
-def _open_run(
+def _open_rank_run(
     scores: SelectedScores, span_ratings: Sequence[SpanRatings], options: RankOptions
 ) -> RunFolder | None:
     """Open the run folder of `rank`; options and data that change the result identify it."""

@@ -45,39 +45,39 @@ _PAGE_START = b"<!doctype html>"
 _TITLE_END = b"metassay</title>"
 
 
-def _build_rank_page(run: RunFolder) -> Page:
-    return build_rank_page(read_rank_result(run))
+def _build_rank_page(run_folder: RunFolder) -> Page:
+    return build_rank_page(read_rank_result(run_folder))
 
 
-def _build_depend_page(run: RunFolder) -> Page:
-    return build_depend_page(read_depend_result(run), read_dependence_curves(run))
+def _build_depend_page(run_folder: RunFolder) -> Page:
+    return build_depend_page(read_depend_result(run_folder), read_dependence_curves(run_folder))
 
 
-def _build_aggregate_page(run: RunFolder) -> Page:
-    return build_aggregate_page(read_aggregate_result(run))
+def _build_aggregate_page(run_folder: RunFolder) -> Page:
+    return build_aggregate_page(read_aggregate_result(run_folder))
 
 
-def _build_score_page(run: RunFolder) -> Page:
-    return build_score_page(run.read_result("results/score.json", ScoreContent))
+def _build_score_page(run_folder: RunFolder) -> Page:
+    return build_score_page(run_folder.read_result("results/score.json", ScoreContent))
 
 
-def _build_estimate_page(run: RunFolder) -> Page:
-    return build_estimate_page(run.read_result("results/estimate.json", EstimateContent))
+def _build_estimate_page(run_folder: RunFolder) -> Page:
+    return build_estimate_page(run_folder.read_result("results/estimate.json", EstimateContent))
 
 
-def _build_annotate_page(run: RunFolder) -> Page:
-    return build_annotate_page(run.read_result("results/annotate.json", AnnotateContent))
+def _build_annotate_page(run_folder: RunFolder) -> Page:
+    return build_annotate_page(run_folder.read_result("results/annotate.json", AnnotateContent))
 
 
-def _build_judge_page(run: RunFolder) -> Page:
-    return build_judge_page(run.read_result("results/judge.json", JudgeContent))
+def _build_judge_page(run_folder: RunFolder) -> Page:
+    return build_judge_page(run_folder.read_result("results/judge.json", JudgeContent))
 
 
-def _build_assay_page(run: RunFolder) -> Page:
+def _build_assay_page(run_folder: RunFolder) -> Page:
     return build_assay_page(
-        run.read_result(RESULT, AssayContent),
-        wrong_pairs=run.read_result(EXAMPLES, WrongPairs),
-        manifest=select_manifest_entries(read_manifest(run.path)),
+        run_folder.read_result(RESULT, AssayContent),
+        wrong_pairs=run_folder.read_result(EXAMPLES, WrongPairs),
+        manifest=select_manifest_entries(read_manifest(run_folder.path)),
     )
 
 
@@ -120,7 +120,7 @@ def report(
     target = folders[0] / REPORT if out is None else local_path(out)
     if out is not None:
         _refuse_replacing_other_file(target)
-    page = _build_page_of_runs(folders) if len(runs) > 1 else _build_page(folders[0])
+    page = _build_page_of_runs(folders) if len(runs) > 1 else _build_page_of_run(folders[0])
     rendered_page = render_page_with_parts(page)
     files = render_paper_files(rendered_page.charts, rendered_page.grids, figures, tables)
     files[target.name] = rendered_page.html.encode()
@@ -153,7 +153,7 @@ def _refuse_replacing_other_file(target: Path) -> None:
         )
 
 
-def _build_page(run: str | Path) -> Page:
+def _build_page_of_run(run: str | Path) -> Page:
     """Build the report page of one run."""
     folder = RunFolder.load(run)
     command = get_run_command(folder)

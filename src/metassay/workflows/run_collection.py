@@ -87,7 +87,7 @@ class RunCollection:
     def open_run(self, name: str) -> RunFolder | None:
         """Open the run of this name; None where there is none."""
         folder = self.list_folders().get(name)
-        return None if folder is None else _open_run(folder)
+        return None if folder is None else _open_regular_run(folder)
 
     def summarize_run(self, name: str) -> RunSummary:
         """Summarise one run without reading the others."""
@@ -160,9 +160,9 @@ class RunCollection:
         return named_changes
 
 
-def read_report(run: RunFolder) -> bytes | None:
+def read_report(run_folder: RunFolder) -> bytes | None:
     """Read the report of a run; None where it has none."""
-    file = run.find_intact_file(REPORT)
+    file = run_folder.find_intact_file(REPORT)
     return None if file is None else file.read_bytes()
 
 
@@ -181,7 +181,7 @@ def _read_file_state(file: Path, *, follow_links: bool = True) -> FileState:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _open_run(folder: Path) -> RunFolder:
+def _open_regular_run(folder: Path) -> RunFolder:
     """Open a run whose manifest and result are regular files, not links."""
     for name in (MANIFEST, RESULT):
         RunFolder(folder, {}).find_file(name)
@@ -192,7 +192,7 @@ def _summarize_run(folder: Path) -> RunSummary:
     """Summarise a run; a run that cannot be read gets an error message."""
     summary = RunSummary(name="", folder=display_path(folder))
     try:
-        run = _open_run(folder)
+        run = _open_regular_run(folder)
         configuration = run.identity.get("configuration")
         pairs_from = configuration.get("pairs", "") if isinstance(configuration, dict) else ""
         summary = msgspec.structs.replace(
@@ -207,14 +207,18 @@ def _summarize_run(folder: Path) -> RunSummary:
         return msgspec.structs.replace(summary, error=str(error))
 
 
-def _add_result_to_summary(summary: RunSummary, run: RunFolder) -> RunSummary:
+def _add_result_to_summary(summary: RunSummary, run_folder: RunFolder) -> RunSummary:
     """Add the answer of a finished run to its summary, and of an assay also the numbers."""
     summary = msgspec.structs.replace(
-        summary, has_report=run.find_file(REPORT) is not None, has_pairs=run.find_file(PAIRS_FILE) is not None
+        summary,
+        has_report=run_folder.find_file(REPORT) is not None,
+        has_pairs=run_folder.find_file(PAIRS_FILE) is not None,
     )
-    if run.find_file(RESULT) is None:
-        return msgspec.structs.replace(summary, answer=_read_first_verdict_sentence(run, summary.command))
-    result = run.read_result(RESULT, AssayContent)
+    if run_folder.find_file(RESULT) is None:
+        return msgspec.structs.replace(
+            summary, answer=_read_first_verdict_sentence(run_folder, summary.command)
+        )
+    result = run_folder.read_result(RESULT, AssayContent)
     verdict = get_or_build_assay_verdict(build_assay_view(result))
     metrics = [
         MetricAccuracy(metric=row.metric, accuracy=row.accuracy, low=row.low, high=row.high)
@@ -237,28 +241,31 @@ class _StoredVerdict(msgspec.Struct):
     verdict: list[Claim] = msgspec.field(default_factory=list)
 
 
-def _read_first_verdict_sentence(run: RunFolder, command: str) -> str | None:
+def _read_first_verdict_sentence(run_folder: RunFolder, command: str) -> str | None:
     """Read the first sentence of the verdict of a run; None if it has no verdict."""
     if not command.isalpha():  # the manifest may come from anywhere
         return None
     name = f"results/{command}.json"
-    if run.find_file(name) is None:
+    if run_folder.find_file(name) is None:
         return None
-    verdict = run.read_result(name, _StoredVerdict).verdict
+    verdict = run_folder.read_result(name, _StoredVerdict).verdict
     return verdict[0].sentence if verdict else None
 
 
 @lru_cache(maxsize=2)
-def _read_assay_result(state: RunState) -> AssayContent:
+def _read_assay_result(run_state: RunState) -> AssayContent:
     """Read the result of an assay, from a cache if it did not change."""
-    return _open_run(state[0]).read_result(RESULT, AssayContent)
+    return _open_regular_run(run_state[0]).read_result(RESULT, AssayContent)
 
 
 def _compare_runs(before: RunState, after: RunState) -> RunChange:
     """Compare two assay runs; the returned change has an error message if they cannot be compared."""
     try:
         comparison = compare_run_folders(
-            _open_run(before[0]), _open_run(after[0]), _read_assay_result(before), _read_assay_result(after)
+            _open_regular_run(before[0]),
+            _open_regular_run(after[0]),
+            _read_assay_result(before),
+            _read_assay_result(after),
         )
     except (MetassayError, OSError) as error:
         return RunChange(before="", after="", changed=False, sentences=[], error=str(error))

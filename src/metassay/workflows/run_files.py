@@ -56,9 +56,9 @@ def find_run_folders(runs: Sequence[str | Path]) -> list[Path]:
     return folders
 
 
-def get_run_command(run: RunFolder) -> str:
+def get_run_command(run_folder: RunFolder) -> str:
     """Return the command that created a run, such as `assay` or `rank`."""
-    return str(run.identity.get("command") or "assay")
+    return str(run_folder.identity.get("command") or "assay")
 
 
 def load_assay_run(path: str | Path) -> RunFolder:

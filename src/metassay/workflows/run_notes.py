@@ -13,9 +13,9 @@ MAXIMUM_LENGTH = 20_000
 """Characters."""
 
 
-def read_notes(run: RunFolder) -> str:
+def read_notes(run_folder: RunFolder) -> str:
     """Read the notes on a run; empty where there are none."""
-    file = run.find_file(NOTES_FILE)
+    file = run_folder.find_file(NOTES_FILE)
     if file is None:
         return ""
     most_bytes = 4 * MAXIMUM_LENGTH  # a character takes at most four bytes in UTF-8
@@ -27,19 +27,19 @@ def compute_notes_version(notes: str) -> str:
     return hashlib.blake2b(notes.encode(errors="replace"), digest_size=16).hexdigest()
 
 
-def write_notes(run: RunFolder, notes: str, *, seen_version: str) -> None:
+def write_notes(run_folder: RunFolder, notes: str, *, seen_version: str) -> None:
     """Write the notes on a run, unless they changed after the user read them."""
-    location = InputLocation(file=str(run.path / NOTES_FILE))
+    location = InputLocation(file=str(run_folder.path / NOTES_FILE))
     if len(notes) > MAXIMUM_LENGTH:
         raise InputError(f"notes of more than {MAXIMUM_LENGTH:,} characters are not kept.", location=location)
-    if compute_notes_version(read_notes(run)) != seen_version:
+    if compute_notes_version(read_notes(run_folder)) != seen_version:
         raise InputError(
             "somebody else wrote notes in the meantime.", location=location, remedy="Read those first."
         )
     try:
         if notes:
-            run.write_text(NOTES_FILE, notes)
+            run_folder.write_text(NOTES_FILE, notes)
         else:
-            delete_file(run.path / NOTES_FILE)
+            delete_file(run_folder.path / NOTES_FILE)
     except OSError as error:
         raise InputError(f"notes cannot be written ({error.strerror}).", location=location) from None

@@ -66,7 +66,7 @@ class ScoreResult(ResultDisplay, ScoreContent, frozen=True, kw_only=True):
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table of system scores, with one row per system and metric."""
-        rows = [_build_table_row(row) for row in self.systems]
+        rows = [_build_score_row(row) for row in self.systems]
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def to_text(self, table_format: str) -> str:
@@ -76,8 +76,8 @@ class ScoreResult(ResultDisplay, ScoreContent, frozen=True, kw_only=True):
         >>> score(rows, metrics="wer").to_text("csv").splitlines()[0]
         'system,metric,signature,corpus,segment,bootstrap,low,high'
         """
-        systems = [_build_table_row(row) for row in self.systems]
-        comparisons = [_build_table_row(row) for row in self.comparisons]
+        systems = [_build_score_row(row) for row in self.systems]
+        comparisons = [_build_score_row(row) for row in self.comparisons]
         if table_format != "csv":
             labels = MetricLabels(row.metric for row in self.systems)
             for row in (*systems, *comparisons):
@@ -91,7 +91,7 @@ class ScoreResult(ResultDisplay, ScoreContent, frozen=True, kw_only=True):
         return build_score_page(self)
 
 
-def _build_table_row(entry: ScoredSystem | SystemComparison) -> dict[str, Any]:
+def _build_score_row(entry: ScoredSystem | SystemComparison) -> dict[str, Any]:
     """Build the table row of a system score or comparison, without nested fields and unused groups."""
     row = msgspec.structs.asdict(entry)
     row.pop("official", None)
@@ -113,14 +113,14 @@ def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
     >>> [system.corpus for system in score(rows, metrics="ter").systems]
     [20.0]
     """
-    _check_options(options)
+    _check_score_options(options)
     data = prepare_dataset(
         ensure_dataset(dataset), normalize=options.normalize, keep_references=options.keep_references
     )
     if options.per_segment is not None:
         check_output_file(options.per_segment, data.input_files)
     metrics = choose_metrics(data, options.metrics, choose_text_normalisation(data, options.normalize))
-    run = _open_run(data, metrics, options)
+    run = _open_score_run(data, metrics, options)
     with collect_warnings() as metric_warnings:
         scores = score_outputs(data, metrics, workers=options.workers, progress=options.progress)
     segments = _build_segment_table(data, metrics, scores)
@@ -141,7 +141,7 @@ def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
     return result
 
 
-def _check_options(options: ScoreOptions) -> None:
+def _check_score_options(options: ScoreOptions) -> None:
     for aggregation in options.aggregate:
         if aggregation not in AGGREGATIONS:
             raise UnknownName("aggregation", aggregation, AGGREGATIONS)
@@ -153,7 +153,7 @@ def _check_options(options: ScoreOptions) -> None:
         )
 
 
-def _open_run(data: Dataset, metrics: Sequence[Metric], options: ScoreOptions) -> RunFolder | None:
+def _open_score_run(data: Dataset, metrics: Sequence[Metric], options: ScoreOptions) -> RunFolder | None:
     """Open the run folder of `score`; options and data that change the result identify it."""
     if options.out is None:
         return None

@@ -126,7 +126,7 @@ class ShardScorer:
     def score(
         self, pairs_by_shard: Iterable[tuple[slice, Pairs]], per_output: int | None
     ) -> tuple[Pairs, ScoredPairs]:
-        """Score all pairs; return the sampled pairs, and all pairs with their outcomes."""
+        """Score all pairs of the data set; return the sampled pairs, and all pairs with their outcomes."""
         scored_outputs = 0 if self.further_rows is None else len(self.dataset)
         output_scores = np.full((len(self.metrics), scored_outputs), np.nan)
         seconds = dict.fromkeys((metric.spec for metric in self.metrics), 0.0)
@@ -166,14 +166,14 @@ class ShardScorer:
                 store=self.execution.score_store,
                 workers=self.execution.workers,
                 first_part=part_count,
-                further_rows=self._select_further_rows(shard),
+                further_rows=self._select_further_rows_of_shard(shard),
             )
             numbers += part.numbers
             part_count += part.batch_count
         return PartialRun(part_numbers=tuple(numbers), part_count=part_count)
 
-    def _select_further_rows(self, shard: slice) -> LongArray | None:
-        """Select the further rows that are in a shard, numbered from its start."""
+    def _select_further_rows_of_shard(self, shard: slice) -> LongArray | None:
+        """Select the further rows to score that are in a shard, numbered from the start of the shard."""
         if self.further_rows is None:
             return None
         is_inside = (self.further_rows >= shard.start) & (self.further_rows < shard.stop)
@@ -192,7 +192,7 @@ class ShardScorer:
             score_store=self.execution.score_store,
             first_batch=first_batch,
             cluster=self.execution.cluster,
-            further_rows=self._select_further_rows(shard),
+            further_rows=self._select_further_rows_of_shard(shard),
         )
 
     def _write_shard(self, shard: slice, sample: Pairs, scored: ScoredPairs) -> None:

@@ -116,7 +116,7 @@ def watch_folders(folder_by_name: Mapping[str, Path]) -> WatchResult:
             f"these are {len(folder_by_name)} runs, more than {MOST_RUNS}.",
             remedy="Name the runs since a fixed date, which must not move from look to look.",
         )
-    measurements, notes = _measure_runs(folder_by_name)
+    measurements, notes = _measure_all_runs(folder_by_name)
     watched = {key: entries for key, entries in measurements.items() if len(entries) > 1}
     if not watched:
         raise InputError(
@@ -135,7 +135,7 @@ def watch_folders(folder_by_name: Mapping[str, Path]) -> WatchResult:
     )
 
 
-def _measure_runs(
+def _measure_all_runs(
     folder_by_name: Mapping[str, Path],
 ) -> tuple[dict[SeriesKey, list[_NamedMeasurement]], list[str]]:
     """Read the values of all runs by metric and measure, and note what is left out."""
@@ -212,7 +212,7 @@ def _build_series_change(
 
 
 def _build_watched_interval(mean: MeanWithMargin, *, is_share: bool) -> Interval:
-    """Return the interval around a mean; within 0 and 1 for a share."""
+    """Build the confidence interval around a mean, limited to 0 and 1 for a share."""
     low = mean.value - mean.margin
     high = mean.value + mean.margin
     if is_share:

@@ -50,10 +50,10 @@ class MeasuredRun:
     measurements: dict[SeriesKey, Measurement]
 
 
-def measure_assay(run: RunFolder) -> MeasuredRun:
+def measure_assay(run_folder: RunFolder) -> MeasuredRun:
     """Read accuracy and agreement with people of every metric."""
-    result = run.read_result(RESULT, AssayContent)
-    table = read_credit_table(run)
+    result = run_folder.read_result(RESULT, AssayContent)
+    table = read_credit_table(run_folder)
     overall = None if table is None else table[GLOBAL, GLOBAL]
     measurements = {}
     for row in result.overall:
@@ -75,12 +75,12 @@ def measure_assay(run: RunFolder) -> MeasuredRun:
     return MeasuredRun(f"the task {result.task}", measurements)
 
 
-def measure_ranking(run: RunFolder) -> MeasuredRun:
+def measure_ranking(run_folder: RunFolder) -> MeasuredRun:
     """Read the value of every metric by each meta-metric over all items, such as its SPA.
 
     Meta-metrics like SPA depend on the number of items and systems, see `are_measurements_comparable`.
     """
-    result = run.read_result("results/rank.json", RankContent)
+    result = run_folder.read_result("results/rank.json", RankContent)
     rankings = [ranking for ranking in result.rankings if ranking.is_global]
     has_several_datasets = len({ranking.dataset for ranking in rankings}) > 1
     measurements = {}
@@ -99,9 +99,9 @@ def measure_ranking(run: RunFolder) -> MeasuredRun:
     return MeasuredRun(f"the human score {result.human}", measurements)
 
 
-def measure_judges(run: RunFolder) -> MeasuredRun:
+def measure_judges(run_folder: RunFolder) -> MeasuredRun:
     """Read accuracy of every judge, and how often it gives the same verdict in both orders."""
-    result = run.read_result("results/judge.json", JudgeContent)
+    result = run_folder.read_result("results/judge.json", JudgeContent)
     measurements = {}
     for judge in result.judges:
         consistency_interval = judge.intervals.get("both_orders_same", (None, None))

@@ -112,7 +112,7 @@ def _find_largest_metric_errors(scored: ScoredPairs, metric_count: int) -> Large
 
 
 def _interleave_positions_of_metrics(positions_by_metric: Sequence[LongArray]) -> list[int]:
-    """Take one pair of each metric in turn, without repetition."""
+    """List wrong pairs of all metrics by taking one of each metric in turn, without repetition."""
     chosen: dict[int, None] = {}
     for turn in range(MOST_PAIRS):
         for order in positions_by_metric:

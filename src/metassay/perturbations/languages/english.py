@@ -122,18 +122,18 @@ def find_fitting_related_words(
 
 
 def _filter_replacements_by_neighbours(
-    entry: WordEntry | None, previous_word: str, form: str, next_word: str
+    word_entry: WordEntry | None, previous_word: str, form: str, next_word: str
 ) -> tuple[str, ...]:
     """Return the replacements of a word that fit its neighbours; none if it is part of a phrase."""
-    if entry is None:
+    if word_entry is None:
         return ()
-    has_particle = entry.part_of_speech == "v" and next_word in PARTICLES
-    if has_particle or _is_part_of_phrase(entry.lemma, previous_word, next_word):
+    has_particle = word_entry.part_of_speech == "v" and next_word in PARTICLES
+    if has_particle or _is_part_of_phrase(word_entry.lemma, previous_word, next_word):
         return ()
     if previous_word in {"a", "an"}:
         has_vowel = form[0] in "aeiou"
-        return tuple(word for word in entry.replacements if (word[0] in "aeiou") == has_vowel)
-    return entry.replacements
+        return tuple(word for word in word_entry.replacements if (word[0] in "aeiou") == has_vowel)
+    return word_entry.replacements
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)

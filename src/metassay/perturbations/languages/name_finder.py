@@ -38,9 +38,11 @@ def index_words_for_names(texts: Sequence[str]) -> IndexedWords | None:
     return index_words(texts, hyphens=True) if len(texts) > MINIMUM_INDEXED_TEXTS else None
 
 
-def find_names(texts: Sequence[str], words: IndexedWords | None, language: str) -> list[Sequence[Mention]]:
-    """Find the names in each text; `words` is the index of all words, if there is one."""
-    may_have_names = _find_texts_containing(_RULES[language].could_word_be_name, texts, words)
+def find_names(
+    texts: Sequence[str], indexed_words: IndexedWords | None, language: str
+) -> list[Sequence[Mention]]:
+    """Find the names in each text; `indexed_words` is the index of all words, if there is one."""
+    may_have_names = _find_texts_containing(_RULES[language].could_word_be_name, texts, indexed_words)
     return [
         list(find_names_in_text(text, language)) if may_have else ()
         for text, may_have in zip(texts, may_have_names)
@@ -48,12 +50,12 @@ def find_names(texts: Sequence[str], words: IndexedWords | None, language: str) 
 
 
 def _find_texts_containing(
-    is_searched_word: Callable[[str], bool], texts: Sequence[str], words: IndexedWords | None
+    is_searched_word: Callable[[str], bool], texts: Sequence[str], indexed_words: IndexedWords | None
 ) -> Iterable[bool]:
     """Return for each text whether it contains a searched word; True for all if there is no index."""
-    if words is None:
+    if indexed_words is None:
         return [True] * len(texts)
-    has_word: list[bool] = words.find_texts_with_word(is_searched_word).tolist()
+    has_word: list[bool] = indexed_words.find_texts_with_word(is_searched_word).tolist()
     return has_word
 
 
@@ -136,7 +138,7 @@ def _find_capitalised_sequences(
 
 
 def find_nationalities_and_dates(
-    texts: Sequence[str], words: IndexedWords | None, language: str
+    texts: Sequence[str], indexed_words: IndexedWords | None, language: str
 ) -> list[Sequence[Mention]]:
     """Find the nationalities, days, months and years in each text.
 
@@ -147,7 +149,7 @@ def find_nationalities_and_dates(
     def is_searched_word(word: str) -> bool:
         return word in listed_words or (not word.isalpha() and _YEAR_DIGITS.search(word) is not None)
 
-    may_have_names = _find_texts_containing(is_searched_word, texts, words)
+    may_have_names = _find_texts_containing(is_searched_word, texts, indexed_words)
     return [
         find_nationalities_and_dates_in_text(text, language) if may_have else ()
         for text, may_have in zip(texts, may_have_names)
@@ -218,7 +220,7 @@ _NATIONALITY_PATTERNS = {
 _DATE_PATTERNS = {language: _compile_word_pattern(dates) for language, dates in CALENDAR.items()}
 
 
-def _list_first_words(language: str) -> frozenset[str]:
+def _list_first_words_of_listed_names(language: str) -> frozenset[str]:
     """List the first words of all names of nationalities, days and months in a language."""
     names = set(CALENDAR[language])
     for stem in NATIONALITIES[language]:
@@ -226,7 +228,7 @@ def _list_first_words(language: str) -> frozenset[str]:
     return frozenset(name.split()[0] for name in names)
 
 
-_LISTED_WORDS = {language: _list_first_words(language) for language in _NATIONALITY_ENDINGS}
+_LISTED_WORDS = {language: _list_first_words_of_listed_names(language) for language in _NATIONALITY_ENDINGS}
 
 
 def _build_month_pattern(language: str) -> str:

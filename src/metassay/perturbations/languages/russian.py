@@ -188,7 +188,7 @@ def _get_agreeing_categories(tag: Any, part_of_speech: str) -> tuple[str | None,
 
 @functools.cache
 def _get_inflected_grammemes(tag: Any, part_of_speech: str) -> frozenset[str]:
-    """Return the grammemes of a tag that a synonym has to be inflected for."""
+    """Return the grammatical categories of a tag, such as case, for which a synonym is inflected."""
     values = (getattr(tag, category) for category in INFLECTED_CATEGORIES[part_of_speech])
     return frozenset(filter(None, values))
 

@@ -75,22 +75,22 @@ FAMILY_NAME_ENDING = re.compile(r"(?:ого|ому|ым|им|ий|ый|ой|ом
 _CACHED_WORDS = 1 << 16
 
 
-def find_texts_with_name_forms(texts: Sequence[str], words: IndexedWords) -> NDArray[np.bool_]:
+def find_texts_with_name_forms(texts: Sequence[str], indexed_words: IndexedWords) -> NDArray[np.bool_]:
     """Find the texts in which a name could have a grammatical form; a model need not read the others.
 
     Such a text has a capitalised word that the dictionary does not have or has as a name, that begins like
-    one of our given names, or that follows a preposition. `words` splits words at apostrophes, so texts with
-    apostrophes are always included.
+    one of our given names, or that follows a preposition. `indexed_words` splits words at
+    apostrophes, so texts with apostrophes are always included.
     """
-    is_capitalised = words.find_matching_vocabulary(has_capital)
-    is_preposition = words.find_matching_vocabulary(lambda word: word.lower() in _PREPOSITIONS)
-    is_name = words.find_matching_vocabulary(lambda word: has_capital(word) and _could_be_name(word))
-    follows_preposition = np.roll(is_preposition[words.numbers], 1)
-    first_words = words.offsets[words.offsets < len(follows_preposition)]
+    is_capitalised = indexed_words.find_matching_vocabulary(has_capital)
+    is_preposition = indexed_words.find_matching_vocabulary(lambda word: word.lower() in _PREPOSITIONS)
+    is_name = indexed_words.find_matching_vocabulary(lambda word: has_capital(word) and _could_be_name(word))
+    follows_preposition = np.roll(is_preposition[indexed_words.numbers], 1)
+    first_words = indexed_words.offsets[indexed_words.offsets < len(follows_preposition)]
     follows_preposition[first_words] = False
-    hits = is_name[words.numbers] | (follows_preposition & is_capitalised[words.numbers])
+    hits = is_name[indexed_words.numbers] | (follows_preposition & is_capitalised[indexed_words.numbers])
     has_apostrophe = np.array(["'" in text or "’" in text for text in texts], np.bool_)
-    return words.find_texts_with_marked_words(hits) | has_apostrophe
+    return indexed_words.find_texts_with_marked_words(hits) | has_apostrophe
 
 
 def _could_be_name(word: str) -> bool:
@@ -100,7 +100,7 @@ def _could_be_name(word: str) -> bool:
     return is_name_in_dictionary or not readings or word.startswith(_GIVEN_NAME_STEMS)
 
 
-def add_russian_forms(text: str, entities: Sequence[Entity]) -> list[Mention]:
+def add_grammatical_forms_to_names(text: str, entities: Sequence[Entity]) -> list[Mention]:
     """Add the grammatical form to each name of a text: gender, number, length and possible cases.
 
     Names whose form is not clear are left out.

@@ -19,8 +19,8 @@ from metassay.reporting.wording import (
     Sentence,
     format_percent,
     format_sentence,
-    join_percent_signs,
     list_names,
+    narrow_spaces_before_percent_signs,
 )
 from metassay.results.assay import GLOBAL, MetricRobustness
 
@@ -119,7 +119,9 @@ def build_recommendation_table(assay_view: AssayView, context_column: ColumnView
                 "choice": label,
                 "accuracy": _find_accuracy_cell(assay_view, context_column, context, choice),
                 "top_group": group or None,
-                "reason": join_percent_signs(writer.explain_chosen_metrics(context, recommendation)),
+                "reason": narrow_spaces_before_percent_signs(
+                    writer.explain_chosen_metrics(context, recommendation)
+                ),
             }
         )
     fields = [Field("context", context_column.name, "name"), *_CHOICE_FIELDS]

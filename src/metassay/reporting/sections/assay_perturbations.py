@@ -10,7 +10,12 @@ from metassay.reporting.charts.heatmaps import PerturbationCell, build_accuracy_
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.tables import Field, Grid, build_grid
-from metassay.reporting.wording import format_percent, format_sentence, join_names, join_percent_signs
+from metassay.reporting.wording import (
+    format_percent,
+    format_sentence,
+    join_names,
+    narrow_spaces_before_percent_signs,
+)
 from metassay.results.assay import MetricConfounding
 
 _OVERLOOKED_FIELDS = (
@@ -93,7 +98,7 @@ def _describe_metrics_with_confounding(assay_view: AssayView) -> list[str]:
     rows = [
         row for row in list_confounding_by_metric(assay_view) if row.metric in claimed and row.responsible
     ]
-    return [join_percent_signs(describe_confounding(row, assay_view.labels)) for row in rows]
+    return [narrow_spaces_before_percent_signs(describe_confounding(row, assay_view.labels)) for row in rows]
 
 
 def _build_undetected_errors_subsection(assay_view: AssayView) -> Section:

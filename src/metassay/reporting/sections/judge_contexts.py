@@ -32,7 +32,7 @@ class JudgeContextsSection(ReportSection[JudgeView]):
 
 
 def _build_context_accuracy_table(column: str, context_accuracies: Sequence[ContextAccuracy]) -> Grid:
-    """Build a table with a row per judge and a column per context."""
+    """Build a table of the accuracy of judges, with a row per judge and a column per context."""
     contexts = sorted({entry.context for entry in context_accuracies})
     accuracies = {
         (entry.judge, entry.context): format_share_with_interval(entry.accuracy, entry.low, entry.high)

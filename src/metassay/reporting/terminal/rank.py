@@ -68,7 +68,7 @@ def _describe_ranking(ranking: Ranking, rank_view: RankView) -> list[Line | Tabl
         Line(),
         Line(f"{rank_view.name_ranking(ranking)}: {ranking.systems} systems, {items}."),
         Table(
-            [_build_human_pairs_row(metric, rank_view) for metric in ranking.metrics],
+            [_build_ranked_metric_row(metric, rank_view) for metric in ranking.metrics],
             most_important=("metric", "rank", "value"),
             most_rows=MOST_METRICS,
         ),
@@ -78,7 +78,7 @@ def _describe_ranking(ranking: Ranking, rank_view: RankView) -> list[Line | Tabl
     return blocks
 
 
-def _build_human_pairs_row(metric: RankedMetric, rank_view: RankView) -> Row:
+def _build_ranked_metric_row(metric: RankedMetric, rank_view: RankView) -> Row:
     columns: dict[str, Any] = msgspec.to_builtins(metric)
     is_baseline = columns.pop("baseline")
     label = rank_view.labels[metric.metric]
