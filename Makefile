@@ -104,8 +104,9 @@ paper: $(STAMP)
 			--print-to-pdf=site/paper.pdf "file://$(CURDIR)/site/paper/index.html"; \
 	else echo "There is no Chromium: the paper is site/paper/index.html."; fi
 
-# Compute every table and figure of the five papers with five seeds, and write reproduce/README.md: half an hour of
-# CPU time. Fails if a reason that the ledger gives for a difference no longer holds.
+# Compute every table and figure of the five papers with five seeds, and write reproduce/README.md. Takes more than
+# half an hour of CPU time; contextual and findings take longest. Fails if a reason that the ledger gives for a
+# difference no longer holds, or if the results no longer support a sentence of docs/findings.md or docs/paper.md.
 DATA ?= $(or $(METASSAY_DATA),../shared/data)
 reproduce: $(STAMP)
 	$(BIN)/python -m reproduce $(DATA)
