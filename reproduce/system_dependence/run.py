@@ -1,15 +1,16 @@
 """System dependence of the WMT23 metrics (von Däniken et al., 2024), and what remains of it after shrinkage.
 
-    python -m reproduce.system_dependence.run FOLDER   a folder with wmt23/wmt23_{en-de,he-en,zh-en}*.parquet
+    python -m reproduce.system_dependence.run FOLDER [--resume] [--page]
 
-Writes `ours.json` and README.md next to this file. `--page FOLDER` writes them again from the measurements in
-`ours.json`.
+FOLDER has wmt23/wmt23_{en-de,he-en,zh-en}*.parquet. Writes `ours.json` and README.md next to this file.
+`--page` writes them again from the measurements in `ours.json`. The measurements of each language pair are
+stored in `language_pairs`; `--resume` continues an interrupted run and does not measure these again.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
@@ -34,12 +35,24 @@ Measurements = dict[str, Any]
 
 
 def main() -> None:
-    folder = Path(sys.argv[-1]) / "wmt23"
-    if sys.argv[1] == "--page":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--page", action="store_true")
+    arguments = parser.parse_args()
+    folder = arguments.data / "wmt23"
+    if arguments.page:
         stored = json.loads((FOLDER / "ours.json").read_text(encoding="utf-8"))
         measurements = {name: stored[name] for name in (*LANGUAGE_PAIRS, "seeds")}
     else:
-        measurements = {pair: measure_language_pair(folder, pair) for pair in LANGUAGE_PAIRS}
+        measurements = {}
+        for pair in LANGUAGE_PAIRS:
+            path = FOLDER / "language_pairs" / f"{pair}.json"
+            if not (arguments.resume and path.exists()):
+                path.parent.mkdir(exist_ok=True)
+                rows = measure_language_pair(folder, pair)
+                path.write_text(json.dumps(round_floats(rows)), encoding="utf-8")
+            measurements[pair] = json.loads(path.read_text(encoding="utf-8"))
         measurements["seeds"] = [measure_best_metric(folder, pair, measurements) for pair in LANGUAGE_PAIRS]
         measurements = round_floats(measurements)  # so that `--page` writes the same
     entries = build_entries(measurements, count_sizes(folder, "zh-en"))
