@@ -18,7 +18,7 @@ from metassay.meta.contexts.robustness import robust_accuracy
 from metassay.meta.dependence import deviations
 from metassay.sample import get_sample_path
 from metassay.stats import intervals, label_permutation, multiplicity, soft_accuracy
-from metassay.stats.sign_flip import estimate_normal_error, normal_p_values, sign_flip_p_values
+from metassay.stats.sign_flip import estimate_error_of_normal_p_values, normal_p_values, sign_flip_p_values
 from metassay.workflows.assay import assay
 from metassay.workflows.read import read
 
@@ -60,7 +60,7 @@ def measure_heavy_tails(limit):
     worst = 0.0
     for _ in range(60):
         scores = rng.standard_t(rng.uniform(1.2, 6), (8, int(rng.integers(20, 300))))
-        if np.abs(estimate_normal_error(scores)).mean() <= limit:
+        if np.abs(estimate_error_of_normal_p_values(scores)).mean() <= limit:
             drawn = sign_flip_p_values(scores, np.random.default_rng(1), 20_000)
             worst = max(worst, float(np.abs(drawn - normal_p_values(scores)).mean()))
     return worst

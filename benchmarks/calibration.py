@@ -34,7 +34,10 @@ from metassay.meta.dependence.deviations import (
     largest_difference_between_groups,
     system_dependence,
 )
-from metassay.meta.dependence.null_hypotheses import equal_mapping_p_value, fair_metric_p_value
+from metassay.meta.dependence.null_hypotheses import (
+    compute_equal_mapping_p_value,
+    compute_fair_metric_p_value,
+)
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.registry import parse_meta_metric
@@ -470,11 +473,11 @@ def measure_dependence_sizes(systems, replicates, kind="even", segments=80, draw
         human = metric + rng.normal(0, 1, metric.shape) * sizes
         if kind == "counts":
             human = -rng.poisson(np.exp(-metric)).astype(float)
-        equal.append(equal_mapping_p_value(build_scored_outputs(human, metric), rng, draws) <= LEVEL)
+        equal.append(compute_equal_mapping_p_value(build_scored_outputs(human, metric), rng, draws) <= LEVEL)
         better = np.linspace(0, 1, systems)[:, None]
         people = better + rng.normal(0, 1, segments) + rng.normal(0, 1, (systems, segments))
         seen, noise = (np.minimum(people, -1), 0.2) if kind == "large" else (people, 0.7)
-        p = fair_metric_p_value(
+        p = compute_fair_metric_p_value(
             build_scored_outputs(people, seen + rng.normal(0, noise, people.shape)), rng, draws
         )
         fair.append(p is not None and p <= LEVEL)

@@ -11,7 +11,7 @@ from scipy import stats
 from metassay.stats.sign_flip import (
     compute_p_values_like_mt_metrics_eval,
     draw_sign_flip_sums,
-    estimate_normal_error,
+    estimate_error_of_normal_p_values,
     find_difference_signs,
     normal_p_values,
     sign_flip_p_values,
@@ -107,5 +107,5 @@ def test_the_error_of_the_closed_form_is_about_what_enumeration_shows():
     sums = np.array(list(itertools.product([-1, 1], repeat=12))) @ d
     exact = ((sums > d.sum() + 1e-9).mean() + (sums > d.sum() - 1e-9).mean()) / 2
     normal = normal_p_values(scores)[0]
-    assert estimate_normal_error(scores)[0] == pytest.approx(normal - exact, rel=0.5)
-    assert estimate_normal_error(scores[:, :1] * np.zeros((2, 1)))[0] == 0
+    assert estimate_error_of_normal_p_values(scores)[0] == pytest.approx(normal - exact, rel=0.5)
+    assert estimate_error_of_normal_p_values(scores[:, :1] * np.zeros((2, 1)))[0] == 0

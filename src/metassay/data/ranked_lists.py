@@ -95,7 +95,7 @@ class RankedLists(Sequence[tuple[str, ...]]):
         """The number of documents in each list."""
         return np.diff(self.offsets)
 
-    def join_documents(self) -> pl.Series:
+    def join_document_ids(self) -> pl.Series:
         """Return each list as one text, in which document ids are separated by NUL."""
         return self.to_series().cast(pl.List(pl.String)).list.join("\0")
 

@@ -12,7 +12,7 @@ from metassay.data.directions import RequestedDirections, note_negated_scores
 from metassay.data.fingerprint import DataFingerprint, fingerprint_data
 from metassay.data.score_cautions import note_doubtful_scores
 from metassay.data.score_cube import ScoreCube
-from metassay.data.summary import summarize_cubes
+from metassay.data.summary import summarize_score_cubes
 from metassay.errors import InputError
 from metassay.results.data_summary import DataSummary
 
@@ -88,7 +88,7 @@ def select_score_cubes(
         notes=(*notes, *unusable_notes, *reversal_notes, *cautions),
         hashes={cube.dataset: cube.content_hash for cube in oriented_cubes},
         fingerprint=fingerprint_score_cubes(oriented_cubes),
-        summary=summarize_cubes(oriented_cubes, human or None),
+        summary=summarize_score_cubes(oriented_cubes, human or None),
     )
 
 

@@ -63,9 +63,9 @@ def _summarize_human_score(data: Dataset, name: str, languages: list[str]) -> Sc
     return ScoreSummary(name, HUMAN_SCORE, direction.better, direction.why, languages, rated)
 
 
-def summarize_cubes(
+def summarize_score_cubes(
     score_cubes: Sequence[ScoreCube],
-    human: str | None,
+    human_score: str | None,
     *,
     left_out: Mapping[str, int] | None = None,
     ignored_columns: Mapping[str, str] | None = None,
@@ -78,8 +78,8 @@ def summarize_cubes(
     for cube in score_cubes:
         has_metric = _find_scored_outputs(cube, cube.metric_scores)
         has_human = has_metric
-        if human is not None and human in cube.human_scores:
-            has_human = ~np.isnan(cube.human_scores[human])
+        if human_score is not None and human_score in cube.human_scores:
+            has_human = ~np.isnan(cube.human_scores[human_score])
         counts[NO_HUMAN_SCORE_REASON] += int((has_metric & ~has_human).sum())
         counts[NO_METRIC_SCORE_REASON] += int((has_human & ~has_metric).sum())
         is_used = has_metric & has_human

@@ -39,7 +39,7 @@ from metassay.data.winners import (
     POSITION,
     check_letter_meaning,
     do_letters_name_positions,
-    looks_like_winners,
+    names_winners_of_pairs,
     parse_winners,
 )
 from metassay.errors import InputError, InputLocation, UnknownName
@@ -235,7 +235,7 @@ def _choose_verdict_type(
     if verdict_type is not None:
         return verdict_type, []
     systems = [ratings.table[name] for name in ("system_1", "system_2") if name in ratings.table.columns]
-    if "winner" in role_columns and looks_like_winners(ratings.frame[ratings.verdict_column], systems):
+    if "winner" in role_columns and names_winners_of_pairs(ratings.frame[ratings.verdict_column], systems):
         return PAIRWISE, []
     if any(is_text_column(column) for column in ratings.columns):
         return LABEL, []

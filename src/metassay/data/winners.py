@@ -92,7 +92,7 @@ def parse_winners(frame: pl.DataFrame, column: str, verdicts: pl.DataFrame, file
     return ParsedWinners(pl.Series(column, values, dtype=pl.Float64), is_letter, note)
 
 
-def looks_like_winners(column: pl.Series, systems: Sequence[pl.Series]) -> bool:
+def names_winners_of_pairs(column: pl.Series, systems: Sequence[pl.Series]) -> bool:
     """Whether a column names winners: an output, a position, a tie or a system."""
     winners = column.cast(pl.String).str.strip_chars().str.to_lowercase().drop_nulls()
     spellings = [*FIRST_OUTPUT, *SECOND_OUTPUT, *TIE, *POSITIONS, *LETTERS]

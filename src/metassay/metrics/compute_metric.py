@@ -78,7 +78,7 @@ class ComputeMetric(ExternalMetric):
         return array
 
     def _get_compute_arguments(self, batch: Batch) -> dict[str, list[Any]]:
-        """Get the arguments of `compute`, under the names that `evaluate` uses."""
+        """Return the arguments for `compute` of a Hugging Face `evaluate` object, from a batch."""
         has_single_references = all(len(references) == 1 for references in batch.references)
         references: list[Any] = [list(output_references) for output_references in batch.references]
         if has_single_references:

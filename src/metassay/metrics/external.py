@@ -38,7 +38,7 @@ class ExternalMetric(Metric):
 def set_score_directions_of_metrics(
     metrics: Sequence[Metric], requested: RequestedDirections
 ) -> tuple[Metric, ...]:
-    """Return the metrics with the directions that the user requested.
+    """Return the metrics, with higher or lower is better set as the user requested.
 
     Only external metrics can be redirected: the direction of our own metrics is part of their definition.
     """

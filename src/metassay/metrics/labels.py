@@ -17,23 +17,23 @@ _KEYS_WITHOUT_METRICS = frozenset({"manifest", "notes", "warnings"})
 
 
 @functools.lru_cache(maxsize=4096)
-def label_metric(spec: str) -> str:
+def label_metric(metric_spec: str) -> str:
     """Return the name for readers of the metric with a canonical spec.
 
     Any other name, such as the name of precomputed scores, is returned as it is.
     """
     try:
-        metric = find_metric(spec)
+        metric = find_metric(metric_spec)
     except InputError:
-        return spec
-    if metric is None or metric.spec != spec:
-        return spec
+        return metric_spec
+    if metric is None or metric.spec != metric_spec:
+        return metric_spec
     return metric.label
 
 
-def label_metrics(specs: Iterable[str]) -> dict[str, str]:
+def label_metrics(metric_specs: Iterable[str]) -> dict[str, str]:
     """Return the name for readers of each metric; metrics with the same name keep their specs."""
-    labels = {spec: label_metric(spec) for spec in specs}
+    labels = {spec: label_metric(spec) for spec in metric_specs}
     uses = Counter(labels.values())
     distinct = {spec: label if uses[label] == 1 else spec for spec, label in labels.items()}
     # A spec that replaced a shared label may itself be the label of another metric.

@@ -95,7 +95,7 @@ class Precision(CutBinaryMetric):
 
 
 class RelativePrecision(CutBinaryMetric):
-    """Relevant documents among the first k, divided by the largest possible number, min(k, R)."""
+    """Relevant documents among the first k, divided by the largest possible number, min(k, relevant)."""
 
     name = "relative_p"
     title = "relative_P"
@@ -157,7 +157,7 @@ class SetPrecision(BinaryMetric):
 
 
 class SetRelativePrecision(BinaryMetric):
-    """Relevant documents in the list, divided by the largest possible number, min(length, R)."""
+    """Relevant documents in the list, divided by the largest possible number, min(length, relevant)."""
 
     name = "set_relative_p"
     title = "set_relative_P"

@@ -37,7 +37,7 @@ def choose_missing_sentinels(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
     return tuple(sentinel for sentinel in sentinels if sentinel.spec not in chosen_specs)
 
 
-def collect_costs(metrics: Sequence[Metric]) -> MetricCosts:
+def collect_metric_costs(metrics: Sequence[Metric]) -> MetricCosts:
     """Collect the cost classes and prices of metrics."""
     classes = {metric.spec: metric.cost_class for metric in metrics}
     prices = {}

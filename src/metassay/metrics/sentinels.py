@@ -59,7 +59,7 @@ class Random(SentinelMetric):
     def score(self, batch: Batch) -> Scores:
         """Draw a number in [0, 1) for each output."""
         outputs = batch["output"]
-        texts = outputs.join_documents() if isinstance(outputs, RankedLists) else outputs
+        texts = outputs.join_document_ids() if isinstance(outputs, RankedLists) else outputs
         return _draw_uniform_number_per_value(self.seed, texts)
 
 

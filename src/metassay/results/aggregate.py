@@ -46,7 +46,7 @@ class AggregatedSystem(msgspec.Struct, frozen=True):
 
 
 class AggregationPair(msgspec.Struct, frozen=True):
-    """Correlation of two aggregated metrics over all systems of all test sets."""
+    """Correlation of two metrics, each under one aggregation, over all systems of all test sets."""
 
     x: str
     """A metric with the prefix of an aggregation, such as `m-bleu`."""

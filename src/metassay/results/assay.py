@@ -56,7 +56,7 @@ class GlobalAccuracy(MetricAccuracy, frozen=True, kw_only=True):
 
 
 class AccuracyTest(msgspec.Struct, frozen=True, kw_only=True):
-    """H1: the tests that one metric is right equally often in all contexts; the permutation test decides."""
+    """Tests of hypothesis H1, that one metric is right equally often in all contexts."""
 
     metric: str
     chi2: float | None
@@ -101,7 +101,7 @@ class AgreementPrediction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RankAgreement(msgspec.Struct, frozen=True, kw_only=True):
-    """H2: how far the contexts of a column order the metrics alike.
+    """Test of hypothesis H2: how far the contexts of a column rank the metrics alike.
 
     `contexts` are the rows and columns of `matrix`, "global" first. Of more than 300 contexts the matrix has
     only its first row, of more than 100 contexts also the interval (`low`, `high`). `ceiling` is the
@@ -226,7 +226,7 @@ class ContextException(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer of the run: the metric to use, those not shown to be behind it, and exceptions."""
+    """The answer of a run: the metric to use, those not shown to be worse, and exceptions by context."""
 
     metric: str
     top_group: list[str]
@@ -234,7 +234,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MetricLead(msgspec.Struct, frozen=True, kw_only=True):
-    """The claim that one metric is more accurate than another in a context; column None: over all outputs."""
+    """The claim that one metric is more accurate than another, in one context or over all outputs."""
 
     column: str | None
     context: str
@@ -320,7 +320,7 @@ class SavingChoice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HumanAccuracy(msgspec.Struct, frozen=True, kw_only=True):
-    """How one metric agrees with human scores: accuracy on human pairs, and SPA on systems.
+    """How one metric agrees with human scores: accuracy on human pairs, and soft pairwise accuracy (SPA).
 
     `labels_saved` is the share of human labels that the metric saves when two systems are compared.
     """
@@ -357,7 +357,7 @@ class OrderAgreement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HumanAgreement(msgspec.Struct, frozen=True, kw_only=True):
-    """Agreement between three orders of the metrics: on perturbed pairs, on human pairs, by SPA."""
+    """Agreement of three rankings of the metrics: on perturbed pairs, on human pairs, by SPA of systems."""
 
     statistic: str
     perturbed_with_human: OrderAgreement = msgspec.field(name="rule_pairs")

@@ -22,7 +22,7 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class ResultStruct(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of the top-level result of a verb. An undefined number is None (null in JSON)."""
+    """Base class of the result of a command. An undefined number is None (null in JSON)."""
 
     schema_version: int = SCHEMA_VERSION
 

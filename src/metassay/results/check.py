@@ -16,7 +16,7 @@ class SystemCount(msgspec.Struct, frozen=True):
 
 
 class CheckedMetric(msgspec.Struct, frozen=True):
-    """A metric that an assay would use."""
+    """A metric that an assay of this data would use."""
 
     metric: str
     signature: str

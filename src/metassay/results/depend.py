@@ -40,7 +40,7 @@ class Inversion(msgspec.Struct, frozen=True):
 
 
 class LocalDependence(msgspec.Struct, frozen=True):
-    """SysDep of a metric within one context, such as a domain."""
+    """System dependence (SysDep) of a metric within one context, such as a domain."""
 
     column: str
     context: str
@@ -53,7 +53,7 @@ class LocalDependence(msgspec.Struct, frozen=True):
 
 
 class Sensitivity(msgspec.Struct, frozen=True):
-    """SysDep after one change of the data or of the bootstrap, averaged over repeated draws.
+    """System dependence (SysDep) after one change of the data or of the bootstrap, averaged over draws.
 
     `sd` is the standard deviation of SysDep between the draws.
     """
@@ -126,7 +126,7 @@ class MetricDependence(msgspec.Struct, frozen=True):
 
 
 class DependenceComparison(msgspec.Struct, frozen=True):
-    """SysDep of metric a minus that of metric b on the outputs that both have scored."""
+    """System dependence (SysDep) of metric a minus that of metric b, on the outputs that both scored."""
 
     dataset: str
     a: str

@@ -67,7 +67,7 @@ class ListContent(ResultStruct, frozen=True, kw_only=True):
     """Base of all lists."""
 
     @property
-    def entries(self) -> Sequence[msgspec.Struct]:
+    def listed_entries(self) -> Sequence[msgspec.Struct]:
         """The listed metrics, meta-metrics, perturbations, readers or resources."""
         raise NotImplementedError
 
@@ -78,7 +78,7 @@ class MetricList(ListContent, frozen=True, kw_only=True):
     metrics: list[ListedMetric]
 
     @property
-    def entries(self) -> Sequence[ListedMetric]:
+    def listed_entries(self) -> Sequence[ListedMetric]:
         """The listed metrics."""
         return self.metrics
 
@@ -89,7 +89,7 @@ class MetaMetricList(ListContent, frozen=True, kw_only=True):
     meta_metrics: list[ListedMetaMetric]
 
     @property
-    def entries(self) -> Sequence[ListedMetaMetric]:
+    def listed_entries(self) -> Sequence[ListedMetaMetric]:
         """The listed meta-metrics."""
         return self.meta_metrics
 
@@ -100,7 +100,7 @@ class PerturbationList(ListContent, frozen=True, kw_only=True):
     perturbations: list[ListedPerturbation]
 
     @property
-    def entries(self) -> Sequence[ListedPerturbation]:
+    def listed_entries(self) -> Sequence[ListedPerturbation]:
         """The listed perturbations."""
         return self.perturbations
 
@@ -111,7 +111,7 @@ class ReaderList(ListContent, frozen=True, kw_only=True):
     readers: list[ListedReader]
 
     @property
-    def entries(self) -> Sequence[ListedReader]:
+    def listed_entries(self) -> Sequence[ListedReader]:
         """The listed readers."""
         return self.readers
 
@@ -122,6 +122,6 @@ class ResourceList(ListContent, frozen=True, kw_only=True):
     resources: list[ListedResource]
 
     @property
-    def entries(self) -> Sequence[ListedResource]:
+    def listed_entries(self) -> Sequence[ListedResource]:
         """The listed resources."""
         return self.resources

@@ -6,7 +6,7 @@ import msgspec
 
 
 class OfficialScore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Name, signature and counts of a corpus score, as sacrebleu prints them. None: not of this metric."""
+    """Name, signature and counts of a corpus score, as sacrebleu prints them; None if not applicable."""
 
     name: str
     signature: str

@@ -44,7 +44,7 @@ class PairQuery:
 
     @classmethod
     def from_query_values(cls, values: Mapping[str, Sequence[str]]) -> Self:
-        """Create a query from the values in an address; unknown names are ignored."""
+        """Create a query from the names and values of a web address; unknown names are ignored."""
         arguments: dict[str, Any] = {}
         for query_field in fields(cls):
             name = query_field.name
@@ -60,7 +60,7 @@ class PairQuery:
         return cls(**arguments)
 
     def to_query_values(self) -> list[tuple[str, str]]:
-        """Return the names and values of an address, without defaults."""
+        """Return the query as names and values of a web address, without defaults."""
         values: list[tuple[str, str]] = []
         for query_field in fields(self):
             value = getattr(self, query_field.name)

@@ -73,7 +73,7 @@ class MetricPairPValues(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SystemPairPValues(msgspec.Struct, frozen=True, kw_only=True):
-    """The p-values that SPA compares. Systems are in the order of their mean human score, best first."""
+    """The p-values that soft pairwise accuracy (SPA) compares; systems sorted by human score, best first."""
 
     systems: list[str]
     rows: list[MetricPairPValues]

@@ -77,7 +77,7 @@ def sort_by_code(codes: IntArray, code_count: int) -> IntArray:
 
 
 def find_run_starts(*columns: IntArray) -> LongArray:
-    """Return where a new combination of values begins in columns that are sorted together, and the length.
+    """Return where each run of equal values begins in columns that are sorted together, and the total length.
 
     >>> find_run_starts(np.array([0, 0, 1, 1], np.int32), np.array([5, 5, 5, 6], np.int32)).tolist()
     [0, 2, 3, 4]
@@ -99,12 +99,12 @@ def build_row_offsets(rows: Iterable[Sequence[Any]]) -> LongArray:
     return np.cumsum([0, *map(len, rows)], dtype=np.int64)
 
 
-def find_distinct(numbers: LongArray) -> tuple[LongArray, LongArray]:
+def find_distinct_integers(numbers: LongArray) -> tuple[LongArray, LongArray]:
     """Return the sorted distinct values of small non-negative integers, and the index of each value.
 
     Equals `np.unique(numbers, return_inverse=True)`, but takes linear time.
 
-    >>> [result.tolist() for result in find_distinct(np.array([7, 2, 7]))]
+    >>> [result.tolist() for result in find_distinct_integers(np.array([7, 2, 7]))]
     [[2, 7], [1, 0, 1]]
     """
     index_of_value = np.zeros(int(numbers.max(initial=-1)) + 1, np.int64)

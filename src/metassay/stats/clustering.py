@@ -50,14 +50,14 @@ def _choose_number_of_groups(tree: FloatArray, distance: FloatArray, order: Long
     return np.array([number_of_group[group] for group in best_division.tolist()], dtype=np.int64)
 
 
-def mean_silhouette(distance: FloatArray, division: NDArray[np.integer]) -> float:
+def mean_silhouette(distance: FloatArray, group_of_row: NDArray[np.integer]) -> float:
     """Average (b - a) / max(a, b) over rows (Rousseeuw, 1987).
 
     a is the mean distance to the other rows of the same group, b that to the nearest other group; a row that
     is alone in its group counts as 0.
     """
-    groups = np.unique(division)
-    membership = (division[:, None] == groups).astype(np.float64)
+    groups = np.unique(group_of_row)
+    membership = (group_of_row[:, None] == groups).astype(np.float64)
     distance_sums = distance @ membership
     group_sizes = membership.sum(axis=0)
     own_size = membership @ group_sizes

@@ -63,7 +63,7 @@ def find_distinct_hashes(digests: Digests) -> DistinctDigests:
 
 
 def find_positions_of_hashes(
-    digests: Digests, sorted_high: NDArray[np.uint64], sorted_low: NDArray[np.uint64]
+    hashes: Digests, sorted_high: NDArray[np.uint64], sorted_low: NDArray[np.uint64]
 ) -> LongArray:
     """Return the position of each hash among sorted hashes, -1 if it is not there.
 
@@ -76,12 +76,12 @@ def find_positions_of_hashes(
     """
     count = len(sorted_high)
     if count == 0:
-        return np.full(len(digests), -1)
-    positions = np.searchsorted(sorted_high, digests[:, 0])
+        return np.full(len(hashes), -1)
+    positions = np.searchsorted(sorted_high, hashes[:, 0])
     while True:
         positions = positions.clip(max=count - 1)
-        same_high = sorted_high[positions] == digests[:, 0]
-        is_found = same_high & (sorted_low[positions] == digests[:, 1])
+        same_high = sorted_high[positions] == hashes[:, 0]
+        is_found = same_high & (sorted_low[positions] == hashes[:, 1])
         next_may_match = same_high & ~is_found & (positions + 1 < count)
         if not next_may_match.any():
             return np.where(is_found, positions, -1)

@@ -56,8 +56,13 @@ def fit_isotonic(scores: SortedScores, values: ArrayLike, weights: ArrayLike | N
     size = len(scores.knots)
     fitted = np.empty(size)
     order = scores.order
-    _fit_knots(
-        scores.knot_of_score, scores.knots, values[order], weights[order], fitted, _allocate_fit_space(size)
+    _fit_at_distinct_scores(
+        scores.knot_of_score,
+        scores.knots,
+        values[order],
+        weights[order],
+        fitted,
+        _allocate_arrays_for_fits(size),
     )
     return fitted
 
@@ -115,7 +120,7 @@ def fit_values_by_group(
         weights[order],
         groups[order],
         np.empty(size),
-        _allocate_fit_space(size),
+        _allocate_arrays_for_fits(size),
         means,
     )
     return means
@@ -129,7 +134,7 @@ def fit_scores_by_group(
     All weights are positive.
     """
     sums = np.empty((len(score_rows), group_count))
-    space = _allocate_fit_space(score_rows.shape[1])
+    space = _allocate_arrays_for_fits(score_rows.shape[1])
     orders = np.argsort(score_rows, axis=1)
     _fit_score_rows(score_rows, orders, weights * values, weights, groups, space, sums)
     return sums / np.bincount(groups, weights, minlength=group_count)
@@ -160,7 +165,7 @@ def fit_permuted_residuals_by_group(
         sources,
         weights[order],
         groups[order],
-        _allocate_fit_space(len(order)),
+        _allocate_arrays_for_fits(len(order)),
         sums,
     )
     return sums / np.bincount(groups, weights, minlength=group_count)
@@ -195,16 +200,16 @@ def fit_resamples_by_group(
         clusters[order],
         counts,
         np.empty(size),
-        _allocate_fit_space(size),
+        _allocate_arrays_for_fits(size),
         original_means,
         resampled_means,
     )
     return original_means, resampled_means
 
 
-def _allocate_fit_space(size: int) -> _FitSpace:
-    floats = np.empty((6, size + 1))
-    integers = np.empty((2, size + 1), dtype=np.int64)
+def _allocate_arrays_for_fits(score_count: int) -> _FitSpace:
+    floats = np.empty((6, score_count + 1))
+    integers = np.empty((2, score_count + 1), dtype=np.int64)
     return _FitSpace(
         knot_sums=floats[0],
         knot_weights=floats[1],
@@ -218,7 +223,7 @@ def _allocate_fit_space(size: int) -> _FitSpace:
 
 
 @kernel
-def _fit_knots(
+def _fit_at_distinct_scores(
     knot_of_score: LongArray,
     knots: FloatArray,
     values: FloatArray,
@@ -343,7 +348,7 @@ def _fit_value_rows(
     means: FloatArray,
 ) -> None:
     for row in range(len(value_rows)):
-        _fit_knots(knot_of_score, knots, value_rows[row], weights, fitted, space)
+        _fit_at_distinct_scores(knot_of_score, knots, value_rows[row], weights, fitted, space)
         _average_by_group(knot_of_score, offset, knots, fitted, weights, groups, means[row])
 
 
@@ -460,6 +465,6 @@ def _fit_resamples(
     for b in range(len(counts)):
         for p in range(len(weights)):
             resampled_weights[p] = weights[p] * counts[b, clusters[p]]
-        _fit_knots(knot_of_score, knots, values, resampled_weights, fitted, space)
+        _fit_at_distinct_scores(knot_of_score, knots, values, resampled_weights, fitted, space)
         _average_by_group(knot_of_score, offset, knots, fitted, weights, groups, original_means[b])
         _average_by_group(knot_of_score, offset, knots, fitted, resampled_weights, groups, resampled_means[b])

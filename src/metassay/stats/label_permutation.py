@@ -49,7 +49,7 @@ def permute_labels_test(
     permutations: int = 999,
     workers: int = 1,
 ) -> PermutationPValues:
-    """Test for each column of `right` [units, columns] whether its groups differ.
+    """Test for each column of `right` [units, columns] whether groups differ, by permuting group labels.
 
     `total` is [units, columns], or [units, 1] if all columns share it. Units are sorted by block; block b is
     `block_starts[b]:block_starts[b + 1]`. With r = right - (share in the block) · total, group g has the mean
@@ -78,7 +78,7 @@ def permute_labels_test(
             sums.append(
                 _sum_groups(residuals, total, labels, block_starts, group_count, key, number, shuffled)
             )
-        return _compute_statistics(np.stack(sums), largest_variance)
+        return _compute_test_statistics(np.stack(sums), largest_variance)
 
     def compute_permuted(first: int) -> FloatArray:
         last = min(first + _PERMUTATIONS_PER_TASK, permutations)
@@ -90,17 +90,21 @@ def permute_labels_test(
         null = np.concatenate(list(tasks), axis=1)
     tested = ~np.isnan(observed[0, 0])
     largest = np.nan_to_num(null[..., tested]).max(axis=2, initial=0, keepdims=True)
-    p = _count_extreme(null, observed) / (1 + permutations)
-    p_family = _count_extreme(largest, observed) / (1 + permutations)
+    p = _count_extreme_permutations(null, observed) / (1 + permutations)
+    p_family = _count_extreme_permutations(largest, observed) / (1 + permutations)
     return PermutationPValues(np.where(tested, p, np.nan), np.where(tested, p_family, np.nan))
 
 
-def _count_extreme(null: FloatArray, observed: FloatArray) -> LongArray:
+def _count_extreme_permutations(
+    permuted_statistics: FloatArray, observed_statistics: FloatArray
+) -> LongArray:
     """Count the permutations at least as extreme as the observed labels, which count too: [columns].
 
     Both are [2 statistics, permutations, columns]; the statistic with more extreme permutations decides.
     """
-    extreme: LongArray = 1 + (null >= observed * _EQUAL_FACTOR).sum(axis=1).max(axis=0)
+    extreme: LongArray = 1 + (permuted_statistics >= observed_statistics * _EQUAL_FACTOR).sum(axis=1).max(
+        axis=0
+    )
     return extreme
 
 
@@ -130,7 +134,7 @@ def _sum_blocks(values: IntArray, block_starts: LongArray) -> LongArray:
     return np.diff(running[block_starts], axis=0)
 
 
-def _compute_statistics(tables: FloatArray, largest_variance: FloatArray) -> FloatArray:
+def _compute_test_statistics(tables: FloatArray, largest_variance: FloatArray) -> FloatArray:
     """Compute both statistics, [2, tables, columns], from the sums of `_sum_groups` [tables, groups, …].
 
     NaN with fewer than two groups that have more than one unit.

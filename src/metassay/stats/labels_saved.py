@@ -81,7 +81,7 @@ def jackknife_labels_saved(human: FloatArray, metric: FloatArray, clusters: Long
     defined_count = np.zeros(cluster_count + 1)
     for start in range(0, len(human), series_per_block):
         block = slice(start, start + series_per_block)
-        shares = _compute_block_shares(human[block], metric[block], clusters)
+        shares = _compute_shares_without_each_cluster(human[block], metric[block], clusters)
         defined = ~np.isnan(shares)
         share_sum += np.where(defined, shares, 0.0).sum(axis=0)
         defined_count += defined.sum(axis=0)
@@ -93,9 +93,11 @@ def jackknife_labels_saved(human: FloatArray, metric: FloatArray, clusters: Long
     return JackknifedShare(value, cluster_count * value - (cluster_count - 1) * mean_shares[1:])
 
 
-def _compute_block_shares(human: FloatArray, metric: FloatArray, clusters: LongArray) -> FloatArray:
+def _compute_shares_without_each_cluster(
+    human: FloatArray, metric: FloatArray, clusters: LongArray
+) -> FloatArray:
     """Compute the share of each series with all clusters, and without each one: `[series, 1 + clusters]`."""
-    sums = _sum_by_cluster(human, metric, clusters)
+    sums = _sum_moments_by_cluster(human, metric, clusters)
     every_cluster = sums.sum(axis=-1)[..., None]
     terms = sums[_PRODUCT_TERMS]
     grams = np.einsum("asc,bsc->abs", terms, terms)[..., None]
@@ -116,7 +118,7 @@ _COUNT, _HUMAN, _METRIC, _HUMAN_SQUARED, _METRIC_SQUARED, _PRODUCT = range(6)
 _PRODUCT_TERMS = [_PRODUCT, _METRIC, _HUMAN, _COUNT]
 
 
-def _sum_by_cluster(human: FloatArray, metric: FloatArray, clusters: LongArray) -> FloatArray:
+def _sum_moments_by_cluster(human: FloatArray, metric: FloatArray, clusters: LongArray) -> FloatArray:
     """Sum 1, h, m, h², m² and hm over the scored items of each cluster: `[6, series, clusters]`.
 
     Scores are centred first, because sums of squares of uncentred scores lose digits.

@@ -45,7 +45,7 @@ NUMBERS_OF_SYSTEMS = 2
 
 
 def create_random_generator_of_seed(seed: int) -> np.random.Generator:
-    """Create the random generator of a seed."""
+    """Create a numpy random generator from a seed."""
     return np.random.default_rng(seed)
 
 

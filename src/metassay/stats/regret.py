@@ -67,6 +67,7 @@ def estimate_metric_regret(
     )
     high = float(np.quantile(resampled_regret, _END_LEVEL))
     low = _sum_certain_differences(shares, context_accuracies, observed, resampled)
+    # Bootstrap correction of bias: the resamples exceed the observed value as much as it exceeds the truth.
     corrected = 2 * observed_regret - float(np.mean(resampled_regret))
     return RegretEstimate(float(np.clip(corrected, low, max(high, low))), low, max(high, low))
 
@@ -82,6 +83,7 @@ def _compare_with_other_metrics(context: ContextAccuracies, metric: int) -> tupl
     is_known[metric] = False
     differences = context.accuracy[is_known] - context.accuracy[metric]
     draws = context.resamples[is_known] - context.resamples[metric]
+    # Resamples of few clusters vary too little.
     factor = float(small_sample_factor(np.array(context.clusters)))
     widened = differences[:, None] + factor * (draws - differences[:, None])
     return differences, widened

@@ -62,7 +62,7 @@ def normal_upper_tail(sums: FloatArray, squares: FloatArray) -> FloatArray:
     return tail
 
 
-def estimate_normal_error(scores: FloatArray) -> FloatArray:
+def estimate_error_of_normal_p_values(scores: FloatArray) -> FloatArray:
     """Estimate the error of `normal_p_values`, [..., pairs], by the first term of the Edgeworth series.
 
     Signs are symmetric, so the first term is that of the kurtosis,

@@ -8,7 +8,7 @@ from metassay.stats.arrays import FloatArray, IntArray
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.random import create_random_generator_of_seed
 from metassay.stats.sign_flip import (
-    estimate_normal_error,
+    estimate_error_of_normal_p_values,
     normal_p_values,
     normal_upper_tail,
     sign_flip_p_values,
@@ -33,7 +33,7 @@ def estimate_soft_accuracies(human: FloatArray, metrics: FloatArray, seed: int =
     random flips for the metrics whose normal ones would be off by more than `MAX_NORMAL_ERROR`. The value of
     a metric does not depend on the other metrics.
     """
-    is_inaccurate = estimate_normal_errors(human, metrics) > MAX_NORMAL_ERROR
+    is_inaccurate = estimate_mean_errors_of_normal_p_values(human, metrics) > MAX_NORMAL_ERROR
     values = np.empty(len(metrics))
     if not is_inaccurate.all():
         p_values = normal_p_values(np.concatenate([human[None], metrics[~is_inaccurate]]))
@@ -45,13 +45,13 @@ def estimate_soft_accuracies(human: FloatArray, metrics: FloatArray, seed: int =
     return values
 
 
-def estimate_normal_errors(human: FloatArray, metrics: FloatArray) -> FloatArray:
+def estimate_mean_errors_of_normal_p_values(human: FloatArray, metrics: FloatArray) -> FloatArray:
     """Estimate the mean error per pair of systems of the normal p-values of each metric, [metrics].
 
     It is the larger one of the error for the metric and that for the human scores.
     """
     scores = np.concatenate([human[None], metrics])
-    mean_errors = np.abs(estimate_normal_error(scores)).mean(axis=-1)
+    mean_errors = np.abs(estimate_error_of_normal_p_values(scores)).mean(axis=-1)
     return np.asarray(np.maximum(mean_errors[0], mean_errors[1:]))
 
 

@@ -73,7 +73,7 @@ def hash_output(seed: int, item: str, text: str) -> int:
 
 
 def hash_outputs(seed: int, items: Iterable[str], texts: Iterable[str]) -> Keys:
-    """Return the keys of many outputs, as `hash_output` does."""
+    """Return the key of the random numbers of each output, as `hash_output` does for one."""
     return np.fromiter((hash_output(seed, item, text) for item, text in zip(items, texts)), np.uint64)
 
 

@@ -121,7 +121,7 @@ def _allocate_differences(draws: int, metric_pairs: LongArray) -> Float32Array:
 def _multiply_kept_and_swapped(
     by_segment: Float32Array, total: Float32Array, swaps: Swaps, draw: int
 ) -> tuple[Float32Array, Float32Array, Float32Array]:
-    """Multiply rows (metric, system), separately over what is kept and what is swapped.
+    """Compute products of every two rows (metric, system), separately over kept and swapped cells.
 
     Kept x kept and swapped x swapped are needed within a metric only, [metrics, systems, systems]; kept x
     swapped between all metrics, [rows, rows]. Returned in the order: kept, mixed, swapped.

@@ -22,7 +22,7 @@ _SAMPLED_DIFFERENCES = 4096
 
 
 def count_right_pairs(human: FloatArray, scores: FloatArray) -> Float32Array:
-    """Count the right pairs of systems: [metrics, segments, epsilons].
+    """Count the pairs of systems that each metric orders as people do: [metrics, segments, tie thresholds].
 
     A pair is right if metric and human score order it alike, where a metric ties two outputs whose scores
     differ by at most epsilon. `human` is [systems, segments], `scores` [metrics, systems, segments] on one
@@ -30,7 +30,7 @@ def count_right_pairs(human: FloatArray, scores: FloatArray) -> Float32Array:
     """
     first, second = np.triu_indices(len(human), 1)
     human_signs = np.sign(human[first] - human[second])
-    epsilons = _choose_epsilons(scores, first, second)
+    epsilons = _choose_tie_thresholds(scores, first, second)
     segments = np.broadcast_to(np.arange(human.shape[1]), human_signs.shape)
     counts = np.zeros((len(scores), human.shape[1], len(epsilons)), dtype=np.float32)
     for m, metric_scores in enumerate(scores):
@@ -60,7 +60,7 @@ def compare_calibrated_accuracies(right_pairs: Float32Array, pairs: float) -> Fl
 def compare_calibrated_accuracies_after_swaps(
     right_pairs: Float32Array, pairs: float, swaps: Swaps
 ) -> Float32Array:
-    """Compute `compare_calibrated_accuracies` after swaps of whole segments, [draws, pairs of metrics]."""
+    """Compute differences in tie-calibrated accuracy after swaps of whole segments, [draws, metric pairs]."""
     mask = swaps.columns.astype(np.float32)
     swapped = np.stack([mask @ metric_counts for metric_counts in right_pairs], axis=1)
     metrics = len(right_pairs)
@@ -69,7 +69,7 @@ def compare_calibrated_accuracies_after_swaps(
     return differences
 
 
-def _choose_epsilons(scores: FloatArray, first: LongArray, second: LongArray) -> FloatArray:
+def _choose_tie_thresholds(scores: FloatArray, first: LongArray, second: LongArray) -> FloatArray:
     """Choose 0 and equally frequent differences, from a sample of each metric's."""
     samples = []
     for metric_scores in scores:

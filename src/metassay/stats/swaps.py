@@ -99,9 +99,9 @@ def _find_deviations(metrics: FloatArray) -> FloatArray:
     return np.where(varies, deviations, 0.0)
 
 
-def draw_swapped_differences(
+def simulate_differences_after_swaps(
     statistic: SwapStatistic,
-    kind: str,
+    swap_kind: str,
     *,
     draws: int,
     systems: int,
@@ -121,30 +121,32 @@ def draw_swapped_differences(
         start, swaps = block
         differences[start : start + len(swaps)] = statistic(swaps)
 
-    blocks = draw_swap_blocks(kind, draws=draws, systems=systems, segments=segments, seed=seed, stream=stream)
+    blocks = draw_swap_blocks(
+        swap_kind, draws=draws, systems=systems, segments=segments, seed=seed, stream=stream
+    )
     map_blocks_in_threads(compute_block, blocks, workers)
     return np.ascontiguousarray(differences.T)
 
 
 def draw_swap_blocks(
-    kind: str, *, draws: int, systems: int, segments: int, seed: int, stream: int = 0
+    swap_kind: str, *, draws: int, systems: int, segments: int, seed: int, stream: int = 0
 ) -> Iterator[tuple[int, Swaps]]:
     """Yield all random swaps in blocks, each with the number of its first draw."""
-    if kind not in SWAP_KINDS:
-        raise UnknownName("kind of swap", kind, SWAP_KINDS)
+    if swap_kind not in SWAP_KINDS:
+        raise UnknownName("kind of swap", swap_kind, SWAP_KINDS)
     for block, start in enumerate(range(0, draws, DRAWS_PER_BLOCK)):
         rng = create_generator_of_branch(seed, stream, block)
-        yield start, _draw_swaps(kind, rng, min(DRAWS_PER_BLOCK, draws - start), systems, segments)
+        yield start, _draw_swaps(swap_kind, rng, min(DRAWS_PER_BLOCK, draws - start), systems, segments)
 
 
-def _draw_swaps(kind: str, rng: np.random.Generator, draws: int, systems: int, segments: int) -> Swaps:
-    if kind == "cells":
+def _draw_swaps(swap_kind: str, rng: np.random.Generator, draws: int, systems: int, segments: int) -> Swaps:
+    if swap_kind == "cells":
         cells = rng.random((draws, systems, segments), dtype=np.float32) < 0.5
         return Swaps(np.zeros((draws, systems), bool), np.zeros((draws, segments), bool), cells)
     rows = rng.random((draws, systems)) < 0.5
     columns = rng.random((draws, segments)) < 0.5
-    if kind == "perm-inputs":
+    if swap_kind == "perm-inputs":
         rows[:] = False
-    if kind == "perm-systems":
+    if swap_kind == "perm-systems":
         columns[:] = False
     return Swaps(rows, columns)

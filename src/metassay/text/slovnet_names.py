@@ -22,7 +22,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.stats.arrays import BoolArray, Float32Array, LongArray, build_row_offsets, find_distinct
+from metassay.stats.arrays import (
+    BoolArray,
+    Float32Array,
+    LongArray,
+    build_row_offsets,
+    find_distinct_integers,
+)
 from metassay.stats.compilation import kernel
 from metassay.stats.parallel import map_blocks_in_threads
 from metassay.text.indexed_words import index_non_space_runs
@@ -122,7 +128,7 @@ class _Vocabulary:
         have_capitals = runs.find_matching_vocabulary(has_capital)[runs.numbers]
         is_near = _measure_distances(have_capitals, runs.offsets) <= maximum_distance
         keys = self._make_run_keys(runs.vocabulary, runs.numbers, runs.offsets)[is_near]
-        distinct_keys, key_indexes = find_distinct(keys)
+        distinct_keys, key_indexes = find_distinct_integers(keys)
         rows = np.array(
             [self._find_run_row(runs.vocabulary, key) for key in distinct_keys.tolist()], np.int64
         )
@@ -249,7 +255,7 @@ class _NameFinder:
         """
         distances = _measure_distances(words.have_capitals, words.offsets)
         reach = REACH + len(self._layers)
-        used_words, numbers = find_distinct(words.numbers)
+        used_words, numbers = find_distinct_integers(words.numbers)
         vectors = self._embed_words(*self._vocabulary.list_model_numbers(used_words))
         for layer in self._layers:
             reach -= 1
@@ -295,7 +301,7 @@ def _multiply_window_position(
 
     Returns the products and the index of the product of each window.
     """
-    used, indexes = find_distinct(numbers + 1)
+    used, indexes = find_distinct_integers(numbers + 1)
     products = _multiply_rows(vectors, np.maximum(used - 1, 0), weights)
     products[: len(used)][used == 0] = 0  # beyond the end of a text
     return products, indexes

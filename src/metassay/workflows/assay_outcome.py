@@ -17,7 +17,7 @@ from metassay.data.uninformed_scores import (
 from metassay.meta.contexts.pair_analysis import PairAnalysis, analyze_pairs
 from metassay.metrics.base import Metric
 from metassay.metrics.precomputed_scores import PrecomputedScores, list_distinct_texts
-from metassay.metrics.selection import collect_costs
+from metassay.metrics.selection import collect_metric_costs
 from metassay.metrics.sentinels import SENTINELS
 from metassay.options import HUMAN_PAIRS, PERTURBED_PAIRS
 from metassay.perturbations.label_errors import LabelError, find_label_error_rates
@@ -96,7 +96,7 @@ def compute_assay_outcome(prepared: PreparedAssay) -> AssayOutcome:
         if human_pairs is None:
             note = f"{plan.compared_human} tells no two outputs of an item apart."
             scored = replace(scored, notes=(*scored.notes, note))
-    costs = collect_costs(plan.metrics)
+    costs = collect_metric_costs(plan.metrics)
     analysis = analyze_pairs(
         scored.outcomes.select_pairs(scored.is_sampled),
         [scored.select_contexts(context) for context in plan.contexts],

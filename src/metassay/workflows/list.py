@@ -29,7 +29,9 @@ class ListResult(ResultDisplay, ListContent, frozen=True, kw_only=True):
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per entry."""
-        return pl.DataFrame([msgspec.to_builtins(entry) for entry in self.entries], infer_schema_length=None)
+        return pl.DataFrame(
+            [msgspec.to_builtins(entry) for entry in self.listed_entries], infer_schema_length=None
+        )
 
 
 class MetricListResult(MetricList, ListResult, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.meta.people.meta_metrics.comparison_settings import BOOTSTRAP, TESTS, ComparisonSettings
 from metassay.meta.people.meta_metrics.registry import SPANS, parse_meta_metrics
 from metassay.meta.people.ranking import MetricRanking, RankingPlan, rank_metrics
-from metassay.meta.people.ranking_data import RankingData, prepare_ranking_data
+from metassay.meta.people.ranking_data import RankingData, prepare_data_for_ranking_metrics
 from metassay.meta.people.span_ranking import SpanRanking, SpanRatings, rank_metrics_by_spans
 from metassay.options import accept_options, split_names
 from metassay.reporting.pages import Page
@@ -172,7 +172,7 @@ def _prepare_datasets(scores: SelectedScores, options: RankOptions) -> list[Rank
     for cube in scores.cubes:
         chosen_cube, uninformed = mark_uninformed_metrics(cube.select_metrics(scores.metrics or None))
         datasets.append(
-            prepare_ranking_data(
+            prepare_data_for_ranking_metrics(
                 chosen_cube,
                 human=scores.human,
                 uninformed=uninformed,

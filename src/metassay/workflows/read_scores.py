@@ -26,7 +26,7 @@ from metassay.data.score_table_reading import (
     read_score_table,
 )
 from metassay.data.score_tables import build_score_cubes
-from metassay.data.summary import summarize_cubes
+from metassay.data.summary import summarize_score_cubes
 from metassay.data.uninformed_scores import find_uninformed_metrics
 from metassay.engine.scoring import score_rows
 from metassay.errors import UnknownName
@@ -101,7 +101,7 @@ def read_scores(
         needs_human_scores=needs_human_scores,
     )
     languages = find_target_languages(scored.table) or []
-    summary = summarize_cubes(
+    summary = summarize_score_cubes(
         selected.cubes,
         selected.human or None,
         left_out=_count_left_out(score_table, cubes),

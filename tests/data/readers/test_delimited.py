@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from metassay.data.readers import delimited
-from metassay.data.readers.delimited import parse_delimited
+from metassay.data.readers.delimited import parse_delimited_table
 from metassay.errors import InputError
 
 PIECES = ["a", "é", " ", ",", "\t", '"', '""', "\n", "\r", "\r\n", "\u2028", "#", "null", "1", ""]
@@ -22,7 +22,7 @@ TABLES = st.integers(1, 4).flatmap(
 
 def read(text: str, delimiter: str = ",", quoting: str = "minimal"):
     try:
-        frame = parse_delimited(text, delimiter=delimiter, quoting=quoting, file="F")
+        frame = parse_delimited_table(text, delimiter=delimiter, quoting=quoting, file="F")
     except InputError as error:
         return str(error)
     return frame.columns, frame.rows()

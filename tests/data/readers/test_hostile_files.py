@@ -18,7 +18,7 @@ import pytest
 
 from metassay.data.cells import sort_ids
 from metassay.data.readers import compression
-from metassay.data.readers.delimited import parse_delimited
+from metassay.data.readers.delimited import parse_delimited_table
 from metassay.data.readers.mt_metrics_eval import read_language_pairs
 from metassay.data.readers.nist_transcripts import is_stm_file, read_stm_references
 from metassay.data.readers.tables import read_table
@@ -237,7 +237,7 @@ def test_what_grows_a_hundredfold_is_refused_unless_allowed(monkeypatch, pack) -
 def test_an_unclosed_quote_in_a_long_file_is_refused() -> None:
     """Before, each further line was read from the quote on: a test that hangs is one that fails."""
     text = 'a,b\n1,"x\n' + "2,y\n" * 500_000
-    said = refused(parse_delimited, text, delimiter=",", quoting="minimal", file="F")
+    said = refused(parse_delimited_table, text, delimiter=",", quoting="minimal", file="F")
     assert "F, row 1: a quote is opened and never closed" in said
 
 

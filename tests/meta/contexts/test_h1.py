@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import connected_components
 
 from metassay.meta.contexts.accuracy import sum_pair_outcomes
 from metassay.meta.contexts.h1 import (
-    _find_labels_linked_by_blocks,
+    _group_labels_that_share_blocks,
     build_exchange_levels,
     compute_cluster_variance_ratios,
     cross_contexts_with_perturbations,
@@ -89,7 +89,7 @@ def test_labels_are_linked_as_nodes_of_a_graph_are(seed):
     shape = (size + 40,) * 2
     edges = coo_array((np.ones(len(labels)), (labels, size + block)), shape=shape)
     _, component = connected_components(edges, directed=False)
-    count, group = _find_labels_linked_by_blocks(labels, block)
+    count, group = _group_labels_that_share_blocks(labels, block)
     used = np.unique(labels)
     assert count == len(set(component[used]))
     same = component[used][:, None] == component[used]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metassay.meta.judges.label_correction import correct_share_of_good, rogan_gladen_estimate
+from metassay.meta.judges.label_correction import correct_share_of_good_outputs, rogan_gladen_estimate
 from metassay.stats.bootstrap import ClusterBootstrap
 
 
@@ -27,7 +27,7 @@ def test_intervals_cover_the_true_share_and_the_raw_share_is_biased():
         verdicts = np.where(truth == 1, rng.random(600) < 0.8, rng.random(600) < 0.3).astype(float)
         gold = np.where(np.arange(600) < 200, truth, np.nan)
         bootstrap = ClusterBootstrap(np.random.default_rng(draw), 300)
-        correction = correct_share_of_good(verdicts, gold, np.arange(600, dtype=np.int32), bootstrap)
+        correction = correct_share_of_good_outputs(verdicts, gold, np.arange(600, dtype=np.int32), bootstrap)
         covered += correction.low <= 0.3 <= correction.high
         biased += correction.judged > 0.36
         assert correction.labelled == 200
@@ -41,8 +41,8 @@ def test_judge_without_information_is_not_corrected():
     verdicts = rng.integers(0, 2, 300).astype(float)
     items = np.arange(300, dtype=np.int32)
     bootstrap = ClusterBootstrap(rng, 100)
-    assert np.isnan(correct_share_of_good(verdicts, truth, items, bootstrap).value)
-    assert np.isnan(correct_share_of_good(verdicts, np.full(300, np.nan), items, bootstrap).value)
+    assert np.isnan(correct_share_of_good_outputs(verdicts, truth, items, bootstrap).value)
+    assert np.isnan(correct_share_of_good_outputs(verdicts, np.full(300, np.nan), items, bootstrap).value)
     assert np.isnan(rogan_gladen_estimate(np.array(0.5), np.array(0.3), np.array(0.3)))
 
 
@@ -55,6 +55,6 @@ def test_there_is_an_interval_that_covers_at_extreme_prevalence(prevalence):
         verdicts = np.where(truth == 1, rng.random(500) < 0.9, rng.random(500) < 0.15).astype(float)
         gold = np.where(np.arange(500) < 100, truth, np.nan)
         bootstrap = ClusterBootstrap(np.random.default_rng(draw), 200)
-        correction = correct_share_of_good(verdicts, gold, np.arange(500, dtype=np.int32), bootstrap)
+        correction = correct_share_of_good_outputs(verdicts, gold, np.arange(500, dtype=np.int32), bootstrap)
         covered += correction.low <= prevalence <= correction.high  # false if undefined
     assert covered >= 88

@@ -21,7 +21,7 @@ _KEYS = ('"testCases"', '"testRunData"')
 
 
 class DeepEvalReader(Reader):
-    """Reader of test runs of DeepEval."""
+    """Reader of test runs of the evaluation tool DeepEval."""
 
     name = "deepeval test run"
     files = ".json with testCases"

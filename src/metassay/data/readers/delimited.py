@@ -24,7 +24,7 @@ _POSSIBLE_DELIMITERS = ",\t;|"
 _EXCEL_SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n")
 
 
-def parse_delimited_text(
+def parse_table_with_guessed_delimiter(
     text: str, usual_delimiter: str | None, *, quoting: str, file: str, notes: list[str]
 ) -> pl.DataFrame:
     """Parse CSV, TSV or similar text whose delimiter is guessed from the header.
@@ -44,7 +44,7 @@ def parse_delimited_text(
             f"{display_path(file)}: quotation marks were read as text, "
             "because they would merge lines otherwise."
         )
-    table = parse_delimited(text, delimiter=delimiter, quoting=quoting, file=file)
+    table = parse_delimited_table(text, delimiter=delimiter, quoting=quoting, file=file)
     if delimiter == ";":
         return replace_decimal_commas(table, file, notes)
     return table
@@ -80,7 +80,7 @@ def _guess_delimiter(text: str, usual_delimiter: str | None) -> str:
     return usual_delimiter or ","
 
 
-def parse_delimited(text: str, *, delimiter: str, quoting: str, file: str) -> pl.DataFrame:
+def parse_delimited_table(text: str, *, delimiter: str, quoting: str, file: str) -> pl.DataFrame:
     """Parse a table with a known delimiter; all columns are texts."""
     if quoting not in QUOTINGS:
         raise InputError(f"unknown quoting {quoting!r}.", remedy=f"Known: {', '.join(QUOTINGS)}.")

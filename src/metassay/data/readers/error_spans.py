@@ -251,13 +251,18 @@ def _read_pearmut_spans(path: str) -> pl.DataFrame:
     spans = []
     for output in read_pearmut_annotations(path):
         rows.append({**output.row, "rater": output.user})
-        spans.append([_parse_inclusive_span(first, last, path) for first, last in output.error_spans])
+        spans.append(
+            [_parse_span_with_inclusive_end(first, last, path) for first, last in output.error_spans]
+        )
     return _add_span_column(pl.DataFrame(rows, infer_schema_length=None), spans)
 
 
-def _parse_inclusive_span(first: Any, last: Any, path: str) -> Span:
+def _parse_span_with_inclusive_end(first_character: Any, last_character: Any, path: str) -> Span:
     """Convert a span that includes its last character to one that ends after it."""
-    start, end = _parse_error_span(first, last, InputLocation(path)) or (int(first), int(last))
+    start, end = _parse_error_span(first_character, last_character, InputLocation(path)) or (
+        int(first_character),
+        int(last_character),
+    )
     return start, end + 1
 
 

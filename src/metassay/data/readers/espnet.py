@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from metassay.data.readers.base import Reader
-from metassay.data.readers.trn import read_trn_pairs
+from metassay.data.readers.trn import read_trn_transcripts
 from metassay.errors import InputError, InputLocation
 from metassay.tasks import asr
 
@@ -43,7 +43,7 @@ class EspnetReader(Reader):
         for result in results:
             test_set = result.parent.name
             system = result.parent.parent.name or test_set
-            table = read_trn_pairs(str(result / "ref.trn"), [str(result / "hyp.trn")])
+            table = read_trn_transcripts(str(result / "ref.trn"), [str(result / "hyp.trn")])
             tables.append(table.with_columns(system=pl.lit(system), testset=pl.lit(test_set)))
         return pl.concat(tables, how="diagonal_relaxed")
 

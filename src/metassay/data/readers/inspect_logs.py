@@ -42,7 +42,7 @@ JsonObject = dict[str, Any]
 
 
 class InspectLogReader(Reader):
-    """Reader of evaluation logs of Inspect."""
+    """Reader of evaluation logs of the evaluation tool Inspect."""
 
     name = "inspect log"
     files = ".eval .json"

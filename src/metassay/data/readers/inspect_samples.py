@@ -37,7 +37,7 @@ _PARQUET_ENDINGS = (".parquet", ".pq")
 
 
 class InspectSamplesReader(Reader):
-    """Reader of the table of samples that Inspect writes."""
+    """Reader of the table of samples that the evaluation tool Inspect writes."""
 
     name = "inspect samples"
     files = ".csv .parquet"
@@ -58,14 +58,14 @@ class InspectSamplesReader(Reader):
     def read(self, path: str) -> RawTable:
         """Read a row per sample and epoch. The table has no outputs and must be joined to some."""
         try:
-            return _read_samples(path)
+            return _read_inspect_samples(path)
         except InputError:
             raise
         except MALFORMED_CONTENT_ERRORS as error:
             raise malformed_content_error(error, path) from None
 
 
-def _read_samples(path: str) -> RawTable:
+def _read_inspect_samples(path: str) -> RawTable:
     """Read a table with the scores of each sample and epoch."""
     samples = read_table(path)
     ids = samples["id"].cast(pl.String)

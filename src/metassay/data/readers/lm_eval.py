@@ -30,7 +30,7 @@ _MAXIMUM_METADATA_LENGTH = 60
 
 
 class LmEvalReader(Reader):
-    """Reader of samples of lm-evaluation-harness."""
+    """Reader of samples of the evaluation tool lm-evaluation-harness."""
 
     name = "lm-eval samples"
     files = "samples_*.jsonl"
@@ -44,14 +44,14 @@ class LmEvalReader(Reader):
     def read(self, path: str) -> RawTable:
         """Read a row per document. If there are several filters, each has metrics of its own."""
         try:
-            return _read_samples(path)
+            return _read_lm_eval_samples(path)
         except InputError:
             raise
         except MALFORMED_CONTENT_ERRORS as error:
             raise malformed_content_error(error, path) from None
 
 
-def _read_samples(path: str) -> RawTable:
+def _read_lm_eval_samples(path: str) -> RawTable:
     """Read a table with a row per document."""
     records = []
     for number, line in enumerate(read_text(path).split("\n"), start=1):

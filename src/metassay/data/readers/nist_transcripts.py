@@ -142,7 +142,7 @@ def read_ctm_words(path: str) -> pl.DataFrame:
     return words.sort("file", "channel", "middle", maintain_order=True)
 
 
-def read_ctm_pairs(segment_file: str, outputs: Sequence[str]) -> tuple[pl.DataFrame, list[str]]:
+def read_stm_and_ctm_transcripts(segment_file: str, outputs: Sequence[str]) -> tuple[pl.DataFrame, list[str]]:
     """Read a table `utt_id, system, ref, hyp` from an `stm` file of references and `ctm` files of outputs.
 
     A word belongs to the segment that holds the middle of its time. Notes count words outside all segments.

@@ -39,7 +39,7 @@ OutputKey = tuple[str, str, str]
 
 
 class PearmutReader(Reader):
-    """Reader of annotations of pearmut: `annotations.json`, or the log of one campaign."""
+    """Reader of annotations made with the tool pearmut: `annotations.json`, or the log of one campaign."""
 
     name = "pearmut"
     files = ".json .jsonl"

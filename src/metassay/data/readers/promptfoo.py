@@ -35,7 +35,7 @@ _MAXIMUM_METADATA_LENGTH = 60
 
 
 class PromptfooReader(Reader):
-    """Reader of results of promptfoo."""
+    """Reader of results of the evaluation tool promptfoo."""
 
     name = "promptfoo results"
     files = ".json with evalId"
@@ -50,14 +50,14 @@ class PromptfooReader(Reader):
     def read(self, path: str) -> RawTable:
         """Read a row per test and provider; with several prompts, provider and prompt are the system."""
         try:
-            return _read_results(path)
+            return _read_promptfoo_results(path)
         except InputError:
             raise
         except MALFORMED_CONTENT_ERRORS as error:
             raise malformed_content_error(error, path) from None
 
 
-def _read_results(path: str) -> RawTable:
+def _read_promptfoo_results(path: str) -> RawTable:
     """Read a table with a row per test and provider."""
     content = parse_json_object(read_text(path), InputLocation(path))
     results = content["results"]

@@ -12,7 +12,7 @@ import polars as pl
 
 from metassay.data.readers import mqm_ratings
 from metassay.data.readers.base import RawTable, Reader, ReaderOptions
-from metassay.data.readers.delimited import DELIMITERS, parse_delimited_text
+from metassay.data.readers.delimited import DELIMITERS, parse_table_with_guessed_delimiter
 from metassay.data.readers.excel_tables import EXCEL_ENDINGS, parse_excel
 from metassay.data.readers.files import decode_text, get_file_ending, read_bytes, read_first_content_lines
 from metassay.data.readers.json_tables import JSON_LINES_ENDINGS, parse_json_array, parse_json_lines
@@ -98,4 +98,6 @@ def _parse_text_table(text: str, ending: str, file: str, quoting: str, notes: li
         return parse_json_lines(text, file=file)
     if ending == ".json" or (ending not in TABLE_ENDINGS and re.match(r"\s*\[\s*\{", text)):
         return parse_json_array(text, file=file)
-    return parse_delimited_text(text, DELIMITERS.get(ending), quoting=quoting, file=file, notes=notes)
+    return parse_table_with_guessed_delimiter(
+        text, DELIMITERS.get(ending), quoting=quoting, file=file, notes=notes
+    )

@@ -8,8 +8,8 @@ import polars as pl
 
 from metassay.data.readers.files import check_readable_path
 from metassay.data.readers.kaldi import is_kaldi_folder, read_kaldi
-from metassay.data.readers.nist_transcripts import is_stm_file, read_ctm_pairs
-from metassay.data.readers.trn import is_trn_file, read_trn_pairs
+from metassay.data.readers.nist_transcripts import is_stm_file, read_stm_and_ctm_transcripts
+from metassay.data.readers.trn import is_trn_file, read_trn_transcripts
 
 
 def read_transcripts(reference: str, outputs: Sequence[str]) -> tuple[pl.DataFrame, list[str]] | None:
@@ -23,7 +23,7 @@ def read_transcripts(reference: str, outputs: Sequence[str]) -> tuple[pl.DataFra
     if is_kaldi_folder(reference):
         return read_kaldi(reference, outputs), []
     if is_stm_file(reference):
-        return read_ctm_pairs(reference, outputs)
+        return read_stm_and_ctm_transcripts(reference, outputs)
     if is_trn_file(reference):
-        return read_trn_pairs(reference, outputs), []
+        return read_trn_transcripts(reference, outputs), []
     return None

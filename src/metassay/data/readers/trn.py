@@ -49,7 +49,7 @@ def read_trn(path: str) -> pl.DataFrame:
     return build_utterance_table(rows, path)
 
 
-def read_trn_pairs(reference: str, outputs: Sequence[str]) -> pl.DataFrame:
+def read_trn_transcripts(reference: str, outputs: Sequence[str]) -> pl.DataFrame:
     """Read a table `utt_id, system, ref, hyp, speaker_id` from `trn` files of a reference and of outputs.
 
     The speaker is the part of the utterance before the first `-` or `_`, as in sclite's `-i rm`.

@@ -80,7 +80,7 @@ def compare_aggregations(
     )
 
 
-def _make_higher_score_better(metric: StatisticsMetric, score: float | None) -> float:
+def _negate_if_lower_is_better(metric: StatisticsMetric, score: float | None) -> float:
     """Return the score, negated if lower is better for this metric; NaN where it is undefined."""
     if score is None:
         return math.nan
@@ -95,7 +95,7 @@ def _correlate_aggregations(
     for metric in metrics:
         for aggregation in AGGREGATIONS:
             scores_by_name[PREFIXES[aggregation] + metric.spec] = {
-                (row.group, row.system): _make_higher_score_better(
+                (row.group, row.system): _negate_if_lower_is_better(
                     metric, row.get_score_of_aggregation(aggregation)
                 )
                 for row in systems_by_metric[metric.spec]
@@ -248,7 +248,7 @@ def _correlate_test_set_with_human(
     by_aggregation = {}
     for aggregation in AGGREGATIONS:
         scores = [
-            _make_higher_score_better(metric, row.get_score_of_aggregation(aggregation)) for row in rows
+            _negate_if_lower_is_better(metric, row.get_score_of_aggregation(aggregation)) for row in rows
         ]
         by_aggregation[aggregation] = pearson_correlation(scores, human_means)
     return HumanCorrelations(len(rows), by_aggregation)

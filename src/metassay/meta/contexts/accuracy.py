@@ -97,6 +97,7 @@ class AccuracySums:
         n / (n - 1) * sum over clusters of (credit - accuracy * weight)² / (sum of weights)²; NaN for one
         cluster.
         """
+        # Σ (credit − accuracy · weight)² written out, so that no array of residuals by cell is needed.
         accuracy = np.nan_to_num(self.accuracy())
         clusters = self.count_clusters().astype(np.float64)
         squares = self._sum_over_clusters_of_contexts(self.credit, self.credit)
@@ -104,6 +105,7 @@ class AccuracySums:
         squares += accuracy**2 * self._sum_over_clusters_of_contexts(self.weight, self.weight)
         small_sample_factor = divide_or_nan(clusters, clusters - 1)
         total_weight = self._sum_over_clusters_of_contexts(self.weight)
+        # Rounding can make a sum of squares slightly negative.
         return small_sample_factor * divide_or_nan(np.maximum(squares, 0), total_weight**2)
 
     def p_values_of_accuracy_below_half(self) -> FloatArray:
@@ -139,6 +141,7 @@ class AccuracySums:
         """Sum values (or products of two) by context and cluster over the clusters of each context."""
         sums = np.zeros((len(cell_values), len(self.starts) - 1))
         has_cells = self.starts[1:] > self.starts[:-1]
+        # `reduceat` returns an element, not 0, for an empty range: contexts without cells are left out.
         starts = self.starts[:-1][has_cells]
         if not len(starts):
             return sums
@@ -161,8 +164,10 @@ def sort_pairs_by_item(
     items, outputs = outcomes.items, outcomes.outputs
     is_later_item = items[1:] > items[:-1]
     is_same_item = items[1:] == items[:-1]
+    # Pairs usually come in this order already.
     if (is_later_item | (is_same_item & (outputs[1:] >= outputs[:-1]))).all():
         return outcomes, list(contexts)
+    # Two passes over small codes (outputs by item, pairs by output) instead of a sort by two keys.
     output_count = int(outputs.max()) + 1
     item_of_output = np.zeros(output_count, dtype=np.int32)
     item_of_output[outputs] = items
@@ -206,11 +211,13 @@ def sum_pair_outcomes(
     if len(batches) == 1:
         return next(sums_by_batch)
     metrics = len(outcomes.metrics)
+    # An upper bound: a cluster may hold several items of a context.
     most_cells = 0
     for _, pairs in batches:
         most_cells += len(find_run_starts(contexts.codes[pairs], outcomes.items[pairs])) - 1
     # Filled batch by batch: concatenating finished batches would need twice the memory.
     credit = np.empty((metrics, most_cells))
+    # Metrics that scored all pairs share one row of weights.
     weight = np.empty((metrics if _has_missing_outcomes(outcomes) else 1, most_cells))
     clusters = np.empty(most_cells, np.int32)
     starts = [np.zeros(1, np.int64)]
@@ -262,6 +269,7 @@ def divide_contexts_into_memory_batches(contexts: PairContexts) -> list[tuple[sl
     first_context = 0
     first_pair = 0
     while first_context < len(ends):
+        # A context with more pairs than a batch is a batch of its own.
         enough = int(np.searchsorted(ends, first_pair + _PAIRS_PER_BATCH)) + 1
         next_context = min(max(enough, first_context + 1), len(ends))
         next_pair = int(ends[next_context - 1])
@@ -296,6 +304,7 @@ def _sum_outcomes_of_batch(
     weight = np.zeros((metrics if has_missing else 1, cell_count))
     totals = np.zeros((metrics, 7, context_count))
     for m in range(metrics):
+        # A shared row is computed anew for each metric, with the same result.
         weight_row = weight[m if has_missing else 0]
         weight_row.fill(0)
         _sum_outcomes_of_metric(

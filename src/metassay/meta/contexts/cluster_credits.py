@@ -23,7 +23,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class ClusterCredits:
-    """Points that metrics earned, and could have earned, on the pairs of each cluster in one context.
+    """Sums of item accuracies (credits) and of item weights of each metric, by cluster, in one context.
 
     `clusters` are names, or codes of names that the caller keeps.
     """
@@ -50,7 +50,7 @@ class PairedChange:
 
 @dataclass(frozen=True)
 class MatchedCredits:
-    """The points that metrics earned in two runs, matched by cluster, in one context.
+    """The sums of item accuracies (credits) of two runs, matched by cluster, in one context.
 
     For each metric, `changes` are the contributions of the clusters to the change of its accuracy (after -
     before), which is their sum. `deviations` are the contributions less those expected from the weights of
@@ -74,7 +74,7 @@ class MatchedCredits:
 def collect_cluster_credits(
     outcomes: PairOutcomes, contexts: PairContexts, *, ties: str
 ) -> Iterator[tuple[str, ClusterCredits]]:
-    """Yield for every context the points that metrics earned on the pairs of each cluster."""
+    """Yield for every context the sums of item accuracies (credits) of each metric, by cluster."""
     outcomes, contexts = assign_pairs_to_both_systems(outcomes, contexts)
     for accuracy_sums in sum_outcomes_in_batches(outcomes, contexts, ties=ties):
         for number, context in enumerate(accuracy_sums.contexts):

@@ -94,7 +94,7 @@ class AccuracyEstimates:
 
 @dataclass(frozen=True)
 class ContextAnalysis:
-    """Intervals of the accuracies of all metrics in one context, which may be best, and their ranking.
+    """Intervals of the accuracies in one context, the metrics that may be best there, and their ranking.
 
     `resamples` are those of the competing metrics, [metrics, resamples]; None where contexts are too many to
     keep them.

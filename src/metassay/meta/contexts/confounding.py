@@ -217,7 +217,9 @@ def _compute_accuracy_by_perturbation(
     counts = np.zeros_like(sums)
     accuracies: list[FloatArray] = []
 
-    def add_perturbation(perturbation: int, accuracy_sums: AccuracySums, first_context: int) -> None:
+    def add_accuracy_of_perturbation(
+        perturbation: int, accuracy_sums: AccuracySums, first_context: int
+    ) -> None:
         """Add the accuracies of one perturbation on bootstrap resamples, in a batch of contexts."""
         first = (perturbation - first_context) % perturbation_count
         for context in range(first, len(accuracy_sums.contexts), perturbation_count):
@@ -233,7 +235,9 @@ def _compute_accuracy_by_perturbation(
     with ThreadPoolExecutor(workers) as pool:
         for accuracy_sums in crossed_sums:
             first_context = sum(accuracy.shape[1] for accuracy in accuracies)
-            add = partial(add_perturbation, accuracy_sums=accuracy_sums, first_context=first_context)
+            add = partial(
+                add_accuracy_of_perturbation, accuracy_sums=accuracy_sums, first_context=first_context
+            )
             list(pool.map(add, range(perturbation_count)))
             accuracies.append(accuracy_sums.accuracy())
     accuracy = np.concatenate(accuracies, axis=1).reshape(metric_count, -1, perturbation_count)

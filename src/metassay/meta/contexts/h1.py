@@ -173,6 +173,7 @@ def _combine_p_values_of_levels(p_values_by_level: list[FloatArray], metric_coun
     """Return the smallest p-value over the exchange levels, times the number of levels with a p-value."""
     if not p_values_by_level:
         return np.full(metric_count, np.nan)
+    # Bonferroni over the levels: each tests the same hypothesis with other units.
     table = np.stack(p_values_by_level)
     known_levels = (~np.isnan(table)).sum(axis=0)
     smallest = np.where(known_levels > 0, np.nan_to_num(table, nan=np.inf).min(axis=0), np.nan)
@@ -206,11 +207,13 @@ def build_exchange_levels(
     if not in_context.any():
         return
     labels = contexts.codes
+    # Pairs outside every context have no label to exchange.
     if not in_context.all():
         outcomes = outcomes.select_pairs(in_context)
         labels = labels[in_context]
     is_used = count_codes(contexts.codes, len(contexts.values)) > 0
     if not is_used.all():
+        # The test needs labels without gaps.
         labels = (np.cumsum(is_used) - 1).astype(np.int32)[labels]
     if _has_cluster_of_several_items(outcomes):
         within_clusters = "contexts within clusters"
@@ -224,12 +227,13 @@ def build_exchange_levels(
         ("clusters", outcomes.clusters, one_block),
     )
     for name, level_units, blocks in levels:
-        group_count, group_of_label = _find_labels_linked_by_blocks(labels, blocks)
+        group_count, group_of_label = _group_labels_that_share_blocks(labels, blocks)
         if group_count == int(labels.max()) + 1:
             continue  # every block lies in one context: nothing to exchange at this level
         yield _build_exchange_level(name, outcomes, labels, level_units, blocks, ties)
         if group_count == 1:
             return
+        # Labels that were exchanged at this level count as one at the next, coarser level.
         labels = group_of_label[labels]
 
 
@@ -281,6 +285,7 @@ def compute_cluster_variance_ratios(
     for m in range(len(outcomes.metrics)):
         total = cells.total[:, m if cells.total.shape[1] > 1 else 0]
         accuracy = np.divide(cells.right[:, m], total, out=np.zeros(len(total)), where=total > 0)
+        # Difficult items are difficult in every context, and contexts may differ: both effects are removed.
         residuals = _subtract_group_means(accuracy, item_of_cell)
         residuals = _subtract_group_means(residuals, cells.labels)
         squares = float((residuals**2).sum())
@@ -296,7 +301,7 @@ def _subtract_group_means(values: FloatArray, group_codes: IntArray | LongArray)
     return np.asarray(values - means[group_codes])
 
 
-def _find_labels_linked_by_blocks(labels: IntArray, blocks: IntArray) -> tuple[int, IntArray]:
+def _group_labels_that_share_blocks(labels: IntArray, blocks: IntArray) -> tuple[int, IntArray]:
     """Group context labels that occur in common blocks; return the number of groups and that of each label.
 
     Two labels that occur in one block are in the same group, and so are labels linked by a chain of blocks.

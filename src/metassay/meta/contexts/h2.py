@@ -114,6 +114,7 @@ def _compute_same_ranking_p_value(
     accuracy: FloatArray, resamples: FloatArray, global_accuracy: FloatArray, cluster_count: int
 ) -> float:
     """Compute the p-value of the hypothesis that a context ranks the metrics as all outputs do."""
+    # Metrics that are tied over all outputs may come in any order: they are put in the order of the context.
     known = np.flatnonzero(~(np.isnan(accuracy) | np.isnan(global_accuracy)))
     order = known[np.lexsort((accuracy[known], _round_accuracies(global_accuracy[known])))]
     deviations = (resamples[order] - accuracy[order, None]).T
@@ -154,7 +155,7 @@ def estimate_ceiling_from_halves(first_half: FloatArray, second_half: FloatArray
     return extrapolate_agreement_to_full_sample(float(agreements.mean()))
 
 
-def extrapolate_agreement_to_full_sample(half_agreement: float) -> float:
+def extrapolate_agreement_to_full_sample(agreement_of_halves: float) -> float:
     """Extrapolate the rank agreement of two half samples to two samples of full size.
 
     Kendall's τ is taken as a correlation r = sin(π τ / 2) (Greiner, 1909), which is 2 r / (1 + r) for samples
@@ -164,9 +165,9 @@ def extrapolate_agreement_to_full_sample(half_agreement: float) -> float:
     >>> round(extrapolate_agreement_to_full_sample(0.5), 3), extrapolate_agreement_to_full_sample(1.0)
     (0.622, 1.0)
     """
-    if half_agreement <= 0:
-        return half_agreement
-    r = np.sin(np.pi / 2 * half_agreement)
+    if agreement_of_halves <= 0:
+        return agreement_of_halves
+    r = np.sin(np.pi / 2 * agreement_of_halves)
     return float(2 / np.pi * np.arcsin(2 * r / (1 + r)))
 
 
@@ -190,6 +191,7 @@ def compare_all_rankings(
     else:
         matrix = with_global[None]
         groups = np.zeros(context_count, dtype=np.int64)
+        # Undefined agreements come last; a rank correlation is at least −1.
         order = np.argsort(-np.nan_to_num(with_global[1:], nan=-2.0), kind="stable")
     positions = np.concatenate([[0], 1 + order])
     if resamples:
@@ -217,6 +219,7 @@ def _compute_all_intervals(
 
     def compute_intervals_of_row(row: int) -> list[tuple[float, float]]:
         intervals = []
+        # The matrix is symmetric: only cells on and above the diagonal are computed.
         for j in range(row, len(draws)):
             values = correlate_rows(draws[row], draws[j], statistic)
             intervals.append(_compute_agreement_interval(values, agreement_matrix[row, j]))

@@ -257,9 +257,9 @@ class HumanAnalysis:
             metrics=self._build_results_of_metrics(),
             agreement=HumanAgreement(
                 statistic=KENDALL,
-                perturbed_with_human=_to_ranking_agreement(self.perturbed_with_human),
-                perturbed_with_spa=_to_ranking_agreement(self.perturbed_with_spa),
-                human_with_spa=_to_ranking_agreement(self.human_with_spa),
+                perturbed_with_human=_convert_to_ranking_agreement(self.perturbed_with_human),
+                perturbed_with_spa=_convert_to_ranking_agreement(self.perturbed_with_spa),
+                human_with_spa=_convert_to_ranking_agreement(self.human_with_spa),
             ),
             ceiling=HumanCeiling(
                 pairs=none_if_nan(self.overall.context.order.ceiling),
@@ -442,10 +442,10 @@ def correct_tau_for_reliability(
     return AgreementInterval(value, low, high)
 
 
-def _to_ranking_agreement(comparison: RankingComparison) -> OrderAgreement:
+def _convert_to_ranking_agreement(ranking_comparison: RankingComparison) -> OrderAgreement:
     """Convert a comparison of two rankings to the type of the result."""
-    observed = comparison.observed
-    corrected = comparison.corrected
+    observed = ranking_comparison.observed
+    corrected = ranking_comparison.corrected
     return OrderAgreement(
         tau=none_if_nan(observed.value),
         low=none_if_nan(observed.low),

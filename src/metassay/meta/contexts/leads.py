@@ -65,6 +65,7 @@ def compute_context_leads(
     shares = np.where(is_known[:, None], shares, 0)
     products = shares @ shares.T
     norms = np.diag(products)
+    # ‖a − b‖² of every two metrics at once, without an array of differences.
     squared_differences = norms[:, None] + norms - 2 * products
     both_known: BoolArray = is_known[:, None] & is_known
     differ: BoolArray = both_known & (squared_differences > _ROUNDING * np.maximum(norms[:, None], norms))
@@ -74,6 +75,7 @@ def compute_context_leads(
         tested = differ & (expected_order[:, None] <= expected_order)
     scale = np.where(differ, 1 / np.sqrt(np.where(differ, squared_differences, 1)), 0)
     accuracy = shares.sum(axis=1)
+    # The sum of differences over clusters, divided by the root of the sum of their squares.
     statistics = np.where(differ, (accuracy[:, None] - accuracy) * scale, np.nan)
     # Twice the sum over one half, less the sum over all, is the sum with the other half negated.
     with_random_signs = 2 * signs.resample_sums(shares, accuracy_sums.clusters[cells]) - accuracy[:, None]

@@ -49,7 +49,7 @@ _MOST_CONFOUNDING_CONTEXTS = 300
 
 @dataclass(frozen=True)
 class PairAnalysis:
-    """All analyses of the pairs of one data set, as arrays.
+    """Accuracies, tests and rankings of metrics, computed from all pairs of one data set.
 
     `facts` are what is known about the contexts of each column. `radius` bounds the shift of the mix of
     contexts in the robust accuracy.
@@ -129,7 +129,7 @@ def analyze_pairs(
     concurrent_workers = workers if pairs.pair_count <= _MOST_CONCURRENT_PAIRS else 1
     # One thread of BLAS, so that results have the same bytes on any machine.
     with threadpool_limits(1), _open_background_executor(concurrent_workers) as start:
-        get_spa = start(_measure_human_agreement, human_pairs, settings, seed)
+        get_spa = start(_measure_agreement_with_human_scores, human_pairs, settings, seed)
         get_saved_labels = start(_measure_saved_labels, human_pairs, settings)
         get_confounding = start(
             _measure_confounding, all_perturbations, pairs, columns, settings, combinations_rng
@@ -181,7 +181,7 @@ def _open_background_executor(workers: int) -> Iterator[Callable[..., Callable[[
         yield lambda function, *arguments: pool.submit(function, *arguments).result
 
 
-def _measure_human_agreement(
+def _measure_agreement_with_human_scores(
     human_pairs: HumanPairs | None, settings: AnalysisSettings, seed: int
 ) -> SoftAccuracyEstimates | None:
     """Compute the soft pairwise accuracy of metrics; None without human scores of systems."""

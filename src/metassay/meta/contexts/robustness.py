@@ -17,28 +17,32 @@ def robust_accuracy(accuracy: FloatArray, context_shares: FloatArray, radius: fl
     Namkoong, 2016, with the Kullback–Leibler ball). The minimiser is q ∝ p · exp(-t · a), t ≥ 0 as large as
     the ball allows. Contexts where a metric has no accuracy are left out for it.
     """
-    return np.array([_find_lowest_accuracy(row, context_shares, radius) for row in accuracy])
+    return np.array([_find_lowest_accuracy_over_mixes(row, context_shares, radius) for row in accuracy])
 
 
-def _find_lowest_accuracy(accuracy: FloatArray, context_shares: FloatArray, radius: float) -> float:
-    """Find the lowest mean accuracy over mixes of contexts within a divergence of `radius`."""
+def _find_lowest_accuracy_over_mixes(
+    accuracy: FloatArray, context_shares: FloatArray, divergence_radius: float
+) -> float:
+    """Find the lowest mean accuracy over mixes of contexts within a divergence of `divergence_radius`."""
     is_known = ~np.isnan(accuracy) & (context_shares > 0)
     if not is_known.any():
         return float("nan")
     a = accuracy[is_known]
     p = context_shares[is_known] / context_shares[is_known].sum()
     gaps = a - a.min()
-    if -np.log(p[gaps == 0].sum()) <= radius:
+    if -np.log(p[gaps == 0].sum()) <= divergence_radius:
         return float(a.min())  # the ball reaches the worst contexts alone
     low = 0.0
     high = 1.0
-    while _tilted_divergence(p, gaps, high) < radius:
+    # The worst mix within a Kullback–Leibler ball is p tilted exponentially towards low accuracies. Bisection
+    # finds the tilt that lies on the surface of the ball.
+    while _tilted_divergence(p, gaps, high) < divergence_radius:
         high *= 2
     for _ in range(_BISECTION_STEPS):
         middle = (low + high) / 2
         if middle in {low, high}:
             break
-        if _tilted_divergence(p, gaps, middle) < radius:
+        if _tilted_divergence(p, gaps, middle) < divergence_radius:
             low = middle
         else:
             high = middle
@@ -64,5 +68,6 @@ def true_accuracy_spread(accuracy: FloatArray, variance: FloatArray) -> FloatArr
     centre = np.divide(np.nansum(accuracy, axis=1), count, out=np.zeros(len(count)), where=count > 0)
     squares = np.where(is_known, (accuracy - centre[:, None]) ** 2, 0).sum(axis=1)
     between = squares / np.maximum(count - 1, 1)
+    # Accuracies differ between contexts by sampling alone as well: this part is subtracted.
     inside = np.where(is_known, np.nan_to_num(variance), 0).sum(axis=1) / np.maximum(count, 1)
     return np.where(count > 1, np.sqrt(np.maximum(between - inside, 0)), np.nan)

@@ -91,9 +91,11 @@ def detect_change(
     variances = _raise_small_variances(run_series)
     log_evidence = _compute_log_evidence(run_series.values, variances, typical_change)
     starts = np.arange(1, len(run_series.values))
+    # A change after the last look has had no effect yet: its evidence is 1, times its weight.
     weight_of_future_changes = 1 - np.cumsum(_weight_of_change_start(starts))
     evidence = np.exp(np.minimum(log_evidence, _LARGEST_LOG_EVIDENCE))
     total_evidence = evidence.sum(axis=0) + weight_of_future_changes
+    # By Ville's inequality, a stable series ever reaches 1 / error rate with at most that probability.
     alarms = np.flatnonzero(total_evidence >= 1 / error_rate)
     if not len(alarms):
         return None
@@ -101,6 +103,7 @@ def detect_change(
     start = int(starts[log_evidence[:, look].argmax()])
     alarm = look + 1
     before = _compute_running_means_and_margins(run_series.values[:start], variances[:start], error_rate / 2)
+    # Half of the error rate for the mean before, half for the mean after, shared over all possible starts.
     rate_of_start = error_rate / 2 * float(_weight_of_change_start(np.array(start)))
     after = _compute_running_means_and_margins(
         run_series.values[start : alarm + 1], variances[start : alarm + 1], rate_of_start
@@ -138,6 +141,7 @@ def _raise_small_variances(run_series: RunSeries) -> FloatArray:
     A run in which a metric was right by chance nearly always has a small variance, and would count as
     strong evidence of a change.
     """
+    # Runs of different sizes are compared by their variance per cluster.
     per_cluster = run_series.variances * run_series.weights
     means_so_far = np.cumsum(per_cluster) / np.arange(1, len(per_cluster) + 1)
     return np.asarray(np.maximum(per_cluster, means_so_far) / run_series.weights)

@@ -101,6 +101,7 @@ class SeriesEstimates:
         The draws of all series are pooled, because those of one series alone cannot show p-values that are
         small enough to survive a correction for all pairs of systems.
         """
+        # A permutation-like p-value: the observed statistic counts as one of the draws, so that p is never 0.
         draws = np.sort(np.abs(self.t_draws[~np.isnan(self.t_draws)]))
         with np.errstate(divide="ignore", invalid="ignore"):
             statistics = np.abs(self.values) / self.standard_errors
@@ -145,6 +146,7 @@ def estimate_mean_human_scores(
         )
         with np.errstate(divide="ignore", invalid="ignore"):
             t_draws[:, series] = (resampled_values - values[series]) / resampled_errors
+    # A resample that repeats one unit has no variance.
     t_draws[~np.isfinite(t_draws)] = np.nan
     return SeriesEstimates(values, standard_errors, slopes, t_draws)
 
@@ -230,6 +232,7 @@ def _estimate_mean_from_units(
     human_mean = totals[_HUMAN] / size
     metric_mean = totals[_METRIC] / size
     slope = 0.0
+    # λ uses the variance of the metric over all items, which is known, not over the labelled ones.
     if metric_variance > 0:
         slope = (totals[_PRODUCT] / size - human_mean * metric_mean) / metric_variance
     metric_squares = totals[_METRIC_SQUARED] - size * metric_mean**2

@@ -46,7 +46,9 @@ def choose_items_to_label(
     sizes = np.bincount(labelled_scores.unit_of_item, minlength=unit_count)
     is_labelled = np.bincount(labelled_scores.unit_of_item, labelled_scores.labelled_items, unit_count) > 0
     earlier = _find_earlier_probabilities(labelled_scores, is_labelled)
+    # A share of uniform draws bounds the weights 1 / probability, should the predicted errors be wrong.
     rates = (1 - UNIFORM_SHARE) * errors / errors.sum() + UNIFORM_SHARE * sizes / sizes.sum()
+    # Also computed for labelled units: the probability of either round needs it.
     now = _scale_rates_to_probabilities(rates, sizes, ~is_labelled, item_count)
     drawn_units = _draw_units(np.where(is_labelled, 0.0, now), rng)
     is_drawn = np.zeros(unit_count, dtype=bool)
@@ -67,7 +69,7 @@ def predict_metric_errors(labelled_scores: LabelledScores) -> FloatArray:
     """
     if not labelled_scores.metrics:
         return np.ones(len(labelled_scores.items))
-    distance = _measure_distance_to_best(
+    distance = _measure_distance_to_best_output(
         np.mean([_standardize_scores(metric) for metric in labelled_scores.metrics.values()], axis=0)
     )
     labelled = labelled_scores.labelled_items
@@ -76,7 +78,7 @@ def predict_metric_errors(labelled_scores: LabelledScores) -> FloatArray:
     name = choose_metric_by_labels_saved(labelled_scores).metric
     features = [np.ones(len(labelled_scores.items)), distance]
     if name is not None:
-        features.append(_measure_distance_to_best(_standardize_scores(labelled_scores.metrics[name])))
+        features.append(_measure_distance_to_best_output(_standardize_scores(labelled_scores.metrics[name])))
     errors = _measure_metric_errors(labelled_scores, None if name is None else labelled_scores.metrics[name])
     design = np.stack(features, axis=1)
     coefficients = np.linalg.lstsq(design[labelled], errors[labelled], rcond=None)[0]
@@ -93,7 +95,7 @@ def _standardize_scores(metric_scores: FloatArray) -> FloatArray:
     )
 
 
-def _measure_distance_to_best(predicted_quality: FloatArray) -> FloatArray:
+def _measure_distance_to_best_output(predicted_quality: FloatArray) -> FloatArray:
     """Return how far the outputs of each item are below the best of all outputs, averaged over systems."""
     return np.asarray(predicted_quality.max() - predicted_quality.mean(axis=0))
 
@@ -108,6 +110,7 @@ def _raise_small_errors(predicted_errors: FloatArray) -> FloatArray:
 
 def _measure_metric_errors(labelled_scores: LabelledScores, metric_scores: FloatArray | None) -> FloatArray:
     """Return the root mean square over systems of h − λm for each labelled item, NaN for other items."""
+    # λ is fitted for each system by itself, as `estimate` does.
     squares = np.full(labelled_scores.human.shape, np.nan)
     for system, human in enumerate(labelled_scores.human):
         labelled = ~np.isnan(human)
@@ -135,6 +138,7 @@ def _scale_rates_to_probabilities(
 ) -> FloatArray:
     """Scale rates to probabilities of at most 1 with which `item_count` unlabelled items are expected."""
     low, high = 0.0, 1.0
+    # The bound ends the search if more items are asked for than are unlabelled.
     while _expected_item_count(high * rates, unit_sizes, is_unlabelled) < item_count and high < 1e12:
         high *= 2
     for _ in range(100):
@@ -163,5 +167,6 @@ def _draw_units(unit_probabilities: FloatArray, rng: np.random.Generator) -> Lon
     ends = np.round(ends, 9)
     starts = np.concatenate([[0.0], ends[:-1]])
     start = rng.random()
+    # A unit is drawn if a point start + 0, 1, 2, … lies on its piece of the line.
     is_drawn = np.floor(ends - start) > np.floor(starts - start)
     return np.sort(order[is_drawn])

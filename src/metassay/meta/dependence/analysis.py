@@ -33,8 +33,8 @@ from metassay.meta.dependence.grouped_outputs import (
 )
 from metassay.meta.dependence.null_hypotheses import (
     DRAWS,
-    equal_mapping_p_values,
-    fair_metric_p_values,
+    compute_equal_mapping_p_values,
+    compute_fair_metric_p_values,
     pooled_pearson_correlation,
 )
 from metassay.meta.dependence.panel import average_other_metrics, standardize_scores
@@ -249,8 +249,8 @@ def _test_null_hypotheses_of_metrics(
         # every metric gets the same random numbers, so that no metric depends on which others there are
         equal_rng = create_generator_from_numbers(sampling.seed, EQUAL_DEPENDENCE)
         fair_rng = create_generator_from_numbers(sampling.seed, FAIR_DEPENDENCE)
-        equal = equal_mapping_p_values(scored, equal_rng, sampling.draws, workers=workers)
-        fair = fair_metric_p_values(scored, fair_rng, sampling.draws, workers=workers)
+        equal = compute_equal_mapping_p_values(scored, equal_rng, sampling.draws, workers=workers)
+        fair = compute_fair_metric_p_values(scored, fair_rng, sampling.draws, workers=workers)
         p_values.update(zip(metrics, map(PValues, equal, fair)))
     return p_values
 

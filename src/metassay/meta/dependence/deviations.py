@@ -96,6 +96,7 @@ def measure_system_dependence(outputs: ScoredOutputs, resample_counts: Counts) -
         resample_counts,
     )
     _check_every_group_was_drawn(outputs, fits.group_means)
+    # The error of a resample is its distance from the fit to the data that the resample was drawn from.
     single_fit_deviations = fits.pooled_means - outputs.human_means
     deviations = np.nanmean(fits.resampled_fit_means - fits.group_fit_means, axis=0)
     resampled_deviations = fits.resampled_means - fits.group_means
@@ -187,6 +188,7 @@ def estimate_range_interval(group_values: FloatArray, bootstrap_errors: FloatArr
     shortfall = bootstrap_errors[:, bottom] - bootstrap_errors[:, top]
     tail = (1 + CONFIDENCE) / 2
     estimate = float(largest_difference_between_groups(group_values))
+    # A range is never negative.
     low = max(0.0, estimate - max(0.0, float(np.nanquantile(excess, tail))))
     high = estimate + max(0.0, float(np.nanquantile(shortfall, tail)))
     return low, high

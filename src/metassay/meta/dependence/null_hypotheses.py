@@ -45,19 +45,21 @@ ANGLE_STEP = np.pi / 64
 BATCH_NUMBERS = 2**19
 
 
-def equal_mapping_p_value(outputs: ScoredOutputs, rng: np.random.Generator, draws: int = DRAWS) -> float:
+def compute_equal_mapping_p_value(
+    outputs: ScoredOutputs, rng: np.random.Generator, draws: int = DRAWS
+) -> float:
     """P-value of system dependence if metric scores mean the same human quality in every group.
 
     Under the null hypothesis, the expected human score given the metric score is the same function for every
     group.
     """
-    return equal_mapping_p_values([outputs], rng, draws)[0]
+    return compute_equal_mapping_p_values([outputs], rng, draws)[0]
 
 
-def equal_mapping_p_values(
+def compute_equal_mapping_p_values(
     metrics: Sequence[ScoredOutputs], rng: np.random.Generator, draws: int = DRAWS, *, workers: int = 1
 ) -> list[float]:
-    """Compute `equal_mapping_p_value` of several metrics that scored the same outputs."""
+    """Compute `compute_equal_mapping_p_value` of several metrics that scored the same outputs."""
     simulated = simulate_dependence_of_equal_mappings(metrics, rng, draws, workers=workers)
     p_values = []
     for outputs, sysdep in zip(metrics, simulated):
@@ -66,18 +68,20 @@ def equal_mapping_p_values(
     return p_values
 
 
-def fair_metric_p_value(outputs: ScoredOutputs, rng: np.random.Generator, draws: int = DRAWS) -> float | None:
+def compute_fair_metric_p_value(
+    outputs: ScoredOutputs, rng: np.random.Generator, draws: int = DRAWS
+) -> float | None:
     """P-value of the residual range if the metric is the human score plus noise that favours no group.
 
     None for two groups, because a line through two points leaves no residual.
     """
-    return fair_metric_p_values([outputs], rng, draws)[0]
+    return compute_fair_metric_p_values([outputs], rng, draws)[0]
 
 
-def fair_metric_p_values(
+def compute_fair_metric_p_values(
     metrics: Sequence[ScoredOutputs], rng: np.random.Generator, draws: int = DRAWS, *, workers: int = 1
 ) -> list[float | None]:
-    """Compute `fair_metric_p_value` of several metrics that scored the same outputs."""
+    """Compute `compute_fair_metric_p_value` of several metrics that scored the same outputs."""
     if metrics[0].group_count < 3:
         return [None] * len(metrics)
     simulated = simulate_residual_ranges_of_fair_metrics(metrics, rng, draws, workers=workers)
@@ -124,6 +128,7 @@ def simulate_residual_ranges_of_fair_metrics(
     below = np.floor(positions).astype(np.int64)
     above = np.ceil(positions).astype(np.int64)
     steps = np.unique(np.concatenate([below, above]))
+    # All metrics scored the same outputs, so that any of them has the human scores.
     ranges = _simulate_noisy_metrics(metrics[0], steps * ANGLE_STEP, rng, draws, workers)
     quantiles = np.sort(ranges, axis=1)
     lower = quantiles[np.searchsorted(steps, below)]
@@ -201,6 +206,7 @@ def _simulate_by_permuting_groups(
 ) -> FloatArray:
     """Draw the system dependence of a metric after permuting the groups of whole items or clusters."""
     outputs = metrics[0]
+    # The fit to all groups does not depend on which output is in which group: it is made once.
     unit_groups = np.zeros(units.max() + 1, dtype=np.int64)
     unit_groups[units] = outputs.groups
     total_weights = np.bincount(units, outputs.weights)

@@ -138,7 +138,7 @@ def _build_judge_result(
 
 
 def _convert_correction(correction: ShareCorrection | None) -> results.CorrectedShare | None:
-    """Convert a corrected share to the type of the result."""
+    """Convert the corrected share of good outputs to the type of the result."""
     if correction is None or math.isnan(correction.value):
         return None
     return results.CorrectedShare(

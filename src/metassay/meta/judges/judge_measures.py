@@ -25,7 +25,7 @@ from metassay.meta.judges.estimates import (
     estimate_item_mean,
     estimate_mean_difference,
 )
-from metassay.meta.judges.label_correction import ShareCorrection, correct_share_of_good
+from metassay.meta.judges.label_correction import ShareCorrection, correct_share_of_good_outputs
 from metassay.stats.arrays import FloatArray
 from metassay.stats.bootstrap import ClusterBootstrap
 
@@ -126,7 +126,7 @@ def measure_preference_judge(
         ),
         length_bias=_estimate_length_bias(judge_credits, gold, verdicts.longer[first], bootstrap),
         repeats_same=verdicts.estimate_repeat_agreement(bootstrap),
-        corrected=correct_share_of_good(combined.verdicts, gold, items, bootstrap),
+        corrected=correct_share_of_good_outputs(combined.verdicts, gold, items, bootstrap),
         missing_count=verdicts.missing_count,
     )
 
@@ -158,7 +158,7 @@ def measure_label_judge(verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap) ->
     are_good_or_bad &= bool(np.isin(verdicts.gold[~np.isnan(verdicts.gold)], (0.0, 1.0)).all())
     corrected = None
     if are_good_or_bad:
-        corrected = correct_share_of_good(verdicts.values, verdicts.gold, verdicts.items, bootstrap)
+        corrected = correct_share_of_good_outputs(verdicts.values, verdicts.gold, verdicts.items, bootstrap)
     judge_credits = JudgeCredits(
         compute_verdict_credits(verdicts.values, verdicts.gold, ties="strict"),
         verdicts.items,

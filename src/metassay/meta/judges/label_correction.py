@@ -58,7 +58,7 @@ def rogan_gladen_estimate(share: FloatArray, sensitivity: FloatArray, specificit
     return np.asarray(np.clip(corrected, 0, 1))
 
 
-def correct_share_of_good(
+def correct_share_of_good_outputs(
     verdicts: FloatArray, gold_labels: FloatArray, items: IntArray, bootstrap: ClusterBootstrap
 ) -> ShareCorrection:
     """Estimate the share of good outputs from verdicts, corrected for the errors of the judge.

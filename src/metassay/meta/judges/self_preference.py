@@ -149,7 +149,7 @@ def _subtract_panel_means(scores_by_judge: FloatArray, judge: int, resample_coun
         [_standardize_system_means(judge_scores, resample_counts) for judge_scores in scores_by_judge]
     )
     others = np.delete(z, judge, axis=0)
-    return np.asarray(z[judge] - _average_defined(others, axis=0))
+    return np.asarray(z[judge] - _average_without_nan(others, axis=0))
 
 
 def _standardize_system_means(scores: FloatArray, resample_counts: Counts) -> FloatArray:
@@ -185,12 +185,12 @@ def _average_over_resampled_items(scores: FloatArray, resample_counts: Counts) -
 
 def _subtract_other_families(deviations: FloatArray, in_family: BoolArray) -> FloatArray:
     """Return the mean over the systems of a family minus the mean over other systems, `[resamples]`."""
-    family_mean = _average_defined(deviations[:, in_family], axis=1)
-    other_mean = _average_defined(deviations[:, ~in_family], axis=1)
+    family_mean = _average_without_nan(deviations[:, in_family], axis=1)
+    other_mean = _average_without_nan(deviations[:, ~in_family], axis=1)
     return np.asarray(family_mean - other_mean)
 
 
-def _average_defined(values: FloatArray, axis: int) -> FloatArray:
+def _average_without_nan(values: FloatArray, axis: int) -> FloatArray:
     """Average the values that are not NaN; NaN where there are none."""
     counts = (~np.isnan(values)).sum(axis=axis)
     sums = np.nansum(values, axis=axis)

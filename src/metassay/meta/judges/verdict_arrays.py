@@ -64,7 +64,7 @@ class VerdictArrays:
         return sorted(self.verdicts_by_system["system"].drop_nulls().unique())
 
     def build_mean_matrix(self, judge: str, column: str = "value") -> FloatArray:
-        """Build the mean value of one judge for each output, `[systems, items]`; NaN if none."""
+        """Average the verdicts of one judge on each output, `[systems, items]`; NaN where there is none."""
         matrix = np.full((len(self.systems), len(self.items)), np.nan)
         if self.verdicts_by_system is None:
             return matrix

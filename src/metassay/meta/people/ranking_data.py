@@ -95,7 +95,7 @@ class RankingData:
         return replace(self, cube=self.cube.add_notes(*notes))
 
 
-def prepare_ranking_data(
+def prepare_data_for_ranking_metrics(
     score_cube: ScoreCube,
     *,
     human: str,

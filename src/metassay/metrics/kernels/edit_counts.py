@@ -61,7 +61,7 @@ def count_edits(
         if len(reference) == 0 or len(output) == 0:
             counts[k, DELETIONS] = len(reference)
             counts[k, INSERTIONS] = len(output)
-        elif _does_rapidfuzz_divide(len(reference), len(output)):
+        elif _would_rapidfuzz_split_alignment(len(reference), len(output)):
             counts[k, HITS] = -1
         else:
             set_position_bits(reference, row_of_token, position_bits)
@@ -90,7 +90,7 @@ def _common_suffix_length(first: TokenIds, second: TokenIds) -> int:
 
 
 @kernel
-def _does_rapidfuzz_divide(reference_length: int, output_length: int) -> bool:
+def _would_rapidfuzz_split_alignment(reference_length: int, output_length: int) -> bool:
     """Whether rapidfuzz would divide the alignment of such long sequences into parts (Hirschberg, 1975)."""
     matrix_bytes = 2 * reference_length * output_length // 8
     return reference_length >= 65 and output_length >= 10 and matrix_bytes >= SPLIT_MATRIX_BYTES

@@ -35,9 +35,9 @@ _IS_ASCII_PUNCTUATION[[ord(mark) for mark in "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~
 @kernel
 def tokenize_texts(
     code_points: CodePoints,
-    offsets: Offsets,
-    classes: CharacterClasses,
-    passes: Passes,
+    text_offsets: Offsets,
+    character_classes: CharacterClasses,
+    blank_insertion_rules: Passes,
     pad_with_blanks: bool,
     strip_left: bool,
     split_mode: int,
@@ -47,10 +47,10 @@ def tokenize_texts(
     Returns the token ids, where the tokens of each text begin, and the words that the ids stand for, packed
     like texts.
     """
-    text_count = len(offsets) - 1
-    longest = find_longest_length(offsets)
+    text_count = len(text_offsets) - 1
+    longest = find_longest_length(text_offsets)
     # A pass turns one character into three at most.
-    buffer_size = (1 + 2 * len(passes)) * longest + 2
+    buffer_size = (1 + 2 * len(blank_insertion_rules)) * longest + 2
     text = np.empty(buffer_size, np.uint32)
     next_text = np.empty(buffer_size, np.uint32)
     starts = np.empty(longest + 1, np.int64)
@@ -61,17 +61,23 @@ def tokenize_texts(
     vocabulary_size = ZERO
     total = 0
     for k in range(text_count):
-        start, end = _strip_spaces(code_points, offsets[k], offsets[k + 1], classes, strip_left)
-        length, present_classes = _copy_text_with_classes(
-            code_points, start, end, classes, pad_with_blanks, text
+        start, end = _strip_spaces(
+            code_points, text_offsets[k], text_offsets[k + 1], character_classes, strip_left
         )
-        for p in range(len(passes)):
+        length, present_classes = _copy_text_with_classes(
+            code_points, start, end, character_classes, pad_with_blanks, text
+        )
+        for p in range(len(blank_insertion_rules)):
             # Most passes have nothing to do in most texts.
-            second_is_present = passes[p, 0] == ISOLATE or passes[p, 2] & present_classes
-            if passes[p, 1] & present_classes and second_is_present:
-                length = _insert_blanks_by_rule(passes[p], text, length, classes, next_text)
+            second_is_present = (
+                blank_insertion_rules[p, 0] == ISOLATE or blank_insertion_rules[p, 2] & present_classes
+            )
+            if blank_insertion_rules[p, 1] & present_classes and second_is_present:
+                length = _insert_blanks_by_rule(
+                    blank_insertion_rules[p], text, length, character_classes, next_text
+                )
                 text, next_text = next_text, text
-        count = _split_into_tokens(text, length, classes, split_mode, starts, ends)
+        count = _split_into_tokens(text, length, character_classes, split_mode, starts, ends)
         numbered = ZERO
         while numbered < count:
             numbered, vocabulary_size = look_up_word_ids(

@@ -25,13 +25,13 @@ SHORT_TEXT = 128
 Attention = Callable[["Tensor", TokenBatch], "Tensor"]
 
 
-def choose_attention(weight: Tensor, head_size: int) -> Attention:
+def choose_attention_function(weight: Tensor, head_size: int) -> Attention:
     """Choose the fastest attention function that works for the device and precision of the weights."""
-    long_attention = build_flash_attention(weight, head_size) or attend_by_length
+    long_attention = build_flash_attention(weight, head_size) or compute_attention_by_text_length
     return build_short_attention(weight, head_size, long_attention) or long_attention
 
 
-def attend_by_length(projected: Tensor, batch: TokenBatch) -> Tensor:
+def compute_attention_by_text_length(projected: Tensor, batch: TokenBatch) -> Tensor:
     """Compute attention with one call of torch for all texts of the same length."""
     import torch
     from torch.nn.functional import scaled_dot_product_attention
@@ -53,14 +53,16 @@ def build_flash_attention(weight: Tensor, head_size: int) -> Attention | None:
     except ImportError:  # torch before 2.10
         return None
 
-    def attend_with_flash(projected: Tensor, batch: TokenBatch) -> Tensor:
+    def compute_flash_attention(projected: Tensor, batch: TokenBatch) -> Tensor:
         """Compute attention with flash attention."""
         packing = get_text_positions(batch)
         query, key, value = projected.unbind(1)
         bounds = packing.text_bounds
         return varlen_attn(query, key, value, bounds, bounds, packing.longest, packing.longest)
 
-    return attend_with_flash if _is_attention_correct(attend_with_flash, weight, head_size) else None
+    return (
+        compute_flash_attention if _is_attention_correct(compute_flash_attention, weight, head_size) else None
+    )
 
 
 def build_short_attention(weight: Tensor, head_size: int, long_attention: Attention) -> Attention | None:
@@ -92,7 +94,7 @@ def build_short_attention(weight: Tensor, head_size: int, long_attention: Attent
         mean = tl.dot(weights.to(value.dtype), value) / tl.sum(weights, 1)[:, None]
         tl.store(attended + (start + rows) * heads * size + cells, mean, mask=is_token)
 
-    def attend_to_short_texts(projected: Tensor, batch: TokenBatch) -> Tensor:
+    def compute_attention_of_short_texts(projected: Tensor, batch: TokenBatch) -> Tensor:
         packing = get_text_positions(batch)
         if packing.longest > SHORT_TEXT:
             return long_attention(projected, batch)
@@ -106,7 +108,11 @@ def build_short_attention(weight: Tensor, head_size: int, long_attention: Attent
         attend_to_text[grid](*arguments, num_warps=block // 16)
         return attended
 
-    return attend_to_short_texts if _is_attention_correct(attend_to_short_texts, weight, head_size) else None
+    return (
+        compute_attention_of_short_texts
+        if _is_attention_correct(compute_attention_of_short_texts, weight, head_size)
+        else None
+    )
 
 
 def get_text_positions(batch: TokenBatch) -> Packing:
@@ -117,7 +123,7 @@ def get_text_positions(batch: TokenBatch) -> Packing:
 
 
 def _is_attention_correct(attention: Attention, weight: Tensor, head_size: int) -> bool:
-    """Whether an attention function works on the device and computes the same as `attend_by_length`."""
+    """Whether an attention function works on this device and computes what torch computes text by text."""
     import torch
 
     try:
@@ -130,6 +136,8 @@ def _is_attention_correct(attention: Attention, weight: Tensor, head_size: int) 
         )
         with torch.inference_mode():
             computed = attention(projected, batch)
-            return bool(torch.allclose(computed, attend_by_length(projected, batch), atol=0.05))
+            return bool(
+                torch.allclose(computed, compute_attention_by_text_length(projected, batch), atol=0.05)
+            )
     except Exception:  # noqa: BLE001 - no such kernel for this GPU or head size, or it cannot be compiled
         return False

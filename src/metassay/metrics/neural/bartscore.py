@@ -58,7 +58,7 @@ class BartNetwork:
         self.pad_id = int(self.network.config.pad_token_id)
 
     def score_mean(self, directions: Sequence[Sequence[TextPair]], shared_work: SharedWork) -> NetworkScores:
-        """Return the mean log-likelihood of each input over the directions; equal pairs are computed once."""
+        """Return the mean log-likelihood of each input over one or two directions of prediction."""
         scores = []
         truncated_count = 0
         for pairs in directions:

@@ -16,11 +16,11 @@ MODEL_LOCK = threading.RLock()
 MAX_LOADED_MODELS = 16
 
 
-def cache_loaded_models(load: Callable[P, Network]) -> Callable[P, Network]:
+def cache_loaded_models(load_model: Callable[P, Network]) -> Callable[P, Network]:
     """Decorate a function that loads a model, so that a process loads each model once."""
-    cached_load = functools.lru_cache(maxsize=MAX_LOADED_MODELS)(load)
+    cached_load = functools.lru_cache(maxsize=MAX_LOADED_MODELS)(load_model)
 
-    @functools.wraps(load)
+    @functools.wraps(load_model)
     def load_or_reuse(*args: P.args, **kwargs: P.kwargs) -> Network:
         with MODEL_LOCK:
             return cached_load(*args, **kwargs)  # type: ignore[arg-type]

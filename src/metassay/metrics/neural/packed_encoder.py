@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from metassay.metrics.neural.attention import (
     Attention,
-    attend_by_length,
-    choose_attention,
+    choose_attention_function,
+    compute_attention_by_text_length,
     get_text_positions,
 )
 from metassay.metrics.neural.encoder import compile_function, is_compilation_enabled
 from metassay.metrics.neural.tf32_products import (
     apply_split_linear,
     split_linear_weights,
-    supports_split_products,
+    supports_split_matrix_products,
 )
 from metassay.metrics.neural.token_batches import TokenBatch
 
@@ -62,15 +62,15 @@ class LayerWeights:
         projection_bias = torch.cat([linear.bias for linear in projections]).detach()
         attention_output = layer.attention.output
 
-        def prepare_linear(linear: Any) -> Weights:
+        def prepare_linear_layer(linear: Any) -> Weights:
             return prepare(linear.weight, linear.bias)
 
         return cls(
             projection=prepare(projection_weight, projection_bias),
-            attention_output=prepare_linear(attention_output.dense),
+            attention_output=prepare_linear_layer(attention_output.dense),
             attention_norm=(attention_output.LayerNorm.weight, attention_output.LayerNorm.bias),
-            expansion=prepare_linear(layer.intermediate.dense),
-            contraction=prepare_linear(layer.output.dense),
+            expansion=prepare_linear_layer(layer.intermediate.dense),
+            contraction=prepare_linear_layer(layer.output.dense),
             output_norm=(layer.output.LayerNorm.weight, layer.output.LayerNorm.bias),
         )
 
@@ -92,10 +92,10 @@ class PackedEncoder:
         self.product: Callable[..., Tensor] = apply_split_linear if split_products else linear
         prepare = split_linear_weights if split_products else _return_weights_unchanged
         self.layers = [LayerWeights.from_layer(layer, prepare) for layer in model.encoder.layer]
-        self.attend: Attention = attend_by_length
+        self.attend: Attention = compute_attention_by_text_length
         weight = next(model.parameters())
         if weight.is_cuda and not split_products and self.layers:
-            self.attend = choose_attention(weight, int(config.hidden_size) // self.heads)
+            self.attend = choose_attention_function(weight, int(config.hidden_size) // self.heads)
         self._finish_layer = _build_feed_forward(model, self.product)
 
     @classmethod
@@ -107,7 +107,7 @@ class PackedEncoder:
         is_half_precision = weight.element_size() == 2
         if is_half_precision:
             return cls(model)
-        return cls(model, split_products=True) if supports_split_products(weight) else None
+        return cls(model, split_products=True) if supports_split_matrix_products(weight) else None
 
     def __call__(self, batch: TokenBatch, visit: HiddenStateVisitor | None = None) -> Tensor:
         """Return the last hidden states [tokens, hidden]; `visit` sees the states of each layer."""

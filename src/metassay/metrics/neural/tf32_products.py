@@ -51,7 +51,7 @@ def apply_split_linear(states: Tensor, upper: Tensor, lower: Tensor, bias: Tenso
         return result
 
 
-def supports_split_products(weight: Tensor) -> bool:
+def supports_split_matrix_products(weight: Tensor) -> bool:
     """Whether the device of these weights computes TF32 products accurately enough."""
     import torch
 

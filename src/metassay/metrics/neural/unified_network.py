@@ -175,12 +175,12 @@ class UnifiedNetwork(CometNetwork):
         collector = self.layer_mix.create_collector(batch, self.pad_id, first_token=True)
         tag_logits: list[Tensor] = []
 
-        def visit(k: int, states: Tensor) -> None:
+        def collect_layer(k: int, states: Tensor) -> None:
             collector(k, states)
             if k == self.settings.word_layer:
                 tag_logits.append(linear(states.float(), self.tag_weight, self.tag_bias))
 
-        self.run_encoder(batch, visit)
+        self.run_encoder(batch, collect_layer)
         return self.estimator(collector.get_pooled_mixture())[:, 0], softmax(tag_logits[0], dim=2)
 
 

@@ -17,7 +17,7 @@ LISTED_LANGUAGES = 4
 
 def describe_installed_components(result: ListContent) -> list[Block]:
     """Describe for the terminal which metrics, perturbations or readers are installed."""
-    rows = [msgspec.to_builtins(entry) for entry in result.entries]
+    rows = [msgspec.to_builtins(entry) for entry in result.listed_entries]
     name_column = next(iter(rows[0]))
     return [Table(rows, most_important=(name_column, "what", "task", "better", "default"))]
 

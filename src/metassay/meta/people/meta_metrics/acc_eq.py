@@ -36,7 +36,7 @@ from metassay.stats.swapped_tie_calibration import (
     compare_calibrated_accuracies_after_swaps,
     count_right_pairs,
 )
-from metassay.stats.swaps import draw_swapped_differences, standardize_metrics
+from metassay.stats.swaps import simulate_differences_after_swaps, standardize_metrics
 
 
 class AccuracyWithTies(MetaMetric):
@@ -76,7 +76,7 @@ class AccuracyWithTies(MetaMetric):
             item_counts = counts.swapaxes(1, 2).astype(np.float64)
             counts = scores.sum_over_clusters(item_counts).swapaxes(1, 2).astype(np.float32)
         observed = compare_calibrated_accuracies(counts, pair_count)
-        drawn = draw_swapped_differences(
+        drawn = simulate_differences_after_swaps(
             partial(compare_calibrated_accuracies_after_swaps, counts, pair_count),
             "perm-inputs",
             draws=settings.draws,

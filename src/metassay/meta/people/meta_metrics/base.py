@@ -20,7 +20,7 @@ from metassay.errors import InputError, UnknownName
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_all_pairs
 from metassay.stats.arrays import Float32Array, FloatArray, LongArray
-from metassay.stats.swaps import SwapStatistic, draw_swapped_differences
+from metassay.stats.swaps import SwapStatistic, simulate_differences_after_swaps
 
 SYSTEM, SEGMENT, ITEM, PER_SYSTEM = "system", "segment", "item", "per_system"
 
@@ -121,7 +121,7 @@ class MetaMetric(ABC):
         return None
 
     def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues | None:
-        """Return a function that computes values from weights of the clusters; None if that is too slow.
+        """Return a function that computes the meta-metric on resamples (cluster weights); None if too slow.
 
         The default repeats every item as often as its cluster was drawn, and recomputes.
         """
@@ -227,7 +227,7 @@ def draw_differences_after_swaps(
     compare_swapped_metrics: SwapStatistic, pairs: int, scores: ScoreArrays, settings: ComparisonSettings
 ) -> Float32Array:
     """Draw swaps of the settings' test and compute differences of pairs of metrics, `[pairs, draws]`."""
-    return draw_swapped_differences(
+    return simulate_differences_after_swaps(
         compare_swapped_metrics,
         settings.test,
         draws=settings.draws,

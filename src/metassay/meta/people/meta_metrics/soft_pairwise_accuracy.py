@@ -36,7 +36,7 @@ from metassay.stats.sign_flip import (
     sign_flip_p_values,
     weighted_p_values,
 )
-from metassay.stats.soft_accuracy import estimate_normal_errors, soft_accuracy
+from metassay.stats.soft_accuracy import estimate_mean_errors_of_normal_p_values, soft_accuracy
 from metassay.stats.swapped_segments import prepare_segment_swaps
 from metassay.stats.swapped_soft_accuracy import (
     compare_accuracies_after_score_swaps,
@@ -179,7 +179,7 @@ class SoftPairwiseAccuracy(MetaMetric):
     def estimate_closed_form_errors(self, scores: ScoreArrays) -> FloatArray:
         """Estimate the error of normal p-values by their Edgeworth correction, averaged over system pairs."""
         human_and_metrics = _stack_cluster_sums(scores)
-        return estimate_normal_errors(human_and_metrics[0], human_and_metrics[1:])
+        return estimate_mean_errors_of_normal_p_values(human_and_metrics[0], human_and_metrics[1:])
 
     def evaluate_on_system_subsets(self, scores: ScoreArrays, system_subsets: LongArray) -> FloatArray:
         """Compute soft pairwise accuracy on subsets of the systems, as a mean over pairs within a subset.
