@@ -82,6 +82,7 @@ def _build_number_sort_key(digits: str) -> tuple[int, str]:
     """Return a key that sorts decimal numbers of any length by size; an empty text comes first."""
     if not digits:
         return (-1, "")
+    # Of two numbers without leading zeros the longer is larger; int() refuses very long ones.
     significant_digits = digits.lstrip("0")
     return (len(significant_digits), significant_digits)
 
@@ -122,6 +123,7 @@ def parse_scores(column: pl.Series, file: str) -> pl.Series:
             location=InputLocation(file=file, column=column.name),
         )
     numbers = column.cast(pl.Float64).fill_nan(None)
+    # −0.0 would be another value in hashes and in texts.
     numbers = numbers.set(numbers == 0.0, 0.0)
     is_infinite = numbers.is_infinite().fill_null(value=False)
     if is_infinite.any():
@@ -166,6 +168,7 @@ def parse_numbers(column: pl.Series) -> pl.Series:
     if has_comma.any():
         is_decimal = texts.str.contains(_DECIMAL_COMMA)
         may_be_thousands = texts.str.contains(_THOUSANDS)
+        # `1,234` may be a thousand or a fraction: other numbers of the column decide.
         if (is_decimal & ~may_be_thousands).any():
             with_points = texts.str.replace(",", ".", literal=True)
             texts = pl.select(pl.when(is_decimal).then(with_points).otherwise(texts)).to_series()

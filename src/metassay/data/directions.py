@@ -63,13 +63,13 @@ class RequestedDirections:
     higher_is_better: tuple[str, ...] = ()
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def named_scores(self) -> tuple[str, ...]:
         """The names of all scores for which the user said whether higher or lower is better."""
         return (*self.lower_is_better, *self.higher_is_better)
 
-    def check(self, score_names: Collection[str], score_kind: str = "score") -> None:
+    def check_score_names(self, score_names: Collection[str], score_kind: str = "score") -> None:
         """Raise an error if a score that the user named does not exist, or is named in both lists."""
-        for name in self.names:
+        for name in self.named_scores:
             if name not in score_names:
                 raise UnknownName(score_kind, name, score_names)
         contradictory = {*self.lower_is_better} & {*self.higher_is_better}
@@ -77,7 +77,7 @@ class RequestedDirections:
             names = ", ".join(sorted(contradictory))
             raise InputError(f"{names} cannot be both lower and higher is better.")
 
-    def apply_to(self, lower_is_better: Collection[str]) -> frozenset[str]:
+    def list_lower_is_better(self, lower_is_better: Collection[str]) -> frozenset[str]:
         """Return the names of all scores for which lower is better, with the user's requests applied."""
         return frozenset(({*lower_is_better} | {*self.lower_is_better}) - {*self.higher_is_better})
 
@@ -127,6 +127,7 @@ def find_score_direction(
     if score_name in requested.higher_is_better:
         return ScoreDirection(score_name, kind, HIGHER, REQUESTED)
     if score_name in lower_metrics or has_name_of_error_count(score_name, kind):
+        # Some tables hold error metrics with reversed sign, so that higher is better.
         if _is_mostly_negative(scores):
             return ScoreDirection(score_name, kind, HIGHER, "an error rate, but negative: reversed already")
         return ScoreDirection(score_name, kind, LOWER, "named like an error rate")

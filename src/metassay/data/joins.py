@@ -93,6 +93,7 @@ def _align_segment_numbers(table: pl.DataFrame, other_table: pl.DataFrame) -> tu
     shared = theirs.filter(pl.col("doc_id").is_in(ours["doc_id"].unique().implode()))
     if shared.is_empty() or shared["seg_id"].null_count() or ours["seg_id"].null_count():
         return other_table, ""
+    # 0 comes first: numbers that match already are not shifted.
     for shift in (0, 1, 2):
         shifted = shared.with_columns(pl.col("seg_id") + shift)
         if shifted.join(ours, on=columns, how="anti").is_empty():

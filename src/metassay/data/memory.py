@@ -50,8 +50,10 @@ def memory_map_table(path: Path) -> pl.DataFrame:
     import pyarrow as pa
 
     with path.open("rb") as file:
+        # Mapped here and not by Arrow, because Arrow cannot be told to drop pages.
         view = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     with _open_maps_lock:
+        # One thread watches all maps; it ends when the last one is closed.
         is_first = not _open_maps
         _open_maps.add(view)
     if is_first and _PROCESS_MEMORY_FILE.exists():

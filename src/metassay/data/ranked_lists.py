@@ -102,6 +102,7 @@ class RankedLists(Sequence[tuple[str, ...]]):
     @property
     def has_relevant_document(self) -> NDArray[np.bool_]:
         """Whether each list contains a relevant document (grade 1 or more)."""
+        # Relevant documents before each position: their difference counts those of a list.
         before = np.concatenate([[0], np.cumsum(self.grades > 0)])
         return np.asarray(before[self.offsets[1:]] > before[self.offsets[:-1]])
 
@@ -126,11 +127,13 @@ def build_ranked_lists_from_mappings(
     outputs: Sequence[Sequence[str]], qrels: Sequence[Mapping[str, int]]
 ) -> RankedLists:
     """Build ranked lists from lists of document ids, each with a mapping from judged document to grade."""
+    # Equal items share one mapping object, so that identity finds the distinct ones without comparing them.
     distinct = {id(own): own for own in qrels}
     names = {key: str(place) for place, key in enumerate(distinct)}
     table = [
         (names[key], document, grade) for key, own in distinct.items() for document, grade in own.items()
     ]
+    # A topic without judgements needs a row, or it would be unknown.
     table += [(names[key], "", UNJUDGED) for key, own in distinct.items() if not own]
     return build_ranked_lists(
         pl.Series([names[id(own)] for own in qrels], dtype=pl.String),
@@ -175,12 +178,15 @@ def rank_by_score(table: pl.DataFrame, qrels: pl.DataFrame) -> tuple[pl.DataFram
 def _sort_documents(list_numbers: LongArray, scores: NDArray[np.float32], documents: Codes) -> LongArray:
     """Return the order that sorts documents by list, descending score, and descending document id."""
     bits = (scores + np.float32(0)).view(np.int32).astype(np.int64)  # + 0 makes −0.0 equal to 0.0
+    # The bits of a float, read as an integer, sort like the float; negative ones in reverse.
     ascending = np.where(bits >= 0, bits, np.int64(-0x80000000) - bits)
+    # List and descending score in one integer: a single sort instead of one by two keys.
     keys = (list_numbers << 32) + (0x7FFFFFFF - ascending)
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     same = np.concatenate([[False], keys[1:] == keys[:-1]])
     tied = same | np.concatenate([same[1:], [False]])
+    # Few documents are tied, so that only these are sorted by document id.
     entries = order[tied]
     order[tied] = entries[np.lexsort((-documents[entries], keys[tied]))]
     return order

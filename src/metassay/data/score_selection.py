@@ -106,10 +106,10 @@ def _set_score_directions(
 ) -> list[ScoreCube]:
     """Set whether higher or lower scores are better, as the user requested, in every score cube."""
     names = dict.fromkeys(name for cube in score_cubes for name in (*cube.metric_scores, *cube.human_scores))
-    requested_directions.check(names)
+    requested_directions.check_score_names(names)
     oriented = []
     for cube in score_cubes:
-        lower = requested_directions.apply_to(cube.lower_is_better)
+        lower = requested_directions.list_lower_is_better(cube.lower_is_better)
         oriented.append(replace(cube, lower_is_better=lower))
     return oriented
 

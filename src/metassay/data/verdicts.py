@@ -270,12 +270,13 @@ def _parse_ratings(
     file: str,
 ) -> _ParsedRatings:
     """Parse the verdicts of judges and people to numbers."""
-    directions.check([ratings.verdict_column, *ratings.human_columns], "column of grades")
+    directions.check_score_names([ratings.verdict_column, *ratings.human_columns], "column of grades")
     if verdict_type == GRADE:
         return _parse_grades(ratings, directions, file)
-    if directions.names:
+    if directions.named_scores:
+        column = directions.named_scores[0]
         raise InputError(
-            f"{directions.names[0]} holds verdicts of type {verdict_type}, and only grades have a direction.",
+            f"{column} holds verdicts of type {verdict_type}, and only grades have a direction.",
             remedy="If they are grades, say so: --verdict-type grade.",
         )
     if verdict_type == PAIRWISE:

@@ -43,10 +43,10 @@ def set_score_directions_of_metrics(
     Only external metrics can be redirected: the direction of our own metrics is part of their definition.
     """
     redirectable = [metric.spec for metric in metrics if isinstance(metric, ExternalMetric)]
-    requested.check(redirectable, "external metric")
+    requested.check_score_names(redirectable, "external metric")
     oriented: list[Metric] = []
     for metric in metrics:
-        if isinstance(metric, ExternalMetric) and metric.spec in requested.names:
+        if isinstance(metric, ExternalMetric) and metric.spec in requested.named_scores:
             higher_is_better = metric.spec in requested.higher_is_better
             oriented.append(metric.set_score_direction(higher_is_better=higher_is_better))
         else:

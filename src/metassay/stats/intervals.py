@@ -44,10 +44,12 @@ def proportion_interval(
     percentiles collapse, the Wilson interval. NaN for a single cluster, whose variance is unknown.
     """
     estimate = proportions.estimate
+    # Expected number of the rarer outcome, right or wrong: percentiles collapse where it is small.
     fewer_outcomes = proportions.effective_sample_size() * np.minimum(estimate, 1 - estimate)
     use_wilson = (fewer_outcomes < _FEW_ERRORS) | (proportions.clusters < _FEW_CLUSTERS)
     low, high = widened_percentile_interval(estimate, resamples, proportions.clusters, level)
     wilson_low, wilson_high = wilson_interval(proportions, level)
+    # With few resamples a percentile may lie on the wrong side of the estimate.
     low = np.minimum(np.where(use_wilson, wilson_low, low), estimate)
     high = np.maximum(np.where(use_wilson, wilson_high, high), estimate)
     undefined = np.isnan(estimate) | (proportions.clusters < 2)
@@ -106,6 +108,7 @@ def small_sample_factor(clusters: LongArray, level: float = 0.95) -> FloatArray:
 
 
 def _student_t_quantile(clusters: LongArray, level: float) -> FloatArray:
+    # One cluster has no variance; its interval is replaced by NaN elsewhere.
     degrees = np.maximum(clusters - 1, 1).astype(np.float64)
     if degrees.size and degrees.min() >= _MANY_DEGREES:
         # the expansion of Abramowitz and Stegun (26.7.5) saves the import of scipy, which takes 0.3 s

@@ -67,6 +67,7 @@ def permute_labels_test(
     not depend on `workers`.
     """
     group_count = int(labels.max()) + 1
+    # Permutation k is drawn from key and k alone, so that the number of threads does not matter.
     key = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
     block_starts = block_starts.astype(np.int64)
     labels = labels.astype(np.int32)
@@ -89,6 +90,7 @@ def permute_labels_test(
         tasks = pool.map(compute_permuted, range(0, permutations, _PERMUTATIONS_PER_TASK))
         null = np.concatenate(list(tasks), axis=1)
     tested = ~np.isnan(observed[0, 0])
+    # The largest statistic over all columns of a permutation adjusts for testing all columns.
     largest = np.nan_to_num(null[..., tested]).max(axis=2, initial=0, keepdims=True)
     p = _count_extreme_permutations(null, observed) / (1 + permutations)
     p_family = _count_extreme_permutations(largest, observed) / (1 + permutations)
@@ -130,6 +132,7 @@ def _compute_residuals(
 def _sum_blocks(values: IntArray, block_starts: LongArray) -> LongArray:
     """Sum the rows of each block: [units, columns] to [blocks, columns]."""
     zeros = np.zeros((1, values.shape[1]), dtype=np.int64)
+    # Differences of a running sum: `reduceat` would return an element, not 0, for an empty block.
     running = np.concatenate([zeros, np.cumsum(values, axis=0, dtype=np.int64)])
     return np.diff(running[block_starts], axis=0)
 

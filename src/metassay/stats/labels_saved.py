@@ -76,6 +76,7 @@ def jackknife_labels_saved(human: FloatArray, metric: FloatArray, clusters: Long
     Differences of the pseudo-values of two metrics test whether one saves more labels than the other.
     """
     cluster_count = len(np.unique(clusters))  # numbers may have gaps, where items without labels are left out
+    # In blocks, because the shares without each cluster are as many as series times clusters.
     series_per_block = max(1, _BLOCK_SIZE // cluster_count)
     share_sum = np.zeros(cluster_count + 1)
     defined_count = np.zeros(cluster_count + 1)
@@ -90,6 +91,7 @@ def jackknife_labels_saved(human: FloatArray, metric: FloatArray, clusters: Long
     value = float(mean_shares[0])
     if cluster_count < 2:
         return JackknifedShare(value, np.full(cluster_count, np.nan))
+    # The pseudo-value of a cluster: n · (share with all) − (n − 1) · (share without it).
     return JackknifedShare(value, cluster_count * value - (cluster_count - 1) * mean_shares[1:])
 
 

@@ -25,6 +25,7 @@ def adjust_holm(p_values: ArrayLike) -> FloatArray:
     adjusted = np.full(p.shape, np.nan)
     tested = np.flatnonzero(~np.isnan(p))
     order = tested[np.argsort(p[tested], kind="stable")]
+    # The smallest p-value is multiplied by the number of tests, the next one by one less, and so on.
     scaled = p[order] * np.arange(len(order), 0, -1)
     adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1)
     return adjusted
@@ -108,6 +109,7 @@ def _standard_deviations_of_row_differences(deviations: FloatArray, minimum: flo
     centred = deviations - deviations.mean(axis=1, keepdims=True)
     covariances = centred @ centred.T / max(deviations.shape[1], 1)
     variances = np.diag(covariances)
+    # Rounding can make the variance of a difference slightly negative.
     difference_variances = np.maximum(variances[:, None] + variances - 2 * covariances, 0)
     return np.asarray(np.maximum(np.sqrt(difference_variances), minimum))
 

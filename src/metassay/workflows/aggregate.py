@@ -109,7 +109,7 @@ def _orient_human_scores(data: Dataset, options: AggregateOptions) -> Dataset:
     requested = RequestedDirections(
         split_names(options.lower_is_better), split_names(options.higher_is_better)
     )
-    requested.check(data.human, "human score")
+    requested.check_score_names(data.human, "human score")
     oriented, _ = orient_human_scores(data, requested)
     notes = []
     for direction in oriented.directions:

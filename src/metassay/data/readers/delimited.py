@@ -45,6 +45,7 @@ def parse_table_with_guessed_delimiter(
             "because they would merge lines otherwise."
         )
     table = parse_delimited_table(text, delimiter=delimiter, quoting=quoting, file=file)
+    # Spreadsheets that separate by semicolons do so because the comma is their decimal sign.
     if delimiter == ";":
         return replace_decimal_commas(table, file, notes)
     return table
@@ -117,6 +118,7 @@ def _parse_with_polars(text: str, delimiter: str, quoting: str) -> pl.DataFrame 
     except pl.exceptions.PolarsError:
         return None
     table = table.with_columns(pl.all().fill_null(""))
+    # If no row was filled up or cut, the text has as many line ends and delimiters as the table needs.
     rows = text.removesuffix("\n").count("\n") + 1
     delimiters = text.count(delimiter)
     if has_quotes:
@@ -129,6 +131,7 @@ def _parse_with_polars(text: str, delimiter: str, quoting: str) -> pl.DataFrame 
 
 def _are_fields_quoted_whole(text: str, delimiter: str) -> bool:
     """Whether every field is quoted as a whole or contains no quote."""
+    # Possessive quantifiers: without them a long text that does not match takes quadratic time.
     quoted = r'"[^"]*+(?:""[^"]*+)*+"\r?+'
     unquoted = rf'[^"{delimiter}\n]*+'
     field_and_end = rf"(?:{quoted}|{unquoted})(?:{re.escape(delimiter)}|\n|\Z)"
@@ -147,6 +150,7 @@ def _parse_row_by_row(text: str, *, delimiter: str, quoting: str, file: str) -> 
         rows = [line.split(delimiter) for line in text.removesuffix("\n").split("\n")]
     else:
         rows = _split_quoted_rows(text, delimiter, file)
+    # The header shows whether lines end in CR LF; a CR in a single field belongs to its text.
     if rows[0][-1].endswith("\r"):
         for row in rows:
             row[-1] = row[-1].removesuffix("\r")
