@@ -8,7 +8,7 @@ from scipy.stats import f
 
 from metassay.stats.label_permutation import (
     _compute_residuals,
-    _compute_statistics,
+    _compute_test_statistics,
     _sum_groups,
     permute_labels_test,
 )
@@ -135,7 +135,7 @@ def test_both_statistics_are_those_written_out():
     column = right[:, None], total[:, None]
     residual, most = _compute_residuals(*column, starts)
     sums = _sum_groups(residual, column[1], labels.astype(np.int32), starts, 3, np.uint64(0), 0, False)
-    welch, surprise = _compute_statistics(sums[None], most)[:, 0, 0]
+    welch, surprise = _compute_test_statistics(sums[None], most)[:, 0, 0]
     assert (welch, 1 - np.exp(-surprise)) == pytest.approx(
         both_statistics(right, total, labels, starts), rel=1e-5
     )
