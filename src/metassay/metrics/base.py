@@ -199,6 +199,7 @@ class Metric(ABC):
         """
         bound = copy.copy(self)
         ordered_languages = tuple(sorted(set(languages), key=lambda language: language or ""))
+        # Metrics are frozen dataclasses; these two are no parameters and take no part in comparisons.
         object.__setattr__(bound, "languages", ordered_languages)
         object.__setattr__(bound, "text_changes", text_changes)
         return bound

@@ -72,6 +72,7 @@ def get_character_tokens(batch: Batch, *, lowercase: bool, keep_spaces: bool) ->
         packed = _get_packed_texts(batch, lowercase=lowercase)
         if keep_spaces:
             return _use_code_points_as_tokens(packed.code_points, packed.offsets)
+        # Offsets move back by the number of blanks before them, which `searchsorted` counts.
         visible = np.flatnonzero(load_plain_classes()[packed.code_points] & SPACE == 0)
         return _use_code_points_as_tokens(
             packed.code_points[visible], np.searchsorted(visible, packed.offsets)
@@ -102,6 +103,7 @@ def map_distinct_words(
 ) -> TokenSequences:
     """Replace each distinct word of token sequences by `function(word)`, for example by its stem."""
     new_ids: dict[str, int] = {}
+    # Words with the same result, such as the same stem, share an id.
     id_of_word = [new_ids.setdefault(function(word), len(new_ids)) for word in unpack_texts(words)]
     if not id_of_word:
         return TokenSequences(tokens.ids, tokens.offsets, 0)

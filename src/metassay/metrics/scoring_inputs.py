@@ -76,6 +76,7 @@ class SingleReferenceInputs:
         starts = self.input_offsets[:-1]
         highest = np.maximum.reduceat(scores, starts)
         is_highest = scores == np.repeat(highest, np.diff(self.input_offsets))
+        # Of references with the same score the first counts, as in a loop over references.
         candidates = np.where(is_highest, np.arange(len(scores)), len(scores))
         first_highest = np.minimum.reduceat(candidates, starts)
         chosen: Scores = statistics[first_highest]

@@ -76,6 +76,7 @@ class ClusterHalves(ClusterBootstrap):
         """Return the ratios [columns, splits] in the first half and in the second half of each split."""
         columns = np.concatenate([numerator, denominator])
         first_sums = self.resample_sums(columns, clusters)
+        # A cluster that is not in the first half is in the second.
         second_sums = columns.sum(axis=1, keepdims=True) - first_sums
         count = len(numerator)
         first_ratios = _divide_or_nan(first_sums[:count], first_sums[count:])
@@ -86,8 +87,10 @@ class ClusterHalves(ClusterBootstrap):
 def _hash_weights(key: np.uint64, clusters: IntArray, resamples: int, weight_table: FloatArray) -> FloatArray:
     """Derive weights [clusters, resamples] from SplitMix64: each 64-bit hash gives four of them."""
     start = mix_bits_of_array(key + clusters.astype(np.uint64) * SPLITMIX_STEP)
+    # −(−n // 4) rounds n / 4 up.
     steps = np.arange(1, -(-resamples // 4) + 1, dtype=np.uint64) * SPLITMIX_STEP
     hashes = mix_bits_of_array(start[:, None] + steps)
+    # Little-endian on every machine, so that the same seed gives the same weights.
     quarters = hashes.astype("<u8", copy=False).view("<u2")
     weights: FloatArray = weight_table[quarters[:, :resamples]]
     return weights
@@ -103,6 +106,7 @@ def _divide_or_nan(numerator: FloatArray, denominator: FloatArray) -> FloatArray
 
 def _tabulate_poisson_weights() -> FloatArray:
     """Tabulate Poisson(1) quantiles at 2^16 equal steps, so that 16 random bits make one draw."""
+    # The middle of each step.
     probabilities = np.arange(2**16) / 2**16 + 2**-17
     cumulative = np.cumsum([math.exp(-1) / math.factorial(count) for count in range(12)])
     return np.searchsorted(cumulative, probabilities, side="right").astype(np.float64)

@@ -67,6 +67,7 @@ def compare_permutation_accuracies_after_swaps(
         else:
             swapped = group.sum_scores(by_segment, np.flatnonzero(swaps.columns[draw]))
             if swaps.rows[draw].any():
+                # A swapped row exchanges what is outside the chosen segments instead of what is inside.
                 swapped = np.where(swaps.rows[draw][None, :, None], total - swapped, swapped)
         _fill_permuted_swaps(p_human, metric_pairs, total, swapped, tolerance, accuracy_differences[draw])
     return accuracy_differences

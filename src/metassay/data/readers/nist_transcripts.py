@@ -90,7 +90,7 @@ def read_stm_references(path: str) -> pl.DataFrame:
 
 
 def _build_transcript_segment_row(segment_match: re.Match[str], line: int) -> tuple[object, ...]:
-    """Return the row of a segment, in the order of `_STM_SCHEMA`."""
+    """Return the table row of one transcribed segment."""
     begin = float(segment_match["begin"])
     end = float(segment_match["end"])
     utterance = f"{segment_match['file']}-{segment_match['channel']}-{begin:.3f}-{end:.3f}"

@@ -48,7 +48,9 @@ def predict_ranking_agreement_of_contexts(
     first, second = first[is_known], second[is_known]
     if not len(first):
         return None
-    similarities = {name: _compare_facts(values, first, second) for name, values in context_facts.items()}
+    similarities = {
+        name: _compare_facts_of_contexts(values, first, second) for name, values in context_facts.items()
+    }
     similarities = {name: column for name, column in similarities.items() if np.ptp(column, axis=None) > 0}
     pairs_without_a_context = len(first) - (len(agreement_matrix) - 1)
     if not similarities or pairs_without_a_context < _PAIRS_PER_COEFFICIENT * (1 + len(similarities)):
@@ -151,7 +153,8 @@ def _compute_permutation_p_value(
     first, second = pairs
     agreements = agreement_matrix[first, second]
     similarities = [
-        _compare_facts(values, *np.indices(agreement_matrix.shape)) for values in context_facts.values()
+        _compare_facts_of_contexts(values, *np.indices(agreement_matrix.shape))
+        for values in context_facts.values()
     ]
     reached = 0
     for _ in range(_EXCHANGES):
@@ -168,7 +171,7 @@ def _residual_sum_of_squares(predictors: FloatArray, target: FloatArray) -> floa
     return float(target @ target - products @ np.linalg.lstsq(predictors.T @ predictors, products)[0])
 
 
-def _compare_facts(
+def _compare_facts_of_contexts(
     fact_values: Sequence[str | float], first_contexts: LongArray, second_contexts: LongArray
 ) -> FloatArray:
     """Compare a fact of two contexts: the distance of numbers, or whether words are the same."""

@@ -120,7 +120,7 @@ def find_eligible_metrics(pair_analysis: PairAnalysis) -> list[str]:
 def build_run_choice(
     claims: Claims, column: str, first_metric: str, uninformed_metrics: frozenset[str]
 ) -> RunChoice:
-    """Return which metric the run recommends for one column, and for which contexts another one."""
+    """Return which metric the run recommends for the contexts of a column, with exceptions by context."""
     ahead: dict[str, list[str]] = {}
     for lead in claims.leads:
         if lead.column == column and lead.worse == first_metric and lead.better not in uninformed_metrics:

@@ -237,7 +237,7 @@ def _fill_single_values(keys: IntArray, values: IntArray, value_of_key: IntArray
 def check_pairs_can_be_assayed(
     outcomes: PairOutcomes, contexts: Sequence[PairContexts], agreement_name: str, sentinels: Collection[str]
 ) -> None:
-    """Raise an error if the pairs cannot be assayed in these contexts, or by this rank agreement."""
+    """Raise an error if pairs, contexts, sentinels or rank correlation do not allow an assay."""
     if agreement_name not in STATISTICS:
         raise UnknownName("rank agreement", agreement_name, STATISTICS)
     if outcomes.pair_count == 0:

@@ -39,7 +39,7 @@ def count_items_for_interval_width(
 ) -> NeededItems:
     """Compute how many items must be labelled for 95 % intervals of at most a given width."""
     choice = choose_metric_by_labels_saved(labelled_scores)
-    estimates = _estimate_means(labelled_scores, choice.metric, seed, differences=False)
+    estimates = _estimate_mean_human_scores(labelled_scores, choice.metric, seed, differences=False)
     lows, highs = estimates.intervals()
     hardest = int(np.argmax(highs - lows))
     # The variance that an interval of this width has, relative to that of the standard error.
@@ -58,7 +58,7 @@ def count_items_for_difference(
     """
     choice = choose_metric_by_labels_saved(labelled_scores)
     metric = choice.metric if choice.use_for_differences else None
-    estimates = _estimate_means(labelled_scores, metric, seed, differences=True)
+    estimates = _estimate_mean_human_scores(labelled_scores, metric, seed, differences=True)
     hardest = int(np.argmax(estimates.standard_errors))
     pairs = np.column_stack(np.triu_indices(len(labelled_scores.systems), 1))
     names = tuple(labelled_scores.systems[system] for system in pairs[hardest])
@@ -73,7 +73,7 @@ def count_items_for_difference(
     return NeededItems(count, names)
 
 
-def _estimate_means(
+def _estimate_mean_human_scores(
     labelled_scores: LabelledScores, metric_name: str | None, seed: int, *, differences: bool
 ) -> SeriesEstimates:
     """Estimate the mean human score of every system, or the difference of every pair of systems."""

@@ -44,10 +44,14 @@ def estimate_system_scores(
     systems − those below it.
     """
     metric = None if metric_choice.metric is None else labelled_scores.metrics[metric_choice.metric]
-    labels_only = _estimate_means(labelled_scores, labelled_scores.human, None, target, seed, resamples)
+    labels_only = _estimate_mean_human_scores(
+        labelled_scores, labelled_scores.human, None, target, seed, resamples
+    )
     with_metric = labels_only
     if metric is not None:
-        with_metric = _estimate_means(labelled_scores, labelled_scores.human, metric, target, seed, resamples)
+        with_metric = _estimate_mean_human_scores(
+            labelled_scores, labelled_scores.human, metric, target, seed, resamples
+        )
     order = sorted(range(len(labelled_scores.systems)), key=lambda system: -with_metric.values[system])
     metric_of_differences = metric if metric_choice.use_for_differences else None
     differences = _estimate_system_differences(
@@ -74,7 +78,7 @@ def estimate_system_scores(
     return EstimatedSystems(systems, differences)
 
 
-def _estimate_means(
+def _estimate_mean_human_scores(
     labelled_scores: LabelledScores,
     human_scores: FloatArray,
     metric_scores: FloatArray | None,
@@ -103,12 +107,12 @@ def _estimate_system_differences(
     seed: int,
     resamples: int,
 ) -> list[SystemDifference]:
-    """Estimate the difference of each pair of systems on the items on which both are labelled."""
+    """Estimate the difference in mean human score of each pair of systems, on items labelled for both."""
     if len(best_first) < 2:
         return []
     human_differences = subtract_system_pairs(labelled_scores.human[best_first])
     metric_differences = None if metric_scores is None else subtract_system_pairs(metric_scores[best_first])
-    estimates = _estimate_means(
+    estimates = _estimate_mean_human_scores(
         labelled_scores, human_differences, metric_differences, target, seed, resamples
     )
     lows, highs = estimates.simultaneous_intervals()

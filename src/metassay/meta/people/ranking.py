@@ -158,7 +158,7 @@ def rank_metrics(
     datasets: Sequence[RankingData], plan: RankingPlan, progress: Progress | None = None
 ) -> list[MetricRanking]:
     """Rank the metrics of every data set by every meta-metric, on all items and in each context."""
-    _check_williams_test(plan)
+    _check_williams_test_applies(plan)
     rankings: list[MetricRanking] = []
     total = len(datasets) * len(plan.meta_metrics)
     for number, dataset in enumerate(datasets):
@@ -268,7 +268,7 @@ def _rank_in_contexts(
     return rankings
 
 
-def _check_williams_test(plan: RankingPlan) -> None:
+def _check_williams_test_applies(plan: RankingPlan) -> None:
     """Raise an error if Williams' test is requested for a meta-metric other than Pearson's correlation."""
     if plan.settings.test != WILLIAMS:
         return

@@ -40,9 +40,9 @@ def list_meta_metric_names() -> list[str]:
 
 def load_meta_metric_classes() -> dict[str, type[MetaMetric]]:
     """Load the classes of all meta-metrics by name."""
-    classes = {name: _load_built_in_class(name) for name in BUILT_IN}
+    classes = {name: _load_built_in_meta_metric(name) for name in BUILT_IN}
     for name in plugins.list_entry_points(ENTRY_POINT_GROUP):
-        classes.setdefault(name, _load_plugin_class(name))
+        classes.setdefault(name, _load_plugin_meta_metric(name))
     return classes
 
 
@@ -64,9 +64,9 @@ def parse_meta_metric(specification: str) -> MetaMetric:
     """Parse a meta-metric from its name, with an optional level: `pearson:item`."""
     name, _, level = specification.strip().lower().partition(":")
     if name in BUILT_IN:
-        meta_metric_class = _load_built_in_class(name)
+        meta_metric_class = _load_built_in_meta_metric(name)
     elif name in plugins.list_entry_points(ENTRY_POINT_GROUP):
-        meta_metric_class = _load_plugin_class(name)
+        meta_metric_class = _load_plugin_meta_metric(name)
     else:
         raise UnknownName("meta-metric", specification.strip(), list_meta_metric_names())
     return meta_metric_class(level)
@@ -87,7 +87,7 @@ def label_meta_metric(specification: str) -> str:
     return label if meta_metric.level == meta_metric.levels[0] else f"{label} ({meta_metric.level} level)"
 
 
-def _load_built_in_class(name: str) -> type[MetaMetric]:
+def _load_built_in_meta_metric(name: str) -> type[MetaMetric]:
     """Import the class of a meta-metric that is part of metassay."""
     module, _, class_name = BUILT_IN[name].partition(":")
     package = importlib.import_module(f"metassay.meta.people.meta_metrics.{module}")
@@ -95,7 +95,7 @@ def _load_built_in_class(name: str) -> type[MetaMetric]:
     return meta_metric_class
 
 
-def _load_plugin_class(name: str) -> type[MetaMetric]:
+def _load_plugin_meta_metric(name: str) -> type[MetaMetric]:
     """Load the class of a meta-metric from a plug-in; raise an error if it is not a `MetaMetric`."""
     from metassay.meta.people.meta_metrics.base import MetaMetric
 
