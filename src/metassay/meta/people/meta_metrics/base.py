@@ -226,7 +226,7 @@ class MetaMetric(ABC):
 def draw_differences_after_swaps(
     compare_swapped_metrics: SwapStatistic, pairs: int, scores: ScoreArrays, settings: ComparisonSettings
 ) -> Float32Array:
-    """Swap scores between metrics at random, and compute differences of pairs of metrics, `[pairs, draws]`."""
+    """Swap scores of metrics at random, and compute differences of pairs of metrics, `[pairs, draws]`."""
     return simulate_differences_after_swaps(
         compare_swapped_metrics,
         settings.test,
