@@ -3,15 +3,14 @@
 import numpy as np
 import pytest
 
+from metassay.stats.stream_kernels import draw_integer_below, mix_bits_in_kernel
 from metassay.stats.streams import (
     Stream,
     derive_key,
     derive_keys,
-    draw_integer_below,
     hash_output,
     hash_outputs,
     mix_bits,
-    mix_bits_in_kernel,
     mix_bits_of_array,
 )
 
