@@ -350,3 +350,16 @@ def test_page_shows_only_measures_that_the_table_allows():
         if row["own"] and row["p_holm"] <= 0.05
     }
     assert marked == clear >= {("j0", "F")}
+
+
+def test_winners_that_name_no_output_are_noted():
+    """Such labels were compared as labels of single outputs without a message."""
+    labels = ["A>>B", "A>B", "A=B", "B>A"]
+    rows = [
+        {"item": n, "judge": "j", "winner": labels[n % 4], "human": labels[n // 2 % 4]} for n in range(40)
+    ]
+    result = metassay.judge(pl.DataFrame(rows))
+    assert result.kind == "label"
+    assert any("winners name no output" in note for note in result.notes)
+    said = metassay.judge(pl.DataFrame(rows), verdict_type="label")
+    assert not any("winners name no output" in note for note in said.notes)

@@ -228,6 +228,12 @@ def _check_raters(table: pl.DataFrame, raters: Sequence[str]) -> None:
             raise UnknownName("column or judge", rater, [*table.columns, *sorted(judges)])
 
 
+_WINNERS_READ_AS_LABELS = (
+    "The winners name no output, so they are compared as labels without an order. For verdicts on pairs of"
+    " outputs write 1, 2 or tie; for labels say so: --verdict-type label."
+)
+
+
 def _choose_verdict_type(
     ratings: _RatingColumns, role_columns: Mapping[str, str], verdict_type: str | None
 ) -> tuple[str, list[str]]:
@@ -238,7 +244,7 @@ def _choose_verdict_type(
     if "winner" in role_columns and names_winners_of_pairs(ratings.frame[ratings.verdict_column], systems):
         return PAIRWISE, []
     if any(is_text_column(column) for column in ratings.columns):
-        return LABEL, []
+        return LABEL, [_WINNERS_READ_AS_LABELS] if "winner" in role_columns else []
     values = {
         value for column in ratings.columns for value in _convert_to_floats(column).drop_nulls().unique()
     }

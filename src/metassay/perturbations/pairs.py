@@ -101,7 +101,7 @@ class Pairs:
             self,
             frame=frame,
             counts=counts,
-            priorities=self.priorities[keep],
+            priorities=self.priorities[keep] if len(self.priorities) else self.priorities,
             rows=rows,
             worse_rows=worse_rows,
         )

@@ -40,7 +40,7 @@ from metassay.workflows.run_files import collect_warnings
 from metassay.workflows.shards import ShardScorer
 
 _MOST_PAIRS = 20_000
-"""With more pairs, the outputs alone show which metrics know only lengths."""
+"""The number of pairs that show which metrics know only lengths."""
 
 LabelErrors = Mapping[tuple[str, str | None], LabelError | None]
 """Label errors by perturbation and language; None where nobody read such pairs."""
@@ -188,17 +188,21 @@ def _find_uninformed_metrics(
 ) -> dict[str, str]:
     """Find metrics whose scores one property of the output determines, and name that property.
 
-    A small data set has few outputs of equal length, so the perturbed outputs are used as well.
+    A small data set has few outputs of equal length, so the perturbed outputs of a sample of pairs are used
+    as well.
     """
     uninformed: dict[str, str] = {}
     if scored.output_scores.shape != (len(metrics), len(dataset)):
         return uninformed
     scores = scored.output_scores
     properties = list_output_properties(dataset)
-    if scored.worse.shape[1] == len(scored.pairs) <= _MOST_PAIRS:
-        rows = np.unique(find_output_rows(dataset, scored.pairs))
-        scores = np.hstack([scores[:, rows], scored.worse])
-        properties = list_text_properties(list_scored_texts(dataset, scored.pairs))
+    pair_count = len(scored.pairs)
+    if scored.worse.shape[1] == pair_count:
+        is_used = np.arange(pair_count) % (1 + pair_count // _MOST_PAIRS) == 0
+        pairs = scored.pairs.filter_rows(is_used)
+        rows = np.unique(find_output_rows(dataset, pairs))
+        scores = np.hstack([scores[:, rows], scored.worse[:, is_used]])
+        properties = list_text_properties(list_scored_texts(dataset, pairs))
     for metric, metric_scores in zip(metrics, scores):
         determining_property = find_property_that_determines_scores(metric_scores, properties)
         if determining_property is not None and not isinstance(metric, tuple(SENTINELS)):
