@@ -27,6 +27,18 @@ ODD = (
 )
 
 
+def add_context(texts: list[str]) -> list[str]:
+    """Put each text's predecessor and a separator before it, as COMET expects the context of a document.
+
+    Every third text stays without context.
+    """
+    with_context = []
+    for number, text in enumerate(texts):
+        has_context = number % 3 > 0
+        with_context.append(f"{texts[number - 1]} </s> {text}" if has_context else text)
+    return with_context
+
+
 def draw_cases(
     data: Path, count: int = 500, *, files: tuple[str, ...] = FILES, seed: int = 0
 ) -> list[dict[str, str]]:

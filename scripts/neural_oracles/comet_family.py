@@ -14,6 +14,7 @@ import torch
 import yaml
 from comet.models import load_from_checkpoint, str2model
 from pytorch_lightning import Trainer
+from scripts.neural_oracles.cases import add_context
 from transformers import AutoConfig
 
 HIDDEN, LAYERS = 32, 3
@@ -64,6 +65,7 @@ def write_comet_oracle(
     encoder: str = "xlm-roberta",
     parts: Sequence[str] = ("src", "mt", "ref"),
     written: dict[str, Any] | None = None,
+    context: bool = False,
     **settings: Any,
 ) -> dict[str, Any]:
     """Write a checkpoint with COMET's own class and trainer, load it again, and score the cases."""
@@ -95,7 +97,11 @@ def write_comet_oracle(
     hparams |= {"class_identifier": kind, **(written or {})}
     (folder / "hparams.yaml").write_text(yaml.safe_dump(hparams), encoding="utf-8")
     loaded = load_from_checkpoint(str(checkpoint), local_files_only=True)
-    samples = [{part: case[part] for part in parts} for case in cases]
+    columns = {part: [case[part] for case in cases] for part in parts}
+    if context:
+        loaded.enable_context()
+        columns = {part: add_context(texts) for part, texts in columns.items()}
+    samples = [dict(zip(columns, texts)) for texts in zip(*columns.values())]
     prediction = loaded.predict(samples, batch_size=16, gpus=0, num_workers=0, progress_bar=False)
     oracle: dict[str, Any] = {"scores": [float(score) for score in prediction.scores]}
     for extra in ("src_scores", "ref_scores", "unified_scores", "mqm_scores"):
@@ -136,6 +142,17 @@ ORACLES = {
         written={"layer_transformation": "sparsemax_patch"},
         **_UNIFIED,
     ),
+    "comet-context": _configure(
+        kind="regression_metric", layer="mix", layer_norm=True, context=True, **_SMALL
+    ),
+    "comet-kiwi-words": _configure(
+        kind="unified_metric",
+        parts=("src", "mt"),
+        input_segments=["mt", "src"],
+        layer_transformation="softmax",
+        word_level_training=True,
+        **_UNIFIED,
+    ),
     "comet-unite": _configure(
         kind="unified_metric",
         input_segments=["mt", "src", "ref"],
@@ -145,6 +162,13 @@ ORACLES = {
     ),
     "comet-xcomet": _configure(
         kind="xcomet_metric", encoder="xlm-roberta-xl", layer_transformation="softmax", **_UNIFIED
+    ),
+    "comet-xcomet-ref": _configure(
+        kind="xcomet_metric",
+        encoder="xlm-roberta-xl",
+        layer_transformation="softmax",
+        parts=("mt", "ref"),
+        **_UNIFIED,
     ),
     "comet-xcomet-qe": _configure(
         kind="xcomet_metric",

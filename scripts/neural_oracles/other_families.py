@@ -20,12 +20,19 @@ from sentencepiece import SentencePieceTrainer
 from transformers import (
     BartConfig,
     BartForConditionalGeneration,
+    BartModel,
+    DebertaConfig,
+    DebertaModel,
+    DebertaV2Config,
+    DebertaV2Model,
     MT5Config,
     MT5ForConditionalGeneration,
     PreTrainedTokenizerFast,
     RobertaConfig,
     RobertaModel,
     RobertaTokenizerFast,
+    XLMRobertaConfig,
+    XLMRobertaModel,
 )
 
 Cases = Sequence[dict[str, str]]
@@ -35,6 +42,21 @@ SIZES = {
     "num_attention_heads": 4,
     "intermediate_size": 64,
     "initializer_range": 0.2,
+}
+BART_SIZES = {
+    "vocab_size": 1000,
+    "d_model": 32,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 64,
+    "decoder_ffn_dim": 64,
+    "pad_token_id": 1,
+    "bos_token_id": 0,
+    "eos_token_id": 2,
+    "decoder_start_token_id": 2,
+    "init_std": 0.2,
 }
 SPECIAL = ["[PAD]", "[CLS]", "[SEP]", "[MASK]"]
 
@@ -73,7 +95,81 @@ def write_bertscore_roberta(out: Path, name: str, cases: Cases) -> dict[str, Any
     torch.manual_seed(0)
     config = RobertaConfig(vocab_size=1000, max_position_embeddings=514, type_vocab_size=1, **SIZES)
     RobertaModel(config).save_pretrained(folder)
-    outputs, references = [case["mt"] for case in cases], [case["ref"] for case in cases]
+    return _score_with_bertscore(folder, cases)
+
+
+def write_bertscore_bart(out: Path, name: str, cases: Cases) -> dict[str, Any]:
+    """Score with bert-score on the encoder of a small BART."""
+    folder = out / name
+    folder.mkdir(exist_ok=True)
+    train_byte_level_tokenizer(folder, cases)
+    torch.manual_seed(0)
+    config = BartConfig(**BART_SIZES)
+    BartModel(config).save_pretrained(folder)
+    return _score_with_bertscore(folder, cases)
+
+
+def write_bertscore_deberta(out: Path, name: str, cases: Cases) -> dict[str, Any]:
+    """Score with bert-score on a small DeBERTa, whose folder has `vocab.json` and `merges.txt` only."""
+    from tokenizers import ByteLevelBPETokenizer
+
+    folder = out / name
+    folder.mkdir(exist_ok=True)
+    tokenizer = ByteLevelBPETokenizer()
+    texts = [text for case in cases for text in case.values()]
+    tokenizer.train_from_iterator(texts, vocab_size=1000, special_tokens=[*SPECIAL, "[UNK]"])
+    tokenizer.save_model(str(folder))
+    settings = {"tokenizer_class": "DebertaTokenizer", "model_max_length": 512}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
+    torch.manual_seed(0)
+    config = DebertaConfig(vocab_size=1000, relative_attention=True, pos_att_type=["c2p", "p2c"], **SIZES)
+    DebertaModel(config).save_pretrained(folder)
+    return _score_with_bertscore(folder, cases)
+
+
+def write_bertscore_deberta_v2(out: Path, name: str, cases: Cases) -> dict[str, Any]:
+    """Score with bert-score on a small DeBERTa-v2, whose folder has `spm.model` only."""
+    folder = out / name
+    folder.mkdir(exist_ok=True)
+    _train_sentencepiece(
+        folder / "spm",
+        cases,
+        pad_id=0,
+        bos_id=1,
+        eos_id=2,
+        unk_id=3,
+        pad_piece="[PAD]",
+        bos_piece="[CLS]",
+        eos_piece="[SEP]",
+        unk_piece="[UNK]",
+    )
+    settings = {"tokenizer_class": "DebertaV2Tokenizer", "model_max_length": 512}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
+    torch.manual_seed(0)
+    config = DebertaV2Config(
+        vocab_size=2100, relative_attention=True, position_buckets=64, pos_att_type=["c2p", "p2c"], **SIZES
+    )
+    DebertaV2Model(config).save_pretrained(folder)
+    return _score_with_bertscore(folder, cases)
+
+
+def write_bertscore_xlm_r_sentencepiece(out: Path, name: str, cases: Cases) -> dict[str, Any]:
+    """Score with bert-score on a small XLM-R, whose folder has `sentencepiece.bpe.model` only."""
+    folder = out / name
+    folder.mkdir(exist_ok=True)
+    _train_sentencepiece(folder / "sentencepiece.bpe", cases, unk_id=0, bos_id=1, eos_id=2, pad_id=-1)
+    settings = {"tokenizer_class": "XLMRobertaTokenizer", "model_max_length": 512}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
+    torch.manual_seed(0)
+    config = XLMRobertaConfig(vocab_size=2100, max_position_embeddings=514, type_vocab_size=1, **SIZES)
+    XLMRobertaModel(config).save_pretrained(folder)
+    return _score_with_bertscore(folder, cases)
+
+
+def _score_with_bertscore(folder: Path, cases: Cases) -> dict[str, Any]:
+    """Score outputs against references with layer 2 of the model in a folder."""
+    outputs = [case["mt"] for case in cases]
+    references = [case["ref"] for case in cases]
     return {"layer": 2, "plain": _compute_bertscore(str(folder), outputs, references, layer=2)}
 
 
@@ -105,7 +201,17 @@ def write_bleurt_oracle(out: Path, name: str, cases: Cases, *, rem: bool) -> dic
     folder.mkdir(exist_ok=True)
     tokenizer: Any
     if rem:
-        _train_sentencepiece(folder, cases)
+        _train_sentencepiece(
+            folder / "spm",
+            cases,
+            pad_id=0,
+            unk_id=1,
+            bos_id=-1,
+            eos_id=-1,
+            pad_piece="[PAD]",
+            unk_piece="[UNK]",
+            control_symbols=["[CLS]", "[SEP]", "[MASK]"],
+        )
         tokenizer = BleurtSPTokenizer(str(folder / "spm.model"), do_lower_case=False)
         size = tokenizer.vocab_size + 10
     else:
@@ -129,20 +235,15 @@ def write_bleurt_oracle(out: Path, name: str, cases: Cases, *, rem: bool) -> dic
     return {"scores": scores}
 
 
-def _train_sentencepiece(folder: Path, cases: Cases) -> None:
+def _train_sentencepiece(prefix: Path, cases: Cases, **ids: Any) -> None:
+    """Train a sentencepiece vocabulary on the cases; `ids` are the ids and names of special pieces."""
     texts = iter([text for case in cases for text in case.values() if text.strip()])
     SentencePieceTrainer.train(
         sentence_iterator=texts,
-        model_prefix=str(folder / "spm"),
+        model_prefix=str(prefix),
         vocab_size=2000,
         character_coverage=0.995,
-        pad_id=0,
-        unk_id=1,
-        bos_id=-1,
-        eos_id=-1,
-        pad_piece="[PAD]",
-        unk_piece="[UNK]",
-        control_symbols=["[CLS]", "[SEP]", "[MASK]"],
+        **ids,
     )
 
 
@@ -195,21 +296,7 @@ def write_bartscore_oracle(out: Path, name: str, cases: Cases) -> dict[str, Any]
     train_byte_level_tokenizer(folder, cases)
     tokenizer = RobertaTokenizerFast.from_pretrained(folder)
     torch.manual_seed(0)
-    config = BartConfig(
-        vocab_size=1000,
-        d_model=32,
-        encoder_layers=2,
-        decoder_layers=2,
-        encoder_attention_heads=4,
-        decoder_attention_heads=4,
-        encoder_ffn_dim=64,
-        decoder_ffn_dim=64,
-        pad_token_id=1,
-        bos_token_id=0,
-        eos_token_id=2,
-        decoder_start_token_id=2,
-        init_std=0.2,
-    )
+    config = BartConfig(**BART_SIZES)
     model = BartForConditionalGeneration(config).eval()
     model.save_pretrained(folder)
 
@@ -231,6 +318,10 @@ Writer = Callable[..., dict[str, Any]]
 ORACLES: dict[str, Writer] = {
     "bertscore-minilm": write_bertscore_mini_lm,
     "bertscore-roberta": write_bertscore_roberta,
+    "bertscore-bart": write_bertscore_bart,
+    "bertscore-deberta": write_bertscore_deberta,
+    "bertscore-deberta-v2": write_bertscore_deberta_v2,
+    "bertscore-xlm-r-sentencepiece": write_bertscore_xlm_r_sentencepiece,
     "bleurt-bert": functools.partial(write_bleurt_oracle, rem=False),
     "bleurt-rembert": functools.partial(write_bleurt_oracle, rem=True),
     "metricx-23": functools.partial(write_metricx_oracle, version="23"),

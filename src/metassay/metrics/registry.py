@@ -67,6 +67,7 @@ METRIC_CLASSES = {
     "unite_ref": "neural.unite:UniteReference",
     "xcomet": "neural.xcomet:XComet",
     "xcomet_qe": "neural.xcomet:XCometQE",
+    "xcomet_ref": "neural.xcomet:XCometReference",
     "bertscore": "neural.bertscore:BertScore",
     "bleurt": "neural.bleurt:Bleurt",
     "metricx": "neural.metricx:MetricX",

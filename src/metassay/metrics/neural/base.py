@@ -173,6 +173,16 @@ def find_distinct_scoring_inputs(batch: Batch, needs: frozenset[str]) -> InputsO
     return InputsOfBatch(inputs, positions, np.array(rows, dtype=np.int64))
 
 
+def build_first_inputs(batch: Batch, needs: frozenset[str]) -> list[ScoringInput]:
+    """Build one input for each row of a batch: the output with its source and its first reference."""
+    sources = batch["source"] if "source" in needs else [None] * len(batch)
+    references = batch.references if "references" in needs else [(None,)] * len(batch)
+    return [
+        ScoringInput(output, source, output_references[0])
+        for output, source, output_references in zip(batch.output, sources, references)
+    ]
+
+
 def _aggregate_over_references(
     scores: NDArray[np.float64], rows: NDArray[np.int64], row_count: int, aggregation: str
 ) -> Scores:

@@ -31,6 +31,8 @@ from metassay.metrics.neural.checkpoints import (
 from metassay.metrics.neural.encoder import load_encoder
 from metassay.metrics.neural.loaded_models import cache_loaded_models
 from metassay.metrics.neural.packed_encoder import PackedEncoder
+from metassay.metrics.neural.sentencepiece_tokenizer import SentencepieceTokenizer
+from metassay.metrics.neural.seq2seq import BART, load_seq2seq_model
 from metassay.metrics.neural.text_vectors import TextGroups
 from metassay.metrics.neural.token_batches import TokenBatch
 from metassay.metrics.neural.tokenizer import TokenizedTexts, Tokenizer
@@ -41,7 +43,9 @@ if TYPE_CHECKING:
 
 # The three scores of an input, in the order of the columns that are computed.
 PARTS = ("precision", "recall", "f1")
-SUPPORTED_ENCODERS = {"bert", "roberta", "xlm-roberta"}
+SUPPORTED_ENCODERS = {"bart", "bert", "deberta", "deberta-v2", "roberta", "xlm-roberta"}
+# Architectures whose attention we can compute for texts of unequal length without padding.
+PACKED_ENCODERS = {"bert", "roberta", "xlm-roberta"}
 # Architectures whose byte-level tokenizer gets a space before the text.
 SPACE_PREFIXED_ENCODERS = {"roberta"}
 # Tokens of a text where the tokenizer does not say.
@@ -89,21 +93,27 @@ class TokenEncoder:
                 f"BERTScore on a model of type {architecture} is not supported: "
                 f"{sorted(SUPPORTED_ENCODERS)} are."
             )
-        layer_count = self.config["num_hidden_layers"]
+        layer_count = self.config["encoder_layers" if architecture == BART else "num_hidden_layers"]
         if not 0 <= layer <= layer_count:
             raise InputError(f"{model} has {layer_count} layers; there is no layer {layer}.")
         self.runner = BatchRunner()
-        self.tokenizer = Tokenizer(
-            find_tokenizer_file(folder, model=model), _find_token_limit(folder, self.config)
-        )
+        self.hidden_size = int(self.config["d_model" if architecture == BART else "hidden_size"])
+        self.tokenizer = _load_tokenizer(folder, model, self.config)
         self.pad_id = self.tokenizer.find_token_id("<pad>", "[PAD]")
         start_id = self.tokenizer.find_token_id("<s>", "[CLS]")
         end_id = self.tokenizer.find_token_id("</s>", "[SEP]")
         self.unweighted_ids = [start_id, end_id]
+        self.packed_encoder: PackedEncoder | None = None
+        if architecture == BART:
+            network = load_seq2seq_model(folder, model, BART, dtype, self.runner.device)
+            self.encoder = network.get_encoder()
+            self.encoder.layers = self.encoder.layers[:layer]
+            return
         state = read_weights(find_weight_files(folder, model=model))
         self.encoder = load_encoder(self.config, state, dtype=dtype, device=self.runner.device)
         self.encoder.encoder.layer = self.encoder.encoder.layer[:layer]
-        self.packed_encoder = PackedEncoder.build_if_supported(self.encoder)
+        if architecture in PACKED_ENCODERS:
+            self.packed_encoder = PackedEncoder.build_if_supported(self.encoder)
         if self.packed_encoder is not None:
             self.runner.enable_packing()
 
@@ -150,7 +160,7 @@ class TokenEncoder:
         """Allocate an array for the vectors of all tokens."""
         import torch
 
-        return torch.empty((len(tokens.ids), self.config["hidden_size"]), device=self.runner.device)
+        return torch.empty((len(tokens.ids), self.hidden_size), device=self.runner.device)
 
     def _compute_vectors(self, tokens: TokenizedTexts, target: Tensor) -> None:
         """Compute the unit vector of every token and write it to `target`."""
@@ -180,12 +190,21 @@ class TokenEncoder:
         return np.array(weights, dtype=np.float32)
 
 
+def _load_tokenizer(folder: Path, model: str, config: ModelConfig) -> Tokenizer | SentencepieceTokenizer:
+    """Load the tokenizer of a model from `tokenizer.json` or from an older kind of vocabulary file."""
+    file = find_tokenizer_file(folder, model=model)
+    limit = _find_token_limit(folder, config)
+    if file.suffix == ".model":
+        return SentencepieceTokenizer(file, limit, config["model_type"])
+    return Tokenizer(file, limit)
+
+
 def _find_token_limit(folder: Path, config: ModelConfig) -> int:
     """Return the maximum number of tokens of a text, from the tokenizer, else from the encoder."""
     tokenizer_config = folder / "tokenizer_config.json"
     limit = read_json_object(tokenizer_config).get("model_max_length", 0) if tokenizer_config.is_file() else 0
     # RoBERTa reserves two positions.
-    reserved_positions = 0 if config["model_type"] == "bert" else 2
+    reserved_positions = 2 if config["model_type"] in {"roberta", "xlm-roberta"} else 0
     max_positions = int(config["max_position_embeddings"]) - reserved_positions
     return int(limit) if 0 < limit <= max_positions else min(DEFAULT_LIMIT, max_positions)
 
@@ -223,7 +242,7 @@ def _split_pairs_into_chunks(encoder: TokenEncoder, pairs: Sequence[tuple[str, s
     The number of tokens is estimated generously, by the number of characters.
     """
     vector_bytes = MAX_VECTOR_BYTES.get(get_device_kind(encoder.runner.device), MAX_VECTOR_BYTES["cpu"])
-    max_tokens = vector_bytes // (4 * int(encoder.config["hidden_size"]))
+    max_tokens = vector_bytes // (4 * encoder.hidden_size)
     start = 0
     token_estimate = 0
     chunk_texts: set[str] = set()

@@ -34,7 +34,9 @@ TOKENIZER_FILES = (
     "sentencepiece.bpe.model",
     "spiece.model",
     "sentencepiece.model",
+    "spm.model",
     "vocab.txt",
+    "vocab.json",
 )
 # A repository cloned without Git LFS has such short text files in place of the weights.
 _LFS_POINTER = b"version https://git-lfs"

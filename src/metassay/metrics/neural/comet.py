@@ -10,19 +10,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError
-from metassay.metrics.neural.base import NetworkScores, NeuralMetric, ScoringInput
+from metassay.metrics.base import Batch
+from metassay.metrics.neural.base import NetworkScores, NeuralMetric, ScoringInput, build_first_inputs
+from metassay.metrics.neural.checkpoints import require_torch
 from metassay.metrics.neural.comet_checkpoint import (
     RANKING,
     REFERENCELESS,
     REGRESSION,
     UNIFIED,
+    CometFiles,
     find_comet_files,
 )
 from metassay.metrics.neural.comet_network import CometNetwork
+from metassay.metrics.neural.layer_mix import AVERAGE_POOL
 from metassay.metrics.neural.loaded_models import cache_loaded_models
 from metassay.metrics.neural.text_vectors import TextVectors
 from metassay.metrics.neural.token_batches import TokenBatch
-from metassay.metrics.neural.unified_network import SOURCE_INPUT, UnifiedNetwork, load_unified_network
+from metassay.metrics.neural.unified_network import (
+    SOURCE_INPUT,
+    ErrorSpan,
+    UnifiedNetwork,
+    load_unified_network,
+)
 from metassay.metrics.shared_work import SharedWork
 
 if TYPE_CHECKING:
@@ -33,7 +42,23 @@ ESTIMATOR_BATCH = 4_096
 
 
 class SeparateNetwork(CometNetwork):
-    """A COMET model that encodes source, output and reference separately, each distinct text once."""
+    """A COMET model that encodes source, output and reference separately, each distinct text once.
+
+    With `document_context` the mean over the tokens of a text leaves out preceding sentences
+    (Vernikos et al., 2022).
+    """
+
+    def __init__(self, files: CometFiles, dtype: str, *, document_context: bool = False) -> None:
+        super().__init__(files, dtype)
+        self.separator_id: int | None = None
+        """The token after which the scored sentence begins; None if texts have no context."""
+        if document_context:
+            if self.settings.pool != AVERAGE_POOL:
+                raise InputError(
+                    f"{files.hparams_file.parent.name} does not average over tokens (pool is "
+                    f"{self.settings.pool}), and cannot read the context of a document."
+                )
+            self.separator_id = self.tokenizer.find_token_id("</s>", "[SEP]")
 
     def encode(self, texts: Sequence[str]) -> tuple[Tensor, NDArray[np.bool_]]:
         """Encode texts: one vector each, float32 on the device, and which texts were truncated."""
@@ -43,7 +68,7 @@ class SeparateNetwork(CometNetwork):
 
     def encode_batch(self, batch: TokenBatch) -> Tensor:
         """Compute the pooled layer mixture of each text of a batch."""
-        collector = self.layer_mix.create_collector(batch, self.pad_id)
+        collector = self.layer_mix.create_collector(batch, self.pad_id, separator_id=self.separator_id)
         self.run_encoder(batch, collector)
         return collector.get_pooled_mixture()
 
@@ -98,12 +123,19 @@ def score_by_vector_distance(output: Tensor, source: Tensor, reference: Tensor) 
 
 
 @cache_loaded_models
-def load_comet_network(model: str, encoder: str | None, dtype: str) -> SeparateNetwork | UnifiedNetwork:
+def load_comet_network(
+    model: str, encoder: str | None, dtype: str, document_context: bool
+) -> SeparateNetwork | UnifiedNetwork:
     """Load a COMET model; a unified model such as CometKiwi joins the texts instead of encoding each."""
     files = find_comet_files(model, encoder)
-    if files.model_class == UNIFIED:
-        return load_unified_network(model, encoder, dtype, None)
-    return SeparateNetwork(files, dtype)
+    if files.model_class != UNIFIED:
+        return SeparateNetwork(files, dtype, document_context=document_context)
+    if document_context:
+        raise InputError(
+            f"{model} joins output and source, and cannot read the context of a document.",
+            remedy="Use a model of the class regression_metric or referenceless_regression_metric.",
+        )
+    return load_unified_network(model, encoder, dtype, None)
 
 
 @dataclass(frozen=True)
@@ -112,6 +144,8 @@ class CometMetric(NeuralMetric[SeparateNetwork | UnifiedNetwork]):
 
     encoder: str | None = None
     """The folder or name of the encoder whose tokenizer is used; by default the one the checkpoint names."""
+    document_context: bool = False
+    """Whether texts begin with preceding sentences, separated by `</s>`, that are read but not scored."""
 
     oracle: ClassVar[str] = "unbabel-comet 2.2.7"
     model_classes: ClassVar[frozenset[str]] = frozenset()
@@ -119,11 +153,11 @@ class CometMetric(NeuralMetric[SeparateNetwork | UnifiedNetwork]):
 
     def load_network(self) -> SeparateNetwork | UnifiedNetwork:
         """Load the COMET model of this metric; raise an error if the model is for another metric."""
-        network = load_comet_network(self.model, self.encoder, self.dtype)
+        network = load_comet_network(self.model, self.encoder, self.dtype, self.document_context)
         if network.model_class not in self.model_classes:
             raise InputError(
                 f"{self.model} is a {network.model_class}, which {self.name} cannot score.",
-                remedy="Use comet, comet_qe, unite, unite_src, unite_ref, xcomet or xcomet_qe, as fits it.",
+                remedy="Use comet, comet_qe, unite, unite_src, unite_ref, xcomet, xcomet_qe or xcomet_ref.",
             )
         return network
 
@@ -167,3 +201,11 @@ class CometQE(CometMetric):
     needs: ClassVar[frozenset[str]] = frozenset({"output", "source"})
     summary: ClassVar[str] = "COMET without reference, CometKiwi (needs a downloaded model)"
     model_classes: ClassVar[frozenset[str]] = frozenset({REFERENCELESS, UNIFIED})
+
+    def find_error_spans(self, batch: Batch) -> list[list[ErrorSpan]]:
+        """Find the errors that the model marks in each output; an error if it predicts scores only."""
+        require_torch()
+        network = self.load_network()
+        if not isinstance(network, UnifiedNetwork):
+            raise InputError(f"{self.model} predicts scores only: it was not trained to mark errors.")
+        return network.find_error_spans(build_first_inputs(batch, self.needs), (SOURCE_INPUT,), SharedWork())

@@ -29,6 +29,8 @@ _SHARED_DEFAULTS: Mapping[str, Any] = {
     "layer_norm": True,
     "layer_transformation": "softmax",
     "word_layer": 24,
+    "word_level_training": False,
+    "error_labels": ("minor", "major"),
     "pool": "avg",
     "activations": "Sigmoid",
     "final_activation": None,
@@ -39,7 +41,13 @@ CLASS_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     REGRESSION: _SHARED_DEFAULTS,
     REFERENCELESS: _SHARED_DEFAULTS,
     UNIFIED: {**_SHARED_DEFAULTS, "layer_transformation": SPARSEMAX},
-    XCOMET: {**_SHARED_DEFAULTS, "layer_transformation": SPARSEMAX, "layer_norm": False, "word_layer": 36},
+    XCOMET: {
+        **_SHARED_DEFAULTS,
+        "layer_transformation": SPARSEMAX,
+        "layer_norm": False,
+        "word_layer": 36,
+        "error_labels": ("minor", "major", "critical"),
+    },
     RANKING: _SHARED_DEFAULTS,
 }
 
@@ -53,7 +61,9 @@ class CometSettings:
     layer_transformation: str
     """How the weights of the layers are normalised: softmax, sparsemax or sparsemax_patch."""
     word_layer: int
-    """The layer whose states are tagged, in XCOMET."""
+    """The layer from whose states the tokens of the output are tagged, where the model tags them."""
+    error_labels: tuple[str, ...]
+    """The severities of errors that the model tags tokens with; empty if it predicts a score only."""
     pool: str
     """How tokens become one vector: avg, cls or max."""
     activations: str
@@ -67,10 +77,13 @@ class CometSettings:
         """Read the settings of a model, with the defaults of its class."""
         values = {**CLASS_DEFAULTS[model_class], **hparams}
         final_activation = values["final_activation"]
+        # XCOMET always tags tokens. Unified models name labels even if they were not trained to tag.
+        tags_tokens = model_class == XCOMET or bool(values["word_level_training"])
         return cls(
             layer_norm=bool(values["layer_norm"]),
             layer_transformation=str(values["layer_transformation"]),
             word_layer=int(values["word_layer"] or 0),
+            error_labels=tuple(values["error_labels"]) if tags_tokens else (),
             pool=str(values["pool"]),
             activations=str(values["activations"]),
             final_activation=str(final_activation) if final_activation else None,

@@ -55,9 +55,9 @@ class CometNetwork:
         device = self.runner.device
         encoder_state = select_weights_with_prefix(self.state, "encoder.model.")
         self.encoder = load_encoder(self.config, encoder_state, dtype=dtype, device=device)
-        # XCOMET tags tokens, and needs them as a rectangle.
+        # Tagging needs the tokens of a batch as a rectangle.
         self.packed_encoder: PackedEncoder | None = None
-        if files.model_class != XCOMET:
+        if not self.settings.error_labels:
             self.packed_encoder = PackedEncoder.build_if_supported(self.encoder)
         if self.packed_encoder is not None:
             self.runner.enable_packing()

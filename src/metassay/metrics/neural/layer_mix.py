@@ -71,15 +71,19 @@ class LayerMix:
         return cls(weights, 1.0, normalises_layers=False, pool=pool)
 
     def create_collector(
-        self, batch: TokenBatch, pad_id: int, *, first_token: bool = False
+        self, batch: TokenBatch, pad_id: int, *, first_token: bool = False, separator_id: int | None = None
     ) -> LayerCollector:
-        """Create a collector for a batch, which pools the mean or, with `first_token`, the first token."""
+        """Create a collector for a batch, which pools the mean or, with `first_token`, the first token.
+
+        With `separator_id` the mean is over the last sentence of each text (see `find_context_tokens`).
+        """
         pool = FIRST_TOKEN_POOL if first_token else self.pool
         if not batch.rectangles:
-            return RectangleCollector(self, batch, pad_id, pool)
-        if self.normalises_layers or pool == MAX_POOL:
+            return RectangleCollector(self, batch, pad_id, pool, separator_id)
+        if self.normalises_layers or pool == MAX_POOL or separator_id is not None:
             collectors = [
-                RectangleCollector(self, rectangle, pad_id, pool) for rectangle, _ in batch.rectangles
+                RectangleCollector(self, rectangle, pad_id, pool, separator_id)
+                for rectangle, _ in batch.rectangles
             ]
             return SplitCollector(batch, collectors)
         return PackedCollector(self, batch, pad_id, pool)
@@ -88,12 +92,17 @@ class LayerMix:
 class RectangleCollector:
     """Collects the mixture of layers of a padded batch, or of texts of equal length."""
 
-    def __init__(self, mix: LayerMix, batch: TokenBatch, pad_id: int, pool: str) -> None:
+    def __init__(
+        self, mix: LayerMix, batch: TokenBatch, pad_id: int, pool: str, separator_id: int | None = None
+    ) -> None:
         self.mix = mix
         self.batch = batch
         self.pad_id = pad_id
         self.pool = pool
         self.total: Tensor | None = None
+        self.is_context: Tensor | None = None
+        if separator_id is not None:
+            self.is_context = find_context_tokens(batch.ids, separator_id)
 
     def __call__(self, k: int, states: Tensor) -> None:
         """Add the hidden states of layer k."""
@@ -126,7 +135,11 @@ class RectangleCollector:
         if not self.batch.has_no_padding_id:
             is_padding = (self.batch.ids == self.pad_id)[..., None]
             states = states.masked_fill(is_padding, 0.0)
-        return states.sum(1, dtype=torch.float32) / self.batch.lengths[:, None]
+        token_counts = self.batch.lengths
+        if self.is_context is not None:
+            states = states.masked_fill(self.is_context[..., None], 0.0)
+            token_counts = token_counts - self.is_context.sum(1)
+        return states.sum(1, dtype=torch.float32) / token_counts[:, None]
 
     def _normalise_hidden_states(self, states: Tensor) -> Tensor:
         """Centre and scale the states of each text over its tokens and channels."""
@@ -136,6 +149,19 @@ class RectangleCollector:
         variance = (((states - mean) * mask) ** 2).sum((1, 2), keepdim=True) / count
         normalised: Tensor = (states - mean) / (variance + 1e-12).sqrt()
         return normalised
+
+
+def find_context_tokens(token_ids: Tensor, separator_id: int) -> Tensor:
+    """Mark the tokens of preceding sentences in texts such as `<s> before </s> scored </s>`: [texts, tokens].
+
+    They begin after the first token of a text and end with the last separator but one. A text with a single
+    separator has no context.
+    """
+    is_separator = token_ids == separator_id
+    separators_from_here = is_separator.flip(1).cumsum(1).flip(1)
+    is_context = separators_from_here > 1
+    is_context[:, 0] = False
+    return is_context
 
 
 class PackedCollector:

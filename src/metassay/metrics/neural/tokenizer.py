@@ -125,6 +125,8 @@ class Tokenizer:
 
 def _load_tokenizer_backend(file: Path) -> Any:
     """Load a tokenizer of the package `tokenizers` from any file that defines one."""
+    if file.name == "vocab.json":
+        return _build_byte_level_tokenizer(file)
     if file.suffix == ".json":
         import tokenizers
 
@@ -170,6 +172,43 @@ def _build_word_piece_tokenizer(vocabulary: Path) -> Any:
         )
     backend.post_processor = TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", start_id), ("[SEP]", end_id)]
+    )
+    return backend
+
+
+def _build_byte_level_tokenizer(vocabulary: Path) -> Any:
+    """Build the byte-level tokenizer of RoBERTa, BART or DeBERTa from `vocab.json` and `merges.txt`."""
+    from tokenizers import AddedToken
+    from tokenizers import Tokenizer as Backend
+    from tokenizers.decoders import ByteLevel as ByteLevelDecoder
+    from tokenizers.models import BPE
+    from tokenizers.pre_tokenizers import ByteLevel
+    from tokenizers.processors import TemplateProcessing
+
+    merges = vocabulary.with_name("merges.txt")
+    if not merges.is_file():
+        raise InputError(
+            "vocab.json needs merges.txt beside it.", location=InputLocation(file=str(vocabulary.parent))
+        )
+    backend = Backend(BPE.from_file(str(vocabulary), str(merges)))
+    backend.pre_tokenizer = ByteLevel(add_prefix_space=False)
+    backend.decoder = ByteLevelDecoder()
+    is_bert_style = backend.token_to_id("[CLS]") is not None
+    start, end, mask = ("[CLS]", "[SEP]", "[MASK]") if is_bert_style else ("<s>", "</s>", "<mask>")
+    others = ("[PAD]", _UNKNOWN_WORD) if is_bert_style else ("<pad>", "<unk>")
+    for token in (start, end, *others):
+        if backend.token_to_id(token) is not None:
+            backend.add_special_tokens([token])
+    # The mask token takes the spaces before it, as in the original tokenizers.
+    backend.add_special_tokens([AddedToken(mask, lstrip=True, special=True)])
+    start_id = backend.token_to_id(start)
+    end_id = backend.token_to_id(end)
+    if start_id is None or end_id is None:
+        raise InputError(
+            f"this vocabulary has no {start} or no {end}.", location=InputLocation(file=str(vocabulary))
+        )
+    backend.post_processor = TemplateProcessing(
+        single=f"{start} $A {end}", special_tokens=[(start, start_id), (end, end_id)]
     )
     return backend
 

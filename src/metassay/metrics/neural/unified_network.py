@@ -7,6 +7,7 @@ an output with three kinds of input: joined with the source, with the reference,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -33,9 +34,18 @@ FIELDS_OF_INPUT = {
     FULL_INPUT: ("output", "source", "reference"),
 }
 SUPPORTED_ENCODERS = {"xlm-roberta", "xlm-roberta-xl"}
-# The severities that XCOMET tags tokens with; the first is no error.
-TAGS = ("", "minor", "major", "critical")
-_NO_TAGS = np.empty((0, len(TAGS)), np.float32)
+# Weights of the tag probabilities, by kind of input.
+TAG_WEIGHTS = {SOURCE_INPUT: 0.1667, REFERENCE_INPUT: 0.3333, FULL_INPUT: 0.5}
+_NO_TAGS = np.empty((0, 0), np.float32)
+
+
+@dataclass(frozen=True)
+class ErrorSpan:
+    """An error that a network marks in an output, from character `start` to `end`."""
+
+    start: int
+    end: int
+    severity: str
 
 
 class Prediction(NamedTuple):
@@ -44,7 +54,10 @@ class Prediction(NamedTuple):
     score: float
     truncated: bool
     tag_probabilities: NDArray[np.float32]
-    """For each token of the output, the probability of each tag; empty but in XCOMET."""
+    """For each token of the output, the probability of no error and of each severity.
+
+    Empty for networks that do not tag tokens.
+    """
 
 
 class Segment(NamedTuple):
@@ -75,7 +88,9 @@ class UnifiedNetwork(CometNetwork):
         self.end_id = self.tokenizer.find_token_id("</s>")
         self.tag_weight: Tensor | None = None
         self.tag_bias: Tensor | None = None
-        if self.model_class == XCOMET:
+        self.severities = ("", *self.settings.error_labels)
+        """What each tag means; the first is no error."""
+        if self.settings.error_labels:
             self.tag_weight = self.state["hidden2tag.weight"].float().to(self.runner.device)
             self.tag_bias = self.state["hidden2tag.bias"].float().to(self.runner.device)
 
@@ -107,6 +122,40 @@ class UnifiedNetwork(CometNetwork):
             [[prediction.score for prediction in predictions[kind]] for kind in input_kinds], axis=0
         )
         return NetworkScores(scores, count_truncated_inputs(predictions), self.max_positions)
+
+    def find_error_spans(
+        self, inputs: Sequence[ScoringInput], input_kinds: Sequence[str], shared_work: SharedWork
+    ) -> list[list[ErrorSpan]]:
+        """Find the errors that the network marks in each output."""
+        if not self.settings.error_labels:
+            raise InputError(
+                "this model predicts scores only: it was not trained to mark errors.",
+                remedy="Use XCOMET, or a CometKiwi model that was trained with word_level_training.",
+            )
+        predictions = self.predict_inputs(inputs, input_kinds, shared_work)
+        return self.join_marked_errors(inputs, predictions, shared_work)
+
+    def join_marked_errors(
+        self, inputs: Sequence[ScoringInput], predictions: Predictions, shared_work: SharedWork
+    ) -> list[list[ErrorSpan]]:
+        """Return the error spans of each output, from tag probabilities averaged over the kinds of input."""
+        outputs = compute_once_for_equal_items(
+            shared_work,
+            (self, "offsets"),
+            [scoring_input.output for scoring_input in inputs],
+            self.tokenizer.tokenize_with_offsets,
+        )
+        probabilities = [np.zeros((len(output.ids), len(self.severities))) for output in outputs]
+        for kind, kind_predictions in predictions.items():
+            weight = np.float32(TAG_WEIGHTS[kind] if len(predictions) > 1 else 1.0)
+            for output_probabilities, prediction in zip(probabilities, kind_predictions):
+                token_count = len(output_probabilities)
+                weighted = weight * prediction.tag_probabilities[:token_count]
+                output_probabilities[:] += weighted.astype(np.float32)
+        return [
+            join_tagged_tokens(output_probabilities.argmax(1), output.character_spans, self.severities)
+            for output_probabilities, output in zip(probabilities, outputs)
+        ]
 
     def join_texts(
         self, texts_to_join: Sequence[tuple[str, ...]], shared_work: SharedWork
@@ -144,7 +193,7 @@ class UnifiedNetwork(CometNetwork):
     def _predict_joined_texts(
         self, tokens: TokenizedTexts, output_lengths: Sequence[int]
     ) -> list[Prediction]:
-        """Predict the score of each joined text and, with XCOMET, the tags of the output's tokens."""
+        """Predict the score of each joined text and, if the network tags tokens, those of the output."""
         truncated = tokens.truncated.tolist()
         if self.tag_weight is None:
             rows = self.runner.compute_row_per_text(tokens, self._score_batch, pad_id=self.pad_id)
@@ -200,6 +249,26 @@ def join_token_segments(
     special_tokens = 1 + 2 * len(texts)
     is_too_long = sum(map(len, texts)) > limit - special_tokens
     return sequence[:limit] if is_too_long else sequence
+
+
+def join_tagged_tokens(
+    tags: NDArray[np.int64], character_spans: Sequence[tuple[int, int]], severities: Sequence[str]
+) -> list[ErrorSpan]:
+    """Join adjacent tokens that are tagged as errors to spans, with the severity of the first token.
+
+    A span that is still open at the end is dropped, as in unbabel-comet.
+    """
+    spans: list[ErrorSpan] = []
+    open_span: ErrorSpan | None = None
+    for tag, (start, end) in zip(tags.tolist(), character_spans):
+        if tag and open_span is None:
+            open_span = ErrorSpan(start, end, severities[tag])
+        elif tag and open_span is not None:
+            open_span = ErrorSpan(open_span.start, end, open_span.severity)
+        elif open_span is not None:
+            spans.append(open_span)
+            open_span = None
+    return spans
 
 
 @cache_loaded_models

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from metassay.errors import InputError
-from metassay.metrics.neural.base import NetworkScores, NeuralMetric, ScoringInput
+from metassay.metrics.base import Batch
+from metassay.metrics.neural.base import NetworkScores, NeuralMetric, ScoringInput, build_first_inputs
+from metassay.metrics.neural.checkpoints import require_torch
 from metassay.metrics.neural.comet_checkpoint import find_comet_files
 from metassay.metrics.neural.unified_network import (
     FULL_INPUT,
     REFERENCE_INPUT,
     SOURCE_INPUT,
+    ErrorSpan,
     UnifiedNetwork,
     load_unified_network,
 )
@@ -42,6 +45,15 @@ class UnifiedMetric(NeuralMetric[UnifiedNetwork]):
                 remedy="Use comet_qe or unite_src with this model.",
             )
         return network
+
+    def find_error_spans(self, batch: Batch) -> list[list[ErrorSpan]]:
+        """Find the errors that the model marks in each output, compared with its first reference.
+
+        Raises an error if the model predicts scores only.
+        """
+        require_torch()
+        inputs = build_first_inputs(batch, self.needs)
+        return self.load_network().find_error_spans(inputs, self.input_kinds, SharedWork())
 
     def hash_model_files(self) -> Mapping[str, str]:
         """Compute the hashes of the checkpoint and of the encoder's tokenizer."""

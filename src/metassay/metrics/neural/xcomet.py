@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.base import Batch
+from metassay.errors import UnknownName
 from metassay.metrics.neural.base import NetworkScores, ScoringInput
-from metassay.metrics.neural.checkpoints import require_torch
-from metassay.metrics.neural.text_vectors import compute_once_for_equal_items
 from metassay.metrics.neural.unified_network import (
     FULL_INPUT,
     REFERENCE_INPUT,
     SOURCE_INPUT,
-    TAGS,
-    Predictions,
+    ErrorSpan,
     UnifiedNetwork,
     count_truncated_inputs,
 )
@@ -29,61 +26,68 @@ from metassay.metrics.shared_work import SharedWork
 SCORE_WEIGHTS = {SOURCE_INPUT: 0.12, REFERENCE_INPUT: 0.33, FULL_INPUT: 0.33}
 # Weight of the score that the marked errors give.
 MQM_WEIGHT = 0.22
-# Weights of the tag probabilities, by kind of input.
-TAG_WEIGHTS = {SOURCE_INPUT: 0.1667, REFERENCE_INPUT: 0.3333, FULL_INPUT: 0.5}
 PENALTIES = {"minor": 1, "major": 5, "critical": 10}
 # The largest MQM penalty of a segment, which gives a score of 0.
 MAX_PENALTY = 25
-
-
-@dataclass(frozen=True)
-class ErrorSpan:
-    """An error that XCOMET marks in an output, from character `start` to `end`."""
-
-    start: int
-    end: int
-    severity: str
+FINAL_PART, MQM_PART = "final", "mqm"
+# The name of the regression score of each kind of input, as in unbabel-comet's metadata.
+PART_OF_INPUT = {SOURCE_INPUT: "src", REFERENCE_INPUT: "ref", FULL_INPUT: "unified"}
 
 
 @dataclass(frozen=True)
 class XComet(UnifiedMetric):
-    """XCOMET: 0.12 source + 0.33 reference + 0.33 joint score + 0.22 MQM score of the marked errors."""
+    """XCOMET: 0.12 source + 0.33 reference + 0.33 joint score + 0.22 MQM score of the marked errors.
+
+    `part_of` chooses a part of the score instead: `src`, `ref` or `unified` for the regression score of one
+    kind of input, `mqm` for the score of the marked errors.
+    """
 
     model: str = "Unbabel/XCOMET-XL"
+    part_of: str = FINAL_PART
 
     name: ClassVar[str] = "xcomet"
     title: ClassVar[str] = "XCOMET"
     needs: ClassVar[frozenset[str]] = frozenset({"output", "source", "references"})
     summary: ClassVar[str] = "XCOMET, which also marks errors (needs a downloaded model)"
 
+    def __post_init__(self) -> None:
+        if self.part_of not in self.parts:
+            raise UnknownName(f"part of {self.name}", self.part_of, self.parts)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The scores that one pass of the network gives, in the order of the columns."""
+        return (FINAL_PART, *(PART_OF_INPUT[kind] for kind in self.input_kinds), MQM_PART)
+
+    @property
+    def pass_key(self) -> Hashable:
+        """A key that is equal for all parts of one model, which one pass computes."""
+        return (self.name, *self.get_parameters_except("part_of"))
+
+    def select_scores(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Select the part that the user chose."""
+        return scores[:, self.parts.index(self.part_of)]
+
     def score_inputs(
         self, network: UnifiedNetwork, inputs: Sequence[ScoringInput], shared_work: SharedWork
     ) -> NetworkScores:
-        """Return the weighted sum of the regression scores and the MQM score of the marked errors."""
+        """Compute all parts of the score of each input: [inputs, parts]."""
         predictions = network.predict_inputs(inputs, self.input_kinds, shared_work)
-        weights = SCORE_WEIGHTS
-        if len(self.input_kinds) == 1:
-            weights = {self.input_kinds[0]: sum(SCORE_WEIGHTS.values())}
-        total = np.zeros(len(inputs))
+        has_one_kind = len(self.input_kinds) == 1
+        final_scores = np.zeros(len(inputs))
+        regression_scores = []
         for kind in self.input_kinds:
             scores = np.array([prediction.score for prediction in predictions[kind]])
-            total += weights[kind] * np.minimum(scores, 1.0)
-        spans = find_marked_errors(network, inputs, predictions, shared_work)
+            capped_scores = np.minimum(scores, 1.0)
+            weight = sum(SCORE_WEIGHTS.values()) if has_one_kind else SCORE_WEIGHTS[kind]
+            final_scores += weight * capped_scores
+            # unbabel-comet reports the part itself as capped only where there is no other kind of input.
+            regression_scores.append(capped_scores if has_one_kind else scores)
+        spans = network.join_marked_errors(inputs, predictions, shared_work)
         mqm_scores = np.array([compute_mqm_score(output_spans) for output_spans in spans])
-        total += MQM_WEIGHT * mqm_scores
-        return NetworkScores(total, count_truncated_inputs(predictions), network.max_positions)
-
-    def find_error_spans(self, batch: Batch) -> list[list[ErrorSpan]]:
-        """Find the errors that XCOMET marks in each output, compared with its first reference."""
-        require_torch()
-        references = batch.references if "references" in self.needs else [(None,)] * len(batch)
-        inputs = []
-        for output, source, output_references in zip(batch.output, batch["source"], references):
-            inputs.append(ScoringInput(output, source, output_references[0]))
-        network = self.load_network()
-        shared_work = SharedWork()
-        predictions = network.predict_inputs(inputs, self.input_kinds, shared_work)
-        return find_marked_errors(network, inputs, predictions, shared_work)
+        final_scores += MQM_WEIGHT * mqm_scores
+        parts = np.column_stack([final_scores, *regression_scores, mqm_scores])
+        return NetworkScores(parts, count_truncated_inputs(predictions), network.max_positions)
 
 
 @dataclass(frozen=True)
@@ -97,48 +101,15 @@ class XCometQE(XComet):
     input_kinds: ClassVar[tuple[str, ...]] = (SOURCE_INPUT,)
 
 
-def find_marked_errors(
-    network: UnifiedNetwork, inputs: Sequence[ScoringInput], predictions: Predictions, shared_work: SharedWork
-) -> list[list[ErrorSpan]]:
-    """Return the error spans of each output, from tag probabilities averaged over the kinds of input."""
-    outputs = compute_once_for_equal_items(
-        shared_work,
-        (network, "offsets"),
-        [scoring_input.output for scoring_input in inputs],
-        network.tokenizer.tokenize_with_offsets,
-    )
-    probabilities = [np.zeros((len(output.ids), len(TAGS))) for output in outputs]
-    for kind, kind_predictions in predictions.items():
-        weight = np.float32(TAG_WEIGHTS[kind] if len(predictions) > 1 else 1.0)
-        for output_probabilities, prediction in zip(probabilities, kind_predictions):
-            token_count = len(output_probabilities)
-            output_probabilities[:] += (weight * prediction.tag_probabilities[:token_count]).astype(
-                np.float32
-            )
-    return [
-        join_tagged_tokens(output_probabilities.argmax(1), output.character_spans)
-        for output_probabilities, output in zip(probabilities, outputs)
-    ]
+@dataclass(frozen=True)
+class XCometReference(XComet):
+    """XCOMET without sources: 0.78 reference score + 0.22 MQM score of the marked errors."""
 
-
-def join_tagged_tokens(
-    tags: NDArray[np.int64], character_spans: Sequence[tuple[int, int]]
-) -> list[ErrorSpan]:
-    """Join adjacent tokens that are tagged as errors to spans, with the severity of the first token.
-
-    A span that is still open at the end is dropped, as in unbabel-comet.
-    """
-    spans: list[ErrorSpan] = []
-    open_span: ErrorSpan | None = None
-    for tag, (start, end) in zip(tags.tolist(), character_spans):
-        if tag and open_span is None:
-            open_span = ErrorSpan(start, end, TAGS[tag])
-        elif tag and open_span is not None:
-            open_span = ErrorSpan(open_span.start, end, open_span.severity)
-        elif open_span is not None:
-            spans.append(open_span)
-            open_span = None
-    return spans
+    name: ClassVar[str] = "xcomet_ref"
+    title: ClassVar[str] = "XCOMET-REF"
+    needs: ClassVar[frozenset[str]] = frozenset({"output", "references"})
+    summary: ClassVar[str] = "XCOMET without source (needs a downloaded model)"
+    input_kinds: ClassVar[tuple[str, ...]] = (REFERENCE_INPUT,)
 
 
 def compute_mqm_score(spans: Sequence[ErrorSpan]) -> float:
