@@ -103,6 +103,10 @@ def write_bertscore_bart(out: Path, name: str, cases: Cases) -> dict[str, Any]:
     folder = out / name
     folder.mkdir(exist_ok=True)
     train_byte_level_tokenizer(folder, cases)
+    # bert-score puts a space before texts for RobertaTokenizer, but not for the class that BART has.
+    settings_file = folder / "tokenizer_config.json"
+    settings = json.loads(settings_file.read_text(encoding="utf-8")) | {"tokenizer_class": "BartTokenizer"}
+    settings_file.write_text(json.dumps(settings), encoding="utf-8")
     torch.manual_seed(0)
     config = BartConfig(**BART_SIZES)
     BartModel(config).save_pretrained(folder)
