@@ -32,7 +32,7 @@ from metassay.metrics.neural.encoder import load_encoder
 from metassay.metrics.neural.loaded_models import cache_loaded_models
 from metassay.metrics.neural.packed_encoder import PackedEncoder
 from metassay.metrics.neural.sentencepiece_tokenizer import SentencepieceTokenizer
-from metassay.metrics.neural.seq2seq import BART, load_seq2seq_model
+from metassay.metrics.neural.seq2seq import BART, add_embedding_copies
 from metassay.metrics.neural.text_vectors import TextGroups
 from metassay.metrics.neural.token_batches import TokenBatch
 from metassay.metrics.neural.tokenizer import TokenizedTexts, Tokenizer
@@ -104,13 +104,15 @@ class TokenEncoder:
         end_id = self.tokenizer.find_token_id("</s>", "[SEP]")
         self.unweighted_ids = [start_id, end_id]
         self.packed_encoder: PackedEncoder | None = None
+        state = read_weights(find_weight_files(folder, model=model))
         if architecture == BART:
-            network = load_seq2seq_model(folder, model, BART, dtype, self.runner.device)
-            self.encoder = network.get_encoder()
+            state = add_embedding_copies(state)
+        self.encoder = load_encoder(self.config, state, dtype=dtype, device=self.runner.device)
+        if architecture == BART:
+            # BERTScore compares the states of the encoder; the decoder is not needed.
+            self.encoder = self.encoder.encoder
             self.encoder.layers = self.encoder.layers[:layer]
             return
-        state = read_weights(find_weight_files(folder, model=model))
-        self.encoder = load_encoder(self.config, state, dtype=dtype, device=self.runner.device)
         self.encoder.encoder.layer = self.encoder.encoder.layer[:layer]
         if architecture in PACKED_ENCODERS:
             self.packed_encoder = PackedEncoder.build_if_supported(self.encoder)

@@ -58,7 +58,7 @@ def load_encoder(
         model.pooler = None
     load_model_weights(model, state)
     if is_compilation_enabled():
-        for layer in model.encoder.layer:
+        for layer in getattr(model.encoder, "layer", ()):
             layer.forward = torch.compile(layer.forward, dynamic=True)
     model.to(device=device, dtype=parse_dtype(dtype)).eval()
     return model

@@ -67,7 +67,7 @@ class SentencepieceTokenizer:
             ids = self._tokenize_without_special_tokens(text)
             truncated[number] = len(ids) > longest_text
             sequences.append([self.start_id, *ids[:longest_text], self.end_id])
-        return TokenizedTexts.from_sequences(sequences, truncated)
+        return TokenizedTexts.from_token_sequences(sequences, truncated)
 
     def find_token_id(self, *tokens: str) -> int:
         """Return the id of the first of several special tokens that this tokenizer has."""

@@ -45,11 +45,11 @@ def load_seq2seq_model(folder: Path, model: str, architecture: str, dtype: str, 
     if architecture == MT5 and "lm_head.weight" in state:
         # transformers may tie this matrix to the embedding, but MetricX was trained with one of its own.
         network.lm_head.weight = torch.nn.Parameter(torch.empty_like(network.lm_head.weight))
-    load_model_weights(network, _add_embedding_copies(state))
+    load_model_weights(network, add_embedding_copies(state))
     return network.to(device=device, dtype=parse_dtype(dtype)).eval()
 
 
-def _add_embedding_copies(state: StateDict) -> StateDict:
+def add_embedding_copies(state: StateDict) -> StateDict:
     """Add copies of the shared embedding to the weights, where a file contains it only once."""
     completed = dict(state)
     shared_embedding = state.get("shared.weight", state.get("model.shared.weight"))
