@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
+# The public functions, and the module of each.
 VERBS = {
     "aggregate": "metassay.workflows.aggregate",
     "align": "metassay.workflows.align",
@@ -31,8 +32,8 @@ VERBS = {
     "score": "metassay.workflows.score",
     "watch": "metassay.workflows.watch",
 }
-"""The public functions, and the module of each."""
 
+# The public types, and the module of each.
 TYPES = {
     "AggregateResult": "metassay.workflows.aggregate",
     "AlignResult": "metassay.workflows.align",
@@ -68,7 +69,6 @@ TYPES = {
     "View": "metassay.perturbations.base",
     "WatchResult": "metassay.workflows.watch",
 }
-"""The public types, and the module of each."""
 
 __all__ = [  # a literal, because type checkers cannot read it from the tables above
     "AggregateResult",

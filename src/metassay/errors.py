@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
+# A value quoted in a message is cut to this many characters.
 MAX_QUOTED_LENGTH = 80
-"""A value quoted in a message is cut to this many characters."""
 _MAX_FILE_LENGTH = 160
 _MAX_SENTENCE_LENGTH = 300
 _MAX_MESSAGE_LENGTH = 490
@@ -19,8 +19,8 @@ _LONG_WORD = re.compile(rf"\S{{{MAX_QUOTED_LENGTH + 1},}}")
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(://|::.*://)", re.DOTALL)
 _ADDRESS_WITHOUT_SLASH = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/(?!/)")
 
+# Local files and folders that are copies of remote ones, with the address of the original.
 LOCAL_COPIES: dict[str, str] = {}
-"""Local files and folders that are copies of remote ones, with the address of the original."""
 
 
 def shorten_text(text: str, maximum_length: int = MAX_QUOTED_LENGTH) -> str:

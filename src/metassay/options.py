@@ -40,16 +40,16 @@ OptionsT = TypeVar("OptionsT")
 ResultT = TypeVar("ResultT")
 OptionNames = ParamSpec("OptionNames")
 
+# Names in one comma-separated text, or several such texts.
 Names = str | Sequence[str]
-"""Names in one comma-separated text, or several such texts."""
 
+# A path, or the address of a remote file.
 FilePath = str | Path
-"""A path, or the address of a remote file."""
 
 FilePaths = FilePath | Sequence[FilePath]
 
+# Called with a stage, the number of steps done and their total; (stage, 0, 0) announces a stage.
 Progress = Callable[[str, int, int], None]
-"""Called with a stage, the number of steps done and their total; (stage, 0, 0) announces a stage."""
 
 DATA_PANEL = "Data"
 PERTURBED_PAIRS = "perturbed"
@@ -61,10 +61,10 @@ _LARGEST_SEED = 2**63 - 1
 _LARGEST_WORKERS = 4096
 _SIZE_UNITS = {"MB": 10**6, "GB": 10**9, "TB": 10**12, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
+# The command that is running and the options it was given; a run folder records them for `resume`.
 CURRENT_COMMAND: ContextVar[Mapping[str, Any] | None] = ContextVar("current_command", default=None)
-"""The command that is running and the options it was given; a run folder records them for `resume`."""
+# The run folder in which the running command keeps finished parts; None where it keeps nothing.
 RESUMABLE_RUN: ContextVar[str | None] = ContextVar("resumable_run", default=None)
-"""The run folder in which the running command keeps finished parts; None where it keeps nothing."""
 
 
 @dataclass(frozen=True)

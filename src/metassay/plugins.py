@@ -27,10 +27,10 @@ class _UserFile:
     content_hash: str
 
 
+# Files of the user that were executed, by full path.
 _user_files: dict[str, _UserFile] = {}
-"""Files of the user that were executed, by full path."""
+# Folders and files of packages with entry points of ours, with a description of the entry point.
 _plugin_locations: dict[str, str] = {}
-"""Folders and files of packages with entry points of ours, with a description of the entry point."""
 
 
 def find_entry_points(group: str) -> EntryPoints:

@@ -22,15 +22,15 @@ from loky import ProcessPoolExecutor, get_reusable_executor  # type: ignore[impo
 Batch = TypeVar("Batch")
 Result = TypeVar("Result")
 
+# A further process pays off only if it saves this process as many texts: it takes seconds to start.
 TEXTS_PER_PROCESS = 50_000
-"""A further process pays off only if it saves this process as many texts: it takes seconds to start."""
+# Every worker process loads dictionaries of its own, some hundred megabytes.
 MAXIMUM_PROCESSES = 8
-"""Every worker process loads dictionaries of its own, some hundred megabytes."""
 IDLE_SECONDS = 60
+# Batches given to a process at a time: it begins the second while its first result is on the way.
 _QUEUED_PER_PROCESS = 2
-"""Batches given to a process at a time: it begins the second while its first result is on the way."""
+# Results that wait for an earlier one before we take its process for stuck.
 _MAXIMUM_AHEAD = 16
-"""Results that wait for an earlier one before we take its process for stuck."""
 
 
 def count_processes(text_count: int, workers: int) -> int:

@@ -7,8 +7,8 @@ import warnings
 from collections.abc import Iterable
 from typing import Any, Self
 
+# Warnings as plain values: the count and text of a `CountedWarning`, or 0 and the whole message.
 RecordedWarnings = tuple[tuple[int, str], ...]
-"""Warnings as plain values: the count and text of a `CountedWarning`, or 0 and the whole message."""
 
 
 class CountedWarning(UserWarning):

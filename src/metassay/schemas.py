@@ -8,6 +8,7 @@ from typing import Any
 from metassay.errors import UnknownName
 from metassay.results.base import json_schema
 
+# The type of each command's result, in the module of `metassay.results` with the name of the command.
 RESULT_TYPES = {
     "aggregate": "AggregateContent",
     "align": "AlignContent",
@@ -24,7 +25,6 @@ RESULT_TYPES = {
     "score": "ScoreContent",
     "watch": "WatchContent",
 }
-"""The type of each command's result, in the module of `metassay.results` with the name of the command."""
 
 
 def schema(command: str) -> dict[str, Any]:

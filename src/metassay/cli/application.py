@@ -20,6 +20,7 @@ from metassay.cli.parameters import TYPED_ARGUMENTS, flatten_option_groups
 from metassay.cli.presets import PRESETS, describe_preset_option, expand_preset
 from metassay.workflows.options import META_METRIC_NAMES, list_meta_metric_names
 
+# The commands under the headings of `metassay --help`.
 COMMAND_GROUPS = {
     "Start here": ("check", "demo"),
     "Measure": ("assay", "score", "align", "perturb"),
@@ -29,7 +30,6 @@ COMMAND_GROUPS = {
     "Installed": ("list", "models"),
     "Advanced": ("run", "resume", "work", "cache"),
 }
-"""The commands under the headings of `metassay --help`."""
 COMMAND_NAMES = frozenset(itertools.chain.from_iterable(COMMAND_GROUPS.values()))
 
 

@@ -18,6 +18,7 @@ import typer
 
 from metassay.errors import InputError, InputLocation, NoSuchFile, UnknownName, is_remote_path
 
+# The commands that a file may name.
 COMMANDS = (
     "assay",
     "check",
@@ -31,24 +32,23 @@ COMMANDS = (
     "estimate",
     "annotate",
 )
-"""The commands that a file may name."""
 TrustOption = Annotated[
     bool,
     typer.Option(
         "--trust", help="Execute code that the run folder names; only for folders from people you trust."
     ),
 ]
+# The file in a run folder with the command and options that started the run.
 CALL_FILE = "call.json"
-"""The file in a run folder with the command and options that started the run."""
+# The key of the folder that paths in a file are relative to.
 FOLDER_KEY = "folder"
-"""The key of the folder that paths in a file are relative to."""
 JSON_SCHEMA = "https://json-schema.org/draft/2020-12/schema"
+# What options of a run folder do to somebody who did not write them.
 _ACTIONS_THAT_NEED_TRUST = {
     "metric_file": "execute",
     "llm_url": "send data and the key of the language model to",
     "engine": "send data and code to the cluster",
 }
-"""What options of a run folder do to somebody who did not write them."""
 _HARMLESS_VALUES = ("", "local")
 _START_AGAIN = "Run the same command again with this --out, or from Python the same function with this `out`."
 

@@ -14,8 +14,8 @@ EXIT_DEFECT = 1
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
+# Numbers of the errors that say that nothing more can be written.
 FULL_DEVICE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""Numbers of the errors that say that nothing more can be written."""
 
 DEFECT = "This is a defect of metassay, not of your data. Please report it, with the lines above."
 INTERRUPTED_RUN = "Interrupted. Finished parts are kept in {run}: run the same command again to continue."

@@ -23,9 +23,10 @@ from metassay.cli.completion import build_completer
 from metassay.errors import InputError
 from metassay.options import CURRENT_COMMAND, Option, get_options
 
+# What was typed after the name of the command. The parsed options have lost the order.
 TYPED_ARGUMENTS: ContextVar[tuple[str, ...]] = ContextVar("typed_arguments", default=())
-"""What was typed after the name of the command. The parsed options have lost the order."""
 
+# What the help page shows for the value of an option that names no placeholder itself.
 METAVARS = {
     "metrics": "NAMES",
     "perturbations": "NAMES",
@@ -52,10 +53,9 @@ METAVARS = {
     "llm_model": "NAME",
     "llm_local": "NAME",
 }
-"""What the help page shows for the value of an option that names no placeholder itself."""
 
+# Options that `call.json` leaves out: the run folder itself, and which parts a single process scores.
 NOT_RECORDED = ("out", "parts")
-"""Options that `call.json` leaves out: the run folder itself, and which parts a single process scores."""
 
 
 def flatten_option_groups(command: Callable[..., None]) -> Callable[..., None]:

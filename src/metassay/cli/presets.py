@@ -19,6 +19,7 @@ _RANKING_METRICS = (
     "iprec_at_recall_0.40,p_5,p_10,p_15,p_20,p_30,recall_5,recall_10,recall_15,recall_20,recall_30,ndcg_cut_5,"
     "ndcg_cut_10,ndcg_cut_15,ndcg_cut_20,ndcg_cut_30"
 )
+# Arguments by command and preset. The numbers are those of the papers in docs/presets.md.
 PRESETS: dict[str, dict[str, tuple[str, ...]]] = {
     "assay": {
         "000": (
@@ -55,7 +56,6 @@ PRESETS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "depend": {"004": ("--bootstraps", "200")},
 }
-"""Arguments by command and preset. The numbers are those of the papers in docs/presets.md."""
 
 
 def expand_preset(command: str, arguments: Sequence[str]) -> list[str]:

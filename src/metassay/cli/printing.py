@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from metassay.workflows.terminal_output import Block, Table
 
+# Characters per line where standard output is no terminal.
 WIDTH_OF_PIPES = 160
-"""Characters per line where standard output is no terminal."""
+# A column with longer cells is prose: it may be broken between words, down to this many characters.
 PROSE_WIDTH = 24
-"""A column with longer cells is prose: it may be broken between words, down to this many characters."""
+# Characters between two columns.
 COLUMN_GAP = 3
-"""Characters between two columns."""
+# Smaller numbers are printed with four significant digits instead of three decimals.
 SMALLEST_FIXED = 1e-3
-"""Smaller numbers are printed with four significant digits instead of three decimals."""
 
 
 def print_blocks(blocks: Sequence[Block], *, verbose: bool = False) -> None:

@@ -43,8 +43,8 @@ ROLE_ALIASES = {
 # Share of numbers from which a column of texts is probably meant to be a score.
 _MOSTLY_NUMBERS = 0.5
 # If none of the first texts of a column is a number, the others are not parsed.
+# A number with thousands separators, such as `1,234.5`.
 _SEPARATED = r"^\s*[+-]?\d{1,3}(,\d{3})+(\.\d+)?\s*$"
-"""A number with thousands separators, such as `1,234.5`."""
 _NUMERIC_SAMPLE = 100
 _HUMAN_SCORE = re.compile(rf"({'|'.join(HUMAN_SCORE_NAMES)})_?\d*|.+_human_?\d+")
 _ROW_NUMBER = re.compile(r"__index_level_\d+__|Unnamed: \d+(\.\d+)?|")

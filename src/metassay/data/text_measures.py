@@ -11,8 +11,8 @@ CHARACTERS = "characters"
 BYTES = "bytes"
 REFERENCE_WORDS = "reference words"
 REFERENCE_CHARACTERS = "reference characters"
+# Equal texts have equal ids.
 TEXT_ID = "text id"
-"""Equal texts have equal ids."""
 
 
 def measure_texts(outputs: pl.Series, references: pl.Series | None = None) -> dict[str, pl.Series]:

@@ -27,6 +27,7 @@ ITEM = "item"
 SYSTEM_AND_ITEM = "system and the item"
 _SCORE = "_score"
 
+# The lengths that alone should not determine a score, with the columns that hold them.
 LENGTHS = {
     "number of words": (WORDS,),
     "number of characters": (CHARACTERS,),
@@ -34,7 +35,6 @@ LENGTHS = {
     "numbers of words of output and reference": (WORDS, REFERENCE_WORDS),
     "numbers of characters of output and reference": (CHARACTERS, REFERENCE_CHARACTERS),
 }
-"""The lengths that alone should not determine a score, with the columns that hold them."""
 
 # With fewer repetitions, equal scores of outputs with, say, the same length may be a coincidence.
 _FEWEST_REPETITIONS = 20

@@ -20,8 +20,8 @@ from metassay.metrics.shared_work import SharedWork
 from metassay.stats.digests import Digests
 
 BATCH_ROWS = 8_192
+# The columns that metrics may read.
 FIELDS = ("output", "references", "source", "system", "item")
-"""The columns that metrics may read."""
 TEXT_FIELDS = ("output", "references", "source")
 _HOW_TO_ADD = {"source": "a column src", "references": "a column ref", "qrels": "judgements (--qrels)"}
 

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 LOCAL_ENGINE = "local"
 RAY_ENGINE = "ray"
+# How often a task is repeated whose worker or machine disappeared.
 _MAX_RETRIES = 3
-"""How often a task is repeated whose worker or machine disappeared."""
+# Tasks that are submitted at a time for each core: bounds the batches in memory.
 _TASKS_PER_CORE = 2
-"""Tasks that are submitted at a time for each core: bounds the batches in memory."""
 
 
 def parse_engine_option(text: str) -> RayCluster | None:

@@ -21,8 +21,8 @@ from metassay.recorded_warnings import RecordedWarnings, WarningRecorder, reissu
 from metassay.stats.arrays import LongArray
 from metassay.stats.digests import find_distinct_hashes
 
+# How many outputs are scored to measure what a metric costs.
 COST_SAMPLE_ROWS = 256
-"""How many outputs are scored to measure what a metric costs."""
 
 
 class MetricScores(NamedTuple):
@@ -33,8 +33,8 @@ class MetricScores(NamedTuple):
     recorded_warnings: RecordedWarnings
 
 
+# The scores of one batch by metric.
 BatchScores = dict[str, MetricScores]
-"""The scores of one batch by metric."""
 
 
 class SelectedBatches(NamedTuple):

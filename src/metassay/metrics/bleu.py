@@ -34,8 +34,8 @@ _DEFAULT_ORDER = 4
 # Far above any n-gram order in use; it bounds the memory for the statistics.
 _MAX_ORDER = 100
 _SPLITTING_AT_SPACES = frozenset({"13a", "none", "intl"})
+# Up to this many outputs, sacrebleu scores them in less time than it takes to load Numba.
 _FEW_OUTPUTS = 2_000
-"""Up to this many outputs, sacrebleu scores them in less time than it takes to load Numba."""
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import numpy as np
 from metassay.metrics.base import Scores
 from metassay.stats.arrays import BoolArray
 
+# What sacrebleu takes for the logarithm of a precision of 0.
 _LOG_OF_ZERO = -9999999999.0
-"""What sacrebleu takes for the logarithm of a precision of 0."""
 
 
 def compute_bleu(statistics: Scores, smoothing: str, smooth_value: float, *, effective_order: bool) -> Scores:

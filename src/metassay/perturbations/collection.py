@@ -17,8 +17,8 @@ from metassay.perturbations.registry import is_built_in_perturbation, parse_pert
 from metassay.perturbations.text_store import TextStore, choose_text_store, identify_perturbation_code
 from metassay.process_pool import count_processes, map_batches
 
+# Texts that are analysed together and stored together.
 BATCH_SIZE = 4096
-"""Texts that are analysed together and stored together."""
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from metassay.stats.arrays import LongArray
 from metassay.stats.streams import Keys, hash_outputs
 from metassay.text.languages import get_base_language
 
+# A text, or a tuple of document ids.
 Output = Any
-"""A text, or a tuple of document ids."""
 
 
 @dataclass(frozen=True)

@@ -36,10 +36,10 @@ from metassay.text.slovnet_names import find_russian_names
 from metassay.text.spacy_models import find_spacy_entities, find_spacy_model
 from metassay.text.words import Span, replace_spans
 
+# What is needed in each language without a spaCy model.
 _RESOURCES = {"en": ("HanTa", "simplemma"), "de": ("HanTa", "simplemma"), "ru": ("natasha", "pymorphy3")}
-"""What is needed in each language without a spaCy model."""
+# Texts whose names are kept between `collect_from_texts` and `apply`. More texts are searched twice.
 _CACHED_TEXTS = 1 << 17
-"""Texts whose names are kept between `collect_from_texts` and `apply`. More texts are searched twice."""
 _CACHED_NAMES = 1 << 13
 
 
@@ -158,8 +158,8 @@ def _find_replacement_names(key: tuple[str, str, _NameList]) -> list[str]:
     return [other for other in candidates.names if can_replace_name(name, other, form)]
 
 
+# The candidates that can replace a name, by name, form and list of candidates.
 _fitting_names = BoundedCache(_find_replacement_names, maximum=_CACHED_NAMES)
-"""The candidates that can replace a name, by name, form and list of candidates."""
 
 
 def _find_mentions_in_text(text: str, language: str) -> Sequence[Mention]:

@@ -9,18 +9,18 @@ from typing import TypedDict
 from metassay.perturbations.languages.names import FEMALE_NAMES, MALE_NAMES, Mention
 from metassay.perturbations.languages.russian_names import FAMILY_NAME_ENDING
 
+# The share of the mentions of a name that must agree on its kind.
 AGREEMENT = 0.8
-"""The share of the mentions of a name that must agree on its kind."""
+# Mentions with a hint that it takes to decide the kind of a name that is in no list.
 MINIMUM_HINTS = 2
-"""Mentions with a hint that it takes to decide the kind of a name that is in no list."""
+# If there are more names than this, those that occur only once are not used: they are often mistakes.
 RARE_NAMES_LIMIT = 20
-"""If there are more names than this, those that occur only once are not used: they are often mistakes."""
+# Names that begin with as many equal letters are often two spellings of one name.
 EQUAL_LETTERS = 4
-"""Names that begin with as many equal letters are often two spellings of one name."""
 _SIBILANTS = ("s", "ß", "x", "z")
 
+# How many mentions of a name have each kind.
 KindCounts = dict[str, int]
-"""How many mentions of a name have each kind."""
 
 
 class Census(TypedDict):

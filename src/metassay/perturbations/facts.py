@@ -24,16 +24,16 @@ from metassay.text.word_lists import WordLists, build_word_pattern, find_folders
 from metassay.text.words import WITHOUT_SPACES, Span, copy_case, find_dictionary_words
 
 _PACKS = "metassay.perturbations.languages"
+# Longer runs of digits are not numbers that people read, and have too many variants to list.
 _LONGEST_NUMBER = 40
-"""Longer runs of digits are not numbers that people read, and have too many variants to list."""
 
 
 _NUMBER = re.compile(
     r"(?<![A-Za-z\u00c0-\u04ff\d_.,:/@#&=-])\d+(?:[.,]\d+)*(?![A-Za-z\u00c0-\u04ff_@#&=-]|[.,:/]?\d)",
     re.ASCII,
 )
+# Last digits after which Russian nouns have one form; 1 has its own.
 _DIGITS_WITH_SAME_FORM = ("234", "567890")
-"""Last digits after which Russian nouns have one form; 1 has its own."""
 
 
 @dataclass(frozen=True)
@@ -109,8 +109,8 @@ def _load_days_and_months(language: str) -> dict[str, tuple[str, ...]]:
     return calendar
 
 
+# English months that are also other words.
 _AMBIGUOUS_MONTHS = frozenset({"May", "March"})
-"""English months that are also other words."""
 _BEFORE_MONTH = re.compile(
     r"(?:\d(?:st|nd|rd|th)?|\b(?:in|of|since|until|by|this|last|next|to|and|early|late))\s+$"
 )

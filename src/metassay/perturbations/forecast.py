@@ -14,10 +14,10 @@ from metassay.perturbations.pairs import PerturbationCount, make_pairs_of_pertur
 from metassay.perturbations.registry import list_default_perturbations
 from metassay.perturbations.runner import PairSettings
 
+# How many outputs of a larger data set are tried.
 MAXIMUM_OUTPUTS = 1000
-"""How many outputs of a larger data set are tried."""
+# How many are tried by a perturbation that needs a tagger, which is slow.
 MAXIMUM_TAGGED_OUTPUTS = 500
-"""How many are tried by a perturbation that needs a tagger, which is slow."""
 
 
 @dataclass(frozen=True)

@@ -35,13 +35,13 @@ _LABEL = re.compile(
     r"(?:rewritten |perturbed |worse |modified )?(?:output|translation|transcript)\s*:\s*", re.IGNORECASE
 )
 _QUOTES = {'"': '"', "“": "”", "'": "'", "«": "»", "„": "“", "`": "`"}
+# An answer that is longer than this many times the output is a comment, not a version of the output.
 MAXIMUM_LENGTH_RATIO = 3.0
-"""An answer that is longer than this many times the output is a comment, not a version of the output."""
 _SEEDS = 1 << 31
 OUR_PROMPT = "metassay"
 PUBLISHED_PROMPT = "paper"
+# Files with the prompts of the paper, by task.
 _PUBLISHED_PROMPTS = {"mt": "perturb-mt-paper-1", "asr": "perturb-asr-paper-1"}
-"""Files with the prompts of the paper, by task."""
 
 
 @dataclass(frozen=True)
@@ -180,8 +180,8 @@ def extract_perturbed_output(answer: str, output: str) -> str | None:
     return output if text.split() == output.split() else text
 
 
+# Computes the log-likelihood of each text; NaN for a text that the model cannot read.
 Likelihoods = Callable[[Sequence[str]], Sequence[float]]
-"""Computes the log-likelihood of each text; NaN for a text that the model cannot read."""
 
 
 @dataclass(frozen=True)

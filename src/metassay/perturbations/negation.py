@@ -28,15 +28,15 @@ from metassay.text.words import (
     starts_sentence,
 )
 
+# A span of a text and what replaces it.
 Edit = tuple[Span, str]
-"""A span of a text and what replaces it."""
 _PACKS = "metassay.perturbations.languages"
 
 _ENGLISH_AUXILIARY = re.compile(rf"(?<!\w){build_word_pattern(english.AUXILIARIES)}(?!\w)", re.IGNORECASE)
+# Words after which "will", "can" and the like are nouns.
 _WORDS_BEFORE_NOUN = frozenset(
     ("my", "your", "his", "her", "its", "our", "their", "the", "a", "free", "good", "of")
 )
-"""Words after which "will", "can" and the like are nouns."""
 _ADVERBS_BEFORE_PARTICIPLE = frozenset(
     ("also", "already", "always", "just", "recently", "now", "long", "since", "once", "even")
 )
@@ -45,8 +45,8 @@ _IRREGULAR_PARTICIPLES = frozenset(
 ) | frozenset(("got", "met", "told", "sent", "built", "left", "kept", "read", "cut", "hit", "begun", "paid"))
 _WORDS_BEFORE_SECOND_VERB = english.AUXILIARIES | {"not", "to", "never"}
 _SUBJECT_TAGS = frozenset(("PNP", "NP0", "NN0", "NN1", "NN2", "NP", "NN", "NNS", "DT0"))
+# What negates a finite verb, by its tag.
 _NEGATED_DO = {"VVD": "did not", "VVZ": "does not"}
-"""What negates a finite verb, by its tag."""
 _SUBJECT_AND_VERB = TagPair("en", _SUBJECT_TAGS, frozenset(_NEGATED_DO), english.AUXILIARIES)
 _SENTENCE_END = re.compile(r"[.!?…]+(?=[\s\"“”’»)]|$)|[。！？\n]")
 _CLAUSE = re.compile(r"[^.,;:!?()\n。，、；：！？「」（）]+")

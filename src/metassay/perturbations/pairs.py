@@ -26,8 +26,8 @@ from metassay.stats.arrays import LongArray
 from metassay.stats.streams import derive_keys
 from metassay.tasks.base import Task
 
+# Perturbations per output, as in Deviyani and Diaz (2025), section 4.2.
 PER_OUTPUT = 4
-"""Perturbations per output, as in Deviyani and Diaz (2025), section 4.2."""
 
 
 @dataclass(frozen=True)

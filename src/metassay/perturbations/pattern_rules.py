@@ -15,15 +15,15 @@ from typing import NamedTuple
 from metassay.text.word_lists import WordLists, build_word_pattern
 
 _PACKS = "metassay.perturbations.languages"
+# Letters that change when they are written in lower case and back.
 _ODD_CASE = re.compile("[İıſ\u212a]")
-"""Letters that change when they are written in lower case and back."""
 _WORD = re.compile(r"\w+")
 _GROUP = re.compile(r"\([^()]*\)[?*]?")
 _GROUP_NUMBER = re.compile(r"\\(\d)(?!\d)")
 _LIST_NAME = re.compile(r"\{([a-z_]+)\}")
 _LETTERS = re.compile(r"(?:[^\W\d_]|[ '’-])+(?![?*{])")
+# A group of words in a pattern that are separated from what is around them.
 _SEPARATE_WORDS = re.compile(r"(?:\\b(?:\(\?<[^()]*\))?| |\['’\])\((?:\?:)?([^()\[\]\\?*+.$^]+)\)(?=\\b| )")
-"""A group of words in a pattern that are separated from what is around them."""
 
 ReadWords = Callable[[str], Iterable[str]]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from metassay.errors import UnknownName
 from metassay.text.tokens import tokenize_words
 
+# Every kind of preprocessing by name. `paper` is that of Deviyani and Diaz (2025).
 PREPROCESSING = {
     "none": "the raw text is edited and nothing else is touched",
     "paper": "both members of a pair are lower-cased and tokenised",
     "paper-asymmetric": "only the worse member is lower-cased and tokenised",
 }
-"""Every kind of preprocessing by name. `paper` is that of Deviyani and Diaz (2025)."""
 
 
 def check_preprocessing_name(name: str) -> None:

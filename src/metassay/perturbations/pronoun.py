@@ -23,8 +23,8 @@ from metassay.text.words import (
 _NEXT_WORD = re.compile(r"\s+([^\W\d_]+)")
 _PREVIOUS_WORD = re.compile(r"([^\W\d_]+)\s+$")
 _CLAUSE = re.compile(r"[^.,;:!?()\[\]\"„“”»«–—\n]{1,200}")
+# Languages in which the neighbours of a pronoun decide its case. In the others, its form does.
 _GRAMMARS = {"en": english, "de": german, "ru": russian}
-"""Languages in which the neighbours of a pronoun decide its case. In the others, its form does."""
 _PACKS = "metassay.perturbations.languages"
 
 

@@ -25,8 +25,8 @@ from metassay.tasks.base import OutputKind
 
 Ranking = tuple[str, ...]
 Codes = NDArray[np.int32]
+# How many perturbed versions of each list are made by default, about as many as texts get.
 DEFAULT_COPIES = 4
-"""How many perturbed versions of each list are made by default, about as many as texts get."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from metassay.perturbations.base import AnyPerturbation, Perturbation, list_pert
 from metassay.specs import parse_spec, reject_duplicate_specs, split_specs
 from metassay.tasks.base import Task
 
+# Modules of this package with perturbations. Each lists its classes in `PERTURBATIONS`.
 MODULES = (
     "words",
     "pronoun",
@@ -25,7 +26,6 @@ MODULES = (
     "facts",
     "senses",
 )
-"""Modules of this package with perturbations. Each lists its classes in `PERTURBATIONS`."""
 
 
 @functools.cache

@@ -17,8 +17,8 @@ from metassay.stats.arrays import LongArray
 from metassay.stats.streams import Keys, derive_keys
 
 Progress = Callable[[int, int], None]
+# Outputs that are perturbed together and stored together.
 BATCH_SIZE = 8192
-"""Outputs that are perturbed together and stored together."""
 
 
 @dataclass(frozen=True)

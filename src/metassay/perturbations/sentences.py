@@ -38,16 +38,16 @@ from metassay.text.words import (
     replace_spans,
 )
 
+# How many sentences of the data set are collected to replace others.
 MAXIMUM_COLLECTED_SENTENCES = 20_000
-"""How many sentences of the data set are collected to replace others."""
+# A sentence with a larger share of its words in the texts of an item may be about the same subject.
 MAXIMUM_SHARED_WORDS = 0.6
-"""A sentence with a larger share of its words in the texts of an item may be about the same subject."""
+# How many sentences are drawn until one is about another subject.
 MAXIMUM_DRAWS = 8
-"""How many sentences are drawn until one is about another subject."""
+# How many first words of a sentence are searched for one that refers to an earlier sentence.
 FIRST_WORDS = 4
-"""How many first words of a sentence are searched for one that refers to an earlier sentence."""
+# Words that a clause must have, and words that must remain without it.
 MINIMUM_WORDS = 3
-"""Words that a clause must have, and words that must remain without it."""
 PACKS = "metassay.perturbations.languages"
 _CLAUSE = re.compile(
     r"(?:[,;]\s|[，、；،؛]\s?)((?:[^,;.!?，、；。！？،؛\n]|[.,](?=\d))+)(?=[,;.!?](?:[\s\"”“’»)]|$)|[，；。！？،؛]|$)"

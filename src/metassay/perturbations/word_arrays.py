@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from metassay.stats.arrays import LongArray
 from metassay.stats.compilation import kernel
 
+# Kinds of characters. Digits are letters.
 PUNCTUATION, SPACE, LETTER = range(3)
-"""Kinds of characters. Digits are letters."""
 
 CodePoints = NDArray[np.uint32]
+# The kind of each code point, up to the largest one in the texts.
 CharacterKinds = NDArray[np.uint8]
-"""The kind of each code point, up to the largest one in the texts."""
 
 
 class PackedTexts(NamedTuple):

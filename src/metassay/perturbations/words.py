@@ -28,8 +28,8 @@ from metassay.text.segmentation import (
 )
 from metassay.text.words import Span, find_words, remove_words, replace_spans
 
+# Up to this many outputs are edited in Python, because it takes several seconds to compile the edits.
 _MAX_UNCOMPILED = 2_000
-"""Up to this many outputs are edited in Python, because it takes several seconds to compile the edits."""
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ AGGREGATION_PHRASES = {
     "segment": "the mean of segment scores",
     "bootstrap": "the mean over resamples",
 }
+# Marks of the aggregation in front of a metric: segment, bootstrap, corpus.
 PREFIXES = ("m-", "x-", "")
-"""Marks of the aggregation in front of a metric: segment, bootstrap, corpus."""
 
 
 def build_aggregate_page(

@@ -27,12 +27,12 @@ COIN = 0.5
 LEVEL = 0.05
 _MOST_NAMED = 3
 _ARTICLES = {"The", "No", "Only", "Discounted"}
+# Which question the pairs of an assay answer, by their origin; pairs of the user answer another one.
 _PAIR_QUESTIONS: dict[str, Question] = {
     "rule": "detect_errors",
     "model": "detect_errors",
     "people": "choose_outputs",
 }
-"""Which question the pairs of an assay answer, by their origin; pairs of the user answer another one."""
 
 
 def build_assay_verdict(assay_view: AssayView) -> list[Claim]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from metassay.reporting.wording import find_task, format_count, format_number, format_plural
 from metassay.results.check import CheckContent, CheckedQuestion
 
+# Rated items from which metrics are compared with human scores; contexts of `rank` need as many.
 FEWEST_RATED_ITEMS = 20
-"""Rated items from which metrics are compared with human scores; contexts of `rank` need as many."""
+# Rated items from which `estimate` computes intervals.
 FEWEST_RATED_FOR_ESTIMATES = 10
-"""Rated items from which `estimate` computes intervals."""
+# Systems from which `rank` computes intervals.
 FEWEST_SYSTEMS = 3
-"""Systems from which `rank` computes intervals."""
 _ITEMS_TO_RATE = 100
+# Stands for the files and reading options in a command.
 DATA = "DATA"
-"""Stands for the files and reading options in a command."""
 
 
 def list_answerable_questions(check_result: CheckContent) -> list[CheckedQuestion]:

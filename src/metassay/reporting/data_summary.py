@@ -11,8 +11,8 @@ from metassay.reporting.wording import format_count, format_plural
 from metassay.results.data_summary import HIGHER, LOWER, DataSummary
 
 T = TypeVar("T")
+# Longer lists of names are cut.
 _MOST_NAMES = 12
-"""Longer lists of names are cut."""
 
 
 def describe_data_used(data_summary: DataSummary | None) -> list[str]:

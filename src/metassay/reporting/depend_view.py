@@ -12,8 +12,8 @@ from metassay.stats.multiplicity import adjust_holm
 
 SIGNIFICANT = 0.05
 
+# The fitted functions of each metric, by data set and metric.
 CurvesByDataset = Mapping[str, Mapping[str, MetricCurves]]
-"""The fitted functions of each metric, by data set and metric."""
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ from metassay.results.base import Interval
 from metassay.results.estimate import CandidateMetric, EstimateContent
 
 SIGNIFICANT = 0.05
+# Coverage of the intervals was measured from this many labelled items, or documents, on.
 SMALLEST_TESTED_SAMPLE = 50
-"""Coverage of the intervals was measured from this many labelled items, or documents, on."""
 MOST_NAMES = 6
 
 EstimateView = ResultView[EstimateContent]

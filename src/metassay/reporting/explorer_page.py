@@ -21,8 +21,8 @@ from metassay.results.pair_explorer import (
 Labels = Mapping[str, str]
 
 ORDERS = {"": "as in the run", "worst": "most wrong first", "best": "most right first"}
+# A menu with more names than this is replaced by a text field.
 LONGEST_MENU = 300
-"""A menu with more names than this is replaced by a text field."""
 
 
 class LinkBuilder(Protocol):

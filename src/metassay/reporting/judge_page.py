@@ -36,12 +36,12 @@ from metassay.results.verdict import Claim
 SIGNIFICANT = 0.05
 # The usual column of human labels, which sentences need not name.
 DEFAULT_GOLD = "better"
+# What the accuracy of each type of verdict is counted over.
 UNITS = {
     "pairwise": "pairs",
     "label": "outputs",
     "grade": "pairs of outputs of one item with different human scores",
 }
-"""What the accuracy of each type of verdict is counted over."""
 
 JudgeView = ResultView[JudgeContent]
 

@@ -12,8 +12,8 @@ from typing import Self
 
 from metassay.metrics.labels import label_metrics
 
+# Stands between the labels of metrics that decided every pair alike.
 EQUALITY_SIGN = " = "
-"""Stands between the labels of metrics that decided every pair alike."""
 _LONGEST_GROUP = 3  # labels of metrics that decided alike; of longer groups the rest are counted
 
 

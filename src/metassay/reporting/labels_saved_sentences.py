@@ -7,8 +7,8 @@ from metassay.reporting.wording import format_count, list_names
 from metassay.results.rank import RankedMetric, Ranking
 
 RATED_ITEMS = 100
+# Shares above are not converted, because the number of items would grow without bound.
 _LARGEST_SHARE = 0.99
-"""Shares above are not converted, because the number of items would grow without bound."""
 
 
 def describe_labels_saved(ranking: Ranking, rank_view: RankView, undecided: list[str]) -> str:

@@ -25,8 +25,8 @@ from metassay.results.overview import OverviewContent, RunSummary
 
 STATES_WITHOUT_ANSWER = {"running": "not finished yet", "finished": "no answer"}
 PAIR_KINDS = {"human": " chosen by human scores", "given": " made elsewhere"}
+# Changes between runs that are shown; earlier ones are folded away.
 LISTED_CHANGES = 12
-"""Changes between runs that are shown; earlier ones are folded away."""
 CHART_WIDTHS = {"wide": 1080, "narrow": 330}
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 

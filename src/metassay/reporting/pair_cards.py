@@ -21,8 +21,8 @@ from metassay.results.pair_explorer import PairQuery, PairScores, StoredPair, Te
 
 OUTCOME_MARKS = {1: ("right", "✓"), 0: ("tie", "="), -1: ("wrong", "✗")}
 UNDEFINED_MARK = ("undefined", "?")
+# Characters of a text that are shown.
 LONGEST_TEXT = 3000
-"""Characters of a text that are shown."""
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,13 @@ import msgspec
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.wording import format_number
 
+# Neural metrics that are quoted, and what they are called in a sentence.
 NEURAL_METRICS = {
     "GEMBA-MQM": "GEMBA-MQM",
     "XCOMET-Ensemble": "XCOMET",
     "COMET": "COMET",
     "MetricX-23": "MetricX-23",
 }
-"""Neural metrics that are quoted, and what they are called in a sentence."""
 _STANDARD_METRIC = "chrf"
 _LAST_YEAR = "2023"
 

@@ -20,8 +20,8 @@ from metassay.results.assay import (
     Recommendation,
 )
 
+# Labels that leave specs as they are, for sentences in JSON.
 SPECS = MetricLabels([])
-"""Labels that leave specs as they are, for sentences in JSON."""
 
 
 class ReasonWriter:

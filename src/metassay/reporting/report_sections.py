@@ -23,6 +23,7 @@ from metassay.results.base import ResultStruct
 ResultT_co = TypeVar("ResultT_co", bound=ResultStruct, covariant=True)
 ViewT_contra = TypeVar("ViewT_contra", bound="ResultView[Any]", contravariant=True)
 
+# Sections of metassay by verb, as `module:class` below `metassay.reporting.sections`.
 BUILT_IN_SECTIONS: dict[str, tuple[str, ...]] = {
     "aggregate": ("aggregate_scores:AggregateScoresSection",),
     "assay": (
@@ -72,7 +73,6 @@ BUILT_IN_SECTIONS: dict[str, tuple[str, ...]] = {
         "score_comparisons:ScoreComparisonsSection",
     ),
 }
-"""Sections of metassay by verb, as `module:class` below `metassay.reporting.sections`."""
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,8 @@ _ERROR_NAMES: dict[EditKind, str] = {
     "gone": "deletion",
     "new": "insertion",
 }
+# Ranks of a ranking that are shown.
 SHOWN_RANKS = 30
-"""Ranks of a ranking that are shown."""
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from metassay.tasks.base import Task
 
 THIN_SPACE = "\u202f"
 DASH = "–"
+# Written in place of a value that is missing.
 NO_VALUE = "—"
-"""Written in place of a value that is missing."""
 
 
 def find_task(task_name: str | None) -> Task | None:

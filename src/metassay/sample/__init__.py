@@ -14,8 +14,8 @@ from metassay.errors import UnknownName
 
 PATHS = {"mt": "mt.parquet", "asr": "asr.parquet", "ranking": "ranking", "text": "text.parquet"}
 
+# The sample of the demo where none is named.
 DEFAULT = "mt"
-"""The sample of the demo where none is named."""
 
 
 def get_sample_path(task: str) -> Path:

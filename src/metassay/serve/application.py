@@ -30,12 +30,12 @@ from metassay.workflows.dashboard import (
     render_error_page,
 )
 
+# Pages that are rendered at the same time. Each uses all cores where it pays.
 PAGES_AT_ONCE = 2
-"""Pages that are rendered at the same time. Each uses all cores where it pays."""
+# Bytes of a request with notes.
 LARGEST_FORM = 2**18
-"""Bytes of a request with notes."""
+# Seconds in which it must have arrived.
 FORM_TIMEOUT = 10
-"""Seconds in which it must have arrived."""
 REPORT_POLICY = (
     "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline';"
     " style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none';"

@@ -26,8 +26,8 @@ except ModuleNotFoundError as error:
 
 from metassay.workflows.dashboard import Dashboard
 
+# Further clients get the status 503 and may try again.
 MOST_CONNECTIONS = 4000
-"""Further clients get the status 503 and may try again."""
 
 
 class RunServer:

@@ -8,8 +8,8 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+# Seconds in which a request must have arrived, and in which a client must read some of the response.
 CLIENT_TIMEOUT = 10.0
-"""Seconds in which a request must have arrived, and in which a client must read some of the response."""
 
 
 class TimeoutProtocol(H11Protocol):

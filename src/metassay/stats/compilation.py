@@ -10,11 +10,11 @@ from numba import njit
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+# The first value of a counter that a kernel passes on to another kernel.
+#
+# A literal 0 has a type of its own in Numba: the other kernel would be compiled for it, and again for
+# integers.
 ZERO = cast("int", np.int64(0))
-"""The first value of a counter that a kernel passes on to another kernel.
-
-A literal 0 has a type of its own in Numba: the other kernel would be compiled for it, and again for integers.
-"""
 
 
 def kernel(function: Function) -> Function:

@@ -14,8 +14,8 @@ from metassay.store.metric_cache import DESCRIPTION_FILE
 from metassay.store.parts import read_part
 from metassay.store.remote import local_path
 
+# Environment variable that names the cache.
 CACHE_VARIABLE = "METASSAY_CACHE"
-"""Environment variable that names the cache."""
 NO_CACHE = "off"
 
 

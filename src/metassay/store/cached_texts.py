@@ -16,8 +16,8 @@ from metassay.store.metric_cache import find_cache_subfolder, write_dependencies
 from metassay.store.parts import encode_part, log_note_for_user
 from metassay.store.run_texts import RunTexts, pack_texts
 
+# What `cache info` lists in place of a metric.
 TEXTS_ENTRY = "perturbed outputs"
-"""What `cache info` lists in place of a metric."""
 
 
 class CachedTexts:

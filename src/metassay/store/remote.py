@@ -30,16 +30,16 @@ from metassay.data.readers.remote_files import (
 from metassay.errors import InputError, display_path, is_remote_path
 from metassay.store.layout import MANIFEST, SCORES_FOLDER, SHARDS_FOLDER, TEXTS_FOLDER
 
+# File systems on which an uploaded file is complete or absent. On others we upload, then rename.
 _ATOMIC_PROTOCOLS = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "memory"}
-"""File systems on which an uploaded file is complete or absent. On others we upload, then rename."""
 _PARTIAL_SUFFIX = ".partial"
+# Seconds between two uploads of files that grow.
 _UPLOAD_INTERVAL = 30.0
-"""Seconds between two uploads of files that grow."""
 
+# Local paths that mirror remote ones.
 _mirrors: set[Path] = set()
-"""Local paths that mirror remote ones."""
+# Mirrored files that are appended to, with their size at the last upload.
 _growing_files: dict[Path, int] = {}
-"""Mirrored files that are appended to, with their size at the last upload."""
 
 
 def local_path(path: str | Path) -> Path:

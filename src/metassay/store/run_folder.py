@@ -26,8 +26,8 @@ from metassay.store.run_texts import RunTexts
 from metassay.store.tables import write_json, write_table
 from metassay.store.versions import collect_versions
 
+# Rows per row group in the tables of a finished run: few, so that the dashboard reads a single row fast.
 ROWS_PER_GROUP = 2**14
-"""Rows per row group in the tables of a finished run: few, so that the dashboard reads a single row fast."""
 _CHOOSE_ANOTHER_FOLDER = "Choose another --out."
 _RUN_AGAIN = "Make the run again, in another folder."
 

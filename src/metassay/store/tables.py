@@ -13,8 +13,8 @@ import polars as pl
 from metassay.data.memory import release_memory
 from metassay.store.files import replace_file, write_bytes
 
+# Row groups written between two calls of `release_memory`.
 _GROUPS_PER_RELEASE = 64
-"""Row groups written between two calls of `release_memory`."""
 
 _encode_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 

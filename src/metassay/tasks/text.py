@@ -19,12 +19,12 @@ COLUMNS = {
         *("document", "article", "question", "prompt", "input", "dialogue", "dialog"),
     ),
 }
+# What people are asked to rate in generated text.
 CRITERIA = (
     *("coherence", "relevance", "fluency", "consistency", "adequacy", "faithfulness", "factuality"),
     *("informativeness", "naturalness", "engagingness", "groundedness", "helpfulness", "correctness"),
     *("overall", "quality", "coverage", "focus", "grammaticality"),
 )
-"""What people are asked to rate in generated text."""
 PERTURBATION_PROMPT = """\
 Below are what a text was written from, a reference and the output of a text generation system, in {language}.
 

@@ -23,8 +23,8 @@ _BELOW_HUNDRED = _UNITS | _read_number_words("teen") | _TENS
 _IRREGULAR_ORDINALS = {
     word: (cardinal, ending) for word, cardinal, ending in _LISTS.read_tab_separated_rows("ordinals", 3)
 }
+# Endings of ordinals and plurals, what the number word has instead, and what is written after digits.
 _ENDINGS = (("ieth", "y", "th"), ("th", "", "th"), ("ies", "y", "s"), ("s", "", "s"))
-"""Endings of ordinals and plurals, what the number word has instead, and what is written after digits."""
 _CURRENCIES = _LISTS.read_mapping_from_list("currencies")
 
 

@@ -23,17 +23,17 @@ from metassay.text.hash_table import (
     look_up_hash,
 )
 
+# Classes with a special meaning in HanTa.
 START, END, UNKNOWN = 1, 2, 3
-"""Classes with a special meaning in HanTa."""
+# What is less likely is left out.
 MINIMUM_LOG_P = -1e6
-"""What is less likely is left out."""
 _CONTINUED_STATES = 4
 _LONGEST_ENDING = 4
 _LONGEST_NEW_MORPHEME = 24
+# Log p that HanTa subtracts if a new morpheme is a whole word.
 _WHOLE_WORD_PENALTY = 4.6
-"""Log p that HanTa subtracts if a new morpheme is a whole word."""
+# A part of speech, as HanTa numbers them, and a log p.
 TagReading = tuple[int, float]
-"""A part of speech, as HanTa numbers them, and a log p."""
 
 
 class Transitions(NamedTuple):

@@ -30,8 +30,8 @@ from metassay.text.hanta_morphemes import (
 )
 
 _MODEL_FILES = {"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz"}
+# Readings of an unlisted word whose log p is this much lower than that of the best are left out.
 _MAXIMUM_DIFFERENCE = 5.0
-"""Readings of an unlisted word whose log p is this much lower than that of the best are left out."""
 _CONTINUED_STATES = 6
 _CACHED_WORDS = 1 << 17
 

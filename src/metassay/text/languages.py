@@ -6,8 +6,8 @@ import functools
 import re
 from importlib.resources import files
 
+# Language, script, region, variants. Other parts are rare and would make `en-fil` a tag, which is a pair.
 _TAG = re.compile(r"[a-z]{2,3}(?:-[a-z]{4})?(?:-(?:[a-z]{2}|\d{3}))?(?:-[a-z0-9]{4,8})*")
-"""Language, script, region, variants. Other parts are rare and would make `en-fil` a tag, which is a pair."""
 
 
 def parse_language(text: str) -> str | None:

@@ -87,9 +87,9 @@ def _replace_marks_outside_amounts(character: str) -> str:
     return " " if category[0] in "MPS" and character not in "$£€¢%." else character
 
 
+# Every scheme by name; the first one changes nothing.
 SCHEMES: dict[str, Callable[[str], str]] = {
     "none": str,
     "english": _normalize_english,
     "whisper": _normalize_whisper,
 }
-"""Every scheme by name; the first one changes nothing."""

@@ -10,15 +10,15 @@ from __future__ import annotations
 import functools
 import re
 
+# An atom of each kind, by number; 0 means that there is none.
 _EXAMPLES = ("", "а", "a", "1", "!", "Δ")
-"""An atom of each kind, by number; 0 means that there is none."""
+# More than the number of kinds. It is added to the kind of an atom that razdel may join across a space.
 KIND_COUNT = 8
-"""More than the number of kinds. It is added to the kind of an atom that razdel may join across a space."""
+# One word with signs around it. razdel may join a number with its signs, so these are not plain.
 _PLAIN_RUN = re.compile(
     '([«“"„(]?)(?:([а-яё]+(?:-[а-яё]+)*)|([a-z]+)(?!!)|([0-9]+)(?![»”")]?[.,]))([»”")]?)([.,:;!?…]?)',
     re.IGNORECASE,
 )
-"""One word with signs around it. razdel may join a number with its signs, so these are not plain."""
 
 
 @functools.lru_cache(maxsize=1 << 14)

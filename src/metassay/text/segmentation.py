@@ -23,18 +23,18 @@ from metassay.text.words import WITHOUT_SPACES, Span, is_spaceless_script, list_
 
 Segmenter = Callable[[str], Iterable[str]]
 
+# Chinese words of one character that are seldom parts of longer words.
 SINGLE_HAN = "的了是在和与不我你他她它这那就也都很有到说要会着把被让给从对而"
-"""Chinese words of one character that are seldom parts of longer words."""
 HAN = "々〇\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 HIRAGANA = "\u3041-\u309f"
 KATAKANA = "\u30a1-\u30ffｦ-ﾟ"
 _TIBETAN = "\u0f20-\u0f33\u0f40-\u0fbc"
+# Thai and Lao vowels that are written before their consonant.
 _VOWELS_BEFORE = "\u0e40-\u0e44\u0ec0-\u0ec4"
-"""Thai and Lao vowels that are written before their consonant."""
+# Thai and Lao vowels that are letters by their Unicode category but belong to the consonant before.
 _VOWELS_AFTER = "ะาำๅະາຳ"
-"""Thai and Lao vowels that are letters by their Unicode category but belong to the consonant before."""
+# Signs that put the next Burmese or Khmer consonant below the one before.
 _STACKING_SIGNS = "\u1039\u17d2"
-"""Signs that put the next Burmese or Khmer consonant below the one before."""
 
 
 def _list_characters(*unicode_categories: str) -> str:
@@ -62,10 +62,10 @@ _WORD = re.compile(
     rf"|(?:{_CLUSTER}){{1,3}}|{_SPACED_LETTERS}(?:[-'’.,]{_SPACED_LETTERS})*"
 )
 _WORD_OR_SIGN = re.compile(rf"{_WORD.pattern}|\S")
+# A letter or digit that needs a space between it and another one.
 _SPACED_LETTER = re.compile(rf"(?![{_SPACELESS_CHARACTERS}])[^\W_]")
-"""A letter or digit that needs a space between it and another one."""
+# Names and languages of the resources (see `text.resources`) that find the words of a language.
 _SEGMENTER_PACKAGES = {"zh": ("jieba", "zh"), "yue": ("jieba", "zh"), "ja": ("fugashi", "ja")}
-"""Names and languages of the resources (see `text.resources`) that find the words of a language."""
 
 
 def is_written_without_spaces(text: str, language: str | None) -> bool:

@@ -20,8 +20,8 @@ _ABBREVIATION = re.compile(
     r"|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec|(?P<before_number>no|nr|fig))\.$",
     re.IGNORECASE,
 )
+# Characters that contain any abbreviation and the character before it.
 _ABBREVIATION_LENGTH = 8
-"""Characters that contain any abbreviation and the character before it."""
 
 
 def find_sentences(text: str) -> list[Span]:

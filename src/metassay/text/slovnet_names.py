@@ -35,15 +35,15 @@ from metassay.text.indexed_words import index_non_space_runs
 from metassay.text.razdel_words import KIND_COUNT, classify_character, split_non_space_run
 from metassay.text.spacy_models import Entity
 
+# How far a name may extend beyond a word with a capital. In WMT22, slovnet's names go further in 66 of
+# 10,839 outputs (*Агентство по охране окружающей среды*), in forms that no other name has.
 REACH = 1
-"""How far a name may extend beyond a word with a capital. In WMT22, slovnet's names go further in 66 of
-10,839 outputs (*Агентство по охране окружающей среды*), in forms that no other name has."""
+# Letters of texts that are computed together. More texts share more windows, and need more memory.
 _BLOCK_LETTERS = 1 << 20
-"""Letters of texts that are computed together. More texts share more windows, and need more memory."""
+# Rows of every matrix product, so that a row never depends on how many others there are.
 _PRODUCT_ROWS = 256
-"""Rows of every matrix product, so that a row never depends on how many others there are."""
+# Distinct runs of characters whose words are remembered.
 _MAXIMUM_RUNS = 1 << 18
-"""Distinct runs of characters whose words are remembered."""
 _NO_CAPITAL_IN_TEXT = 1 << 30
 
 

@@ -8,8 +8,8 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
+# Start, end and type of a name: PER, LOC, ORG or NAME.
 Entity = tuple[int, int, str]
-"""Start, end and type of a name: PER, LOC, ORG or NAME."""
 
 _TYPES = {"PERSON": "PER", "PER": "PER", "GPE": "LOC", "LOC": "LOC", "FAC": "LOC", "ORG": "ORG"}
 _SIZES = ("trf", "lg", "md", "sm")

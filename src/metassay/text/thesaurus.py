@@ -13,8 +13,8 @@ from pathlib import Path
 from metassay.text.resources import find_thesaurus_file
 
 _ENTRY = re.compile(r"(.*)\|(\d+)")
+# Labels of lines with synonyms; others, such as "(антоним)", mark other relations.
 _SYNONYM_LABELS = frozenset({"-", "", "(синоним)", "(noun)", "(verb)", "(adj)", "(adv)"})
-"""Labels of lines with synonyms; others, such as "(антоним)", mark other relations."""
 
 
 class Thesaurus:

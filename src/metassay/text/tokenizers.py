@@ -18,19 +18,19 @@ from metassay.errors import InputError, UnknownName
 from metassay.text.languages import get_base_language
 from metassay.text.words import WITHOUT_SPACES
 
+# The classes of each code point, as bits.
 CharacterClasses = NDArray[np.uint8]
-"""The classes of each code point, as bits."""
 
+# Classes of characters, as bits. Which characters are STOP and SYMBOL depends on the tokenizer.
 SPACE, DIGIT, NOT_DIGIT, STOP, DASH, SYMBOL, HAN = (1 << bit for bit in range(7))
-"""Classes of characters, as bits. Which characters are STOP and SYMBOL depends on the tokenizer."""
 ANY = DIGIT | NOT_DIGIT
 
+# Kinds of passes: `(a)` → ` a `; `(a)(b)` → `a b `; `(a)(b)` → ` a b`.
 ISOLATE, SPLIT_SECOND, SPLIT_FIRST = range(3)
-"""Kinds of passes: `(a)` → ` a `; `(a)(b)` → `a b `; `(a)(b)` → ` a b`."""
 
+# How a text is split: at white space; at white space, with one punctuation mark separated from each word
+# (chrF++); at blanks and runs of white space (jiwer); into runs of a–z and 0–9 (rouge-score).
 SPLIT_AT_SPACES, SPLIT_AS_CHRF, SPLIT_AS_JIWER, SPLIT_AS_ROUGE = range(4)
-"""How a text is split: at white space; at white space, with one punctuation mark separated from each word
-(chrF++); at blanks and runs of white space (jiwer); into runs of a–z and 0–9 (rouge-score)."""
 
 _CODE_POINT_COUNT = 0x110000
 
@@ -165,16 +165,16 @@ _SCHEMES = {
     "none": TokenizerScheme(load_plain_classes),
 }
 
+# Tokenizers for which sacrebleu needs a morphological analyser or a sentence-piece model.
 _TOKENIZERS_WITH_MODELS = ("ja-mecab", "ko-mecab", "flores101", "flores200")
-"""Tokenizers for which sacrebleu needs a morphological analyser or a sentence-piece model."""
 
 BLEU_TOKENIZERS = (*_SCHEMES, *_TOKENIZERS_WITH_MODELS)
+# Tokenizers of metrics that compare words.
 WORD_TOKENIZERS = ("nltk", "whitespace", *BLEU_TOKENIZERS)
-"""Tokenizers of metrics that compare words."""
+# Instead of a tokenizer: that of the language of the data, or the default one.
 AUTO = "auto"
-"""Instead of a tokenizer: that of the language of the data, or the default one."""
+# Languages for which sacrebleu has a tokenizer, which its command line chooses.
 _LANGUAGE_TOKENIZERS = {"zh": "zh", "yue": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
-"""Languages for which sacrebleu has a tokenizer, which its command line chooses."""
 
 
 @functools.lru_cache(maxsize=32)

@@ -36,6 +36,7 @@ def find_tokens(text: str) -> list[Span]:
     return [match.span() for match in _TOKEN.finditer(text)]
 
 
+# The substitutions of NLTK's `NLTKWordTokenizer`, in its order.
 _NLTK_RULES = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (
@@ -78,7 +79,6 @@ _NLTK_RULES = tuple(
         (r"(?i) ('t)(was)\b", r" \1 \2 "),
     )
 )
-"""The substitutions of NLTK's `NLTKWordTokenizer`, in its order."""
 
 
 def tokenize_like_nltk(text: str) -> list[str]:

@@ -9,11 +9,12 @@ from metassay.text.bounded_cache import BoundedCache
 from metassay.text.resources import Folder, find_wordnet_folder
 
 _FILE_NAMES = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
+# Noun, verb, adjective, adverb.
 PARTS_OF_SPEECH = tuple(_FILE_NAMES)
-"""Noun, verb, adjective, adverb."""
 _PARTS_OF_SPEECH_BY_NUMBER = {"1": "n", "2": "v", "3": "a", "4": "r", "5": "a"}
 _CACHED_SYNSETS = 1 << 16
 
+# The rules of morphy: an ending, and what replaces it in the base form.
 _ENDINGS = {
     "n": (
         ("s", ""),
@@ -39,7 +40,6 @@ _ENDINGS = {
     "a": (("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
     "r": (),
 }
-"""The rules of morphy: an ending, and what replaces it in the base form."""
 _ENDINGS_BY_LETTER = {
     (pos, letter): [rule for rule in rules if rule[0].endswith(letter)]
     for pos, rules in _ENDINGS.items()

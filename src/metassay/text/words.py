@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+# Start and end of a part of a text.
 Span = tuple[int, int]
-"""Start and end of a part of a text."""
 
+# Languages written without spaces between words.
 WITHOUT_SPACES = frozenset({"zh", "ja", "th", "lo", "km", "my", "bo", "dz", "yue"})
-"""Languages written without spaces between words."""
+# Languages that capitalise common nouns, so that a capital does not mark a name.
 CAPITALISES_NOUNS = frozenset({"de", "lb"})
-"""Languages that capitalise common nouns, so that a capital does not mark a name."""
 
 _NON_SPACE = re.compile(r"\S+")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
@@ -19,8 +19,8 @@ _SURROUNDING_PUNCTUATION = re.compile(r"^[\W_]+|[\W_]+$")
 _PLAIN_WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _DICTIONARY_WORD = re.compile(r"(?<![\w./@#&+])[^\W\d_]++(?:['’-][^\W\d_]++)*+(?![\w/@#&+]|\.\w)")
 _BEFORE_SENTENCE_START = re.compile(r"(?:^|[.!?…:;]|[\"“„«»(\[–—-])\s*$")
+# Letters of Thai, Lao, Tibetan, Burmese, Khmer, Japanese and Chinese.
 _LETTER_WITHOUT_SPACES = re.compile("[\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
-"""Letters of Thai, Lao, Tibetan, Burmese, Khmer, Japanese and Chinese."""
 
 
 def is_spaceless_script(text: str) -> bool:

@@ -42,8 +42,8 @@ from metassay.workflows.labelled_scores import LabelledData, read_labelled_score
 from metassay.workflows.options import AnnotateOptions
 from metassay.workflows.read import Source
 
+# The fewest labelled items from which it can be said how many more are needed.
 SMALLEST_PILOT = 20
-"""The fewest labelled items from which it can be said how many more are needed."""
 RATINGS_FILE = "ratings.csv"
 
 
@@ -189,8 +189,8 @@ def _list_chosen_items(labelled_data: LabelledData, chosen: ChosenItems) -> list
     ]
 
 
+# The texts for the raters, by item and system.
 TextsByOutput = dict[tuple[str, str], tuple[str, ...]]
-"""The texts for the raters, by item and system."""
 
 
 def _read_texts(data: Source, options: AnnotateOptions) -> tuple[TextsByOutput, tuple[str, ...]]:

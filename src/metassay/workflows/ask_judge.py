@@ -23,8 +23,8 @@ from metassay.tasks.base import TEXT_COLUMNS
 
 SOURCE_COLUMNS = ("source", "src", "instruction", "question", "prompt")
 REFERENCE_COLUMNS = ("reference", "ref", "reference_answer")
+# How a preference is written in a table of verdicts.
 WINNERS = {1.0: "1", 0.0: "2", 0.5: "tie"}
-"""How a preference is written in a table of verdicts."""
 
 
 def choose_judge(spec: str | None, judged_rows: pl.DataFrame) -> Judge:

@@ -53,8 +53,8 @@ from metassay.workflows.human_pairs import find_human_pairs
 _PAIRS_PER_BATCH = 2**22
 _AUTOCORRELATION_LEVEL = 0.01  # chance of a warning where neighbouring items are unrelated
 _HUMAN_KIND = "human_kind"
+# Value of the column `human_kind` in data whose human scores were not given by people.
 _SIMULATED = "simulated"
-"""Value of the column `human_kind` in data whose human scores were not given by people."""
 
 
 def build_assay_content(

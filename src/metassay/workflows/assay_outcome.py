@@ -39,11 +39,11 @@ from metassay.workflows.pair_scoring import (
 from metassay.workflows.run_files import collect_warnings
 from metassay.workflows.shards import ShardScorer
 
+# The number of pairs that show which metrics know only lengths.
 _MOST_PAIRS = 20_000
-"""The number of pairs that show which metrics know only lengths."""
 
+# Label errors by perturbation and language; None where nobody read such pairs.
 LabelErrors = Mapping[tuple[str, str | None], LabelError | None]
-"""Label errors by perturbation and language; None where nobody read such pairs."""
 
 
 @dataclass(frozen=True)

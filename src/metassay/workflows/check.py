@@ -42,10 +42,10 @@ from metassay.workflows.read import ensure_dataset
 from metassay.workflows.run_files import collect_warnings
 from metassay.workflows.scoring_rows import build_rows_for_metrics
 
+# Whole numbers with more values than this are taken for scores instead of contexts.
 _MOST_NUMBERED_CONTEXTS = 50
-"""Whole numbers with more values than this are taken for scores instead of contexts."""
+# The fewest rated items from which it can be said how many more are needed.
 _SMALLEST_PILOT = 20
-"""The fewest rated items from which it can be said how many more are needed."""
 _SIGNIFICANT_T = 2.0
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from metassay.store.run_folder import RunFolder
     from metassay.workflows.pair_scoring import ScoredPairs
 
+# One row per column, context and cluster; `credit/METRIC` and `weight/METRIC` as in `ClusterCredits`.
 CREDITS_FILE = "results/cluster_credits.parquet"
-"""One row per column, context and cluster; `credit/METRIC` and `weight/METRIC` as in `ClusterCredits`."""
 _CREDIT = "credit/"
 _WEIGHT = "weight/"
 

@@ -27,10 +27,10 @@ from metassay.workflows.watch import watch_folders
 
 __all__ = ["BadRequest", "Dashboard", "PageNotFound", "build_dashboard_policy", "render_error_page"]
 
+# Runs that are kept open for queries.
 OPEN_RUNS = 8
-"""Runs that are kept open for queries."""
+# Characters of one value of a query.
 LONGEST_VALUE = 500
-"""Characters of one value of a query."""
 
 
 class PageNotFound(MetassayError):

@@ -32,10 +32,10 @@ from metassay.workflows.options import EstimateOptions
 from metassay.workflows.read import Source
 
 TARGETS = {"these": THESE_ITEMS, "similar": ITEMS_LIKE_THESE}
+# The fewest labelled units (items or documents) that an interval can be computed from.
 SMALLEST_SAMPLE = 10
-"""The fewest labelled units (items or documents) that an interval can be computed from."""
+# The fewest labelled units of a context that is shown.
 SMALLEST_CONTEXT = 20
-"""The fewest labelled units of a context that is shown."""
 
 
 class EstimateResult(ResultDisplay, EstimateContent, frozen=True, kw_only=True):

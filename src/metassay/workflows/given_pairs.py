@@ -8,8 +8,8 @@ import polars as pl
 from metassay.data.dataset import Dataset
 from metassay.perturbations.pairs import Pairs, PerturbationCount
 
+# Value of the column `perturbation` where the user does not say how a pair was made.
 UNNAMED_PERTURBATION = "unnamed"
-"""Value of the column `perturbation` where the user does not say how a pair was made."""
 EQUAL_OUTPUTS = "both sides of the pair are equal"
 
 

@@ -23,10 +23,10 @@ from metassay.stats.arrays import FloatArray, LongArray
 from metassay.workflows.options import AssaySettings
 from metassay.workflows.pair_scoring import ScoredPairs
 
+# Value of the column `perturbation` in human pairs.
 HUMAN_PERTURBATION = "human"
-"""Value of the column `perturbation` in human pairs."""
+# Which human score is used if there are several and none is named: the most expensive to collect first.
 PREFERRED_HUMAN_SCORES = ("mqm", "esa", "da_sqm", "da")
-"""Which human score is used if there are several and none is named: the most expensive to collect first."""
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ from metassay.workflows.options import AnnotateOptions, EstimateOptions
 from metassay.workflows.read import Source
 from metassay.workflows.read_scores import mark_uninformed_metrics, read_scores
 
+# The largest share of chosen items that may be without a rating.
 LARGEST_UNRATED_SHARE = 0.2
-"""The largest share of chosen items that may be without a rating."""
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from metassay.metrics.neural.published_models import MODEL_PACKAGES, find_publis
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.models import InstalledModel, ModelsContent
 
+# Metrics that use a COMET checkpoint, by its class.
 COMET_METRICS = {
     "regression_metric": "comet",
     "ranking_metric": "comet",
@@ -36,9 +37,9 @@ COMET_METRICS = {
     "unified_metric": "unite, unite_src, unite_ref, comet_qe",
     "xcomet_metric": "xcomet, xcomet_qe, xcomet_ref",
 }
-"""Metrics that use a COMET checkpoint, by its class."""
+# Metrics that use a unified COMET checkpoint that was trained without references, such as CometKiwi.
 METRICS_WITHOUT_REFERENCE = "comet_qe, unite_src"
-"""Metrics that use a unified COMET checkpoint that was trained without references, such as CometKiwi."""
+# Metrics that use a model of the transformers library, by its type.
 TYPE_METRICS = {
     "bleurt": "bleurt",
     "bart": "bartscore, bertscore",
@@ -49,12 +50,11 @@ TYPE_METRICS = {
     "roberta": "bertscore",
     "xlm-roberta": "bertscore",
 }
-"""Metrics that use a model of the transformers library, by its type."""
+# Metrics that use a model of sentence embeddings.
 SENTENCE_METRICS = "embedding_cosine, embedding_cosine_src"
-"""Metrics that use a model of sentence embeddings."""
 NO_WEIGHTS = "configuration and tokenizer only, for checkpoints that need them"
+# Characters of a README in which its licence is declared.
 README_HEAD = 4000
-"""Characters of a README in which its licence is declared."""
 
 
 class ModelsResult(ResultDisplay, ModelsContent, frozen=True, kw_only=True):

@@ -42,8 +42,8 @@ else:
     # The command line evaluates these types before it parses, and must not import NumPy and Polars for that.
     ContextChoice = MetricChoice = PairSource = PerturbationChoice = Any
 
+# Stands in a help text for the names of all meta-metrics, which are looked up when help is printed.
 META_METRIC_NAMES = "{meta_metrics}"
-"""Stands in a help text for the names of all meta-metrics, which are looked up when help is printed."""
 TESTS_PANEL = "Tests"
 SCORES_PANEL = "Scores"
 

@@ -22,8 +22,8 @@ from metassay.options import Progress
 from metassay.stats.parallel import map_blocks_in_threads
 from metassay.workflows.scoring_rows import build_rows_for_metrics
 
+# Statistics and segment scores of one batch, for each metric.
 BatchStatistics = list[tuple[Scores, Scores]]
-"""Statistics and segment scores of one batch, for each metric."""
 
 
 @dataclass(frozen=True)

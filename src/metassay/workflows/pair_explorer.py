@@ -23,17 +23,17 @@ from metassay.workflows.pair_table import (
     report_unreadable_file,
 )
 
+# Pairs that are searched for a text at a time.
 SEARCH_PART = 2**19
-"""Pairs that are searched for a text at a time."""
+# Pairs that are listed when they are ordered by margin.
 LISTED_BY_MARGIN = 10_000
-"""Pairs that are listed when they are ordered by margin."""
+# Metrics that are shown if none were chosen.
 SHOWN_METRICS = 6
-"""Metrics that are shown if none were chosen."""
 ORDERS = ("", "worst", "best")
+# Bytes of matching rows that are kept for the next page of the same query.
 CACHED_ROWS = 16 * 2**20
-"""Bytes of matching rows that are kept for the next page of the same query."""
+# Orders, and tables of two metrics, that are kept.
 CACHED_RESULTS = 16
-"""Orders, and tables of two metrics, that are kept."""
 
 Rows = NDArray[np.uint32]
 KeyT = TypeVar("KeyT")

@@ -36,20 +36,20 @@ OUTPUTS_FILE = "outputs.parquet"
 ACCURACIES_FILE = "results/local_accuracy.parquet"
 
 PAIR_KEY = ("item", "system", "perturbation")
+# Outcomes as integers in memory; in files, undefined ones are null.
 OUTCOME_CODES = {"right": 1, "tie": 0, "wrong": -1, "undefined": -2}
-"""Outcomes as integers in memory; in files, undefined ones are null."""
 UNDEFINED = OUTCOME_CODES["undefined"]
 
+# Pairs. Larger runs are not compared pair by pair.
 LARGEST_COMPARED_RUN = 1_000_000
-"""Pairs. Larger runs are not compared pair by pair."""
+# Bytes of outcomes that are kept in memory.
 OUTCOME_MEMORY = 30 * 2**20
-"""Bytes of outcomes that are kept in memory."""
+# Rows of a column that are read at a time.
 ROWS_PER_READ = 2**20
-"""Rows of a column that are read at a time."""
+# Rows closer than this are read with one slice.
 NEARBY_ROWS = 2048
-"""Rows closer than this are read with one slice."""
+# Slices that are read at once. Each takes a whole row group of the file into memory.
 SLICES_PER_READ = 3
-"""Slices that are read at once. Each takes a whole row group of the file into memory."""
 
 _METRIC_PREFIXES = ("outcome/", "score/", "worse_score/", "margin/")
 _SHOWN_METRIC_PREFIXES = ("outcome/", "score/", "worse_score/")

@@ -33,8 +33,8 @@ from metassay.workflows.read import Source, ensure_dataset
 from metassay.workflows.run_files import Result
 
 ANSWERS = "llm-answers.jsonl"
+# What others must score.
 TEXTS = "texts.jsonl"
-"""What others must score."""
 
 
 def build_llm_settings(

@@ -34,8 +34,8 @@ from metassay.workflows.read_scores import mark_uninformed_metrics, read_scores
 
 COMPLETE, PAIRWISE = "complete", "pairwise"
 MISSING_SCORE_RULES = (COMPLETE, PAIRWISE)
+# The name of the human score where people marked errors and gave no scores.
 MARKED_ERRORS = "marked errors"
-"""The name of the human score where people marked errors and gave no scores."""
 BOOTSTRAP_NOTE = (
     "The bootstrap test is conservative: at a level of 5 % it separates 1 % of metrics that are equally good."
 )

@@ -200,6 +200,7 @@ def _analyse_corpus_scores(analysis_input: AnalysisInput) -> list[CorpusAgreemen
     return measure_corpus_agreement(analysis_input.source, analysis_input.datasets, analysis_input.settings)
 
 
+# The analyses by their names in `--analysis`, which are also the fields of `RankAnalyses`.
 ANALYSES: dict[str, Callable[[AnalysisInput], Sequence[Any]]] = {
     "stability": _analyse_stability,
     "discrimination": _analyse_discrimination,
@@ -208,4 +209,3 @@ ANALYSES: dict[str, Callable[[AnalysisInput], Sequence[Any]]] = {
     "power": _analyse_power,
     "corpus": _analyse_corpus_scores,
 }
-"""The analyses by their names in `--analysis`, which are also the fields of `RankAnalyses`."""

@@ -19,10 +19,10 @@ from metassay.specs import split_specs
 from metassay.workflows.options import RankOptions, ScoreReadOptions
 from metassay.workflows.read import Source
 
+# The name under which the option `spans` gives the spans of people.
 HUMAN_SPANS = "human"
-"""The name under which the option `spans` gives the spans of people."""
+# Spans of people, and of metrics by name.
 SpanTables = tuple[pl.DataFrame, Mapping[str, pl.DataFrame]]
-"""Spans of people, and of metrics by name."""
 
 
 def read_span_ratings(data: Source, options: RankOptions) -> list[SpanRatings]:

@@ -46,8 +46,8 @@ WITHOUT_TEXTS_NOTE = (
     "The data has scores without texts: a metric that knows only the lengths of outputs is not recognised."
 )
 
+# Options of the verbs that compare metric scores with human scores.
 ComparisonOptions = RankOptions | DependOptions | EstimateOptions | AnnotateOptions
-"""Options of the verbs that compare metric scores with human scores."""
 
 
 def read_scores(

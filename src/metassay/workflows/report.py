@@ -81,6 +81,7 @@ def _build_assay_page(run_folder: RunFolder) -> Page:
     )
 
 
+# How the page of a stored run is built, by verb.
 PAGE_BUILDERS: Mapping[str, Callable[[RunFolder], Page]] = {
     "assay": _build_assay_page,
     "rank": _build_rank_page,
@@ -91,7 +92,6 @@ PAGE_BUILDERS: Mapping[str, Callable[[RunFolder], Page]] = {
     "estimate": _build_estimate_page,
     "annotate": _build_annotate_page,
 }
-"""How the page of a stored run is built, by verb."""
 
 
 def report(

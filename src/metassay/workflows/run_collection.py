@@ -25,12 +25,12 @@ from metassay.workflows.compare import compare_run_folders
 from metassay.workflows.pair_table import EXPLORER_FILE, PAIRS_FILE
 from metassay.workflows.run_files import REPORT, RESULT, find_run_folders
 
+# Runs that the overview shows on one page: as many as are read and compared in a second or two.
 RUNS_PER_PAGE = 50
-"""Runs that the overview shows on one page: as many as are read and compared in a second or two."""
+# Inode, size and time of a file; None where it does not exist.
 FileState = tuple[int, int, int] | None
-"""Inode, size and time of a file; None where it does not exist."""
+# A run folder, and the state of the files that its summary depends on.
 RunState = tuple[Path, tuple[FileState, ...]]
-"""A run folder, and the state of the files that its summary depends on."""
 
 
 class OverviewResult(OverviewContent, ResultDisplay, frozen=True, kw_only=True):

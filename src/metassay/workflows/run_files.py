@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 RESULT = "results/assay.json"
 EXAMPLES = "results/examples.json"
+# The functions behind the charts of system dependence.
 CURVES = "results/curves.json"
-"""The functions behind the charts of system dependence."""
 REPORT = "report.html"
+# Value of `out` for a folder named after data and settings, so that the same run finds it again.
 AUTOMATIC_FOLDER = "metassay-run-<hash>"
-"""Value of `out` for a folder named after data and settings, so that the same run finds it again."""
+# The verdicts of judges on the pairs, in every order of the outputs; `metassay judge RUN` reads them.
 VERDICTS = "results/verdicts.parquet"
-"""The verdicts of judges on the pairs, in every order of the outputs; `metassay judge RUN` reads them."""
 
 
 def find_run_folders(runs: Sequence[str | Path]) -> list[Path]:

@@ -9,8 +9,8 @@ from metassay.store.remote import delete_file
 from metassay.store.run_folder import RunFolder
 
 NOTES_FILE = "notes.txt"
+# Characters.
 MAXIMUM_LENGTH = 20_000
-"""Characters."""
 
 
 def read_notes(run_folder: RunFolder) -> str:

@@ -41,8 +41,8 @@ from metassay.workflows.pair_table import EXPLORER_FILE, OUTCOMES_FILE, PAIRS_FI
 from metassay.workflows.spilled_pairs import SpilledPairs
 from metassay.workflows.wrong_pairs import LargestErrors
 
+# Outputs of a shard: the same on every machine, because batches are numbered shard by shard.
 SHARD_SIZE = 2**17
-"""Outputs of a shard: the same on every machine, because batches are numbered shard by shard."""
 ALL_PAIRS = "all_pairs"
 EDITS = "edits"
 

@@ -45,10 +45,10 @@ from metassay.workflows.watched_runs import (
 )
 
 PLANNED_CHANGE = 0.05
+# Time and memory grow with the square of the number of runs.
 MOST_RUNS = 2000
-"""Time and memory grow with the square of the number of runs."""
+# Measures that lie between 0 and 1; meta-metrics may be correlations.
 SHARES = {ACCURACY, HUMAN_AGREEMENT, JUDGE_ACCURACY, JUDGE_CONSISTENCY}
-"""Measures that lie between 0 and 1; meta-metrics may be correlations."""
 
 
 class WatchResult(ResultDisplay, WatchContent, frozen=True, kw_only=True):

@@ -16,10 +16,10 @@ from metassay.store.run_folder import RunFolder
 from metassay.workflows.credit_files import read_credit_table
 from metassay.workflows.run_files import RESULT
 
+# Values over fewer clusters are not close enough to normal to be watched.
 SMALLEST_RUN = 30
-"""Values over fewer clusters are not close enough to normal to be watched."""
+# Rankings over more or fewer items than this factor are not compared.
 MOST_UNEQUAL_ITEMS = 1.25
-"""Rankings over more or fewer items than this factor are not compared."""
 _NORMAL_QUANTILE = 1.96
 
 
@@ -133,12 +133,12 @@ def are_measurements_comparable(first_measurement: Measurement, other_measuremen
     )
 
 
+# How runs of each command are read; runs of other commands cannot be watched.
 MEASURED_COMMANDS: dict[str, Callable[[RunFolder], MeasuredRun]] = {
     "assay": measure_assay,
     "rank": measure_ranking,
     "judge": measure_judges,
 }
-"""How runs of each command are read; runs of other commands cannot be watched."""
 
 
 def _build_measurement_with_interval(

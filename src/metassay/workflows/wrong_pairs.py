@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from metassay.metrics.base import Metric
     from metassay.workflows.pair_scoring import ScoredPairs
 
+# Pairs in a report.
 MOST_PAIRS = 3000
-"""Pairs in a report."""
+# Characters of pairs in a report.
 MOST_CHARACTERS = 1_200_000
-"""Characters of pairs in a report."""
+# Longer texts are hard to compare by eye, so their pairs are left out.
 LONGEST_TEXT = 400
-"""Longer texts are hard to compare by eye, so their pairs are left out."""
 SHOWN_DOCUMENTS = 12
+# Pairs that are checked for doubtful labels.
 CHECKED_PAIRS = 2000
-"""Pairs that are checked for doubtful labels."""
 
 
 @dataclass(frozen=True)

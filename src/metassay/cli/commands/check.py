@@ -11,8 +11,8 @@ from metassay.cli.printing import print_blocks, print_line
 from metassay.workflows.options import CheckSettings
 
 EXAMPLE = "metassay check outputs.csv"
+# Options with a value that do not say how the data is read, or that suggested commands name themselves.
 _OTHER_OPTIONS = ("--human", "--out", "--workers", "--seed", "--memory", "--metrics", "--normalize")
-"""Options with a value that do not say how the data is read, or that suggested commands name themselves."""
 _FLAGS = ("--json", "--quiet", "-q", "--verbose", "-v")
 COMMON_OPTIONS = ("task", "human", "columns", "where", "reference", "language", "json")
 

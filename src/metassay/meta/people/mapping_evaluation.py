@@ -20,8 +20,8 @@ from metassay.results.base import none_if_nan
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.random import CORRECTION_DRAWS, create_generator_of_branch
 
+# Scores as they are; mapped by f_G; by an f_G fitted without the two systems; by the f_k of each system.
 RAW, POOLED, UNSEEN, OWN = "raw", "f_G", "f_G unseen", "f_k"
-"""Scores as they are; mapped by f_G; by an f_G fitted without the two systems; by the f_k of each system."""
 # Isotonic functions are flat in parts: outputs on the same part differ by rounding only.
 _TIE_TOLERANCE = 1e-12
 

@@ -40,8 +40,8 @@ from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.random import RESAMPLED_UNITS, SPAN_SWAPS, create_generator_of_branch, hash_name
 
 SPAN_TESTS = ("perm-inputs", "perm-systems", "cells", BOOTSTRAP, NO_TEST)
+# Baselines: a metric that marks nothing, and one that marks every output completely.
 NOTHING, EVERYTHING = "nothing", "everything"
-"""Baselines: a metric that marks nothing, and one that marks every output completely."""
 _KEY_COLUMNS = ("testset", "lp", "doc_id", "seg_id", "system")
 _NO_METADATA = ("seg_id", "system", "hyp", "src", "rater", "source_segment", "reference_segment")
 

@@ -26,8 +26,8 @@ from metassay.metrics.shared_work import SharedWork
 if TYPE_CHECKING:
     from torch import Tensor
 
+# The kinds of input: the output joined with the source, with the reference, with both.
 SOURCE_INPUT, REFERENCE_INPUT, FULL_INPUT = "src", "ref", "all"
-"""The kinds of input: the output joined with the source, with the reference, with both."""
 FIELDS_OF_INPUT = {
     SOURCE_INPUT: ("output", "source"),
     REFERENCE_INPUT: ("output", "reference"),

@@ -14,22 +14,22 @@ from metassay.text.wordnet import PARTS_OF_SPEECH, WordNet, open_wordnet
 
 _LISTS = WordLists("metassay.perturbations.languages", "en")
 
+# Words without synonyms: what WordNet has for them ("in": indium) is not what they mean in a text.
 FUNCTION_WORDS = _LISTS.read_words("function_words")
-"""Words without synonyms: what WordNet has for them ("in": indium) is not what they mean in a text."""
 
+# Words that change the meaning of the verb before them: "give up".
 PARTICLES = _LISTS.read_words("particles")
-"""Words that change the meaning of the verb before them: "give up"."""
 
+# Verbs whose past tense equals their base form: "put".
 INVARIANT_VERBS = _LISTS.read_words("invariant_verbs")
-"""Verbs whose past tense equals their base form: "put"."""
 
 AUXILIARIES = _LISTS.read_words("auxiliaries")
 
+# Words that are the subject if they follow an auxiliary; "not" comes after them.
 INVERTED_SUBJECTS = _LISTS.read_words("inverted")
-"""Words that are the subject if they follow an auxiliary; "not" comes after them."""
 
+# Pronouns that can replace each other: subjects by number, objects, possessives, reflexives.
 PRONOUNS = _LISTS.read_tab_separated_rows("pronouns")
-"""Pronouns that can replace each other: subjects by number, objects, possessives, reflexives."""
 
 SINGULAR_SUBJECTS = 0
 PLURAL_SUBJECTS = 1
@@ -37,32 +37,32 @@ OBJECTS = 2
 POSSESSIVES = 3
 SUBJECTS_OF_ARE = 5
 SUBJECTS_OF_WAS = 6
+# The row of a pronoun whose function is not clear from its neighbours.
 NO_ROW = -1
-"""The row of a pronoun whose function is not clear from its neighbours."""
 
+# Pronouns that are replaced but do not replace others.
 NEVER_CHOSEN: frozenset[str] = frozenset()
-"""Pronouns that are replaced but do not replace others."""
 
+# Pronouns that all mean "you". English has only one.
 FORMS_OF_ADDRESS: frozenset[str] = frozenset()
-"""Pronouns that all mean "you". English has only one."""
 
 _WORDS_BEFORE_OBJECT = _LISTS.read_words("before_object")
 _WORDS_BEFORE_SUBJECT = _LISTS.read_words("before_subject")
 _WORDS_AFTER_OBJECT = _LISTS.read_words("after_object")
 
+# WordNet's topics of concrete things: animals, artefacts, bodies, food, places, objects, people, plants,
+# substances.
 CONCRETE_TOPICS = frozenset((5, 6, 8, 13, 15, 17, 18, 20, 27))
-"""WordNet's topics of concrete things: animals, artefacts, bodies, food, places, objects, people, plants,
-substances."""
+# WordNet's topic of the most general nouns: person, object.
 TOP_TOPIC = 3
-"""WordNet's topic of the most general nouns: person, object."""
+# Share of the occurrences of a form in which it must have the part of speech that we assume.
 DOMINANT_SHARE = 0.75
-"""Share of the occurrences of a form in which it must have the part of speech that we assume."""
+# A synonym must have the meaning of the word among this many first senses of its own.
 CENTRAL_SENSES = 2
-"""A synonym must have the meaning of the word among this many first senses of its own."""
+# Share of its occurrences in which a noun must have its first sense to be replaced in another sense.
 FIRST_SENSE_SHARE = 0.7
-"""Share of its occurrences in which a noun must have its first sense to be replaced in another sense."""
+# How often a word must occur in the tagged texts of WordNet to replace another word.
 MINIMUM_COUNT = 5
-"""How often a word must occur in the tagged texts of WordNet to replace another word."""
 _CACHED_WORDS = 1 << 16
 
 Relation = Literal["antonym", "cohyponym", "hypernym", "wrong_sense"]

@@ -35,14 +35,14 @@ _VERBS_OF_SAYING = _LISTS.read_words("saying")
 _DIRECTIONS = _LISTS.read_words("directions")
 _LISTED_NAMES = PLACES["en"] | FEMALE_NAMES | MALE_NAMES | FAMILY_NAMES | COMPANIES
 _ARTICLES = {"the", "a", "an"}
+# The last words of organisations whose other words may all be common: "Children's Hospital".
 _INSTITUTIONS_WITH_COMMON_NAMES = {"University", "College", "Bank", "Hospital"}
-"""The last words of organisations whose other words may all be common: "Children's Hospital"."""
+# One to three Chinese syllables in Latin letters.
 _PINYIN = re.compile(
     r"(?:(?:[bpmfdtnlgkhjqxrzcsyw]|[zcs]h)?(?:[aeiou]|a[io]|ei|ou|an|en|i?ang|i?eng|i?ong|ia|iao|ie|iu|ian|in|"
     r"ing|u[aoi]|uai|uan|un|uang|ueng|ue|er)){1,3}",
     re.IGNORECASE,
 )
-"""One to three Chinese syllables in Latin letters."""
 
 
 def _list_longest_words_of_names() -> frozenset[str]:

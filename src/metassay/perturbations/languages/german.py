@@ -17,30 +17,30 @@ _LISTS = WordLists("metassay.perturbations.languages", "de")
 
 FUNCTION_WORDS = _LISTS.read_words("function_words")
 
+# Words that end like infinitives but are adverbs.
 ADVERBS_IN_EN = _LISTS.read_words("adverbs_in_en")
-"""Words that end like infinitives but are adverbs."""
 
+# Endings that show the gender of a noun, by gender.
 NOUN_ENDINGS = _LISTS.read_lists_by_first_cell("noun_endings")
-"""Endings that show the gender of a noun, by gender."""
 
+# Common nouns whose ending does not show their gender, by gender.
 NOUNS = _LISTS.read_sets_by_first_cell("nouns")
-"""Common nouns whose ending does not show their gender, by gender."""
 
+# Nouns in -e that are not feminine. Nouns that begin with Ge- are not feminine either.
 NOT_FEMININE = _LISTS.read_words("not_feminine")
-"""Nouns in -e that are not feminine. Nouns that begin with Ge- are not feminine either."""
 
+# Endings of feminine nouns, whose plural ends in -en (-n after -e).
 FEMININE_ENDINGS = NOUN_ENDINGS["f"]
-"""Endings of feminine nouns, whose plural ends in -en (-n after -e)."""
 
 ADJECTIVE_ENDINGS = _LISTS.read_lines("adjective_endings")
 AUXILIARIES = _LISTS.read_words("auxiliaries")
+# Common finite verbs.
 VERBS = _LISTS.read_words("verbs")
-"""Common finite verbs."""
+# Words that often precede a noun, but seldom a name.
 DETERMINERS = _LISTS.read_words("determiners")
-"""Words that often precede a noun, but seldom a name."""
 
+# Pronouns that can replace each other: subjects by the verb they take, objects, possessives.
 PRONOUNS = _LISTS.read_tab_separated_rows("pronouns")
-"""Pronouns that can replace each other: subjects by the verb they take, objects, possessives."""
 
 THIRD_PERSON_SUBJECTS = 0
 SINGULAR_SUBJECTS = 1
@@ -48,32 +48,32 @@ PLURAL_SUBJECTS = 2
 ACCUSATIVE_OBJECTS = 3
 DATIVE_OBJECTS = 4
 POSSESSIVES = 5
+# The row of a pronoun whose case is not clear, or that no other pronoun can replace.
 NO_ROW = -1
-"""The row of a pronoun whose case is not clear, or that no other pronoun can replace."""
 
+# Pronouns that are replaced but do not replace others.
 NEVER_CHOSEN: frozenset[str] = frozenset()
-"""Pronouns that are replaced but do not replace others."""
 
+# Pronouns that mean "you". Replacing one of them by another is not an error.
 FORMS_OF_ADDRESS = _LISTS.read_words("address")
-"""Pronouns that mean "you". Replacing one of them by another is not an error."""
 
+# Formal pronouns of address, which are always capitalised.
 FORMAL_PRONOUNS = _LISTS.read_words("formal")
-"""Formal pronouns of address, which are always capitalised."""
 
 _ACCUSATIVE_PREPOSITIONS = frozenset(("für", "gegen", "ohne", "um", "durch"))
 _DATIVE_PREPOSITIONS = frozenset(("mit", "von", "bei", "zu", "aus", "nach", "seit", "außer", "gegenüber"))
 _COORDINATING_CONJUNCTIONS = frozenset(("und", "aber", "oder", "denn", "doch"))
+# Words that begin a clause whose finite verb comes last.
 _SUBORDINATING_WORDS = frozenset(
     ("dass", "wenn", "weil", "ob", "als", "da", "indem", "falls", "bevor", "nachdem", "während", "damit")
 ) | frozenset(("obwohl", "bis", "sobald", "solange", "seit", "sofern", "was", "wo", "wie", "warum", "wer"))
-"""Words that begin a clause whose finite verb comes last."""
 _SINGULAR_VERBS = frozenset(
     ("ist", "war", "hat", "wird", "wurde", "kann", "soll", "will", "muss", "darf", "mag", "möchte", "weiß")
 ) | frozenset(("sei", "wäre", "hätte", "würde", "könnte", "müsste", "dürfte", "sah", "kam", "ging", "gab"))
+# Pronouns that refer to the subject and would have to change with it.
 _REFLEXIVES = {"ich": frozenset(("mir", "mich")), "wir": frozenset(("uns",)), "Sie": frozenset(("sich",))}
-"""Pronouns that refer to the subject and would have to change with it."""
+# Synonyms are taken from the first meanings of a word only.
 _CENTRAL_MEANINGS = 2
-"""Synonyms are taken from the first meanings of a word only."""
 _CACHED_WORDS = 1 << 16
 
 

@@ -15,20 +15,20 @@ from metassay.text.word_lists import WordLists
 from metassay.text.words import Span
 
 _LISTS = WordLists("metassay.perturbations.languages", "de")
+# Clauses with one of these words get no second negation.
 _NEGATIONS = _LISTS.read_words("negated")
-"""Clauses with one of these words get no second negation."""
 _WORD_CLASSES = _LISTS.read_sets_by_first_cell("negation_places")
+# Words that "nicht" comes after.
 _BEFORE_NICHT = _WORD_CLASSES["skipped"]
-"""Words that "nicht" comes after."""
+# Words that begin a definite noun phrase, which "nicht" comes after.
 _DEFINITE = _WORD_CLASSES["definite"]
-"""Words that begin a definite noun phrase, which "nicht" comes after."""
+# Words that "nicht" comes before.
 _AFTER_NICHT = _WORD_CLASSES["here"]
-"""Words that "nicht" comes before."""
 _NEVER_AFTER_NICHT = _WORD_CLASSES["never"]
 _COPULAS = _WORD_CLASSES["copula"]
 _SEPARATED_PREFIXES = _WORD_CLASSES["prefix"]
+# Words that begin a clause whose finite verb comes last.
 _SUBORDINATING_WORDS = _WORD_CLASSES["opener"]
-"""Words that begin a clause whose finite verb comes last."""
 _FINITE_VERBS = AUXILIARIES | VERBS
 _COORDINATING_CONJUNCTIONS = frozenset(("und", "oder", "aber", "denn", "doch"))
 _CLAUSE_BOUNDARIES = frozenset(("", ".", ",", ";", ":", "!", "?"))
@@ -36,14 +36,14 @@ _CONJUNCTIONS_IN_CLAUSE = frozenset(("und", "oder", "als", "wie", "dass", "denn"
 _CLAUSE = re.compile(r"[^.,;:!?()\[\]\"„“”»«–—…\n]+")
 _WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*|\d\S*")
 _INDEFINITE_ARTICLE = re.compile(r"ein(?:e|en|em|er|es)?")
+# Words after which "ein" is not an article that could become "kein": "ein paar".
 _FIXED_AFTER_EIN = frozenset(
     ("paar", "bisschen", "wenig", "mal", "jeder", "Tages", "Morgens", "Abends", "Moment")
 )
-"""Words after which "ein" is not an article that could become "kein": "ein paar"."""
+# Words after which "ein" cannot become "kein": "was für ein".
 _FIXED_BEFORE_EIN = frozenset(
     ("noch", "so", "was", "wie", "als", "nur", "auch", "schon", "wieder", "für")
 ) | frozenset(("solch", "der", "und", "oder"))
-"""Words after which "ein" cannot become "kein": "was für ein"."""
 _INFINITIVE_OR_PARTICIPLE = re.compile(r"[a-zäöüß]+(?:en|ern|eln|[^s]t|sein|tun)")
 _ADJECTIVE_ENDINGS = ("e", "en", "er", "es", "em")
 _MAXIMUM_ADJECTIVES = 2

@@ -25,12 +25,12 @@ from metassay.text.word_lists import build_word_pattern
 from metassay.text.words import starts_sentence
 
 _RULES = {"en": ENGLISH_NAME_RULES, "de": GERMAN_NAME_RULES}
+# If a larger share of the words of a text is capitalised, capitals do not show names.
 HEADLINE_SHARE = 0.6
-"""If a larger share of the words of a text is capitalised, capitals do not show names."""
+# Up to this number, searching all texts is faster than indexing their words.
 MINIMUM_INDEXED_TEXTS = 64
-"""Up to this number, searching all texts is faster than indexing their words."""
+# Months that are also other words, unless a number is beside them.
 _AMBIGUOUS_MONTHS = {"March", "May"}
-"""Months that are also other words, unless a number is beside them."""
 
 
 def index_words_for_names(texts: Sequence[str]) -> IndexedWords | None:

@@ -15,53 +15,52 @@ _ENGLISH_LISTS = _LISTS["en"]
 _GERMAN_LISTS = _LISTS["de"]
 _LATIN_LISTS = WordLists("metassay.perturbations.languages", "latin")
 
+# Given names of women in Latin script.
 FEMALE_NAMES = _LATIN_LISTS.read_words("female_names")
-"""Given names of women in Latin script."""
+# Given names of men in Latin script.
 MALE_NAMES = _LATIN_LISTS.read_words("male_names")
-"""Given names of men in Latin script."""
+# Family names of well-known people.
 FAMILY_NAMES = _LATIN_LISTS.read_words("family_names")
-"""Family names of well-known people."""
+# East Asian family names, which come before the given name.
 FAMILY_NAMES_FIRST = _LATIN_LISTS.read_words("family_names_first")
-"""East Asian family names, which come before the given name."""
 
+# Places in English and German; in German those without an article.
 PLACES = {language: _LISTS[language].read_words("places") for language in ("en", "de")}
-"""Places in English and German; in German those without an article."""
+# German places with an article, by gender or `plural`; those in `masc` are also used without one.
 GERMAN_PLACES_WITH_ARTICLE = _GERMAN_LISTS.read_sets_by_first_cell("places_with_article")
-"""German places with an article, by gender or `plural`; those in `masc` are also used without one."""
+# English words that end the name of a place: "River".
 PLACE_WORDS = _ENGLISH_LISTS.read_words("place_words")
-"""English words that end the name of a place: "River"."""
 
+# Companies and products, which have no article in any language.
 COMPANIES = _LATIN_LISTS.read_words("companies")
-"""Companies and products, which have no article in any language."""
+# Organisations in English, many of them abbreviations.
 ORGANISATIONS = _ENGLISH_LISTS.read_words("bodies")
-"""Organisations in English, many of them abbreviations."""
+# German abbreviations of organisations, by the gender of their article.
 GERMAN_ORGANISATIONS = _GERMAN_LISTS.read_sets_by_first_cell("bodies")
-"""German abbreviations of organisations, by the gender of their article."""
+# English words that end the name of an organisation: "University".
 ORGANISATION_WORDS = _ENGLISH_LISTS.read_words("organisation_words")
-"""English words that end the name of an organisation: "University"."""
 
 PERSON_TITLES = {language: _LISTS[language].read_words("person_titles") for language in ("en", "de")}
+# Capitalised words that are not names.
 NOT_NAMES = {language: _LISTS[language].read_words("not_names") for language in ("en", "de")}
-"""Capitalised words that are not names."""
 
+# Adjectives of nationality; in German and Russian without their ending, which is the same for all.
 NATIONALITIES = {language: lists.read_words("peoples") for language, lists in _LISTS.items()}
-"""Adjectives of nationality; in German and Russian without their ending, which is the same for all."""
+# Kind and form of days and months. Russian days are in the form after *в* (*вторник* would need *во*).
 CALENDAR = {
     language: {
         word: (kind, form.strip("-")) for kind, form, word in lists.read_tab_separated_rows("calendar", 3)
     }
     for language, lists in _LISTS.items()
 }
-"""Kind and form of days and months. Russian days are in the form after *в* (*вторник* would need *во*)."""
 MAXIMUM_NAME_WORDS = 4
 
+# Start, end, kind and form of a name in a text.
+#
+# The kind is PER, LOC or ORG; `PER?` or `LOC?` if only the neighbouring words suggest it; else NAME. Names
+# of the same kind and form can replace each other. A name whose form ends in a question mark can be
+# replaced, but does not replace others.
 Mention = tuple[int, int, str, str]
-"""Start, end, kind and form of a name in a text.
-
-The kind is PER, LOC or ORG; `PER?` or `LOC?` if only the neighbouring words suggest it; else NAME. Names of
-the same kind and form can replace each other. A name whose form ends in a question mark can be replaced, but
-does not replace others.
-"""
 
 WordMatch = re.Match[str]
 

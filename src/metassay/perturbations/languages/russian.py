@@ -17,8 +17,8 @@ _LISTS = WordLists("metassay.perturbations.languages", "ru")
 
 FUNCTION_WORDS = _LISTS.read_words("function_words")
 
+# Pronouns that can replace each other: subjects by the verb they take, then by case and kind.
 PRONOUNS = _LISTS.read_tab_separated_rows("pronouns")
-"""Pronouns that can replace each other: subjects by the verb they take, then by case and kind."""
 
 THIRD_PERSON_SUBJECTS = 0
 MASCULINE_SUBJECTS = 1
@@ -27,25 +27,25 @@ PLURAL_SUBJECTS = 3
 ACCUSATIVE_OBJECTS = 4
 POSSESSIVES = 6
 DATIVE_OBJECTS = 7
+# The row of a pronoun that no other pronoun can replace in its sentence.
 NO_ROW = -1
-"""The row of a pronoun that no other pronoun can replace in its sentence."""
 
+# Pronouns that are replaced but do not replace others: "свой" is often better than "ваш".
 NEVER_CHOSEN = _LISTS.read_words("never_chosen")
-"""Pronouns that are replaced but do not replace others: "свой" is often better than "ваш"."""
 
+# Pronouns that mean "you". Replacing one of them by another is not an error.
 FORMS_OF_ADDRESS = _LISTS.read_words("address")
-"""Pronouns that mean "you". Replacing one of them by another is not an error."""
 
+# Common verbs, modals and predicates.
 NEGATABLE_WORDS = _LISTS.read_words("negatable_words")
-"""Common verbs, modals and predicates."""
+# Endings of verbs, for words of at least five letters.
 NEGATABLE_ENDINGS = _LISTS.read_lines("negatable_endings")
-"""Endings of verbs, for words of at least five letters."""
+# Words that end like verbs but are not verbs.
 NOT_NEGATABLE = _LISTS.read_words("not_negatable")
-"""Words that end like verbs but are not verbs."""
 
 _PREPOSITIONS = _LISTS.read_words("prepositions")
+# Pronouns with ё, by their usual spelling with е.
 _SPELLINGS_WITH_YO = _LISTS.read_mapping_from_list("with_yo")
-"""Pronouns with ё, by their usual spelling with е."""
 _THIRD_PERSON_ENDINGS = ("ет", "ит", "ёт", "ется", "ится", "ётся")
 _MASCULINE_ENDINGS = ("л", "лся")
 _FEMININE_ENDINGS = ("ла", "лась")
@@ -53,26 +53,26 @@ _PLURAL_ENDINGS = ("ли", "лись", "ны", "ты")
 
 _CYRILLIC_WORD = re.compile(r"[а-яё]{3,}(?:-[а-яё]+)*")
 _NAME_GRAMMEMES = frozenset({"Name", "Surn", "Patr", "Geox", "Orgn", "Trad", "Abbr", "Init"})
+# How probable the part of speech of a word must be.
 DOMINANT_PROBABILITY = 0.8
-"""How probable the part of speech of a word must be."""
+# How many synonyms of a meaning are used; a thesaurus lists the nearest first.
 NEAREST_SYNONYMS = 4
-"""How many synonyms of a meaning are used; a thesaurus lists the nearest first."""
 
+# Grammatical categories in which a synonym must equal the word it replaces, by part of speech.
 AGREEMENT_CATEGORIES = {
     "NOUN": ("gender", "animacy"),
     "VERB": ("aspect", "transitivity"),
     "INFN": ("aspect", "transitivity"),
 }
-"""Grammatical categories in which a synonym must equal the word it replaces, by part of speech."""
+# Grammatical categories that inflection copies from the replaced word, by part of speech.
 INFLECTED_CATEGORIES = {
     "NOUN": ("case", "number"),
     "ADJF": ("case", "number", "gender", "animacy"),
     "VERB": ("tense", "person", "number", "gender", "mood", "involvement"),
 }
-"""Grammatical categories that inflection copies from the replaced word, by part of speech."""
 _UNINFLECTED = frozenset({"ADVB", "INFN"})
+# The part of speech of the dictionary form, if it differs from that of the word.
 LEMMA_PARTS_OF_SPEECH = {"VERB": "INFN"}
-"""The part of speech of the dictionary form, if it differs from that of the word."""
 _CACHED_WORDS = 1 << 16
 
 

@@ -29,23 +29,24 @@ from metassay.text.words import starts_sentence
 _LISTS = WordLists("metassay.perturbations.languages", "ru")
 
 CASES = ("nomn", "gent", "datv", "accs", "ablt", "loct")
+# Rare cases of pymorphy, and the usual case of each.
 _VARIANT_CASES = {"gen2": "gent", "loc2": "loct", "acc2": "accs"}
-"""Rare cases of pymorphy, and the usual case of each."""
 _GRAMMEMES_BY_KIND = {"PER": {"Name", "Surn", "Patr"}, "LOC": {"Geox"}, "ORG": {"Orgn"}}
 _NAME_GRAMMEMES = frozenset().union(*_GRAMMEMES_BY_KIND.values())
 _CYRILLIC_NAME = re.compile(r"[А-ЯЁ][а-яё'’]+(?:-[А-ЯЁа-яё]+)*|О'[А-ЯЁ][а-яё]+|Д?е[А-ЯЁ][а-яё]+")
 _LATIN_NAME = re.compile(r"[A-Z][A-Za-z]{2,}(?: [A-Z][a-z]{2,})?")
+# Forms of prepositions that only some names can follow.
 _LONG_PREPOSITIONS = {"во", "со", "ко", "обо"}
-"""Forms of prepositions that only some names can follow."""
 
 _PREPOSITIONS_BY_CASE = _LISTS.read_sets_by_first_cell("case_prepositions")
 _PREPOSITIONS = frozenset({"в"}).union(*_PREPOSITIONS_BY_CASE.values())
 _NOT_NAMES = _LISTS.read_words("not_names")
 
+# Given names that pymorphy does not have, or has with another gender; by gender.
 _GIVEN_NAMES = _LISTS.read_sets_by_first_cell("given_names")
-"""Given names that pymorphy does not have, or has with another gender; by gender."""
 _GIVEN_NAME_STEMS = tuple(name[:-1] for names in _GIVEN_NAMES.values() for name in names)
 
+# The possible cases of a man's family name by its ending; the first ending that fits counts.
 _MASCULINE_ENDINGS = (
     (("ом", "ем", "ым", "им"), "ablt"),
     (("ого", "его"), "gent,accs"),
@@ -58,20 +59,19 @@ _MASCULINE_ENDINGS = (
     (("и", "о", "ы", "э"), ",".join(CASES)),
     (("",), "nomn"),
 )
-"""The possible cases of a man's family name by its ending; the first ending that fits counts."""
+# The possible cases of a woman's family name, which is not inflected if it ends in a consonant.
 _FEMININE_ENDINGS = (
     (("ая", "а", "я"), "nomn"),
     (("ую", "у", "ю"), "accs"),
     (("ой", "ей"), "gent,datv,ablt,loct"),
     (("",), ",".join(CASES)),
 )
-"""The possible cases of a woman's family name, which is not inflected if it ends in a consonant."""
 
+# Shorter abbreviations in Latin letters are ambiguous.
 MINIMUM_ABBREVIATION = 4
-"""Shorter abbreviations in Latin letters are ambiguous."""
 
+# The part of a family name that changes with its case.
 FAMILY_NAME_ENDING = re.compile(r"(?:ого|ому|ым|им|ий|ый|ой|ом|ем|[аяуюеи])$")
-"""The part of a family name that changes with its case."""
 _CACHED_WORDS = 1 << 16
 
 

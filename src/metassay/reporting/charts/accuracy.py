@@ -23,8 +23,8 @@ from metassay.reporting.charts.theme import (
 )
 from metassay.results.assay import BinAccuracy, Difficulty, HumanPairDistances, MetricAccuracy
 
+# With more points than this, or more metrics than colours, intervals are bands instead of rules.
 MOST_SIDE_BY_SIDE = 80
-"""With more points than this, or more metrics than colours, intervals are bands instead of rules."""
 
 
 def build_accuracy_chart(assay_view: AssayView, context_column: ColumnView) -> Spec:

@@ -18,10 +18,10 @@ from metassay.reporting.charts.theme import (
 )
 from metassay.results.depend import Curve, MetricCurves, MetricDependence, Rankings
 
+# Colour slots of systems; the neutral one is grey.
 FAVOURED = 0
 DISADVANTAGED = 1
 NEUTRAL = SLOTS
-"""Colour slots of systems; the neutral one is grey."""
 ORDERS = ("human", "remapped", "metric")
 ROW_HEIGHT = 26
 

@@ -17,8 +17,8 @@ from metassay.reporting.charts.theme import (
 )
 from metassay.results.assay import RankAgreement
 
+# Names up to which each cell shows its number.
 LABELLED_UP_TO = 16
-"""Names up to which each cell shows its number."""
 
 COLOUR: Spec = {
     "field": "value",
@@ -81,8 +81,8 @@ def _format_short_number(value: float) -> str:
     return f"{value:.2f}".replace("-", "−").replace("0.", ".", 1).replace("1.00", "1")
 
 
+# Contexts in the heatmap; with more, each context is compared with global only.
 HEATMAP_UP_TO = 80
-"""Contexts in the heatmap; with more, each context is compared with global only."""
 
 TOOLTIP: list[Spec] = [
     {"field": "row", "type": "nominal", "title": "context"},
@@ -209,8 +209,8 @@ def build_accuracy_heatmap(
     )
 
 
+# Contexts in the heat map of metrics by context; the table below it has all.
 MOST_HEATMAP_CONTEXTS = 30
-"""Contexts in the heat map of metrics by context; the table below it has all."""
 _CONTEXT_HEIGHT = 26
 _CONTEXT_TOOLTIP: list[Spec] = [
     {"field": "context", "type": "nominal", "title": "context"},

@@ -16,8 +16,8 @@ from typing import Any, Literal
 Spec = dict[str, Any]
 Scheme = Literal["light", "dark"]
 
+# Metrics beyond this many share one muted colour.
 SLOTS = 8
-"""Metrics beyond this many share one muted colour."""
 
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-left", "stroke")
 
@@ -47,8 +47,8 @@ CATEGORY: dict[Scheme, tuple[str, ...]] = {
     "dark": ("#6db3f8", "#ff9361", "#4fcfa5", "#b79af0", "#e5b93c", "#f27fc0", "#63cdf0", "#c9a285"),
 }
 
+# For figures: told apart by people who see fewer colours too (Okabe and Ito, 2008).
 PRINTED = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#f0e442")
-"""For figures: told apart by people who see fewer colours too (Okabe and Ito, 2008)."""
 
 HEATMAP: dict[Scheme, tuple[str, ...]] = {
     "light": ("#fbf3e6", "#f3d9b1", "#cfe0d8", "#86bcc6", "#3c87b4", "#15518c"),
@@ -66,6 +66,7 @@ FONT = (
 )
 
 
+# What every JavaScript object has.
 _OBJECT_PROPERTIES = frozenset(
     {
         "__proto__",
@@ -82,10 +83,9 @@ _OBJECT_PROPERTIES = frozenset(
         "valueOf",
     }
 )
-"""What every JavaScript object has."""
 
+# Characters of a name that stand on one line.
 WRAP = 30
-"""Characters of a name that stand on one line."""
 _LINES = 6
 _LINE_HEIGHT = 13
 
@@ -225,12 +225,12 @@ def render_svg(chart_spec: Spec, *, width: int = 640, colour_scheme: Scheme = "l
     return drawing
 
 
+# Columns of a page: width of a figure in pixels of 1/96 inch (7.7 and 16 cm), and of names in letters.
 PAPER = {"one": (291, 18), "two": (605, 30)}
-"""Columns of a page: width of a figure in pixels of 1/96 inch (7.7 and 16 cm), and of names in letters."""
 FORMS = ("svg", "pdf", "png")
 _POINTS = {"labelFontSize": 10, "titleFontSize": 10}
+# A pixel of 1/96 inch in points of 1/72.
 _POINT = 72 / 96
-"""A pixel of 1/96 inch in points of 1/72."""
 
 
 def render_figure(chart_spec: Spec, file_format: str, columns: str) -> bytes:
@@ -297,8 +297,8 @@ def encode_svg_as_data_uri(svg: str) -> str:
     return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
 
 
+# File systems take 255 bytes, and endings follow.
 _LONGEST = 150
-"""File systems take 255 bytes, and endings follow."""
 
 
 def make_safe_file_name(text: str) -> str:

@@ -18,8 +18,8 @@ from metassay.reporting.word_edits import (
 from metassay.reporting.wording import find_task, format_percent, format_plural
 from metassay.results.wrong_pairs import WrongPair, WrongPairs
 
+# Pairs of speech that are shown against their reference; aligning more would slow down the page.
 _MOST_ALIGNED = 600
-"""Pairs of speech that are shown against their reference; aligning more would slow down the page."""
 
 
 class AssayWrongPairsSection(ReportSection[AssayView]):

@@ -33,6 +33,7 @@ HEADINGS = (
     "corrected share",
     "cost",
 )
+# What columns of the table mean.
 EXPLANATIONS = {
     "base rate": "the agreement of the same verdicts if they were assigned to items at random",
     "position bias": "share of verdicts that prefer the output shown first, minus ½",
@@ -40,7 +41,7 @@ EXPLANATIONS = {
     "corrected share": "the share of first outputs preferred (or of outputs called good), corrected for the"
     " errors of the judge (Rogan and Gladen)",
 }
-"""What columns of the table mean."""
+# How ties count, by the name of the option.
 TIE_RULES = {
     "half": "A verdict counts if it prefers the same output in both orders; else it is a tie, which is half"
     " right.",
@@ -49,7 +50,6 @@ TIE_RULES = {
     "judgebench": "The verdicts of both orders are added up, as JudgeBench does: a preference and a tie count"
     " as the preference, two contradictory verdicts as wrong.",
 }
-"""How ties count, by the name of the option."""
 CHART_CAPTION = "Agreement with humans, with 95 % intervals."
 
 

@@ -48,8 +48,8 @@ COMPARISON_FIELDS = (
     Field("p_inputs", "p, these systems", "probability"),
     Field("p_systems", "p, systems like these", "probability"),
 )
+# Up to this many rankings are all shown; of more, the reader selects one.
 MOST_RANKINGS = 6
-"""Up to this many rankings are all shown; of more, the reader selects one."""
 MOST_COMPARISONS = 2000
 
 

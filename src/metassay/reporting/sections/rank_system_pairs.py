@@ -27,12 +27,12 @@ DIFFERENCE_CAPTION = (
     "p by people minus p by the metric. Blue: the metric favours the row more than people do. Red: less. SPA "
     "is 1 minus the mean size of these differences."
 )
+# Metrics to select from over all rankings; of more, the best.
 MOST_METRICS = 60
-"""Metrics to select from over all rankings; of more, the best."""
+# Up to this many systems cells show their numbers.
 MOST_SYSTEMS_WITH_NUMBERS = 9
-"""Up to this many systems cells show their numbers."""
+# Smaller differences of p-values cannot be seen; a p-value below it is certain.
 NEGLIGIBLE = 0.005
-"""Smaller differences of p-values cannot be seen; a p-value below it is certain."""
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from metassay.reporting.terminal.blocks import (
 )
 from metassay.results.aggregate import AGGREGATIONS, AggregateContent, AggregatedSystem, AggregationPair
 
+# Rows of a table that are printed without `--verbose`.
 MOST_ROWS = 12
-"""Rows of a table that are printed without `--verbose`."""
 EXPLANATION = """\
 corpus: one score from the summed statistics. segment (m-): the mean of the segment scores. bootstrap (x-):
 the mean of corpus scores over resamples. SE is the standard error over resampled segments."""

@@ -12,8 +12,8 @@ from typing import Any
 from metassay.reporting.data_summary import describe_data_used, describe_left_out_rows
 from metassay.results.data_summary import DataSummary
 
+# A row of a result: values by column name.
 Row = Mapping[str, Any]
-"""A row of a result: values by column name."""
 
 
 @dataclass(frozen=True)

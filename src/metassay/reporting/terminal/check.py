@@ -23,8 +23,8 @@ from metassay.reporting.wording import find_task, format_count, format_plural, j
 from metassay.results.check import CheckContent, CheckedPerturbation, CostEstimate
 
 _MOST_LISTED_COLUMNS = 8
+# Longer durations are written in minutes.
 _LONGEST_IN_SECONDS = 120
-"""Longer durations are written in minutes."""
 
 
 def describe_check_result(result: CheckContent, data_arguments: str = DATA) -> list[Block]:

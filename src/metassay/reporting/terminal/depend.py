@@ -23,8 +23,8 @@ from metassay.reporting.terminal.blocks import (
 )
 from metassay.results.depend import Correction, DependContent, MetricDependence
 
+# Metrics that are printed without `--verbose`.
 MOST_METRICS = 10
-"""Metrics that are printed without `--verbose`."""
 MOST_IMPORTANT = (
     *("metric", "sysdep", "low", "high", "p_equal", "p_fair"),
     *("favoured", "disadvantaged", "residual"),

@@ -11,8 +11,8 @@ from metassay.results.cache import CacheContent
 from metassay.results.list import ListContent
 from metassay.results.models import InstalledModel, ModelsContent
 
+# Up to this many languages are all named; of more, the first three and their number.
 LISTED_LANGUAGES = 4
-"""Up to this many languages are all named; of more, the first three and their number."""
 
 
 def describe_installed_components(result: ListContent) -> list[Block]:

@@ -23,8 +23,8 @@ from metassay.reporting.terminal.blocks import (
 from metassay.results.rank import AverageRanking, RankContent, RankedMetric, Ranking
 
 GLOBAL = "global"
+# Rows of a ranking that are printed without `--verbose`.
 MOST_METRICS = 10
-"""Rows of a ranking that are printed without `--verbose`."""
 THRESHOLD_COLUMNS = (
     "dataset",
     "between",
