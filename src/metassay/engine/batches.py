@@ -57,6 +57,7 @@ class OutputRows:
         starts: list[int] = []
         for start, stop in pairwise([0, *language_changes.tolist(), len(self)]):
             starts.extend(range(start, stop, BATCH_ROWS))
+        # Only neural metrics ask for repeated texts, so that others do not pay for the search.
         find_homes = functools.cache(lambda: _find_repeated_texts(self.frame, starts))
         shared_by_run: dict[Hashable, Any] = {}
         for start, stop in pairwise([*starts, len(self)]):
@@ -81,13 +82,16 @@ class OutputRows:
     def hash_contents(self, needed_fields: frozenset[str]) -> Digests:
         """Hash the language and all needed fields of each row, to 128 bits."""
         names = self._list_needed_fields(needed_fields)
+        # Equal texts in another language, or with other fields, can have another score.
         prefix = pl.lit(f"{self._get_common_language() or ''}|{','.join(names)}|")
         contents = self.frame.select(
             pl.concat_str(prefix, *(_serialize_column(self.frame[name]) for name in names))
         ).to_series()
+        # An empty Arrow array may have no offset buffer.
         if not len(self):
             return np.empty((0, 2), np.uint64)
         # The bytes of all rows lie in one buffer: slices of it are hashed without making Python strings.
+        # The oldest level gives one buffer of bytes with 64-bit offsets instead of string views.
         arrow_array = contents.to_arrow(compat_level=pl.CompatLevel.oldest())
         _, offset_buffer, text_buffer = arrow_array.buffers()
         offsets = np.frombuffer(offset_buffer, np.int64)[arrow_array.offset :][: len(self) + 1].tolist()
@@ -135,4 +139,5 @@ def _serialize_column(column: pl.Series) -> pl.Expr:
 
 def _serialize_text(cell: pl.Expr) -> pl.Expr:
     """Return an expression that writes a text after its length, and `-` for a missing text."""
+    # The length before each text keeps ("ab", "c") and ("a", "bc") apart.
     return pl.concat_str(cell.str.len_bytes().cast(pl.String), pl.lit(":"), cell).fill_null("-")

@@ -63,9 +63,11 @@ class RayCluster:
         """
         ray = self._connect_to_ray(workers)
         resources = ray.cluster_resources()
+        # Ray waits forever for a resource that the cluster does not have.
         gpus = 1 if needs_gpu and resources.get("GPU", 0) >= 1 else 0
         task = ray.remote(function).options(num_cpus=1, num_gpus=gpus, max_retries=_MAX_RETRIES)
         max_running = _TASKS_PER_CORE * max(1, int(resources.get("CPU", 1)))
+        # Sent to each machine once, not with every task.
         shared_argument = ray.put(argument)
         running: dict[Any, int] = {}
         waiting = iter(batches)
@@ -74,6 +76,7 @@ class RayCluster:
             while next_batch is not None and len(running) < max_running:
                 running[task.remote(shared_argument, *next_batch)] = next_batch[0]
                 next_batch = next(waiting, None)
+            # In short steps, so that an interrupt is noticed.
             finished, _ = ray.wait(list(running), timeout=0.2)
             for future in finished:
                 number = running.pop(future)
@@ -92,6 +95,7 @@ class RayCluster:
             return ray
         quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
         try:
+            # "auto" reads RAY_ADDRESS, or finds a cluster that runs on this machine.
             ray.init(self.address or "auto", **quiet)
         except (ConnectionError, ValueError) as error:
             if self.address is not None:
@@ -140,8 +144,11 @@ def score_on_cluster(
     """Score on a cluster the batches that are not stored yet, with metrics that workers can build."""
     from metassay.metrics.base import NEURAL_PREFIX
 
+    # A worker builds metrics from their specs. Metrics that cannot be built this way, such as objects of the
+    # user, are scored here.
     known = [metric for metric in metrics if _build_described_metric(_describe_metric(metric)) is not None]
     store.refresh()
+    # Two rounds, so that metrics without a GPU do not occupy one.
     for needs_gpu in (False, True):
         stage = "by Ray, neural metrics" if needs_gpu else "by Ray"
         chosen = [metric for metric in known if metric.cost_class.startswith(NEURAL_PREFIX) is needs_gpu]
@@ -220,6 +227,7 @@ def _serialize_repeated_texts(batches: Mapping[int, OutputRows]) -> bytes:
     return _encode_frame(pl.DataFrame(rows, schema, orient="row"))
 
 
+# A worker process scores many batches of one job, and reads their repeated texts once.
 @functools.lru_cache(maxsize=1)
 def _decode_repeated_texts(
     repeated_texts: bytes,

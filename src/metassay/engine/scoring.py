@@ -70,6 +70,7 @@ def score_rows(
     if cluster is not None and store is not None:
         storable = [metric for metric in metrics if metric.is_cacheable]
         score_on_cluster(cluster, storable, batches, store, workers, progress)
+    # Reads what the cluster stored, and computes the rest.
     batch_scores = _score_batches(metrics, batches, store, workers, progress)
     return _join_batch_scores(metrics, [batch_scores[number] for number in batches])
 
@@ -158,6 +159,8 @@ def score_batch(
                 scores = scores[distinct_rows.numbers]
                 seconds = time.perf_counter() - started
                 batch_scores[metric.spec] = MetricScores(scores, seconds, recorded_warnings)
+        # The texts are at hand anyway. If all scores were stored, no batch was built, and building one costs
+        # more than it saves.
         if distinct_rows.batch is not None:
             covered = [m for m in trivial if m.needs <= needs and m.spec not in batch_scores]
             trivial_scores = _score_all_rows(covered, distinct_rows.rows, distinct_rows.batch, recorder)
@@ -213,12 +216,15 @@ class _DistinctRows:
             return scores, self.recorder.take_recorded_warnings()
         stored_scores, recorded_warnings = store.load(metric, batch_number, self.digests)
         scores = np.empty(len(stored_scores))
+        # Stored scores are sorted by digest; `order` brings them back into the order of the rows.
         scores[self.order] = stored_scores
         missing = np.flatnonzero(np.isnan(scores))
         if len(missing):
             new_scores = self._score_distinct_rows(metric, missing)
             scores[missing] = new_scores
             recorded_warnings = (*recorded_warnings, *self.recorder.take_recorded_warnings())
+            # Undefined scores are not stored, so that a batch without any new score need not be written
+            # again.
             if not np.isnan(new_scores).all():
                 store.save(metric, batch_number, self.digests, scores[self.order], recorded_warnings)
         return scores, recorded_warnings
@@ -246,6 +252,7 @@ def _join_batch_scores(metrics: Sequence[Metric], batches: Sequence[BatchScores]
     seconds = {}
     for metric in metrics:
         results = [batch[metric.spec] for batch in batches]
+        # `concatenate` refuses an empty list, which occurs if there are no rows.
         scores[metric.spec] = np.concatenate([np.empty(0), *(result.scores for result in results)])
         seconds[metric.spec] = sum(result.seconds for result in results)
     return RowScores(scores, seconds, len(batches))
@@ -258,6 +265,8 @@ def _open_thread_pool(workers: int) -> Iterator[ThreadPoolExecutor]:
     try:
         yield pool
     except BaseException:
+        # Waiting for batches that are being scored can take long, and an interrupt should end the program
+        # now.
         pool.shutdown(wait=False, cancel_futures=True)
         raise
     pool.shutdown()

@@ -59,6 +59,7 @@ class EntitySubstitution(WordEdit):
 
     def describe_missing_resource(self, language: str) -> str | None:
         """Return how to get a missing package; None if none is. A spaCy model replaces all but pymorphy3."""
+        # spaCy finds the names, but their case and gender in Russian come from pymorphy3.
         needed = [
             name for name in _RESOURCES[language] if name == "pymorphy3" or not find_spacy_model(language)
         ]
@@ -78,6 +79,7 @@ class EntitySubstitution(WordEdit):
         cache = _mention_caches[language]
         for text, mentions in zip(texts, analyses):
             counts.add(text, mentions)
+            # `apply` reads the same texts next, and would search them again.
             cache.add(text, mentions)
         return take_name_census(counts, language)
 
@@ -133,6 +135,7 @@ def _find_replaceable_names(
         names = name_census["others"].get(describe_name_position(name, kind, form, language)[0])
         fitting_names = _fitting_names[name, form, _NameList(names)] if names else []
         if any(other not in text for other in fitting_names):
+            # Not `end`: the -s of a German genitive stays after the new name.
             replaceable.append(((start, start + len(name)), fitting_names))
     return replaceable
 
@@ -172,6 +175,7 @@ def _load_or_find_mentions(texts: Sequence[str], language: str) -> list[Sequence
     cache = _mention_caches[language]
     new_texts = [text for text in dict.fromkeys(texts) if text not in cache]
     new_mentions = dict(zip(new_texts, find_mentions(new_texts, language)))
+    # Read before the new texts are added, because adding them may drop others from the cache.
     mentions = [new_mentions[text] if text in new_mentions else cache[text] for text in texts]
     for text, text_mentions in new_mentions.items():
         cache.add(text, text_mentions)
@@ -227,6 +231,7 @@ def _find_names_with_slovnet(
     texts: Sequence[str], indexed_words: IndexedWords
 ) -> Sequence[Sequence[Mention]]:
     """Find Russian names with slovnet, which reads only the texts that may contain a name."""
+    # This search is faster than the network of slovnet.
     may_have_names = find_texts_with_name_forms(texts, indexed_words).tolist()
     candidates = [text for text, may_have in zip(texts, may_have_names) if may_have]
     entities_of_candidates = iter(find_russian_names(candidates))

@@ -64,6 +64,7 @@ def take_name_census(mentions: MentionCounts, language: str) -> Census:
         levels_of[levels[0]] = levels
         can_replace_others = not form.endswith("?")
         for level in levels:
+            # A form with a question mark is a guess. Such names can be replaced, but do not replace others.
             names_by_level[level][name] += count if can_replace_others else 0
     others = {}
     for level in sorted(levels_of):
@@ -83,6 +84,7 @@ def resolve_name_mention(
     A German person's name may carry the -s of the genitive, which is then not part of the name.
     """
     if name in kinds:
+        # A question mark after the kind means that only a hint supports it.
         if kind.rstrip("?") in {kinds[name], "NAME"}:
             return name, kinds[name], form
         return None
@@ -142,6 +144,7 @@ def _decide_kind_of_name(kind_counts: KindCounts) -> str:
             hinted[kind.rstrip("?")] = count
         elif kind != "NAME":
             certain[kind] = count
+    # Hints count only if no mention is certain.
     for counts, minimum in ((certain, 1), (hinted, MINIMUM_HINTS)):
         total = sum(counts.values())
         if total >= minimum:
@@ -160,6 +163,7 @@ def describe_name_position(name: str, kind: str, form: str, language: str) -> tu
         without_gender = form.split(maxsplit=1)[-1]
         return f"{kind} {form}", f"{kind} {without_gender}"
     words = name.split()
+    # These forms depend on the sounds of a name, not on its place. `can_replace_name` checks them.
     article = "" if form in {"a", "an", "gent"} else form
     base = " ".join(filter(None, (kind, article)))
     if kind == "PER":
@@ -186,8 +190,10 @@ def can_replace_name(name: str, other: str, form: str) -> bool:
     begins_alike = lower_name[:EQUAL_LETTERS] == lower_other[:EQUAL_LETTERS] and not lower_name.isdigit()
     if begins_alike or lower_name in lower_other or lower_other in lower_name:
         return False
+    # The article before the name stays, so the other name must begin with a similar sound.
     if form in {"a", "an"}:
         return (lower_other[0] in "aeiou") == (form == "an")
+    # German names that end like this take an apostrophe in the genitive, not an -s.
     return not (form == "gent" and other.endswith(_SIBILANTS))
 
 
@@ -217,4 +223,5 @@ def _drop_rare_names(names: Counter[str]) -> list[str]:
     repeated = sorted(name for name, count in names.items() if count > 1)
     if len(repeated) > RARE_NAMES_LIMIT:
         return repeated
+    # Names with count 0 occur only in uncertain forms.
     return sorted(name for name, count in names.items() if count)

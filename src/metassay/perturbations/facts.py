@@ -28,6 +28,8 @@ _PACKS = "metassay.perturbations.languages"
 _LONGEST_NUMBER = 40
 
 
+# Digits that are attached to letters or to signs such as "/", ":" and "@" are parts of names, times, dates
+# and addresses, not quantities.
 _NUMBER = re.compile(
     r"(?<![A-Za-z\u00c0-\u04ff\d_.,:/@#&=-])\d+(?:[.,]\d+)*(?![A-Za-z\u00c0-\u04ff_@#&=-]|[.,:/]?\d)",
     re.ASCII,
@@ -70,17 +72,22 @@ def _is_list_number(text: str, number: re.Match[str]) -> bool:
 @functools.lru_cache(maxsize=1 << 14)
 def _list_numbers_with_other_digit(number: str, language: str | None) -> tuple[str, ...]:
     """List the numbers that differ from a number in one digit and take the same form of a noun."""
+    # 1 takes another form of the noun than all other numbers.
     if number.strip("0") in {"", "1"} and len(number) < 2:
         return ()
     numbers = []
     for i, old in enumerate(number):
         if not old.isdigit():
             continue
+        # A number that ends in 1 may ask for the singular.
         allowed = "023456789" if i == len(number) - 1 else "0123456789"
         if language == "ru" and i == len(number) - 1:
             allowed = next((digits for digits in _DIGITS_WITH_SAME_FORM if old in digits), "")
+        # 11 to 19 take another form of the noun than 1 to 9 in Russian, so a 1 before the last digit neither
+        # comes nor goes.
         if language == "ru" and i == len(number) - 2:
             allowed = "" if old == "1" else allowed.replace("1", "")
+        # A leading zero would shorten the number.
         excluded = {old, "0"} if i == 0 else {old}
         numbers += [number[:i] + new + number[i + 1 :] for new in allowed if new not in excluded]
     return tuple(numbers)
@@ -101,6 +108,8 @@ def _load_days_and_months(language: str) -> dict[str, tuple[str, ...]]:
     """Load days and months, each with the others of the same kind and form."""
     kinds: dict[tuple[str, str], list[str]] = {}
     for kind, form, word in WordLists(_PACKS, language).read_tab_separated_rows("calendar", 3):
+        # Only words of one form replace each other: a case or an abbreviation would not fit its place
+        # otherwise.
         kinds.setdefault((kind, form), []).append(word)
     calendar = {}
     for words in kinds.values():
@@ -141,6 +150,7 @@ class Date(RandomReplacement):
 
 def _is_part_of_date(text: str, word: re.Match[str], language: str) -> bool:
     """Whether a word that names a day or month is used as a date, unlike the verb "may"."""
+    # The longest word that the patterns look for fits into 12 characters, with its spaces.
     before = text[max(0, word.start() - 12) : word.start()]
     if language == "ru" and not word[0].endswith(_RUSSIAN_MONTH_ENDINGS):
         return _BEFORE_DAY.search(before) is not None
@@ -207,15 +217,19 @@ def _load_gender_counterparts(language: str) -> dict[str, str]:
 
 def _find_gender_counterpart(text: str, match: re.Match[str], word: str, language: str) -> str | None:
     """Return the counterpart of a word for the other gender; None if the case of a pronoun is not clear."""
+    # A word in capitals among others is probably an abbreviation.
     if len(match[0]) > 1 and match[0].isupper() and not text.isupper():
         return None
     if language == "en":
+        # "her" is him or his, so it is in no list and needs the words around it.
         if word == "her":
             return {2: "him", 3: "his"}.get(find_pronoun_paradigm_row(text, match, language))
         return _load_gender_counterparts(language)[word]
+    # Replaced only where they are clearly the subject: "sie" is she, her or they.
     subjects = {"er", "sie", "он", "она"}
     if word in subjects and find_pronoun_paradigm_row(text, match, language) != 0:
         return None
+    # A capital makes "Sie" the polite "you", which has no gender.
     if language == "de" and match[0] != match[0].lower() and match[0] in german.FORMAL_PRONOUNS:
         return None
     return _load_gender_counterparts(language)[word]
@@ -255,6 +269,7 @@ def _load_word_row_patterns(
     rows = []
     for follows, *words in WordLists(_PACKS, language).read_tab_separated_rows(list_name):
         ahead = "" if follows == "*" else f"(?={follows})"
+        # The same characters must not stand before the word.
         before = edge.replace("(?!", "(?<!")
         rows.append(
             (re.compile(f"{before}{build_word_pattern(words)}{edge}{ahead}", re.IGNORECASE), tuple(words))
@@ -310,6 +325,8 @@ class Untranslated(RandomReplacement):
         for i, (start, end) in enumerate(source_spans):
             word = source[start:end]
             if word.lower() not in lower_output:
+                # Without a word alignment, the relative position in the sentence is the best guess of what
+                # corresponds.
                 position = min(i * len(output_spans) // len(source_spans), len(output_spans) - 1)
                 span = output_spans[position]
                 words_by_span[span] = (*words_by_span.get(span, ()), word)

@@ -168,13 +168,16 @@ def extract_perturbed_output(answer: str, output: str) -> str | None:
     answer is used. If only white space differs from the output, the output itself is returned.
     """
     text = answer.strip()
+    # Models often add an explanation in the lines after the answer.
     if "\n" not in output:
         text = text.partition("\n")[0].strip()
+    # Labels, quotes and refusals of the output itself are part of it.
     if _LABEL.match(text) and not _LABEL.match(output):
         text = _LABEL.sub("", text, count=1)
     if len(text) > 1 and _QUOTES.get(text[0]) == text[-1] and output[:1] != text[0]:
         text = text[1:-1].strip()
     is_refusal = _REFUSAL.match(text) and not _REFUSAL.match(output)
+    # The 20 characters let answers to outputs of one or two words be longer than three times their length.
     if not text or "\0" in text or is_refusal or len(text) > MAXIMUM_LENGTH_RATIO * len(output) + 20:
         return None
     return output if text.split() == output.split() else text
@@ -227,6 +230,7 @@ class Likeliest(Perturbation[str]):
 
     def apply_to_outputs(self, output_views: Sequence[View[str]], random_keys: Keys) -> list[str | None]:
         """Return the most likely perturbed version of each output; the model reads equal versions once."""
+        # One stream for each output, so that all its draws are the same as in `apply`.
         streams = [Stream(key) for key in random_keys.tolist()]
         keys_by_draw = [
             [random_stream.draw_integer_below(1 << 32) for random_stream in streams] for _ in range(self.of)
@@ -250,9 +254,11 @@ class Likeliest(Perturbation[str]):
             candidates_by_output.append(candidates)
             if len(candidates) > 1:
                 compared_texts.update(candidates)
+        # The order of a set of texts changes from run to run.
         texts = sorted(compared_texts)
         likelihoods = {}
         for text, likelihood in zip(texts, self.likelihoods(texts) if texts else ()):
+            # A text that the model cannot read is chosen last. NaN would make `max` depend on the order.
             likelihoods[text] = -math.inf if math.isnan(likelihood) else likelihood
         return [
             max(candidates, key=lambda text: likelihoods.get(text, -math.inf), default=None)

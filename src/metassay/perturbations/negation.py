@@ -79,6 +79,7 @@ class Negation(WordEdit):
         """Return the output with a negation added at random places."""
         text = output_view.output
         edits = _find_negating_edits(text, output_view.language or "")
+        # Most texts have no question mark, and the search for the end of each sentence is saved.
         if "?" in text or "？" in text:
             edits = [edit for edit in edits if not _is_in_question(text, edit[0][0])]
         return _apply_random_edits(text, edits, self.strength, random_stream)
@@ -102,6 +103,7 @@ def _make_word_insertion(text: str, position: int, word: str) -> Edit:
     """Return the edit that inserts a word before or after the word that begins or ends at a position."""
     if position == len(text) or not text[position].isalnum():
         return (position, position), f" {word}"
+    # Two letters, because an abbreviation in capitals keeps its first letter.
     next_letters = text[position : position + 2]
     is_capitalised = next_letters[:1].isupper() and not next_letters[1:].isupper()
     if is_capitalised and starts_sentence(text, position):
@@ -125,6 +127,7 @@ def _find_english_negations(text: str) -> list[Edit]:
             continue  # the month of May
         follows_subject = i > 0 and lower_words[i - 1] in english.INVERTED_SUBJECTS
         precedes_subject = i + 1 < len(words) and lower_words[i + 1] in english.INVERTED_SUBJECTS
+        # In an inverted clause ("could he") the "not" follows the subject.
         if precedes_subject and not follows_subject:
             positions.append(words[i + 1].end())
         elif _is_auxiliary_verb(text, words, lower_words, i):
@@ -144,8 +147,10 @@ def _is_auxiliary_verb(text: str, words: list[re.Match[str]], lower_words: list[
     if word in {"have", "has", "had"}:
         has_adverb = next_word in _ADVERBS_BEFORE_PARTICIPLE and i + 2 < len(words)
         participle = lower_words[i + 2] if has_adverb else next_word
+        # "have" is an auxiliary only before a participle.
         return participle.endswith(("ed", "en", "wn", "ught")) or participle in _IRREGULAR_PARTICIPLES
     if word in {"do", "does", "did"}:
+        # "do" is an auxiliary only before a base form, which has none of these endings.
         return next_word not in english.FUNCTION_WORDS and not next_word.endswith(("s", "ing", "ed", "ly"))
     return True
 
@@ -180,6 +185,7 @@ def _find_russian_negations(text: str) -> list[Edit]:
     for i, word in enumerate(words):
         if not russian.can_ne_precede_word(lower_words[i]) or lower_words[max(i - 1, 0)] in {"не", "ни"}:
             continue
+        # A capital inside a sentence marks a name, which may end like a verb.
         if word[0] == lower_words[i] or starts_sentence(text, word.start()):
             edits.append(_make_word_insertion(text, word.start(), "не"))
     return edits
@@ -200,6 +206,7 @@ def _find_negations_by_rules(text: str, language: str) -> list[Edit]:
     if negation_starts:
         for clause in _CLAUSE.finditer(text):
             if any(clause.start() <= start < clause.end() for start in negation_starts):
+                # A second negation in the clause could cancel the first.
                 used_spans.add(clause.span())
     edits = _find_edits_of_rules(text, language, "negation", used_spans)
     return [(span, _copy_first_capital(text, span, replacement)) for span, replacement in sorted(edits)]
@@ -255,6 +262,7 @@ class NegationRemoval(WordEdit):
     def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
         """Return the output without random negations."""
         language = output_view.language or ""
+        # Most texts have no negation, and one pattern shows that faster than all rules.
         if _load_negation_pattern(language).search(output_view.output) is None:
             return None
         edits = _find_negation_removals(output_view.output, language)
@@ -287,6 +295,7 @@ def _copy_capital_to_edit(text: str, span: Span, replacement: str) -> Edit:
     if not original[:1].isupper() or (is_removed and not starts_sentence(text, start)):
         return span, replacement
     if is_removed:
+        # The next letter begins the sentence now.
         return (start, end + 1), text[end : end + 1].upper()
     return span, replacement.upper() if original.isupper() else copy_case(original[:1], replacement)
 

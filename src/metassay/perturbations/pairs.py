@@ -86,6 +86,7 @@ class Pairs:
         if per_output < 1:
             raise InputError(f"{per_output} perturbations per output leave nothing to compare.")
         table = self.frame.with_columns(pl.Series("priority", self.priorities))
+        # Ordinal ranks, so that exactly `per_output` pairs stay even where two priorities are equal.
         ranks = table.select(pl.col("priority").rank("ordinal").over("item", "system")).to_series()
         return self.filter_rows((ranks <= per_output).to_numpy())
 
@@ -163,6 +164,7 @@ def make_pairs_of_perturbations(
         from metassay.perturbations.ranking_pairs import make_ranked_pairs
 
         return make_ranked_pairs(dataset, perturbations, seed=settings.seed)
+    # Stored batches are tables of texts, and ranked lists are not texts.
     if dataset.task_definition.is_ranking:
         settings = replace(settings, store=None)
     if collected is None:
@@ -220,6 +222,7 @@ def _list_notes_on_skipped_outputs(
     perturbations: Sequence[AnyPerturbation], skipped_outputs: SkippedByLanguage
 ) -> tuple[str, ...]:
     """Return why outputs were skipped, and the notes of the perturbations, each once."""
+    # A dict instead of a set keeps the notes in order.
     notes: dict[str, None] = {}
     for perturbation in perturbations:
         languages = [language for spec, language in skipped_outputs if spec == perturbation.spec]
@@ -247,7 +250,9 @@ def _build_pair_table(
         is_unchanged = (perturbed.is_not_null() & perturbed.eq_missing(originals)).to_numpy()
         rows = np.flatnonzero(is_applied[outputs.positions])
         positions = outputs.positions[rows]
+        # In this mode only the perturbed output is preprocessed, so that the pair has the output as it was.
         shown_outputs = raw_outputs[rows] if preprocess == "paper-asymmetric" else originals[positions]
+        # Repeats one value without a Python list of that length.
         names = pl.Series("perturbation", [spec], dtype=pl.String).new_from_index(0, len(rows))
         frames.append(pl.DataFrame([items[rows], systems[rows], names, shown_outputs, perturbed[positions]]))
         priorities.append(derive_keys(outputs.keys, f"sample {spec}")[positions])
@@ -256,6 +261,7 @@ def _build_pair_table(
             applied=len(rows), not_applicable=len(dataset) - len(rows) - unchanged, unchanged=unchanged
         )
     table = pl.concat(frames).with_columns(pl.Series("priority", np.concatenate(priorities), dtype=pl.UInt64))
+    # The order of the rows does not depend on the order in which perturbations were named.
     table = table.sort("item", "system", "perturbation")
     frame = table.drop("priority")
     resources = {}

@@ -63,6 +63,7 @@ class Reordering(Perturbation[Ranking]):
         self, output_views: Sequence[View[Ranking]], random_keys: Keys
     ) -> list[Ranking | None]:
         """Reorder many ranked lists; their orders are drawn in compiled code."""
+        # All lists lie in one array, list i from `offsets[i]` to `offsets[i + 1]`.
         offsets = np.concatenate([[0], np.cumsum([len(view.output) for view in output_views])]).astype(
             np.int64
         )
@@ -112,11 +113,13 @@ class RankSwapping(Reordering):
     def count_swaps(self, sizes: LongArray) -> LongArray:
         """Return the number of pairs that are swapped in lists of these sizes."""
         requested = np.maximum(sizes // 5, 1) if self.swaps == 0 else np.full_like(sizes, self.swaps)
+        # Each swap takes two documents, and no document moves twice.
         return np.minimum(requested, sizes // 2)
 
     def draw_document_order(self, size: int, random_stream: Stream) -> list[int]:
         """Draw an order in which random pairs of documents are swapped."""
         count = int(self.count_swaps(np.array([size]))[0])
+        # One sample for all pairs: distinct positions ensure that no document moves twice.
         drawn = random_stream.sample(size, 2 * count)
         order = list(range(size))
         for first, second in zip(drawn[::2], drawn[1::2]):
@@ -157,6 +160,7 @@ class Shuffle(Reordering):
 def _start_random_stream_of_copy(random_stream: Stream, copy: int) -> Stream:
     """Start the random stream of a numbered copy, whose key is drawn from the stream of the copy before."""
     for _ in range(copy - 1):
+        # A key has 64 bits, and a draw has 32.
         random_stream = Stream(
             (random_stream.draw_integer_below(1 << 32) << 32) | random_stream.draw_integer_below(1 << 32)
         )

@@ -54,8 +54,10 @@ def make_ranked_pairs(
         raise InputError("rankings can be made worse only where relevance is known.", remedy="Pass --qrels.")
     outputs = dataset.outputs
     lists = build_ranked_lists(outputs["item"], outputs["output"], dataset.qrels)
+    # Readers refuse the null character, so that different lists are different texts.
     keys = hash_outputs(seed, outputs["item"], outputs["output"].list.join("\0"))
     reorderings = [perturbation for perturbation in perturbations if isinstance(perturbation, Reordering)]
+    # The pairs of each output then come in the order of the column `perturbation`, as in pairs of texts.
     reorderings.sort(key=lambda reordering: reordering.spec)
     orders = [
         reordering.draw_document_orders(lists.offsets, derive_keys(keys, reordering.name))
@@ -65,6 +67,7 @@ def make_ranked_pairs(
     is_changed = np.array(
         [has_relevant_document & _find_lists_changed_by_order(lists.offsets, order) for order in orders]
     )
+    # Transposed, so that pairs are sorted by output first and by perturbation second.
     rows, reordering_numbers = np.nonzero(is_changed.T)
     copies = _reorder_lists(lists, orders, rows, reordering_numbers)
     specs = pl.Series([reordering.spec for reordering in reorderings], dtype=pl.String)
@@ -93,6 +96,7 @@ def make_ranked_pairs(
 
 def _find_lists_changed_by_order(offsets: LongArray, order: LongArray) -> NDArray[np.bool_]:
     """Find the lists in which an order moves a document."""
+    # A running count answers for all lists at once whether any document moved in them.
     moved_before = np.concatenate([[0], np.cumsum(order != np.arange(len(order)))])
     return np.asarray(moved_before[offsets[1:]] > moved_before[offsets[:-1]])
 
@@ -170,6 +174,7 @@ class GainChange:
 
 def measure_gain_changes_of_lists(lists: RankedLists, copies: RankedLists) -> GainChange:
     """Measure how the discounted gain changes from each ranked list to its reordered version."""
+    # The ideal list of a topic has all its judged documents, and may be longer than any ranked list.
     longest = max(np.diff(lists.offsets).max(initial=0), np.diff(lists.judgements.offsets).max(initial=0))
     discounts = np.log2(np.arange(2, longest + 2, dtype=np.float64))
     change, is_clearly_worse = _compute_gain_changes(
@@ -208,6 +213,7 @@ def _compute_gain_changes(
         discounted_difference = 0.0
         for rank in range(offsets[i + 1] - offsets[i]):
             entry = offsets[i] + rank
+            # Negative grades gain nothing. The grade of documents that nobody judged is -1.
             step = max(grades_after[entry], 0) - max(grades_before[entry], 0)
             difference += step
             lowest_difference = min(lowest_difference, difference)

@@ -95,6 +95,8 @@ class PerturbationRunner:
         self.outputs = outputs
         self._content_hash = content_hash
         self._settings = settings
+        # Results that the perturbation stores itself, such as answers of a language model, are not stored
+        # twice.
         self._store = None if perturbation.stores_results else choose_text_store(perturbation, settings.store)
         self._finished: dict[str, list[Any]] = {}
 
@@ -115,6 +117,7 @@ class PerturbationRunner:
     def perturb_batch(self, positions: LongArray) -> list[Any]:
         """Return the perturbed versions of the outputs at these positions; None where it does not apply."""
         batch = self.prepare_batch(positions)
+        # Removed when it is read: the caller holds the outputs from here on.
         finished = self._finished.pop(batch.name, None)
         if finished is not None:
             return finished
@@ -135,6 +138,7 @@ class PerturbationRunner:
         """Return the name under which a batch is stored, and the keys for its random numbers."""
         keys = derive_keys(self.outputs.keys[positions], self.perturbation.name)
         digest = hashlib.blake2b(keys.tobytes(), digest_size=16).hexdigest()
+        # The keys depend on seed, item and text, so a changed input gives the batch another name.
         name = f"{identify_perturbation_code(self.perturbation)} {digest} {self._content_hash}"
         return OutputBatch(name, positions, keys)
 
@@ -179,6 +183,8 @@ def can_run_in_worker_process(perturbation: AnyPerturbation) -> bool:
     """Return whether a worker process can apply a perturbation: built in, and reads only output and item."""
     perturbation_class = type(perturbation)
     is_plain = (
+        # An own `apply_to_outputs` handles many outputs together already, and a payload has no collected
+        # data.
         perturbation_class.apply_to_outputs is Perturbation.apply_to_outputs
         and perturbation_class.collect_from_texts is Perturbation.collect_from_texts
         and not perturbation.needed_fields
@@ -204,6 +210,7 @@ def _perturb_in_processes(runners: Sequence[PerturbationRunner], settings: PairS
             missing.append((runner, batch))
         else:
             runner.keep_perturbed_batch(batch.name, stored)
+    # A generator, so that the texts of all batches are not copied at once.
     payloads = (_build_batch_payload(runner, batch) for runner, batch in missing)
     for (runner, batch), perturbed in zip(
         missing, map_batches(perturb_batch_of_payload, payloads, processes)
@@ -229,6 +236,7 @@ def _build_batch_payload(runner: PerturbationRunner, batch: OutputBatch) -> Batc
     views = runner.outputs.select(batch.positions)
     return BatchPayload(
         perturbation=runner.perturbation,
+        # Batches are split by language, so that all views have the same.
         language=views[0].language,
         outputs=[view.output for view in views],
         items=[view.item for view in views],

@@ -49,6 +49,8 @@ FIRST_WORDS = 4
 # Words that a clause must have, and words that must remain without it.
 MINIMUM_WORDS = 3
 PACKS = "metassay.perturbations.languages"
+# From a comma or semicolon to the next punctuation mark. A dot or comma before a digit belongs to a number
+# ("1,000"), so it does not end the clause.
 _CLAUSE = re.compile(
     r"(?:[,;]\s|[，、；،؛]\s?)((?:[^,;.!?，、；。！？،؛\n]|[.,](?=\d))+)(?=[,;.!?](?:[\s\"”“’»)]|$)|[，；。！？،؛]|$)"
 )
@@ -114,6 +116,8 @@ class SentenceSwapping(SentenceEdit):
             for i, sentence in enumerate(sentences)
             if _does_sentence_refer_back(sentence, output_view.language)
         ]
+        # If the first sentence refers back too, a sentence that refers back comes first before and after the
+        # swap, and the output need not get worse.
         if not dependent or dependent[0] == 0:
             return None
         drawn = random_stream.choice(dependent)
@@ -124,6 +128,7 @@ class SentenceSwapping(SentenceEdit):
 def _does_sentence_refer_back(sentence: str, language: str | None) -> bool:
     """Return whether one of the first words of a sentence refers to an earlier sentence."""
     words, beginnings = _load_referring_words(language)
+    # Words cannot be found here without a segmenter, so only the beginning of the sentence is compared.
     if is_written_without_spaces(sentence, language):
         return sentence.lstrip("「『“（").startswith(beginnings)
     first_words = find_dictionary_words(sentence)[:FIRST_WORDS]
@@ -163,8 +168,10 @@ class SentenceRepetition(SentenceEdit):
         drawn = random_stream.draw_integer_below(len(sentence_spans))
         start, end = sentence_spans[drawn]
         sentence = output_view.output[start:end]
+        # There is no separator after the last sentence, so the one before it is used.
         left = min(drawn, len(sentence_spans) - 2)
         separator = output_view.output[sentence_spans[left][1] : sentence_spans[left + 1][0]]
+        # Text between two sentences that is not white space would be repeated as well.
         if separator.strip():
             separator = " "
         return replace_spans(output_view.output, [((start, end), f"{sentence}{separator}{sentence}")])
@@ -198,6 +205,8 @@ class SentenceBorrowing(SentenceEdit):
         distinct_sentences: set[str] = set()
         for text in texts:
             distinct_sentences.update(text[start:end] for start, end in find_sentences(text))
+        # Sorted, so that neither the order of the texts nor that of the set changes which sentences are
+        # collected.
         sentences = sorted(distinct_sentences)
         count = min(len(sentences), MAXIMUM_COLLECTED_SENTENCES)
         return [sentences[i * len(sentences) // count] for i in range(count)]
@@ -275,15 +284,19 @@ class HallucinatedClause(RandomReplacement):
         """Return where a clause can be inserted: in statements of more than three words without quotes."""
         text = output_view.output
         all_clauses = WordLists(PACKS, output_view.language or "").read_lines("hallucinated_clauses")
+        # A clause that the text already has would only repeat it.
         clauses = tuple(clause for clause in all_clauses if clause.strip(" ,，、") not in text)
         if not clauses:
             return []
         word_starts = [start for start, _ in _find_words_of_output(output_view)]
         replacements = []
         for start, end in find_sentences(text):
+            # A sentence that ends with an ellipsis is not complete.
             is_statement = text[end - 1] in ".。" and text[end - 2] not in ".…"
             is_long_enough = _count_positions_between(word_starts, start, end) > MINIMUM_WORDS
             if is_statement and is_long_enough and not _QUOTE_OR_BRACKET.search(text[start:end]):
+                # The lists of languages with spaces have clauses that begin with a comma; others begin the
+                # sentence.
                 position = end - 1 if clauses[0].startswith(",") else start
                 replacements.append(Replacement((position, position), clauses))
         return replacements
@@ -312,6 +325,8 @@ class BorrowedSpan(Perturbation[str]):
 
     def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
         """Return the output with a random span replaced by that of a random worse output."""
+        # All worse outputs in random order, because the first ones drawn may have no span that is short
+        # enough.
         for i in random_stream.sample(len(output_view.rivals), len(output_view.rivals)):
             edits = []
             for span, replacement in _find_differing_spans(
@@ -343,11 +358,13 @@ def _find_differing_spans(text: str, other: str, language: str | None) -> list[t
         [other[start:end] for start, end in other_units],
     )
     differences = []
+    # Neighbouring replacements, insertions and deletions are one difference.
     for is_equal, group in itertools.groupby(operations, key=lambda operation: operation.tag == "equal"):
         if is_equal:
             continue
         block = list(group)
         first, last = block[0], block[-1]
+        # Both sides need at least one word: an empty side would make the edit an insertion or a removal.
         if first.src_start < last.src_end and first.dest_start < last.dest_end:
             span = (text_units[first.src_start][0], text_units[last.src_end - 1][1])
             other_start = other_units[first.dest_start][0]

@@ -34,6 +34,7 @@ def remove_random_words(
     """Remove random words from texts; `count_removed_words` returns how many, given the number of words."""
     packed = pack_texts(texts)
     word_counts = range(int(compute_maximum_word_count(packed.offsets)) + 1)
+    # A table by number of words, because compiled code cannot call the Python function.
     removed_counts = np.fromiter(map(count_removed_words, word_counts), np.int64)
     output = np.empty(packed.code_points.size, np.uint32)
     lengths = _remove_words_from_texts(packed, random_keys, removed_counts, output)
@@ -50,6 +51,7 @@ def insert_random_words(
     packed_vocabulary = pack_texts(vocabulary)
     can_append = np.fromiter((text[-1:].isalnum() for text in texts), np.int64, len(texts))
     longest_word = int(np.diff(packed_vocabulary.offsets).max())
+    # Room for the longest word and a space at every insertion: the kernel cannot enlarge the array.
     size = packed.code_points.size + len(texts) * strength * (longest_word + 1)
     output = np.empty(size, np.uint32)
     lengths = _insert_words_into_texts(packed, random_keys, packed_vocabulary, can_append, strength, output)
@@ -140,6 +142,8 @@ def _copy_without_words(
             continue
         position = _copy_code_points(code_points, done, word_starts[i], output, position)
         done = word_ends[i]
+        # The last word takes the space before it along, any other word the space after it, as `remove_words`
+        # does.
         if done == end_of_text:
             while position > output_start and kinds[output[position - 1]] == SPACE:
                 position -= 1
@@ -176,6 +180,8 @@ def _insert_words_into_texts(
             continue
         state = random_keys[row]
         for i in range(strength):
+            # Place and word are drawn in turn, as in `Insertion.apply`: another order would give other random
+            # numbers.
             state, places[i] = draw_integer_below(state, count + can_append[row])
             state, drawn_words[i] = draw_integer_below(state, vocabulary_size)
         output_start = position

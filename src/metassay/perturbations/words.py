@@ -57,6 +57,7 @@ class AnyLanguageEdit(WordEdit):
         """Edit many outputs, which share the data collected from all texts."""
         if len(output_views) <= _MAX_UNCOMPILED:
             return super().apply_to_outputs(output_views, random_keys)
+        # A data set in a language with spaces may still have single outputs in a script without.
         has_spaces = np.array([not _is_without_spaces(view) for view in output_views], np.bool_)
         if has_spaces.all():
             return self.apply_in_compiled_code(output_views, random_keys)
@@ -131,6 +132,7 @@ class RemovalShare(Removal):
 
     def count_removed_words(self, word_count: int) -> int:
         """Return a fifth of the number of words for each unit of strength."""
+        # At least one word stays at any strength.
         return min(round(word_count * self.strength / 5), max(word_count - 1, 0))
 
 
@@ -158,6 +160,7 @@ class Insertion(AnyLanguageEdit):
         for _ in range(self.strength):
             place = places[random_stream.draw_integer_below(len(places))]
             drawn.append((place, random_stream.choice(vocabulary)))
+        # Sorted by place alone: words at the same place stay in the order drawn, as in the compiled code.
         drawn.sort(key=lambda insertion: insertion[0])
         edits = []
         for place, word in drawn:
@@ -176,6 +179,7 @@ class Insertion(AnyLanguageEdit):
 
         if not output_views:
             return []
+        # All outputs of a batch have one language, and share what was collected in it.
         vocabulary = output_views[0].collected[self.name]
         return insert_random_words(
             [view.output for view in output_views], random_keys, vocabulary, self.strength

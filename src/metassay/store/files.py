@@ -28,6 +28,8 @@ def write_bytes(path: Path, content: bytes | memoryview, *, durable: bool = True
         file.write(content)
         if durable:
             file.flush()
+            # Otherwise the rename may reach the disk before the content, and leave an empty file after a
+            # power failure.
             os.fsync(file.fileno())
 
 
@@ -46,10 +48,12 @@ def create_temporary_file(path: Path) -> Iterator[Path]:
 
     The name says which process writes it, so that `remove_abandoned_files` knows whether it still runs.
     """
+    # Beside the file, because a rename is one step only within a file system.
     temporary = path.with_name(f".{path.name}.{_identify_writer()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
+    # Also for an interrupt, which is no Exception: the temporary file goes in any case.
     except BaseException as error:
         with suppress(OSError):
             temporary.unlink()
@@ -76,6 +80,7 @@ def remove_abandoned_files(folder: Path) -> None:
         writer = temporary and _WRITER_NAME.fullmatch(temporary["writer"])
         if (
             not writer
+            # Process numbers of another machine say nothing here.
             or writer["machine"] != _get_machine_name()
             or _is_process_running(int(writer["process"]))
         ):
@@ -102,6 +107,7 @@ def _is_process_running(process_id: int) -> bool:
         os.kill(process_id, 0)
     except ProcessLookupError:
         return False
+    # The process exists, but belongs to another user.
     except OSError:
         return True
     return True

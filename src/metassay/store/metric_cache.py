@@ -48,6 +48,7 @@ def can_share_scores(metric: Metric) -> bool:
 def describe_metric_dependencies(metric: Metric) -> dict[str, Any]:
     """Describe everything that the scores of a metric depend on, except the texts."""
     versions = collect_versions(SCORING_PACKAGES) | list_resource_versions(metric.dictionary_languages)
+    # Importing torch takes seconds. If no metric has loaded it, none can compute on a GPU.
     torch = sys.modules.get("torch")
     if _does_score_depend_on_batch(metric) and torch is not None and torch.cuda.is_available():
         versions["device"] = torch.cuda.get_device_name()
@@ -68,6 +69,7 @@ def hash_dependencies(
 def find_cache_subfolder(cache: Path, description: str) -> Path:
     """Return the folder in a cache for scores or texts with these dependencies."""
     name = hash_bytes(description.encode())
+    # Two levels keep the number of entries in each folder small.
     return cache / name[:2] / name
 
 
@@ -104,6 +106,7 @@ class MetricCache:
             cached_scores = scores[missing]
             fill_in_scores(self._read_single_scores(), digests[missing], cached_scores)
             scores[missing] = cached_scores
+        # The scores of a batch depend on all its outputs, so that they are taken together or not at all.
         all_were_missing = len(missing) == len(scores)
         if all_were_missing and np.isnan(scores).any():
             return self._load_batch_scores(digests, scores)
@@ -132,12 +135,14 @@ class MetricCache:
             is_new = np.isnan(cached_scores)
         if np.isnan(scores[is_new]).all():
             return
+        # The part that was encoded for the run folder has the same bytes if all its scores are new here.
         if part is None or not is_new.all():
             part = encode_part(make_score_table(digests[is_new], scores[is_new]), recorded_warnings)
         try:
             write_dependencies(self.folder, self.description)
             write_part(self.folder, name, part)
         except InputError as error:
+            # A cache only saves time, so that a full disk or a read-only folder does not stop the run.
             self.is_writable = False
             metric = self.description["metric"]
             log_note_for_user(f"{error.location}: {error.message} The scores of {metric} are not shared.")
@@ -151,12 +156,14 @@ class MetricCache:
         """Read all scores of single outputs, sorted by digest."""
         with self._lock:
             if self._single_scores is None:
+                # An empty table has the right columns where the folder has no parts.
                 tables = [make_score_table(np.empty((0, 2), np.uint64), np.empty(0))]
                 for path in list_files(self.folder, "part-*.parquet"):
                     part = read_part(path)
                     if part is not None:
                         tables.append(part[0])
                         _mark_part_as_used(path)
+                # Several processes may have cached the same output at the same time.
                 distinct = pl.concat(tables).unique(["high", "low"], keep="first")
                 self._single_scores = distinct.sort("high", "low")
             return self._single_scores

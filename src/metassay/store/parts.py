@@ -36,6 +36,7 @@ def encode_part(table: pl.DataFrame, recorded_warnings: RecordedWarnings = ()) -
     """Encode a table as the bytes of a Parquet file, with the warnings issued when it was computed."""
     buffer = io.BytesIO()
     metadata = {_WARNINGS_KEY: json.dumps(recorded_warnings, ensure_ascii=False)}
+    # Parts are read as a whole, so that statistics of columns would never be used.
     table.write_parquet(buffer, compression="lz4", statistics=False, metadata=metadata)
     content = buffer.getvalue()
     return PackedPart(content, hash_bytes(content))
@@ -91,6 +92,7 @@ def make_safe_file_name(text: str) -> str:
     >>> make_safe_file_name("chrF(word_order=2)")
     'chrf-word_order-2'
     """
+    # Lower case, because some file systems do not distinguish case.
     return re.sub(r"[^a-z0-9_.-]+", "-", text.lower())[:60].strip("-")
 
 
@@ -118,6 +120,8 @@ class PartIndex:
 
     def write(self, name: str, packed_part: PackedPart) -> None:
         """Write a part and delete older parts of the same name."""
+        # The new part is written before the old one is deleted: a killed process leaves two parts, never
+        # none.
         path = write_part(self.folder, name, packed_part)
         for previous in self.find(name):
             if previous != path:

@@ -55,6 +55,7 @@ def local_path(path: str | Path) -> Path:
 
 def is_mirrored(path: Path) -> bool:
     """Whether a local path is the mirror of a remote file, or in a folder that is."""
+    # Only the folder that was opened is registered, not the files in it.
     return any(parent in _mirrors for parent in (path, *path.parents))
 
 
@@ -92,6 +93,7 @@ def list_files(folder: Path, pattern: str) -> list[Path]:
 
 def download(path: Path) -> None:
     """Download the remote original of a local file, unless it is already there."""
+    # Most runs are local. The check of `_mirrors` saves them a look at the disk for every part.
     if not _mirrors or path.exists():
         return
     with _find_remote_original(path) as original:
@@ -101,6 +103,7 @@ def download(path: Path) -> None:
 
 def upload(path: Path) -> None:
     """Upload a complete local file, if it is the mirror of a remote file."""
+    # The words of `to` become part of the error message.
     with _find_remote_original(path, to="written") as original:
         if original is None:
             return
@@ -109,6 +112,7 @@ def upload(path: Path) -> None:
             file_system.put_file(str(path), remote_path)
             return
         folder, _, name = remote_path.rpartition("/")
+        # A process that reads the folder meanwhile must not see half a file.
         temporary = f"{folder}/{_make_partial_name(name)}"
         file_system.makedirs(folder, exist_ok=True)
         file_system.put_file(str(path), temporary)
@@ -137,6 +141,7 @@ def upload_in_background(path: Path) -> None:
 
 def upload_growing_files() -> None:
     """Upload the files of `upload_in_background` that have grown since the last upload."""
+    # A copy, because another thread may add files during the loop.
     for path, uploaded_size in list(_growing_files.items()):
         if path.is_file() and (size := path.stat().st_size) != uploaded_size:
             upload(path)

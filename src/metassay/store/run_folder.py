@@ -74,6 +74,8 @@ class RunFolder:
             else:
                 run.write_manifest({"state": "running"})
             remove_abandoned_files(folder)
+        # These have a message for the user already. Some also inherit from ValueError or OSError, which the
+        # next clause would replace.
         except MetassayError:
             raise
         except (OSError, ValueError) as error:
@@ -119,6 +121,7 @@ class RunFolder:
 
     def write_manifest(self, entries: Mapping[str, Any]) -> None:
         """Write the manifest, after all other files."""
+        # The manifest comes last in a remote folder as well: it says that everything else is there.
         upload_growing_files()
         write_json(self.path / MANIFEST, self.build_manifest(entries))
 
@@ -146,6 +149,7 @@ class RunFolder:
                 write_table(self.path / name, content, rows_per_group=ROWS_PER_GROUP)
             else:
                 self.write_text(name, content)
+        # Timings differ between runs with equal results.
         checksums = {name: _hash_file(self.path / name) for name in files if name != TIMINGS}
         self.write_manifest({"state": "finished", "versions": self.versions, **entries, "files": checksums})
 
@@ -175,6 +179,7 @@ class RunFolder:
     def find_file(self, name: str) -> Path | None:
         """Return the path of a file in the folder, or None; refuse links that lead out of the folder."""
         path = self.path / name
+        # A run folder may come from somebody else, and a link in it could point to any file of the reader.
         if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.path)):
             raise LinkOutsideFolder(location=InputLocation(file=str(path)))
         return path if path.is_file() else None
@@ -278,6 +283,8 @@ def _hash_file(file: Path) -> str | None:
 
 def _has_foreign_files(folder: Path) -> bool:
     """Whether a folder without a manifest has files that are not from an interrupted run."""
+    # A remote folder without a manifest is empty here, because nothing of it is downloaded. It exists only if
+    # there are remote files.
     return is_mirrored(folder) or any(
         find_final_name_of_temporary_file(path) != MANIFEST for path in folder.iterdir()
     )
@@ -288,6 +295,8 @@ def _read_untrusted_json(file: Path) -> Any:
     try:
         text = file.read_text(encoding="utf-8")
         content = json.loads(text, parse_constant=_refuse_json_constant)
+        # Only an escape can produce a lone surrogate, because the text itself was valid UTF-8. Encoding the
+        # content raises the error.
         if "\\u" in text:
             json.dumps(content, ensure_ascii=False).encode()
     except OSError as error:
@@ -314,6 +323,7 @@ def _refuse_json_constant(name: str) -> float:
 def _check_run_identity(folder: Path, identity: Mapping[str, Any]) -> None:
     """Raise an error if the folder has a run of another configuration or input."""
     stored_identity = read_manifest(folder).get("identity")
+    # The stored identity went through JSON, where tuples become lists and all keys are texts.
     if stored_identity == json.loads(json.dumps(identity)):
         return
     differing = [

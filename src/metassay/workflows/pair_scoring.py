@@ -123,6 +123,7 @@ def score_pairs(
     clusters = clusters or assign_outputs_to_clusters(dataset, None)
     perturbations = pairs.frame["perturbation"]
     names = tuple(sorted(perturbations.unique()))
+    # Sorted names give the same codes whatever the order of the perturbations.
     codes = perturbations.replace_strict(names, range(len(names)), return_dtype=pl.Int32).to_numpy()
     tolerances = np.array([metric.tie_tolerance for metric in metrics])
     outcomes = PairOutcomes(
@@ -182,6 +183,8 @@ def _score_text_pairs(
     sample = pairs.filter_rows(is_sampled)
     seconds: dict[str, float] = {}
     batch_count = 0
+    # Programs score all pairs, also those outside the sample, because that costs little. Judges are paid by
+    # request.
     programs = _find_single_output_metrics(metrics, judges=False)
     if len(programs):
         selected = [metrics[m] for m in programs]
@@ -190,6 +193,7 @@ def _score_text_pairs(
         )
         better[programs] = scored.better
         worse[programs] = scored.worse
+        # The new axis makes NumPy select all combinations of rows and columns, not element by element.
         output_scores[programs[:, None], scored.output_rows] = scored.output_scores
         seconds |= scored.seconds
         batch_count += scored.batch_count
@@ -216,6 +220,7 @@ def _score_text_pairs(
             verdicts.append(build_verdict_table(metric, sample.frame, comparison.by_order))
             seconds[metric.spec] = time.perf_counter() - started
         else:
+            # A verdict is 1 for the better output, 0 for the worse and 0.5 for a tie, as in pairwise judging.
             preferences = (np.sign(better[m, is_sampled] - worse[m, is_sampled]) + 1) / 2
             verdicts.append(build_verdict_table(metric, sample.frame, preferences[None]))
     return PairScores(better, worse, seconds, batch_count, verdicts)
@@ -250,6 +255,7 @@ def _score_single_outputs(
 ) -> _SingleOutputScores:
     """Score both outputs of all pairs with metrics that score one output at a time."""
     rows = find_output_rows(dataset, pairs)
+    # An output with several pairs is scored once. The result is sorted, which `searchsorted` needs.
     output_rows = np.union1d(rows, further_rows)
     scored = score_rows(
         metrics,
@@ -312,6 +318,7 @@ def _list_scored_rows(dataset: Dataset, pairs: Pairs, rows: LongArray, further_r
     texts = _insert_preprocessed_texts(outputs["output"], pairs, np.searchsorted(scored_rows, rows))
     outputs = outputs.with_columns(texts)
     worse_outputs = base.frame[rows].with_columns(pairs.frame["worse"].alias("output"))
+    # In human pairs the worse output is that of another system, and some metrics read the system.
     if "worse_system" in pairs.frame.columns:
         worse_outputs = worse_outputs.with_columns(pairs.frame["worse_system"].alias("system"))
     return OutputRows(pl.concat([outputs, worse_outputs]), base.qrels)
@@ -319,6 +326,7 @@ def _list_scored_rows(dataset: Dataset, pairs: Pairs, rows: LongArray, further_r
 
 def _insert_preprocessed_texts(texts: pl.Series, pairs: Pairs, positions: LongArray) -> pl.Series:
     """Replace output texts at `positions` by the preprocessed texts from which their pairs were made."""
+    # All pairs of an output have the same preprocessed text, so that of the first pair is enough.
     distinct_positions, first_pairs = np.unique(positions, return_index=True)
     return texts.scatter(distinct_positions, pairs.frame["output"][first_pairs]).alias("output")
 

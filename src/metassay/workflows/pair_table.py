@@ -66,6 +66,7 @@ def report_unreadable_file(file: Path) -> Iterator[None]:
         raise
     except (
         pl.exceptions.PolarsError,
+        # Polars raises this for some damaged files. It is not a PolarsError.
         pl.exceptions.PanicException,
         OSError,
         ValueError,
@@ -92,6 +93,7 @@ class PairTable:
         self.has_outcomes = self.file != pairs_file
         """Whether the run stored outcomes; runs of `perturb`, and of earlier versions, did not."""
         with report_unreadable_file(self.file):
+            # Without `glob=False`, brackets and asterisks in the path of the run would be read as patterns.
             self.texts = pl.scan_parquet(pairs_file, row_index_name="row", glob=False)
             self.index = pl.scan_parquet(self.file, row_index_name="row", glob=False)
             self.schema = self.index.collect_schema()
@@ -146,6 +148,7 @@ class PairTable:
     def list_distinct_values(self, column: str) -> list[str]:
         """List the distinct values of a column of names."""
         dtype = self.schema[column]
+        # An Enum lists its values in the schema, so that the column itself need not be read.
         if isinstance(dtype, pl.Enum):
             return [str(name) for name in dtype.categories]
         if column not in self._values:
@@ -179,8 +182,10 @@ class PairTable:
         if metric not in self._packed_outcomes:
             column = pl.col(f"outcome/{metric}").fill_null(UNDEFINED)
             outcomes = self.index.select(column).collect().to_series().to_numpy()
+            # Codes from -2 to 1 become 0 to 3, which fit into two bits.
             self._packed_outcomes[metric] = pack_two_bits(outcomes - UNDEFINED)
         self._packed_outcomes.move_to_end(metric)
+        # The metric that was just read stays, even if it alone exceeds the limit.
         while len(self._packed_outcomes) > 1 and self._count_packed_bytes() > OUTCOME_MEMORY:
             self._packed_outcomes.popitem(last=False)
         return unpack_two_bits(self._packed_outcomes[metric], self.total) + np.int8(UNDEFINED)
@@ -232,6 +237,7 @@ class PairTable:
             columns = [name for name, dtype in dtypes.items() if schema.get(name) == dtype]
             if not columns:
                 return [{} for _ in index_rows]
+            # A missing pair has no output row; no row has the number -1, so nothing is read for it.
             return _read_rows_in_order(outputs, [row.get("output", -1) for row in index_rows], columns)
 
     def find_rows_in_other_run(self, other_pair_table: PairTable) -> NDArray[np.int64]:
@@ -270,6 +276,7 @@ def _read_pair_keys(pair_table: PairTable) -> pl.DataFrame:
 
     `occurrence` numbers the pairs that have equal values in all other columns.
     """
+    # Two runs have different Enums, which Polars does not join.
     names = [pl.col(name).cast(pl.String) for name in PAIR_KEY]
     worse_system = pl.lit("").alias("worse_system")
     if "worse_system" in pair_table.schema:

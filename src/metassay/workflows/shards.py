@@ -69,6 +69,7 @@ def divide_items_into_shards(items: IntArray) -> list[slice]:
     """Divide outputs, which are sorted by item, into shards; no item is split."""
     edges = [0]
     while edges[-1] < len(items):
+        # The shard ends with the last output of the item at its nominal end, so it may be somewhat larger.
         last_item = items[min(edges[-1] + SHARD_SIZE, len(items)) - 1]
         edges.append(int(np.searchsorted(items, last_item, side="right")))
     return [slice(start, stop) for start, stop in pairwise(edges)]
@@ -203,6 +204,8 @@ class ShardScorer:
             self._human_differences.setdefault(perturbation, []).extend(values)
         outcomes = scored.outcomes
         names = sorted(scored.pairs.counts)
+        # A perturbation may have no pair in this shard. Codes into the names of all perturbations are the
+        # same in every shard.
         codes = np.array([names.index(name) for name in outcomes.perturbation_names], np.int8)
         first_pair = self._arrays.count_pairs()
         self._arrays.rows.append((scored.rows + shard.start).astype(np.int32))
@@ -213,6 +216,8 @@ class ShardScorer:
         self._sample_counts.append(sample.counts)
         positions = first_pair + np.arange(len(scored.rows))
         errors = LargestErrors(positions, scored.better, scored.worse, outcomes.outcomes)
+        # Reduced before and after it is joined with the errors of earlier shards, so that memory does not
+        # grow with the number of shards.
         errors = errors.keep_largest_errors(self.assayed_count)
         if self._largest_errors is not None:
             errors = self._largest_errors.append(errors).keep_largest_errors(self.assayed_count)
@@ -221,6 +226,7 @@ class ShardScorer:
     def _write_shard_tables(self, shard: slice, sample: Pairs, scored: ScoredPairs) -> None:
         self._write_shard_table(ALL_PAIRS, scored.pairs.frame)
         if scored.is_sampled.all():
+            # If all pairs are sampled, both tables are equal, and one file serves for both.
             self._files[PAIRS_FILE].append(self._files[ALL_PAIRS][-1])
         else:
             self._write_shard_table(PAIRS_FILE, sample.frame)
@@ -254,6 +260,7 @@ class ShardScorer:
         scored = ScoredPairs(
             pairs=replace(
                 description,
+                # Rechunking would copy the memory-mapped tables into memory.
                 frame=pl.concat(pair_tables, rechunk=False),
                 counts=_sum_counts_of_shards(self._counts),
             ),
@@ -280,7 +287,9 @@ class ShardScorer:
         `perturbation_names` are the names of the perturbations that the arrays contain as codes.
         """
         codes = np.concatenate(self._arrays.perturbations)
+        # Each list is cleared once it is joined, so that only one array exists twice at a time.
         self._arrays.perturbations.clear()
+        # Perturbations without any pair are left out, as in a run without shards.
         used_codes = np.unique(codes)
         new_codes = np.zeros(len(perturbation_names), np.int32)
         new_codes[used_codes] = np.arange(len(used_codes), dtype=np.int32)
@@ -289,6 +298,7 @@ class ShardScorer:
         all_outcomes = np.concatenate(self._arrays.outcomes, axis=-1)
         self._arrays.outcomes.clear()
         items = self.clusters.items[rows]
+        # Then both arrays have one entry per pair and are equal: one copy saves memory.
         items_are_clusters = self.clusters.codes is self.clusters.items
         return PairOutcomes(
             metrics=tuple(metric.spec for metric in self.metrics),
