@@ -82,6 +82,7 @@ def _build_recommendation_claim(assay_view: AssayView, best_metric: MetricAccura
             ),
         )
     answer = assay_view.result.answer
+    # The top group may contain the best metric too, so that duplicates are removed below.
     group = [best_metric.metric] if answer is None else [best_metric.metric, *answer.top_group]
     names = assay_view.labels.label_all(group)
     purpose = _write_recommendation_opening(assay_view)
@@ -92,6 +93,8 @@ def _build_recommendation_claim(assay_view: AssayView, best_metric: MetricAccura
     return Claim(
         kind="use",
         metrics=list(dict.fromkeys(group)),
+        # The sentence separates the top group from all other metrics, and is as uncertain as the weakest
+        # comparison.
         p=max(p_values, default=None),
         sentence=sentence,
     )
@@ -105,6 +108,7 @@ def _name_best_metrics_for_other_questions(
     for answer in answers:
         if recommendation.kind != "use" or answer is None or answer.question is None:
             continue
+        # The recommendation names this metric first.
         if answer.kind != "answer" or recommendation.metrics[0] in answer.metrics:
             continue
         winner = answer.metrics[0]
@@ -148,6 +152,7 @@ def _build_worse_metrics_claim(assay_view: AssayView) -> Claim | None:
     if comparison is not None and comparison.by_spa is not None:
         usable.append(comparison.by_spa.metric)
     behind = [metric for metric in assay_view.metrics if metric in p_perturbed and metric in p_human]
+    # A metric that is best for any question is not named as one to avoid.
     behind = [metric for metric in behind if metric not in usable]
     if not behind:
         return None
@@ -155,6 +160,7 @@ def _build_worse_metrics_claim(assay_view: AssayView) -> Claim | None:
     return Claim(
         kind="avoid",
         metrics=behind,
+        # The claim needs both differences for every metric, so its p-value is the largest.
         p=max(max(p_perturbed[metric], p_human[metric]) for metric in behind),
         sentence=f"Avoid {join_names(names)}: behind on perturbed and human pairs.",
     )
@@ -290,6 +296,7 @@ def _find_metrics_tied_by_spa(
         row = rows.get(metric)
         if metric == best_metric or metric in assay_view.uninformed_metrics or row is None or row.spa is None:
             continue
+        # Without an interval, no difference is shown, and the metric counts as tied.
         if lower_end is None or row.spa_high is None or row.spa_high >= lower_end:
             tied.append(metric)
     return tied
@@ -305,6 +312,7 @@ def _answer_which_metric_saves_labels(assay_view: AssayView) -> Claim | None:
     row = rows[choice.metric]
     if row.labels_saved is None or row.labels_saved_low is None:
         return None
+    # The p-value is corrected for the choice among several metrics; the interval is not.
     if choice.p is None or choice.p > LEVEL:
         return Claim(
             kind="unanswered",
@@ -384,6 +392,7 @@ def _build_single_metric_cost_claim(assay_view: AssayView, best_metric: MetricAc
             regrets.append((regret.high, column.name, regret))
     if not regrets or len(assay_view.metrics) < 2:
         return None
+    # The column in which the loss may be largest, by the upper end of its interval.
     _, column_name, regret = max(regrets, key=lambda entry: entry[0])
     low = 0.0 if regret.low is None else regret.low
     ends = format_percent_interval(low, regret.high, digits=1)

@@ -40,6 +40,7 @@ from metassay.reporting.tables import ENDINGS, Grid, build_plain_grids, format_g
 from metassay.reporting.wording import Sentence, Span, format_plural
 from metassay.text.user_cache import load_or_compute
 
+# The first three could end the script element. JavaScript reads the last two as line breaks.
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
@@ -71,6 +72,7 @@ class Chart:
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         """Return Vega-Lite for notebooks that draw it, and a picture for others."""
         spec = add_chart_legend(self.spec) | {"config": build_vega_config("light"), "width": 640}
+        # Some notebooks know only version 5, which draws these charts as well.
         older = spec | {"$schema": str(spec["$schema"]).replace("/v6.", "/v5.")}
         return {
             "application/vnd.vegalite.v6+json": spec,
@@ -175,6 +177,8 @@ def build_content_security_policy(stylesheet: str, scripts: Sequence[str] = ()) 
     allowed = " ".join(_compute_source_hash(script) for script in scripts if script)
     return "; ".join(
         [
+            # Nothing is allowed that is not listed below: reports contain texts of users and may be opened by
+            # anybody.
             "default-src 'none'",
             *([f"script-src {allowed}"] if allowed else []),
             f"style-src {_compute_source_hash(stylesheet)}",
@@ -224,6 +228,7 @@ def _bundle_vega_script() -> bytes:
     from vl_convert import javascript_bundle
 
     bundle: str = javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    # Both would end or change the script element, even inside a JavaScript string.
     return bundle.strip().replace("</script", "<\\/script").replace("<!--", "<\\!--").encode()
 
 

@@ -42,13 +42,16 @@ def list_entries(cache: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
             description = json.loads(file.read_text(encoding="utf-8"))
             entry = {key: description[key] for key in ("metric", "signature", "versions")}
         except (OSError, ValueError, KeyError, TypeError):
+            # Parts in a folder whose description is damaged still take space, so the folder is listed.
             entry = {"metric": "?", "signature": "?", "versions": {}}
         yield file.parent, entry
 
 
 def list_cache_parts(cache: Path) -> list[Path]:
     """List all files of scores (parts) in a cache, the least recently used first."""
+    # The last asterisk also finds broken parts, which end in `.parquet.broken`.
     parts = [path for path in cache.glob("??/*/*.parquet*") if path.is_file()]
+    # The name decides between equal times, so that the order is always the same.
     return sorted(parts, key=lambda path: (path.stat().st_mtime, str(path)))
 
 

@@ -40,6 +40,7 @@ class CachedScores:
         if metric_cache is not None and missing.any():
             recorded_warnings = (*recorded_warnings, *metric_cache.load(digests, scores))
             if self.run_scores is not None and (missing != np.isnan(scores)).any():
+                # A run folder is complete in itself: it can be resumed on a machine without this cache.
                 self.run_scores.save(metric, batch_number, digests, scores, recorded_warnings)
         return scores, recorded_warnings
 
@@ -52,6 +53,7 @@ class CachedScores:
         recorded_warnings: RecordedWarnings,
     ) -> None:
         """Store the defined scores of a batch in the run folder and in the cache."""
+        # Encoded once for both places.
         part = encode_part(make_score_table(digests, scores), recorded_warnings)
         if self.run_scores is not None:
             self.run_scores.save_part(metric, batch_number, part)

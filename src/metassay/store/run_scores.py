@@ -41,6 +41,7 @@ class RunScores:
                 table, part_warnings = part
                 fill_in_scores(table, digests, scores)
                 recorded_warnings = (*recorded_warnings, *part_warnings)
+        # Two parts of the same batch can have the same warning.
         return scores, tuple(dict.fromkeys(recorded_warnings))
 
     def save(
@@ -75,6 +76,7 @@ class RunScores:
 
 def open_run_scores(address: str, metrics: Sequence[Metric] = ()) -> RunScores:
     """Open the scores in a local or remote run folder."""
+    # A cache needs them, and both openers are called in the same way.
     del metrics
     return RunScores(local_path(address))
 

@@ -55,6 +55,8 @@ class RunTexts:
 
     def _make_part_name(self, name: str) -> str:
         """Return the name of the part that stores texts under a name."""
+        # The first word is the spec of the perturbation. It is only for people; the hash identifies the
+        # texts.
         readable_name = make_safe_file_name(name.partition(" ")[0])
         return f"texts-{readable_name}-{hash_bytes(f'{name} {self.dependencies}'.encode())}"
 

@@ -27,14 +27,17 @@ class ScratchTables:
         """Write a table as an Arrow file that can be mapped into memory."""
         if self.folder is None:
             self.folder = Path(tempfile.mkdtemp(prefix="metassay-"))
+            # Runs when the object is collected or the program ends, whichever comes first.
             weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         with create_temporary_file(self.folder / name) as file:
             self.files.append(file)
+            # One record batch, so that a mapped column is one contiguous array.
             table.write_ipc(file, record_batch_size=max(1, table.height))
         return file
 
     def delete(self) -> None:
         """Delete all tables; tables that are mapped into memory stay readable."""
+        # Another process may have tables in the folder, and Windows does not delete mapped files.
         with suppress(OSError):
             for file in self.files:
                 file.unlink()

@@ -39,8 +39,10 @@ def write_table(
         return
     import pyarrow.parquet as pq
 
+    # The tables may be mapped into memory. Rechunking would read all of them.
     concatenated = pl.concat(table, rechunk=False)
     arrow_types = pl.CompatLevel.oldest()
+    # Polars writes a file as a whole; the writer of pyarrow takes one group at a time.
     schema = concatenated.head(0).to_arrow(compat_level=arrow_types).schema
     with (
         replace_file(path) as temporary,
@@ -54,6 +56,7 @@ def write_table(
 
 def _format_json(content: Any, depth: int = 2) -> str:
     """Format JSON with line breaks down to a depth, which makes diffs readable."""
+    # The encoder of the standard library breaks all lines or none.
     if depth and content and isinstance(content, dict):
         entries = [
             f"{_encode_json(str(key))}: {_format_json(value, depth - 1)}" for key, value in content.items()

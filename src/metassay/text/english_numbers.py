@@ -68,6 +68,7 @@ class _SpelledNumber:
     def multiply_by(self, scale: int) -> None:
         """Multiply by a scale such as `hundred` or `thousand`."""
         if scale == 100:
+            # "hundred" alone is one hundred.
             self.group = (self.group or 1) * 100
         else:
             self.total += (1 if self.group is None else self.group) * scale
@@ -87,10 +88,12 @@ class _SpelledNumber:
 
     def _find_limit_of_next_value(self) -> int:
         """Return the limit below which the next value belongs to the same number."""
+        # After a thousand or at the beginning, any number below a thousand fits.
         if self.group is None:
             return 1000
         if self.group % 100 == 0:
             return 100
+        # A unit fits after "twenty", but not after "ten": "ten five" are two numbers.
         return 10 if self.group % 10 == 0 and self.group % 100 >= 20 else 0
 
 
@@ -98,6 +101,7 @@ def _write_number_at(words: Sequence[str], start: int) -> tuple[str, int]:
     """Return the number that begins at word `start` in digits, or else that word, and the next position."""
     number = _SpelledNumber()
     position = start
+    # Digits can be followed by a scale, as in "3 million".
     if words[start].isdecimal() and words[start + 1 : start + 2] and words[start + 1] in _SCALES:
         number.group = int(words[start])
         position = start + 1
@@ -125,6 +129,7 @@ def _read_number_word(number: _SpelledNumber, word: str, *, is_first: bool) -> b
         number.multiply_by(100)
     elif word in _SCALES:
         number.multiply_by(_SCALES[word])
+    # "oh" is a zero only among digits. At the beginning it may be an exclamation.
     elif word == "zero" or (word in {"oh", "o"} and not is_first):
         number.add_zero()
     else:
@@ -146,6 +151,7 @@ def _split_ordinal(word: str) -> tuple[str, str]:
         return _IRREGULAR_ORDINALS[word]
     for ending, replacement, written_ending in _ENDINGS:
         cardinal = word.removesuffix(ending) + replacement
+        # Plurals are written in digits only for decades ("nineties"), hundreds and thousands.
         numbers = _BELOW_HUNDRED if written_ending == "th" else _TENS
         if word.endswith(ending) and (cardinal in numbers or cardinal in _SCALES or cardinal == "hundred"):
             return cardinal, written_ending

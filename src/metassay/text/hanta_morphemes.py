@@ -27,6 +27,7 @@ from metassay.text.hash_table import (
 START, END, UNKNOWN = 1, 2, 3
 # What is less likely is left out.
 MINIMUM_LOG_P = -1e6
+# The limits of HanTa: the same ones give the same results.
 _CONTINUED_STATES = 4
 _LONGEST_ENDING = 4
 _LONGEST_NEW_MORPHEME = 24
@@ -85,6 +86,7 @@ class MorphemeSplitter:
         """Return the parts of speech of a word with log-probabilities, most likely first."""
         tags, log_p = _find_best_splits(get_code_points(word), self._model)
         readings = list(zip(tags.tolist(), log_p.tolist()))
+        # A stable sort keeps readings with equal log p in the order in which HanTa finds them.
         readings.sort(key=lambda reading: reading[1], reverse=True)
         return readings or [(UNKNOWN, 0.0)]
 
@@ -95,6 +97,7 @@ def _build_morpheme_model(hanta: Any) -> MorphemeModel:
     pairs: dict[tuple[int, int], int] = {}
     for (_, last), followers in hanta.LP_trans.items():
         for tag in followers:
+            # In HanTa, a negative number stands for the end of a word and its part of speech.
             numbers = states if tag > 0 else pairs
             numbers.setdefault((last, tag), len(numbers))
     inner_steps = []
@@ -104,12 +107,14 @@ def _build_morpheme_model(hanta: Any) -> MorphemeModel:
         inner_steps.append([(states[state[1], tag], tag, log_p) for tag, log_p in followers])
         endings = hanta.LP_trans_final.get(state, ())
         final_steps.append([(pairs[state[1], tag], -tag, log_p) for tag, log_p in endings])
+    # Only open classes, which have morphemes that occur once in the training data, can have new morphemes.
     new_steps = [[step for step in steps if step[1] in hanta.LP_hapax_t] for steps in inner_steps]
     classes_of: dict[str, list[tuple[int, int, float]]] = {}
     for tag, morphemes in hanta.LP_m_t.items():
         for morpheme, log_p in morphemes.items():
             classes_of.setdefault(morpheme, []).append((0, tag, log_p))
     ending_texts = sorted({ending for endings in hanta.LP_s_t.values() for ending in endings} - {""})
+    # The empty ending has row 0, which `_score_endings` starts from.
     ending_texts.insert(0, "")
     inner = _build_transitions([*inner_steps, *new_steps])
     final = _build_transitions(final_steps)
@@ -170,10 +175,13 @@ def _find_best_splits(word: CodePoints, model: MorphemeModel) -> tuple[LongArray
             text_hash = add_to_hash(text_hash, word[end - 1])
             morpheme = look_up_hash(text_hash, model.morphemes)
             is_new = morpheme < 0
+            # HanTa gives new morphemes of one or two letters no probability, except in short words.
             if is_new and size >= 4 and end - start <= 2:
                 continue
             _score_morpheme(end - start, size, morpheme, endings[end], model, log_p_of_class)
             for state in continued:
+                # The second half of the rows has only the steps to classes of new morphemes, which saves most
+                # steps.
                 row = state + state_count if is_new else state
                 for step in range(inner.offsets[row], inner.offsets[row + 1]):
                     log_p = best[start, state] + inner.log_p[step] + log_p_of_class[inner.tags[step]]
@@ -225,6 +233,7 @@ def _score_morpheme(
     new_morphemes = model.new_morphemes
     if word_length < 4 or length > 2:
         length_column = min(length, _LONGEST_NEW_MORPHEME)
+        # An ending is shorter than its morpheme.
         ending_row = min(_LONGEST_ENDING, length - 1)
         for column in range(len(new_morphemes.tags)):
             log_p = new_morphemes.by_length[column, length_column] + ending_log_p[ending_row, column]

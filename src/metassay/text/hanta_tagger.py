@@ -63,12 +63,15 @@ class Tagger:
     def __init__(self, hanta: Any) -> None:
         self._hanta = hanta
         self._splitter = MorphemeSplitter(hanta)
+        # All pairs of tags have the same followers, in the order in which HanTa tries them.
         followers = next(iter(hanta.LP_trans_word.values()))
         self._tags = [tag for tag in followers if tag != END]
         self._tag_names = [str(hanta.int2tag[tag]) for tag in self._tags]
         self._number_of = {tag: number for number, tag in enumerate(self._tags)}
+        # START comes after all tags, so that it is never chosen for a word.
         self._number_of[START] = len(self._tags)
         self._transitions, self._end_transitions = self._build_transitions()
+        # Two caches, because the capital of the first word of a sentence says nothing.
         self._first_words = BoundedCache(
             functools.partial(self._find_possible_tags, is_first=True), maximum=_CACHED_WORDS
         )
@@ -81,6 +84,7 @@ class Tagger:
         other_words = self._other_words
         readings = [self._first_words[words[0]], *[other_words[word] for word in words[1:]]]
         path = _find_best_tags(
+            # Joining bytes is faster than concatenating many small arrays.
             np.frombuffer(b"".join([reading.tag_numbers for reading in readings]), np.int64),
             np.frombuffer(b"".join([reading.log_p for reading in readings])),
             np.array([reading.count for reading in readings]),
@@ -207,6 +211,7 @@ def _find_best_tags(
                 if path_log_p <= MINIMUM_LOG_P:
                     continue
                 target = _find_state_of_tags(b, c, high, top, first_tag, second_tag)
+                # Strictly greater: of two equal paths, HanTa keeps the first one.
                 if target == top or path_log_p > best[target]:
                     first_tag[target] = b
                     second_tag[target] = c

@@ -95,6 +95,7 @@ def stem_word(word: str) -> str:
     stem = word.lower()
     if stem in _IRREGULAR_STEMS:
         return _IRREGULAR_STEMS[stem]
+    # An extension of NLTK, as is the list of irregular stems.
     if len(word) <= 2:
         return stem
     for step in _STEPS:
@@ -113,6 +114,7 @@ def _find_consonants(word: str) -> list[bool]:
 
 def _count_vowel_consonant_groups(stem: str) -> int:
     """Count how often a consonant follows a vowel: m in Porter's [C](VC){m}[V]."""
+    # Faster, and equal where no y can be a vowel.
     if "y" not in stem:
         return len(_VOWELS_AND_CONSONANT.findall(stem))
     is_consonant = _find_consonants(stem)
@@ -126,6 +128,7 @@ def _has_vowel(stem: str) -> bool:
 def _ends_in_short_syllable(stem: str) -> bool:
     """Whether a stem ends in consonant, vowel, consonant (not w, x, y), or is a vowel and a consonant."""
     is_consonant = _find_consonants(stem)
+    # An extension of NLTK. Porter's condition needs three letters.
     if len(stem) == 2:
         return is_consonant == [False, True]
     return is_consonant[-3:] == [True, False, True] and stem[-1] not in "wxy"
@@ -136,6 +139,7 @@ def _remove_plural(word: str) -> str:
         return word
     if word.endswith("sses"):
         return word[:-2]
+    # An extension of NLTK: "dies" becomes "die", while Porter has "di".
     if word.endswith("ies"):
         return word[:-1] if len(word) == 4 else word[:-2]
     return word[:-1]
@@ -176,6 +180,7 @@ def _shorten_double_suffix(word: str) -> str:
     if ending is None:
         return word
     stem = word[: -len(ending)]
+    # The l of "logi" counts as part of the stem in NLTK, so that "geologi" is shortened as well.
     if _count_vowel_consonant_groups(stem + "l" if ending == "logi" else stem) == 0:
         return word
     if ending == "alli":  # before it there may be another ending of this step

@@ -140,6 +140,7 @@ def find_wordnet_folder() -> Folder | None:
     for nltk_folder in _list_nltk_folders():
         folders.append(nltk_folder / "corpora" / "wordnet")
         archive = nltk_folder / "corpora" / "wordnet.zip"
+        # NLTK downloads WordNet as an archive, and reads it without unpacking.
         if archive.is_file():
             folder_in_archive = zipfile.Path(archive, "wordnet/")
             if (folder_in_archive / "data.noun").is_file():
@@ -169,6 +170,7 @@ def _hash_location(location: str | None) -> str | None:
     """Return a hash of the files at a location; the location itself if it is not a path."""
     if location is None:
         return None
+    # A folder inside an archive is not a path on disk. The archive as a whole is hashed.
     archive, extension, _ = location.partition(".zip/")
     path = Path(f"{archive}.zip" if extension else location)
     if not path.exists():

@@ -50,6 +50,7 @@ _NO_CAPITAL_IN_TEXT = 1 << 30
 def find_russian_names(texts: Sequence[str]) -> list[list[Entity]]:
     """Find the names of persons, places and organisations in Russian texts with natasha's news model."""
     block_of_text = build_row_offsets(texts)[:-1] // _BLOCK_LETTERS
+    # A block ends where the number of letters before a text passes a multiple of the block size.
     boundaries = np.flatnonzero(np.diff(block_of_text, prepend=-1, append=-1)).tolist()
     blocks = [texts[start:end] for start, end in itertools.pairwise(boundaries)]
     return [
@@ -108,6 +109,7 @@ class _Vocabulary:
         self._model_words = encoder.words_vocab
         self._model_shapes = encoder.shapes_vocab
         self._word_shape = word_shape
+        # Most words are in lower case and have the same shape, so that it is computed once.
         self._lower_case_shape = self._model_shapes.encode(word_shape("да"))
         self._clear_cache()
 
@@ -126,6 +128,7 @@ class _Vocabulary:
             self._clear_cache()
         runs = index_non_space_runs(texts)
         have_capitals = runs.find_matching_vocabulary(has_capital)[runs.numbers]
+        # A run of characters has at least one word, so that no word near a capital is lost by counting runs.
         is_near = _measure_distances(have_capitals, runs.offsets) <= maximum_distance
         keys = self._make_run_keys(runs.vocabulary, runs.numbers, runs.offsets)[is_near]
         distinct_keys, key_indexes = find_distinct_integers(keys)
@@ -151,6 +154,7 @@ class _Vocabulary:
     def list_model_numbers(self, numbers: LongArray) -> tuple[LongArray, LongArray]:
         """Return the word and shape numbers of the model for the numbers of this vocabulary."""
         pairs = np.array(list(self._number_of_pair), np.int64)[numbers]
+        # A pair is stored as one integer: word × number of shapes + shape.
         return np.divmod(pairs, len(self._model_shapes))
 
     def _make_run_keys(self, vocabulary: Sequence[str], numbers: LongArray, offsets: LongArray) -> LongArray:
@@ -169,6 +173,7 @@ class _Vocabulary:
         """Return the row of a run of characters between two kinds of characters; a new run is split first."""
         number, kinds = divmod(key, KIND_COUNT**2)
         run = vocabulary[number]
+        # A run has no space, so that the name is unique.
         name = f"{run} {kinds}" if kinds else run
         row = self._row_of_run.get(name)
         if row is None:
@@ -218,6 +223,7 @@ class _NameFinder:
     def find_names(self, texts: Sequence[str]) -> list[list[Entity]]:
         """Find the names in each text."""
         names: list[list[Entity]] = [[] for _ in texts]
+        # Each convolution reads one word further to both sides.
         words = self._vocabulary.split_texts(texts, REACH + len(self._layers))
         if not len(words.numbers):
             return names
@@ -258,6 +264,7 @@ class _NameFinder:
         used_words, numbers = find_distinct_integers(words.numbers)
         vectors = self._embed_words(*self._vocabulary.list_model_numbers(used_words))
         for layer in self._layers:
+            # After each layer, one word less on both sides of a name is still needed.
             reach -= 1
             numbers, windows = _find_windows(numbers, words.offsets, distances <= reach)
             summands = [
@@ -278,6 +285,8 @@ class _NameFinder:
         """Return the embedding of each word, followed by the embedding of its shape."""
         embedding = self._model.emb
         pieces, codes, size = embedding.word.codes.array.shape
+        # navec stores vectors by product quantisation: each piece of a vector is a number in a table of its
+        # own.
         code_numbers = embedding.word.indexes.array[words] + np.arange(0, pieces * codes, codes)
         parts = np.take(embedding.word.codes.array.reshape(-1, size), code_numbers, axis=0)
         return np.hstack([parts.reshape(len(words), -1), embedding.shape.weight.array[shapes]])
@@ -285,6 +294,7 @@ class _NameFinder:
 
 def _convert_convolution_layer(layer: Any) -> _Convolution:
     """Convert a convolution layer of slovnet to arrays."""
+    # Batch normalisation of a trained model is a fixed linear function.
     factor = layer.norm.weight.array / layer.norm.std.array
     return _Convolution(
         taps=np.ascontiguousarray(layer.conv.weight.array.transpose(2, 1, 0)),
@@ -301,6 +311,7 @@ def _multiply_window_position(
 
     Returns the products and the index of the product of each window.
     """
+    # Numbers begin at -1, which stands for a place beyond the text.
     used, indexes = find_distinct_integers(numbers + 1)
     products = _multiply_rows(vectors, np.maximum(used - 1, 0), weights)
     products[: len(used)][used == 0] = 0  # beyond the end of a text
@@ -309,6 +320,7 @@ def _multiply_window_position(
 
 def _multiply_rows(vectors: Float32Array, rows: LongArray, columns: Float32Array) -> Float32Array:
     """Multiply some rows of a matrix by another matrix in blocks; the result is padded to whole blocks."""
+    # Matrix products of other sizes may add in another order, and differ in the last digit.
     rows = np.append(rows, np.zeros(-len(rows) % _PRODUCT_ROWS, np.int64))
     products = np.empty((len(rows), columns.shape[1]), np.float32)
     block = np.empty((_PRODUCT_ROWS, vectors.shape[1]), np.float32)
@@ -384,6 +396,7 @@ def _find_best_tags(
     best_before = np.empty((len(numbers), tag_count), np.uint8)
     score = np.empty(tag_count, np.float32)
     new_score = np.empty(tag_count, np.float32)
+    # Words that were not computed can only have the tag O.
     only_outside = np.full(tag_count, -np.inf, np.float32)
     only_outside[outside] = 0
     for text in range(len(offsets) - 1):

@@ -11,6 +11,7 @@ from metassay.text.resources import Folder, find_wordnet_folder
 _FILE_NAMES = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
 # Noun, verb, adjective, adverb.
 PARTS_OF_SPEECH = tuple(_FILE_NAMES)
+# Number 5 stands for satellite adjectives.
 _PARTS_OF_SPEECH_BY_NUMBER = {"1": "n", "2": "v", "3": "a", "4": "r", "5": "a"}
 _CACHED_SYNSETS = 1 << 16
 
@@ -86,6 +87,7 @@ class WordNet:
             # The first byte is the number of the word in this synset, the second that in the other.
             source_number, target_number = divmod(int(word_numbers, 16), 256)
             if symbol == b"!" and source_number == word_number:
+                # "s" marks satellite adjectives, which are in the file of adjectives.
                 pos_of_target = "a" if target_pos == b"s" else target_pos.decode()
                 antonyms.append(self.list_words(pos_of_target, int(target))[target_number - 1])
         return tuple(antonyms)

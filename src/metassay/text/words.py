@@ -17,6 +17,7 @@ _NON_SPACE = re.compile(r"\S+")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _SURROUNDING_PUNCTUATION = re.compile(r"^[\W_]+|[\W_]+$")
 _PLAIN_WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
+# The possessive quantifiers `++` and `*+` prevent that a rejected word is tried again in shorter pieces.
 _DICTIONARY_WORD = re.compile(r"(?<![\w./@#&+])[^\W\d_]++(?:['’-][^\W\d_]++)*+(?![\w/@#&+]|\.\w)")
 _BEFORE_SENTENCE_START = re.compile(r"(?:^|[.!?…:;]|[\"“„«»(\[–—-])\s*$")
 # Letters of Thai, Lao, Tibetan, Burmese, Khmer, Japanese and Chinese.
@@ -121,6 +122,7 @@ def iterate_with_next_word(text: str) -> Iterator[tuple[re.Match[str], str]]:
 
 def starts_sentence(text: str, position: int) -> bool:
     """Whether the word at a position begins a sentence, which may explain its capital."""
+    # The pattern is anchored at the end, but would be searched from the beginning of a long text.
     before = text[max(position - 8, 0) : position]
     return _BEFORE_SENTENCE_START.search(before) is not None or position == 0
 

@@ -66,6 +66,7 @@ class PairExplorer:
         `other_table` has the pairs of the run that the query compares with.
         """
         if pair_query.text:
+            # The number comes from an address and may be too high: the page shows which part was searched.
             pair_query = replace(pair_query, part=self._find_searched_rows(pair_query)[0] // SEARCH_PART + 1)
         else:
             pair_query = replace(pair_query, part=1)
@@ -78,11 +79,13 @@ class PairExplorer:
             order = self._order_pairs_by_margin(pair_query, matching, other_run)
             joint_outcomes = self._count_joint_outcomes(pair_query, other_run)
         listed = matching.count if order is None else len(order)
+        # Negated floor division rounds up.
         last_page = max(1, -(-listed // PAIRS_PER_PAGE))
         page = min(pair_query.page, last_page)
         first = (page - 1) * PAIRS_PER_PAGE
         last = min(first + PAIRS_PER_PAGE, listed)
         listed_rows = matching.rows if order is None else order
+        # Without filters, all rows match, and no array of them is made.
         rows = list(range(first, last)) if listed_rows is None else listed_rows[first:last].tolist()
         pairs = self.table.read_pairs(rows, shown_metrics)
         pairs_in_other_run = []
@@ -119,6 +122,7 @@ class PairExplorer:
         return max(1, -(-self.table.total // SEARCH_PART))
 
     def _match_pairs_of_other_run(self, pair_table: PairTable) -> OtherRun:
+        # Matching the pairs of two runs is a join over all of them, so the latest one is kept.
         if self._other_run is None or self._other_run.table is not pair_table:
             self._other_run = OtherRun(pair_table, self.table.find_rows_in_other_run(pair_table))
         return self._other_run
@@ -149,6 +153,7 @@ class PairExplorer:
             searched_rows=self._find_searched_rows(pair_query) if pair_query.text else None,
         )
         self._matching[key] = matching
+        # The latest answer stays, even if it alone exceeds the limit: its next pages need it.
         while len(self._matching) > 1 and sum(map(_estimate_memory, self._matching.values())) > CACHED_ROWS:
             self._matching.popitem(last=False)
         return matching
@@ -196,6 +201,7 @@ class PairExplorer:
             return None
         combined = masks[0]
         for mask in masks[1:]:
+            # In place, because a mask of a large run takes megabytes. All masks are new arrays.
             combined &= mask
         return combined
 
@@ -227,6 +233,7 @@ class PairExplorer:
                 stop = start + len(margins)
                 rows = np.arange(start, stop, dtype=np.uint32)
                 if matching.rows is not None:
+                    # The matching rows are sorted, so those in this block are a slice.
                     rows = matching.rows[slice(*np.searchsorted(matching.rows, (start, stop)))]
                 candidate_rows = np.concatenate([best_rows, rows])
                 candidate_margins = np.concatenate([best_margins, sign * margins[rows - start]])
@@ -242,6 +249,7 @@ class PairExplorer:
         """Count each combination of outcomes of two metrics over the pairs that pass all other filters."""
         if not pair_query.metric or not pair_query.other_metric:
             return {}
+        # The table of two metrics counts all outcomes, so that both outcomes are no filter here.
         key = (replace(pair_query.filters, outcome="", other_outcome=""), _identify_other_run(other_run))
         if key not in self._joint_outcomes:
             mask = self._build_filter_mask(pair_query, own_outcomes=False, other_outcomes=False)
@@ -294,6 +302,7 @@ def _find_rows_containing(pair_table: PairTable, column: str, text: str) -> pl.E
     texts = pl.col(column)
     if pair_table.texts.collect_schema()[column] != pl.String:
         texts = texts.cast(pl.List(pl.String)).list.join(" ")
+    # The literal search of Polars cannot ignore case.
     return texts.str.contains(f"(?i){re.escape(text)}").fill_null(value=False)
 
 

@@ -339,10 +339,12 @@ def _read_rows_in_order(
         else:
             spans.append((row, row))
     slices = [frame.slice(first, last - first + 1).select("row", *columns) for first, last in spans]
+    # The type of the row index of Polars.
     wanted = pl.Series(sorted({row for row in rows if row >= 0}), dtype=pl.UInt32)
     row_by_number: dict[int, dict[str, Any]] = {}
     for first in range(0, len(slices), SLICES_PER_READ):
         for part in pl.collect_all(slices[first : first + SLICES_PER_READ]):
+            # A slice also has the rows between the wanted ones.
             matching = part.filter(pl.col("row").is_in(wanted.implode()))
             row_by_number |= {row["row"]: row for row in matching.iter_rows(named=True)}
     return [row_by_number.get(row, {}) for row in rows]

@@ -179,6 +179,7 @@ def choose_colour_slot(assay_view: AssayView, metric: str) -> int:
 
 
 def _find_accuracy_range(assay_view: AssayView, context_column: ColumnView) -> tuple[float, float]:
+    # Without sentinels, whose low accuracy would flatten the lines of the metrics.
     rows = [row for metric in assay_view.metrics for row in context_column.list_defined_accuracies(metric)]
     return find_accuracy_range(rows)
 

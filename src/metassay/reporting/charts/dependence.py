@@ -109,6 +109,7 @@ def build_rank_change_chart(dependence: MetricDependence, label: str) -> Spec:
     rankings = dependence.rankings
     rows_meta = describe_chart_rows(rankings.human, ROW_HEIGHT)
     worse_systems = {pair.worse for pair in dependence.inversions}
+    # A system can be in several inverted pairs, once as the better and once as the worse one.
     better_systems = {pair.better for pair in dependence.inversions} - worse_systems
     rows: list[Spec] = []
     for order in ORDERS:
@@ -264,5 +265,6 @@ def _build_system_names_layer(order: str, **mark: Any) -> Spec:
 
 def _compute_name_padding(names: Sequence[str], width: int = 720) -> float:
     """Compute the padding of a scale with three points, so that system names fit on both sides."""
+    # At most 40 % of the width on each side, so that the lines between the names stay visible.
     needed = min(0.4 * width, 14 + 6.5 * min(WRAP, max(map(len, names))))
     return round(2 * needed / (width - 2 * needed), 2)

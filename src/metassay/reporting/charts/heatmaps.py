@@ -41,6 +41,7 @@ def build_matrix_chart(
         }
     ]
     if labelled:
+        # Beyond 0.62 the diverging colours are so dark that a dark number is hard to read.
         layers.append(build_number_layer("label", "nominal", dark_cell_test="abs(datum.value) > 0.62"))
     return build_chart(
         description,
@@ -96,6 +97,7 @@ TOOLTIP: list[Spec] = [
 def build_rank_agreement_chart(agreement: RankAgreement, column: str) -> Spec:
     """Draw the rank agreement between contexts as a heatmap; with many contexts as dots against `global`."""
     contexts = agreement.contexts
+    # Of more than 300 contexts, the matrix has only the row of global.
     if len(contexts) > HEATMAP_UP_TO or len(agreement.matrix) < len(contexts):
         return _build_global_agreement_chart(agreement, column)
     size = range(len(contexts))
@@ -265,6 +267,7 @@ def build_context_heatmap(
         },
     ]
     if len(metrics) <= LABELLED_UP_TO:
+        # The same share of the colour scale as in the other heatmap, whose scale begins at 0.
         is_dark = f"datum.accuracy > {lowest + 0.72 * (1 - lowest):.3f}"
         layers.append(build_number_layer("percent", "quantitative", dark_cell_test=is_dark, format=".0f"))
     return build_chart(
@@ -305,6 +308,7 @@ def build_signed_heatmap(
     of further keys of cells. With `has_numbered_names`, names begin with a number, and columns show only
     that number.
     """
+    # The 1 avoids an empty scale where all amounts are zero.
     largest_amount = largest_amount or max((abs(cell["value"]) for cell in cells), default=0) or 1
     small = {"labelFontSize": 9, "labelOverlap": "greedy", "labelOffset": 0}
     heads: Spec = {"labelExpr": "split(datum.label, ' ')[0]", **small} if has_numbered_names else {}

@@ -24,6 +24,7 @@ def find_accuracy_range(rows: Sequence[HasAccuracy]) -> tuple[float, float]:
     ends = [end for row in rows for end in (row.accuracy, row.low, row.high) if end is not None]
     if not ends:
         return 0.0, 1.0
+    # At least two points, so that equal accuracies do not give an empty axis.
     space = max(0.02, 0.06 * (max(ends) - min(ends)))
     return round(max(0.0, min(ends) - space), 3), round(min(1.0, max(ends) + space), 3)
 
@@ -82,6 +83,7 @@ def build_metric_lines(
         interval_opacity = _build_opacity(0.45)
     else:
         interval_mark = {"type": "area", "clip": True}
+        # Bands lie above each other: with more metrics, each must be paler.
         interval_opacity = _build_opacity(0.25, at_rest=0.3 / max(3, metric_count))
     return [
         {
@@ -109,6 +111,7 @@ def _build_opacity(in_focus: float, at_rest: float | None = None) -> Spec:
         "condition": [
             {"test": "datum.metric === focus", "value": in_focus},
             {"test": f"focus === '' && datum.slot < {SLOTS}", "value": resting},
+            # Metrics without a colour of their own stay in the background.
             {"test": "focus === ''", "value": 0.3 * resting},
         ],
         "value": 0.08 * in_focus,

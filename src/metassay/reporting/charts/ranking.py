@@ -70,6 +70,7 @@ def build_ranking_chart(ranking: Ranking, metric_labels: MetricLabels) -> Spec:
             "type": "rule",
             "strokeWidth": 1,
             "stroke": {"expr": "quiet"},
+            # Half a row up: the line lies between two rows.
             "yOffset": {"expr": f"-height / {2 * max(1, len(order))}"},
         },
     }

@@ -144,6 +144,7 @@ def measure_label_space(labels: Sequence[str]) -> Spec:
 
     Places are equally wide, so the two widest neighbours decide.
     """
+    # About 7 pixels per letter of 12 pixels height. Longer labels are cut (`labelLimit` 150).
     widths = [7 * min(len(label), 22) + 8 for label in labels]
     widest = max((one + other for one, other in pairwise(widths)), default=0) / 2
     return {"count": len(labels), "room": round(len(labels) * widest)}
@@ -181,6 +182,7 @@ def describe_chart_rows(names: Sequence[str], row_height: int) -> Spec:
 def compute_chart_height(usermeta: Spec, line_length: int = WRAP) -> int:
     """Compute the height of a chart in which every row has room for its name."""
     rows = usermeta["rows"]
+    # Negated floor division rounds up.
     lines = min(_LINES, -(-rows["longest"] // line_length))
     return int(rows["count"] * max(rows["step"], _LINE_HEIGHT * lines + 4))
 
@@ -211,6 +213,7 @@ def build_chart(description: str, **body: Any) -> Spec:
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "description": description,
         "params": build_chart_parameters(),
+        # The width is that of the page; the height is given, and labels are added to it.
         "autosize": {"type": "fit-x", "contains": "padding"},
         "width": "container",
         **_escape_names_for_vega(body),
