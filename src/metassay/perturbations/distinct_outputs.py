@@ -43,6 +43,7 @@ class DistinctOutputs:
         positions: defaultdict[str | None, list[int]] = defaultdict(list)
         for position, view in enumerate(self.views):
             positions[view.language].append(position)
+        # None, for an unknown language, cannot be compared with texts.
         languages = sorted(positions, key=lambda language: language or "")
         return {language: np.asarray(positions[language], dtype=np.int64) for language in languages}
 
@@ -71,6 +72,7 @@ def find_distinct_outputs(
     views: list[View[Output]] = []
     positions = np.empty(len(dataset), np.int64)
     for row, (item, output, language) in enumerate(zip(dataset.outputs["item"], outputs, languages)):
+        # The system is not part of it: equal outputs of an item get equal perturbed outputs.
         identity = (item, output, language)
         if identity not in position_of:
             position_of[identity] = len(views)
@@ -112,6 +114,7 @@ def _preprocess_output(output: Any, preprocess: str) -> Output:
 def list_base_languages(dataset: Dataset) -> list[str | None]:
     """Return the language of each row of a data set without its region: `en` for en-GB."""
     tags = dataset.languages
+    # There are few tags and many rows, so each tag is parsed once.
     base_of = {tag: get_base_language(tag) or None for tag in set(tags)}
     return [base_of[tag] for tag in tags]
 
@@ -160,6 +163,7 @@ def _find_worse_outputs(
             scores_of[item][output].append(score)
     rivals: dict[tuple[str, Output], tuple[Output, ...]] = {}
     for item, scores_of_output in scores_of.items():
+        # Equal scores are ordered by text, so that the order of the rows does not matter.
         ranked = sorted((float(np.mean(values)), output) for output, values in scores_of_output.items())
         for score, output in ranked:
             rivals[item, output] = tuple(rival for rival_score, rival in ranked if rival_score < score)

@@ -62,6 +62,7 @@ class PatternRule:
     def parse(cls, pattern: str, replacement: str | None, read_words: ReadWords = tuple) -> PatternRule:
         """Parse a rule of a language pack; `read_words` returns the words for a name in braces."""
         full_pattern = _LIST_NAME.sub(lambda match: build_word_pattern(read_words(match[1])), pattern)
+        # Escapes such as \S are no capitals.
         has_capitals = re.search("[A-ZÀ-Þ]", re.sub(r"\\.", "", full_pattern)) is not None
         return cls(
             pattern=re.compile(full_pattern, re.IGNORECASE),
@@ -82,6 +83,7 @@ class PatternRule:
         if self.needed_words and self.needed_words.isdisjoint(lowered_text.words):
             return
         for lower_match in self.lower_pattern.finditer(lowered_text.text):
+            # The groups must have the letters of the text itself, not those in lower case.
             match = self.pattern.match(text, lower_match.start())
             assert match is not None
             yield match
@@ -90,6 +92,7 @@ class PatternRule:
         """Return the replacement of a match, with its groups filled in; None if it has no replacement."""
         if self.replacement is None:
             return None
+        # Other references, such as \g<name>, are left to `expand`.
         if "\\" in "".join(self.replacement_parts):
             return match.expand(self.replacement)
         filled = list(self.replacement_parts)
@@ -142,6 +145,7 @@ def _find_words_in_every_match(pattern: str, read_words: ReadWords) -> frozenset
 def _blank_out_pattern_groups(pattern: str) -> str:
     """Replace escapes, character sets and groups of a pattern by tabs, so that only literal letters stay."""
     flat_pattern = re.sub(r"\\.|\[[^]]*\]", "\t", pattern)
+    # From the innermost group outwards: the pattern for a group allows no brackets in it.
     while _GROUP.search(flat_pattern):
         flat_pattern = _GROUP.sub("\t", flat_pattern)
     return flat_pattern

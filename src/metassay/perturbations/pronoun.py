@@ -67,6 +67,7 @@ def _list_fitting_pronouns(text: str, word: re.Match[str], language: str) -> tup
     pronoun = _remove_sentence_capital_of_pronoun(text, word, language)
     excluded = grammar.NEVER_CHOSEN
     if pronoun in grammar.FORMS_OF_ADDRESS:
+        # A frozenset: `|=` makes a new one, and the set of the grammar stays as it is.
         excluded |= grammar.FORMS_OF_ADDRESS
     others = [
         other
@@ -80,6 +81,7 @@ def _list_fitting_pronouns(text: str, word: re.Match[str], language: str) -> tup
 def find_pronoun_paradigm_row(text: str, word: re.Match[str], language: str) -> int:
     """Return the row (by case) of the pronoun table that a pronoun in a sentence belongs to; -1 for none."""
     start, end = word.span()
+    # The pattern ends at the pronoun. Without a bound it would be tried from every word of the text.
     previous_match = _PREVIOUS_WORD.search(text, max(0, start - 25), start)
     previous_word = previous_match[1].lower() if previous_match else ""
     next_match = _NEXT_WORD.match(text, end)
@@ -159,6 +161,7 @@ def _load_pronoun_list(language: str) -> _PronounList:
     for row in lists.read_tab_separated_rows("pronouns"):
         for word in row:
             alternatives.setdefault(word, tuple(other for other in row if other != word))
+    # Longer pronouns first, because the first alternative that matches is taken.
     pattern = "|".join(sorted(alternatives, key=lambda word: (-len(word), word)))
     if language not in WITHOUT_SPACES:
         pattern = rf"(?<![\w'’-])(?:{pattern})(?![\w'’-])"

@@ -33,6 +33,7 @@ class RandomReplacement(WordEdit):
         replacements = self.find_replaceable_spans(output_view)
         if len(replacements) < self.strength:
             return None
+        # `replace_spans` needs the spans in the order of the text.
         drawn = [replacements[i] for i in sorted(random_stream.sample(len(replacements), self.strength))]
         edits = [(replacement.span, random_stream.choice(replacement.alternatives)) for replacement in drawn]
         return replace_spans(output_view.output, edits)

@@ -36,6 +36,7 @@ def load_perturbations() -> dict[str, type[AnyPerturbation]]:
         for perturbation_class in importlib.import_module(f"metassay.perturbations.{module}").PERTURBATIONS:
             classes[perturbation_class.name] = perturbation_class
     for name, perturbation_class in plugins.load_entry_points("perturbations").items():
+        # A plug-in that replaced a built-in perturbation would change results under the same name.
         classes.setdefault(name, perturbation_class)
     return classes
 
@@ -112,6 +113,7 @@ def _convert_parameter_to_type_of_default(
     if name not in fields:
         raise UnknownName(f"parameter of {perturbation_class.name}", name, fields)
     default = fields[name].default
+    # In Python, True and False are integers.
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if isinstance(default, float) and is_number:
         return float(value)

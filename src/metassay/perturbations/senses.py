@@ -78,6 +78,7 @@ def remove_sentence_capital_of_word(text: str, word: re.Match[str], language: st
     lower_word = word[0].lower()
     if word[0] == lower_word:
         return lower_word
+    # A capital after the first letter: an abbreviation or a brand.
     if word[0][1:] != lower_word[1:]:
         return ""
     is_first = starts_sentence(text, word.start())
@@ -109,6 +110,7 @@ class RelatedWord(RandomReplacement):
         lower_words = "\n".join([word[0] for word in words]).lower().split("\n") if words else []
         replacements = []
         for i, lower_word in enumerate(lower_words):
+            # The cached look-up rejects most words before their capitals are examined.
             if english.find_related_words(lower_word, self.relation) is None:
                 continue
             word = words[i]

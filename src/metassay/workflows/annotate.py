@@ -196,6 +196,7 @@ TextsByOutput = dict[tuple[str, str], tuple[str, ...]]
 def _read_texts(data: Source, options: AnnotateOptions) -> tuple[TextsByOutput, tuple[str, ...]]:
     """Read the source, reference and output text of every output, as far as the data has them."""
     table = read_score_table(data, options, references=options.reference).frame
+    # Reversed, so that the first of several columns that differ only in case is used.
     by_lower_name = {name.lower(): name for name in reversed(table.columns)}
 
     def find_column(names: tuple[str, ...]) -> str | None:
@@ -235,6 +236,7 @@ def _build_annotation_table(
     cube = labelled_data.cube
     names = cube.qualified_items
     human_scores = cube.human_scores.get(labelled_data.human)
+    # A copy, because chosen items are added.
     is_listed = scores.labelled_items.copy()
     is_listed[chosen.positions] = True
     rows = []

@@ -206,6 +206,7 @@ def _open_depend_run(
         **asdict(sampling),
     }
     if options.correct is not None:
+        # Added only where it applies, so that other runs keep their identity.
         configuration["corrected"] = True
     identity = {"command": "depend", "configuration": configuration, "inputs": dict(scores.hashes)}
     return RunFolder.open(options.out, identity, data=scores.fingerprint)
@@ -279,6 +280,7 @@ def _correct_scores_of_dataset(
     )
     names = [name for name in score_cube.check_metric_names(scores.metrics or None) if name != options.weight]
     metrics = {name: score_cube.get_oriented_scores(name) for name in names}
+    # A correction of a constant shows what the mean human score of each system alone predicts.
     metrics[CONSTANT] = np.zeros(human.shape)
     evaluator = MappingEvaluator(human, clusters, draws=options.draws, seed=options.seed)
 
@@ -322,6 +324,7 @@ def _build_long_table(score_cube: ScoreCube, metric: str, scores: FloatArray) ->
             "item": np.repeat(items, len(score_cube.systems)),
             "system": np.tile(score_cube.systems, len(items)),
             "metric": metric,
+            # Items first: the order of `repeat` and `tile` above.
             "score": pl.Series(scores.T.ravel()).fill_nan(None),
         }
     )

@@ -51,6 +51,7 @@ def read_labelled_scores(
     that know only the system, the item or the length of an output.
     """
     labels_file = None if options.labels is None else read_annotation_file(options.labels)
+    # An annotation file brings labels, so that the data itself need not have any.
     needs_column = needs_labels and labels_file is None
     read = _read_scores(data, options, needs_column=needs_column)
     human = _choose_human_column(read, options, labels_file, needs_labels=needs_labels)
@@ -65,6 +66,7 @@ def read_labelled_scores(
         systems, system_notes = _select_labelled_systems(cube, human)
         cube = cube.restrict_to(systems=systems)
         notes += system_notes
+        # If lower is known to be better, a count of errors is no surprise.
         if human not in cube.lower_is_better:
             notes += note_possible_error_counts(human, cube.human_scores[human])
     probabilities = _read_probabilities(cube)
@@ -118,6 +120,7 @@ def _read_scores(
     except UnknownName:
         if needs_column or options.human is None:
             raise
+        # The name may be that of the scores in the annotation file, which the data does not have.
         return read_scores(data, replace(options, human=None), needs_human_scores=False)
 
 
@@ -248,6 +251,7 @@ def _read_probabilities(score_cube: ScoreCube) -> FloatArray | None:
         return None
     by_system = score_cube.metric_scores[names[0]]
     has_value = ~np.isnan(by_system)
+    # `nanmin` warns about items without any value.
     lowest = np.where(has_value, by_system, np.inf).min(axis=0)
     highest = np.where(has_value, by_system, -np.inf).max(axis=0)
     differs = np.flatnonzero(has_value.any(axis=0) & (lowest != highest))
@@ -275,6 +279,7 @@ def _check_probabilities(
             " between 0 and 1.",
             remedy=f"Fill in the column {PROBABILITY} for all labelled items, or leave the column out.",
         )
+    # Any number above 0 would do: items without labels get no weight.
     return np.where(np.isnan(probabilities), 1.0, probabilities)
 
 

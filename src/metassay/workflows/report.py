@@ -131,6 +131,7 @@ def report(
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"cannot be written ({reason}).", location=InputLocation(file=str(target))) from None
     if out is None:
+        # Otherwise the rewritten page would count as changed by hand.
         RunFolder.load(folders[0]).update_checksum(REPORT)
     return target
 
@@ -145,6 +146,7 @@ def _refuse_replacing_other_file(target: Path) -> None:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"cannot be written ({reason}).", location=InputLocation(file=str(target))) from None
+    # An empty file may be replaced.
     if beginning and not (beginning.startswith(_PAGE_START) and _TITLE_END in beginning):
         raise InputError(
             "this file exists and is not a report.",
@@ -233,6 +235,7 @@ def _check_same_data(folders: Sequence[RunFolder]) -> None:
         common = sorted(set(expected["human"]) & set(fingerprint["human"]))
         if any(expected["human"][name] == fingerprint["human"][name] for name in common):
             continue
+        # Runs without a common human score are compared by items and systems.
         if not common and expected["keys"] == fingerprint["keys"]:
             continue
         difference = "their items or systems differ"

@@ -57,6 +57,7 @@ class RunCollection:
     """The runs in folders that a user named; runs may be added and deleted meanwhile."""
 
     def __init__(self, runs: Sequence[str | Path]) -> None:
+        # Only a single folder can stand for all runs in it.
         open_folder = open_runs if len(runs) == 1 else open_run
         self._paths = tuple(open_folder(run) for run in runs)
         for folder in self.list_folders().values():
@@ -73,6 +74,7 @@ class RunCollection:
         for folder in find_run_folders(self._paths):
             # Only names such as `.` need resolving, which takes long for thousands of folders.
             last_part = folder.resolve().name if folder.name in {"", ".."} else folder.name
+            # File names on Linux may have bytes that are no UTF-8, and names go into addresses and JSON.
             name = last_part.encode(errors="backslashreplace").decode() or "run"
             if name in folder_by_name:
                 same = [known for known in folder_by_name if known == name or known.startswith(f"{name}~")]
@@ -121,6 +123,7 @@ class RunCollection:
         states = (tuple(state_by_name.items()), page, len(folder_by_name))
         if self._latest is not None and self._latest[0] == states:
             return self._latest[1]
+        # Runs that were deleted, or are on another page, are dropped from the cache.
         self._summaries = {
             state: self._summaries.get(state) or _summarize_run(folder=state[0])
             for state in state_by_name.values()
@@ -169,6 +172,7 @@ def read_report(run_folder: RunFolder) -> bytes | None:
 def _read_run_state(folder: Path) -> RunState:
     """Return the times and sizes of the files on which the summary of a run depends."""
     files = [folder / name for name in (MANIFEST, RESULT, REPORT, EXPLORER_FILE, PAIRS_FILE)]
+    # A link in its place is a change, even if it leads to the same files.
     results_folder = _read_file_state(folder / "results", follow_links=False)
     return folder, (results_folder, *(_read_file_state(file) for file in files))
 
@@ -184,6 +188,7 @@ def _read_file_state(file: Path, *, follow_links: bool = True) -> FileState:
 def _open_regular_run(folder: Path) -> RunFolder:
     """Open a run whose manifest and result are regular files, not links."""
     for name in (MANIFEST, RESULT):
+        # Raises an error for a link out of the folder, before anything is read.
         RunFolder(folder, {}).find_file(name)
     return RunFolder.load(folder)
 
@@ -252,6 +257,7 @@ def _read_first_verdict_sentence(run_folder: RunFolder, command: str) -> str | N
     return verdict[0].sentence if verdict else None
 
 
+# Successive runs are compared, so the later result of one comparison is the earlier of the next.
 @lru_cache(maxsize=2)
 def _read_assay_result(run_state: RunState) -> AssayContent:
     """Read the result of an assay, from a cache if it did not change."""

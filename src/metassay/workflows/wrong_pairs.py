@@ -49,6 +49,7 @@ class LargestErrors:
         The pair with the largest margin comes first; ties come last. At most `MOST_PAIRS` are listed.
         """
         margins = self.worse - self.better
+        # Ties count as wrong here; undefined outcomes have no margin.
         is_wrong = (self.outcomes < RIGHT) & ~np.isnan(margins)
         ranked = []
         for wrong, margin in zip(is_wrong[:metric_count], margins):
@@ -59,6 +60,7 @@ class LargestErrors:
     def keep_largest_errors(self, metric_count: int) -> LargestErrors:
         """Keep only the pairs with the largest errors of one of the first `metric_count` metrics."""
         ranked = self.list_wrong_pairs_by_margin(metric_count)
+        # `concatenate` refuses an empty list, which occurs without metrics.
         kept = np.unique(np.concatenate([np.empty(0, np.int64), *ranked]))
         return LargestErrors(
             self.positions[kept], self.better[:, kept], self.worse[:, kept], self.outcomes[:, kept]
@@ -170,6 +172,7 @@ def _build_wrong_pair(
     """Build a pair with its texts, scores and contexts; None if its texts are too long to read."""
     labels = {}
     for context in contexts:
+        # The system of a pair has a field of its own. Code -1 means no context.
         if context.name != "system" and context.codes[row] >= 0:
             labels[context.name] = context.values[context.codes[row]]
     if dataset.task_definition.is_ranking:
@@ -231,6 +234,7 @@ def _count_doubtful_labels(dataset: Dataset, scored: ScoredPairs) -> tuple[int |
     has_references = "references" in dataset.outputs.columns
     if dataset.task_definition.is_ranking or not has_references or not len(scored.rows):
         return None, None
+    # Evenly spaced, because pairs are sorted by item: the first ones would be of few items.
     positions = np.linspace(0, len(scored.rows) - 1, num=CHECKED_PAIRS)
     checked = np.unique(positions.astype(np.int64))
     references = dataset.outputs["references"].gather(scored.rows[checked]).to_list()

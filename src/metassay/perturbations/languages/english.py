@@ -73,11 +73,13 @@ def find_pronoun_paradigm_row(previous_word: str, pronoun: str, next_word: str, 
 
     All words are in lower case; `next_word` is empty at the end of a clause.
     """
+    # "was" and "am" take fewer subjects than other verbs: "you" and "we" do not fit.
     if next_word in {"was", "am"}:
         can_be_replaced = next_word == "was" and pronoun in PRONOUNS[SUBJECTS_OF_WAS]
         return SUBJECTS_OF_WAS if can_be_replaced else NO_ROW
     if next_word in {"are", "were"} and pronoun in PRONOUNS[SUBJECTS_OF_ARE]:
         return SUBJECTS_OF_ARE
+    # These two have one form for subject and object, and "her" one for object and possessive.
     if pronoun in {"it", "you"}:
         return _find_row_of_it_or_you(previous_word, pronoun, next_word)
     if pronoun == "her":
@@ -131,6 +133,7 @@ def _filter_replacements_by_neighbours(
     if has_particle or _is_part_of_phrase(word_entry.lemma, previous_word, next_word):
         return ()
     if previous_word in {"a", "an"}:
+        # The article stays, so the new word must begin with a similar sound.
         has_vowel = form[0] in "aeiou"
         return tuple(word for word in word_entry.replacements if (word[0] in "aeiou") == has_vowel)
     return word_entry.replacements
@@ -259,8 +262,10 @@ def _list_words_of_other_senses(lemma: str, part_of_speech: str) -> Iterable[str
     words = []
     for synset in synsets:
         for word in wordnet.list_words(part_of_speech, synset):
+            # Words that begin alike may be derived from each other.
             if not _is_common_in_sense(word, part_of_speech, synset) or word[:3] == lemma[:3]:
                 continue
+            # A word that is also a form of another one could be read as that one.
             if wordnet.find_lemmas(word, part_of_speech) != [word]:
                 continue
             senses = wordnet.list_synsets(word, part_of_speech)
@@ -293,6 +298,7 @@ def _find_part_of_speech_and_lemma(form: str) -> tuple[str, str] | None:
         return None
     reading = max(counts, key=counts.__getitem__)
     total = sum(counts.values())
+    # Words that were never tagged have no counts to decide between readings.
     is_ambiguous = total == 0 and len(counts) > 1
     if is_ambiguous or counts[reading] < DOMINANT_SHARE * total:
         return None
@@ -333,6 +339,7 @@ def _inflect_words_like(words: Iterable[str], lemma: str, form: str, part_of_spe
 def _inflect_word_like(word: str, lemma: str, form: str, part_of_speech: str) -> str | None:
     """Inflect a word as `form` is inflected from `lemma`; None if that is not certain."""
     if form == lemma:
+        # "put" can be present or past, which other verbs tell apart.
         is_ambiguous = part_of_speech == "v" and lemma in INVARIANT_VERBS
         return None if is_ambiguous else word
     if part_of_speech == "n":
@@ -344,6 +351,7 @@ def _inflect_word_like(word: str, lemma: str, form: str, part_of_speech: str) ->
 
 def _make_plural(noun: str) -> str:
     """Return the plural of a noun."""
+    # WordNet has this ending among its rules, so that its exceptions do not list every such noun.
     if noun.endswith("man"):
         return f"{noun[:-3]}men"
     irregular_forms = _load_irregular_forms("n").get(noun)
@@ -359,6 +367,7 @@ def _inflect_verb(verb: str, model_form: str) -> str | None:
                 return irregular_form
         drops_e = verb.endswith("e") and not verb.endswith(("ee", "oe", "ye"))
         return f"{verb[:-1] if drops_e else verb}ing"
+    # Irregular past forms can end in -s: "was".
     if model_form.endswith("s") and model_form not in _require_wordnet().load_irregular_forms("v"):
         return _append_s(verb)
     past_forms = [form for form in irregular_forms if not form.endswith("ing")]

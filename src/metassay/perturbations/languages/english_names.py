@@ -70,6 +70,7 @@ def _can_word_be_in_name(text: str, word: WordMatch, first_word: str) -> bool:
     name = strip_name_suffix(word)
     if len(name) < 2 or name in NOT_NAMES["en"] or name in NATIONALITIES["en"]:
         return False
+    # Names with apostrophes ("O'Neill") and other signs are left alone.
     if not set("'’_").isdisjoint(name):
         return False
     if "-" in name:
@@ -104,6 +105,7 @@ def _is_part_of_longer_name(text: str, start: int, end: int) -> bool:
         return True
     next_word = find_next_word(text, end)
     continues = next_word[:1].isupper() and next_word not in NOT_NAMES["en"] and next_word not in {"I", "A"}
+    # Four characters: " of ". A capital after it continues the name, as in "University of Kent".
     if continues or (next_word == "of" and text[end + 4 : end + 5].isupper()):
         return True
     previous_word = find_previous_word(text, start)

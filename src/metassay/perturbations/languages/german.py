@@ -86,6 +86,7 @@ def find_pronoun_paradigm_row(previous_word: str, pronoun: str, next_word: str, 
     preposition, and "sein" and "ihr" are possessive only before a noun. "meine" is a verb beside "ich".
     """
     if pronoun in {"sein", "ihr", "Ihr"}:
+        # All German nouns are capitalised.
         is_before_noun = next_word[:1].isupper()
         return POSSESSIVES if is_before_noun else NO_ROW
     if pronoun in {"meine", "deine", "seine"} and "ich" in {previous_word, next_word.lower()}:
@@ -173,6 +174,7 @@ def _list_synonyms_by_meaning(lemma: str) -> list[list[str]]:
     """List the synonyms of a word for each of its most common meanings."""
     thesaurus = open_thesaurus("de")
     assert thesaurus is not None
+    # The entries of a MyThes file are in lower case.
     return thesaurus.list_synonyms_by_meaning(lemma.lower())[:_CENTRAL_MEANINGS]
 
 
@@ -188,6 +190,7 @@ def _inflect_noun(noun: str, lemma: str, form: str) -> str | None:
         return noun if find_lemma(noun, "de") == noun else None
     is_feminine_plural = gender == "f" and form in {f"{lemma}en", f"{lemma}n"}
     if is_feminine_plural and noun.endswith(FEMININE_ENDINGS):
+        # The dictionary must know the form, because the rule has exceptions.
         plural = f"{noun}n" if noun.endswith("e") else f"{noun}en"
         return plural if find_lemma(plural, "de") == noun else None
     return None
@@ -219,6 +222,7 @@ def _inflect_adjective(word: str, lemma: str, form: str) -> str | None:
     ending = form.removeprefix(lemma)
     if ending not in ADJECTIVE_ENDINGS:
         return None
+    # "dunkel" loses its e before an ending ("dunkle"), and "leise" gets no second one.
     stem = f"{word[:-2]}l" if word.endswith("el") else word.removesuffix("e")
     inflected = stem + ending
     return inflected if find_lemma(inflected, "de") == word else None

@@ -152,8 +152,10 @@ def _decide_form_of_name(previous_word: str, words: Sequence[str], kind: str) ->
     names_by_gender = GERMAN_ORGANISATIONS if kind == "ORG" else GERMAN_PLACES_WITH_ARTICLE
     for gender, names in names_by_gender.items():
         if name in names:
+            # A word with one of these endings is probably an adjective between article and name.
             if has_determiner or previous_word.endswith(("en", "er", "e")) or gender == "plural":
                 return gender
+            # Masculine names such as Irak are also used without an article.
             return "" if gender == "masc" else None
     if has_determiner:
         return None

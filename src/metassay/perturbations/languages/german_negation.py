@@ -66,6 +66,7 @@ def find_german_negations(text: str) -> list[Edit]:
         edits += _find_kein_edits(matches, words)
         mark_before = text[: clause.start()].rstrip()[-1:]
         mark_after = text[clause.end() : clause.end() + 1]
+        # After a bracket, a quote or a dash it is not clear whether a clause begins.
         if mark_before not in _CLAUSE_BOUNDARIES:
             continue
         position = _find_nicht_position(words, mark_before, mark_after)
@@ -127,6 +128,8 @@ def _find_nicht_position(words: list[str], mark_before: str, mark_after: str) ->
     verb = _find_finite_verb(words)
     if verb is None:
         return None
+    # A verb in the first place makes a question or an order, except after a subordinate clause, where the
+    # subject follows it.
     if verb == 0 and (mark_before != "," or words[1] not in _BEFORE_NICHT):
         return None
     end = len(words)
@@ -152,8 +155,10 @@ def _find_nicht_position_in_main_clause(
     cluster_start = _find_verb_cluster_start(words, verb + 1, end)
     has_cluster = cluster_start != end
     is_copula = words[verb] in _COPULAS
+    # "es sei denn" is a fixed phrase.
     if words[verb + 1 : verb + 2] == ["denn"]:
         return None
+    # The infinitive or participle of the auxiliary comes after the comma.
     if not has_cluster and continues_after_comma and not is_copula:
         return None
     return _find_nicht_position_after_verb(

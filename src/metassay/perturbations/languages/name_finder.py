@@ -72,6 +72,7 @@ def add_article_forms(text: str, entities: Sequence[Entity], language: str) -> l
 
 def _make_name_mention(start: int, end: int, kind: str, form: str) -> Mention:
     """Make the mention of a name; the -s of a German genitive is not part of the name."""
+    # A true value counts as 1: one letter less.
     return start, end - form.endswith("gent"), kind, form
 
 
@@ -106,7 +107,9 @@ def find_names_in_text(text: str, language: str) -> Iterator[Mention]:
 
 def _is_headline(text: str, capitalised_words: Sequence[WordMatch]) -> bool:
     """Whether most words are capitalised within sentences, as in English headlines."""
+    # At least 3, because a short text can consist of a name.
     maximum = max(HEADLINE_SHARE * len(text.split()), 3)
+    # Cheap test first: most texts have few capitals.
     if len(capitalised_words) <= maximum:
         return False
     return sum(not starts_sentence(text, word.start()) for word in capitalised_words) > maximum
@@ -189,8 +192,10 @@ def _find_dates(text: str, language: str) -> Iterator[Mention]:
     """Find the days and months in a text."""
     for match in _DATE_PATTERNS[language].finditer(text):
         kind, form = CALENDAR[language][match[0]]
+        # The list has weekdays in the form that follows «в».
         if language == "ru" and kind != "MONTH" and find_previous_word(text, match.start()).lower() != "в":
             continue
+        # Five characters hold a day such as "21st " before the month.
         if match[0] in _AMBIGUOUS_MONTHS and not _MONTH_WITH_NUMBER.search(text, max(0, match.start() - 5)):
             continue
         yield *match.span(), kind, form

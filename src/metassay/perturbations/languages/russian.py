@@ -133,6 +133,7 @@ def _find_inflected_synonyms(form: str) -> tuple[str, ...]:
     part_of_speech = _get_part_of_speech(parse.tag)
     if part_of_speech not in INFLECTED_CATEGORIES and part_of_speech not in _UNINFLECTED:
         return ()
+    # Readings of one part of speech differ mostly in case and number, so their probabilities are added.
     probability = sum(other.score for other in parses if _get_part_of_speech(other.tag) == part_of_speech)
     if probability < DOMINANT_PROBABILITY:
         return ()
@@ -227,12 +228,16 @@ def _find_affixes_of_form(paradigm: int, tag: Any, grammemes: frozenset[str]) ->
     forms = _load_paradigm(paradigm)
     fitting_forms = [form for form in forms if grammemes <= form[1].grammemes]
     if not fitting_forms:
+        # Few words have the rare cases of pymorphy, such as the second genitive. Others have the usual case
+        # instead.
         grammemes = type(tag).fix_rare_cases(grammemes)
         fitting_forms = [form for form in forms if grammemes <= form[1].grammemes]
     target = tag.updated_grammemes(grammemes)
 
     def count_shared_grammemes(form: tuple[str, Any, str]) -> float:
         form_grammemes = form[1].grammemes
+        # The weight 0.1 is that of pymorphy: grammemes that differ only decide between forms that share
+        # equally many.
         return len(target & form_grammemes) - 0.1 * len(target ^ form_grammemes)
 
     best = max(fitting_forms, key=count_shared_grammemes, default=None)

@@ -85,6 +85,8 @@ def find_texts_with_name_forms(texts: Sequence[str], indexed_words: IndexedWords
     is_capitalised = indexed_words.find_matching_vocabulary(has_capital)
     is_preposition = indexed_words.find_matching_vocabulary(lambda word: word.lower() in _PREPOSITIONS)
     is_name = indexed_words.find_matching_vocabulary(lambda word: has_capital(word) and _could_be_name(word))
+    # Shifts by one word: whether the word before is a preposition. The first word of a text has none before
+    # it.
     follows_preposition = np.roll(is_preposition[indexed_words.numbers], 1)
     first_words = indexed_words.offsets[indexed_words.offsets < len(follows_preposition)]
     follows_preposition[first_words] = False
@@ -113,9 +115,11 @@ def _generate_mentions(text: str, entities: Sequence[Entity]) -> Iterator[Mentio
     ends = {end for _, end, _ in entities}
     for start, end, entity_kind in entities:
         name = text[start:end]
+        # An abbreviation that the dictionary has as an organisation is one, whatever the model says.
         is_organisation = name.isupper() and bool(_find_name_readings(name, "ORG"))
         kind = "ORG" if is_organisation else entity_kind
         form = _find_grammatical_form_of_name(name, kind)
+        # Only single words that are persons or places can get a form from their neighbours below.
         if form is None and (entity_kind == "ORG" or " " in name):
             continue
         previous_word = find_previous_word(text, start)
@@ -130,6 +134,7 @@ def _generate_mentions(text: str, entities: Sequence[Entity]) -> Iterator[Mentio
             form = _find_family_name_form(name, previous_word, next_word)
         if entity_kind == "LOC":
             form = _restrict_form_by_preposition(name, previous_word.lower(), form)
+        # «во», «со» depend on the first sounds of the name that follows, and would not fit another one.
         if form is not None and previous_word.lower() not in _LONG_PREPOSITIONS:
             yield start, end, kind, form
 
@@ -142,12 +147,14 @@ def _restrict_form_by_preposition(name: str, preposition: str, form: str | None)
     if preposition == "на" and form is not None and "loct" in form:
         return None  # islands and mountains, which other places cannot replace
     if preposition == "в":
+        # «в» takes the locative (where) or the accusative (where to). The ending shows which.
         case = "loct" if name.endswith(("е", "и")) else "accs"
     else:
         case = _find_case_after_preposition(preposition)
     if not case or name.isupper() or (form is None and not _CYRILLIC_NAME.fullmatch(name)):
         return form
     if form is None:
+        # The question mark says that the form is a guess: the name does not replace others.
         return f"sing words {case}?"
     return f"sing words {case}" if " sing " in form and case in form else None
 
@@ -204,6 +211,7 @@ def _look_up_readings(lower_word: str) -> list[_Reading]:
     """Return all grammatical analyses of a lower-case word in the dictionary, in no particular order."""
     analyser = load_russian_analyser()
     readings = []
+    # The substitutes let a word with е find its entry with ё.
     entries = analyser.dictionary.words.similar_item_values(lower_word, analyser.char_substitutes)
     for forms in entries:
         for paradigm, form_number in forms:
@@ -216,6 +224,7 @@ def _rank_dictionary_readings(word: str) -> tuple[_Reading, ...]:
     """Return the grammatical analyses of a word in the dictionary, most probable first, as pymorphy does."""
     lower_word = word.lower()
     readings = _look_up_readings(lower_word)
+    # pymorphy ranks readings by probability. For a single reading, the look-up is saved.
     if len(readings) > 1:
         probabilities = load_russian_analyser().prob_estimator.p_t_given_w
         readings.sort(key=lambda reading: probabilities.prob(lower_word, reading.tag), reverse=True)
@@ -302,9 +311,12 @@ def _find_gender_and_cases(given_name: str) -> tuple[str, set[str]] | None:
     if given_name.startswith(_GIVEN_NAME_STEMS):
         for gender, names in _GIVEN_NAMES.items():
             for name in names:
+                # Without its last letter, a name is the stem of all its cases, whose endings have at most two
+                # letters more.
                 if given_name.startswith(name[:-1]) and len(given_name) <= len(name) + 2:
                     return gender, _list_cases_by_ending(given_name, gender)
     readings = _find_name_readings(given_name, "PER")
+    # A family name in the first place is not a given name.
     if not readings or readings[0].number != "sing" or "Surn" in readings[0].grammemes:
         return None
     return str(readings[0].gender), _list_cases_of_readings(readings)
@@ -353,6 +365,7 @@ def _find_name_readings(word: str, kind: str) -> tuple[_Reading, ...]:
     """Find the analyses of a word as a name of this kind, in its most probable gender and number."""
     if not word[:1].isupper():
         return ()
+    # pymorphy marks colloquial forms with Infr.
     readings = [reading for reading in _rank_dictionary_readings(word) if "Infr" not in reading.grammemes]
     grammemes = _GRAMMEMES_BY_KIND[kind]
     if not readings or grammemes.isdisjoint(readings[0].grammemes):
