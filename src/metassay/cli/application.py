@@ -47,6 +47,7 @@ class _Command(typer.core.TyperCommand):
         """Parse the arguments, and remember their order for options that depend on it."""
         if HELP_ALL in args:
             ctx.meta[HELP_ALL] = True
+            # The other arguments may be incomplete, and must not cause an error.
             args = ["--help"]
         if self.name in PRESETS:
             args = expand_preset(self.name, args)

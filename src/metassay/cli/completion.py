@@ -22,6 +22,7 @@ def build_completer(option: str) -> Callable[[str], list[str]] | None:
 
 def list_completions(option: str, incomplete: str) -> list[str]:
     """List the values of an option that begin with what was typed."""
+    # The shell replaces the whole word, so that names before the comma are repeated.
     earlier_names, comma, last_name = incomplete.rpartition(",")
     try:
         values = _list_option_values(option)

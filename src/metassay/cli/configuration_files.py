@@ -92,10 +92,12 @@ def read_command_of_run(run: str, *, trust: bool) -> dict[str, Any]:
         raise InputError(
             "the run folder does not record which command started it.", location=location, remedy=_START_AGAIN
         ) from None
+    # Standard input cannot be read a second time.
     if "-" in options.get("data", []):
         raise InputError("its data came from standard input.", location=location, remedy=_START_AGAIN)
     if not trust:
         _confirm_effects_outside_run_folder(options, run)
+    # Absolute, because the command runs in the folder in which the run was started.
     options["out"] = run if is_remote_path(run) else str(Path(run).absolute())
     return options
 
@@ -183,9 +185,11 @@ def _convert_options_to_arguments(command: str, options: Mapping[str, Any], file
                 )
             flags += [longest_flag] if value else parameter.secondary_opts[:1]
         elif parameter.multiple:
+            # With an equals sign, a value may begin with a dash.
             flags += [f"{longest_flag}={text}" for text in texts]
         else:
             flags.append(f"{longest_flag}={','.join(texts)}")
+    # After `--`, a file whose name begins with a dash is not taken for an option.
     return [*flags, "--", *positional]
 
 

@@ -90,6 +90,7 @@ def flatten_option_groups(command: Callable[..., None]) -> Callable[..., None]:
             CURRENT_COMMAND.reset(token)
 
     call_with_groups.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
+    # Typer reads types from the annotations, and names and defaults from the signature.
     call_with_groups.__annotations__ = {name: parameter.annotation for name, parameter in parameters.items()}
     return call_with_groups
 
@@ -101,6 +102,7 @@ def _list_field_parameters(group: Any) -> list[inspect.Parameter]:
     parameters: list[inspect.Parameter] = []
     for field in dataclasses.fields(group):
         annotation = hints[field.name]
+        # Fields without a plain default are lists, which have a default factory.
         default = [] if field.default is dataclasses.MISSING else field.default
         if field.name in options:
             option = options[field.name]

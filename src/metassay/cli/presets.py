@@ -65,6 +65,7 @@ def expand_preset(command: str, arguments: Sequence[str]) -> list[str]:
     position = 0
     while position < len(arguments):
         argument = arguments[position]
+        # What follows are files, even if one is called `--preset`.
         if argument == "--":
             remaining += arguments[position:]
             break

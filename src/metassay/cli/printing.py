@@ -98,6 +98,7 @@ def print_table(table: Table, *, verbose: bool = False) -> None:
 
 def get_terminal_width() -> int:
     """Return the number of characters per line: `COLUMNS`, else the width of the terminal."""
+    # `shutil.get_terminal_size` reads COLUMNS too, but is only asked for terminals.
     columns = os.environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns) > 0:
         return int(columns)
@@ -140,6 +141,7 @@ def _choose_fitting_columns(
     for name in by_importance:
         content_width = PROSE_WIDTH if _is_prose_column(cells[name]) else max(map(cell_len, cells[name]))
         used_width += COLUMN_GAP + max(cell_len(_format_heading(name)), content_width)
+        # One column is always shown, even if it is too wide.
         if chosen and used_width > width - 2:
             break
         chosen.append(name)

@@ -63,6 +63,7 @@ class PlainProgress:
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Record how far a stage is, and print a line when one is due."""
         now = time.monotonic()
+        # A resumed run begins with finished steps, which must not count for the speed.
         started_at, done_at_start = self._stage_starts.setdefault(stage, (now, done))
         if done == total:
             print(f"{stage}: done ({total} of {total})", file=sys.stderr, flush=True)

@@ -19,6 +19,7 @@ def explain_why_not_applicable(
     It is an error if the user requested the perturbation and the language is unknown, and with
     `strict_resources` if a dictionary is missing.
     """
+    # Documents are moved as they are, in any language.
     if perturbation.output_kind is OutputKind.RANKING:
         return None
     if perturbation.languages is None:

@@ -40,11 +40,13 @@ def collect_from_dataset(
 ) -> CollectedData:
     """Let every perturbation collect what it needs from all outputs and references of each language."""
     by_language: dict[str | None, dict[str, Any]] = {}
+    # Perturbations of rankings collect nothing.
     if dataset.task_definition.is_ranking:
         return CollectedData(by_language, dataset.content_hash)
     language_column = pl.Series("language", list_base_languages(dataset), pl.String)
     table = dataset.outputs.select(pl.col("^output|references$"), language_column)
     for language in sorted(table["language"].unique(), key=lambda name: name or ""):
+        # `eq_missing` also finds the rows without a language; null equals nothing else.
         rows = table.filter(pl.col("language").eq_missing(language))
         source = _TextSource(_find_distinct_texts(rows, preprocess), language, workers)
         dependencies = f"{language} {preprocess} {dataset.content_hash}"
@@ -95,6 +97,8 @@ def _find_distinct_texts(rows: pl.DataFrame, preprocess: str) -> Sequence[str]:
     columns = [rows["output"].fill_null("")]
     if "references" in rows.columns:
         columns.append(rows["references"].explode().drop_nulls().alias("output"))
+    # Sorted, so that the batches, and the names under which they are stored, do not depend on the order of
+    # rows.
     distinct = pl.concat(columns).unique().sort()
     if preprocess == "none":
         return _TextColumn(distinct)
@@ -166,6 +170,7 @@ def _analyse_batches_from(
     if processes == 0 or not is_built_in_perturbation(perturbation):
         for texts in batches:
             yield perturbation.analyse_texts(texts, text_source.language)
+    # A perturbation without an analysis returns None for any texts, so that no processes are started for it.
     elif perturbation.analyse_texts([], text_source.language) is not None:
         payloads = (AnalysisBatch(perturbation.spec, text_source.language, list(texts)) for texts in batches)
         yield from map_batches(analyse_text_batch, payloads, processes)

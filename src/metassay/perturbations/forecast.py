@@ -59,6 +59,7 @@ def forecast_perturbations(
 
 def _sample_outputs_of_items(dataset: Dataset, maximum_outputs: int) -> Dataset:
     """Return about `maximum_outputs` outputs of evenly spread items; all if there are fewer."""
+    # Negated floor division rounds up.
     step = -(-len(dataset) // maximum_outputs)
     if step == 1:
         return dataset

@@ -78,6 +78,7 @@ def list_respellings(word: str) -> tuple[str, ...]:
     used_positions: set[int] = set()
     lower_word = word.lower()
     for rule in SOUND_RULES:
+        # Searching for letters is faster than matching the pattern, and most rules do not apply to a word.
         if rule.needed_letters not in lower_word:
             continue
         for match in rule.pattern.finditer(word):

@@ -29,6 +29,8 @@ class PackedTexts(NamedTuple):
 
 def pack_texts(texts: Sequence[str]) -> PackedTexts:
     """Convert texts to an array of code points."""
+    # Four bytes for each character, so that positions are the same as in the text. Texts may have lone
+    # surrogates, which the usual encoder refuses.
     encoded = "".join(texts).encode("utf-32-le", "surrogatepass")
     code_points = np.frombuffer(encoded, dtype=np.uint32)
     offsets = np.zeros(len(texts) + 1, np.int64)
@@ -92,4 +94,5 @@ def compute_maximum_word_count(offsets: LongArray) -> int:
     longest = 0
     for i in range(offsets.size - 1):
         longest = max(longest, offsets[i + 1] - offsets[i])
+    # Words are separated by at least one space, so that at most every second character begins one.
     return longest // 2 + 2

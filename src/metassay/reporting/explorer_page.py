@@ -204,6 +204,7 @@ def _build_outcome_table_rows(
         counts = explorer_view.page.matching.outcome_counts.get(metric)
         if counts is None:
             continue
+        # Without matching pairs, all shares are 0.
         total = max(1, sum(counts.values()))
         bars: dict[str, tuple[float, float]] = {}
         cells: dict[str, LinkedCount] = {}

@@ -318,6 +318,7 @@ def _build_row_of_all_results(joined_view: JoinedView, metric: str) -> dict[str,
             row.setdefault("cluster", agreement.rank)
     entries = joined_view.find_system_dependences(metric)
     if entries:
+        # SysDep is in points of the human score, which may have another scale in each data set.
         row["sysdep"] = entries[0].sysdep if len(entries) == 1 else None
         row["prefers"] = _describe_favoured_systems(joined_view, metric).removeprefix("it ")
     for correlation in _find_human_correlations(joined_view, metric):

@@ -135,6 +135,7 @@ def build_grid(
     at_most: int = 2000,
 ) -> Grid:
     """Build a table of at most `at_most` rows, without the columns that have no values."""
+    # Cells may be lists, which cannot be looked up in a set.
     hashable_rows = _make_rows_hashable(rows)
     used_fields = tuple(
         field for field in fields if any(row.get(field.key) not in {None, ""} for row in hashable_rows)
@@ -187,6 +188,7 @@ def build_grid_from_rows(
 def _guess_field_of_column(key: str, rows: Sequence[Row]) -> Field:
     values = [row.get(key) for row in rows if row.get(key) is not None]
     label = key.replace("_", " ")
+    # In Python, True and False are integers.
     if not values or not all(isinstance(v, int | float) and not isinstance(v, bool) for v in values):
         return Field(key, label, "text")
     if key == "p" or key.startswith("p_"):
@@ -359,6 +361,7 @@ def _format_rounded_cell(value: Any, digits: int) -> str:
         return ""
     if isinstance(value, float):
         text = f"{value:.{digits}f}".rstrip("0").rstrip(".")
+        # A small negative number is rounded to -0.
         return "0" if text == "-0" else text
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 

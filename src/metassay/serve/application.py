@@ -93,6 +93,7 @@ def build_web_application(dashboard: Dashboard, host: str) -> ASGIApp:
         target = form.get("back", "")
         if not target.startswith(f"{explorer_path}?"):  # never redirect to another site
             target = explorer_path
+        # 303 makes the browser load the page with GET, so that reloading it does not send the notes again.
         return RedirectResponse(target, status_code=303)
 
     routes = [
@@ -112,6 +113,7 @@ def build_web_application(dashboard: Dashboard, host: str) -> ASGIApp:
 def _build_page_response(text: str, status: int = 200) -> Response:
     page_policy = f"{build_dashboard_policy()}; frame-ancestors 'none'"
     headers = {"Content-Security-Policy": page_policy}
+    # Texts may have lone surrogates, which UTF-8 cannot encode.
     return HTMLResponse(text.encode(errors="replace"), status, headers=headers)
 
 
@@ -143,6 +145,7 @@ async def _read_form(request: Request) -> dict[str, str]:
         async with asyncio.timeout(FORM_TIMEOUT):
             async for chunk in request.stream():
                 body += chunk
+                # Checked while it arrives: the length in the header may be wrong or missing.
                 if len(body) > LARGEST_FORM:
                     raise HTTPException(413)
     except (TimeoutError, ClientDisconnect):

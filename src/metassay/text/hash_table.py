@@ -38,6 +38,8 @@ def add_to_hash(text_hash: np.uint64, code_point: np.uint32) -> np.uint64:
 
     With 64 bits, no two texts have the same hash in practice.
     """
+    # 2**64 divided by the golden ratio, the usual factor of multiplicative hashing (Knuth). The shift brings
+    # high bits down, because slots are chosen by the low ones.
     mixed = (text_hash ^ np.uint64(code_point)) * np.uint64(0x9E3779B97F4A7C15)
     return mixed ^ (mixed >> np.uint64(29))
 
@@ -55,6 +57,8 @@ def look_up_hash(text_hash: np.uint64, table: HashTable) -> np.int64:
 @kernel
 def _fill_hash_table(code_points: CodePoints, offsets: LongArray) -> tuple[NDArray[np.uint64], LongArray]:
     size = 4
+    # A power of two lets a bit mask replace the division. At most half of the slots are used, so that
+    # searches end soon.
     while size < 2 * len(offsets):
         size *= 2
     hashes = np.zeros(size, np.uint64)

@@ -71,6 +71,7 @@ _HEADER_SIZE = 4 * (_BUCKET_COUNT + 1)
 
 def pack_dictionary(lemmas: Mapping[str, str]) -> bytes:
     """Encode words and base forms as bytes for `PackedDictionary`, in buckets by the checksum of the word."""
+    # Every word then stands between a line end and a tab, so that one search finds it.
     buckets = [bytearray(b"\n") for _ in range(_BUCKET_COUNT)]
     for word, lemma in lemmas.items():
         key = word.encode()
@@ -96,6 +97,7 @@ class PackedDictionary:
         bucket = crc32(key) % _BUCKET_COUNT
         bucket_start, bucket_end = self._bucket_offsets[bucket : bucket + 2]
         position = self._content.find(b"\n%b\t" % key, bucket_start, bucket_end)
+        # A word with these signs could match across the fields of the dictionary.
         if position < 0 or b"\t" in key or b"\n" in key:
             return None
         lemma_start = position + len(key) + 2

@@ -59,10 +59,12 @@ def _does_stop_end_sentence(text: str, match: re.Match[str], start: int, *, has_
         is_ellipsis = stop == "…" or stop.startswith("..")
         if is_ellipsis or not (has_no_capitals or stands_alone):
             return False
+    # Not before the start of the sentence: its end could look like an abbreviation.
     before = text[max(start, match.end() - _ABBREVIATION_LENGTH) : match.end()]
     abbreviation = _ABBREVIATION.search(before)
     if abbreviation is None:
         return True
+    # "No." is an abbreviation before a number, else an answer.
     return abbreviation["before_number"] is not None and not next_letter.isdigit()
 
 

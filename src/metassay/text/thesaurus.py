@@ -31,6 +31,7 @@ class Thesaurus:
             if entry is None:
                 number += 1
                 continue
+            # If a word has two entries, the first one counts.
             self._line_numbers.setdefault(entry[1], number)
             number += 1 + int(entry[2])
 
@@ -50,6 +51,7 @@ def _parse_synonyms(line: str) -> list[str]:
     label, *words = line.split("|")
     if label not in _SYNONYM_LABELS:
         return []
+    # OpenThesaurus marks the main form of a group in this way.
     words = [word.replace(" (Hauptform)", "") for word in words]
     return [word for word in words if word.replace("-", "").isalpha()]
 

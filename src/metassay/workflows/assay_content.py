@@ -163,6 +163,7 @@ def _correct_accuracies(
     language_codes = {language: code for code, language in enumerate(languages)}
     language_of_output = np.fromiter((language_codes[language] for language in dataset.languages), np.int32)
     language_of_pair = language_of_output[sampled_outcomes.outputs]
+    # One code for each combination of perturbation and language, the strata in which label errors were read.
     codes = sampled_outcomes.perturbations * np.int32(len(languages)) + language_of_pair
     has_pairs = count_codes(codes, len(languages) * len(sampled_outcomes.perturbation_names)) > 0
     readings = []
@@ -172,6 +173,7 @@ def _correct_accuracies(
         if error is None:
             return None
         readings.append(LabelReading(error.pairs_read, error.not_worse - error.better, error.better))
+    # Numbers the strata that have pairs from 0, in the order of `readings`.
     strata = (np.cumsum(has_pairs) - 1).astype(np.int32)[codes]
     return correct_accuracy_for_label_errors(
         sampled_outcomes,
@@ -216,6 +218,7 @@ def _warn_of_human_error_counts(plan: AssayPlan) -> list[str]:
 def _warn_of_related_neighbours(dataset: Dataset, plan: AssayPlan, outcome: AssayOutcome) -> list[str]:
     """Warn if neighbouring items have similar results and no cluster column is given."""
     scored = outcome.scored
+    # If clusters are resampled, neighbours within them may be alike.
     if plan.settings.cluster is not None or scored.clusters.column != "item":
         return []
     outcomes = scored.outcomes.outcomes[: len(plan.metrics)]
@@ -223,12 +226,14 @@ def _warn_of_related_neighbours(dataset: Dataset, plan: AssayPlan, outcome: Assa
     order = sort_items_naturally(dataset)
     pair_counts = count_codes(items, len(order))
     right_shares = np.zeros(len(order))
+    # In batches, to bound the memory of temporary arrays.
     for start in range(0, len(items), _PAIRS_PER_BATCH):
         batch = slice(start, start + _PAIRS_PER_BATCH)
         right = (outcomes[:, batch] == RIGHT).mean(axis=0)
         right_shares += np.bincount(items[batch], right, minlength=len(order))
     order = order[pair_counts[order] > 0]
     correlation, p = lag_one_autocorrelation(right_shares[order] / pair_counts[order])
+    # Written so that NaN, for too few items, gives no warning.
     if not p <= _AUTOCORRELATION_LEVEL:
         return []
     return [warn_of_similar_neighbouring_items(correlation)]

@@ -192,12 +192,15 @@ def _find_uninformed_metrics(
     as well.
     """
     uninformed: dict[str, str] = {}
+    # Rankings have no scores of single outputs, and shards only if human scores are compared.
     if scored.output_scores.shape != (len(metrics), len(dataset)):
         return uninformed
     scores = scored.output_scores
     properties = list_output_properties(dataset)
     pair_count = len(scored.pairs)
+    # Pairs that were scored shard by shard are in files, so that `worse` is empty.
     if scored.worse.shape[1] == pair_count:
+        # Every n-th pair, so that the sample has pairs of all items.
         is_used = np.arange(pair_count) % (1 + pair_count // _MOST_PAIRS) == 0
         pairs = scored.pairs.filter_rows(is_used)
         rows = np.unique(find_output_rows(dataset, pairs))

@@ -93,6 +93,7 @@ def prepare_assay(source: Dataset | Source | None, options: AssayOptions) -> Pre
     dataset, options = read_assay_data(source, options)
     dataset, directions = orient_assay_data(dataset, options)
     dataset, plan = plan_assay(dataset, options, directions)
+    # Hashing takes time, and only a run folder stores it.
     fingerprint = None if options.out is None else dataset.fingerprint
     identity = {"command": "assay", "configuration": plan.to_dict(), "input": dataset.content_hash}
     folder = make_run_folder_name(identity) if options.out == AUTOMATIC_FOLDER else options.out
@@ -158,6 +159,7 @@ def plan_assay(
     human = compared_human or requested_human
     if options.pairs == HUMAN_PAIRS:
         human = find_human_column(dataset, requested_human)
+    # A direction that the user named is not doubted.
     oriented_by_user = {direction.score for direction in dataset.directions if direction.why == REQUESTED}
     may_count_errors = False
     if human is not None and human not in oriented_by_user:
@@ -187,6 +189,7 @@ def _choose_metrics(
 ) -> tuple[Metric, ...]:
     """Choose the metrics that are computed, and the metrics whose scores are read from files."""
     precomputed = read_precomputed_scores(options.scores)
+    # Precomputed scores are found by the text that was scored.
     if precomputed and dataset.task_definition.is_ranking:
         raise InputError("scores made elsewhere are taken of texts, not of rankings.")
     if options.metrics is not None:

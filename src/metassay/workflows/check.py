@@ -113,6 +113,7 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
 def _write_check_result(run_folder: RunFolder, check_result: CheckResult) -> None:
     """Write the result of `check` to its run folder; measured times go to a separate file."""
     content = check_result.to_dict()
+    # Measured times differ from run to run, and the other files of a run do not.
     estimate = content.pop("estimate")
     run_folder.finish({"results/check.json": content, TIMINGS: estimate})
 
@@ -162,8 +163,10 @@ def _find_undecided_systems(data: Dataset) -> UndecidedSystems | None:
         differences = scores[0] - scores[1]
         standard_error = differences.std(ddof=1) / np.sqrt(len(differences))
         difference = float(differences.mean())
+        # With equal means, no number of items would separate the systems.
         if difference == 0 or abs(difference) > _SIGNIFICANT_T * standard_error:
             return None
+        # One-sided at 2.5 % is two-sided at 5 %, as is |t| > 2.
         needed = count_items_to_separate_systems(scores, alpha=0.025)[0]
         return UndecidedSystems(human, best, second, abs(difference), len(differences), int(needed))
     return None

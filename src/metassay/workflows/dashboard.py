@@ -59,6 +59,7 @@ class Dashboard:
         """Render a page of the overview of all runs; by default the last page."""
         with self._overview_lock:
             overview = self.runs.summarize_page(_parse_page_number(page))
+            # The collection returns the same object as long as no file changed.
             if self._overview_page is None or self._overview_page[0] is not overview:
                 links = {run.name: _build_run_links(run) for run in overview.runs}
                 self._overview_page = (overview, render_overview(overview, links))
@@ -91,6 +92,7 @@ class Dashboard:
         other_table = self._open_pair_explorer(query.other_run)[0].table if query.other_run else None
         if other_table is not None and not query.other_metric and query.metric in other_table.metrics:
             query = replace(query, other_metric=query.metric)
+        # One query at a time for each run: the explorer changes its caches while it reads.
         with lock:
             page = explorer.read_page_of_pairs(query, other_table)
         view = self._build_explorer_view(name, run, explorer, page, other_table)
@@ -107,9 +109,11 @@ class Dashboard:
         """Save the notes on a run that a user wrote in the dashboard."""
         if not self.writable:
             raise BadRequest("notes can only be written where the dashboard is served to this machine only.")
+        # Takes the same time for all tokens, so that none can be guessed letter by letter.
         if not secrets.compare_digest(token.encode(), self.token.encode()):
             raise BadRequest("these notes come from a page of another server.", remedy="Load the page again.")
         run = self._open_run_of_dashboard(name)
+        # Browsers send forms with the line ends of Windows.
         notes = text.replace("\r\n", "\n").strip()
         with self._lock:
             try:
@@ -181,6 +185,7 @@ def _parse_page_number(page: str | None) -> int | None:
     """Parse the page number in the address of the overview."""
     if page is None:
         return None
+    # `isdigit` accepts digits of other scripts, and `int` refuses very long numbers with another error.
     if not (page.isascii() and page.isdigit() and len(page) < 8):
         raise BadRequest("the number of the page is not a number.")
     return int(page)

@@ -173,8 +173,10 @@ def _build_score_arrays(
         row_table = np.full((len(systems), len(items)), -1)
         row_table[system_positions.ravel(), item_positions.ravel()] = rows
         complete_rows = row_table[:, (row_table >= 0).all(axis=0)]
+        # `np.unique` sorts items by code. This brings back the order of the data.
         data_order = np.argsort(complete_rows.min(axis=0, initial=len(dataset)))
         complete_rows = complete_rows[:, data_order]
+        # Ranking needs at least two systems and one item.
         if len(complete_rows) > 1 and complete_rows.size:
             human = human_scores.to_numpy()[complete_rows]
             arrays.append(

@@ -101,6 +101,7 @@ def judge(data: Source, options: JudgeOptions) -> JudgeResult:
         )
         notes += model_notes
     verdict_type = options.verdict_type
+    # A few whole numbers could also be labels, as far as the table shows.
     if verdict_type is None and model_judge is not None and "winner" not in frame.columns:
         verdict_type = GRADE  # our prompts ask for numbers of which higher is better
     table = parse_verdicts(
@@ -170,6 +171,7 @@ def _open_judge_run(
         configuration["judge"] = model_judge.signature
         configuration["repeats"] = options.repeats
         configuration["language"] = options.language
+    # The order of the rows does not change the result.
     sorted_lines = sorted(judged_rows.write_ndjson().split("\n"))
     digest = hashlib.blake2b("\n".join(sorted_lines).encode(), digest_size=16).hexdigest()
     identity = {"command": "judge", "configuration": configuration, "inputs": {"table": digest}}

@@ -163,6 +163,7 @@ def _read_scores(data: Source, options: RankOptions, meta_metrics: Sequence[Meta
     """Read human and metric scores; nothing if only `spans` is requested."""
     if meta_metrics:
         return read_scores(data, options)
+    # Marked errors need no column of scores, so that the name is only shown.
     human = next(iter(split_names(options.human)), MARKED_ERRORS)
     return SelectedScores(cubes=(), human=human, metrics=())
 

@@ -100,6 +100,7 @@ def _analyse_stability(analysis_input: AnalysisInput) -> list[StabilityRow]:
 def _analyse_discrimination(analysis_input: AnalysisInput) -> list[DiscriminationRow]:
     rows = []
     for data, scores in analysis_input.iterate_complete_datasets():
+        # Random numbers depend on the name of the data set, not on how many others are analysed before it.
         settings = replace(analysis_input.settings, stream=hash_name(data.cube.dataset))
         rows += [
             count_significant_differences_of_metrics(data.cube.dataset, meta_metric, scores, settings)

@@ -134,6 +134,7 @@ def _add_missing_metrics(
     if missing:
         computed = _compute_missing_metrics(options, table, missing)
         computed_names = iter(computed.metrics)
+        # Computed metrics get their canonical names, in the order of the request.
         names = [next(computed_names) if metric in missing else str(metric) for metric in metrics]
         return replace(computed, metrics=names)
     if not metrics:
@@ -179,6 +180,7 @@ def _list_given_score_cubes(source: Source) -> list[ScoreCube]:
     if not isinstance(parts, Sequence):
         return []
     cubes = [part for part in parts if isinstance(part, ScoreCube)]
+    # A mixed list is left to the reader of tables, which says what is wrong with it.
     return cubes if len(cubes) == len(parts) else []
 
 
@@ -195,6 +197,7 @@ def _compute_missing_metrics(
             return _ScoredTable(table, [], [])
         possible = [name for name in table.columns if name not in list_column_names_of_role("item")]
         raise UnknownName("metric", str(missing[0]), possible)
+    # Reading may drop rows or change their order. The number brings scores back to their rows.
     numbered = table.with_row_index(_ROW)
     data = read(numbered, task=options.task, language=options.language, references="per-output")
     data = prepare_dataset(data, normalize=None, keep_references=True)

@@ -158,6 +158,7 @@ def _open_score_run(data: Dataset, metrics: Sequence[Metric], options: ScoreOpti
     if options.out is None:
         return None
     configuration = options.to_dict(ScoreSettings)
+    # A further output file does not change the result.
     del configuration["per_segment"]
     configuration["metrics"] = [metric.signature for metric in metrics]
     configuration["seed"] = options.seed
@@ -244,6 +245,7 @@ def _build_official_score(
     if not isinstance(metric, StatisticsMetric) or "references" not in data.outputs.columns:
         return None
     reference_counts = data.outputs["references"].list.len().unique()
+    # sacrebleu has nrefs:var in its signature where segments have different numbers of references.
     reference_count = int(reference_counts[0]) if len(reference_counts) == 1 else -1
     sums = np.nansum(score_cube.statistics[metric.spec][system], axis=0)
     return metric.describe_official_score(sums, reference_count)
