@@ -152,9 +152,10 @@ def score_on_cluster(
     for needs_gpu in (False, True):
         stage = "by Ray, neural metrics" if needs_gpu else "by Ray"
         chosen = [metric for metric in known if metric.cost_class.startswith(NEURAL_PREFIX) is needs_gpu]
-        unfinished = [
-            number for number in batches if not all(store.has_batch(metric, number) for metric in chosen)
-        ]
+        unfinished = []
+        for number in batches:
+            if not all(store.has_batch(metric, number) for metric in chosen):
+                unfinished.append(number)
         if not unfinished:
             continue
         job = ClusterJob(

@@ -80,15 +80,14 @@ def make_ranked_pairs(
             "worse": copies.to_series(),
         }
     )
-    counts = {
-        reordering.spec: PerturbationCount(
+    counts = {}
+    for reordering, changed in zip(reorderings, is_changed):
+        counts[reordering.spec] = PerturbationCount(
             applied=int(changed.sum()),
             not_applicable=int((~has_relevant_document).sum()),
             unchanged=int((has_relevant_document & ~changed).sum()),
             pairs=int(changed.sum()),
         )
-        for reordering, changed in zip(reorderings, is_changed)
-    }
     notes = _list_notes_on_irrelevant_lists(has_relevant_document)
     priorities = _draw_sampling_priorities(keys, reorderings, rows, reordering_numbers)
     return RankedPairs(frame, counts, notes, {}, priorities, lists=lists, rows=rows, copies=copies)

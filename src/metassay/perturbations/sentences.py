@@ -67,11 +67,9 @@ class SentenceEdit(Perturbation[str]):
     def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
         """Return the output with its sentences edited; None if it has only one."""
         sentence_spans = find_sentences(output_view.output)
-        return (
-            self.edit_sentences(output_view, sentence_spans, random_stream)
-            if len(sentence_spans) > 1
-            else None
-        )
+        if len(sentence_spans) < 2:
+            return None
+        return self.edit_sentences(output_view, sentence_spans, random_stream)
 
     @abstractmethod
     def edit_sentences(

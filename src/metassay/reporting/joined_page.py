@@ -269,9 +269,9 @@ def _describe_favoured_systems(joined_view: JoinedView, metric: str) -> str:
     entries = joined_view.find_system_dependences(metric)
     if joined_view.dependence is None or not entries:
         return "its system dependence was not measured"
+    datasets = dict.fromkeys(entry.dataset for entry in entries)
     all_unfair = [
-        find_unfair_metrics(joined_view.dependence.get_metrics_of_dataset(dataset))
-        for dataset in dict.fromkeys(entry.dataset for entry in entries)
+        find_unfair_metrics(joined_view.dependence.get_metrics_of_dataset(dataset)) for dataset in datasets
     ]
     unfair = [entry for entry in entries if any(entry in dataset_unfair for dataset_unfair in all_unfair)]
     if not unfair:
@@ -430,6 +430,8 @@ def _find_metrics_missing_in_some_results(joined_view: JoinedView) -> list[str]:
         metrics_by_run.append(set(joined_view.dependent_metrics))
     if joined_view.aggregation is not None:
         metrics_by_run.append(set(joined_view.aggregated_metrics))
-    return [
-        metric for metric in joined_view.metrics if not all(metric in metrics for metrics in metrics_by_run)
-    ]
+    missing = []
+    for metric in joined_view.metrics:
+        if not all(metric in metrics for metrics in metrics_by_run):
+            missing.append(metric)
+    return missing

@@ -326,15 +326,13 @@ def _format_points(value: float) -> str:
 
 def build_text_table(name: str, caption: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Grid:
     """Build a table of texts; columns without content are left out, except for the first."""
-    columns = [
-        column
-        for column in range(len(headings))
-        if column == 0 or any(row[column] != NO_VALUE for row in rows)
-    ]
+    columns = []
+    for column in range(len(headings)):
+        if column == 0 or any(row[column] != NO_VALUE for row in rows):
+            columns.append(column)
     fields = [Field(str(column), headings[column], "text") for column in columns]
-    return build_grid(
-        name, caption, fields, [{str(column): row[column] for column in columns} for row in rows]
-    )
+    cells = [{str(column): row[column] for column in columns} for row in rows]
+    return build_grid(name, caption, fields, cells)
 
 
 def render_judge_files(judge_result: JudgeContent, result_table: pl.DataFrame) -> dict[str, Any]:

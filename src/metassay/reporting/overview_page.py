@@ -59,13 +59,11 @@ class HistoryChart:
 def render_overview(overview: OverviewContent, links: Mapping[str, Mapping[str, str]]) -> str:
     """Render the dashboard page that lists all runs; `links` leads to their explorers and reports."""
     labels = MetricLabels(row.metric for run in overview.runs for row in run.metrics)
-    changes = [
-        msgspec.structs.replace(
-            change, sentences=[labels.replace_specs_by_labels(text) for text in change.sentences]
-        )
-        for change in reversed(overview.comparisons)
-        if change.sentences or change.error is not None
-    ]
+    changes = []
+    for change in reversed(overview.comparisons):
+        if change.sentences or change.error is not None:
+            sentences = [labels.replace_specs_by_labels(text) for text in change.sentences]
+            changes.append(msgspec.structs.replace(change, sentences=sentences))
     return render_dashboard_page(
         "dashboard.html.j2",
         kind="overview",

@@ -22,9 +22,9 @@ from metassay.results.rank import RankContent
 def build_rank_page(rank_result: RankContent, metric_labels: MetricLabels | None = None) -> Page:
     """Build the report page of a `rank` result."""
     rank_view = build_rank_view(rank_result, metric_labels)
-    doubts = [
-        doubt for ranking in rank_result.global_rankings for doubt in list_ranking_doubts(ranking, rank_view)
-    ]
+    doubts = []
+    for ranking in rank_result.global_rankings:
+        doubts += list_ranking_doubts(ranking, rank_view)
     return Page(
         kicker="Metrics against people",
         title="Which metric agrees best with people?",

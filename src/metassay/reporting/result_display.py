@@ -54,9 +54,11 @@ class ResultDisplay:
 
     def charts(self) -> dict[str, Chart]:
         """Return the charts of the report page by name."""
-        return {
-            chart.name: chart for section in self.build_page().list_all_sections() for chart in section.charts
-        }
+        charts = {}
+        for section in self.build_page().list_all_sections():
+            for chart in section.charts:
+                charts[chart.name] = chart
+        return charts
 
     def plot(self, name: str | None = None) -> Chart:
         """Return a chart of the report page by its name; without a name the first chart."""

@@ -137,10 +137,12 @@ def build_grid(
     """Build a table of at most `at_most` rows, without the columns that have no values."""
     # Cells may be lists, which cannot be looked up in a set.
     hashable_rows = _make_rows_hashable(rows)
-    used_fields = tuple(
-        field for field in fields if any(row.get(field.key) not in {None, ""} for row in hashable_rows)
-    )
-    return Grid(name, caption, used_fields, tuple(rows[:at_most]), rows_left_out=max(0, len(rows) - at_most))
+    used_fields = []
+    for field in fields:
+        if any(row.get(field.key) not in {None, ""} for row in hashable_rows):
+            used_fields.append(field)
+    rows_left_out = max(0, len(rows) - at_most)
+    return Grid(name, caption, tuple(used_fields), tuple(rows[:at_most]), rows_left_out=rows_left_out)
 
 
 def build_plain_grids(result: Mapping[str, Any], *, at_most: int = 20) -> list[Grid]:
@@ -175,14 +177,11 @@ def build_grid_from_rows(
     name: str, caption: str, rows: Sequence[Row], columns: Sequence[str] | None = None, *, at_most: int = 500
 ) -> Grid:
     """Build a table from rows, with their keys as headings; columns that contain mappings are left out."""
-    held = [
-        key
-        for key in _choose_columns(rows, columns)
-        if not any(isinstance(r.get(key), Mapping) for r in rows)
-    ]
-    return build_grid(
-        name, caption, [_guess_field_of_column(key, rows) for key in held], rows, at_most=at_most
-    )
+    fields = []
+    for key in _choose_columns(rows, columns):
+        if not any(isinstance(row.get(key), Mapping) for row in rows):
+            fields.append(_guess_field_of_column(key, rows))
+    return build_grid(name, caption, fields, rows, at_most=at_most)
 
 
 def _guess_field_of_column(key: str, rows: Sequence[Row]) -> Field:
@@ -197,9 +196,11 @@ def _guess_field_of_column(key: str, rows: Sequence[Row]) -> Field:
 
 
 def _make_rows_hashable(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    return [
-        {key: value if isinstance(value, str | None) else True for key, value in row.items()} for row in rows
-    ]
+    hashable_rows = []
+    for row in rows:
+        hashable_row = {key: value if isinstance(value, str | None) else True for key, value in row.items()}
+        hashable_rows.append(hashable_row)
+    return hashable_rows
 
 
 def _format_cell_for_programs(value: Any) -> str:
@@ -315,13 +316,12 @@ def format_grid(grid: Grid, table_format: str) -> str:
         return to_csv(
             [{field.label: field.format_exact_value(row) for field in grid.fields} for row in grid.rows]
         )
-    shown = [
-        {
-            field.label: field.format_cell(row) + _format_significance_stars(field, row)
-            for field in grid.fields
-        }
-        for row in grid.rows
-    ]
+    shown = []
+    for row in grid.rows:
+        cells = {}
+        for field in grid.fields:
+            cells[field.label] = field.format_cell(row) + _format_significance_stars(field, row)
+        shown.append(cells)
     right = frozenset(field.label for field in grid.fields if field.is_numeric)
     starred = any(_format_significance_stars(field, row) for row in grid.rows for field in grid.fields)
     note = LEGEND if starred else ""

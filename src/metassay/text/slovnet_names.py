@@ -53,11 +53,10 @@ def find_russian_names(texts: Sequence[str]) -> list[list[Entity]]:
     # A block ends where the number of letters before a text passes a multiple of the block size.
     boundaries = np.flatnonzero(np.diff(block_of_text, prepend=-1, append=-1)).tolist()
     blocks = [texts[start:end] for start, end in itertools.pairwise(boundaries)]
-    return [
-        names
-        for block in map_blocks_in_threads(_load_name_finder().find_names, blocks, workers=1)
-        for names in block
-    ]
+    names: list[list[Entity]] = []
+    for names_of_block in map_blocks_in_threads(_load_name_finder().find_names, blocks, workers=1):
+        names += names_of_block
+    return names
 
 
 @functools.cache

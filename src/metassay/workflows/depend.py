@@ -137,15 +137,18 @@ def depend(data: Source, options: DependOptions) -> DependResult:
     scores = replace(scores, cubes=cubes)
     analyses = _analyze_datasets(scores, grouping, sampling, options)
     corrections = _correct_scores(scores, options)
+    metrics = []
+    comparisons = []
+    for dataset, analysis in analyses.items():
+        for entry in analysis.metrics:
+            is_uninformed = entry.metric in uninformed[dataset]
+            metrics.append(msgspec.structs.replace(entry, uninformed=is_uninformed))
+        comparisons += analysis.comparisons
     result = DependResult(
         human=human,
         by=options.by,
-        metrics=[
-            msgspec.structs.replace(entry, uninformed=entry.metric in uninformed[dataset])
-            for dataset, analysis in analyses.items()
-            for entry in analysis.metrics
-        ],
-        comparisons=[comparison for analysis in analyses.values() for comparison in analysis.comparisons],
+        metrics=metrics,
+        comparisons=comparisons,
         corrections=corrections,
         notes=_collect_notes(scores, analyses),
         data=scores.summary,

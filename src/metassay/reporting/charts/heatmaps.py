@@ -101,12 +101,11 @@ def build_rank_agreement_chart(agreement: RankAgreement, column: str) -> Spec:
     if len(contexts) > HEATMAP_UP_TO or len(agreement.matrix) < len(contexts):
         return _build_global_agreement_chart(agreement, column)
     size = range(len(contexts))
-    cells = [
-        _build_agreement_cell(agreement, i, j)
-        for i in size
-        for j in size
-        if agreement.matrix[i][j] is not None
-    ]
+    cells = []
+    for i in size:
+        for j in size:
+            if agreement.matrix[i][j] is not None:
+                cells.append(_build_agreement_cell(agreement, i, j))
     description = f"Rank agreement of the metrics between {len(contexts)} contexts of {column}, global first."
     return build_matrix_chart(description, contexts, cells, TOOLTIP)
 

@@ -284,12 +284,11 @@ def add_chart_legend(chart_spec: Spec) -> Spec:
     legend = {"legend": {"title": None, "orient": "top"}}
 
     def replace_slot_channels(layer: Spec) -> Spec:
-        encoding = {
-            channel: {**build_ordered_channel("metric", names, range=ranges[channel]), **legend}
-            if channel in ranges and each.get("field") == "slot"
-            else each
-            for channel, each in layer.get("encoding", {}).items()
-        }
+        encoding = dict(layer.get("encoding", {}))
+        for channel, definition in encoding.items():
+            if channel in ranges and definition.get("field") == "slot":
+                channel_of_names = build_ordered_channel("metric", names, range=ranges[channel])
+                encoding[channel] = {**channel_of_names, **legend}
         return {**layer, "encoding": encoding}
 
     return {**chart_spec, "layer": [replace_slot_channels(layer) for layer in chart_spec["layer"]]}

@@ -72,8 +72,9 @@ def flatten_nested_mapping(value: Any, path: str = "") -> list[dict[str, str]]:
         return rows
     if isinstance(value, list | tuple):
         if any(isinstance(inner, Mapping | list) for inner in value):
-            return [
-                row for n, inner in enumerate(value) for row in flatten_nested_mapping(inner, f"{path}[{n}]")
-            ]
+            rows = []
+            for n, inner in enumerate(value):
+                rows += flatten_nested_mapping(inner, f"{path}[{n}]")
+            return rows
         value = ", ".join(map(str, value))
     return [{"entry": path, "value": "" if value is None else str(value)}]

@@ -39,7 +39,8 @@ def _build_context_accuracy_table(column: str, context_accuracies: Sequence[Cont
         for entry in context_accuracies
     }
     judges = sorted({entry.judge for entry in context_accuracies})
-    rows = [
-        [judge, *(accuracies.get((judge, context), NO_VALUE) for context in contexts)] for judge in judges
-    ]
+    rows = []
+    for judge in judges:
+        judge_accuracies = [accuracies.get((judge, context), NO_VALUE) for context in contexts]
+        rows.append([judge, *judge_accuracies])
     return build_text_table(f"by {column}", f"Accuracy by {column}", ["judge", *contexts], rows)
