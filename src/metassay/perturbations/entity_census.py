@@ -163,7 +163,7 @@ def describe_name_position(name: str, kind: str, form: str, language: str) -> tu
         without_gender = form.split(maxsplit=1)[-1]
         return f"{kind} {form}", f"{kind} {without_gender}"
     words = name.split()
-    # These forms depend on the sounds of a name, not on its place. `can_replace_name` checks them.
+    # Whether a name fits these forms depends on its sounds, which `can_replace_name` checks.
     article = "" if form in {"a", "an", "gent"} else form
     base = " ".join(filter(None, (kind, article)))
     if kind == "PER":

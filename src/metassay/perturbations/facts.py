@@ -221,7 +221,7 @@ def _find_gender_counterpart(text: str, match: re.Match[str], word: str, languag
     if len(match[0]) > 1 and match[0].isupper() and not text.isupper():
         return None
     if language == "en":
-        # "her" is him or his, so it is in no list and needs the words around it.
+        # "her" is him or his, so the list has no counterpart of it, and the words around it decide.
         if word == "her":
             return {2: "him", 3: "his"}.get(find_pronoun_paradigm_row(text, match, language))
         return _load_gender_counterparts(language)[word]

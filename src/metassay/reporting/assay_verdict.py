@@ -312,7 +312,7 @@ def _answer_which_metric_saves_labels(assay_view: AssayView) -> Claim | None:
     row = rows[choice.metric]
     if row.labels_saved is None or row.labels_saved_low is None:
         return None
-    # The p-value is corrected for the choice among several metrics; the interval is not.
+    # The p-value is corrected for the number of metrics, of which the best was chosen.
     if choice.p is None or choice.p > LEVEL:
         return Claim(
             kind="unanswered",

@@ -40,7 +40,7 @@ from metassay.reporting.tables import ENDINGS, Grid, build_plain_grids, format_g
 from metassay.reporting.wording import Sentence, Span, format_plural
 from metassay.text.user_cache import load_or_compute
 
-# The first three could end the script element. JavaScript reads the last two as line breaks.
+# HTML gives a meaning to the first three. JavaScript may read the last two as line breaks.
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 

@@ -74,8 +74,8 @@ class RunFolder:
             else:
                 run.write_manifest({"state": "running"})
             remove_abandoned_files(folder)
-        # These have a message for the user already. Some also inherit from ValueError or OSError, which the
-        # next clause would replace.
+        # These have a message for the user already. An InputError is also a ValueError, and the next clause
+        # would replace its message.
         except MetassayError:
             raise
         except (OSError, ValueError) as error:

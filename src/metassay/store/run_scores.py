@@ -76,7 +76,7 @@ class RunScores:
 
 def open_run_scores(address: str, metrics: Sequence[Metric] = ()) -> RunScores:
     """Open the scores in a local or remote run folder."""
-    # A cache needs them, and both openers are called in the same way.
+    # `open_cached_scores` needs them, and both functions are called in the same way.
     del metrics
     return RunScores(local_path(address))
 

@@ -180,8 +180,7 @@ def _find_best_splits(word: CodePoints, model: MorphemeModel) -> tuple[LongArray
                 continue
             _score_morpheme(end - start, size, morpheme, endings[end], model, log_p_of_class)
             for state in continued:
-                # The second half of the rows has only the steps to classes of new morphemes, which saves most
-                # steps.
+                # The second half of the rows has only the steps to classes of new morphemes.
                 row = state + state_count if is_new else state
                 for step in range(inner.offsets[row], inner.offsets[row + 1]):
                     log_p = best[start, state] + inner.log_p[step] + log_p_of_class[inner.tags[step]]

@@ -106,7 +106,7 @@ def find_words_without_spaces(text: str, language: str | None) -> list[Span]:
     spans = []
     position = 0
     for word in segmenter(text):
-        # Segmenters leave out spaces, so that words are looked for from the end of the word before.
+        # Some segmenters leave out spaces, so that each word is looked for from the end of the word before.
         start = text.index(word, position)
         position = start + len(word)
         if any(map(str.isalnum, word)):

@@ -180,7 +180,7 @@ def _list_given_score_cubes(source: Source) -> list[ScoreCube]:
     if not isinstance(parts, Sequence):
         return []
     cubes = [part for part in parts if isinstance(part, ScoreCube)]
-    # A mixed list is left to the reader of tables, which says what is wrong with it.
+    # A list with anything else is left to the reader of tables.
     return cubes if len(cubes) == len(parts) else []
 
 
