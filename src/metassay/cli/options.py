@@ -92,6 +92,7 @@ class DataOptions(OutputReadOptions):
             return self.data, self.hypothesis
         hypotheses = [*self.hypothesis, *self.data]
         if not hypotheses:
+            # On a terminal, reading would wait for the user without saying so.
             if sys.stdin is None or sys.stdin.isatty():
                 raise InputError("no outputs were named.", remedy="Name a file of outputs.")
             hypotheses = ["-"]

@@ -66,6 +66,7 @@ def _list_human_score_warnings(assay_view: AssayView) -> list[str]:
     comparison = assay_view.result.human_comparison
     if comparison is None:
         return []
+    # Warnings of a result are plain sentences, so that these two are recognised by how they begin.
     opening = (f"{comparison.human} is simulated", f"{comparison.human} is never negative")
     return [warning for warning in assay_view.result.warnings if warning.startswith(opening)]
 
@@ -132,6 +133,7 @@ def _warn_of_winning_sentinel(assay_view: AssayView, best_metric: MetricAccuracy
 
 def _warn_of_confounding(assay_view: AssayView, best_metric: MetricAccuracy) -> Sentence | None:
     claimed = [claim.metric for claim in assay_view.result.claims.perturbation_dependences]
+    # A stable sort: the best metric comes first, the others keep their order.
     metrics = sorted(claimed, key=lambda metric: metric != best_metric.metric)
     if not metrics:
         return None
@@ -202,6 +204,7 @@ def _describe_refused_perturbation(perturbation: PerturbationStatistics) -> Sent
 def _warn_of_unused_perturbations(assay_view: AssayView) -> Sentence | None:
     """Name the perturbations that applied to no output, for example because a dictionary is missing."""
     rows = assay_view.result.perturbation_statistics
+    # Refused perturbations have a caveat of their own.
     unused = [row.perturbation for row in rows if not row.applied and not row.refused]
     if not unused:
         return None

@@ -78,6 +78,8 @@ class MetricLabels:
         """
         if not self._labels:
             return text
+        # Longer specs first, because the first alternative that matches is taken: `chrf(word_order=2)` before
+        # `chrf`.
         specs = "|".join(re.escape(spec) for spec in sorted(self._labels, key=len, reverse=True))
         pattern = rf"(?<!on )(?<!under )(?<!its )(?<![\w(=.])(?:{specs})(?![\w(=])"
         return re.sub(pattern, lambda match: self[match[0]], text)

@@ -74,6 +74,7 @@ def find_word_edits_between_texts(before: str, after: str) -> list[Edit]:
     j = 0
     for step, run in groupby(find_alignment_steps(old, new)):
         words = len(list(run))
+        # An inserted word has no counterpart in the old text, a deleted one none in the new text.
         old_end = i + words * (step != "insertion")
         new_end = j + words * (step != "deletion")
         old_text = separator.join(old[i:old_end])

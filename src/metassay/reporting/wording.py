@@ -59,6 +59,7 @@ def format_sentence(pattern: str, /, **values: object) -> Sentence:
         if field is not None:
             value = values[field]
             spans.extend(value.spans if isinstance(value, Sentence) else [Span(str(value), kind or "")])
+    # The parser yields an empty literal between two fields.
     return Sentence(tuple(span for span in spans if span.text))
 
 
@@ -118,6 +119,7 @@ def format_count(number: float | None) -> str:
 
 def format_number(value: float | None, *, digits: int = 2) -> str:
     """Write a number with a fixed number of decimals and a typographic minus sign: `−0.40`."""
+    # Adding 0.0 turns -0.0 into 0.0.
     return NO_VALUE if value is None else f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
 
 

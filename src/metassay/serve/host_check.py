@@ -46,6 +46,7 @@ class HostCheck:
             return True
         if self.host not in ALL_INTERFACES:
             return False
+        # An address cannot be a name that another site controls.
         return name == socket.gethostname().lower() or _is_ip_address(name)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -57,6 +58,7 @@ class HostCheck:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in SECURITY_HEADERS.items():
+                    # A policy that a page has set is kept.
                     headers.setdefault(name, value)
             await send(message)
 
@@ -74,6 +76,7 @@ class HostCheck:
 def _parse_host(scope: Scope) -> str | None:
     """Return the host in a request, without its port; None if it is missing or malformed."""
     host_headers = [value for name, value in scope["headers"] if name == b"host"]
+    # Two headers could be read differently by a proxy and by this server.
     if len(host_headers) != 1:
         return None
     match = _HOST_HEADER.fullmatch(host_headers[0].decode("latin-1"))

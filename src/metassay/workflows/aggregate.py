@@ -113,6 +113,7 @@ def _orient_human_scores(data: Dataset, options: AggregateOptions) -> Dataset:
     oriented, _ = orient_human_scores(data, requested)
     notes = []
     for direction in oriented.directions:
+        # If the user named the direction, it is not doubted.
         if direction.better == HIGHER and direction.why != REQUESTED:
             notes += note_possible_error_counts(direction.score, oriented.outputs[direction.score].to_numpy())
     return oriented.with_notes(*notes)

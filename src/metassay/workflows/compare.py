@@ -74,6 +74,8 @@ def compare_run_folders(
     credits_before = None
     credits_after = None
     is_same_cluster = result_before.cluster.column == result_after.cluster.column
+    # Only then can differences be taken cluster by cluster, which is more precise than two separate
+    # intervals.
     if shared.have_same_keys and is_same_cluster:
         credits_before = read_credit_table(before)
         credits_after = read_credit_table(after)

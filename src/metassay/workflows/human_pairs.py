@@ -63,6 +63,7 @@ def choose_compared_human_score(
     Returns the column and notes for the reader: the requested score, else the first of
     `PREFERRED_HUMAN_SCORES`, else the first column; scores of single raters (`mqm:rater1`) come last.
     """
+    # Human pairs are compared with perturbed pairs; relevance judgements are the human scores of rankings.
     if settings.pairs != PERTURBED_PAIRS or not dataset.human or dataset.task_definition.is_ranking:
         return None, []
     if settings.preprocess != "none":
@@ -88,6 +89,7 @@ def find_human_pairs(dataset: Dataset, human_column: str, minimum_gap: float = 0
     if minimum_gap < 0:
         raise InputError(f"a minimum gap of {minimum_gap} is negative.")
     rated = dataset.outputs.select("item", human_column).with_row_index("row").drop_nulls(human_column)
+    # The join has each pair in both orders. The filter keeps the one with the better output first.
     pairs = rated.join(rated, on="item", suffix="_worse")
     pairs = pairs.filter(pl.col(human_column) - pl.col(f"{human_column}_worse") > minimum_gap)
     pairs = pairs.select("row", "row_worse").sort("row", "row_worse")

@@ -63,6 +63,7 @@ def build_explorer_table(
     for context in contexts:
         labels = pl.Series(context.values, dtype=pl.Enum(context.values))
         codes = pl.Series(context.codes[rows])
+        # Code -1 means no context. Gathering by null gives null.
         columns.append(labels.gather(codes.set(codes < 0, None)).alias(f"context/{context.name}"))
     for name in dataset.human:
         columns.append(dataset.outputs[name].gather(rows).cast(pl.Float64).alias(f"human/{name}"))
@@ -70,6 +71,7 @@ def build_explorer_table(
             columns.append(_find_worse_human_scores(sample.frame, dataset.outputs, name))
     lower_is_better = {metric.spec for metric in metrics if not metric.higher_is_better}
     for m, metric in enumerate(scored.outcomes.metrics):
+        # Scores in memory are oriented to higher is better. Readers know them as the metric prints them.
         sign = -1.0 if metric in lower_is_better else 1.0
         columns += _build_outcome_columns(scored, m, metric, sign)
     return pl.DataFrame(columns)
@@ -99,6 +101,7 @@ def _encode_names_as_enum(names: pl.Series, position: ShardPosition | None) -> p
     if position is None:
         return names.cast(pl.Enum(names.unique().drop_nulls().sort()))
     categories = position.perturbations if names.name == "perturbation" else position.systems
+    # The tables of all shards are joined, for which their Enums must be equal.
     return names.cast(pl.Enum(categories))
 
 

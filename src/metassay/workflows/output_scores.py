@@ -117,6 +117,7 @@ def _build_score_cube(
     def arrange_scores(values_by_name: Mapping[str, Scores]) -> dict[str, Scores]:
         return {key: grid.arrange_as_systems_by_items(values[rows]) for key, values in values_by_name.items()}
 
+    # A human score may be given in some test sets only.
     rated = {key: values for key, values in human_scores.items() if not np.isnan(values[rows]).all()}
     return ScoreCube(
         dataset=name,

@@ -21,6 +21,7 @@ def judge_pairs(judge: Judge, rows: pl.DataFrame, pairs: pl.DataFrame) -> Prefer
     fields = judge.needs | judge.optional_fields
     better_rows = OutputRows(rows.with_columns(pairs["output"].alias("output")))
     worse_rows = OutputRows(rows.with_columns(pairs["worse"].alias("output")))
+    # `concatenate` refuses an empty list, which occurs without pairs.
     by_order = [np.empty((2, 0))]
     for better, worse in zip(better_rows.split_into_batches(), worse_rows.split_into_batches()):
         preferences = judge.compare_outputs(

@@ -60,6 +60,7 @@ def measure_assay(run_folder: RunFolder) -> MeasuredRun:
         if row.accuracy is None or row.low is None or row.high is None or row.clusters < SMALLEST_RUN:
             continue
         variance = _compute_variance_from_interval(row.low, row.high)
+        # The variance over clusters does not depend on resamples, unlike that from the interval.
         if overall is not None and row.metric in overall.credits:
             variance = _compute_variance(overall, row.metric)
         measurement = Measurement(row.accuracy, _raise_variance(variance, row.clusters), row.clusters)
@@ -152,6 +153,7 @@ def _build_measurement_with_interval(
 
 
 def _compute_variance_from_interval(low: float, high: float) -> float:
+    # A 95 % interval of a normal distribution is 2 × 1.96 standard errors wide.
     return ((high - low) / (2 * _NORMAL_QUANTILE)) ** 2
 
 

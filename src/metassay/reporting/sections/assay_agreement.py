@@ -119,6 +119,8 @@ def _describe_typical_agreement(agreement: RankAgreement, context_column: Column
 
 def _list_context_pairs(agreement: RankAgreement) -> list[tuple[float, str, str]]:
     """List the rank agreement of every two contexts; `global` is left out unless it is in every pair."""
+    # Of very many contexts, the matrix has only the row of `global`; two entries are `global` and one
+    # context.
     is_complete = len(agreement.matrix) == len(agreement.contexts) > 2
     cells = []
     for i in range(1 if is_complete else 0, len(agreement.matrix)):

@@ -106,6 +106,7 @@ def build_recommendation_table(assay_view: AssayView, context_column: ColumnView
     """Build a table with the metric to use in each context, and why; all outputs (`global`) come first."""
     writer = ReasonWriter(assay_view.result, context_column.name, metric_labels=assay_view.labels)
     ordered = [context for context in context_column.contexts if context in context_column.recommendations]
+    # The recommendations also have `global`, which is no context of the column.
     others = [context for context in context_column.recommendations if context not in ordered]
     rows = []
     for context in [*others, *ordered]:
@@ -241,6 +242,7 @@ def build_shared_errors_chart(assay_view: AssayView) -> Spec | None:
         for j, column_label in zip(shown, labels):
             value = errors.matrix[i][j]
             if value is not None:
+                # Rounding errors can make a correlation slightly larger than 1.
                 cells.append({"row": row_label, "column": column_label, "value": round(min(1.0, value), 4)})
     return build_matrix_chart("Which metrics are wrong on the same pairs.", labels, cells, _PHI_TOOLTIP)
 
