@@ -56,5 +56,7 @@ def test_spans_that_touch_do_not_overlap() -> None:
     spans = DisjointSpans()
     spans.add((10, 20))
     spans.add((0, 5))
-    free = [span for span in ((5, 10), (4, 6), (9, 11), (12, 13), (20, 30), (0, 30)) if spans.is_free(span)]
+    free = [
+        span for span in ((5, 10), (4, 6), (9, 11), (12, 13), (20, 30), (0, 30)) if spans.is_span_free(span)
+    ]
     assert free == [(5, 10), (20, 30)]

@@ -12,7 +12,7 @@ from metassay.sample import get_sample_path
 from metassay.workflows.run_collection import summarize_runs
 
 RATED_ROWS = [
-    {"seg_id": n, "system": system, "mqm": score - n % 3, "M": score + n % 5, "N": -score + n % 2}
+    {"seg_id": n, "system": system, "mqm": score - n % 3, "M": score * (1 + n % 5), "N": -score * (1 + n % 2)}
     for n in range(20)
     for system, score in {"a": 2.0, "b": 1.0, "c": 0.0}.items()
 ]

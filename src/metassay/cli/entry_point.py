@@ -10,6 +10,8 @@ import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 
+# Set by the completion scripts that typer installs.
+COMPLETION_VARIABLE = "_METASSAY_COMPLETE"
 EXIT_DEFECT = 1
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
@@ -49,7 +51,9 @@ def run(arguments: list[str]) -> int:
     warnings.showwarning = _print_warning  # type: ignore[assignment]
     try:
         command = arguments[0] if arguments and arguments[0] in COMMAND_NAMES else None
-        is_list_of_commands = not arguments or arguments == ["--help"]
+        # The shell asks for completions without arguments, and needs the options of all commands.
+        is_completion = COMPLETION_VARIABLE in os.environ
+        is_list_of_commands = not is_completion and arguments in ([], ["--help"])
         application = build_application(command, with_options=not is_list_of_commands)
         status = application.main(arguments, prog_name="metassay", standalone_mode=False)
         sys.stdout.flush()  # a full device is noticed here, not after the last line of this program

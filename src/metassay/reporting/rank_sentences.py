@@ -73,7 +73,8 @@ def describe_best_metric(ranking: Ranking, rank_view: RankView) -> str:
     metrics = ranking.defined_metrics
     if not metrics:
         if any(metric.uninformed and metric.value is not None for metric in ranking.metrics):
-            return f"No metric is named best on {scope}: none of them rates single outputs."
+            meta_metric = label_meta_metric(ranking.meta_metric)
+            return f"No metric is named best by {meta_metric} on {scope}: none of them rates single outputs."
         return f"No metric has a defined {label_meta_metric(ranking.meta_metric)} with {human} on {scope}."
     best = find_best_metric(ranking)
     if ranking.is_too_small:

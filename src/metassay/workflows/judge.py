@@ -50,7 +50,7 @@ class JudgeResult(ResultDisplay, JudgeContent, frozen=True, kw_only=True):
 
         >>> rows = [{"item": n, "judge": "j", "winner": 1, "better": 1 + n % 2} for n in range(40)]
         >>> judge(pl.DataFrame(rows)).describe()[0].partition(" in ")[0]
-        'j agrees with humans (better)'
+        'j agrees with people'
         """
         return [claim.sentence for claim in self.verdict]
 

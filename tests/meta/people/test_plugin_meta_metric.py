@@ -31,8 +31,8 @@ ROWS = [
         "seg_id": item,
         "system": system,
         "mqm": quality + item % 3,
-        "right": quality + item % 2,
-        "wrong": -quality,
+        "right": quality * (1 + item % 2),
+        "wrong": -quality * (1 + item % 3),
     }
     for item in range(12)
     for system, quality in SYSTEMS.items()

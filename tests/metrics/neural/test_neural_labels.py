@@ -29,5 +29,5 @@ def test_neural_metrics_are_labelled_in_the_spelling_of_the_field(spec, label) -
 def test_no_two_neural_metrics_share_a_label() -> None:
     classes = [kind for kind in load_metric_classes().values() if issubclass(kind, NeuralMetric)]
     labels = [metric_class().label for metric_class in classes]
-    assert len(set(labels)) == len(labels) == 15
+    assert len(set(labels)) == len(labels) == 16
     assert not any("_" in label for label in labels)

@@ -48,7 +48,7 @@ class SeparateNetwork(CometNetwork):
     (Vernikos et al., 2022).
     """
 
-    def __init__(self, files: CometFiles, dtype: str, *, document_context: bool = False) -> None:
+    def __init__(self, files: CometFiles, dtype: str = "float32", *, document_context: bool = False) -> None:
         super().__init__(files, dtype)
         self.separator_id: int | None = None
         """The token after which the scored sentence begins; None if texts have no context."""

@@ -44,7 +44,11 @@ class RankFewerItemsSection(ReportSection[RankView]):
 
     def build_section(self, rank_view: RankView) -> Section | None:
         """Build the section on rankings from fewer items; None if this was not requested."""
-        rankings = [ranking for ranking in rank_view.result.global_rankings if ranking.downsampled]
+        rankings = []
+        for ranking in rank_view.result.global_rankings:
+            # Without a metric that may be named best there is no line to draw.
+            if ranking.downsampled and ranking.defined_metrics:
+                rankings.append(ranking)
         sections = [_build_random_subsets_subsection(ranking, rank_view) for ranking in rankings]
         if not sections:
             return None
