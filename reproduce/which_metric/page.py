@@ -36,8 +36,9 @@ def render_page(rows: Sequence[Row]) -> str:
 INTRODUCTION = (Path(__file__).parent / "introduction.md").read_text(encoding="utf-8").rstrip()
 ADVICE = (Path(__file__).parent / "advice.md").read_text(encoding="utf-8").rstrip()
 AGREE = (
-    "The table shows how well two measures agree on the order of metrics (Kendall's τ-b, mean over language"
-    " pairs, without `Random-sysname`). For SysDep and residual, lower counts as better."
+    "The table shows how well two measures agree on the order of metrics. The agreement is the rank"
+    " correlation Kendall's τ-b, as the mean over language pairs without `Random-sysname`. For SysDep and"
+    " residual, lower counts as better."
 )
 
 
@@ -59,7 +60,8 @@ def _average_over_pairs(rows: Sequence[Row]) -> list[Row]:
 
 def _describe_data(rows: Sequence[Row]) -> str:
     pairs = sorted({row["lp"] for row in rows})
-    return f"{len({row['metric'] for row in rows})} metrics, {', '.join(pairs)}, MQM."
+    count = len({row["metric"] for row in rows})
+    return f"The table has {count} metrics, compared with MQM scores of {', '.join(pairs)}."
 
 
 def _render_table(rows: Sequence[Row]) -> list[str]:
@@ -128,16 +130,16 @@ def _list_findings(rows: Sequence[Row]) -> list[str]:
     )
     return [
         (
-            "- Metrics that order translations of a segment well (acc_eq) depend less on systems (SysDep):"
-            f" the rank correlation of the two orders of metrics is {shrunk}."
+            "- Metrics that order translations of one sentence well (acc_eq) have a lower system dependence"
+            f" (SysDep): the rank correlation of the two measures is {shrunk}."
         ),
         (
-            "- Metrics that rank systems well (SPA) often have favourites (a large residual): the rank"
-            f" correlation is {fair}."
+            "- Metrics that rank systems well (SPA) often favour some systems (a large residual): the rank"
+            f" correlation of SPA and a small residual is {fair}."
         ),
         (
             "- Lexical metrics that detect errors (local accuracy) need not rank systems well (SPA): the rank"
-            f" correlation is {local}. {_describe_study()}"
+            f" correlation of local accuracy and SPA is {local}. {_describe_study()}"
         ),
         _describe_aggregation(rows),
     ]
@@ -149,8 +151,8 @@ def _describe_study() -> str:
     systems, pairs = (study["weights"][way]["equal"] for way in ("spa", "pairs"))
     return (
         f"A [study](do-perturbations-predict-people.md) of {study['metrics']} lexical metrics found a rank"
-        f" correlation of local accuracy with SPA of {systems['mean']:.2f}, and with accuracy on human pairs"
-        f" of {pairs['mean']:.2f}."
+        f" correlation of local accuracy with SPA of {systems['mean']:.2f}. The rank correlation of local"
+        f" accuracy with accuracy on pairs rated by people was {pairs['mean']:.2f}."
     )
 
 
@@ -159,8 +161,8 @@ def _describe_aggregation(rows: Sequence[Row]) -> str:
     gains = [row["mean"] - row["corpus"] for row in both]
     better = sum(gain > 0 for gain in gains)
     return (
-        f"- The mean of segment scores correlates better with people than the corpus score in {better} of "
-        f"{len(gains)} cases (metrics by language pairs), by {np.mean(gains):.3f} on average."
+        f"- The mean of sentence scores correlates better with human scores than the corpus score in {better}"
+        f" of {len(gains)} combinations of metric and language pair."
     )
 
 
@@ -172,8 +174,8 @@ def _list_conclusions(rows: Sequence[Row]) -> list[str]:
     ranking = (
         f"- **To rank systems like those of WMT23**: {', '.join(row['metric'] for row in leaders)} have the "
         f"highest SPA ({leaders[-1]['spa']:.3f} to {leaders[0]['spa']:.3f}). `metassay rank` tests whether "
-        "they differ by more than chance. Of these five, "
-        f"{fairest['metric']} has the smallest residual ({fairest['residual']:.0%})."
+        "these metrics differ by more than chance. Of these five metrics, "
+        f"{fairest['metric']} favours systems least (residual {fairest['residual']:.0%})."
     )
     source = (
         f"- **Without a reference**: {free['metric']} is best (SPA {free['spa']:.3f}, rank "
@@ -192,10 +194,11 @@ def _describe_lexical_metrics(rows: Sequence[Row]) -> str:
         firsts.add(lexical[0]["metric"])
         above = sum(row["spa"] > lexical[0]["spa"] for row in metrics)
         descriptions.append(
-            f"on {name} {lexical[0]['metric'].removesuffix(', ours')} is first and "
-            f"{lexical[-1]['metric'].removesuffix(', ours')} last (SPA "
-            f"{format_range([row['spa'] for row in lexical], 3)}; "
-            f"{above} of {len(metrics)} metrics are better than the first)"
+            f"On {name}, {lexical[0]['metric'].removesuffix(', ours')} is the best lexical metric by SPA and "
+            f"{lexical[-1]['metric'].removesuffix(', ours')} the last; "
+            f"{above} of all {len(metrics)} metrics are better."
         )
-    moved = " The order depends on the year, so no lexical metric is preferred." if len(firsts) > 1 else ""
-    return f"- **If you can run only a lexical metric**: {'; '.join(descriptions)}.{moved}"
+    moved = (
+        " The order of lexical metrics depends on the year, so none is preferred." if len(firsts) > 1 else ""
+    )
+    return f"- **If you can run only a lexical metric**: {' '.join(descriptions)}{moved}"
