@@ -88,8 +88,8 @@ def test_page_states_the_agreement_of_the_readers(language: str) -> None:
     share = (table["first"] == table["second"]).mean()
     kappa = cohen_kappa_score(table["first"], table["second"])
     kappa_text = "Cohen's κ is not defined" if np.isnan(kappa) else f"Cohen's κ = {kappa:.2f}"
-    expected = f"The two readings by a language model agree on {share:.1%} of the {table.height:,} pairs "
-    expected += f"in this language ({kappa_text})."
+    expected = "Both readings by a language model gave the same verdict on "
+    expected += f"{share:.1%} of the {table.height:,} pairs in this language ({kappa_text})."
     assert expected in PAGE.read_text(encoding="utf-8")
 
 
