@@ -124,8 +124,8 @@ def render_language(language: str) -> list[str]:
         f"## {language}",
         "",
         (
-            f"Both readings by a language model gave the same verdict on {share:.1%} of the {len(readings):,} "
-            f"pairs in this language ({kappa_text})."
+            f"Both readings by a language model gave the same verdict on {share:.1%} of the "
+            f"{len(readings):,} pairs in this language ({kappa_text})."
         ),
         "",
         "| Perturbation | Default | Pairs | Worse | Share (95 % interval) | By each reading | Grammatical |",
