@@ -196,7 +196,7 @@ def _describe_lexical_metrics(rows: Sequence[Row]) -> str:
         descriptions.append(
             f"On {name}, {lexical[0]['metric'].removesuffix(', ours')} is the best lexical metric by SPA and "
             f"{lexical[-1]['metric'].removesuffix(', ours')} the last; "
-            f"{above} of all {len(metrics)} metrics are better."
+            f"{above} of all {len(metrics)} metrics have a higher SPA than the best lexical metric."
         )
     moved = (
         " The order of lexical metrics depends on the year, so none is preferred." if len(firsts) > 1 else ""
