@@ -85,11 +85,15 @@ def test_a_shard_without_a_pair_is_scored_all_the_same(monkeypatch: pytest.Monke
         {"seg_id": f"{n:03}", "system": name, "hyp": text, "ref": reference, "mqm": score}
         for n in range(60)
         for reference in ("word" if n < 30 else f"{n} small birds sat on a wall and sang",)
-        # As many words with one error or with two: otherwise the number of words would determine WER.
+        # Words and characters differ in more than their number, which alone must not determine a score.
         for size in ("small" if n % 2 else "tiny",)
         for name, score, text in (
             ("a", 1.0, reference),
-            ("b", -float(n % 3), "x" if n < 30 else f"{n} {size} birds sat on a wall and sang z"),
+            (
+                "b",
+                -float(n % 3),
+                "x" if n < 30 else f"{n} {size} birds sat on a wall and sang {'z' * (1 + n % 7)}",
+            ),
             ("c", -float(n % 2), "xy" if n < 30 else f"some {n} small birds on the wall and sing"),
         )
     ]
