@@ -37,7 +37,13 @@ from metassay.reporting.depend_page import (
 from metassay.reporting.pages import Page
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.base import select_json_fields
-from metassay.results.depend import Correction, DependContent, MetricCurves, MetricDependence
+from metassay.results.depend import (
+    Correction,
+    DependContent,
+    DependenceComparison,
+    MetricCurves,
+    MetricDependence,
+)
 from metassay.stats.arrays import FloatArray
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import DependOptions
@@ -138,7 +144,7 @@ def depend(data: Source, options: DependOptions) -> DependResult:
     analyses = _analyze_datasets(scores, grouping, sampling, options)
     corrections = _correct_scores(scores, options)
     metrics = []
-    comparisons = []
+    comparisons: list[DependenceComparison] = []
     for dataset, analysis in analyses.items():
         for entry in analysis.metrics:
             is_uninformed = entry.metric in uninformed[dataset]
