@@ -16,7 +16,7 @@ from metassay.cli import progress, run
 from metassay.cli.application import COMMAND_GROUPS, build_application
 from metassay.cli.printing import print_blocks, print_table
 from metassay.sample import get_sample_path
-from metassay.workflows.terminal_output import Details, Line, Table
+from metassay.workflows.terminal_blocks import Details, Line, Table
 
 NUMBER = re.compile(r"[-−]?\d[\d.,]*(?:e-?\d+)?")
 WIDE = 400

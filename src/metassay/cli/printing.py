@@ -7,10 +7,10 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
-    from metassay.workflows.terminal_output import Block, Table
+    from metassay.workflows.terminal_blocks import Block, Table
 
 # Characters per line where standard output is no terminal.
 WIDTH_OF_PIPES = 160
@@ -22,9 +22,19 @@ COLUMN_GAP = 3
 SMALLEST_FIXED = 1e-3
 
 
+class PrintableResult(Protocol):
+    """A result that can be printed as JSON and as text."""
+
+    def to_json(self) -> str:
+        """Return the JSON object of the command."""
+
+    def describe_for_terminal(self) -> list[Block]:
+        """Describe the result in lines, tables and notes."""
+
+
 def print_blocks(blocks: Sequence[Block], *, verbose: bool = False) -> None:
     """Print the lines, tables and notes that describe a result; details only with `verbose`."""
-    from metassay.workflows.terminal_output import Details, Line, Note
+    from metassay.workflows.terminal_blocks import Details, Line, Note
 
     for block in blocks:
         if isinstance(block, Details):
@@ -49,8 +59,14 @@ def print_line(text: str, *, wrap: bool = True) -> None:
     print(text)
 
 
-def print_report_path(folder: str | None) -> None:
-    """Print the path of the report, if the run has a folder."""
+def print_result(
+    result: PrintableResult, *, json: bool, verbose: bool = False, folder: str | None = None
+) -> None:
+    """Print a result as JSON, or else as text with the path of the report in the run folder."""
+    if json:
+        print(result.to_json())
+        return
+    print_blocks(result.describe_for_terminal(), verbose=verbose)
     if folder is not None:
         print_line(f"Report: {folder}/report.html")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from metassay.reporting.accuracy_phrases import format_accuracy
+from metassay.reporting.assay_sentences import warn_of_possible_error_counts, warn_of_simulated_human_scores
 from metassay.reporting.assay_view import AssayView
 from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.wording import (
@@ -66,9 +67,11 @@ def _list_human_score_warnings(assay_view: AssayView) -> list[str]:
     comparison = assay_view.result.human_comparison
     if comparison is None:
         return []
-    # Warnings of a result are plain sentences, so that these two are recognised by how they begin.
-    opening = (f"{comparison.human} is simulated", f"{comparison.human} is never negative")
-    return [warning for warning in assay_view.result.warnings if warning.startswith(opening)]
+    human_score_warnings = (
+        warn_of_simulated_human_scores(comparison.human),
+        warn_of_possible_error_counts(comparison.human),
+    )
+    return [warning for warning in assay_view.result.warnings if warning in human_score_warnings]
 
 
 def _warn_if_no_metric_beats_chance(assay_view: AssayView) -> Sentence | None:

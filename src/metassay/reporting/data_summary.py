@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
-import msgspec
-
 from metassay.reporting.wording import format_count, format_plural
 from metassay.results.data_summary import HIGHER, LOWER, DataSummary
 
@@ -32,11 +30,6 @@ def describe_left_out_rows(data: DataSummary | None) -> list[str]:
         return []
     rows = ", ".join(f"{format_count(number)} ({reason})" for reason, number in data.left_out.items())
     return [f"Rows left out: {rows}."]
-
-
-def describe_data_of_stored_result(stored_data: object) -> list[str]:
-    """Describe the data of a result read from JSON; empty for results of older versions."""
-    return describe_data_used(msgspec.convert(stored_data, DataSummary | None))
 
 
 def describe_ignored_columns(data_summary: DataSummary | None) -> list[str]:

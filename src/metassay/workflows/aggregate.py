@@ -35,6 +35,8 @@ from metassay.reporting.aggregate_page import (
 )
 from metassay.reporting.pages import Page
 from metassay.reporting.result_display import ResultDisplay
+from metassay.reporting.terminal.aggregate import describe_aggregate_result
+from metassay.reporting.terminal.blocks import Block
 from metassay.results.aggregate import AggregateContent, AggregatedSystem
 from metassay.results.data_summary import HIGHER
 from metassay.store.run_folder import RunFolder
@@ -56,6 +58,10 @@ class AggregateResult(ResultDisplay, AggregateContent, frozen=True, kw_only=True
     def build_page(self) -> Page:
         """Build the report page of an `aggregate` result."""
         return build_aggregate_page(self)
+
+    def describe_for_terminal(self) -> list[Block]:
+        """Describe the result in the lines, tables and notes that the command line prints."""
+        return describe_aggregate_result(self)
 
 
 def _build_aggregated_system_row(system: AggregatedSystem) -> dict[str, Any]:

@@ -17,6 +17,8 @@ from metassay.data.summary import summarize_dataset
 from metassay.errors import InputError
 from metassay.metrics.alignment import Alignment, align_with_fewest_edits
 from metassay.reporting.result_display import ResultDisplay
+from metassay.reporting.terminal.align import describe_alignments
+from metassay.reporting.terminal.blocks import Block
 from metassay.results.align import AlignContent, AlignedWord
 from metassay.results.base import select_json_fields
 from metassay.store.run_folder import RunFolder
@@ -45,6 +47,10 @@ class AlignResult(ResultDisplay, AlignContent, frozen=True, kw_only=True):
         """Return a table of the alignments, with one row per word."""
         rows = [msgspec.structs.astuple(word) for word in self.alignments]
         return pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
+
+    def describe_for_terminal(self, *, by_characters: bool, include_correct: bool) -> list[Block]:
+        """Describe the result in the lines, tables and notes that the command line prints."""
+        return describe_alignments(self.systems, by_characters=by_characters, include_correct=include_correct)
 
 
 def align(

@@ -34,6 +34,8 @@ from metassay.reporting.annotate_page import (
 )
 from metassay.reporting.pages import Page
 from metassay.reporting.result_display import ResultDisplay
+from metassay.reporting.terminal.annotate import describe_annotate_result
+from metassay.reporting.terminal.blocks import Block
 from metassay.results.annotate import AnnotateContent, ItemToRate
 from metassay.store.files import write_bytes
 from metassay.store.remote import local_path
@@ -58,6 +60,10 @@ class AnnotateResult(ResultDisplay, AnnotateContent, frozen=True, kw_only=True):
     def build_page(self) -> Page:
         """Build the report page of an `annotate` result."""
         return build_annotate_page(self)
+
+    def describe_for_terminal(self) -> list[Block]:
+        """Describe the result in the lines, tables and notes that the command line prints."""
+        return describe_annotate_result(self)
 
 
 @accept_options(AnnotateOptions)

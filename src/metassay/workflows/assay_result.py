@@ -18,6 +18,8 @@ from metassay.metrics.judge import Judge
 from metassay.perturbations.pairs import Pairs
 from metassay.reporting.assay_page import build_assay_page
 from metassay.reporting.pages import Chart, Page
+from metassay.reporting.terminal.assay import describe_assay_result
+from metassay.reporting.terminal.blocks import Block
 from metassay.results.assay import AssayContent
 from metassay.results.wrong_pairs import WrongPairs
 from metassay.store.versions import collect_versions
@@ -154,3 +156,7 @@ class AssayResult(Result):
             "left_out": dict(self.dataset.left_out),
         }
         return manifest
+
+    def describe_for_terminal(self) -> list[Block]:
+        """Describe the result in the lines, tables and notes that the command line prints."""
+        return describe_assay_result(self.content)

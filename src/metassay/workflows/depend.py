@@ -36,6 +36,8 @@ from metassay.reporting.depend_page import (
 )
 from metassay.reporting.pages import Page
 from metassay.reporting.result_display import ResultDisplay
+from metassay.reporting.terminal.blocks import Block
+from metassay.reporting.terminal.depend import describe_dependence
 from metassay.results.base import select_json_fields
 from metassay.results.depend import (
     Correction,
@@ -100,6 +102,10 @@ class DependResult(ResultDisplay, DependContent, frozen=True, kw_only=True):
     def build_page(self) -> Page:
         """Build the report page of a `depend` result."""
         return build_depend_page(self, self.curves)
+
+    def describe_for_terminal(self) -> list[Block]:
+        """Describe the result in the lines, tables and notes that the command line prints."""
+        return describe_dependence(self)
 
 
 def _build_dependence_row(dependence: MetricDependence) -> list[Any]:

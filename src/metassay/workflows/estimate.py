@@ -17,6 +17,8 @@ from metassay.options import accept_options, split_names
 from metassay.reporting.estimate_page import build_estimate_page, render_estimate_files
 from metassay.reporting.pages import Page
 from metassay.reporting.result_display import ResultDisplay
+from metassay.reporting.terminal.blocks import Block
+from metassay.reporting.terminal.estimate import describe_estimate_result
 from metassay.results.base import Interval, none_if_nan
 from metassay.results.estimate import (
     CandidateMetric,
@@ -48,6 +50,10 @@ class EstimateResult(ResultDisplay, EstimateContent, frozen=True, kw_only=True):
     def build_page(self) -> Page:
         """Build the report page of an `estimate` result."""
         return build_estimate_page(self)
+
+    def describe_for_terminal(self) -> list[Block]:
+        """Describe the result in the lines, tables and notes that the command line prints."""
+        return describe_estimate_result(self)
 
 
 def _build_estimate_row(system_estimate: SystemEstimate) -> dict[str, Any]:

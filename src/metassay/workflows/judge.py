@@ -27,6 +27,8 @@ from metassay.reporting.judge_page import (
 )
 from metassay.reporting.pages import Page
 from metassay.reporting.result_display import ResultDisplay
+from metassay.reporting.terminal.blocks import Block
+from metassay.reporting.terminal.judge import describe_judge_result
 from metassay.results.judge import AskedModel, JudgeContent, JudgeEntry
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.ask_judge import ask_judge, choose_judge, compute_answer_cost
@@ -57,6 +59,10 @@ class JudgeResult(ResultDisplay, JudgeContent, frozen=True, kw_only=True):
     def build_page(self) -> Page:
         """Build the report page of a `judge` result."""
         return build_judge_page(self)
+
+    def describe_for_terminal(self) -> list[Block]:
+        """Describe the result in the lines, tables and notes that the command line prints."""
+        return describe_judge_result(self)
 
 
 def _build_judge_row(judge: JudgeEntry) -> dict[str, Any]:

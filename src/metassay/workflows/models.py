@@ -27,6 +27,8 @@ from metassay.metrics.neural.comet_checkpoint import (
 )
 from metassay.metrics.neural.published_models import MODEL_PACKAGES, find_published_model
 from metassay.reporting.result_display import ResultDisplay
+from metassay.reporting.terminal.blocks import Block
+from metassay.reporting.terminal.inventory import describe_installed_models
 from metassay.results.models import InstalledModel, ModelsContent
 
 # Metrics that use a COMET checkpoint, by its class.
@@ -64,6 +66,10 @@ class ModelsResult(ResultDisplay, ModelsContent, frozen=True, kw_only=True):
         """Return a table with one row per model."""
         rows = [msgspec.structs.asdict(model) for model in self.models]
         return pl.DataFrame(rows, infer_schema_length=None)
+
+    def describe_for_terminal(self) -> list[Block]:
+        """Describe the result in the lines, tables and notes that the command line prints."""
+        return describe_installed_models(self)
 
 
 def list_models(*folders: str | Path) -> ModelsResult:

@@ -22,6 +22,8 @@ from metassay.llm.settings import LlmSettings
 from metassay.metrics.precomputed_scores import list_distinct_texts
 from metassay.options import accept_options
 from metassay.perturbations.pairs import Pairs, make_pairs
+from metassay.reporting.terminal.blocks import Block
+from metassay.reporting.terminal.perturb import describe_perturbed_pairs
 from metassay.results.perturb import AppliedPerturbation, PerturbContent
 from metassay.specs import split_specs
 from metassay.store.remote import upload_in_background
@@ -78,13 +80,14 @@ class PerturbResult(Result):
     pairs: Pairs
     folder: Path | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON object of `metassay perturb`."""
+    @functools.cached_property
+    def content(self) -> PerturbContent:
+        """The counts of pairs as a typed object."""
         perturbations = [
             AppliedPerturbation(name, count.pairs, count.applied, count.not_applicable, count.unchanged)
             for name, count in sorted(self.pairs.counts.items())
         ]
-        content = PerturbContent(
+        return PerturbContent(
             task=self.dataset.task,
             outputs=len(self.dataset),
             pairs=len(self.pairs),
@@ -94,11 +97,18 @@ class PerturbResult(Result):
             notes=[*self.dataset.notes, *self.pairs.notes],
             data=summarize_dataset(self.dataset),
         )
-        return content.to_dict()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object of `metassay perturb`."""
+        return self.content.to_dict()
 
     def to_frame(self) -> pl.DataFrame:
         """Return the pairs as a table: `item, system, perturbation, output, worse`."""
         return self.pairs.frame
+
+    def describe_for_terminal(self) -> list[Block]:
+        """Describe the result in the lines, tables and notes that the command line prints."""
+        return describe_perturbed_pairs(self.content)
 
 
 @accept_options(PerturbOptions)

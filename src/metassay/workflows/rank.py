@@ -24,6 +24,8 @@ from metassay.reporting.rank_page import build_rank_page, render_rank_files
 from metassay.reporting.rank_sentences import build_rank_verdict
 from metassay.reporting.rank_view import build_rank_view
 from metassay.reporting.result_display import ResultDisplay
+from metassay.reporting.terminal.blocks import Block
+from metassay.reporting.terminal.rank import describe_rankings
 from metassay.results.rank import RankContent
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import RankOptions
@@ -55,6 +57,10 @@ class RankResult(ResultDisplay, RankContent, frozen=True, kw_only=True):
     def build_page(self) -> Page:
         """Build the report page of a `rank` result."""
         return build_rank_page(self)
+
+    def describe_for_terminal(self) -> list[Block]:
+        """Describe the result in the lines, tables and notes that the command line prints."""
+        return describe_rankings(self)
 
 
 @accept_options(RankOptions)

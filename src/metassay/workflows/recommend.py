@@ -13,6 +13,8 @@ from metassay.reporting.assay_verdict import get_or_build_assay_verdict
 from metassay.reporting.assay_view import build_assay_view
 from metassay.reporting.recommendation_reasons import ReasonWriter
 from metassay.reporting.result_display import ResultDisplay
+from metassay.reporting.terminal.blocks import Block
+from metassay.reporting.terminal.recommend import describe_recommendation
 from metassay.results.assay import GLOBAL, AssayContent, Recommendation
 from metassay.results.recommend import RecommendContent
 from metassay.store.layout import TIMINGS
@@ -29,6 +31,10 @@ class RecommendResult(ResultDisplay, RecommendContent, frozen=True, kw_only=True
             for context, entry in recommendations.items():
                 rows.append({"column": column, "context": context, "choice": entry.choice, "why": entry.why})
         return pl.DataFrame(rows, schema=dict.fromkeys(("column", "context", "choice", "why"), pl.String))
+
+    def describe_for_terminal(self) -> list[Block]:
+        """Describe the result in the lines, tables and notes that the command line prints."""
+        return describe_recommendation(self)
 
 
 def recommend(

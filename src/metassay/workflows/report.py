@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,55 +43,6 @@ from metassay.workflows.run_files import (
 _MOST_BYTES_BEFORE_TITLE = 2**16
 _PAGE_START = b"<!doctype html>"
 _TITLE_END = b"metassay</title>"
-
-
-def _build_rank_page(run_folder: RunFolder) -> Page:
-    return build_rank_page(read_rank_result(run_folder))
-
-
-def _build_depend_page(run_folder: RunFolder) -> Page:
-    return build_depend_page(read_depend_result(run_folder), read_dependence_curves(run_folder))
-
-
-def _build_aggregate_page(run_folder: RunFolder) -> Page:
-    return build_aggregate_page(read_aggregate_result(run_folder))
-
-
-def _build_score_page(run_folder: RunFolder) -> Page:
-    return build_score_page(run_folder.read_result("results/score.json", ScoreContent))
-
-
-def _build_estimate_page(run_folder: RunFolder) -> Page:
-    return build_estimate_page(run_folder.read_result("results/estimate.json", EstimateContent))
-
-
-def _build_annotate_page(run_folder: RunFolder) -> Page:
-    return build_annotate_page(run_folder.read_result("results/annotate.json", AnnotateContent))
-
-
-def _build_judge_page(run_folder: RunFolder) -> Page:
-    return build_judge_page(run_folder.read_result("results/judge.json", JudgeContent))
-
-
-def _build_assay_page(run_folder: RunFolder) -> Page:
-    return build_assay_page(
-        run_folder.read_result(RESULT, AssayContent),
-        wrong_pairs=run_folder.read_result(EXAMPLES, WrongPairs),
-        manifest=select_manifest_entries(read_manifest(run_folder.path)),
-    )
-
-
-# How the page of a stored run is built, by verb.
-PAGE_BUILDERS: Mapping[str, Callable[[RunFolder], Page]] = {
-    "assay": _build_assay_page,
-    "rank": _build_rank_page,
-    "depend": _build_depend_page,
-    "aggregate": _build_aggregate_page,
-    "score": _build_score_page,
-    "judge": _build_judge_page,
-    "estimate": _build_estimate_page,
-    "annotate": _build_annotate_page,
-}
 
 
 def report(
@@ -156,14 +107,32 @@ def _refuse_replacing_other_file(target: Path) -> None:
 
 
 def _build_page_of_run(run: str | Path) -> Page:
-    """Build the report page of one run."""
+    """Build the report page of one run from its stored results."""
     folder = RunFolder.load(run)
-    command = get_run_command(folder)
-    if command not in PAGE_BUILDERS:
-        folder = load_assay_run(run)  # raises an error that says what the run is, unless it is an assay
-        command = "assay"
     with folder.report_unreadable_results():
-        return PAGE_BUILDERS[command](folder)
+        match get_run_command(folder):
+            case "rank":
+                page = build_rank_page(read_rank_result(folder))
+            case "depend":
+                page = build_depend_page(read_depend_result(folder), read_dependence_curves(folder))
+            case "aggregate":
+                page = build_aggregate_page(read_aggregate_result(folder))
+            case "score":
+                page = build_score_page(folder.read_result("results/score.json", ScoreContent))
+            case "judge":
+                page = build_judge_page(folder.read_result("results/judge.json", JudgeContent))
+            case "estimate":
+                page = build_estimate_page(folder.read_result("results/estimate.json", EstimateContent))
+            case "annotate":
+                page = build_annotate_page(folder.read_result("results/annotate.json", AnnotateContent))
+            case _:
+                load_assay_run(run)  # raises an error that says what the run is, unless it is an assay
+                page = build_assay_page(
+                    folder.read_result(RESULT, AssayContent),
+                    wrong_pairs=folder.read_result(EXAMPLES, WrongPairs),
+                    manifest=select_manifest_entries(read_manifest(folder.path)),
+                )
+    return page
 
 
 def read_rank_result(run_folder: RunFolder) -> RankContent:
@@ -243,15 +212,11 @@ def _check_same_data(folders: Sequence[RunFolder]) -> None:
             difference = f"their human scores ({', '.join(common)}) differ"
         raise InputError(
             f"this is of other data than {display_path(first.path)}: {difference}"
-            f" ({_get_output_count_of_fingerprint(fingerprint)} here,"
-            f" {_get_output_count_of_fingerprint(expected)} there).",
+            f" ({fingerprint['items']} items of {fingerprint['systems']} systems here,"
+            f" {expected['items']} items of {expected['systems']} systems there).",
             location=InputLocation(file=str(folder.path)),
             remedy="Join runs on the same rows: the same files, --where, --systems and --human.",
         )
-
-
-def _get_output_count_of_fingerprint(fingerprint: Mapping[str, Any]) -> str:
-    return f"{fingerprint['items']} items of {fingerprint['systems']} systems"
 
 
 def _read_data_fingerprint(run_folder: RunFolder) -> dict[str, Any]:

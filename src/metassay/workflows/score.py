@@ -36,6 +36,13 @@ from metassay.reporting.score_page import (
     render_score_files,
 )
 from metassay.reporting.tables import format_rows
+from metassay.reporting.terminal.blocks import Block
+from metassay.reporting.terminal.score import (
+    ScoreFormat,
+    describe_bare_scores,
+    describe_scores,
+    name_unit_of_resampling,
+)
 from metassay.results.aggregate import AGGREGATIONS, BOOTSTRAP, CORPUS, SEGMENT
 from metassay.results.base import none_if_nan, select_json_fields
 from metassay.results.official_score import OfficialScore
@@ -89,6 +96,25 @@ class ScoreResult(ResultDisplay, ScoreContent, frozen=True, kw_only=True):
     def build_page(self) -> Page:
         """Build the report page of a `score` result."""
         return build_score_page(self)
+
+    def describe_for_terminal(
+        self, settings: ScoreSettings, *, unit: str, decimals: int | None = None, bare: bool = False
+    ) -> list[Block]:
+        """Describe the scores in the lines, tables and notes that the command line prints.
+
+        `unit` is what items are called. With `bare` there is only a number for each score.
+        """
+        score_format = ScoreFormat(
+            settings.aggregate,
+            settings.test,
+            settings.resamples,
+            unit,
+            decimals,
+            resampled_unit=name_unit_of_resampling(self, unit),
+        )
+        if bare:
+            return describe_bare_scores(self, score_format)
+        return describe_scores(self, score_format)
 
 
 def _build_score_row(entry: ScoredSystem | SystemComparison) -> dict[str, Any]:

@@ -21,6 +21,8 @@ from metassay.meta.decisions.change_detection import (
 )
 from metassay.reporting.pages import Page
 from metassay.reporting.result_display import ResultDisplay
+from metassay.reporting.terminal.blocks import Block
+from metassay.reporting.terminal.watch import describe_watch_result
 from metassay.reporting.watch_page import build_watch_page, render_watch_page
 from metassay.results.base import Interval
 from metassay.results.watch import (
@@ -75,6 +77,10 @@ class WatchResult(ResultDisplay, WatchContent, frozen=True, kw_only=True):
     def build_page(self) -> Page:
         """Build the page of the result."""
         return build_watch_page(self)
+
+    def describe_for_terminal(self) -> list[Block]:
+        """Describe the result in the lines, tables and notes that the command line prints."""
+        return describe_watch_result(self)
 
 
 class _NamedMeasurement(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metassay.cli.options import DataOptions, OutputOptions
-from metassay.cli.printing import print_blocks, print_report_path
+from metassay.cli.printing import print_result
 from metassay.cli.progress import show_progress
 from metassay.workflows.options import AggregateSettings
 
@@ -14,7 +14,6 @@ COMMON_OPTIONS = ("human", "metrics", "reference", "columns", "where", "out", "j
 def run_aggregate(data: DataOptions, output: OutputOptions, settings: AggregateSettings) -> None:
     """Corpus scores or means of segments? Compares three aggregations, also with human scores."""
     from metassay.workflows.aggregate import aggregate
-    from metassay.workflows.terminal_output import describe_aggregation_differences
 
     dataset = data.read_dataset()
     with show_progress(output) as progress:
@@ -26,8 +25,4 @@ def run_aggregate(data: DataOptions, output: OutputOptions, settings: AggregateS
             out=output.out,
             progress=progress,
         )
-    if output.json:
-        print(result.to_json())
-        return
-    print_blocks(describe_aggregation_differences(result), verbose=output.verbose)
-    print_report_path(output.out)
+    print_result(result, json=output.json, verbose=output.verbose, folder=output.out)

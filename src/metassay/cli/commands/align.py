@@ -28,12 +28,11 @@ def run_align(
 ) -> None:
     """Show outputs under their references, word by word, with errors marked and counted, as jiwer -a does."""
     from metassay.workflows.align import align
-    from metassay.workflows.terminal_output import describe_alignments
 
     result = align(data.read_dataset(), characters=characters, normalize=normalize, out=out)
     if json:
         print(result.to_json())
         return
-    print_blocks(describe_alignments(result, by_characters=characters, include_correct=include_correct))
+    print_blocks(result.describe_for_terminal(by_characters=characters, include_correct=include_correct))
     if out:
         print_line(f"Results: {out}/results")

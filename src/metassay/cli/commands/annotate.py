@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metassay.cli.options import DataOptions, OutputOptions
-from metassay.cli.printing import print_blocks, print_report_path
+from metassay.cli.printing import print_result
 from metassay.workflows.options import AnnotateSettings, ScoreReadOptions
 
 EXAMPLE = "metassay annotate scores.csv --human mqm --count 100 --csv ratings.csv"
@@ -26,7 +26,6 @@ def run_annotate(
 ) -> None:
     """Which items should people rate next, and how many? Writes a table for the raters."""
     from metassay.workflows.annotate import annotate
-    from metassay.workflows.terminal_output import describe_items_to_rate
 
     result = annotate(
         data.data,
@@ -36,8 +35,4 @@ def run_annotate(
         workers=output.workers,
         out=output.out,
     )
-    if output.json:
-        print(result.to_json())
-        return
-    print_blocks(describe_items_to_rate(result), verbose=output.verbose)
-    print_report_path(output.out)
+    print_result(result, json=output.json, verbose=output.verbose, folder=output.out)

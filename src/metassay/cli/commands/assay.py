@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metassay.cli.options import OUTPUT_PANEL, DataOptions, LlmOptions, MetricFilesOption, OutputOptions
-from metassay.cli.printing import print_blocks, print_line
+from metassay.cli.printing import print_blocks, print_result
 from metassay.cli.progress import show_progress
 from metassay.errors import InputError, display_path
 from metassay.options import PERTURBED_PAIRS, is_pair_source
 from metassay.workflows.options import AssaySettings
 
 if TYPE_CHECKING:
-    from metassay.workflows.assay import PartialRun
     from metassay.workflows.assay_result import AssayResult
 
 EXAMPLE = "metassay assay outputs.csv --context domain --metrics bleu,chrf++ --out run"
@@ -64,6 +63,7 @@ def run_assay(
     from metassay.workflows.assay import assay, score_assay_parts
     from metassay.workflows.metric_files import collect_requested_metrics
     from metassay.workflows.run_files import AUTOMATIC_FOLDER
+    from metassay.workflows.terminal_blocks import describe_partial_run
 
     part_numbers = parse_part_numbers(parts)
     options = settings.to_dict()
@@ -90,15 +90,7 @@ def run_assay(
             partial_run = score_assay_parts(dataset, **options, parts=part_numbers)
     if part_numbers is None:
         print_assay(result, json=output.json, verbose=output.verbose)
-    else:
-        print_partial_run(partial_run, json=output.json)
-
-
-def print_partial_run(partial_run: PartialRun, *, json: bool) -> None:
-    """Print which parts of an assay were scored."""
-    from metassay.workflows.terminal_output import describe_partial_run
-
-    if json:
+    elif output.json:
         print(partial_run.to_json())
     else:
         print_blocks(describe_partial_run(partial_run))
@@ -125,11 +117,5 @@ def _build_parts_error(text: str) -> InputError:
 
 def print_assay(assay_result: AssayResult, *, json: bool, verbose: bool = False) -> None:
     """Print the result of an assay, and where its report is."""
-    from metassay.workflows.terminal_output import describe_assay
-
-    if json:
-        print(assay_result.to_json())
-        return
-    print_blocks(describe_assay(assay_result), verbose=verbose)
-    if assay_result.folder is not None:
-        print_line(f"Report: {display_path(assay_result.folder / 'report.html')}")
+    folder = None if assay_result.folder is None else display_path(assay_result.folder)
+    print_result(assay_result, json=json, verbose=verbose, folder=folder)

@@ -26,12 +26,11 @@ def run_cache(
 ) -> None:
     """Manage the scores that runs share: list them (info), remove old ones (prune), check them (verify)."""
     from metassay.workflows.cache import manage_cache
-    from metassay.workflows.terminal_output import describe_score_cache
 
     result = manage_cache(action, cache, max_gigabytes=most)
     if json:
         print(result.to_json())
     else:
-        print_blocks(describe_score_cache(result, action))
+        print_blocks(result.describe_for_terminal(action))
     if result.broken:
         raise typer.Exit(EXIT_DAMAGED)

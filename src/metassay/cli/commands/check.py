@@ -20,13 +20,12 @@ COMMON_OPTIONS = ("task", "human", "columns", "where", "reference", "language", 
 def run_check(data: DataOptions, output: OutputOptions, settings: CheckSettings) -> None:
     """Show what was recognised, left out and missing, and what an assay would cost. Run this first."""
     from metassay.workflows.check import check
-    from metassay.workflows.terminal_output import describe_check
 
     result = check(data.read_dataset(), **settings.to_dict(), workers=output.workers, out=output.out)
     if output.json:
         print(result.to_json())
         return
-    blocks = describe_check(result, _select_data_arguments(TYPED_ARGUMENTS.get()))
+    blocks = result.describe_for_terminal(_select_data_arguments(TYPED_ARGUMENTS.get()))
     print_blocks(blocks, verbose=output.verbose)
     if output.out:
         print_line(f"Results: {output.out}/results")

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from metassay.cli.options import JsonOption
-from metassay.cli.printing import print_blocks
+from metassay.cli.printing import print_result
 from metassay.errors import InputError
 
 EXAMPLE = "metassay compare run next-run --fail-on change"
@@ -25,14 +25,10 @@ def run_compare(
 ) -> None:
     """What changed between runs by more than chance: accuracies, orders of metrics, recommendations."""
     from metassay.workflows.compare import compare
-    from metassay.workflows.terminal_output import describe_comparisons
 
     if fail_on not in (None, "change"):
         raise InputError(f"--fail-on {fail_on!r} is not known.", remedy="Known: change.")
     result = compare(*runs)
-    if json:
-        print(result.to_json())
-    else:
-        print_blocks(describe_comparisons(result))
+    print_result(result, json=json)
     if fail_on == "change" and result.changed:
         raise typer.Exit(EXIT_CHANGED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metassay.cli.options import DataOptions, OutputOptions
-from metassay.cli.printing import print_blocks, print_report_path
+from metassay.cli.printing import print_result
 from metassay.cli.progress import show_progress
 from metassay.workflows.options import DependSettings, ScoreReadOptions
 
@@ -27,7 +27,6 @@ def run_depend(
 ) -> None:
     """Which systems does each metric favour? SysDep, expected deviations, and how much of them is noise."""
     from metassay.workflows.depend import depend
-    from metassay.workflows.terminal_output import describe_dependence
 
     with show_progress(output) as progress:
         result = depend(
@@ -39,8 +38,4 @@ def run_depend(
             out=output.out,
             progress=progress,
         )
-    if output.json:
-        print(result.to_json())
-        return
-    print_blocks(describe_dependence(result), verbose=output.verbose)
-    print_report_path(output.out)
+    print_result(result, json=output.json, verbose=output.verbose, folder=output.out)

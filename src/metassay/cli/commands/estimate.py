@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metassay.cli.options import DataOptions, OutputOptions
-from metassay.cli.printing import print_blocks, print_report_path
+from metassay.cli.printing import print_result
 from metassay.workflows.options import EstimateSettings, ScoreReadOptions
 
 EXAMPLE = "metassay estimate scores.csv --human mqm"
@@ -26,7 +26,6 @@ def run_estimate(
 ) -> None:
     """How good would people find each system? From few human labels and a metric on all items."""
     from metassay.workflows.estimate import estimate
-    from metassay.workflows.terminal_output import describe_estimates
 
     result = estimate(
         data.data,
@@ -36,8 +35,4 @@ def run_estimate(
         workers=output.workers,
         out=output.out,
     )
-    if output.json:
-        print(result.to_json())
-        return
-    print_blocks(describe_estimates(result), verbose=output.verbose)
-    print_report_path(output.out)
+    print_result(result, json=output.json, verbose=output.verbose, folder=output.out)

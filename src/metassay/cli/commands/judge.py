@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metassay.cli.options import DataOptions, LlmOptions, OutputOptions
-from metassay.cli.printing import print_blocks, print_report_path
+from metassay.cli.printing import print_result
 from metassay.errors import InputError
 from metassay.workflows.options import JudgeSettings
 
@@ -25,7 +25,6 @@ COMMON_OPTIONS = (
 def run_judge(data: DataOptions, output: OutputOptions, model: LlmOptions, settings: JudgeSettings) -> None:
     """Can a judge be trusted here, and whom does it favour? From tables of item, judge, winner or score."""
     from metassay.workflows.judge import judge
-    from metassay.workflows.terminal_output import describe_judge_result
 
     if not data.data:
         raise InputError("no data was named.", remedy="Name a table with the columns item, judge and winner.")
@@ -40,8 +39,4 @@ def run_judge(data: DataOptions, output: OutputOptions, model: LlmOptions, setti
         out=output.out,
         llm=model.build_settings(),
     )
-    if output.json:
-        print(result.to_json())
-        return
-    print_blocks(describe_judge_result(result), verbose=output.verbose)
-    print_report_path(output.out)
+    print_result(result, json=output.json, verbose=output.verbose, folder=output.out)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from metassay.cli.options import JsonOption
-from metassay.cli.printing import print_blocks
+from metassay.cli.printing import print_result
 
 EXAMPLE = "metassay list metrics"
 
@@ -22,10 +22,6 @@ def run_list(
 ) -> None:
     """List all metrics, meta-metrics, perturbations, readers or resources."""
     from metassay.workflows.list import list_installed
-    from metassay.workflows.terminal_output import describe_installed_components
 
     result = list_installed(kind)
-    if json:
-        print(result.to_json())
-    else:
-        print_blocks(describe_installed_components(result))
+    print_result(result, json=json)

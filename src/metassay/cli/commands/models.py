@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from metassay.cli.options import JsonOption
-from metassay.cli.printing import print_blocks
+from metassay.cli.printing import print_result
 
 EXAMPLE = "metassay models"
 
@@ -21,10 +21,6 @@ def run_models(
 ) -> None:
     """List the neural models on this machine: size, hash, languages, licence."""
     from metassay.workflows.models import list_models
-    from metassay.workflows.terminal_output import describe_installed_models
 
     result = list_models(*(folder or []))
-    if json:
-        print(result.to_json())
-    else:
-        print_blocks(describe_installed_models(result))
+    print_result(result, json=json)

@@ -27,7 +27,6 @@ def run_perturb(
 ) -> None:
     """Make every output worse in several ways; leaves pairs.parquet and texts.jsonl in the run folder."""
     from metassay.workflows.perturb import TEXTS, perturb
-    from metassay.workflows.terminal_output import describe_perturbed_pairs
 
     dataset = data.read_dataset()
     with show_progress(output) as progress:
@@ -43,7 +42,7 @@ def run_perturb(
     if output.json:
         print(result.to_json())
         return
-    print_blocks(describe_perturbed_pairs(result), verbose=output.verbose)
+    print_blocks(result.describe_for_terminal(), verbose=output.verbose)
     if result.folder is None:
         print_line("The pairs were not written. To keep them: --out FOLDER")
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metassay.cli.options import DataOptions, OutputOptions
-from metassay.cli.printing import print_blocks, print_report_path
+from metassay.cli.printing import print_result
 from metassay.cli.progress import show_progress
 from metassay.workflows.options import RankSettings, ScoreReadOptions
 
@@ -27,7 +27,6 @@ def run_rank(
 ) -> None:
     """Which metric agrees best with people? Ranks metrics against human scores, with tests between them."""
     from metassay.workflows.rank import rank
-    from metassay.workflows.terminal_output import describe_rankings
 
     with show_progress(output) as progress:
         result = rank(
@@ -39,8 +38,4 @@ def run_rank(
             out=output.out,
             progress=progress,
         )
-    if output.json:
-        print(result.to_json())
-        return
-    print_blocks(describe_rankings(result), verbose=output.verbose)
-    print_report_path(output.out)
+    print_result(result, json=output.json, verbose=output.verbose, folder=output.out)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from metassay.cli.options import JsonOption, VerboseOption
-from metassay.cli.printing import print_blocks
+from metassay.cli.printing import print_result
 from metassay.errors import InputError
 from metassay.options import split_names
 
@@ -28,13 +28,9 @@ def run_recommend(
 ) -> None:
     """Which metric to use in each context, and why; with --criterion also by your own criteria."""
     from metassay.workflows.recommend import recommend
-    from metassay.workflows.terminal_output import describe_recommendation
 
     result = recommend(run, context=context, criteria=parse_criteria(criterion))
-    if json:
-        print(result.to_json())
-    else:
-        print_blocks(describe_recommendation(result), verbose=verbose)
+    print_result(result, json=json, verbose=verbose)
 
 
 def parse_criteria(texts: Sequence[str]) -> dict[str, dict[str, float]]:

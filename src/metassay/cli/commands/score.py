@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from metassay.cli.options import DataOptions, MetricFilesOption, OutputOptions
-from metassay.cli.printing import print_blocks, print_report_path
+from metassay.cli.printing import print_blocks, print_line
 from metassay.cli.progress import show_progress
 from metassay.workflows.options import ScoreSettings
 
@@ -49,7 +49,6 @@ def run_score(
     """Compute metrics per segment and per system, and test differences between systems."""
     from metassay.workflows.metric_files import collect_requested_metrics
     from metassay.workflows.score import score
-    from metassay.workflows.terminal_output import describe_scores
 
     dataset = data.read_dataset()
     task = dataset.task_definition
@@ -75,7 +74,7 @@ def run_score(
         print(result.to_text(table_format), end="")
         return
     unit = "topics" if task.is_ranking else "segments"
-    blocks = describe_scores(result, settings, unit=unit, decimals=decimals, bare=score_only)
+    blocks = result.describe_for_terminal(settings, unit=unit, decimals=decimals, bare=score_only)
     print_blocks(blocks, verbose=output.verbose)
-    if not score_only:
-        print_report_path(output.out)
+    if output.out is not None and not score_only:
+        print_line(f"Report: {output.out}/report.html")

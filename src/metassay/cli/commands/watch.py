@@ -9,7 +9,7 @@ import typer
 
 from metassay.cli.commands.compare import EXIT_CHANGED
 from metassay.cli.options import JsonOption
-from metassay.cli.printing import print_blocks
+from metassay.cli.printing import print_result
 from metassay.errors import InputError
 
 EXAMPLE = "metassay watch runs/ --fail-on change"
@@ -26,7 +26,6 @@ def run_watch(
     json: JsonOption = False,
 ) -> None:
     """Did anything change over time? May be asked after every run without false alarms piling up."""
-    from metassay.workflows.terminal_output import describe_watch
     from metassay.workflows.watch import watch, write_watch_page
 
     if fail_on not in (None, "change"):
@@ -34,9 +33,6 @@ def run_watch(
     result = watch(*runs)
     if page is not None:
         write_watch_page(result, page)
-    if json:
-        print(result.to_json())
-    else:
-        print_blocks(describe_watch(result))
+    print_result(result, json=json)
     if fail_on == "change" and result.changed:
         raise typer.Exit(EXIT_CHANGED)

@@ -19,7 +19,6 @@ from metassay.reporting.terminal.blocks import (
 )
 from metassay.reporting.terminal.verdict import describe_verdict
 from metassay.results.assay import AccuracyTest, AssayContent, HumanAccuracy, MetricAccuracy
-from metassay.results.partial_run import PartialRun
 
 
 def describe_assay_result(result: AssayContent) -> list[Block]:
@@ -115,11 +114,3 @@ def _build_accuracy_test_table(assay_view: AssayView, column: str, tests: list[A
         title=f"H1: accuracy differs between contexts of {column} (small p: it does)",
         most_important=("metric", "p_deciding", "p_permutation", "cramers_v", "chi2", "dof", "p"),
     )
-
-
-def describe_partial_run(result: PartialRun) -> list[Block]:
-    """Describe for the terminal which parts of an assay one process scored."""
-    first = result.part_numbers[0]
-    last = result.part_numbers[-1]
-    scored = len(result.part_numbers)
-    return [Line(f"Scored {scored} of {result.part_count} parts, from {first} to {last}.")]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from msgspec.structs import asdict
 
-from metassay.reporting.data_summary import describe_data_of_stored_result
+from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.terminal.blocks import Block, Table, convert_sentences_to_notes
+from metassay.results.perturb import PerturbContent
 
 
-def describe_perturbed_pairs(result: Mapping[str, Any]) -> list[Block]:
+def describe_perturbed_pairs(result: PerturbContent) -> list[Block]:
     """Describe for the terminal how many pairs were made by each perturbation."""
-    title = f"{result['pairs']} pairs from {result['outputs']} outputs"
+    rows = [asdict(perturbation) for perturbation in result.perturbations]
     return [
-        Table(result["perturbations"], title=title),
-        *convert_sentences_to_notes([*describe_data_of_stored_result(result["data"]), *result["notes"]]),
+        Table(rows, title=f"{result.pairs} pairs from {result.outputs} outputs"),
+        *convert_sentences_to_notes([*describe_data_used(result.data), *result.notes]),
     ]
