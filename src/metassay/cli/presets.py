@@ -71,7 +71,9 @@ def expand_preset(command: str, arguments: Sequence[str]) -> list[str]:
             break
         if argument == PRESET_OPTION:
             if position + 1 == len(arguments):
-                raise InputError(f"{PRESET_OPTION} names no preset.", remedy=_list_presets(command))
+                raise InputError(
+                    f"{PRESET_OPTION} names no preset.", remedy=f"Use one of: {', '.join(PRESETS[command])}."
+                )
             names.append(arguments[position + 1])
             position += 1
         elif argument.startswith(f"{PRESET_OPTION}="):
@@ -87,10 +89,6 @@ def expand_preset(command: str, arguments: Sequence[str]) -> list[str]:
     if names[0] not in presets:
         raise UnknownName("preset", names[0], presets)
     return [*presets[names[0]], *remaining]
-
-
-def _list_presets(command: str) -> str:
-    return f"Use one of: {', '.join(PRESETS[command])}."
 
 
 def describe_preset_option(command: str) -> tuple[str, str]:

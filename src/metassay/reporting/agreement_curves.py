@@ -7,7 +7,7 @@ from typing import Any
 
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.wording import format_percent
-from metassay.results.rank import AgreementCurve, AgreementThreshold
+from metassay.results.rank import AgreementCurve
 
 MAIN_SHARE = 0.8
 
@@ -45,7 +45,7 @@ def describe_agreement_threshold(curve: AgreementCurve, human: str, metric_label
     """Say with which difference in metric score people agree in 80 % of pairs, or that none is so large."""
     label = metric_labels[curve.metric]
     objects = "systems" if curve.between == "systems" else "single outputs"
-    threshold = find_difference_for_agreement(curve, MAIN_SHARE)
+    threshold = next((threshold for threshold in curve.thresholds if threshold.agreement == MAIN_SHARE), None)
     if threshold is None or threshold.difference is None:
         return (
             f"No difference in {label} between {objects} is large enough for people ({human}) to agree "
@@ -65,8 +65,3 @@ def describe_agreement_threshold(curve: AgreementCurve, human: str, metric_label
 def format_difference(difference: float) -> str:
     """Write a difference between scores with three significant digits, as scales of metrics differ."""
     return f"{difference:.3g}".replace("-", "−")
-
-
-def find_difference_for_agreement(curve: AgreementCurve, share: float) -> AgreementThreshold | None:
-    """Find the score difference with which people agree in a given share of pairs; None if none does."""
-    return next((threshold for threshold in curve.thresholds if threshold.agreement == share), None)

@@ -87,15 +87,13 @@ def _build_run_row(run: RunSummary, links: Mapping[str, str]) -> RunRow:
         explorer_link=links.get("explorer"),
         report_link=links.get("report"),
         content=run.command if task is None else task.output_noun_plural,
-        numbers=[_format_sortable_number(number) for number in (run.items, run.outputs, run.pairs)],
+        numbers=[
+            (number, "" if number is None else format_count(number))
+            for number in (run.items, run.outputs, run.pairs)
+        ],
         answer=run.answer or STATES_WITHOUT_ANSWER.get(run.state, ""),
         error=run.error,
     )
-
-
-def _format_sortable_number(number: int | None) -> tuple[int | None, str]:
-    """Return a number twice: for sorting a table column, and as text."""
-    return number, "" if number is None else format_count(number)
 
 
 def _build_history_charts(runs: Sequence[RunSummary]) -> list[HistoryChart]:

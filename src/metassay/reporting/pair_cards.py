@@ -99,7 +99,10 @@ def build_pair_card(
         "perturbation": pair.perturbation,
         "worse_system": pair.worse_system,
         "contexts": [(name, value) for name, value in pair.contexts.items() if name != "system"],
-        "human_verdicts": _list_human_verdicts(pair),
+        "human_verdicts": [
+            HumanVerdict(name, format_score(score), format_score(worse_score))
+            for name, (score, worse_score) in pair.human_scores.items()
+        ],
         "metric_verdicts": [
             _build_metric_verdict(scores, labels[metric]) for metric, scores in pair.metric_scores.items()
         ],
@@ -122,13 +125,6 @@ def build_pair_card(
         alignments=alignments,
         cuts=[cut for text in (pair.output, pair.worse_output) if (cut := _describe_shortened_text(text))],
     )
-
-
-def _list_human_verdicts(pair: StoredPair) -> list[HumanVerdict]:
-    return [
-        HumanVerdict(name, format_score(score), format_score(worse_score))
-        for name, (score, worse_score) in pair.human_scores.items()
-    ]
 
 
 def _build_metric_verdict(scores: PairScores, label: str) -> MetricVerdict:

@@ -23,7 +23,7 @@ from metassay.meta.people.power import count_items_to_separate_systems
 from metassay.metrics.base import Metric
 from metassay.metrics.selection import choose_metrics
 from metassay.options import accept_options
-from metassay.perturbations.forecast import PerturbationForecast, forecast_perturbations
+from metassay.perturbations.forecast import forecast_perturbations
 from metassay.perturbations.registry import list_default_perturbations
 from metassay.reporting.check_questions import DATA, list_answerable_questions
 from metassay.reporting.result_display import ResultDisplay
@@ -107,8 +107,13 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
         reference_systems=list(find_reference_systems(data)),
         left_out=dict(data.left_out),
         normalize=normalisation,
-        metrics=[_build_checked_metric(metric) for metric in metrics],
-        perturbations=[_build_checked_perturbation(forecast) for forecast in forecasts],
+        metrics=[CheckedMetric(metric.spec, metric.signature, metric.higher_is_better) for metric in metrics],
+        perturbations=[
+            CheckedPerturbation(
+                forecast.perturbation, forecast.outputs > 0, forecast.outputs, forecast.tried, forecast.why
+            )
+            for forecast in forecasts
+        ],
         estimate=estimate,
         notes=[*data.notes, *note_unknown_language(data), *metric_warnings],
         data=summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics}),
@@ -203,16 +208,6 @@ def _count_empty_outputs(outputs: pl.Series) -> int:
     if outputs.dtype.is_nested():
         return int((outputs.list.len() == 0).sum())
     return int((outputs.str.strip_chars() == "").sum())
-
-
-def _build_checked_metric(metric: Metric) -> CheckedMetric:
-    return CheckedMetric(metric.spec, metric.signature, metric.higher_is_better)
-
-
-def _build_checked_perturbation(forecast: PerturbationForecast) -> CheckedPerturbation:
-    return CheckedPerturbation(
-        forecast.perturbation, forecast.outputs > 0, forecast.outputs, forecast.tried, forecast.why
-    )
 
 
 def _estimate_cost(prepared: Dataset, metrics: Sequence[Metric], workers: int) -> CostEstimate:

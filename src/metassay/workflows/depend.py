@@ -142,7 +142,13 @@ def depend(data: Source, options: DependOptions) -> DependResult:
     _check_depend_options(data, options)
     scores = _read_scores(data, options)
     human = PANEL if options.panel else scores.human
-    grouping = _build_system_grouping(scores, options)
+    grouping = GroupingColumns(
+        by=options.by,
+        metrics=scores.metrics,
+        contexts=None if options.context is None else split_names(options.context),
+        cluster=options.cluster,
+        weight=options.weight,
+    )
     sampling = SamplingSettings(options.bootstraps, options.draws, options.seed, options.analysis)
     run = _open_depend_run(scores, human, grouping, sampling, options)
     cubes, uninformed = _mark_uninformed_metrics(scores)
@@ -192,16 +198,6 @@ def _read_scores(data: Source, options: DependOptions) -> SelectedScores:
     weight_columns = () if options.weight is None else (options.weight,)
     scores = read_scores(data, options, further_columns=weight_columns, needs_human_scores=not options.panel)
     return scores if options.panel else scores.select_human_score(scores.human)
-
-
-def _build_system_grouping(scores: SelectedScores, options: DependOptions) -> GroupingColumns:
-    return GroupingColumns(
-        by=options.by,
-        metrics=scores.metrics,
-        contexts=None if options.context is None else split_names(options.context),
-        cluster=options.cluster,
-        weight=options.weight,
-    )
 
 
 def _open_depend_run(

@@ -10,7 +10,7 @@ import polars as pl
 from metassay.errors import InputError, UnknownName
 from metassay.meta.decisions.control_variates import ITEMS_LIKE_THESE, THESE_ITEMS
 from metassay.meta.decisions.labelled_scores import LabelledScores
-from metassay.meta.decisions.metric_choice import MetricCandidate, MetricChoice, choose_metric_by_labels_saved
+from metassay.meta.decisions.metric_choice import MetricChoice, choose_metric_by_labels_saved
 from metassay.meta.decisions.sample_check import check_random_sample
 from metassay.meta.decisions.system_estimates import estimate_system_scores
 from metassay.options import accept_options, split_names
@@ -120,7 +120,15 @@ def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
         systems=estimated.systems,
         differences=estimated.differences,
         contexts=contexts,
-        candidates=[_build_candidate_metric(candidate) for candidate in choice.candidates],
+        candidates=[
+            CandidateMetric(
+                metric=candidate.metric,
+                for_mean=_build_interval(candidate.for_mean),
+                for_difference=_build_interval(candidate.for_difference),
+                copies_labels=candidate.copies_labels,
+            )
+            for candidate in choice.candidates
+        ],
         sample=_test_random_sample(scores, options.seed),
         notes=[*labelled_data.notes, *context_notes],
         data=labelled_data.read.summary,
@@ -200,15 +208,6 @@ def _estimate_contexts(
             estimates.append(context)
         contexts[column] = estimates
     return contexts, notes
-
-
-def _build_candidate_metric(candidate: MetricCandidate) -> CandidateMetric:
-    return CandidateMetric(
-        metric=candidate.metric,
-        for_mean=_build_interval(candidate.for_mean),
-        for_difference=_build_interval(candidate.for_difference),
-        copies_labels=candidate.copies_labels,
-    )
 
 
 def _build_interval(saved: LabelsSaved) -> Interval:

@@ -186,12 +186,12 @@ class PairTable:
             self._packed_outcomes[metric] = pack_two_bits(outcomes - UNDEFINED)
         self._packed_outcomes.move_to_end(metric)
         # The metric that was just read stays, even if it alone exceeds the limit.
-        while len(self._packed_outcomes) > 1 and self._count_packed_bytes() > OUTCOME_MEMORY:
+        while (
+            len(self._packed_outcomes) > 1
+            and sum(array.nbytes for array in self._packed_outcomes.values()) > OUTCOME_MEMORY
+        ):
             self._packed_outcomes.popitem(last=False)
         return unpack_two_bits(self._packed_outcomes[metric], self.total) + np.int8(UNDEFINED)
-
-    def _count_packed_bytes(self) -> int:
-        return sum(array.nbytes for array in self._packed_outcomes.values())
 
     def find_pairs_with_value(self, column: str, value: str) -> NDArray[np.bool_]:
         """Return a mask of the pairs that have a value in a column."""

@@ -65,10 +65,6 @@ def _find_agreement_curve(
     names += [
         curve.metric
         for curve in curves
-        if strip_reference_suffix(curve.metric).lower() in _to_lower_case(names)
+        if strip_reference_suffix(curve.metric).lower() in {name.lower() for name in names}
     ]
     return find_agreement_curve(curves, names, score_cube.dataset)
-
-
-def _to_lower_case(names: Sequence[str]) -> set[str]:
-    return {name.lower() for name in names}

@@ -72,7 +72,13 @@ class AssayChoiceSection(ReportSection[AssayView]):
             return None
         phi = build_shared_errors_chart(assay_view)
         if phi is not None:
-            subsections.append(_build_shared_errors_subsection(phi))
+            subsections.append(
+                Section(
+                    "Which metrics err together",
+                    sentences=[_SHARED_ERRORS],
+                    charts=[Chart("shared errors", phi, _SHARED_ERRORS_CAPTION)],
+                )
+            )
         introduction = format_sentence(
             "For each context the metric to use first, and those that are not clearly worse{note:note}.",
             note="top",
@@ -245,11 +251,3 @@ def build_shared_errors_chart(assay_view: AssayView) -> Spec | None:
                 # Rounding errors can make a correlation slightly larger than 1.
                 cells.append({"row": row_label, "column": column_label, "value": round(min(1.0, value), 4)})
     return build_matrix_chart("Which metrics are wrong on the same pairs.", labels, cells, _PHI_TOOLTIP)
-
-
-def _build_shared_errors_subsection(chart_spec: Spec) -> Section:
-    return Section(
-        "Which metrics err together",
-        sentences=[_SHARED_ERRORS],
-        charts=[Chart("shared errors", chart_spec, _SHARED_ERRORS_CAPTION)],
-    )

@@ -20,7 +20,7 @@ from metassay.reporting.terminal.blocks import (
     convert_sentences_to_notes,
 )
 from metassay.reporting.wording import find_task, format_count, format_plural, join_names
-from metassay.results.check import CheckContent, CheckedPerturbation, CostEstimate
+from metassay.results.check import CheckContent, CostEstimate
 
 _MOST_LISTED_COLUMNS = 8
 # Longer durations are written in minutes.
@@ -89,7 +89,14 @@ def _describe_cost(estimate: CostEstimate) -> str:
 def _describe_properties(result: CheckContent) -> list[Line | Table | Note]:
     """Describe systems, properties, and the number of outputs that each perturbation applies to."""
     systems = [msgspec.structs.asdict(system) for system in result.systems]
-    perturbations = [_build_perturbation_row(row) for row in result.perturbations]
+    perturbations = [
+        {
+            "perturbation": row.perturbation,
+            "applies to": f"{row.outputs} of {row.tried}",
+            "why not to others": row.why or "",
+        }
+        for row in result.perturbations
+    ]
     tried = max((row.tried for row in result.perturbations), default=0)
     title = "Perturbations"
     if tried < result.outputs:
@@ -125,7 +132,8 @@ def _list_dataset_properties(result: CheckContent) -> list[Row]:
         "human scores": _join_names_with_counts(rated) or "none",
         "possible contexts": _join_names_with_counts(result.contexts),
         "columns of metric scores": _join_first_names(result.metric_columns) or "none",
-        "missing values": _join_first_names(_name_missing_values(result)) or "none",
+        "missing values": _join_first_names([f"{name} ({count})" for name, count in result.missing.items()])
+        or "none",
         "empty outputs": str(result.empty_outputs),
         "left out": _join_names_with_counts(result.left_out) or "nothing",
         "systems that are the reference": ", ".join(result.reference_systems) or "none",
@@ -133,10 +141,6 @@ def _list_dataset_properties(result: CheckContent) -> list[Row]:
         "metrics": ", ".join(MetricLabels(metrics).label_all(metrics)),
     }
     return [{"property": name, "value": value} for name, value in properties.items()]
-
-
-def _name_missing_values(result: CheckContent) -> list[str]:
-    return [f"{name} ({count})" for name, count in result.missing.items()]
 
 
 def _join_first_names(names: list[str]) -> str:
@@ -149,12 +153,3 @@ def _join_first_names(names: list[str]) -> str:
 def _join_names_with_counts(counts: Mapping[str, object]) -> str:
     """Join names and counts: `news (10), social (5)`."""
     return ", ".join(f"{name} ({count})" for name, count in counts.items())
-
-
-def _build_perturbation_row(row: CheckedPerturbation) -> Row:
-    """Return a row with the number of outputs that a perturbation applies to, and why not to all."""
-    return {
-        "perturbation": row.perturbation,
-        "applies to": f"{row.outputs} of {row.tried}",
-        "why not to others": row.why or "",
-    }
