@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from metassay.reporting.assay_page import build_assay_page
-from metassay.reporting.assay_view import AssayView, build_assay_view
+from metassay.reporting.assay_report import AssayReport, prepare_assay_report
 from metassay.reporting.pages import Page, render_page
 from metassay.results.assay import AssayContent
 from metassay.results.wrong_pairs import WrongPairs
@@ -37,8 +37,8 @@ class ReportInput:
     wrong_pairs: WrongPairs | None = None
     manifest: Mapping[str, Any] | None = None
 
-    def view(self) -> AssayView:
-        return build_assay_view(self.content)
+    def view(self) -> AssayReport:
+        return prepare_assay_report(self.content)
 
     def build_page(self) -> Page:
         return build_assay_page(self.content, wrong_pairs=self.wrong_pairs, manifest=self.manifest)

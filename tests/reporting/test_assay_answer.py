@@ -7,7 +7,7 @@ import msgspec
 from assay_builders import make_accuracy, make_claims, make_column, make_content, make_perturbation
 from metassay.reporting.assay_answer import describe_assay_answer
 from metassay.reporting.assay_caveats import list_answer_caveats
-from metassay.reporting.assay_view import build_assay_view
+from metassay.reporting.assay_report import prepare_assay_report
 from metassay.results.assay import Answer, ContextException, PerturbationDependence
 
 
@@ -24,7 +24,7 @@ def make_result(**fields):
 
 
 def write(result, part=describe_assay_answer):
-    return [str(each).replace("\u202f", " ") for each in part(build_assay_view(result))]
+    return [str(each).replace("\u202f", " ") for each in part(prepare_assay_report(result))]
 
 
 def test_the_best_metric_is_stated_with_its_interval_and_the_runner_up():

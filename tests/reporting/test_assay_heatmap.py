@@ -5,7 +5,7 @@ from __future__ import annotations
 import vl_convert
 
 from assay_builders import make_accuracy, make_claims, make_column, make_content, make_recommendation
-from metassay.reporting.assay_view import build_assay_view
+from metassay.reporting.assay_report import prepare_assay_report
 from metassay.reporting.sections.assay_choice import AssayChoiceSection
 from metassay.reporting.sections.assay_heatmap import AssayHeatmapSection
 from metassay.results.assay import AccuracyVariation, Answer, ContextException
@@ -33,7 +33,7 @@ def make_view(exceptions=(), variations=(VARIATION,), small=("few",)):
         claims=make_claims(variations=list(variations), small_contexts={"domain": list(small)}),
         answer=Answer(metric="chrf", top_group=["chrf"], exceptions=list(exceptions)),
     )
-    return build_assay_view(content)
+    return prepare_assay_report(content)
 
 
 def test_metrics_that_are_tied_with_the_best_are_framed():

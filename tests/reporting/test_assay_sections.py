@@ -15,7 +15,7 @@ from assay_builders import (
     make_recommendation,
     make_robustness,
 )
-from metassay.reporting.assay_view import AssayView, ColumnView, build_assay_view
+from metassay.reporting.assay_report import AssayReport, ReportedColumn, prepare_assay_report
 from metassay.reporting.charts.accuracy import build_difficulty_chart
 from metassay.reporting.charts.theme import render_svg
 from metassay.reporting.difficulty_bins import name_edit_share_bins
@@ -48,11 +48,11 @@ from metassay.results.assay import (
 
 def make_view(
     accuracies: dict[str, float], claims: Any = None, **fields: Any
-) -> tuple[AssayView, ColumnView]:
+) -> tuple[AssayReport, ReportedColumn]:
     rows = [make_accuracy("bleu", accuracy, context=context) for context, accuracy in accuracies.items()]
     overall = [make_accuracy("bleu", 0.8, 0.7, 0.9)]
     content = make_content(overall, {"col": make_column(rows, **fields)}, claims=claims or make_claims())
-    view = build_assay_view(content)
+    view = prepare_assay_report(content)
     return view, view.columns[0]
 
 
@@ -268,7 +268,7 @@ def test_the_robust_choice_and_the_cheapest_metrics_are_named():
         cost_class={"bleu": "lexical", "chrf": "neural small"},
         pareto=["bleu", "chrf"],
     )
-    view = build_assay_view(content)
+    view = prepare_assay_report(content)
     assert str(describe_robust_choice(view, view.columns[0])) == (
         "Where the mix of col may change, BLEU holds up best: at worst, on b, it is right in at least 61\u202f%."
     )
@@ -290,7 +290,7 @@ def test_what_a_metric_overlooks_is_listed_for_metrics_and_not_for_sentinels():
     overall = [make_accuracy("bleu", 0.8, 0.7, 0.9), make_accuracy("chrf", 0.8, 0.7, 0.9)]
     sentinels = [make_accuracy("length", 0.2, 0.1, 0.3)]
     section = AssayPerturbationsSection().build_section(
-        build_assay_view(make_content(overall, sentinels=sentinels, confounding=rows))
+        prepare_assay_report(make_content(overall, sentinels=sentinels, confounding=rows))
     )
     assert section is not None
     overlooked_section = section.subsections[0]
@@ -324,7 +324,7 @@ def test_difficulty_in_words_table_and_chart():
     difficulty = Difficulty(measure="edit share", median=0.06, bins=bins, accuracy=rows, human_pairs=people)
     overall = [make_accuracy("bleu", 0.8, 0.7, 0.9), make_accuracy("chrf", 0.8, 0.7, 0.9)]
     answer = Answer(metric="bleu", top_group=["bleu"], exceptions=[])
-    view = build_assay_view(make_content(overall, difficulty=difficulty, answer=answer))
+    view = prepare_assay_report(make_content(overall, difficulty=difficulty, answer=answer))
     assert [str(each) for each in describe_accuracy_by_text_distance(view, difficulty)] == [
         (
             "BLEU is right in 60\u202f% (50–70) of the pairs whose texts differ in 3.4\u202f% of their "

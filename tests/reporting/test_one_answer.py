@@ -17,8 +17,8 @@ from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.metrics.base import COST_CLASSES
 from metassay.reporting.assay_caveats import list_data_remarks
 from metassay.reporting.assay_page import build_assay_page
+from metassay.reporting.assay_report import AssayReport, prepare_assay_report
 from metassay.reporting.assay_sentences import add_explanations_to_assay, list_context_warnings
-from metassay.reporting.assay_view import AssayView, build_assay_view
 from metassay.reporting.joined_page import build_joined_page
 from metassay.reporting.pages import Page
 from metassay.reporting.sections.assay_tests import build_test_table
@@ -164,7 +164,7 @@ def check_verdict(verdict: list[Claim]) -> None:
             assert claim.low <= claim.value <= claim.high
 
 
-def check_tests(view: AssayView, output: str) -> None:
+def check_tests(view: AssayReport, output: str) -> None:
     """Page and terminal show the same deciding p-values."""
     for column in view.columns:
         table = build_test_table(view, column)
@@ -179,7 +179,7 @@ def check_tests(view: AssayView, output: str) -> None:
 
 def check(result: AssayContent, folder, capsys) -> int:
     """Compare all outputs; return the number of contexts where another metric is shown to be ahead."""
-    view = build_assay_view(result)
+    view = prepare_assay_report(result)
     page = build_assay_page(result)
     recommendation = recommend(folder)
     capsys.readouterr()

@@ -12,8 +12,8 @@ from metassay.cli import run as command
 from metassay.errors import InputError
 from metassay.reporting.pages import Page, Section, render_page
 from metassay.reporting.rank_page import build_rank_page
+from metassay.reporting.rank_report import prepare_rank_report
 from metassay.reporting.rank_sentences import describe_best_metric, describe_significance, list_ranking_doubts
-from metassay.reporting.rank_view import build_rank_view
 from metassay.results.rank import (
     DownsampledValue,
     MetricComparison,
@@ -95,7 +95,7 @@ def build_result(ranking: Ranking, human: str = "mqm", notes: tuple[str, ...] = 
 
 
 def describe(ranking: Ranking) -> str:
-    return describe_best_metric(ranking, build_rank_view(build_result(ranking)))
+    return describe_best_metric(ranking, prepare_rank_report(build_result(ranking)))
 
 
 def find_section(page: Page, title: str) -> Section:
@@ -128,9 +128,9 @@ def test_undefined_values_are_reported() -> None:
 def test_a_baseline_as_good_as_the_best_metric_is_a_doubt() -> None:
     dropped = "en-de: 2 items without all scores left out."
     ranking = build_ranking((1, 1, 1))
-    assert list_ranking_doubts(ranking, build_rank_view(build_result(ranking))) == [dropped]
+    assert list_ranking_doubts(ranking, prepare_rank_report(build_result(ranking))) == [dropped]
     ranking = build_ranking((1, 1, 1), baseline=0.9)
-    first, second = list_ranking_doubts(ranking, build_rank_view(build_result(ranking)))
+    first, second = list_ranking_doubts(ranking, prepare_rank_report(build_result(ranking)))
     assert "zero, a baseline without information about quality, has SPA 0.900" in first
     assert second == dropped
 

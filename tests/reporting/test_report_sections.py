@@ -14,7 +14,7 @@ from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import (
     ReportSection,
-    ResultView,
+    ResultReport,
     build_report_sections,
     load_report_sections,
 )
@@ -25,27 +25,27 @@ class SpellingResult(ResultStruct, frozen=True, kw_only=True):
     mistakes: int
 
 
-class MistakesSection(ReportSection[ResultView[SpellingResult]]):
+class MistakesSection(ReportSection[ResultReport[SpellingResult]]):
     verb: ClassVar[str] = "spell"
 
-    def build_section(self, view: ResultView[SpellingResult]) -> Section | None:
+    def build_section(self, view: ResultReport[SpellingResult]) -> Section | None:
         if view.result.mistakes == 0:
             return None
         return Section("Mistakes", sentences=[f"{view.result.mistakes} words are misspelt."])
 
 
-class OpeningSection(ReportSection[ResultView[Any]]):
+class OpeningSection(ReportSection[ResultReport[Any]]):
     verb: ClassVar[str] = "spell"
     position: ClassVar[int] = 5
 
-    def build_section(self, view: ResultView[Any]) -> Section:
+    def build_section(self, view: ResultReport[Any]) -> Section:
         return Section(f"Spelling, version {view.result.schema_version}")
 
 
-class RankSection(ReportSection[ResultView[Any]]):
+class RankSection(ReportSection[ResultReport[Any]]):
     verb: ClassVar[str] = "rank"
 
-    def build_section(self, view: ResultView[Any]) -> Section:
+    def build_section(self, view: ResultReport[Any]) -> Section:
         return Section(str(view))
 
 
@@ -62,8 +62,8 @@ def announce(monkeypatch: pytest.MonkeyPatch, *section_types: Any) -> None:
     monkeypatch.setattr(plugins, "find_entry_points", entry_points)
 
 
-def view_of(mistakes: int) -> ResultView[SpellingResult]:
-    return ResultView(SpellingResult(mistakes=mistakes), MetricLabels([]))
+def view_of(mistakes: int) -> ResultReport[SpellingResult]:
+    return ResultReport(SpellingResult(mistakes=mistakes), MetricLabels([]))
 
 
 def test_sections_of_other_packages_appear_in_the_order_of_their_positions(

@@ -14,7 +14,7 @@ from rapidfuzz.distance import Levenshtein
 import metassay
 from metassay.cli import run
 from metassay.reporting.assay_answer import describe_assay_answer
-from metassay.reporting.assay_view import build_assay_view
+from metassay.reporting.assay_report import prepare_assay_report
 from metassay.results.assay import AssayContent
 from metassay.sample import get_sample_path
 from metassay.schemas import schema
@@ -67,7 +67,7 @@ def test_spa_is_that_of_rank(dataset, result) -> None:
 
 
 def test_every_first_screen_names_people_and_keeps_the_words_apart(folder, result, capsys) -> None:
-    view = build_assay_view(msgspec.convert(result, AssayContent))
+    view = prepare_assay_report(msgspec.convert(result, AssayContent))
     said = [str(sentence) for sentence in describe_assay_answer(view)]
     assert "perturbed pairs" in said[0]
     assert "human pairs" in said[1]

@@ -10,7 +10,7 @@ import pytest
 from sacrebleu import corpus_bleu
 
 import metassay
-from metassay.reporting.assay_view import build_assay_view
+from metassay.reporting.assay_report import prepare_assay_report
 from metassay.sample import get_sample_path
 from metassay.workflows.assay import assay
 from metassay.workflows.read import read
@@ -147,7 +147,7 @@ def test_chinese_of_unknown_language_is_said_to_be_split_at_spaces(table) -> Non
 
 def test_a_sentinel_that_was_asked_for_is_a_metric_in_the_report_too() -> None:
     result = assay(read(get_sample_path("mt")), metrics="length,bleu", **FAST).content
-    view = build_assay_view(result)
+    view = prepare_assay_report(result)
     assert sorted(row.metric for row in result.overall) == ["bleu", "length"]
     assert sorted(view.metrics) == ["bleu", "length"]
     assert set(view.sentinels) == {"random", "constant", "random_per_system"}

@@ -13,7 +13,7 @@ from metassay.data.csv_export import format_csv
 from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
-from metassay.reporting.report_sections import ResultView, build_report_sections
+from metassay.reporting.report_sections import ResultReport, build_report_sections
 from metassay.reporting.wording import format_number, format_plural
 from metassay.results.aggregate import MEAN_GROUP, AggregateContent, HumanAgreement
 from metassay.results.verdict import Claim
@@ -32,21 +32,21 @@ def build_aggregate_page(
     aggregate_result: AggregateContent, metric_labels: MetricLabels | None = None
 ) -> Page:
     """Build the report page of an `aggregate` result."""
-    aggregate_view = build_aggregate_view(aggregate_result, metric_labels)
+    aggregate_report = prepare_aggregate_report(aggregate_result, metric_labels)
     return Page(
         kicker="Aggregation",
         title=TITLE,
-        lead=describe_aggregation_differences(aggregate_view),
-        sections=build_report_sections("aggregate", aggregate_view),
+        lead=describe_aggregation_differences(aggregate_report),
+        sections=build_report_sections("aggregate", aggregate_report),
         notes=[*describe_data_used(aggregate_result.data), *aggregate_result.notes],
     )
 
 
-def build_aggregate_view(
+def prepare_aggregate_report(
     aggregate_result: AggregateContent, metric_labels: MetricLabels | None = None
-) -> ResultView[AggregateContent]:
+) -> ResultReport[AggregateContent]:
     """Combine an `aggregate` result with labels for its metrics."""
-    return ResultView(
+    return ResultReport(
         aggregate_result, metric_labels or MetricLabels(row.metric for row in aggregate_result.systems)
     )
 
@@ -60,17 +60,17 @@ def label_aggregated_metric(name: str, metric_labels: MetricLabels) -> str:
     return name
 
 
-def describe_aggregation_differences(aggregate_view: ResultView[AggregateContent]) -> list[str]:
+def describe_aggregation_differences(aggregate_report: ResultReport[AggregateContent]) -> list[str]:
     """Say how often aggregations order systems differently, and how they correlate with human scores."""
-    return [claim.sentence for claim in build_aggregate_verdict(aggregate_view)]
+    return [claim.sentence for claim in build_aggregate_verdict(aggregate_report)]
 
 
-def build_aggregate_verdict(aggregate_view: ResultView[AggregateContent]) -> list[Claim]:
+def build_aggregate_verdict(aggregate_report: ResultReport[AggregateContent]) -> list[Claim]:
     """Build the claims at the top of an `aggregate` report."""
     claims = [
-        *_build_changed_order_claims(aggregate_view),
-        *_build_human_correlation_claims(aggregate_view),
-        *_build_lowest_correlation_claims(aggregate_view),
+        *_build_changed_order_claims(aggregate_report),
+        *_build_human_correlation_claims(aggregate_report),
+        *_build_lowest_correlation_claims(aggregate_report),
     ]
     if claims:
         return claims
@@ -78,17 +78,17 @@ def build_aggregate_verdict(aggregate_view: ResultView[AggregateContent]) -> lis
     return [Claim(kind="unanswered", sentence=sentence)]
 
 
-def _build_changed_order_claims(aggregate_view: ResultView[AggregateContent]) -> list[Claim]:
+def _build_changed_order_claims(aggregate_report: ResultReport[AggregateContent]) -> list[Claim]:
     """State how many pairs of systems change their order between corpus scores and mean segment scores."""
     counts = []
-    for metric in dict.fromkeys(row.metric for row in aggregate_view.result.systems):
-        different, compared = _count_system_pairs_in_different_order(aggregate_view.result, metric)
+    for metric in dict.fromkeys(row.metric for row in aggregate_report.result.systems):
+        different, compared = _count_system_pairs_in_different_order(aggregate_report.result, metric)
         if compared:
             counts.append((metric, different, compared))
     if not counts:
         return []
     listed = [
-        f"{different} of {format_plural(compared, 'pair')} by {aggregate_view.labels[metric]}"
+        f"{different} of {format_plural(compared, 'pair')} by {aggregate_report.labels[metric]}"
         for metric, different, compared in counts
     ]
     return [
@@ -121,28 +121,28 @@ def _count_system_pairs_in_different_order(
     return different, compared
 
 
-def _build_lowest_correlation_claims(aggregate_view: ResultView[AggregateContent]) -> list[Claim]:
-    pairs = [(pair.pearson, pair) for pair in aggregate_view.result.between if pair.pearson is not None]
+def _build_lowest_correlation_claims(aggregate_report: ResultReport[AggregateContent]) -> list[Claim]:
+    pairs = [(pair.pearson, pair) for pair in aggregate_report.result.between if pair.pearson is not None]
     if not pairs:
         return []
     pearson, least = min(pairs, key=lambda pair: pair[0])
-    x = label_aggregated_metric(least.x, aggregate_view.labels)
-    y = label_aggregated_metric(least.y, aggregate_view.labels)
+    x = label_aggregated_metric(least.x, aggregate_report.labels)
+    y = label_aggregated_metric(least.y, aggregate_report.labels)
     sentence = f"Of all aggregated metrics {x} and {y} agree least: Pearson {format_number(pearson)}."
     return [Claim(kind="finding", metrics=[least.x, least.y], value=pearson, sentence=sentence)]
 
 
-def _build_human_correlation_claims(aggregate_view: ResultView[AggregateContent]) -> list[Claim]:
+def _build_human_correlation_claims(aggregate_report: ResultReport[AggregateContent]) -> list[Claim]:
     rows = [
         (row.pearson, row)
-        for row in choose_human_correlations(aggregate_view.result)
+        for row in choose_human_correlations(aggregate_report.result)
         if row.pearson is not None
     ]
     if not rows:
         return []
     pearson, best = max(rows, key=lambda row: row[0])
     sentence = (
-        f"{AGGREGATION_PHRASES[best.aggregation].capitalize()} of {aggregate_view.labels[best.metric]}"
+        f"{AGGREGATION_PHRASES[best.aggregation].capitalize()} of {aggregate_report.labels[best.metric]}"
         f" correlates best with human scores ({best.human}): Pearson {format_number(pearson)} over"
         f" {format_plural(best.systems, 'system')}. Whether the others are worse was not tested."
     )

@@ -10,7 +10,7 @@ from metassay.reporting.accuracy_phrases import (
     format_accuracy,
     format_share_of_pairs,
 )
-from metassay.reporting.assay_view import AssayView, ColumnView
+from metassay.reporting.assay_report import AssayReport, ReportedColumn
 from metassay.reporting.human_sentences import (
     describe_best_metric_on_human_pairs,
     describe_choice_on_human_pairs,
@@ -31,30 +31,34 @@ from metassay.results.recommend import RecommendContent
 _LISTED_EXCEPTIONS = 5
 
 
-def describe_assay_answer(assay_view: AssayView) -> list[Sentence]:
+def describe_assay_answer(assay_report: AssayReport) -> list[Sentence]:
     """Say which metric is best over all outputs, what human scores say of it, and where contexts differ."""
-    best = assay_view.best_metric
+    best = assay_report.best_metric
     if best is None:
         return [format_sentence("No pair could be scored, so there is no metric to recommend here.")]
-    by_column = [_describe_best_metric_in_contexts(assay_view, column, best) for column in assay_view.columns]
+    by_column = [
+        _describe_best_metric_in_contexts(assay_report, column, best) for column in assay_report.columns
+    ]
     columns = [each for each in by_column if each is not None]
-    comparison = assay_view.result.human_comparison
+    comparison = assay_report.result.human_comparison
     if comparison is None:
-        return [_describe_best_metric(assay_view, best), *columns]
+        return [_describe_best_metric(assay_report, best), *columns]
     if comparison.followed:
         opening = [
             describe_best_metric_on_human_pairs(
-                comparison, assay_view.labels, describe_metric_ability(assay_view.result.task)
+                comparison, assay_report.labels, describe_metric_ability(assay_report.result.task)
             ),
-            _compare_choices_on_perturbed_pairs(assay_view, comparison, best),
+            _compare_choices_on_perturbed_pairs(assay_report, comparison, best),
         ]
     else:
         opening = [
-            _describe_best_metric(assay_view, best),
-            describe_choice_on_human_pairs(comparison, assay_view.labels),
+            _describe_best_metric(assay_report, best),
+            describe_choice_on_human_pairs(comparison, assay_report.labels),
         ]
-    on_perturbed_pairs = [_prefix_sentence_with_pair_kind(assay_view.pairs_phrase, each) for each in columns]
-    return [*opening, *describe_human_agreement(comparison, assay_view.labels), *on_perturbed_pairs]
+    on_perturbed_pairs = [
+        _prefix_sentence_with_pair_kind(assay_report.pairs_phrase, each) for each in columns
+    ]
+    return [*opening, *describe_human_agreement(comparison, assay_report.labels), *on_perturbed_pairs]
 
 
 def list_contexts_with_other_metric(
@@ -83,62 +87,62 @@ def _prefix_sentence_with_pair_kind(pairs: str, sentence: Sentence) -> Sentence:
 
 
 def _compare_choices_on_perturbed_pairs(
-    assay_view: AssayView, comparison: HumanComparison, best_metric: MetricAccuracy
+    assay_report: AssayReport, comparison: HumanComparison, best_metric: MetricAccuracy
 ) -> Sentence:
     """Compare the metric chosen on human pairs with the one chosen on perturbed pairs."""
-    chosen = assay_view.accuracies[comparison.by_perturbed_pairs.metric]
+    chosen = assay_report.accuracies[comparison.by_perturbed_pairs.metric]
     return format_sentence(
         "{chosen:metric} {ability} in {share}, {best:metric} in {best_share:figure}.",
-        chosen=assay_view.labels[chosen.metric],
-        ability=describe_metric_ability(assay_view.result.task),
-        share=format_share_of_pairs(chosen, assay_view.pairs_phrase),
-        best=assay_view.labels[best_metric.metric],
+        chosen=assay_report.labels[chosen.metric],
+        ability=describe_metric_ability(assay_report.result.task),
+        share=format_share_of_pairs(chosen, assay_report.pairs_phrase),
+        best=assay_report.labels[best_metric.metric],
         best_share=format_accuracy(best_metric),
     )
 
 
-def _describe_best_metric(assay_view: AssayView, best_metric: MetricAccuracy) -> Sentence:
+def _describe_best_metric(assay_report: AssayReport, best_metric: MetricAccuracy) -> Sentence:
     """State the accuracy of the best metric, and the metrics that are tied with it or follow it."""
-    equals = _list_tied_labels(assay_view, best_metric)
+    equals = _list_tied_labels(assay_report, best_metric)
     opening = format_sentence(
         "{best:metric} {ability} in {share}",
-        best=assay_view.labels[best_metric.metric],
-        ability=describe_metric_ability(assay_view.result.task),
-        share=format_share_of_pairs(best_metric, assay_view.pairs_phrase),
+        best=assay_report.labels[best_metric.metric],
+        ability=describe_metric_ability(assay_report.result.task),
+        share=format_share_of_pairs(best_metric, assay_report.pairs_phrase),
     )
     if equals:
         end = format_sentence("; {equals} cannot be told apart from it.", equals=list_names(equals, "metric"))
     else:
-        end = _describe_second_best_metric(assay_view, best_metric)
+        end = _describe_second_best_metric(assay_report, best_metric)
     return format_sentence("{opening}{end}", opening=opening, end=end)
 
 
-def _describe_second_best_metric(assay_view: AssayView, best_metric: MetricAccuracy) -> Sentence:
-    own = assay_view.labels.get_representative_metric(best_metric.metric)
+def _describe_second_best_metric(assay_report: AssayReport, best_metric: MetricAccuracy) -> Sentence:
+    own = assay_report.labels.get_representative_metric(best_metric.metric)
     rivals = [
         metric
-        for metric in assay_view.metrics
-        if metric != own and metric not in assay_view.uninformed_metrics
+        for metric in assay_report.metrics
+        if metric != own and metric not in assay_report.uninformed_metrics
     ]
-    if not rivals or assay_view.accuracies[rivals[0]].accuracy is None:
+    if not rivals or assay_report.accuracies[rivals[0]].accuracy is None:
         return format_sentence(".")
     return format_sentence(
         ", ahead of {next:metric} with {share:figure}.",
-        next=assay_view.labels[rivals[0]],
-        share=format_accuracy(assay_view.accuracies[rivals[0]]),
+        next=assay_report.labels[rivals[0]],
+        share=format_accuracy(assay_report.accuracies[rivals[0]]),
     )
 
 
-def _list_tied_labels(assay_view: AssayView, best_metric: MetricAccuracy) -> list[str]:
+def _list_tied_labels(assay_report: AssayReport, best_metric: MetricAccuracy) -> list[str]:
     """List the labels of the metrics that are not shown to be worse than the best metric."""
-    answer = assay_view.result.answer
+    answer = assay_report.result.answer
     top_group = [] if answer is None else answer.top_group
-    own = assay_view.labels[best_metric.metric]
-    return [label for label in assay_view.labels.label_all(top_group) if label != own]
+    own = assay_report.labels[best_metric.metric]
+    return [label for label in assay_report.labels.label_all(top_group) if label != own]
 
 
 def _describe_best_metric_in_contexts(
-    assay_view: AssayView, context_column: ColumnView, best_metric: MetricAccuracy
+    assay_report: AssayReport, context_column: ReportedColumn, best_metric: MetricAccuracy
 ) -> Sentence | None:
     """Say in how many contexts of a column the best metric is best, and what to use in the other contexts."""
     rows = context_column.list_defined_accuracies(best_metric.metric)
@@ -150,18 +154,18 @@ def _describe_best_metric_in_contexts(
             column=context_column.name,
             only=context_column.contexts[0],
         )
-    small = assay_view.list_small_contexts(context_column.name)
+    small = assay_report.list_small_contexts(context_column.name)
     large_rows = [row for row in rows if row.context not in small and row.items != 1]
     if not large_rows:
         return format_sentence(
             "Every {column:column} is too small for a claim of its own.", column=context_column.name
         )
-    comparison = assay_view.result.human_comparison
-    label = assay_view.labels[best_metric.metric]
-    has_rivals = len(assay_view.metrics) > 1
-    changes = _find_contexts_with_other_metric(assay_view, context_column, large_rows) if has_rivals else []
+    comparison = assay_report.result.human_comparison
+    label = assay_report.labels[best_metric.metric]
+    has_rivals = len(assay_report.metrics) > 1
+    changes = _find_contexts_with_other_metric(assay_report, context_column, large_rows) if has_rivals else []
     if changes:
-        return _describe_contexts_with_other_metric(assay_view, context_column, large_rows, changes, label)
+        return _describe_contexts_with_other_metric(assay_report, context_column, large_rows, changes, label)
     pattern = "By {column:column} the accuracy of {best:metric} runs {range}."
     if has_rivals and not (comparison is not None and comparison.followed):
         pattern = "{best:metric} is best or tied in every {column:column}, {range}."
@@ -171,12 +175,12 @@ def _describe_best_metric_in_contexts(
 
 
 def _find_contexts_with_other_metric(
-    assay_view: AssayView, context_column: ColumnView, best_accuracies: Sequence[MetricAccuracy]
+    assay_report: AssayReport, context_column: ReportedColumn, best_accuracies: Sequence[MetricAccuracy]
 ) -> list[tuple[MetricAccuracy, MetricAccuracy]]:
     """Find the contexts in which another metric is recommended than overall, with the accuracies of both."""
     changes = []
     for row in best_accuracies:
-        metric = assay_view.exceptions_by_context.get((context_column.name, row.context))
+        metric = assay_report.exceptions_by_context.get((context_column.name, row.context))
         other = None if metric is None else context_column.accuracies.get((row.context, metric))
         if other is not None and other.accuracy is not None:
             changes.append((row, other))
@@ -184,8 +188,8 @@ def _find_contexts_with_other_metric(
 
 
 def _describe_contexts_with_other_metric(
-    assay_view: AssayView,
-    context_column: ColumnView,
+    assay_report: AssayReport,
+    context_column: ReportedColumn,
     metric_accuracies: Sequence[MetricAccuracy],
     exceptions: Sequence[tuple[MetricAccuracy, MetricAccuracy]],
     best_label: str,
@@ -194,7 +198,7 @@ def _describe_contexts_with_other_metric(
         format_sentence(
             "on {context:context} trust {other:metric}, right in {new:figure} against {old:figure}",
             context=old.context,
-            other=assay_view.labels[new.metric],
+            other=assay_report.labels[new.metric],
             new=format_accuracy(new),
             old=format_accuracy(old),
         )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from metassay.reporting.accuracy_phrases import format_accuracy
+from metassay.reporting.assay_report import AssayReport
 from metassay.reporting.assay_sentences import warn_of_possible_error_counts, warn_of_simulated_human_scores
-from metassay.reporting.assay_view import AssayView
 from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.wording import (
     Sentence,
@@ -21,62 +21,62 @@ _LISTED_NAMES = 5
 _COIN = 0.5
 
 
-def list_answer_caveats(assay_view: AssayView) -> list[Sentence]:
+def list_answer_caveats(assay_report: AssayReport) -> list[Sentence]:
     """List reasons to doubt the recommendation: confounding, wrong labels, missing scores and others."""
-    best = assay_view.best_metric
+    best = assay_report.best_metric
     if best is None:
         return []
     caveats = [
-        _warn_of_winning_sentinel(assay_view, best),
-        _warn_if_no_metric_beats_chance(assay_view),
-        _warn_of_confounding(assay_view, best),
-        _warn_of_single_metric(assay_view),
-        *_warn_of_wrong_labels(assay_view),
-        _warn_of_unused_perturbations(assay_view),
-        *_warn_of_missing_scores(assay_view, best),
+        _warn_of_winning_sentinel(assay_report, best),
+        _warn_if_no_metric_beats_chance(assay_report),
+        _warn_of_confounding(assay_report, best),
+        _warn_of_single_metric(assay_report),
+        *_warn_of_wrong_labels(assay_report),
+        _warn_of_unused_perturbations(assay_report),
+        *_warn_of_missing_scores(assay_report, best),
     ]
     return [caveat for caveat in caveats if caveat is not None]
 
 
-def list_remaining_caveats(assay_view: AssayView) -> list[str | Sentence]:
+def list_remaining_caveats(assay_report: AssayReport) -> list[str | Sentence]:
     """List all caveats and warnings of an assay except for the main one, which the verdict states."""
-    main_caveat = choose_main_caveat(assay_view)
+    main_caveat = choose_main_caveat(assay_report)
     doubts: list[str | Sentence] = [
-        *list_answer_caveats(assay_view),
-        *dict.fromkeys(assay_view.result.warnings),
+        *list_answer_caveats(assay_report),
+        *dict.fromkeys(assay_report.result.warnings),
     ]
     return [doubt for doubt in doubts if str(doubt) != main_caveat]
 
 
-def choose_main_caveat(assay_view: AssayView) -> str | None:
+def choose_main_caveat(assay_report: AssayReport) -> str | None:
     """Choose the most important caveat of an assay: what could make the recommendation wrong comes first."""
-    best = assay_view.best_metric
+    best = assay_report.best_metric
     if best is None:
         return None
     candidates = [
-        _warn_of_circular_labels(assay_view),
-        *_list_human_score_warnings(assay_view),
-        *list_answer_caveats(assay_view),
-        *assay_view.result.warnings,
+        _warn_of_circular_labels(assay_report),
+        *_list_human_score_warnings(assay_report),
+        *list_answer_caveats(assay_report),
+        *assay_report.result.warnings,
     ]
     return next((str(candidate) for candidate in candidates if candidate is not None), None)
 
 
-def _list_human_score_warnings(assay_view: AssayView) -> list[str]:
+def _list_human_score_warnings(assay_report: AssayReport) -> list[str]:
     """List the warnings about the human score: it may be simulated, or count errors."""
-    comparison = assay_view.result.human_comparison
+    comparison = assay_report.result.human_comparison
     if comparison is None:
         return []
     human_score_warnings = (
         warn_of_simulated_human_scores(comparison.human),
         warn_of_possible_error_counts(comparison.human),
     )
-    return [warning for warning in assay_view.result.warnings if warning in human_score_warnings]
+    return [warning for warning in assay_report.result.warnings if warning in human_score_warnings]
 
 
-def _warn_if_no_metric_beats_chance(assay_view: AssayView) -> Sentence | None:
+def _warn_if_no_metric_beats_chance(assay_report: AssayReport) -> Sentence | None:
     """Warn if no metric is shown to beat a coin toss on human pairs, or a constant metric by SPA."""
-    comparison = assay_view.result.human_comparison
+    comparison = assay_report.result.human_comparison
     if comparison is None:
         return None
     rows = {row.metric: row for row in comparison.metrics}
@@ -91,28 +91,28 @@ def _warn_if_no_metric_beats_chance(assay_view: AssayView) -> Sentence | None:
     return None
 
 
-def list_data_remarks(assay_view: AssayView) -> list[str]:
+def list_data_remarks(assay_report: AssayReport) -> list[str]:
     """List remarks on the data and the notes of the run."""
-    return [*describe_data_used(assay_view.result.data), *list_run_notes(assay_view)]
+    return [*describe_data_used(assay_report.result.data), *list_run_notes(assay_report)]
 
 
-def list_run_notes(assay_view: AssayView) -> list[str]:
+def list_run_notes(assay_report: AssayReport) -> list[str]:
     """List metrics that agree on every pair, and notes of the run; warnings are not repeated."""
     remarks = []
-    groups = assay_view.result.same_decisions
+    groups = assay_report.result.same_decisions
     if groups:
-        single_labels = assay_view.labels.single_labels
+        single_labels = assay_report.labels.single_labels
         listed = "; ".join(join_names([single_labels.get(spec, spec) for spec in group]) for group in groups)
         remarks.append(f"These metrics decided every pair alike and are shown on one line: {listed}.")
-    warnings = set(assay_view.result.warnings)
-    remarks += [note for note in dict.fromkeys(assay_view.result.notes) if note not in warnings]
+    warnings = set(assay_report.result.warnings)
+    remarks += [note for note in dict.fromkeys(assay_report.result.notes) if note not in warnings]
     return remarks
 
 
-def find_winning_sentinel(assay_view: AssayView, best_metric: MetricAccuracy) -> str | None:
+def find_winning_sentinel(assay_report: AssayReport, best_metric: MetricAccuracy) -> str | None:
     """Find a metric that ignores quality and still is right as often as the best metric, if there is one."""
-    for metric in sorted(assay_view.uninformed_metrics, key=lambda metric: assay_view.labels[metric]):
-        row = assay_view.accuracies[metric]
+    for metric in sorted(assay_report.uninformed_metrics, key=lambda metric: assay_report.labels[metric]):
+        row = assay_report.accuracies[metric]
         if (
             metric != best_metric.metric
             and row.accuracy is not None
@@ -122,20 +122,20 @@ def find_winning_sentinel(assay_view: AssayView, best_metric: MetricAccuracy) ->
     return None
 
 
-def _warn_of_winning_sentinel(assay_view: AssayView, best_metric: MetricAccuracy) -> Sentence | None:
-    sentinel = find_winning_sentinel(assay_view, best_metric)
+def _warn_of_winning_sentinel(assay_report: AssayReport, best_metric: MetricAccuracy) -> Sentence | None:
+    sentinel = find_winning_sentinel(assay_report, best_metric)
     if sentinel is None:
         return None
     return format_sentence(
         "{sentinel:metric}, which knows nothing of quality, is right in {share:figure}: the pairs"
         " give themselves away, and no accuracy here should be trusted.",
-        sentinel=assay_view.labels[sentinel],
-        share=format_accuracy(assay_view.accuracies[sentinel]),
+        sentinel=assay_report.labels[sentinel],
+        share=format_accuracy(assay_report.accuracies[sentinel]),
     )
 
 
-def _warn_of_confounding(assay_view: AssayView, best_metric: MetricAccuracy) -> Sentence | None:
-    claimed = [claim.metric for claim in assay_view.result.claims.perturbation_dependences]
+def _warn_of_confounding(assay_report: AssayReport, best_metric: MetricAccuracy) -> Sentence | None:
+    claimed = [claim.metric for claim in assay_report.result.claims.perturbation_dependences]
     # A stable sort: the best metric comes first, the others keep their order.
     metrics = sorted(claimed, key=lambda metric: metric != best_metric.metric)
     if not metrics:
@@ -143,25 +143,25 @@ def _warn_of_confounding(assay_view: AssayView, best_metric: MetricAccuracy) -> 
     return format_sentence(
         "The accuracy of {metrics} depends on how the worse outputs were made:"
         " see {section:link perturbations}.",
-        metrics=list_names(assay_view.labels.label_all(metrics), "metric"),
+        metrics=list_names(assay_report.labels.label_all(metrics), "metric"),
         section="accuracy by perturbation",
     )
 
 
-def _warn_of_single_metric(assay_view: AssayView) -> Sentence | None:
-    if len(assay_view.metrics) > 1:
+def _warn_of_single_metric(assay_report: AssayReport) -> Sentence | None:
+    if len(assay_report.metrics) > 1:
         return None
     return format_sentence("Only one metric was assayed: a choice needs at least two.")
 
 
-def _warn_of_wrong_labels(assay_view: AssayView) -> list[Sentence]:
+def _warn_of_wrong_labels(assay_report: AssayReport) -> list[Sentence]:
     """Warn of perturbed rankings that are not worse than the original, and say if they were dropped."""
-    rows = [row for row in assay_view.result.perturbation_statistics if row.worse is not None]
+    rows = [row for row in assay_report.result.perturbation_statistics if row.worse is not None]
     total = sum((row.worse or 0) + (row.equal or 0) + (row.better or 0) for row in rows)
     wrong = total - sum(row.worse or 0 for row in rows)
     if not wrong:
         return []
-    dropped = assay_view.result.valid_pairs_only
+    dropped = assay_report.result.valid_pairs_only
     consequence = "they were dropped" if dropped else "errors on them are not errors of the metrics"
     caveats = [
         format_sentence(
@@ -171,19 +171,19 @@ def _warn_of_wrong_labels(assay_view: AssayView) -> list[Sentence]:
             consequence=consequence,
         )
     ]
-    circular = _warn_of_circular_labels(assay_view)
+    circular = _warn_of_circular_labels(assay_report)
     if circular is not None:
         caveats.append(circular)
     caveats += [_describe_refused_perturbation(row) for row in rows if row.refused]
     return caveats
 
 
-def _warn_of_circular_labels(assay_view: AssayView) -> Sentence | None:
+def _warn_of_circular_labels(assay_report: AssayReport) -> Sentence | None:
     """Warn that nDCG is favoured if discounted gain decided which rankings are worse."""
-    if not assay_view.result.valid_pairs_only:
+    if not assay_report.result.valid_pairs_only:
         return None
     circular = [
-        assay_view.labels[metric] for metric in assay_view.metrics if metric.lower().startswith("ndcg")
+        assay_report.labels[metric] for metric in assay_report.metrics if metric.lower().startswith("ndcg")
     ]
     if not circular:
         return None
@@ -204,9 +204,9 @@ def _describe_refused_perturbation(perturbation: PerturbationStatistics) -> Sent
     )
 
 
-def _warn_of_unused_perturbations(assay_view: AssayView) -> Sentence | None:
+def _warn_of_unused_perturbations(assay_report: AssayReport) -> Sentence | None:
     """Name the perturbations that applied to no output, for example because a dictionary is missing."""
-    rows = assay_view.result.perturbation_statistics
+    rows = assay_report.result.perturbation_statistics
     # Refused perturbations have a caveat of their own.
     unused = [row.perturbation for row in rows if not row.applied and not row.refused]
     if not unused:
@@ -219,17 +219,17 @@ def _warn_of_unused_perturbations(assay_view: AssayView) -> Sentence | None:
     )
 
 
-def _warn_of_missing_scores(assay_view: AssayView, best_metric: MetricAccuracy) -> list[Sentence]:
+def _warn_of_missing_scores(assay_report: AssayReport, best_metric: MetricAccuracy) -> list[Sentence]:
     """Name the contexts in which the best metric scored no pair."""
     caveats = []
-    for column in assay_view.columns:
+    for column in assay_report.columns:
         scored = {row.context for row in column.list_defined_accuracies(best_metric.metric)}
         missing = [context for context in column.contexts if context not in scored]
         if missing:
             caveats.append(
                 format_sentence(
                     "{metric:metric} scored no pair on {contexts}.",
-                    metric=assay_view.labels[best_metric.metric],
+                    metric=assay_report.labels[best_metric.metric],
                     contexts=list_names(missing, "context", at_most=_LISTED_NAMES),
                 )
             )

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from metassay.reporting.assay_caveats import list_remaining_caveats
+from metassay.reporting.assay_report import prepare_assay_report
 from metassay.reporting.assay_tables import build_overall_accuracy_table
 from metassay.reporting.assay_verdict import get_or_build_assay_verdict
-from metassay.reporting.assay_view import build_assay_view
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page
 from metassay.reporting.report_sections import build_report_sections
@@ -33,17 +33,19 @@ def build_assay_page(
     manifest: Mapping[str, Any] | None = None,
 ) -> Page:
     """Build the report page of an assay; `wrong_pairs` and `manifest` come from its run folder."""
-    assay_view = build_assay_view(assay_result, metric_labels, wrong_pairs=wrong_pairs, manifest=manifest)
+    assay_report = prepare_assay_report(
+        assay_result, metric_labels, wrong_pairs=wrong_pairs, manifest=manifest
+    )
     task = find_task(assay_result.task)
-    verdict = get_or_build_assay_verdict(assay_view)
-    questions = build_question_table(verdict, assay_view.labels, assay_result.task)
+    verdict = get_or_build_assay_verdict(assay_report)
+    questions = build_question_table(verdict, assay_report.labels, assay_result.task)
     return Page(
         kicker=assay_result.task if task is None else task.title,
         title=TITLE,
         lead=list_opening_lines_of_verdict(verdict),
         questions=questions,
         closing=list_closing_lines_of_verdict(verdict),
-        sections=build_report_sections("assay", assay_view),
-        doubts=[*list_remaining_caveats(assay_view), *describe_pairs_with_doubtful_label(wrong_pairs)],
-        main_tables=[build_overall_accuracy_table(assay_view)] if questions is None else [questions],
+        sections=build_report_sections("assay", assay_report),
+        doubts=[*list_remaining_caveats(assay_report), *describe_pairs_with_doubtful_label(wrong_pairs)],
+        main_tables=[build_overall_accuracy_table(assay_report)] if questions is None else [questions],
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from metassay.reporting.assay_view import AssayView
+from metassay.reporting.assay_report import AssayReport
 from metassay.reporting.tables import Field, Grid, build_grid
 from metassay.results.assay import GlobalAccuracy, MetricAccuracy
 
@@ -37,20 +37,21 @@ ACCURACY_FIELDS = (
 )
 
 
-def build_overall_accuracy_table(assay_view: AssayView) -> Grid:
+def build_overall_accuracy_table(assay_report: AssayReport) -> Grid:
     """Build the table of accuracies over all outputs, with one row per metric."""
     rows = [
-        build_accuracy_row(assay_view, assay_view.accuracies[metric]) for metric in assay_view.all_metrics
+        build_accuracy_row(assay_report, assay_report.accuracies[metric])
+        for metric in assay_report.all_metrics
     ]
     fields = [field for field in ACCURACY_FIELDS if field.key != "context"]
     return build_grid("overall", "All outputs together", fields, rows)
 
 
-def build_accuracy_row(assay_view: AssayView, accuracy: MetricAccuracy) -> dict[str, Any]:
+def build_accuracy_row(assay_report: AssayReport, accuracy: MetricAccuracy) -> dict[str, Any]:
     """Build the table row of one metric in one context: accuracy, intervals and counts."""
     cells: dict[str, Any] = {
         "context": accuracy.context,
-        "metric": assay_view.labels[accuracy.metric],
+        "metric": assay_report.labels[accuracy.metric],
         "accuracy": accuracy.accuracy,
         "low": accuracy.low,
         "high": accuracy.high,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from metassay.reporting.accuracy_phrases import format_accuracy
 from metassay.reporting.assay_caveats import choose_main_caveat, find_winning_sentinel
-from metassay.reporting.assay_view import AssayView
+from metassay.reporting.assay_report import AssayReport
 from metassay.reporting.labels_saved_sentences import RATED_ITEMS, describe_worth
 from metassay.reporting.prior_evidence import (
     NEURAL_METRICS,
@@ -35,61 +35,61 @@ _PAIR_QUESTIONS: dict[str, Question] = {
 }
 
 
-def build_assay_verdict(assay_view: AssayView) -> list[Claim]:
+def build_assay_verdict(assay_report: AssayReport) -> list[Claim]:
     """Build the claims at the top of an assay report: which metric to use, for which purpose, and why."""
-    best = assay_view.best_metric
+    best = assay_report.best_metric
     if best is None:
         return [Claim(kind="none", sentence="No metric can be recommended: no pair could be scored.")]
-    if best.metric in assay_view.uninformed_metrics:  # then all metrics are
+    if best.metric in assay_report.uninformed_metrics:  # then all metrics are
         sentence = "No metric can be recommended: none of them rates single outputs."
-        return [Claim(kind="none", sentence=sentence), _build_data_size_claim(assay_view)]
+        return [Claim(kind="none", sentence=sentence), _build_data_size_claim(assay_report)]
     answers = [
-        _answer_which_metric_orders_pairs(assay_view, best),
-        _answer_which_metric_chooses_outputs(assay_view),
-        _answer_which_metric_ranks_systems(assay_view),
-        _answer_which_metric_saves_labels(assay_view),
+        _answer_which_metric_orders_pairs(assay_report, best),
+        _answer_which_metric_chooses_outputs(assay_report),
+        _answer_which_metric_ranks_systems(assay_report),
+        _answer_which_metric_saves_labels(assay_report),
     ]
-    recommendation = _build_recommendation_claim(assay_view, best)
+    recommendation = _build_recommendation_claim(assay_report, best)
     claims = [
         recommendation,
-        *_name_best_metrics_for_other_questions(assay_view, recommendation, answers),
-        _build_worse_metrics_claim(assay_view),
-        _build_data_size_claim(assay_view),
+        *_name_best_metrics_for_other_questions(assay_report, recommendation, answers),
+        _build_worse_metrics_claim(assay_report),
+        _build_data_size_claim(assay_report),
         *answers,
-        *_build_prior_evidence_claims(assay_view, best),
-        _build_next_command_claim(assay_view),
-        _build_single_metric_cost_claim(assay_view, best),
-        _build_main_caveat_claim(assay_view),
+        *_build_prior_evidence_claims(assay_report, best),
+        _build_next_command_claim(assay_report),
+        _build_single_metric_cost_claim(assay_report, best),
+        _build_main_caveat_claim(assay_report),
     ]
     return [claim for claim in claims if claim is not None]
 
 
-def get_or_build_assay_verdict(assay_view: AssayView) -> list[Claim]:
+def get_or_build_assay_verdict(assay_report: AssayReport) -> list[Claim]:
     """Return the verdict stored in an assay result; build it for results of older versions."""
-    return assay_view.result.verdict or build_assay_verdict(assay_view)
+    return assay_report.result.verdict or build_assay_verdict(assay_report)
 
 
-def _build_recommendation_claim(assay_view: AssayView, best_metric: MetricAccuracy) -> Claim:
+def _build_recommendation_claim(assay_report: AssayReport, best_metric: MetricAccuracy) -> Claim:
     """State which metrics to use, or that none does better than a metric that ignores quality."""
-    sentinel = find_winning_sentinel(assay_view, best_metric)
+    sentinel = find_winning_sentinel(assay_report, best_metric)
     if sentinel is not None:
         return Claim(
             kind="none",
             metrics=[sentinel],
             sentence=(
-                f"No metric can be recommended: {assay_view.labels[sentinel]}, which knows nothing"
+                f"No metric can be recommended: {assay_report.labels[sentinel]}, which knows nothing"
                 " of quality, is right as often as the best of them."
             ),
         )
-    answer = assay_view.result.answer
+    answer = assay_report.result.answer
     # The top group may contain the best metric too, so that duplicates are removed below.
     group = [best_metric.metric] if answer is None else [best_metric.metric, *answer.top_group]
-    names = assay_view.labels.label_all(group)
-    purpose = _write_recommendation_opening(assay_view)
+    names = assay_report.labels.label_all(group)
+    purpose = _write_recommendation_opening(assay_report)
     sentence = f"{purpose}se {names[0]}."
     if len(names) > 1:
         sentence = f"{purpose}se {_join_alternative_metrics(names)}: no reliable difference."
-    p_values = [lead.p for lead in assay_view.result.claims.leads if lead.column is None]
+    p_values = [lead.p for lead in assay_report.result.claims.leads if lead.column is None]
     return Claim(
         kind="use",
         metrics=list(dict.fromkeys(group)),
@@ -101,7 +101,7 @@ def _build_recommendation_claim(assay_view: AssayView, best_metric: MetricAccura
 
 
 def _name_best_metrics_for_other_questions(
-    assay_view: AssayView, recommendation: Claim, answers: list[Claim | None]
+    assay_report: AssayReport, recommendation: Claim, answers: list[Claim | None]
 ) -> list[Claim]:
     """Name the best metric for each question in which the recommended metric is not tied with it."""
     claims = []
@@ -112,27 +112,27 @@ def _name_best_metrics_for_other_questions(
         if answer.kind != "answer" or recommendation.metrics[0] in answer.metrics:
             continue
         winner = answer.metrics[0]
-        purpose = describe_purpose(answer.question, assay_view.result.task)
+        purpose = describe_purpose(answer.question, assay_report.result.task)
         claims.append(
             Claim(
                 kind="use",
                 question=answer.question,
                 metrics=[winner],
                 p=answer.p,
-                sentence=f"To {purpose}, use {assay_view.labels[winner]} instead.",
+                sentence=f"To {purpose}, use {assay_report.labels[winner]} instead.",
             )
         )
     return claims
 
 
-def _write_recommendation_opening(assay_view: AssayView) -> str:
+def _write_recommendation_opening(assay_report: AssayReport) -> str:
     """Write the first words of the recommendation, which name a purpose if there are no human scores."""
-    if assay_view.result.human_comparison is not None or assay_view.result.pairs_from not in {
+    if assay_report.result.human_comparison is not None or assay_report.result.pairs_from not in {
         "rule",
         "model",
     }:
         return "U"
-    return f"To detect errors in single {get_output_noun(assay_view.result.task)}, u"
+    return f"To detect errors in single {get_output_noun(assay_report.result.task)}, u"
 
 
 def _join_alternative_metrics(metric_labels: list[str]) -> str:
@@ -141,22 +141,22 @@ def _join_alternative_metrics(metric_labels: list[str]) -> str:
     return f"{', '.join(metric_labels[:-1])} or {metric_labels[-1]}"
 
 
-def _build_worse_metrics_claim(assay_view: AssayView) -> Claim | None:
+def _build_worse_metrics_claim(assay_report: AssayReport) -> Claim | None:
     """Name the metrics that are shown to be worse on perturbed pairs and on human pairs."""
-    claims = assay_view.result.claims
+    claims = assay_report.result.claims
     p_perturbed = {lead.worse: lead.p for lead in claims.leads if lead.column is None}
     p_human = {lead.worse: lead.p for lead in claims.human_leads}
-    answer = assay_view.result.answer
+    answer = assay_report.result.answer
     usable = [] if answer is None else [answer.metric, *answer.top_group]
-    comparison = assay_view.result.human_comparison
+    comparison = assay_report.result.human_comparison
     if comparison is not None and comparison.by_spa is not None:
         usable.append(comparison.by_spa.metric)
-    behind = [metric for metric in assay_view.metrics if metric in p_perturbed and metric in p_human]
+    behind = [metric for metric in assay_report.metrics if metric in p_perturbed and metric in p_human]
     # A metric that is best for any question is not named as one to avoid.
     behind = [metric for metric in behind if metric not in usable]
     if not behind:
         return None
-    names = assay_view.labels.label_all(behind)
+    names = assay_report.labels.label_all(behind)
     return Claim(
         kind="avoid",
         metrics=behind,
@@ -166,8 +166,8 @@ def _build_worse_metrics_claim(assay_view: AssayView) -> Claim | None:
     )
 
 
-def _build_data_size_claim(assay_view: AssayView) -> Claim:
-    result = assay_view.result
+def _build_data_size_claim(assay_report: AssayReport) -> Claim:
+    result = assay_report.result
     systems = "" if result.data is None else f", {format_plural(len(result.data.systems), 'system')}"
     comparison = result.human_comparison
     human = "no human scores" if comparison is None else f"human score {comparison.human}"
@@ -177,32 +177,34 @@ def _build_data_size_claim(assay_view: AssayView) -> Claim:
     return Claim(kind="data", sentence=f"{outputs}{systems}, {format_plural(result.items, 'item')}, {human}.")
 
 
-def _answer_which_metric_orders_pairs(assay_view: AssayView, best_metric: MetricAccuracy) -> Claim:
+def _answer_which_metric_orders_pairs(assay_report: AssayReport, best_metric: MetricAccuracy) -> Claim:
     """Say which metric most often prefers the better output of a pair."""
-    comparison = assay_view.result.human_comparison
+    comparison = assay_report.result.human_comparison
     row = best_metric
     if comparison is not None:
-        row = assay_view.accuracies[comparison.by_perturbed_pairs.metric]
-    question = _PAIR_QUESTIONS.get(assay_view.result.pairs_from, "prefer_better")
-    return _build_pair_accuracy_answer(assay_view, question, row, _find_tied_metrics(assay_view, row.metric))
+        row = assay_report.accuracies[comparison.by_perturbed_pairs.metric]
+    question = _PAIR_QUESTIONS.get(assay_report.result.pairs_from, "prefer_better")
+    return _build_pair_accuracy_answer(
+        assay_report, question, row, _find_tied_metrics(assay_report, row.metric)
+    )
 
 
-def _find_tied_metrics(assay_view: AssayView, metric: str) -> list[str]:
+def _find_tied_metrics(assay_report: AssayReport, metric: str) -> list[str]:
     """Find the metrics that are not shown to be less accurate than a metric over all outputs."""
-    answer = assay_view.result.answer
+    answer = assay_report.result.answer
     if answer is not None and answer.metric == metric:
         return [other for other in answer.top_group if other != metric]
-    behind = {lead.worse for lead in assay_view.result.claims.leads if lead.column is None}
+    behind = {lead.worse for lead in assay_report.result.claims.leads if lead.column is None}
     tied = []
-    for other in assay_view.metrics:
-        is_scored = assay_view.accuracies[other].accuracy is not None
-        if is_scored and other not in {metric, *behind} and other not in assay_view.uninformed_metrics:
+    for other in assay_report.metrics:
+        is_scored = assay_report.accuracies[other].accuracy is not None
+        if is_scored and other not in {metric, *behind} and other not in assay_report.uninformed_metrics:
             tied.append(other)
     return tied
 
 
 def _build_pair_accuracy_answer(
-    assay_view: AssayView, question: Question, accuracy: MetricAccuracy, tied_metrics: list[str]
+    assay_report: AssayReport, question: Question, accuracy: MetricAccuracy, tied_metrics: list[str]
 ) -> Claim:
     percentage = format_accuracy(accuracy)
     return Claim(
@@ -214,17 +216,17 @@ def _build_pair_accuracy_answer(
         high=accuracy.high,
         baseline=COIN,
         sentence=(
-            f"{assay_view.labels[accuracy.metric]} is right in {percentage} of {assay_view.pairs_phrase}; a"
-            " coin in 50\u202f%."
+            f"{assay_report.labels[accuracy.metric]} is right in {percentage} of"
+            f" {assay_report.pairs_phrase}; a coin in 50\u202f%."
         ),
     )
 
 
-def _answer_which_metric_chooses_outputs(assay_view: AssayView) -> Claim | None:
+def _answer_which_metric_chooses_outputs(assay_report: AssayReport) -> Claim | None:
     """Say which metric chooses between two outputs as people do; None if the assay uses human pairs."""
-    if assay_view.result.pairs_from == "people":
+    if assay_report.result.pairs_from == "people":
         return None
-    comparison = assay_view.result.human_comparison
+    comparison = assay_report.result.human_comparison
     if comparison is None:
         return _build_unanswered_claim(
             "choose_outputs", "chooses between two outputs", "it has no human scores"
@@ -244,15 +246,15 @@ def _answer_which_metric_chooses_outputs(assay_view: AssayView) -> Claim | None:
         high=row.high,
         baseline=COIN,
         sentence=(
-            f"{assay_view.labels[row.metric]} is right in {format_accuracy(row)} of human pairs; a coin in"
+            f"{assay_report.labels[row.metric]} is right in {format_accuracy(row)} of human pairs; a coin in"
             " 50\u202f%."
         ),
     )
 
 
-def _answer_which_metric_ranks_systems(assay_view: AssayView) -> Claim:
+def _answer_which_metric_ranks_systems(assay_report: AssayReport) -> Claim:
     """Say which metric ranks systems as people do, by soft pairwise accuracy (SPA)."""
-    comparison = assay_view.result.human_comparison
+    comparison = assay_report.result.human_comparison
     if comparison is None:
         return _build_unanswered_claim("rank_systems", "ranks systems", "it has no human scores")
     rows = {row.metric: row for row in comparison.metrics}
@@ -267,12 +269,12 @@ def _answer_which_metric_ranks_systems(assay_view: AssayView) -> Claim:
     return Claim(
         kind="answer",
         question="rank_systems",
-        metrics=[row.metric, *_find_metrics_tied_by_spa(assay_view, comparison, row.metric)],
+        metrics=[row.metric, *_find_metrics_tied_by_spa(assay_report, comparison, row.metric)],
         value=row.spa,
         low=row.spa_low,
         high=row.spa_high,
         baseline=comparison.spa_constant,
-        sentence=f"{assay_view.labels[row.metric]} has SPA {format_number(row.spa)}{ends}{constant}.",
+        sentence=f"{assay_report.labels[row.metric]} has SPA {format_number(row.spa)}{ends}{constant}.",
     )
 
 
@@ -282,7 +284,7 @@ def format_interval(low: float | None, high: float | None) -> str:
 
 
 def _find_metrics_tied_by_spa(
-    assay_view: AssayView, comparison: HumanComparison, best_metric: str
+    assay_report: AssayReport, comparison: HumanComparison, best_metric: str
 ) -> list[str]:
     """Find the metrics whose soft pairwise accuracy (SPA) has an interval that overlaps with the best one.
 
@@ -292,9 +294,14 @@ def _find_metrics_tied_by_spa(
     rows = {row.metric: row for row in comparison.metrics}
     lower_end = rows[best_metric].spa_low
     tied = []
-    for metric in assay_view.metrics:
+    for metric in assay_report.metrics:
         row = rows.get(metric)
-        if metric == best_metric or metric in assay_view.uninformed_metrics or row is None or row.spa is None:
+        if (
+            metric == best_metric
+            or metric in assay_report.uninformed_metrics
+            or row is None
+            or row.spa is None
+        ):
             continue
         # Without an interval, no difference is shown, and the metric counts as tied.
         if lower_end is None or row.spa_high is None or row.spa_high >= lower_end:
@@ -302,9 +309,9 @@ def _find_metrics_tied_by_spa(
     return tied
 
 
-def _answer_which_metric_saves_labels(assay_view: AssayView) -> Claim | None:
+def _answer_which_metric_saves_labels(assay_report: AssayReport) -> Claim | None:
     """Answer which metric saves most human labels when two systems are compared."""
-    comparison = assay_view.result.human_comparison
+    comparison = assay_report.result.human_comparison
     choice = None if comparison is None else comparison.by_labels_saved
     if comparison is None or choice is None:
         return None
@@ -331,7 +338,7 @@ def _answer_which_metric_saves_labels(assay_view: AssayView) -> Claim | None:
         baseline=0.0,
         p=choice.p,
         sentence=(
-            f"With {assay_view.labels[row.metric]}, {RATED_ITEMS} rated items are worth {worth}"
+            f"With {assay_report.labels[row.metric]}, {RATED_ITEMS} rated items are worth {worth}"
             " when two systems are compared."
         ),
     )
@@ -345,10 +352,10 @@ def _build_unanswered_claim(question: Question, ability: str, reason: str) -> Cl
     )
 
 
-def _build_prior_evidence_claims(assay_view: AssayView, best_metric: MetricAccuracy) -> list[Claim]:
+def _build_prior_evidence_claims(assay_report: AssayReport, best_metric: MetricAccuracy) -> list[Claim]:
     """Say which metrics ranked systems well on WMT21–23, for translations without human scores."""
-    task = find_task(assay_view.result.task)
-    if assay_view.result.human_comparison is not None or task is None or not task.has_prior_evidence:
+    task = find_task(assay_report.result.task)
+    if assay_report.result.human_comparison is not None or task is None or not task.has_prior_evidence:
         return []
     return [
         Claim(
@@ -366,9 +373,9 @@ def _build_prior_evidence_claims(assay_view: AssayView, best_metric: MetricAccur
     ]
 
 
-def _build_next_command_claim(assay_view: AssayView) -> Claim | None:
+def _build_next_command_claim(assay_report: AssayReport) -> Claim | None:
     """Say how to get human scores if there are none and the outputs can be rated."""
-    result = assay_view.result
+    result = assay_report.result
     if result.human_comparison is not None or result.pairs_from not in {"rule", "model"}:
         return None
     task = find_task(result.task)
@@ -383,14 +390,14 @@ def _build_next_command_claim(assay_view: AssayView) -> Claim | None:
     )
 
 
-def _build_single_metric_cost_claim(assay_view: AssayView, best_metric: MetricAccuracy) -> Claim | None:
+def _build_single_metric_cost_claim(assay_report: AssayReport, best_metric: MetricAccuracy) -> Claim | None:
     """Say how much accuracy is lost by using one metric in all contexts of a column."""
     regrets = []
-    for column in assay_view.columns:
+    for column in assay_report.columns:
         regret = column.result.regret
         if regret is not None and regret.value is not None and regret.high is not None:
             regrets.append((regret.high, column.name, regret))
-    if not regrets or len(assay_view.metrics) < 2:
+    if not regrets or len(assay_report.metrics) < 2:
         return None
     # The column in which the loss may be largest, by the upper end of its interval.
     _, column_name, regret = max(regrets, key=lambda entry: entry[0])
@@ -404,14 +411,14 @@ def _build_single_metric_cost_claim(assay_view: AssayView, best_metric: MetricAc
         low=regret.low,
         high=regret.high,
         sentence=(
-            f"Using {assay_view.labels[best_metric.metric]} for every {column_name} costs {ends} points"
+            f"Using {assay_report.labels[best_metric.metric]} for every {column_name} costs {ends} points"
             " of accuracy (95\u202f% interval)."
         ),
     )
 
 
-def _build_main_caveat_claim(assay_view: AssayView) -> Claim | None:
-    caveat = choose_main_caveat(assay_view)
+def _build_main_caveat_claim(assay_report: AssayReport) -> Claim | None:
+    caveat = choose_main_caveat(assay_report)
     if caveat is None:
         return None
     if caveat.split()[0] in _ARTICLES:  # other sentences may begin with a name

@@ -11,7 +11,7 @@ import polars as pl
 from metassay.data.csv_export import format_csv
 from metassay.reporting.charts.theme import make_safe_file_name, render_svg
 from metassay.reporting.data_summary import describe_data_used
-from metassay.reporting.depend_view import CurvesByDataset, DependView, find_unfair_metrics
+from metassay.reporting.depend_report import CurvesByDataset, DependReport, find_unfair_metrics
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
 from metassay.reporting.report_sections import build_report_sections
@@ -30,39 +30,39 @@ def build_depend_page(
     metric_labels: MetricLabels | None = None,
 ) -> Page:
     """Build the page of a `depend` result; charts of single metrics need `curves`."""
-    depend_view = build_depend_view(depend_result, curves, metric_labels)
+    depend_report = prepare_depend_report(depend_result, curves, metric_labels)
     return Page(
         kicker="System dependence",
         title=TITLE,
-        lead=describe_dependence(depend_view),
-        sections=build_report_sections("depend", depend_view),
+        lead=describe_dependence(depend_report),
+        sections=build_report_sections("depend", depend_report),
         notes=[*describe_data_used(depend_result.data), *depend_result.notes],
     )
 
 
-def build_depend_view(
+def prepare_depend_report(
     depend_result: DependContent,
     curves: CurvesByDataset | None = None,
     metric_labels: MetricLabels | None = None,
-) -> DependView:
+) -> DependReport:
     """Combine a `depend` result with labels for its metrics and with fitted curves."""
     if metric_labels is None:
         metric_labels = MetricLabels(entry.metric for entry in depend_result.metrics)
-    return DependView(depend_result, metric_labels, curves or {})
+    return DependReport(depend_result, metric_labels, curves or {})
 
 
-def describe_dependence(depend_view: DependView) -> list[str]:
+def describe_dependence(depend_report: DependReport) -> list[str]:
     """Say for each data set which metric depends least on systems, and how many favour some systems."""
-    return [claim.sentence for claim in build_depend_verdict(depend_view)]
+    return [claim.sentence for claim in build_depend_verdict(depend_report)]
 
 
-def build_depend_verdict(depend_view: DependView) -> list[Claim]:
+def build_depend_verdict(depend_report: DependReport) -> list[Claim]:
     """Build the claims at the top of a `depend` report, for each data set."""
     claims = []
-    for dataset in depend_view.datasets:
-        prefix = depend_view.get_dataset_sentence_prefix(dataset)
+    for dataset in depend_report.datasets:
+        prefix = depend_report.get_dataset_sentence_prefix(dataset)
         dataset_claims = _build_dependence_claims_of_dataset(
-            depend_view, depend_view.get_metrics_of_dataset(dataset)
+            depend_report, depend_report.get_metrics_of_dataset(dataset)
         )
         claims += [
             msgspec.structs.replace(claim, scope=dataset, sentence=prefix + claim.sentence)
@@ -72,16 +72,16 @@ def build_depend_verdict(depend_view: DependView) -> list[Claim]:
 
 
 def _build_dependence_claims_of_dataset(
-    depend_view: DependView, dependences: Sequence[MetricDependence]
+    depend_report: DependReport, dependences: Sequence[MetricDependence]
 ) -> list[Claim]:
-    human = depend_view.result.human
+    human = depend_report.result.human
     # A metric that scores system names can map every system to its human mean and so have a SysDep of 0.
     informed = [entry for entry in dependences if not entry.uninformed]
     if not informed:
         return [Claim(kind="unanswered", sentence="None of the metrics rates single outputs.")]
     least = min(informed, key=lambda entry: (entry.sysdep, entry.metric))
     sentence = (
-        f"{depend_view.labels[least.metric]} has the lowest dependence on the {depend_view.result.by},"
+        f"{depend_report.labels[least.metric]} has the lowest dependence on the {depend_report.result.by},"
         f" shrinkage included: SysDep {format_number(least.sysdep)} points of {human}"
     )
     if least.low is not None:
@@ -111,8 +111,8 @@ def _build_dependence_claims_of_dataset(
         verb = "favours" if len(unfair) == 1 else "favour"
         sentence = (
             f"Beyond shrinkage, {len(unfair)} of {format_plural(len(informed), 'metric')} {verb} some"
-            f" {depend_view.result.by}s (p fair ≤ .05 after Holm's correction). The widest gap is that of"
-            f" {depend_view.labels[worst.metric]}: {worst.most_favoured} over {worst.most_disadvantaged},"
+            f" {depend_report.result.by}s (p fair ≤ .05 after Holm's correction). The widest gap is that of"
+            f" {depend_report.labels[worst.metric]}: {worst.most_favoured} over {worst.most_disadvantaged},"
             f" by {format_number(worst.residual_range)} points."
         )
         if worst is least:
@@ -139,7 +139,7 @@ def render_depend_files(
     depend_result: DependContent, result_table: pl.DataFrame, curves: CurvesByDataset
 ) -> dict[str, Any]:
     """Render the files of a `depend` run folder; returns the content of each file by its name."""
-    depend_view = build_depend_view(depend_result, curves)
+    depend_report = prepare_depend_report(depend_result, curves)
     files: dict[str, Any] = {
         "results/depend.json": depend_result.to_dict(),
         "results/depend.csv": format_csv(result_table),
@@ -147,7 +147,7 @@ def render_depend_files(
     }
     for entry in depend_result.metrics:
         folder = f"charts/{make_safe_file_name(entry.dataset)}"
-        for kind, spec in build_dependence_charts_of_metric(depend_view, entry).items():
+        for kind, spec in build_dependence_charts_of_metric(depend_report, entry).items():
             files[f"{folder}/{make_safe_file_name(entry.metric)}-{kind}.svg"] = render_svg(
                 spec, width=CHART_WIDTH
             )

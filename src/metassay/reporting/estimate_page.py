@@ -11,7 +11,7 @@ from metassay.data.csv_export import format_csv
 from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
-from metassay.reporting.report_sections import ResultView, build_report_sections
+from metassay.reporting.report_sections import ResultReport, build_report_sections
 from metassay.reporting.wording import (
     format_number,
     format_p_value,
@@ -28,7 +28,7 @@ SIGNIFICANT = 0.05
 SMALLEST_TESTED_SAMPLE = 50
 MOST_NAMES = 6
 
-EstimateView = ResultView[EstimateContent]
+EstimateReport = ResultReport[EstimateContent]
 
 
 def build_estimate_page(estimate_result: EstimateContent) -> Page:
@@ -38,7 +38,7 @@ def build_estimate_page(estimate_result: EstimateContent) -> Page:
         kicker="Estimates from few labels",
         title="How good would people find each system?",
         lead=describe_estimates(estimate_result),
-        sections=build_report_sections("estimate", ResultView(estimate_result, labels)),
+        sections=build_report_sections("estimate", ResultReport(estimate_result, labels)),
         doubts=list_reasons_to_doubt_estimates(estimate_result),
         notes=[*describe_data_used(estimate_result.data), *estimate_result.notes],
     )

@@ -14,7 +14,7 @@ from metassay.results.pair_explorer import (
     OUTCOMES,
     PAIRS_PER_PAGE,
     ContextAccuracy,
-    ExplorerView,
+    ExplorerContent,
     PairQuery,
 )
 
@@ -118,15 +118,15 @@ class SearchedPart:
     parts: int
 
 
-def render_pair_explorer_page(explorer_view: ExplorerView, build_link: LinkBuilder) -> str:
+def render_pair_explorer_page(explorer_content: ExplorerContent, build_link: LinkBuilder) -> str:
     """Render the dashboard page that lists the pairs of a run that match a query."""
-    labels = label_metrics([*explorer_view.metrics, *explorer_view.other_metrics])
-    query = explorer_view.page.query
+    labels = label_metrics([*explorer_content.metrics, *explorer_content.other_metrics])
+    query = explorer_content.page.query
     chips = _list_filter_chips(query, labels, build_link)
     return render_dashboard_page(
         "explorer.html.j2",
-        title=explorer_view.run,
-        view=explorer_view,
+        title=explorer_content.run,
+        view=explorer_content,
         query=query,
         build_link=build_link,
         labels=labels,
@@ -134,12 +134,12 @@ def render_pair_explorer_page(explorer_view: ExplorerView, build_link: LinkBuild
         orders=ORDERS,
         longest_menu=LONGEST_MENU,
         chips=chips,
-        span=_format_range_of_listed_pairs(explorer_view),
-        searched=_find_searched_part_of_run(explorer_view),
-        outcome_rows=_build_outcome_table_rows(explorer_view, labels, build_link),
-        contexts=_build_context_table(explorer_view, labels, build_link),
-        joint_table=_build_joint_outcome_table(explorer_view, build_link),
-        pairs=_list_pair_cards(explorer_view, labels),
+        span=_format_range_of_listed_pairs(explorer_content),
+        searched=_find_searched_part_of_run(explorer_content),
+        outcome_rows=_build_outcome_table_rows(explorer_content, labels, build_link),
+        contexts=_build_context_table(explorer_content, labels, build_link),
+        joint_table=_build_joint_outcome_table(explorer_content, build_link),
+        pairs=_list_pair_cards(explorer_content, labels),
         count=format_count,
     )
 
@@ -173,35 +173,35 @@ def _list_filter_chips(
     return chips
 
 
-def _format_range_of_listed_pairs(explorer_view: ExplorerView) -> str:
+def _format_range_of_listed_pairs(explorer_content: ExplorerContent) -> str:
     """Write which of the matching pairs are on the current page: `21–40`."""
-    if not explorer_view.page.listed:
+    if not explorer_content.page.listed:
         return ""
-    first = (explorer_view.page.query.page - 1) * PAIRS_PER_PAGE + 1
-    last = min(first + PAIRS_PER_PAGE - 1, explorer_view.page.listed)
+    first = (explorer_content.page.query.page - 1) * PAIRS_PER_PAGE + 1
+    last = min(first + PAIRS_PER_PAGE - 1, explorer_content.page.listed)
     return f"{format_count(first)}–{format_count(last)}"
 
 
-def _find_searched_part_of_run(explorer_view: ExplorerView) -> SearchedPart | None:
+def _find_searched_part_of_run(explorer_content: ExplorerContent) -> SearchedPart | None:
     """Return the part of the run that was searched for a text; None if all of the run was searched."""
-    searched_rows = explorer_view.page.matching.searched_rows
-    if searched_rows is None or explorer_view.search_parts == 1:
+    searched_rows = explorer_content.page.matching.searched_rows
+    if searched_rows is None or explorer_content.search_parts == 1:
         return None
     first, last = searched_rows
     return SearchedPart(
         format_count(first + 1),
         format_count(last + 1),
-        explorer_view.page.query.part,
-        explorer_view.search_parts,
+        explorer_content.page.query.part,
+        explorer_content.search_parts,
     )
 
 
 def _build_outcome_table_rows(
-    explorer_view: ExplorerView, metric_labels: Labels, build_link: LinkBuilder
+    explorer_content: ExplorerContent, metric_labels: Labels, build_link: LinkBuilder
 ) -> list[OutcomeRow]:
     rows: list[OutcomeRow] = []
-    for metric in explorer_view.shown_metrics:
-        counts = explorer_view.page.matching.outcome_counts.get(metric)
+    for metric in explorer_content.shown_metrics:
+        counts = explorer_content.page.matching.outcome_counts.get(metric)
         if counts is None:
             continue
         # Without matching pairs, all shares are 0.
@@ -220,22 +220,22 @@ def _build_outcome_table_rows(
                 count=format_count(counts[outcome]),
                 link=build_link(metric=metric, outcome=outcome, part=1),
             )
-        is_sentinel = metric not in explorer_view.assayed_metrics
+        is_sentinel = metric not in explorer_content.assayed_metrics
         rows.append(OutcomeRow(metric_labels[metric], is_sentinel, bars, cells))
     return rows
 
 
 def _build_context_table(
-    explorer_view: ExplorerView, metric_labels: Labels, build_link: LinkBuilder
+    explorer_content: ExplorerContent, metric_labels: Labels, build_link: LinkBuilder
 ) -> ContextTable | None:
     """Build the table of accuracies in the contexts of the chosen column."""
-    metrics_with_accuracy = {accuracy.metric for accuracy in explorer_view.accuracies}
-    metrics = [metric for metric in explorer_view.shown_metrics if metric in metrics_with_accuracy]
+    metrics_with_accuracy = {accuracy.metric for accuracy in explorer_content.accuracies}
+    metrics = [metric for metric in explorer_content.shown_metrics if metric in metrics_with_accuracy]
     if not metrics:
         return None
-    column = explorer_view.page.query.column
+    column = explorer_content.page.query.column
     by_context: dict[str, dict[str, ContextAccuracy]] = {}
-    for accuracy in explorer_view.accuracies:
+    for accuracy in explorer_content.accuracies:
         by_context.setdefault(accuracy.context, {})[accuracy.metric] = accuracy
     rows = []
     for context, accuracies in by_context.items():
@@ -254,9 +254,11 @@ def _build_accuracy_cell(accuracy: ContextAccuracy | None, link: str) -> Accurac
     return AccuracyCell(text, format_percent_interval(accuracy.low, accuracy.high), accuracy.accuracy, link)
 
 
-def _build_joint_outcome_table(explorer_view: ExplorerView, build_link: LinkBuilder) -> JointTable | None:
+def _build_joint_outcome_table(
+    explorer_content: ExplorerContent, build_link: LinkBuilder
+) -> JointTable | None:
     """Build the table of the outcomes of two metrics on the same pairs, without outcomes that never occur."""
-    counts = explorer_view.page.joint_outcomes
+    counts = explorer_content.page.joint_outcomes
     if not counts:
         return None
     row_outcomes = [name for name in OUTCOMES if any(counts[name, other] for other in OUTCOMES)]
@@ -272,10 +274,12 @@ def _build_joint_outcome_table(explorer_view: ExplorerView, build_link: LinkBuil
     return JointTable(column_outcomes, rows, format_count(sum(counts.values())))
 
 
-def _list_pair_cards(explorer_view: ExplorerView, metric_labels: Labels) -> list[PairCard]:
-    page = explorer_view.page
+def _list_pair_cards(explorer_content: ExplorerContent, metric_labels: Labels) -> list[PairCard]:
+    page = explorer_content.page
     cards = []
     for number, pair in enumerate(page.pairs):
         pair_in_other_run = page.pairs_in_other_run[number] if page.pairs_in_other_run else None
-        cards.append(build_pair_card(pair, pair_in_other_run, page.query, explorer_view.task, metric_labels))
+        cards.append(
+            build_pair_card(pair, pair_in_other_run, page.query, explorer_content.task, metric_labels)
+        )
     return cards

@@ -9,25 +9,25 @@ from metassay.meta.people.meta_metrics.registry import label_meta_metric
 from metassay.reporting.accuracy_phrases import format_accuracy
 from metassay.reporting.aggregate_page import (
     build_aggregate_page,
-    build_aggregate_view,
     choose_human_correlations,
     describe_aggregation_differences,
+    prepare_aggregate_report,
 )
 from metassay.reporting.assay_answer import describe_assay_answer
 from metassay.reporting.assay_caveats import list_answer_caveats, list_data_remarks
+from metassay.reporting.assay_report import AssayReport
 from metassay.reporting.assay_tables import build_overall_accuracy_table
 from metassay.reporting.assay_verdict import get_or_build_assay_verdict
-from metassay.reporting.assay_view import AssayView
 from metassay.reporting.charts.accuracy import build_accuracy_chart
 from metassay.reporting.charts.ranking import MetricPoint, build_accuracy_agreement_chart
 from metassay.reporting.depend_page import build_depend_page, describe_dependence
-from metassay.reporting.depend_view import CurvesByDataset, DependView, find_unfair_metrics
+from metassay.reporting.depend_report import CurvesByDataset, DependReport, find_unfair_metrics
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Chart, Page, Section
 from metassay.reporting.rank_page import build_rank_page
+from metassay.reporting.rank_report import RankReport, list_ranked_metrics
 from metassay.reporting.rank_sentences import describe_best_metric, list_ranking_doubts
-from metassay.reporting.rank_view import RankView, list_ranked_metrics
-from metassay.reporting.report_sections import ResultView
+from metassay.reporting.report_sections import ResultReport
 from metassay.reporting.sections.assay_choice import build_cost_chart
 from metassay.reporting.sections.assay_perturbations import build_perturbations_chart
 from metassay.reporting.tables import Field, Grid, build_grid
@@ -64,14 +64,14 @@ AGREEMENT_CAPTION = (
 
 
 @dataclass(frozen=True)
-class JoinedView:
+class JoinedReport:
     """Results of several commands on one data set, prepared for one page; None for commands not run."""
 
     labels: MetricLabels
-    assay: AssayView | None
-    ranking: RankView | None
-    dependence: DependView | None
-    aggregation: ResultView[AggregateContent] | None
+    assay: AssayReport | None
+    ranking: RankReport | None
+    dependence: DependReport | None
+    aggregation: ResultReport[AggregateContent] | None
 
     @property
     def metrics(self) -> list[str]:
@@ -148,51 +148,51 @@ def build_joined_page(
 ) -> Page:
     """Build one report page from the results of several commands on one data set."""
     labels = _label_all_metrics(assay, ranking, dependence, aggregation)
-    joined_view = JoinedView(
+    joined_report = JoinedReport(
         labels,
-        None if assay is None else AssayView(assay, labels),
-        None if ranking is None else RankView(ranking, labels),
-        None if dependence is None else DependView(dependence, labels, curves or {}),
-        None if aggregation is None else build_aggregate_view(aggregation, labels),
+        None if assay is None else AssayReport(assay, labels),
+        None if ranking is None else RankReport(ranking, labels),
+        None if dependence is None else DependReport(dependence, labels, curves or {}),
+        None if aggregation is None else prepare_aggregate_report(aggregation, labels),
     )
     overview = Section(
         "Every metric, every question",
-        charts=_build_agreement_charts(joined_view),
-        grids=[_build_table_of_all_metrics(joined_view)],
+        charts=_build_agreement_charts(joined_report),
+        grids=[_build_table_of_all_metrics(joined_report)],
     )
     sections = [overview]
-    if joined_view.assay is not None:
-        sections.append(_build_assay_section(joined_view.assay))
-    for verb, page in _build_pages_of_other_commands(joined_view).items():
+    if joined_report.assay is not None:
+        sections.append(_build_assay_section(joined_report.assay))
+    for verb, page in _build_pages_of_other_commands(joined_report).items():
         sections += [
             replace(section, title=f"{QUESTIONS[verb]} {section.title}") for section in page.sections
         ]
     return Page(
         "All runs of one data set",
         TITLE,
-        _write_joined_lead_sentences(joined_view),
+        _write_joined_lead_sentences(joined_report),
         sections,
-        _list_reasons_to_doubt_results(joined_view),
-        _list_notes_of_all_results(joined_view),
+        _list_reasons_to_doubt_results(joined_report),
+        _list_notes_of_all_results(joined_report),
     )
 
 
-def _build_pages_of_other_commands(joined_view: JoinedView) -> dict[str, Page]:
+def _build_pages_of_other_commands(joined_report: JoinedReport) -> dict[str, Page]:
     pages = {}
-    if joined_view.ranking is not None:
-        pages["rank"] = build_rank_page(joined_view.ranking.result, joined_view.labels)
-    if joined_view.dependence is not None:
+    if joined_report.ranking is not None:
+        pages["rank"] = build_rank_page(joined_report.ranking.result, joined_report.labels)
+    if joined_report.dependence is not None:
         pages["depend"] = build_depend_page(
-            joined_view.dependence.result, joined_view.dependence.curves, joined_view.labels
+            joined_report.dependence.result, joined_report.dependence.curves, joined_report.labels
         )
-    if joined_view.aggregation is not None:
-        pages["aggregate"] = build_aggregate_page(joined_view.aggregation.result, joined_view.labels)
+    if joined_report.aggregation is not None:
+        pages["aggregate"] = build_aggregate_page(joined_report.aggregation.result, joined_report.labels)
     return pages
 
 
-def _list_notes_of_all_results(joined_view: JoinedView) -> list[str]:
-    notes = [] if joined_view.assay is None else list_data_remarks(joined_view.assay)
-    for other in (joined_view.ranking, joined_view.dependence, joined_view.aggregation):
+def _list_notes_of_all_results(joined_report: JoinedReport) -> list[str]:
+    notes = [] if joined_report.assay is None else list_data_remarks(joined_report.assay)
+    for other in (joined_report.ranking, joined_report.dependence, joined_report.aggregation):
         if other is not None:
             notes += other.result.notes
     return notes
@@ -216,39 +216,41 @@ def _label_all_metrics(
     return MetricLabels(specs)
 
 
-def _write_joined_lead_sentences(joined_view: JoinedView) -> list[str]:
+def _write_joined_lead_sentences(joined_report: JoinedReport) -> list[str]:
     """Write the sentences at the top of the page: what results say together, then what each says alone."""
-    sentences = _describe_recommended_metric_in_other_results(joined_view)
-    if joined_view.assay is not None:
-        sentences.append(get_or_build_assay_verdict(joined_view.assay)[0].sentence)
-    if joined_view.ranking is not None:
-        sentences += [describe_best_metric(ranking, joined_view.ranking) for ranking in joined_view.rankings]
-    if joined_view.dependence is not None:
-        sentences += describe_dependence(joined_view.dependence)
-    if joined_view.aggregation is not None:
-        sentences += describe_aggregation_differences(joined_view.aggregation)
+    sentences = _describe_recommended_metric_in_other_results(joined_report)
+    if joined_report.assay is not None:
+        sentences.append(get_or_build_assay_verdict(joined_report.assay)[0].sentence)
+    if joined_report.ranking is not None:
+        sentences += [
+            describe_best_metric(ranking, joined_report.ranking) for ranking in joined_report.rankings
+        ]
+    if joined_report.dependence is not None:
+        sentences += describe_dependence(joined_report.dependence)
+    if joined_report.aggregation is not None:
+        sentences += describe_aggregation_differences(joined_report.aggregation)
     return sentences
 
 
-def _describe_recommended_metric_in_other_results(joined_view: JoinedView) -> list[str]:
+def _describe_recommended_metric_in_other_results(joined_report: JoinedReport) -> list[str]:
     """Say how the metric that the assay recommends does in the other results."""
-    best = None if joined_view.assay is None else joined_view.assay.best_metric
-    if best is None or not (joined_view.ranking or joined_view.dependence):
+    best = None if joined_report.assay is None else joined_report.assay.best_metric
+    if best is None or not (joined_report.ranking or joined_report.dependence):
         return []
     clauses = []
-    if joined_view.ranking and joined_view.main_meta_metric:
+    if joined_report.ranking and joined_report.main_meta_metric:
         clauses.append(
-            _describe_agreement_with_people(joined_view, best.metric, joined_view.main_meta_metric)
+            _describe_agreement_with_people(joined_report, best.metric, joined_report.main_meta_metric)
         )
-    if joined_view.dependence:
-        clauses.append(_describe_favoured_systems(joined_view, best.metric))
-    return [f"{joined_view.labels[best.metric]} is the choice of the assay; {'; '.join(clauses)}."]
+    if joined_report.dependence:
+        clauses.append(_describe_favoured_systems(joined_report, best.metric))
+    return [f"{joined_report.labels[best.metric]} is the choice of the assay; {'; '.join(clauses)}."]
 
 
-def _describe_agreement_with_people(joined_view: JoinedView, metric: str, meta_metric: str) -> str:
+def _describe_agreement_with_people(joined_report: JoinedReport, metric: str, meta_metric: str) -> str:
     """Say how well a metric agrees with people, compared with the best cluster of metrics."""
     label = label_meta_metric(meta_metric)
-    row = joined_view.find_human_agreement(metric, meta_metric)
+    row = joined_report.find_human_agreement(metric, meta_metric)
     if row is None or row.value is None:
         return "it was not ranked against people"
     if row.rank is None:
@@ -256,22 +258,22 @@ def _describe_agreement_with_people(joined_view: JoinedView, metric: str, meta_m
     if row.rank == 1:
         return f"it is in the first cluster by agreement with people ({label}), too"
     first_cluster = []
-    for other in joined_view.metrics:
-        agreement = joined_view.find_human_agreement(other, meta_metric)
+    for other in joined_report.metrics:
+        agreement = joined_report.find_human_agreement(other, meta_metric)
         if agreement is not None and agreement.rank == 1:
-            first_cluster.append(joined_view.labels[other])
+            first_cluster.append(joined_report.labels[other])
     rivals = list_names(first_cluster, "")
     return f"it is in cluster {row.rank} by agreement with people ({label}), behind {rivals}"
 
 
-def _describe_favoured_systems(joined_view: JoinedView, metric: str) -> str:
+def _describe_favoured_systems(joined_report: JoinedReport, metric: str) -> str:
     """Say whether a metric is shown to favour some systems beyond shrinkage."""
-    entries = joined_view.find_system_dependences(metric)
-    if joined_view.dependence is None or not entries:
+    entries = joined_report.find_system_dependences(metric)
+    if joined_report.dependence is None or not entries:
         return "its system dependence was not measured"
     datasets = dict.fromkeys(entry.dataset for entry in entries)
     all_unfair = [
-        find_unfair_metrics(joined_view.dependence.get_metrics_of_dataset(dataset)) for dataset in datasets
+        find_unfair_metrics(joined_report.dependence.get_metrics_of_dataset(dataset)) for dataset in datasets
     ]
     unfair = [entry for entry in entries if any(entry in dataset_unfair for dataset_unfair in all_unfair)]
     if not unfair:
@@ -288,11 +290,11 @@ def _describe_favoured_systems(joined_view: JoinedView, metric: str) -> str:
     )
 
 
-def _build_table_of_all_metrics(joined_view: JoinedView) -> Grid:
-    rows = [_build_row_of_all_results(joined_view, metric) for metric in joined_view.metrics]
+def _build_table_of_all_metrics(joined_report: JoinedReport) -> Grid:
+    rows = [_build_row_of_all_results(joined_report, metric) for metric in joined_report.metrics]
     meta_metric_fields = [
         Field(_get_meta_metric_column_key(name), label_meta_metric(name), "score")
-        for name in joined_view.meta_metrics
+        for name in joined_report.meta_metrics
     ]
     fields = [*ASSAY_FIELDS, *meta_metric_fields, *OTHER_FIELDS]
     return build_grid("every metric", "Every metric under all questions", fields, rows)
@@ -303,40 +305,40 @@ def _get_meta_metric_column_key(meta_metric: str) -> str:
     return f"meta-metric {meta_metric}"
 
 
-def _build_row_of_all_results(joined_view: JoinedView, metric: str) -> dict[str, Any]:
-    row: dict[str, Any] = {"metric": joined_view.labels[metric]}
-    accuracy = joined_view.find_accuracy(metric)
-    if joined_view.assay is not None and accuracy is not None:
+def _build_row_of_all_results(joined_report: JoinedReport, metric: str) -> dict[str, Any]:
+    row: dict[str, Any] = {"metric": joined_report.labels[metric]}
+    accuracy = joined_report.find_accuracy(metric)
+    if joined_report.assay is not None and accuracy is not None:
         row |= {
             "accuracy": format_accuracy(accuracy),
-            "lowest": _describe_lowest_accuracy(joined_view.assay, metric),
+            "lowest": _describe_lowest_accuracy(joined_report.assay, metric),
         }
-    for meta_metric in joined_view.meta_metrics:
-        agreement = joined_view.find_human_agreement(metric, meta_metric)
+    for meta_metric in joined_report.meta_metrics:
+        agreement = joined_report.find_human_agreement(metric, meta_metric)
         if agreement is not None and agreement.value is not None:
             row[_get_meta_metric_column_key(meta_metric)] = agreement.value
             row.setdefault("cluster", agreement.rank)
-    entries = joined_view.find_system_dependences(metric)
+    entries = joined_report.find_system_dependences(metric)
     if entries:
         # SysDep is in points of the human score, which may have another scale in each data set.
         row["sysdep"] = entries[0].sysdep if len(entries) == 1 else None
-        row["prefers"] = _describe_favoured_systems(joined_view, metric).removeprefix("it ")
-    for correlation in _find_human_correlations(joined_view, metric):
+        row["prefers"] = _describe_favoured_systems(joined_report, metric).removeprefix("it ")
+    for correlation in _find_human_correlations(joined_report, metric):
         row.setdefault(correlation.aggregation, correlation.pearson)
-    row["summary"] = _summarize_results_of_metric(joined_view, metric, row)
+    row["summary"] = _summarize_results_of_metric(joined_report, metric, row)
     return row
 
 
-def _find_human_correlations(joined_view: JoinedView, metric: str) -> list[HumanAgreement]:
+def _find_human_correlations(joined_report: JoinedReport, metric: str) -> list[HumanAgreement]:
     """Find the correlations of a metric's corpus and segment scores with human scores."""
-    if joined_view.aggregation is None:
+    if joined_report.aggregation is None:
         return []
-    rows = choose_human_correlations(joined_view.aggregation.result)
+    rows = choose_human_correlations(joined_report.aggregation.result)
     rows = [row for row in rows if row.metric == metric and row.aggregation in {CORPUS, SEGMENT}]
     return [row for row in rows if row.pearson is not None]
 
 
-def _describe_lowest_accuracy(assay: AssayView, metric: str) -> str | None:
+def _describe_lowest_accuracy(assay: AssayReport, metric: str) -> str | None:
     """Describe the context in which a metric has its lowest accuracy."""
     rows = [row for column in assay.columns for row in column.list_defined_accuracies(metric)]
     if not rows:
@@ -345,13 +347,13 @@ def _describe_lowest_accuracy(assay: AssayView, metric: str) -> str | None:
     return f"{format_accuracy(lowest)} on {lowest.context}"
 
 
-def _summarize_results_of_metric(joined_view: JoinedView, metric: str, row: dict[str, Any]) -> str:
+def _summarize_results_of_metric(joined_report: JoinedReport, metric: str, row: dict[str, Any]) -> str:
     """Summarise the results of a metric in one sentence."""
     clauses = []
-    if joined_view.assay is not None and "accuracy" in row:
-        clauses.append(f"is right in {row['accuracy']} of {joined_view.assay.pairs_phrase}")
-    meta_metric = joined_view.main_meta_metric
-    agreement = None if meta_metric is None else joined_view.find_human_agreement(metric, meta_metric)
+    if joined_report.assay is not None and "accuracy" in row:
+        clauses.append(f"is right in {row['accuracy']} of {joined_report.assay.pairs_phrase}")
+    meta_metric = joined_report.main_meta_metric
+    agreement = None if meta_metric is None else joined_report.find_human_agreement(metric, meta_metric)
     if meta_metric is not None and agreement is not None and agreement.value is not None:
         cluster = "" if agreement.rank is None else f" (cluster {agreement.rank})"
         value = f"{label_meta_metric(meta_metric)} {format_number(agreement.value, digits=3)}"
@@ -363,27 +365,27 @@ def _summarize_results_of_metric(joined_view: JoinedView, metric: str, row: dict
             f"correlates with people over systems at {format_number(row[CORPUS])} by corpus score, "
             f"{format_number(row[SEGMENT])} by means of segments"
         )
-    return f"{joined_view.labels[metric]} {join_names(clauses)}." if clauses else ""
+    return f"{joined_report.labels[metric]} {join_names(clauses)}." if clauses else ""
 
 
-def _build_agreement_charts(joined_view: JoinedView) -> list[Chart]:
+def _build_agreement_charts(joined_report: JoinedReport) -> list[Chart]:
     """Draw accuracy against agreement with people, if at least two metrics have both."""
-    if joined_view.assay is None or joined_view.main_meta_metric is None:
+    if joined_report.assay is None or joined_report.main_meta_metric is None:
         return []
     points = []
-    for metric in joined_view.metrics:
-        row = joined_view.find_accuracy(metric)
-        agreement = joined_view.find_human_agreement(metric, joined_view.main_meta_metric)
+    for metric in joined_report.metrics:
+        row = joined_report.find_accuracy(metric)
+        agreement = joined_report.find_human_agreement(metric, joined_report.main_meta_metric)
         accuracy = None if row is None else row.accuracy
         if accuracy is not None and agreement is not None and agreement.value is not None:
-            points.append(MetricPoint(joined_view.labels[metric], accuracy, agreement.value))
+            points.append(MetricPoint(joined_report.labels[metric], accuracy, agreement.value))
     if len(points) < 2:
         return []
-    spec = build_accuracy_agreement_chart(points, label_meta_metric(joined_view.main_meta_metric))
+    spec = build_accuracy_agreement_chart(points, label_meta_metric(joined_report.main_meta_metric))
     return [Chart("accuracy and agreement", spec, AGREEMENT_CAPTION)]
 
 
-def _build_assay_section(assay: AssayView) -> Section:
+def _build_assay_section(assay: AssayReport) -> Section:
     charts = []
     for column in assay.columns:
         if column.contexts:
@@ -405,33 +407,35 @@ def _build_assay_section(assay: AssayView) -> Section:
     )
 
 
-def _list_reasons_to_doubt_results(joined_view: JoinedView) -> list[str]:
+def _list_reasons_to_doubt_results(joined_report: JoinedReport) -> list[str]:
     doubts = []
-    if joined_view.assay is not None:
-        doubts += [str(caveat) for caveat in list_answer_caveats(joined_view.assay)]
-        doubts += joined_view.assay.result.warnings
-    if joined_view.ranking is not None:
-        for ranking in joined_view.rankings:
-            doubts += list_ranking_doubts(ranking, joined_view.ranking)
-    missing = [joined_view.labels[metric] for metric in _find_metrics_missing_in_some_results(joined_view)]
+    if joined_report.assay is not None:
+        doubts += [str(caveat) for caveat in list_answer_caveats(joined_report.assay)]
+        doubts += joined_report.assay.result.warnings
+    if joined_report.ranking is not None:
+        for ranking in joined_report.rankings:
+            doubts += list_ranking_doubts(ranking, joined_report.ranking)
+    missing = [
+        joined_report.labels[metric] for metric in _find_metrics_missing_in_some_results(joined_report)
+    ]
     if missing:
         doubts.append(f"Not every run has {list_names(missing, '')}: their rows have gaps.")
     return list(dict.fromkeys(doubts))
 
 
-def _find_metrics_missing_in_some_results(joined_view: JoinedView) -> list[str]:
+def _find_metrics_missing_in_some_results(joined_report: JoinedReport) -> list[str]:
     """Find the metrics that only some of the joined results contain."""
     metrics_by_run = []
-    if joined_view.assay is not None:
-        metrics_by_run.append(set(joined_view.assay.metrics))
-    if joined_view.ranking is not None:
-        metrics_by_run.append(set(joined_view.list_ranked_metrics(with_baselines=True)))
-    if joined_view.dependence is not None:
-        metrics_by_run.append(set(joined_view.dependent_metrics))
-    if joined_view.aggregation is not None:
-        metrics_by_run.append(set(joined_view.aggregated_metrics))
+    if joined_report.assay is not None:
+        metrics_by_run.append(set(joined_report.assay.metrics))
+    if joined_report.ranking is not None:
+        metrics_by_run.append(set(joined_report.list_ranked_metrics(with_baselines=True)))
+    if joined_report.dependence is not None:
+        metrics_by_run.append(set(joined_report.dependent_metrics))
+    if joined_report.aggregation is not None:
+        metrics_by_run.append(set(joined_report.aggregated_metrics))
     missing = []
-    for metric in joined_view.metrics:
+    for metric in joined_report.metrics:
         if not all(metric in metrics for metrics in metrics_by_run):
             missing.append(metric)
     return missing

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from metassay.data.csv_export import format_csv
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
-from metassay.reporting.report_sections import ResultView, build_report_sections
+from metassay.reporting.report_sections import ResultReport, build_report_sections
 from metassay.reporting.tables import Field, Grid, build_grid
 from metassay.reporting.wording import (
     NO_VALUE,
@@ -43,7 +43,7 @@ UNITS = {
     "grade": "pairs of outputs of one item with different human scores",
 }
 
-JudgeView = ResultView[JudgeContent]
+JudgeReport = ResultReport[JudgeContent]
 
 
 def build_judge_page(judge_result: JudgeContent) -> Page:
@@ -57,7 +57,7 @@ def build_judge_page(judge_result: JudgeContent) -> Page:
         kicker="Judges",
         title=title,
         lead=[claim.sentence for claim in build_judge_verdict(judge_result)],
-        sections=build_report_sections("judge", ResultView(judge_result, MetricLabels([]))),
+        sections=build_report_sections("judge", ResultReport(judge_result, MetricLabels([]))),
         notes=judge_result.notes,
     )
 

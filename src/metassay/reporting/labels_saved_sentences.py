@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metassay.reporting.rank_view import RankView
+from metassay.reporting.rank_report import RankReport
 from metassay.reporting.wording import format_count, list_names
 from metassay.results.rank import RankedMetric, Ranking
 
@@ -11,16 +11,16 @@ RATED_ITEMS = 100
 _LARGEST_SHARE = 0.99
 
 
-def describe_labels_saved(ranking: Ranking, rank_view: RankView, undecided: list[str]) -> str:
+def describe_labels_saved(ranking: Ranking, rank_report: RankReport, undecided: list[str]) -> str:
     """Say how many rated items are worth 100 rated items plus the metric that saves the most labels.
 
     `undecided` are the metrics that the test does not separate from it.
     """
-    human = rank_view.result.human
-    scope = rank_view.name_dataset_and_context(ranking)
+    human = rank_report.result.human
+    scope = rank_report.name_dataset_and_context(ranking)
     metrics = ranking.defined_metrics
     best = max(metrics, key=lambda metric: metric.value or 0.0)
-    label = rank_view.labels[best.metric]
+    label = rank_report.labels[best.metric]
     difference = f"{describe_worth(best.value, best.low, best.high)} for a difference between two systems"
     if best.low is None or best.low <= 0:
         return (
@@ -35,7 +35,7 @@ def describe_labels_saved(ranking: Ranking, rank_view: RankView, undecided: list
     )
     sentences = [opening]
     if undecided:
-        names = list_names(rank_view.labels.label_all(undecided), "")
+        names = list_names(rank_report.labels.label_all(undecided), "")
         sentences.append(f"{names} cannot be told apart from it for a difference.")
     best_for_mean = max(metrics, key=_get_share_for_mean)
     if best_for_mean is not best and _get_share_for_mean(best_for_mean) > 0:
@@ -43,7 +43,7 @@ def describe_labels_saved(ranking: Ranking, rank_view: RankView, undecided: list
             best_for_mean.for_mean, best_for_mean.for_mean_low, best_for_mean.for_mean_high
         )
         sentences.append(
-            f"For a system's score {rank_view.labels[best_for_mean.metric]} is highest: {worth}."
+            f"For a system's score {rank_report.labels[best_for_mean.metric]} is highest: {worth}."
         )
     return " ".join(sentences)
 

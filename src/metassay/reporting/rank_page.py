@@ -13,23 +13,23 @@ from metassay.reporting.charts.theme import make_safe_file_name, render_svg
 from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
+from metassay.reporting.rank_report import list_rows_by_analysis, prepare_rank_report
 from metassay.reporting.rank_sentences import describe_rank_headline, list_ranking_doubts
-from metassay.reporting.rank_view import build_rank_view, list_rows_by_analysis
 from metassay.reporting.report_sections import build_report_sections
 from metassay.results.rank import RankContent
 
 
 def build_rank_page(rank_result: RankContent, metric_labels: MetricLabels | None = None) -> Page:
     """Build the report page of a `rank` result."""
-    rank_view = build_rank_view(rank_result, metric_labels)
+    rank_report = prepare_rank_report(rank_result, metric_labels)
     doubts = []
     for ranking in rank_result.global_rankings:
-        doubts += list_ranking_doubts(ranking, rank_view)
+        doubts += list_ranking_doubts(ranking, rank_report)
     return Page(
         kicker="Metrics against people",
         title="Which metric agrees best with people?",
-        lead=describe_rank_headline(rank_view),
-        sections=build_report_sections("rank", rank_view),
+        lead=describe_rank_headline(rank_report),
+        sections=build_report_sections("rank", rank_report),
         doubts=doubts,
         notes=[*describe_data_used(rank_result.data), *rank_result.notes],
     )
@@ -37,7 +37,7 @@ def build_rank_page(rank_result: RankContent, metric_labels: MetricLabels | None
 
 def render_rank_files(rank_result: RankContent, result_table: pl.DataFrame) -> dict[str, Any]:
     """Render the files of a `rank` run folder (JSON, CSV, charts, page); returns file contents by name."""
-    rank_view = build_rank_view(rank_result)
+    rank_report = prepare_rank_report(rank_result)
     files: dict[str, Any] = {
         "results/rank.json": rank_result.to_dict(),
         "results/rank.csv": format_csv(result_table),
@@ -49,10 +49,10 @@ def render_rank_files(rank_result: RankContent, result_table: pl.DataFrame) -> d
         files[f"results/{name}.csv"] = format_csv(pl.DataFrame(rows, infer_schema_length=None))
     for ranking in rank_result.rankings:
         name = make_safe_file_name(f"{ranking.dataset}-{ranking.meta_metric}-{ranking.context}")
-        files[f"charts/{name}.svg"] = render_svg(build_ranking_chart(ranking, rank_view.labels))
+        files[f"charts/{name}.svg"] = render_svg(build_ranking_chart(ranking, rank_report.labels))
         if ranking.comparisons:
             files[f"charts/{name}-comparisons.svg"] = render_svg(
-                build_comparisons_chart(ranking, rank_view.labels)
+                build_comparisons_chart(ranking, rank_report.labels)
             )
     files["report.html"] = render_page(build_rank_page(rank_result))
     return files

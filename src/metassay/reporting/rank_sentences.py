@@ -6,7 +6,7 @@ from metassay.meta.people.meta_metrics.registry import label_meta_metric
 from metassay.meta.people.metric_comparison import SYSTEMS_LIKE_THESE
 from metassay.reporting.charts.ranking import SIGNIFICANCE_LEVEL
 from metassay.reporting.labels_saved_sentences import describe_labels_saved
-from metassay.reporting.rank_view import RankView
+from metassay.reporting.rank_report import RankReport
 from metassay.reporting.wording import format_count, format_number, format_plural, join_names, list_names
 from metassay.results.rank import RankedMetric, Ranking
 from metassay.results.verdict import Claim
@@ -15,23 +15,23 @@ LABELS_SAVED = "labels_saved"
 SPA = "spa"
 
 
-def describe_rank_headline(rank_view: RankView) -> list[str]:
+def describe_rank_headline(rank_report: RankReport) -> list[str]:
     """Say which metric is best in each ranking over all items, and whether contexts differ."""
-    return [claim.sentence for claim in build_rank_verdict(rank_view)]
+    return [claim.sentence for claim in build_rank_verdict(rank_report)]
 
 
-def build_rank_verdict(rank_view: RankView) -> list[Claim]:
+def build_rank_verdict(rank_report: RankReport) -> list[Claim]:
     """Build the claims at the top of a ranking report: the best metric, and contexts that differ."""
     claims = []
-    for ranking in rank_view.result.global_rankings:
-        claims.append(_build_best_metric_claim(ranking, rank_view))
+    for ranking in rank_report.result.global_rankings:
+        claims.append(_build_best_metric_claim(ranking, rank_report))
         if ranking.is_global:
-            claims += _build_context_claims(ranking, rank_view)
+            claims += _build_context_claims(ranking, rank_report)
     return claims
 
 
-def _build_best_metric_claim(ranking: Ranking, rank_view: RankView) -> Claim:
-    sentence = describe_best_metric(ranking, rank_view)
+def _build_best_metric_claim(ranking: Ranking, rank_report: RankReport) -> Claim:
+    sentence = describe_best_metric(ranking, rank_report)
     if not ranking.defined_metrics or ranking.is_too_small:
         return Claim(kind="unanswered", scope=ranking.dataset, sentence=sentence)
     best = find_best_metric(ranking)
@@ -66,10 +66,10 @@ def _find_tied_metrics(ranking: Ranking, best_metric: RankedMetric) -> list[str]
     return [metric.metric for metric in ranking.defined_metrics if metric.metric not in behind]
 
 
-def describe_best_metric(ranking: Ranking, rank_view: RankView) -> str:
+def describe_best_metric(ranking: Ranking, rank_report: RankReport) -> str:
     """Say which metric agrees best with people, and which metrics are tied with it."""
-    human = rank_view.result.human
-    scope = rank_view.name_dataset_and_context(ranking)
+    human = rank_report.result.human
+    scope = rank_report.name_dataset_and_context(ranking)
     metrics = ranking.defined_metrics
     if not metrics:
         if any(metric.uninformed and metric.value is not None for metric in ranking.metrics):
@@ -80,32 +80,32 @@ def describe_best_metric(ranking: Ranking, rank_view: RankView) -> str:
     if ranking.is_too_small:
         size = f"{format_plural(ranking.systems, 'system')} and {format_plural(ranking.items, 'item')}"
         return (
-            f"{rank_view.labels[best.metric]} has the highest value on {scope},"
+            f"{rank_report.labels[best.metric]} has the highest value on {scope},"
             f" {format_metric_value(ranking, best)} "
             f"with {human}, but {size} are too few to name a best metric."
         )
     if not _is_above_constant(ranking, best):
         return (
             f"No metric agrees with people ({human}) better than a constant on {scope}:"
-            f" {rank_view.labels[best.metric]} has the highest value, {format_metric_value(ranking, best)};"
+            f" {rank_report.labels[best.metric]} has the highest value, {format_metric_value(ranking, best)};"
             f" a constant has {format_number(ranking.constant_value)}."
         )
     rivals = [metric.metric for metric in metrics if metric is not best]
     undecided = _find_tied_metrics(ranking, best)
     if ranking.meta_metric == LABELS_SAVED:
-        return describe_labels_saved(ranking, rank_view, undecided if ranking.comparisons else [])
+        return describe_labels_saved(ranking, rank_report, undecided if ranking.comparisons else [])
     systems = format_plural(ranking.systems, "system")
-    if len({other.dataset for other in rank_view.result.rankings}) > 1 or not ranking.is_global:
+    if len({other.dataset for other in rank_report.result.rankings}) > 1 or not ranking.is_global:
         systems += f" of {scope}"
     opening = (
-        f"{rank_view.labels[best.metric]} agrees best with people ({human}) on these {systems}:"
+        f"{rank_report.labels[best.metric]} agrees best with people ({human}) on these {systems}:"
         f" {format_metric_value(ranking, best)}"
     )
-    return opening + _describe_tests_against_other_metrics(ranking, rank_view, rivals, undecided)
+    return opening + _describe_tests_against_other_metrics(ranking, rank_report, rivals, undecided)
 
 
 def _describe_tests_against_other_metrics(
-    ranking: Ranking, rank_view: RankView, rivals: list[str], tied_metrics: list[str]
+    ranking: Ranking, rank_report: RankReport, rivals: list[str], tied_metrics: list[str]
 ) -> str:
     """Write the end of a sentence about the best metric: what tests say about the other metrics."""
     if not rivals:
@@ -114,10 +114,10 @@ def _describe_tests_against_other_metrics(
         return ". Whether it is ahead of the others was not tested."
     population = f" for {SYSTEMS_LIKE_THESE}" if ranking.answers_for == SYSTEMS_LIKE_THESE else ""
     if tied_metrics:
-        names = list_names(rank_view.labels.label_all(tied_metrics), "")
+        names = list_names(rank_report.labels.label_all(tied_metrics), "")
         return f". {names} cannot be told apart from it{population}."
     others = (
-        f"all {len(rivals)} others" if len(rivals) > 2 else join_names(rank_view.labels.label_all(rivals))
+        f"all {len(rivals)} others" if len(rivals) > 2 else join_names(rank_report.labels.label_all(rivals))
     )
     return f", ahead of {others}{population} (one-sided p ≤ .05 for each)."
 
@@ -127,7 +127,7 @@ def find_best_metric(ranking: Ranking) -> RankedMetric:
     return max(ranking.defined_metrics, key=lambda metric: metric.value or 0.0)
 
 
-def _build_context_claims(ranking: Ranking, rank_view: RankView) -> list[Claim]:
+def _build_context_claims(ranking: Ranking, rank_report: RankReport) -> list[Claim]:
     """Say for each context column whether another metric is best in some context, and what that costs.
 
     A metric counts as shown to be better there if the test of the context says so with p ≤ .05 divided by the
@@ -137,34 +137,36 @@ def _build_context_claims(ranking: Ranking, rank_view: RankView) -> list[Claim]:
         return []
     best = find_best_metric(ranking).metric
     claims = []
-    for column, contexts in _group_rankings_by_context_column(ranking, rank_view).items():
+    for column, contexts in _group_rankings_by_context_column(ranking, rank_report).items():
         winners = {context.context: find_best_metric(context).metric for context in contexts}
         others = {context: winner for context, winner in winners.items() if winner != best}
         level = SIGNIFICANCE_LEVEL / len(contexts)
         shown = [
-            f"{rank_view.labels[others[context.context]]} on {context.context}"
+            f"{rank_report.labels[others[context.context]]} on {context.context}"
             for context in contexts
             if context.context in others
             and _is_significantly_better(context, others[context.context], best, level)
         ]
         if not others:
             meta_metric = label_meta_metric(ranking.meta_metric)
-            sentence = f"{rank_view.labels[best]} has the highest {meta_metric} in every {column}, too."
+            sentence = f"{rank_report.labels[best]} has the highest {meta_metric} in every {column}, too."
             claims.append(Claim(kind="finding", scope=ranking.dataset, context=column, sentence=sentence))
             continue
-        claims.append(_build_cost_claim(ranking, rank_view, column, others))
+        claims.append(_build_cost_claim(ranking, rank_report, column, others))
         if shown:
-            sentence = f"Shown to be better than {rank_view.labels[best]}: {join_names(shown)}."
+            sentence = f"Shown to be better than {rank_report.labels[best]}: {join_names(shown)}."
             claims.append(Claim(kind="finding", scope=ranking.dataset, context=column, sentence=sentence))
     return claims
 
 
-def _build_cost_claim(ranking: Ranking, rank_view: RankView, column: str, winners: dict[str, str]) -> Claim:
+def _build_cost_claim(
+    ranking: Ranking, rank_report: RankReport, column: str, winners: dict[str, str]
+) -> Claim:
     """Say what it costs to use the best metric in every context; where unknown, name the other winners."""
     best = find_best_metric(ranking).metric
-    label = rank_view.labels[best]
+    label = rank_report.labels[best]
     meta_metric = label_meta_metric(ranking.meta_metric)
-    for cost in rank_view.result.context_costs:
+    for cost in rank_report.result.context_costs:
         is_same_ranking = (cost.dataset, cost.meta_metric) == (ranking.dataset, ranking.meta_metric)
         if is_same_ranking and cost.column == column:
             ends = f"{format_number(cost.low)}–{format_number(cost.high)}"
@@ -181,15 +183,15 @@ def _build_cost_claim(ranking: Ranking, rank_view: RankView, column: str, winner
                     f" {format_number(cost.value)} of {meta_metric} (95 % interval {ends})."
                 ),
             )
-    listed = join_names([f"{rank_view.labels[winner]} on {context}" for context, winner in winners.items()])
+    listed = join_names([f"{rank_report.labels[winner]} on {context}" for context, winner in winners.items()])
     sentence = f"By {column}, other metrics have the highest {meta_metric}: {listed}."
     return Claim(kind="finding", scope=ranking.dataset, context=column, sentence=sentence)
 
 
-def _group_rankings_by_context_column(ranking: Ranking, rank_view: RankView) -> dict[str, list[Ranking]]:
+def _group_rankings_by_context_column(ranking: Ranking, rank_report: RankReport) -> dict[str, list[Ranking]]:
     """Group the rankings within contexts by column, for the data set and meta-metric of a ranking."""
     by_column: dict[str, list[Ranking]] = {}
-    for context in rank_view.result.rankings:
+    for context in rank_report.result.rankings:
         if context.context_column is None or context.is_too_small or not context.defined_metrics:
             continue
         if (context.dataset, context.meta_metric) == (ranking.dataset, ranking.meta_metric):
@@ -225,9 +227,9 @@ def _count_significant(p_values: list[float | None]) -> int:
     return sum(p is not None and p <= SIGNIFICANCE_LEVEL for p in p_values)
 
 
-def list_ranking_doubts(ranking: Ranking, rank_view: RankView) -> list[str]:
+def list_ranking_doubts(ranking: Ranking, rank_report: RankReport) -> list[str]:
     """List the reasons to doubt a ranking: a baseline as good as the best metric, or dropped items."""
-    scope = rank_view.name_dataset_and_context(ranking)
+    scope = rank_report.name_dataset_and_context(ranking)
     doubts = []
     values = [metric.value for metric in ranking.defined_metrics if metric.value is not None]
     baselines = [metric for metric in ranking.metrics if metric.baseline and metric.value is not None]

@@ -21,7 +21,7 @@ from metassay.reporting.pages import Section
 from metassay.results.base import ResultStruct
 
 ResultT_co = TypeVar("ResultT_co", bound=ResultStruct, covariant=True)
-ViewT_contra = TypeVar("ViewT_contra", bound="ResultView[Any]", contravariant=True)
+ReportT_contra = TypeVar("ReportT_contra", bound="ResultReport[Any]", contravariant=True)
 
 # Sections of metassay by verb, as `module:class` below `metassay.reporting.sections`.
 BUILT_IN_SECTIONS: dict[str, tuple[str, ...]] = {
@@ -76,14 +76,14 @@ BUILT_IN_SECTIONS: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class ResultView(Generic[ResultT_co]):
+class ResultReport(Generic[ResultT_co]):
     """A result prepared for its report, with the labels of its metrics."""
 
     result: ResultT_co
     labels: MetricLabels
 
 
-class ReportSection(ABC, Generic[ViewT_contra]):
+class ReportSection(ABC, Generic[ReportT_contra]):
     """Base class for a section of the report of one command."""
 
     verb: ClassVar[str]
@@ -92,7 +92,7 @@ class ReportSection(ABC, Generic[ViewT_contra]):
     """Sections appear in ascending position. Those of metassay have 10, 20, 30 …"""
 
     @abstractmethod
-    def build_section(self, result_view: ViewT_contra) -> Section | None:
+    def build_section(self, report: ReportT_contra) -> Section | None:
         """Build the report section from a result; None if the result has nothing to show in it."""
 
 
@@ -110,9 +110,9 @@ def load_report_sections(verb: str) -> list[ReportSection[Any]]:
     return sorted(sections, key=lambda section: section.position)
 
 
-def build_report_sections(verb: str, result_view: ResultView[Any]) -> list[Section]:
+def build_report_sections(verb: str, report: ResultReport[Any]) -> list[Section]:
     """Build all sections of a command's report that have something to show."""
-    sections = [section.build_section(result_view) for section in load_report_sections(verb)]
+    sections = [section.build_section(report) for section in load_report_sections(verb)]
     return [section for section in sections if section is not None]
 
 

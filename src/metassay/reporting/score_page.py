@@ -12,7 +12,7 @@ from metassay.data.csv_export import format_csv
 from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
-from metassay.reporting.report_sections import ResultView, build_report_sections
+from metassay.reporting.report_sections import ResultReport, build_report_sections
 from metassay.reporting.wording import format_count, format_p_value, format_plural
 from metassay.results.score import ScoreContent, SystemComparison
 from metassay.results.verdict import Claim
@@ -21,30 +21,34 @@ SIGNIFICANT = 0.05
 TITLE = "Which systems differ?"
 TEST_NAMES = {"bootstrap": "paired bootstrap", "randomization": "approximate randomisation"}
 
-ScoreView = ResultView[ScoreContent]
+ScoreReport = ResultReport[ScoreContent]
 
 
 def build_score_page(score_result: ScoreContent, metric_labels: MetricLabels | None = None) -> Page:
     """Build the report page of a `score` result."""
-    score_view = build_score_view(score_result, metric_labels)
+    score_report = prepare_score_report(score_result, metric_labels)
     return Page(
         kicker="Scores",
         title=TITLE,
-        lead=[claim.sentence for claim in build_score_verdict(score_view)],
-        sections=build_report_sections("score", score_view),
-        doubts=_warn_of_too_few_resamples(score_view),
+        lead=[claim.sentence for claim in build_score_verdict(score_report)],
+        sections=build_report_sections("score", score_report),
+        doubts=_warn_of_too_few_resamples(score_report),
         notes=[*describe_data_used(score_result.data), *score_result.notes],
     )
 
 
-def build_score_view(score_result: ScoreContent, metric_labels: MetricLabels | None = None) -> ScoreView:
+def prepare_score_report(
+    score_result: ScoreContent, metric_labels: MetricLabels | None = None
+) -> ScoreReport:
     """Combine a `score` result with labels for its metrics."""
-    return ResultView(score_result, metric_labels or MetricLabels(row.metric for row in score_result.systems))
+    return ResultReport(
+        score_result, metric_labels or MetricLabels(row.metric for row in score_result.systems)
+    )
 
 
-def build_score_verdict(score_view: ScoreView) -> list[Claim]:
+def build_score_verdict(score_report: ScoreReport) -> list[Claim]:
     """Build the claims at the top of a score report: significant differences for each metric."""
-    sentences = describe_differences(score_view) or [
+    sentences = describe_differences(score_report) or [
         "Scores of every system. No test was requested (--test)."
     ]
     return [Claim(kind="finding", sentence=sentence) for sentence in sentences]
@@ -65,32 +69,32 @@ def is_difference_significant(comparison: SystemComparison) -> bool:
     return comparison.p_holm is not None and comparison.p_holm <= SIGNIFICANT
 
 
-def describe_differences(score_view: ScoreView) -> list[str]:
+def describe_differences(score_report: ScoreReport) -> list[str]:
     """Say for each metric how many score differences between systems are significant."""
     sentences = []
-    for (metric, group), comparisons in group_comparisons_by_metric(score_view.result).items():
+    for (metric, group), comparisons in group_comparisons_by_metric(score_report.result).items():
         significant = sum(is_difference_significant(comparison) for comparison in comparisons)
         on_group = f" on {group}" if group else ""
         verb = "is" if significant == 1 else "are"
         test = TEST_NAMES.get(comparisons[0].test, comparisons[0].test)
         sentences.append(
-            f"By {score_view.labels[metric]}{on_group} {format_count(significant)} of"
+            f"By {score_report.labels[metric]}{on_group} {format_count(significant)} of"
             f" {format_plural(len(comparisons), 'difference')} between systems {verb} significant"
             f" (p ≤ .05 by {test}, two-sided, after Holm's correction)."
         )
     return sentences
 
 
-def _warn_of_too_few_resamples(score_view: ScoreView) -> list[str]:
+def _warn_of_too_few_resamples(score_report: ScoreReport) -> list[str]:
     """Warn if the smallest p-value is not significant after Holm's correction, but may be with more draws."""
     sentences = []
-    for (metric, group), comparisons in group_comparisons_by_metric(score_view.result).items():
+    for (metric, group), comparisons in group_comparisons_by_metric(score_report.result).items():
         p_values = [comparison.p for comparison in comparisons if comparison.p is not None]
         smallest = min(p_values, default=0.0)
         if smallest <= SIGNIFICANT < smallest * len(comparisons):
             on_group = f", {group}" if group else ""
             sentences.append(
-                f"{score_view.labels[metric]}{on_group}: the smallest p, {format_p_value(smallest)}, is not"
+                f"{score_report.labels[metric]}{on_group}: the smallest p, {format_p_value(smallest)}, is not"
                 f" significant among {format_plural(len(comparisons), 'comparison')};"
                 " with more draws (--draws) it may be."
             )

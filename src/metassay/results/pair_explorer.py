@@ -165,7 +165,7 @@ class RunNotes:
 
 
 @dataclass(frozen=True)
-class ExplorerView:
+class ExplorerContent:
     """Everything that the page of a run's pairs shows."""
 
     run: str

@@ -30,7 +30,7 @@ from metassay.options import accept_options, split_names
 from metassay.reporting.aggregate_page import (
     build_aggregate_page,
     build_aggregate_verdict,
-    build_aggregate_view,
+    prepare_aggregate_report,
     render_aggregate_files,
 )
 from metassay.reporting.pages import Page
@@ -104,7 +104,9 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
         notes=[*data.notes, *metric_warnings, *_warn_of_contrary_metrics(cubes, metrics)],
         data=summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics}),
     )
-    result = msgspec.structs.replace(result, verdict=build_aggregate_verdict(build_aggregate_view(result)))
+    result = msgspec.structs.replace(
+        result, verdict=build_aggregate_verdict(prepare_aggregate_report(result))
+    )
     if run is not None:
         run.finish(render_aggregate_files(result, result.to_frame()))
     return result

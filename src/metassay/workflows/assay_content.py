@@ -26,6 +26,7 @@ from metassay.meta.contexts.perturbation_validity import (
     measure_edit_distances,
     summarize_perturbations,
 )
+from metassay.reporting.assay_report import prepare_assay_report
 from metassay.reporting.assay_sentences import (
     add_explanations_to_assay,
     list_context_warnings,
@@ -34,7 +35,6 @@ from metassay.reporting.assay_sentences import (
     warn_of_simulated_human_scores,
 )
 from metassay.reporting.assay_verdict import build_assay_verdict
-from metassay.reporting.assay_view import build_assay_view
 from metassay.results.assay import (
     AssayContent,
     AssayedMetric,
@@ -102,7 +102,7 @@ def build_assay_content(
         warnings=warnings,
     )
     content = add_explanations_to_assay(content)
-    return msgspec.structs.replace(content, verdict=build_assay_verdict(build_assay_view(content)))
+    return msgspec.structs.replace(content, verdict=build_assay_verdict(prepare_assay_report(content)))
 
 
 def _list_left_out_names(dataset: Dataset) -> dict[str, list[str]]:

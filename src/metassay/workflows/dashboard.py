@@ -17,7 +17,7 @@ from metassay.reporting.explorer_page import render_pair_explorer_page
 from metassay.reporting.overview_page import render_overview
 from metassay.reporting.watch_page import render_watch_page
 from metassay.results.overview import RunSummary
-from metassay.results.pair_explorer import ExplorerView, PairPage, PairQuery, RunNotes
+from metassay.results.pair_explorer import ExplorerContent, PairPage, PairQuery, RunNotes
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.pair_explorer import PairExplorer
 from metassay.workflows.pair_table import PairTable
@@ -95,7 +95,7 @@ class Dashboard:
         # One query at a time for each run: the explorer changes its caches while it reads.
         with lock:
             page = explorer.read_page_of_pairs(query, other_table)
-        view = self._build_explorer_view(name, run, explorer, page, other_table)
+        view = self._build_explorer_content(name, run, explorer, page, other_table)
 
         def build_link(**changes: Any) -> str:
             """Return the link to the same query with some fields changed, at its first page."""
@@ -139,20 +139,20 @@ class Dashboard:
                 self._open_runs.popitem(last=False)
             return self._open_runs[state]
 
-    def _build_explorer_view(
+    def _build_explorer_content(
         self,
         name: str,
         run_folder: RunFolder,
         explorer: PairExplorer,
         page: PairPage,
         other_table: PairTable | None,
-    ) -> ExplorerView:
+    ) -> ExplorerContent:
         """Collect the content of the page that lists the pairs of a run."""
         table = explorer.table
         summary = self.runs.summarize_run(name)
         notes = read_notes(run_folder)
         column = page.query.column
-        return ExplorerView(
+        return ExplorerContent(
             run=name,
             path=_build_run_path(name),
             report_path=_build_run_path(name, "report") if summary.has_report else None,

@@ -31,7 +31,7 @@ from metassay.options import Progress, accept_options, split_names
 from metassay.reporting.depend_page import (
     build_depend_page,
     build_depend_verdict,
-    build_depend_view,
+    prepare_depend_report,
     render_depend_files,
 )
 from metassay.reporting.pages import Page
@@ -172,7 +172,7 @@ def depend(data: Source, options: DependOptions) -> DependResult:
         data=scores.summary,
         analyses=analyses,
     )
-    result = msgspec.structs.replace(result, verdict=build_depend_verdict(build_depend_view(result)))
+    result = msgspec.structs.replace(result, verdict=build_depend_verdict(prepare_depend_report(result)))
     if run is not None:
         run.finish(render_depend_files(result, result.to_frame(), result.curves))
     return result

@@ -21,8 +21,8 @@ from metassay.meta.people.span_ranking import SpanRanking, SpanRatings, rank_met
 from metassay.options import accept_options, split_names
 from metassay.reporting.pages import Page
 from metassay.reporting.rank_page import build_rank_page, render_rank_files
+from metassay.reporting.rank_report import prepare_rank_report
 from metassay.reporting.rank_sentences import build_rank_verdict
-from metassay.reporting.rank_view import build_rank_view
 from metassay.reporting.result_display import ResultDisplay
 from metassay.reporting.terminal.blocks import Block
 from metassay.reporting.terminal.rank import describe_rankings
@@ -126,7 +126,7 @@ def rank(data: Source, options: RankOptions) -> RankResult:
         notes=_collect_notes(scores, rankings, span_ratings, options),
         data=scores.summary,
     )
-    result = msgspec.structs.replace(result, verdict=build_rank_verdict(build_rank_view(result)))
+    result = msgspec.structs.replace(result, verdict=build_rank_verdict(prepare_rank_report(result)))
     if run is not None:
         run.finish(render_rank_files(result, result.to_frame()))
     return result

@@ -11,7 +11,7 @@ from metassay.reporting.aggregate_page import build_aggregate_page
 from metassay.reporting.annotate_page import build_annotate_page
 from metassay.reporting.assay_page import build_assay_page
 from metassay.reporting.depend_page import build_depend_page
-from metassay.reporting.depend_view import CurvesByDataset
+from metassay.reporting.depend_report import CurvesByDataset
 from metassay.reporting.estimate_page import build_estimate_page
 from metassay.reporting.joined_page import QUESTIONS, build_joined_page
 from metassay.reporting.judge_page import build_judge_page

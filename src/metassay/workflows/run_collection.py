@@ -12,8 +12,8 @@ import msgspec
 import polars as pl
 
 from metassay.errors import InputError, InputLocation, MetassayError, UnknownName, display_path
+from metassay.reporting.assay_report import prepare_assay_report
 from metassay.reporting.assay_verdict import get_or_build_assay_verdict
-from metassay.reporting.assay_view import build_assay_view
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.assay import AssayContent
 from metassay.results.overview import MetricAccuracy, OverviewContent, RunChange, RunSummary
@@ -224,7 +224,7 @@ def _add_result_to_summary(summary: RunSummary, run_folder: RunFolder) -> RunSum
             summary, answer=_read_first_verdict_sentence(run_folder, summary.command)
         )
     result = run_folder.read_result(RESULT, AssayContent)
-    verdict = get_or_build_assay_verdict(build_assay_view(result))
+    verdict = get_or_build_assay_verdict(prepare_assay_report(result))
     metrics = [
         MetricAccuracy(metric=row.metric, accuracy=row.accuracy, low=row.low, high=row.high)
         for row in result.overall

@@ -32,7 +32,7 @@ from metassay.reporting.result_display import ResultDisplay
 from metassay.reporting.score_page import (
     build_score_page,
     build_score_verdict,
-    build_score_view,
+    prepare_score_report,
     render_score_files,
 )
 from metassay.reporting.tables import format_rows
@@ -161,7 +161,7 @@ def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
         segments=segments,
         data=summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics}),
     )
-    result = msgspec.structs.replace(result, verdict=build_score_verdict(build_score_view(result)))
+    result = msgspec.structs.replace(result, verdict=build_score_verdict(prepare_score_report(result)))
     if run is not None:
         run.finish(render_score_files(result, result.to_frame(), segments))
     return result

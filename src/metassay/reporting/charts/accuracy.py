@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from metassay.reporting.assay_view import AssayView, ColumnView
+from metassay.reporting.assay_report import AssayReport, ReportedColumn
 from metassay.reporting.charts.metric_lines import (
     build_accuracy_axis,
     build_accuracy_tooltip,
@@ -27,22 +27,22 @@ from metassay.results.assay import BinAccuracy, Difficulty, HumanPairDistances, 
 MOST_SIDE_BY_SIDE = 80
 
 
-def build_accuracy_chart(assay_view: AssayView, context_column: ColumnView) -> Spec:
+def build_accuracy_chart(assay_report: AssayReport, context_column: ReportedColumn) -> Spec:
     """Draw the accuracy of each metric by context. Sentinels outside the range of metrics are left out."""
-    hidden = find_hidden_sentinels(assay_view, context_column)
+    hidden = find_hidden_sentinels(assay_report, context_column)
     shown = [
-        m for m in assay_view.all_metrics if context_column.list_defined_accuracies(m) and m not in hidden
+        m for m in assay_report.all_metrics if context_column.list_defined_accuracies(m) and m not in hidden
     ]
-    metrics = [metric for metric in shown if metric not in assay_view.sentinels]
+    metrics = [metric for metric in shown if metric not in assay_report.sentinels]
     rows = []
     for metric in shown:
         rows += [
-            _build_accuracy_data_point(assay_view, row, row.context)
+            _build_accuracy_data_point(assay_report, row, row.context)
             for row in context_column.list_defined_accuracies(metric)
         ]
-    low, high = _find_accuracy_range(assay_view, context_column)
+    low, high = _find_accuracy_range(assay_report, context_column)
     side_by_side = len(metrics) * len(context_column.contexts) <= MOST_SIDE_BY_SIDE and len(metrics) <= SLOTS
-    labels = [assay_view.labels[metric] for metric in metrics]
+    labels = [assay_report.labels[metric] for metric in metrics]
     x = _build_context_axis(context_column, side_by_side=side_by_side)
     y = build_accuracy_axis(low, high)
     offset = {"xOffset": build_ordered_channel("metric", labels)} if side_by_side else {}
@@ -53,7 +53,7 @@ def build_accuracy_chart(assay_view: AssayView, context_column: ColumnView) -> S
         usermeta={
             "labels": measure_label_space(context_column.contexts),
             "slots": {
-                assay_view.labels[metric]: choose_colour_slot(assay_view, metric) for metric in metrics
+                assay_report.labels[metric]: choose_colour_slot(assay_report, metric) for metric in metrics
             },
         },
         data={"values": rows},
@@ -72,12 +72,14 @@ def build_accuracy_chart(assay_view: AssayView, context_column: ColumnView) -> S
     )
 
 
-def build_difficulty_chart(assay_view: AssayView, difficulty: Difficulty, bin_names: Sequence[str]) -> Spec:
+def build_difficulty_chart(
+    assay_report: AssayReport, difficulty: Difficulty, bin_names: Sequence[str]
+) -> Spec:
     """Draw accuracy by the share of edited characters; grey marks the shares of human pairs."""
     rows = [
         row
         for row in difficulty.accuracy
-        if row.accuracy is not None and assay_view.labels.is_shown(row.metric)
+        if row.accuracy is not None and assay_report.labels.is_shown(row.metric)
     ]
     low, high = find_accuracy_range(rows)
     x = {
@@ -89,7 +91,7 @@ def build_difficulty_chart(assay_view: AssayView, difficulty: Difficulty, bin_na
     y = build_accuracy_axis(low, high)
     values = [
         {
-            **_build_accuracy_data_point(assay_view, row, bin_names[row.bin]),
+            **_build_accuracy_data_point(assay_report, row, bin_names[row.bin]),
             "share": difficulty.bins[row.bin].median,
         }
         for row in rows
@@ -99,7 +101,9 @@ def build_difficulty_chart(assay_view: AssayView, difficulty: Difficulty, bin_na
         f"Accuracy of {len(metrics)} metrics by how many characters of a text were edited.",
         height=300,
         usermeta={
-            "slots": {assay_view.labels[metric]: choose_colour_slot(assay_view, metric) for metric in metrics}
+            "slots": {
+                assay_report.labels[metric]: choose_colour_slot(assay_report, metric) for metric in metrics
+            }
         },
         data={"values": values},
         layer=[
@@ -113,7 +117,7 @@ def build_difficulty_chart(assay_view: AssayView, difficulty: Difficulty, bin_na
 
 
 def build_accuracy_cost_chart(
-    assay_view: AssayView, cost_classes: Mapping[str, str], pareto_front: Sequence[str]
+    assay_report: AssayReport, cost_classes: Mapping[str, str], pareto_front: Sequence[str]
 ) -> Spec:
     """Draw accuracy by cost class; a line connects the metrics that no other beats in both.
 
@@ -121,15 +125,15 @@ def build_accuracy_cost_chart(
     metrics that the line connects.
     """
     order = list(dict.fromkeys(cost_classes.values()))
-    members = {name: [m for m in assay_view.metrics if cost_classes.get(m) == name] for name in order}
+    members = {name: [m for m in assay_report.metrics if cost_classes.get(m) == name] for name in order}
     most_members = max(map(len, members.values()))
     rows = []
     for cost_class, metrics in members.items():
         for n, metric in enumerate(metrics):
-            row = _build_accuracy_data_point(assay_view, assay_view.accuracies[metric], cost_class)
+            row = _build_accuracy_data_point(assay_report, assay_report.accuracies[metric], cost_class)
             position = most_members - len(metrics) + 2 * n
             rows.append(row | {"kept": metric in pareto_front, "place": str(position)})
-    low, high = find_accuracy_range([assay_view.accuracies[metric] for metric in cost_classes])
+    low, high = find_accuracy_range([assay_report.accuracies[metric] for metric in cost_classes])
     x = {**build_ordered_channel("context", order), "axis": {"title": "cost class", "ticks": False}}
     y = build_accuracy_axis(low, high)
     offset = {"xOffset": build_ordered_channel("place", [str(n) for n in range(2 * most_members - 1)])}
@@ -160,38 +164,38 @@ def build_accuracy_cost_chart(
     )
 
 
-def find_hidden_sentinels(assay_view: AssayView, context_column: ColumnView) -> list[str]:
+def find_hidden_sentinels(assay_report: AssayReport, context_column: ReportedColumn) -> list[str]:
     """Find the sentinels that the accuracy chart leaves out because their accuracy is outside its range."""
-    low, high = _find_accuracy_range(assay_view, context_column)
+    low, high = _find_accuracy_range(assay_report, context_column)
     hidden = []
-    for metric in assay_view.sentinels:
+    for metric in assay_report.sentinels:
         rows = context_column.list_defined_accuracies(metric)
         if any(not low <= (row.accuracy or 0.0) <= high for row in rows):
             hidden.append(metric)
     return hidden
 
 
-def choose_colour_slot(assay_view: AssayView, metric: str) -> int:
+def choose_colour_slot(assay_report: AssayReport, metric: str) -> int:
     """Choose the position of a metric in the palette; sentinels and metrics beyond the palette are grey."""
-    if metric in assay_view.sentinels:
+    if metric in assay_report.sentinels:
         return SLOTS
-    return min(assay_view.metrics.index(metric), SLOTS)
+    return min(assay_report.metrics.index(metric), SLOTS)
 
 
-def _find_accuracy_range(assay_view: AssayView, context_column: ColumnView) -> tuple[float, float]:
+def _find_accuracy_range(assay_report: AssayReport, context_column: ReportedColumn) -> tuple[float, float]:
     # Without sentinels, whose low accuracy would flatten the lines of the metrics.
-    rows = [row for metric in assay_view.metrics for row in context_column.list_defined_accuracies(metric)]
+    rows = [row for metric in assay_report.metrics for row in context_column.list_defined_accuracies(metric)]
     return find_accuracy_range(rows)
 
 
 def _build_accuracy_data_point(
-    assay_view: AssayView, metric_accuracy: MetricAccuracy | BinAccuracy, context: str
+    assay_report: AssayReport, metric_accuracy: MetricAccuracy | BinAccuracy, context: str
 ) -> Spec:
     return {
         "context": context,
-        "metric": assay_view.labels[metric_accuracy.metric],
-        "slot": choose_colour_slot(assay_view, metric_accuracy.metric),
-        "sentinel": metric_accuracy.metric in assay_view.sentinels,
+        "metric": assay_report.labels[metric_accuracy.metric],
+        "slot": choose_colour_slot(assay_report, metric_accuracy.metric),
+        "sentinel": metric_accuracy.metric in assay_report.sentinels,
         "accuracy": metric_accuracy.accuracy,
         "low": metric_accuracy.low,
         "high": metric_accuracy.high,
@@ -199,7 +203,7 @@ def _build_accuracy_data_point(
     }
 
 
-def _build_context_axis(context_column: ColumnView, *, side_by_side: bool) -> Spec:
+def _build_context_axis(context_column: ReportedColumn, *, side_by_side: bool) -> Spec:
     scale: Spec = {"type": "point"}
     if side_by_side:
         scale = {"type": "band", "paddingInner": 0.35, "paddingOuter": 0.2}

@@ -10,7 +10,7 @@ from metassay.reporting.aggregate_page import label_aggregated_metric
 from metassay.reporting.charts.heatmaps import build_matrix_chart
 from metassay.reporting.charts.theme import Spec
 from metassay.reporting.pages import Chart, Section
-from metassay.reporting.report_sections import ReportSection, ResultView
+from metassay.reporting.report_sections import ReportSection, ResultReport
 from metassay.reporting.tables import Grid, build_grid_from_rows
 from metassay.results.aggregate import AggregateContent, AggregatedSystem
 
@@ -21,46 +21,46 @@ EXPLANATION = (
 SCORES_CAPTION = "System scores, with standard errors over resampled segments"
 BETWEEN_CAPTION = "Pearson correlation of system scores between aggregations, over all systems."
 
-AggregateView = ResultView[AggregateContent]
+AggregateReport = ResultReport[AggregateContent]
 
 
-class AggregateScoresSection(ReportSection[AggregateView]):
+class AggregateScoresSection(ReportSection[AggregateReport]):
     """Report section with the scores of every system under each aggregation, and their correlations."""
 
     verb: ClassVar[str] = "aggregate"
     position: ClassVar[int] = 10
 
-    def build_section(self, aggregate_view: AggregateView) -> Section:
+    def build_section(self, aggregate_report: AggregateReport) -> Section:
         """Build the section with system scores under each aggregation and the correlations between them."""
-        system_rows = [_build_system_row(aggregate_view, row) for row in aggregate_view.result.systems]
+        system_rows = [_build_system_row(aggregate_report, row) for row in aggregate_report.result.systems]
         return Section(
             "Three aggregations of every system",
             [EXPLANATION],
-            charts=_build_aggregation_correlation_chart(aggregate_view),
+            charts=_build_aggregation_correlation_chart(aggregate_report),
             grids=[
-                *_build_human_table(aggregate_view),
+                *_build_human_table(aggregate_report),
                 build_grid_from_rows("systems", SCORES_CAPTION, system_rows),
             ],
-            folded=_build_correlation_tables(aggregate_view),
+            folded=_build_correlation_tables(aggregate_report),
         )
 
 
-def _build_system_row(aggregate_view: AggregateView, system: AggregatedSystem) -> dict[str, Any]:
+def _build_system_row(aggregate_report: AggregateReport, system: AggregatedSystem) -> dict[str, Any]:
     row = msgspec.structs.asdict(system)
-    row["metric"] = aggregate_view.labels[system.metric]
+    row["metric"] = aggregate_report.labels[system.metric]
     standard_errors = msgspec.structs.asdict(row.pop("standard_errors"))
     return row | {f"standard error: {name}": error for name, error in standard_errors.items()}
 
 
-def _build_aggregation_correlation_chart(aggregate_view: AggregateView) -> list[Chart]:
+def _build_aggregation_correlation_chart(aggregate_report: AggregateReport) -> list[Chart]:
     """Draw the correlations between metrics under each aggregation, if there are at least three."""
     names: dict[str, None] = {}
     cells: list[Spec] = []
-    for pair in aggregate_view.result.between:
+    for pair in aggregate_report.result.between:
         if pair.pearson is None:
             continue
-        x = label_aggregated_metric(pair.x, aggregate_view.labels)
-        y = label_aggregated_metric(pair.y, aggregate_view.labels)
+        x = label_aggregated_metric(pair.x, aggregate_report.labels)
+        y = label_aggregated_metric(pair.y, aggregate_report.labels)
         names |= {x: None, y: None}
         value = round(pair.pearson, 4)
         cells += [{"row": x, "column": y, "value": value}, {"row": y, "column": x, "value": value}]
@@ -71,19 +71,19 @@ def _build_aggregation_correlation_chart(aggregate_view: AggregateView) -> list[
     return [Chart("between aggregations", spec, BETWEEN_CAPTION)]
 
 
-def _build_correlation_tables(aggregate_view: AggregateView) -> list[Grid]:
-    labels = aggregate_view.labels
+def _build_correlation_tables(aggregate_report: AggregateReport) -> list[Grid]:
+    labels = aggregate_report.labels
     between = [
         {
             **msgspec.structs.asdict(pair),
             "x": label_aggregated_metric(pair.x, labels),
             "y": label_aggregated_metric(pair.y, labels),
         }
-        for pair in aggregate_view.result.between
+        for pair in aggregate_report.result.between
     ]
     downsampled = [
         {**msgspec.structs.asdict(row), "metric": labels[row.metric]}
-        for row in aggregate_view.result.downsampled
+        for row in aggregate_report.result.downsampled
     ]
     tables = {
         "Pearson between aggregations, over all systems": between,
@@ -92,10 +92,10 @@ def _build_correlation_tables(aggregate_view: AggregateView) -> list[Grid]:
     return [build_grid_from_rows(caption, caption, rows) for caption, rows in tables.items() if rows]
 
 
-def _build_human_table(aggregate_view: AggregateView) -> list[Grid]:
+def _build_human_table(aggregate_report: AggregateReport) -> list[Grid]:
     caption = "Pearson of system scores with human scores"
     rows = [
-        {**msgspec.structs.asdict(row), "metric": aggregate_view.labels[row.metric]}
-        for row in aggregate_view.result.human
+        {**msgspec.structs.asdict(row), "metric": aggregate_report.labels[row.metric]}
+        for row in aggregate_report.result.human
     ]
     return [build_grid_from_rows(caption, caption, rows)] if rows else []

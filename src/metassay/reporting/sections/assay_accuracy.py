@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from metassay.reporting.accuracy_phrases import format_accuracy
-from metassay.reporting.assay_view import AssayView, ColumnView
+from metassay.reporting.assay_report import AssayReport, ReportedColumn
 from metassay.reporting.charts.accuracy import (
     build_accuracy_chart,
     build_difficulty_chart,
@@ -27,46 +27,48 @@ from metassay.results.assay import BinAccuracy, Difficulty, MetricAccuracy
 _MOST_TRENDS = 4
 
 
-class AssayAccuracySection(ReportSection[AssayView]):
+class AssayAccuracySection(ReportSection[AssayReport]):
     """Report section with charts of accuracy by context, for every context column, and by edit distance."""
 
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 50
 
-    def build_section(self, assay_view: AssayView) -> Section | None:
+    def build_section(self, assay_report: AssayReport) -> Section | None:
         """Build the section with charts of accuracy by context; None if the result has no contexts."""
-        if not assay_view.columns:
+        if not assay_report.columns:
             return None
         subsections = [
-            _build_accuracy_subsection(assay_view, column) for column in assay_view.columns if column.contexts
+            _build_accuracy_subsection(assay_report, column)
+            for column in assay_report.columns
+            if column.contexts
         ]
-        difficulty = assay_view.result.difficulty
+        difficulty = assay_report.result.difficulty
         if difficulty is not None and any(row.accuracy is not None for row in difficulty.accuracy):
-            subsections.append(_build_difficulty_subsection(assay_view, difficulty))
+            subsections.append(_build_difficulty_subsection(assay_report, difficulty))
         return Section(
             "Accuracy over contexts",
-            sentences=[_write_introduction(assay_view)],
+            sentences=[_write_introduction(assay_report)],
             subsections=subsections,
             anchor="accuracy",
             collapsed=True,
         )
 
 
-def _write_introduction(assay_view: AssayView) -> Sentence:
-    task = find_task(assay_view.result.task)
+def _write_introduction(assay_report: AssayReport) -> Sentence:
+    task = find_task(assay_report.result.task)
     pattern = (
         "How often each metric tells the better {noun} from the worse one{accuracy:note}. Bars and bands are"
         " 95\u202f% intervals; press a name to bring its line out."
     )
-    if assay_view.sentinels:
+    if assay_report.sentinels:
         pattern += " Grey dashed lines are sentinels{sentinels:note}, which know nothing of quality."
     noun = "output" if task is None else task.output_noun
     return format_sentence(pattern, noun=noun, accuracy="accuracy", sentinels="sentinels")
 
 
-def _build_accuracy_subsection(assay_view: AssayView, context_column: ColumnView) -> Section:
+def _build_accuracy_subsection(assay_report: AssayReport, context_column: ReportedColumn) -> Section:
     charted = context_column.sample_evenly_spaced_contexts()
-    hidden = find_hidden_sentinels(assay_view, charted)
+    hidden = find_hidden_sentinels(assay_report, charted)
     remarks = [
         f"Share of pairs that each metric gets right, by {context_column.name}, with 95\u202f% intervals."
     ]
@@ -76,16 +78,18 @@ def _build_accuracy_subsection(assay_view: AssayView, context_column: ColumnView
             " order."
         )
     if hidden:
-        remarks.append(f"Outside the frame: {join_names([assay_view.labels[metric] for metric in hidden])}.")
+        remarks.append(
+            f"Outside the frame: {join_names([assay_report.labels[metric] for metric in hidden])}."
+        )
     chart = Chart(
         f"accuracy by {context_column.name}",
-        build_accuracy_chart(assay_view, charted),
+        build_accuracy_chart(assay_report, charted),
         " ".join(remarks),
-        sentinels=[assay_view.labels[metric] for metric in assay_view.sentinels if metric not in hidden],
+        sentinels=[assay_report.labels[metric] for metric in assay_report.sentinels if metric not in hidden],
     )
     sentences = [
-        describe_metric_with_largest_spread(assay_view, context_column),
-        describe_accuracy_trend(assay_view, context_column),
+        describe_metric_with_largest_spread(assay_report, context_column),
+        describe_accuracy_trend(assay_report, context_column),
     ]
     return Section(
         f"By {context_column.name}",
@@ -94,12 +98,14 @@ def _build_accuracy_subsection(assay_view: AssayView, context_column: ColumnView
     )
 
 
-def describe_metric_with_largest_spread(assay_view: AssayView, context_column: ColumnView) -> Sentence | None:
+def describe_metric_with_largest_spread(
+    assay_report: AssayReport, context_column: ReportedColumn
+) -> Sentence | None:
     """Say which metric varies most between contexts, among those shown to vary."""
     claimed = [
-        claim.metric for claim in assay_view.result.claims.variations if claim.column == context_column.name
+        claim.metric for claim in assay_report.result.claims.variations if claim.column == context_column.name
     ]
-    small = assay_view.list_small_contexts(context_column.name)
+    small = assay_report.list_small_contexts(context_column.name)
     ends: dict[str, tuple[MetricAccuracy, MetricAccuracy]] = {}
     for metric in claimed:
         rows = [
@@ -107,7 +113,7 @@ def describe_metric_with_largest_spread(assay_view: AssayView, context_column: C
             for row in context_column.list_defined_accuracies(metric)
             if row.context not in small and row.items != 1
         ]
-        if len(rows) > 1 and assay_view.labels.is_shown(metric):
+        if len(rows) > 1 and assay_report.labels.is_shown(metric):
             ends[metric] = (min(rows, key=_get_accuracy_or_zero), max(rows, key=_get_accuracy_or_zero))
     if not ends:
         return None
@@ -118,7 +124,7 @@ def describe_metric_with_largest_spread(assay_view: AssayView, context_column: C
     low, high = ends[widest]
     return format_sentence(
         "{metric:metric} varies{most}: {high:figure} on {best:context}, {low:figure} on {worst:context}.",
-        metric=assay_view.labels[widest],
+        metric=assay_report.labels[widest],
         most=" most" if len(ends) > 1 else "",
         high=format_accuracy(high),
         best=high.context,
@@ -127,15 +133,15 @@ def describe_metric_with_largest_spread(assay_view: AssayView, context_column: C
     )
 
 
-def describe_accuracy_trend(assay_view: AssayView, context_column: ColumnView) -> Sentence | None:
+def describe_accuracy_trend(assay_report: AssayReport, context_column: ReportedColumn) -> Sentence | None:
     """Say whether accuracy rises or falls along contexts that have an order, such as years."""
     trends = context_column.result.trend or {}
     if all(rho is None for rho in trends.values()):
         return None
     claimed = {
-        claim.metric for claim in assay_view.result.claims.trends if claim.column == context_column.name
+        claim.metric for claim in assay_report.result.claims.trends if claim.column == context_column.name
     }
-    metrics = [metric for metric in assay_view.metrics if metric in claimed][:_MOST_TRENDS]
+    metrics = [metric for metric in assay_report.metrics if metric in claimed][:_MOST_TRENDS]
     if not metrics:
         return format_sentence(
             "Accuracy is not shown to follow the order of {column:column} for any metric.",
@@ -144,7 +150,7 @@ def describe_accuracy_trend(assay_view: AssayView, context_column: ColumnView) -
     correlations = [trends.get(metric) or 0.0 for metric in metrics]
     listed = [
         format_sentence(
-            "{rho:figure} for {metric:metric}", rho=format_number(rho), metric=assay_view.labels[metric]
+            "{rho:figure} for {metric:metric}", rho=format_number(rho), metric=assay_report.labels[metric]
         )
         for metric, rho in zip(metrics, correlations)
     ]
@@ -164,7 +170,7 @@ def _describe_trend_direction(correlations: list[float]) -> str:
     return "Accuracy follows the order of the contexts, up or down depending on the metric"
 
 
-def _build_difficulty_subsection(assay_view: AssayView, difficulty: Difficulty) -> Section:
+def _build_difficulty_subsection(assay_report: AssayReport, difficulty: Difficulty) -> Section:
     caption = (
         "Share of right pairs by the share of edited characters. Each point is at the median of its pairs."
     )
@@ -172,20 +178,20 @@ def _build_difficulty_subsection(assay_view: AssayView, difficulty: Difficulty) 
         caption += " Grey: the middle half of the human pairs, and their median (dashed)."
     chart = Chart(
         "difficulty",
-        build_difficulty_chart(assay_view, difficulty, name_edit_share_bins(difficulty)),
+        build_difficulty_chart(assay_report, difficulty, name_edit_share_bins(difficulty)),
         caption,
     )
     return Section(
         "By how close the two texts of a pair are",
-        sentences=describe_accuracy_by_text_distance(assay_view, difficulty),
+        sentences=describe_accuracy_by_text_distance(assay_report, difficulty),
         charts=[chart],
     )
 
 
-def describe_accuracy_by_text_distance(assay_view: AssayView, difficulty: Difficulty) -> list[Sentence]:
+def describe_accuracy_by_text_distance(assay_report: AssayReport, difficulty: Difficulty) -> list[Sentence]:
     """Say how often the best metric is right if the two texts of a pair are similar, and if they are not."""
     sentences = []
-    best = assay_view.best_metric
+    best = assay_report.best_metric
     if best is not None:
         rows: dict[int, BinAccuracy] = {}
         for row in difficulty.accuracy:
@@ -198,7 +204,7 @@ def describe_accuracy_by_text_distance(assay_view: AssayView, difficulty: Diffic
                     "{metric:metric} is right in {few:figure} of the pairs whose texts differ in"
                     " {close:figure} of their characters or less, and in {many:figure} of those that differ"
                     " in {far:figure} or more.",
-                    metric=assay_view.labels[best.metric],
+                    metric=assay_report.labels[best.metric],
                     few=format_accuracy(rows[0]),
                     close=format_edit_share(difficulty.bins[0].high),
                     many=format_accuracy(rows[last]),

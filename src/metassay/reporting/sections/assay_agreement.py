@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import fmean, median
 from typing import ClassVar
 
-from metassay.reporting.assay_view import AssayView, ColumnView
+from metassay.reporting.assay_report import AssayReport, ReportedColumn
 from metassay.reporting.charts.heatmaps import build_rank_agreement_chart
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.report_sections import ReportSection
@@ -33,16 +33,16 @@ _LEAST_EXPLAINED = 0.05
 _LEVEL = 0.05
 
 
-class AssayAgreementSection(ReportSection[AssayView]):
+class AssayAgreementSection(ReportSection[AssayReport]):
     """Report section on how far contexts agree in their ranking of metrics, with heatmaps."""
 
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 60
 
-    def build_section(self, assay_view: AssayView) -> Section | None:
+    def build_section(self, assay_report: AssayReport) -> Section | None:
         """Build the section on rank agreement between contexts; None if no column has enough contexts."""
         subsections = []
-        for column in assay_view.columns:
+        for column in assay_report.columns:
             agreement = column.result.h2
             if agreement is not None and agreement.matrix:
                 chart = Chart(
@@ -50,7 +50,7 @@ class AssayAgreementSection(ReportSection[AssayView]):
                     build_rank_agreement_chart(agreement, column.name),
                     f"How well two contexts of {column.name} agree on the order of the metrics.",
                 )
-                sentences = describe_rank_agreement(assay_view, column, agreement)
+                sentences = describe_rank_agreement(assay_report, column, agreement)
                 subsections.append(Section(f"By {column.name}", sentences=sentences, charts=[chart]))
         if not subsections:
             return None
@@ -72,29 +72,29 @@ class AssayAgreementSection(ReportSection[AssayView]):
 
 
 def describe_rank_agreement(
-    assay_view: AssayView, context_column: ColumnView, agreement: RankAgreement
+    assay_report: AssayReport, context_column: ReportedColumn, agreement: RankAgreement
 ) -> list[Sentence]:
     """Describe how far the contexts of a column agree in their ranking of metrics."""
     sentences: list[Sentence | None] = [_describe_typical_agreement(agreement, context_column)]
     if not _is_same_ranking_everywhere(agreement):
-        differing = _find_differing_contexts(assay_view, context_column, agreement)
+        differing = _find_differing_contexts(assay_report, context_column, agreement)
         sentences += [
             _describe_noise_ceiling(agreement),
-            _describe_differing_contexts(assay_view, context_column, differing),
-            _describe_context_groups(assay_view, agreement) if differing else None,
-            _describe_ranking_prediction(assay_view, context_column, agreement),
+            _describe_differing_contexts(assay_report, context_column, differing),
+            _describe_context_groups(assay_report, agreement) if differing else None,
+            _describe_ranking_prediction(assay_report, context_column, agreement),
         ]
-    if len(assay_view.metrics) < _FEW_METRICS:
+    if len(assay_report.metrics) < _FEW_METRICS:
         sentences.append(
             format_sentence(
                 "With {metrics} the agreement can take only a handful of values, so read it with care.",
-                metrics=format_plural(len(assay_view.metrics), "metric"),
+                metrics=format_plural(len(assay_report.metrics), "metric"),
             )
         )
     return [each for each in sentences if each is not None]
 
 
-def _describe_typical_agreement(agreement: RankAgreement, context_column: ColumnView) -> Sentence:
+def _describe_typical_agreement(agreement: RankAgreement, context_column: ReportedColumn) -> Sentence:
     if _is_same_ranking_everywhere(agreement):
         return format_sentence(
             "The metrics come in the same order for every {column:column}.", column=context_column.name
@@ -148,17 +148,17 @@ def _describe_noise_ceiling(agreement: RankAgreement) -> Sentence | None:
 
 
 def _find_differing_contexts(
-    assay_view: AssayView, context_column: ColumnView, agreement: RankAgreement
+    assay_report: AssayReport, context_column: ReportedColumn, agreement: RankAgreement
 ) -> list[str]:
     """Find the contexts whose ranking of metrics is shown to differ from the overall ranking."""
-    p_values = assay_view.result.claims.order.get(context_column.name, {})
+    p_values = assay_report.result.claims.order.get(context_column.name, {})
     return [context for context in agreement.contexts if p_values.get(context, 1.0) <= _LEVEL]
 
 
 def _describe_differing_contexts(
-    assay_view: AssayView, context_column: ColumnView, differing: list[str]
+    assay_report: AssayReport, context_column: ReportedColumn, differing: list[str]
 ) -> Sentence | None:
-    if not assay_view.result.claims.order.get(context_column.name):
+    if not assay_report.result.claims.order.get(context_column.name):
         return None
     if not differing:
         return format_sentence("In no context is the order shown to differ from the one over all outputs.")
@@ -168,7 +168,7 @@ def _describe_differing_contexts(
     )
 
 
-def _describe_context_groups(assay_view: AssayView, agreement: RankAgreement) -> Sentence | None:
+def _describe_context_groups(assay_report: AssayReport, agreement: RankAgreement) -> Sentence | None:
     """Describe groups of contexts that rank metrics alike, with the best metrics of each group."""
     groups = agreement.context_groups
     if len(groups) < 2:
@@ -176,7 +176,7 @@ def _describe_context_groups(assay_view: AssayView, agreement: RankAgreement) ->
     in_all = set.intersection(*(set(group.metrics) for group in groups))
     shared = next((metric for metric in groups[0].metrics if metric in in_all), None)
     parts = [
-        _describe_context_group(assay_view, group, with_metric=shared is None)
+        _describe_context_group(assay_report, group, with_metric=shared is None)
         for group in groups[:_LISTED_GROUPS]
     ]
     if len(groups) > _LISTED_GROUPS:
@@ -184,7 +184,7 @@ def _describe_context_groups(assay_view: AssayView, agreement: RankAgreement) ->
     end = format_sentence("")
     if shared is not None:
         end = format_sentence(
-            " {metric:metric} is among the best in all of them.", metric=assay_view.labels[shared]
+            " {metric:metric} is among the best in all of them.", metric=assay_report.labels[shared]
         )
     return format_sentence(
         "Contexts that order the metrics alike, in {count}: {groups}.{end}",
@@ -194,7 +194,7 @@ def _describe_context_groups(assay_view: AssayView, agreement: RankAgreement) ->
     )
 
 
-def _describe_context_group(assay_view: AssayView, group: ContextGroup, *, with_metric: bool) -> Sentence:
+def _describe_context_group(assay_report: AssayReport, group: ContextGroup, *, with_metric: bool) -> Sentence:
     contexts = list_names(group.contexts, "context", at_most=6)
     if not with_metric:
         return contexts
@@ -203,18 +203,18 @@ def _describe_context_group(assay_view: AssayView, group: ContextGroup, *, with_
     return format_sentence(
         "{contexts} (there {metric:metric} is among the best)",
         contexts=contexts,
-        metric=assay_view.labels[group.metrics[0]],
+        metric=assay_report.labels[group.metrics[0]],
     )
 
 
 def _describe_ranking_prediction(
-    assay_view: AssayView, context_column: ColumnView, agreement: RankAgreement
+    assay_report: AssayReport, context_column: ReportedColumn, agreement: RankAgreement
 ) -> Sentence | None:
     prediction = agreement.prediction
     if prediction is None or prediction.explained is None:
         return None
     facts = list_names(list(prediction.coefficients), "column")
-    is_claimed = any(claim.column == context_column.name for claim in assay_view.result.claims.predictions)
+    is_claimed = any(claim.column == context_column.name for claim in assay_report.result.claims.predictions)
     if prediction.explained < _LEAST_EXPLAINED or not is_claimed:
         return format_sentence(
             "What is known of the contexts ({facts}) is not shown to help predict which of them agree.",

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from metassay.metrics.base import COST_CLASSES
-from metassay.reporting.assay_view import AssayView, ColumnView
+from metassay.reporting.assay_report import AssayReport, ReportedColumn
 from metassay.reporting.charts.accuracy import build_accuracy_cost_chart
 from metassay.reporting.charts.heatmaps import build_matrix_chart
 from metassay.reporting.charts.theme import Spec
@@ -55,22 +55,22 @@ _MOST_ROWS = 500
 _FEWEST_METRICS_FOR_PHI = 3
 
 
-class AssayChoiceSection(ReportSection[AssayView]):
+class AssayChoiceSection(ReportSection[AssayReport]):
     """Report section with recommendations by context, cost classes, robustness and shared errors."""
 
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 10
 
-    def build_section(self, assay_view: AssayView) -> Section | None:
+    def build_section(self, assay_report: AssayReport) -> Section | None:
         """Build the section with the metric to use in each context; None if there are no recommendations."""
         subsections = [
-            _build_choice_subsection(assay_view, column)
-            for column in assay_view.columns
+            _build_choice_subsection(assay_report, column)
+            for column in assay_report.columns
             if column.recommendations
         ]
         if not subsections:
             return None
-        phi = build_shared_errors_chart(assay_view)
+        phi = build_shared_errors_chart(assay_report)
         if phi is not None:
             subsections.append(
                 Section(
@@ -83,8 +83,8 @@ class AssayChoiceSection(ReportSection[AssayView]):
             "For each context the metric to use first, and those that are not clearly worse{note:note}.",
             note="top",
         )
-        costs = describe_cost_classes(assay_view)
-        chart = build_cost_chart(assay_view)
+        costs = describe_cost_classes(assay_report)
+        chart = build_cost_chart(assay_report)
         return Section(
             "What to use where",
             sentences=[introduction] if costs is None else [introduction, costs],
@@ -92,25 +92,25 @@ class AssayChoiceSection(ReportSection[AssayView]):
             subsections=subsections,
             anchor="choice",
             # Without exceptions the verdict says all, and the heat map shows it.
-            collapsed=not assay_view.exceptions_by_context
-            and bool(list_columns_with_context_differences(assay_view)),
+            collapsed=not assay_report.exceptions_by_context
+            and bool(list_columns_with_context_differences(assay_report)),
         )
 
 
-def _build_choice_subsection(assay_view: AssayView, context_column: ColumnView) -> Section:
-    robust = describe_robust_choice(assay_view, context_column)
-    robustness = _build_robustness_table(assay_view, context_column)
+def _build_choice_subsection(assay_report: AssayReport, context_column: ReportedColumn) -> Section:
+    robust = describe_robust_choice(assay_report, context_column)
+    robustness = _build_robustness_table(assay_report, context_column)
     return Section(
         f"By {context_column.name}",
         sentences=[] if robust is None else [robust],
-        grids=[build_recommendation_table(assay_view, context_column)],
+        grids=[build_recommendation_table(assay_report, context_column)],
         folded=[] if robustness is None else [robustness],
     )
 
 
-def build_recommendation_table(assay_view: AssayView, context_column: ColumnView) -> Grid:
+def build_recommendation_table(assay_report: AssayReport, context_column: ReportedColumn) -> Grid:
     """Build a table with the metric to use in each context, and why; all outputs (`global`) come first."""
-    writer = ReasonWriter(assay_view.result, context_column.name, metric_labels=assay_view.labels)
+    writer = ReasonWriter(assay_report.result, context_column.name, metric_labels=assay_report.labels)
     ordered = [context for context in context_column.contexts if context in context_column.recommendations]
     # The recommendations also have `global`, which is no context of the column.
     others = [context for context in context_column.recommendations if context not in ordered]
@@ -118,13 +118,13 @@ def build_recommendation_table(assay_view: AssayView, context_column: ColumnView
     for context in [*others, *ordered]:
         recommendation = context_column.recommendations[context]
         choice = recommendation.choice
-        label = None if choice is None else assay_view.labels[choice]
-        group = [name for name in assay_view.labels.label_all(recommendation.top_group) if name != label]
+        label = None if choice is None else assay_report.labels[choice]
+        group = [name for name in assay_report.labels.label_all(recommendation.top_group) if name != label]
         rows.append(
             {
                 "context": context,
                 "choice": label,
-                "accuracy": _find_accuracy_cell(assay_view, context_column, context, choice),
+                "accuracy": _find_accuracy_cell(assay_report, context_column, context, choice),
                 "top_group": group or None,
                 "reason": narrow_spaces_before_percent_signs(
                     writer.explain_chosen_metrics(context, recommendation)
@@ -132,9 +132,9 @@ def build_recommendation_table(assay_view: AssayView, context_column: ColumnView
             }
         )
     fields = [Field("context", context_column.name, "name"), *_CHOICE_FIELDS]
-    if assay_view.result.human_comparison is not None:
+    if assay_report.result.human_comparison is not None:
         fields = [
-            replace(field, label=f"right {assay_view.pairs_phrase}") if field.key == "accuracy" else field
+            replace(field, label=f"right {assay_report.pairs_phrase}") if field.key == "accuracy" else field
             for field in fields
         ]
     caption = f"What to use, by {context_column.name}"
@@ -142,16 +142,16 @@ def build_recommendation_table(assay_view: AssayView, context_column: ColumnView
 
 
 def _find_accuracy_cell(
-    assay_view: AssayView, context_column: ColumnView, context: str, metric: str | None
+    assay_report: AssayReport, context_column: ReportedColumn, context: str, metric: str | None
 ) -> AccuracyCell | None:
     if metric is None:
         return None
     if context == GLOBAL:
-        return AccuracyCell.from_accuracy(assay_view.accuracies.get(metric))
+        return AccuracyCell.from_accuracy(assay_report.accuracies.get(metric))
     return AccuracyCell.from_accuracy(context_column.accuracies.get((context, metric)))
 
 
-def describe_robust_choice(assay_view: AssayView, context_column: ColumnView) -> Sentence | None:
+def describe_robust_choice(assay_report: AssayReport, context_column: ReportedColumn) -> Sentence | None:
     """Name the metric to use if one metric must serve every context."""
     recommendation = context_column.recommendations.get(GLOBAL)
     rows = {row.metric: row for row in context_column.result.robustness}
@@ -161,7 +161,7 @@ def describe_robust_choice(assay_view: AssayView, context_column: ColumnView) ->
     opening = format_sentence(
         "Where the mix of {column:column} may change, {metric:metric} holds up best",
         column=context_column.name,
-        metric=assay_view.labels[metric],
+        metric=assay_report.labels[metric],
     )
     return _describe_worst_case(opening, rows[metric])
 
@@ -183,19 +183,19 @@ def _describe_worst_case(sentence_start: Sentence, robustness: MetricRobustness)
     return format_sentence("{opening}.", opening=sentence_start)
 
 
-def _build_robustness_table(assay_view: AssayView, context_column: ColumnView) -> Grid | None:
+def _build_robustness_table(assay_report: AssayReport, context_column: ReportedColumn) -> Grid | None:
     if len(context_column.contexts) < 2:
         return None
     rows = [
         {
-            "metric": assay_view.labels[row.metric],
+            "metric": assay_report.labels[row.metric],
             "worst_case": row.worst_case,
             "worst_context": row.worst_context,
             "robust_accuracy": row.robust_accuracy,
             "stability": row.stability,
         }
         for row in context_column.result.robustness
-        if assay_view.labels.is_shown(row.metric)
+        if assay_report.labels.is_shown(row.metric)
     ]
     if not rows:
         return None
@@ -203,46 +203,46 @@ def _build_robustness_table(assay_view: AssayView, context_column: ColumnView) -
     return build_grid(f"robustness-{context_column.name}", caption, _ROBUSTNESS_FIELDS, rows)
 
 
-def describe_cost_classes(assay_view: AssayView) -> Sentence | None:
+def describe_cost_classes(assay_report: AssayReport) -> Sentence | None:
     """Name the metrics than which no other is both more accurate and cheaper."""
-    classes = set(assay_view.result.cost_class.values())
-    if len(classes) == 1 and len(assay_view.metrics) > 1:
+    classes = set(assay_report.result.cost_class.values())
+    if len(classes) == 1 and len(assay_report.metrics) > 1:
         (cost_class,) = classes
         return format_sentence("All metrics are in one cost class, {cost_class}.", cost_class=cost_class)
-    if len(classes) < 2 or not assay_view.result.pareto:
+    if len(classes) < 2 or not assay_report.result.pareto:
         return None
-    front = assay_view.labels.label_all(assay_view.result.pareto)
+    front = assay_report.labels.label_all(assay_report.result.pareto)
     return format_sentence(
         "No metric is both more accurate and cheaper than {names}.",
         names=list_names(front, "metric", at_most=8),
     )
 
 
-def build_cost_chart(assay_view: AssayView) -> Chart | None:
+def build_cost_chart(assay_report: AssayReport) -> Chart | None:
     """Draw the accuracy of metrics by cost class; None if all metrics are in one class."""
-    known = assay_view.result.cost_class
+    known = assay_report.result.cost_class
     placed = [
         (COST_CLASSES.index(known[metric]), metric)
-        for metric in assay_view.metrics
-        if known.get(metric) in COST_CLASSES and assay_view.accuracies[metric].accuracy is not None
+        for metric in assay_report.metrics
+        if known.get(metric) in COST_CLASSES and assay_report.accuracies[metric].accuracy is not None
     ]
     classes = {metric: COST_CLASSES[rank] for rank, metric in sorted(placed, key=lambda pair: pair[0])}
     if len(set(classes.values())) < 2:
         return None
     return Chart(
         "accuracy and cost",
-        build_accuracy_cost_chart(assay_view, classes, assay_view.result.pareto or []),
+        build_accuracy_cost_chart(assay_report, classes, assay_report.result.pareto or []),
         _COST_CAPTION,
     )
 
 
-def build_shared_errors_chart(assay_view: AssayView) -> Spec | None:
+def build_shared_errors_chart(assay_report: AssayReport) -> Spec | None:
     """Draw how often two metrics are wrong on the same pairs (phi), for at least three metrics."""
-    errors = assay_view.result.shared_errors
-    shown = [n for n, metric in enumerate(errors.metrics) if assay_view.labels.is_shown(metric)]
+    errors = assay_report.result.shared_errors
+    shown = [n for n, metric in enumerate(errors.metrics) if assay_report.labels.is_shown(metric)]
     if len(shown) < _FEWEST_METRICS_FOR_PHI or not errors.matrix:
         return None
-    labels = [assay_view.labels[errors.metrics[n]] for n in shown]
+    labels = [assay_report.labels[errors.metrics[n]] for n in shown]
     cells: list[dict[str, Any]] = []
     for i, row_label in zip(shown, labels):
         for j, column_label in zip(shown, labels):

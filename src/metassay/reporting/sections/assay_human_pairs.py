@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from metassay.reporting.assay_view import AssayView
+from metassay.reporting.assay_report import AssayReport
 from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.tables import AccuracyCell, Field, Grid, build_grid
@@ -43,44 +43,44 @@ _AGREEMENT_FIELDS = (
 _MOST_ROWS = 500
 
 
-class AssayHumanPairsSection(ReportSection[AssayView]):
+class AssayHumanPairsSection(ReportSection[AssayReport]):
     """Report section with accuracy on human pairs and soft pairwise accuracy (SPA) of every metric."""
 
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 40
 
-    def build_section(self, assay_view: AssayView) -> Section | None:
+    def build_section(self, assay_report: AssayReport) -> Section | None:
         """Build the section on agreement with human scores; None if the data has no human scores."""
-        comparison = assay_view.result.human_comparison
+        comparison = assay_report.result.human_comparison
         if comparison is None:
             return None
         by_context = [
-            _build_human_agreement_table(assay_view, column, rows)
+            _build_human_agreement_table(assay_report, column, rows)
             for column, rows in comparison.contexts.items()
             if rows
         ]
         return Section(
             "What human scores say",
             sentences=[format_sentence(_INTRODUCTION, note="people")],
-            grids=[_build_human_pairs_table(assay_view, comparison)],
+            grids=[_build_human_pairs_table(assay_report, comparison)],
             folded=by_context,
             anchor="people",
             collapsed=True,
         )
 
 
-def _build_human_pairs_table(assay_view: AssayView, comparison: HumanComparison) -> Grid:
+def _build_human_pairs_table(assay_report: AssayReport, comparison: HumanComparison) -> Grid:
     rows = [
-        _build_human_pairs_row(assay_view, row)
+        _build_human_pairs_row(assay_report, row)
         for row in comparison.metrics
-        if assay_view.labels.is_shown(row.metric)
+        if assay_report.labels.is_shown(row.metric)
     ]
     return build_grid("people", f"Perturbed pairs and human pairs ({comparison.human})", _METRIC_FIELDS, rows)
 
 
-def _build_human_pairs_row(assay_view: AssayView, human_accuracy: HumanAccuracy) -> dict[str, Any]:
+def _build_human_pairs_row(assay_report: AssayReport, human_accuracy: HumanAccuracy) -> dict[str, Any]:
     return {
-        "metric": assay_view.labels[human_accuracy.metric],
+        "metric": assay_report.labels[human_accuracy.metric],
         "human": AccuracyCell.from_accuracy(human_accuracy),
         "rank": human_accuracy.rank,
         "spa": human_accuracy.spa,
@@ -90,21 +90,21 @@ def _build_human_pairs_row(assay_view: AssayView, human_accuracy: HumanAccuracy)
         "labels_saved": human_accuracy.labels_saved,
         "labels_saved_low": human_accuracy.labels_saved_low,
         "labels_saved_high": human_accuracy.labels_saved_high,
-        "perturbed": AccuracyCell.from_accuracy(assay_view.accuracies.get(human_accuracy.metric)),
+        "perturbed": AccuracyCell.from_accuracy(assay_report.accuracies.get(human_accuracy.metric)),
         "ties": human_accuracy.ties,
         "pairs": human_accuracy.pairs,
     }
 
 
 def _build_human_agreement_table(
-    assay_view: AssayView, column: str, contexts: list[ContextHumanAgreement]
+    assay_report: AssayReport, column: str, contexts: list[ContextHumanAgreement]
 ) -> Grid:
     """Build a table with the rank agreement and the accuracy on human pairs in each context."""
-    metrics = [row.metric for row in contexts[0].metrics if assay_view.labels.is_shown(row.metric)]
+    metrics = [row.metric for row in contexts[0].metrics if assay_report.labels.is_shown(row.metric)]
     fields = [
         Field("context", column, "name"),
         *_AGREEMENT_FIELDS,
-        *(Field(f"metric {metric}", assay_view.labels[metric], "percent") for metric in metrics),
+        *(Field(f"metric {metric}", assay_report.labels[metric], "percent") for metric in metrics),
     ]
     rows = []
     for context in contexts:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from metassay.reporting.assay_caveats import list_data_remarks
-from metassay.reporting.assay_view import AssayView
+from metassay.reporting.assay_report import AssayReport
 from metassay.reporting.pages import Footnote, Section
 from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.wording import Sentence, format_count, format_sentence, list_names
@@ -14,34 +14,34 @@ from metassay.reporting.wording import Sentence, format_count, format_sentence, 
 _LISTED_NAMES = 5
 
 
-class AssayMethodSection(ReportSection[AssayView]):
+class AssayMethodSection(ReportSection[AssayReport]):
     """Report section with footnotes on the methods, remarks, and what was left out of the data."""
 
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 100
 
-    def build_section(self, assay_view: AssayView) -> Section:
+    def build_section(self, assay_report: AssayReport) -> Section:
         """Build the section that explains the methods, in footnotes to which the other sections refer."""
         subsections = []
-        remarks = list_data_remarks(assay_view)
+        remarks = list_data_remarks(assay_report)
         if remarks:
             subsections.append(Section("Remarks", bullets=remarks))
-        left_out = _list_data_left_out(assay_view)
+        left_out = _list_data_left_out(assay_report)
         if left_out:
             subsections.append(Section("What was left out", bullets=left_out))
         return Section(
             "How it was measured",
-            footnotes=_build_method_footnotes(assay_view),
+            footnotes=_build_method_footnotes(assay_report),
             subsections=subsections,
             anchor="notes",
             collapsed=True,
         )
 
 
-def _list_data_left_out(assay_view: AssayView) -> list[str]:
+def _list_data_left_out(assay_report: AssayReport) -> list[str]:
     """List what was left out of the data: the reason, how many, and their names."""
-    counts = assay_view.result.left_out
-    names = assay_view.result.named_left_out
+    counts = assay_report.result.left_out
+    names = assay_report.result.named_left_out
     entries = []
     for reason in dict.fromkeys([*counts, *names]):
         if not counts.get(reason) and not names.get(reason):
@@ -52,9 +52,9 @@ def _list_data_left_out(assay_view: AssayView) -> list[str]:
     return entries
 
 
-def _build_method_footnotes(assay_view: AssayView) -> list[Footnote]:
+def _build_method_footnotes(assay_report: AssayReport) -> list[Footnote]:
     footnotes = [
-        Footnote("accuracy", "Accuracy", _explain_accuracy(assay_view)),
+        Footnote("accuracy", "Accuracy", _explain_accuracy(assay_report)),
         Footnote(
             "top",
             "Top group",
@@ -96,14 +96,14 @@ def _build_method_footnotes(assay_view: AssayView) -> list[Footnote]:
             " random, random_per_system draws once per system. A metric worth using beats them.",
         ),
     ]
-    if assay_view.result.human_comparison is not None:
+    if assay_report.result.human_comparison is not None:
         footnotes.append(Footnote("people", "Human scores", _explain_human_scores()))
     return footnotes
 
 
-def _explain_accuracy(assay_view: AssayView) -> Sentence:
-    ties = "counts half" if _find_run_setting(assay_view.manifest, "ties") == "half" else "is wrong"
-    cluster = assay_view.result.cluster
+def _explain_accuracy(assay_report: AssayReport) -> Sentence:
+    ties = "counts half" if _find_run_setting(assay_report.manifest, "ties") == "half" else "is wrong"
+    cluster = assay_report.result.cluster
     return format_sentence(
         "For each item, the share of pairs in which the metric scores the better output higher; a tie {ties}."
         " Then the mean over items. Intervals are 95\u202f% intervals from a bootstrap over clusters:"

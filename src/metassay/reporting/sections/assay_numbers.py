@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from metassay.reporting.assay_report import AssayReport, ReportedColumn
 from metassay.reporting.assay_tables import ACCURACY_FIELDS, build_accuracy_row, build_overall_accuracy_table
-from metassay.reporting.assay_view import AssayView, ColumnView
 from metassay.reporting.difficulty_bins import name_edit_share_bins
 from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import ReportSection
@@ -31,75 +31,77 @@ _STATISTICS_FIELDS = (
 )
 
 
-class AssayNumbersSection(ReportSection[AssayView]):
+class AssayNumbersSection(ReportSection[AssayReport]):
     """Report section with tables of every accuracy, rank agreement and count, for download."""
 
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 90
 
-    def build_section(self, assay_view: AssayView) -> Section:
+    def build_section(self, assay_report: AssayReport) -> Section:
         """Build the section with all tables: over all outputs, and by context."""
         tables = [
-            build_overall_accuracy_table(assay_view),
-            build_difficulty_table(assay_view),
-            build_perturbation_table(assay_view),
-            _build_perturbation_statistics_table(assay_view),
+            build_overall_accuracy_table(assay_report),
+            build_difficulty_table(assay_report),
+            build_perturbation_table(assay_report),
+            _build_perturbation_statistics_table(assay_report),
         ]
         return Section(
             "All numbers",
             sentences=[
-                _describe_sample_sizes(assay_view),
+                _describe_sample_sizes(assay_report),
                 "Press a heading to sort; every table downloads as CSV with full precision.",
             ],
             grids=[table for table in tables if table is not None],
-            subsections=[_build_numbers_subsection(assay_view, column) for column in assay_view.columns],
+            subsections=[_build_numbers_subsection(assay_report, column) for column in assay_report.columns],
             anchor="numbers",
             collapsed=True,
         )
 
 
-def _describe_sample_sizes(assay_view: AssayView) -> str:
+def _describe_sample_sizes(assay_report: AssayReport) -> str:
     """Say how many items, outputs, pairs, metrics and contexts the numbers are based on."""
-    result = assay_view.result
+    result = assay_report.result
     perturbations = len(result.perturbations)
     made_by = f" made by {format_plural(perturbations, 'perturbation')}" if perturbations else ""
-    sentinels = f" and {format_plural(len(assay_view.sentinels), 'sentinel')}" if assay_view.sentinels else ""
-    contexts = sum(len(column.contexts) for column in assay_view.columns)
-    columns = join_names([column.name for column in assay_view.columns])
+    sentinels = (
+        f" and {format_plural(len(assay_report.sentinels), 'sentinel')}" if assay_report.sentinels else ""
+    )
+    contexts = sum(len(column.contexts) for column in assay_report.columns)
+    columns = join_names([column.name for column in assay_report.columns])
     return (
         f"{format_plural(result.items, 'item')}, {format_plural(result.outputs, 'output')},"
         f" {format_plural(result.pairs, 'pair')}"
-        f"{made_by}, {format_plural(len(assay_view.metrics), 'metric')}{sentinels},"
+        f"{made_by}, {format_plural(len(assay_report.metrics), 'metric')}{sentinels},"
         f" {format_plural(contexts, 'context')} ({columns})."
     )
 
 
-def _build_numbers_subsection(assay_view: AssayView, context_column: ColumnView) -> Section:
+def _build_numbers_subsection(assay_report: AssayReport, context_column: ReportedColumn) -> Section:
     folded = [
-        _build_context_accuracy_details(assay_view, context_column),
+        _build_context_accuracy_details(assay_report, context_column),
         _build_perturbation_share_table(context_column),
-        build_agreement_table(assay_view, context_column),
+        build_agreement_table(assay_report, context_column),
     ]
     return Section(
         f"By {context_column.name}",
-        grids=[build_accuracy_table(assay_view, context_column)],
+        grids=[build_accuracy_table(assay_report, context_column)],
         folded=[table for table in folded if table is not None],
     )
 
 
-def build_accuracy_table(assay_view: AssayView, context_column: ColumnView) -> Grid:
+def build_accuracy_table(assay_report: AssayReport, context_column: ReportedColumn) -> Grid:
     """Build a table of accuracies with intervals, one row per context and one column per metric."""
     fields = [
         Field("context", context_column.name, "name"),
         *(
-            Field(f"metric {metric}", assay_view.labels[metric], "percent")
-            for metric in assay_view.all_metrics
+            Field(f"metric {metric}", assay_report.labels[metric], "percent")
+            for metric in assay_report.all_metrics
         ),
     ]
     rows = []
     for context in context_column.contexts:
         row: dict[str, Any] = {"context": context}
-        for metric in assay_view.all_metrics:
+        for metric in assay_report.all_metrics:
             row[f"metric {metric}"] = AccuracyCell.from_accuracy(
                 context_column.accuracies.get((context, metric))
             )
@@ -108,20 +110,20 @@ def build_accuracy_table(assay_view: AssayView, context_column: ColumnView) -> G
     return build_grid(f"accuracy-{context_column.name}", caption, fields, rows, at_most=_MOST_ROWS)
 
 
-def _build_context_accuracy_details(assay_view: AssayView, context_column: ColumnView) -> Grid:
+def _build_context_accuracy_details(assay_report: AssayReport, context_column: ReportedColumn) -> Grid:
     """Build a table with a row per context and metric: accuracy, intervals and counts."""
     rows = []
     for context in context_column.contexts:
-        for metric in assay_view.all_metrics:
+        for metric in assay_report.all_metrics:
             accuracy = context_column.accuracies.get((context, metric))
             if accuracy is not None:
-                rows.append(build_accuracy_row(assay_view, accuracy))
+                rows.append(build_accuracy_row(assay_report, accuracy))
     return build_grid(
         f"detail-{context_column.name}", f"Accuracy by {context_column.name}, in full", ACCURACY_FIELDS, rows
     )
 
 
-def _build_perturbation_share_table(context_column: ColumnView) -> Grid | None:
+def _build_perturbation_share_table(context_column: ReportedColumn) -> Grid | None:
     """Build a table with the share of each perturbation among the pairs of each context."""
     shares = context_column.result.perturbation_shares
     perturbations = list(dict.fromkeys(name for row in shares.values() for name in row))
@@ -140,7 +142,7 @@ def _build_perturbation_share_table(context_column: ColumnView) -> Grid | None:
     return build_grid(f"mix-{context_column.name}", caption, fields, rows, at_most=_MOST_ROWS)
 
 
-def build_agreement_table(assay_view: AssayView, context_column: ColumnView) -> Grid | None:
+def build_agreement_table(assay_report: AssayReport, context_column: ReportedColumn) -> Grid | None:
     """Build a table of the rank agreement of each context with all outputs, its ceiling and its test."""
     agreement = context_column.result.h2
     if agreement is None or not agreement.matrix:
@@ -155,7 +157,7 @@ def build_agreement_table(assay_view: AssayView, context_column: ColumnView) -> 
             "p", "p, differs", "probability", "that two metrics change places, for all claims of this report"
         ),
     ]
-    p_values = assay_view.result.claims.order.get(context_column.name, {})
+    p_values = assay_report.result.claims.order.get(context_column.name, {})
     rows = [
         _build_agreement_row(agreement, position, p_values.get(context))
         for position, context in enumerate(agreement.contexts)
@@ -176,9 +178,9 @@ def _build_agreement_row(agreement: RankAgreement, position: int, p: float | Non
     }
 
 
-def build_difficulty_table(assay_view: AssayView) -> Grid | None:
+def build_difficulty_table(assay_report: AssayReport) -> Grid | None:
     """Build a table of accuracy by the share of edited characters."""
-    difficulty = assay_view.result.difficulty
+    difficulty = assay_report.result.difficulty
     if difficulty is None or all(row.accuracy is None for row in difficulty.accuracy):
         return None
     cells = {
@@ -189,17 +191,20 @@ def build_difficulty_table(assay_view: AssayView) -> Grid | None:
     fields = [
         Field("context", "characters edited", "name"),
         Field("pairs", "pairs", "count"),
-        *(Field(f"metric {metric}", assay_view.labels[metric], "percent") for metric in assay_view.metrics),
+        *(
+            Field(f"metric {metric}", assay_report.labels[metric], "percent")
+            for metric in assay_report.metrics
+        ),
     ]
     rows = []
     for position, (name, part) in enumerate(zip(name_edit_share_bins(difficulty), difficulty.bins)):
         row: dict[str, Any] = {"context": name, "pairs": part.pairs}
-        row |= {f"metric {metric}": cells.get((position, metric)) for metric in assay_view.metrics}
+        row |= {f"metric {metric}": cells.get((position, metric)) for metric in assay_report.metrics}
         rows.append(row)
     return build_grid("difficulty", "Accuracy by characters edited", fields, rows)
 
 
-def _build_perturbation_statistics_table(assay_view: AssayView) -> Grid | None:
+def _build_perturbation_statistics_table(assay_report: AssayReport) -> Grid | None:
     """Build a table of how often each perturbation applied, and how many of its pairs were used."""
     rows = [
         {
@@ -216,7 +221,7 @@ def _build_perturbation_statistics_table(assay_view: AssayView) -> Grid | None:
             "equal": row.equal,
             "better": row.better,
         }
-        for row in assay_view.result.perturbation_statistics
+        for row in assay_report.result.perturbation_statistics
     ]
     if not rows:
         return None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from metassay.reporting.assay_report import AssayReport
 from metassay.reporting.assay_sentences import describe_confounding
-from metassay.reporting.assay_view import AssayView
 from metassay.reporting.charts.heatmaps import PerturbationCell, build_accuracy_heatmap
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.report_sections import ReportSection
@@ -24,15 +24,15 @@ _OVERLOOKED_FIELDS = (
 )
 
 
-class AssayPerturbationsSection(ReportSection[AssayView]):
+class AssayPerturbationsSection(ReportSection[AssayReport]):
     """Report section with accuracy by metric and perturbation, and metrics that depend on perturbations."""
 
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 20
 
-    def build_section(self, assay_view: AssayView) -> Section | None:
+    def build_section(self, assay_report: AssayReport) -> Section | None:
         """Build the section on accuracy by perturbation; None if the pairs were not made by perturbations."""
-        chart = build_perturbations_chart(assay_view)
+        chart = build_perturbations_chart(assay_report)
         if chart is None:
             return None
         introduction = format_sentence(
@@ -43,18 +43,18 @@ class AssayPerturbationsSection(ReportSection[AssayView]):
         )
         return Section(
             "What each metric overlooks",
-            sentences=[introduction, *_describe_metrics_with_confounding(assay_view)],
+            sentences=[introduction, *_describe_metrics_with_confounding(assay_report)],
             charts=[chart],
-            subsections=[_build_undetected_errors_subsection(assay_view)],
+            subsections=[_build_undetected_errors_subsection(assay_report)],
             anchor="perturbations",
             contents_title="What each overlooks",
         )
 
 
-def build_perturbations_chart(assay_view: AssayView) -> Chart | None:
+def build_perturbations_chart(assay_report: AssayReport) -> Chart | None:
     """Draw accuracy by metric and perturbation as a heatmap; None if there is no accuracy."""
-    rows = list_confounding_by_metric(assay_view)
-    cells = [cell for row in rows for cell in _list_heatmap_cells(assay_view, row)]
+    rows = list_confounding_by_metric(assay_report)
+    cells = [cell for row in rows for cell in _list_heatmap_cells(assay_report, row)]
     if not cells:
         return None
     metrics = list(dict.fromkeys(cell.metric for cell in cells))
@@ -63,15 +63,15 @@ def build_perturbations_chart(assay_view: AssayView) -> Chart | None:
     return Chart("accuracy by perturbation", build_accuracy_heatmap(cells, metrics, perturbations), caption)
 
 
-def list_confounding_by_metric(assay_view: AssayView) -> list[MetricConfounding]:
+def list_confounding_by_metric(assay_report: AssayReport) -> list[MetricConfounding]:
     """List how much each metric depends on perturbations, in display order, sentinels last."""
-    rows = {row.metric: row for row in assay_view.result.confounding}
-    return [rows[metric] for metric in assay_view.all_metrics if metric in rows]
+    rows = {row.metric: row for row in assay_report.result.confounding}
+    return [rows[metric] for metric in assay_report.all_metrics if metric in rows]
 
 
-def build_perturbation_table(assay_view: AssayView) -> Grid | None:
+def build_perturbation_table(assay_report: AssayReport) -> Grid | None:
     """Build a table of the accuracy of each metric by perturbation, and its variance over perturbations."""
-    rows = list_confounding_by_metric(assay_view)
+    rows = list_confounding_by_metric(assay_report)
     perturbations = list(dict.fromkeys(name for row in rows for name in row.by_perturbation))
     if not perturbations:
         return None
@@ -85,24 +85,26 @@ def build_perturbation_table(assay_view: AssayView) -> Grid | None:
     ]
     table = []
     for row in rows:
-        cells: dict[str, Any] = {"metric": assay_view.labels[row.metric]}
+        cells: dict[str, Any] = {"metric": assay_report.labels[row.metric]}
         cells |= {f"perturbation {name}": accuracy for name, accuracy in row.by_perturbation.items()}
         cells |= {"variance": row.variance, "low": row.low, "high": row.high}
         table.append(cells | {"flag": "yes" if row.flag else "no"})
     return build_grid("methods", "Accuracy by perturbation", fields, table)
 
 
-def _describe_metrics_with_confounding(assay_view: AssayView) -> list[str]:
+def _describe_metrics_with_confounding(assay_report: AssayReport) -> list[str]:
     """Describe the metrics whose accuracy is shown to depend on the perturbation."""
-    claimed = {claim.metric for claim in assay_view.result.claims.perturbation_dependences}
+    claimed = {claim.metric for claim in assay_report.result.claims.perturbation_dependences}
     rows = [
-        row for row in list_confounding_by_metric(assay_view) if row.metric in claimed and row.responsible
+        row for row in list_confounding_by_metric(assay_report) if row.metric in claimed and row.responsible
     ]
-    return [narrow_spaces_before_percent_signs(describe_confounding(row, assay_view.labels)) for row in rows]
+    return [
+        narrow_spaces_before_percent_signs(describe_confounding(row, assay_report.labels)) for row in rows
+    ]
 
 
-def _build_undetected_errors_subsection(assay_view: AssayView) -> Section:
-    rows = list_confounding_by_metric(assay_view)
+def _build_undetected_errors_subsection(assay_report: AssayReport) -> Section:
+    rows = list_confounding_by_metric(assay_report)
     tests = sum(accuracy is not None for row in rows for accuracy in row.by_perturbation.values())
     introduction = (
         "The perturbations of whose pairs a metric gets less than half right, a tie being wrong; in brackets,"
@@ -110,7 +112,7 @@ def _build_undetected_errors_subsection(assay_view: AssayView) -> Section:
         f" over clusters, Holm’s correction over {tests} of them)."
     )
     table = [
-        {"metric": assay_view.labels[row.metric], "overlooked": _list_undetected_perturbations(row)}
+        {"metric": assay_report.labels[row.metric], "overlooked": _list_undetected_perturbations(row)}
         for row in rows
         if not row.sentinel
     ]
@@ -126,9 +128,9 @@ def _list_undetected_perturbations(confounding: MetricConfounding) -> str:
     return join_names(names) if names else "none is shown"
 
 
-def _list_heatmap_cells(assay_view: AssayView, confounding: MetricConfounding) -> list[PerturbationCell]:
+def _list_heatmap_cells(assay_report: AssayReport, confounding: MetricConfounding) -> list[PerturbationCell]:
     return [
-        PerturbationCell(assay_view.labels[confounding.metric], name, accuracy)
+        PerturbationCell(assay_report.labels[confounding.metric], name, accuracy)
         for name, accuracy in confounding.by_perturbation.items()
         if accuracy is not None
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from metassay.reporting.assay_view import AssayView
+from metassay.reporting.assay_report import AssayReport
 from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.tables import Field, Grid, build_grid
@@ -18,41 +18,40 @@ _SIGNATURE_FIELDS = (
 _MANIFEST_FIELDS = (Field("entry", "entry", "name"), Field("value", "value", "prose"))
 
 
-class AssayProvenanceSection(ReportSection[AssayView]):
+class AssayProvenanceSection(ReportSection[AssayReport]):
     """Report section with the signatures of the metrics, and the settings and versions of the run."""
 
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 110
 
-    def build_section(self, assay_view: AssayView) -> Section:
+    def build_section(self, assay_report: AssayReport) -> Section:
         """Build the section with the signatures of the metrics and the settings and versions of the run."""
         origin = (
-            f"Made by {_get_program_version(assay_view.manifest)}. The same data, configuration and seed give"
-            " this page"
-            " again, byte for byte."
+            f"Made by {_get_program_version(assay_report.manifest)}."
+            " The same data, configuration and seed give this page again, byte for byte."
         )
-        entries = flatten_nested_mapping(assay_view.manifest)
+        entries = flatten_nested_mapping(assay_report.manifest)
         manifest = build_grid("manifest", "Configuration and versions", _MANIFEST_FIELDS, entries)
         return Section(
             "Provenance",
             sentences=[origin],
-            grids=[_build_signature_table(assay_view)] if assay_view.result.metrics else [],
+            grids=[_build_signature_table(assay_report)] if assay_report.result.metrics else [],
             folded=[manifest] if entries else [],
             anchor="provenance",
             collapsed=True,
         )
 
 
-def _build_signature_table(assay_view: AssayView) -> Grid:
+def _build_signature_table(assay_report: AssayReport) -> Grid:
     """Build a table of the metrics with their signatures and directions."""
-    labels = assay_view.labels.single_labels  # metrics that decided alike have signatures of their own
+    labels = assay_report.labels.single_labels  # metrics that decided alike have signatures of their own
     rows = [
         {
             "metric": labels.get(row.metric, row.metric),
             "signature": row.signature,
             "direction": "higher" if row.higher_is_better else "lower",
         }
-        for row in assay_view.result.metrics
+        for row in assay_report.result.metrics
     ]
     return build_grid("signatures", "Metrics and their signatures", _SIGNATURE_FIELDS, rows)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from metassay.reporting.assay_view import AssayView, ColumnView
+from metassay.reporting.assay_report import AssayReport, ReportedColumn
 from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.tables import Field, Grid, build_grid
@@ -27,15 +27,15 @@ _SLIGHT = 0.1
 _MODERATE = 0.3
 
 
-class AssayTestsSection(ReportSection[AssayView]):
+class AssayTestsSection(ReportSection[AssayReport]):
     """Report section with tests of whether accuracy differs between the contexts of a column."""
 
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 80
 
-    def build_section(self, assay_view: AssayView) -> Section | None:
+    def build_section(self, assay_report: AssayReport) -> Section | None:
         """Build the section with tests of equal accuracy; None if no column could be tested."""
-        if not any(column.result.h1 for column in assay_view.columns):
+        if not any(column.result.h1 for column in assay_report.columns):
             return None
         introduction = format_sentence(
             "Null hypothesis{note:note}: “the metric is right equally often in every context; the differences"
@@ -46,57 +46,59 @@ class AssayTestsSection(ReportSection[AssayView]):
         return Section(
             "Is the difference between contexts real?",
             sentences=[introduction],
-            subsections=[_build_tests_subsection(assay_view, column) for column in assay_view.columns],
+            subsections=[_build_tests_subsection(assay_report, column) for column in assay_report.columns],
             anchor="tests",
             collapsed=True,
             contents_title="Is the difference real?",
         )
 
 
-def _build_tests_subsection(assay_view: AssayView, context_column: ColumnView) -> Section:
-    sentences: list[str | Sentence] = [describe_accuracy_tests(assay_view, context_column)]
+def _build_tests_subsection(assay_report: AssayReport, context_column: ReportedColumn) -> Section:
+    sentences: list[str | Sentence] = [describe_accuracy_tests(assay_report, context_column)]
     exchanges = context_column.result.h1_exchanges or []
     if exchanges:
         sentences.append(f"The permutation test exchanged {', '.join(exchanges)}.")
-    table = build_test_table(assay_view, context_column)
+    table = build_test_table(assay_report, context_column)
     return Section(f"By {context_column.name}", sentences=sentences, grids=[] if table is None else [table])
 
 
-def build_test_table(assay_view: AssayView, context_column: ColumnView) -> Grid | None:
+def build_test_table(assay_report: AssayReport, context_column: ReportedColumn) -> Grid | None:
     """Build a table of tests whether accuracy is equal in all contexts, with one row per metric."""
     if not context_column.result.h1:
         return None
     rows = [
         {
-            "metric": assay_view.labels[test.metric],
+            "metric": assay_report.labels[test.metric],
             "chi2": test.chi2,
             "dof": test.dof,
             "cramers_v": test.cramers_v,
             "p": test.p,
             "p_cmh": test.p_cmh,
             "p_permutation": test.p_permutation,
-            "p_deciding": assay_view.find_context_difference_p_value(context_column.name, test),
-            "differs": _write_test_decision(assay_view, context_column, test),
+            "p_deciding": assay_report.find_context_difference_p_value(context_column.name, test),
+            "differs": _write_test_decision(assay_report, context_column, test),
         }
         for test in context_column.result.h1
-        if assay_view.labels.is_shown(test.metric)
+        if assay_report.labels.is_shown(test.metric)
     ]
     return build_grid(
         f"h1-{context_column.name}", f"Does accuracy differ by {context_column.name}?", _FIELDS, rows
     )
 
 
-def describe_accuracy_tests(assay_view: AssayView, context_column: ColumnView) -> Sentence:
+def describe_accuracy_tests(assay_report: AssayReport, context_column: ReportedColumn) -> Sentence:
     """Say for which metrics accuracy is shown to differ between contexts, and by how much."""
-    tests = [test for test in context_column.result.h1 or [] if assay_view.labels.is_shown(test.metric)]
+    tests = [test for test in context_column.result.h1 or [] if assay_report.labels.is_shown(test.metric)]
     if not tests:
         return format_sentence(
             "There is nothing to test: {column:column} has one value only.", column=context_column.name
         )
     testable = [test for test in tests if test.p_permutation_holm is not None]
     if not testable:
-        return _explain_untested_column(assay_view, context_column)
-    differing = [test for test in testable if _write_test_decision(assay_view, context_column, test) == "yes"]
+        return _explain_untested_column(assay_report, context_column)
+    differing = [
+        test for test in testable if _write_test_decision(assay_report, context_column, test) == "yes"
+    ]
     if not differing:
         return format_sentence(
             "For none of {count} is accuracy shown to differ between values of {column:column}.",
@@ -108,19 +110,19 @@ def describe_accuracy_tests(assay_view: AssayView, context_column: ColumnView) -
         "Accuracy differs between values of {column:column} for {which}; the difference is {size} (largest"
         " Cramér’s V {v}, {metric:metric}).",
         column=context_column.name,
-        which=_list_differing_metrics(assay_view, differing, len(tests)),
+        which=_list_differing_metrics(assay_report, differing, len(tests)),
         size=_describe_effect_size(strongest.cramers_v),
         v=format_number(strongest.cramers_v),
-        metric=assay_view.labels[strongest.metric],
+        metric=assay_report.labels[strongest.metric],
     )
 
 
-def _explain_untested_column(assay_view: AssayView, context_column: ColumnView) -> Sentence:
+def _explain_untested_column(assay_report: AssayReport, context_column: ReportedColumn) -> Sentence:
     reason = (
         "too few of its values hold two clusters. Compare values that several clusters share, or name a"
         " smaller cluster with --cluster"
     )
-    if len(context_column.contexts) - len(assay_view.list_small_contexts(context_column.name)) < 2:
+    if len(context_column.contexts) - len(assay_report.list_small_contexts(context_column.name)) < 2:
         reason = "fewer than two of its values are large enough"
     return format_sentence(
         "Whether accuracy differs by {column:column} cannot be tested: {reason}.",
@@ -130,12 +132,12 @@ def _explain_untested_column(assay_view: AssayView, context_column: ColumnView) 
 
 
 def _write_test_decision(
-    assay_view: AssayView, context_column: ColumnView, accuracy_test: AccuracyTest
+    assay_report: AssayReport, context_column: ReportedColumn, accuracy_test: AccuracyTest
 ) -> str | None:
     """Return `yes` if accuracy is shown to differ, `not shown` if not, None if it could not be tested."""
     if accuracy_test.p_permutation_holm is None:
         return None
-    claims = assay_view.result.claims.variations
+    claims = assay_report.result.claims.variations
     is_claimed = any(
         claim.column == context_column.name and claim.metric == accuracy_test.metric for claim in claims
     )
@@ -143,11 +145,11 @@ def _write_test_decision(
 
 
 def _list_differing_metrics(
-    assay_view: AssayView, differing: Sequence[AccuracyTest], tested_count: int
+    assay_report: AssayReport, differing: Sequence[AccuracyTest], tested_count: int
 ) -> Sentence:
     if len(differing) == tested_count > 1:
         return format_sentence("all {count} metrics", count=tested_count)
-    names = list_names([assay_view.labels[test.metric] for test in differing], "metric")
+    names = list_names([assay_report.labels[test.metric] for test in differing], "metric")
     return format_sentence("{names} ({some} of {all})", names=names, some=len(differing), all=tested_count)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from metassay.reporting.assay_view import AssayView
+from metassay.reporting.assay_report import AssayReport
 from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.word_edits import (
@@ -22,18 +22,19 @@ from metassay.results.wrong_pairs import WrongPair, WrongPairs
 _MOST_ALIGNED = 600
 
 
-class AssayWrongPairsSection(ReportSection[AssayView]):
+class AssayWrongPairsSection(ReportSection[AssayReport]):
     """Report section in which readers browse pairs that some metric got wrong."""
 
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 30
 
-    def build_section(self, assay_view: AssayView) -> Section | None:
+    def build_section(self, assay_report: AssayReport) -> Section | None:
         """Build the section with examples of wrong pairs; None if the run kept none."""
-        if assay_view.wrong_pairs is None or not assay_view.wrong_pairs.pairs or not assay_view.metrics:
+        if assay_report.wrong_pairs is None or not assay_report.wrong_pairs.pairs or not assay_report.metrics:
             return None
         pairs = [
-            _build_wrong_pair_data(assay_view, pair, n) for n, pair in enumerate(assay_view.wrong_pairs.pairs)
+            _build_wrong_pair_data(assay_report, pair, n)
+            for n, pair in enumerate(assay_report.wrong_pairs.pairs)
         ]
         doubtful = sum(pair["doubtful"] for pair in pairs)
         introduction = (
@@ -47,7 +48,7 @@ class AssayWrongPairsSection(ReportSection[AssayView]):
             template="examples.html.j2",
             content={
                 "pairs": pairs,
-                "metrics": [assay_view.labels[metric] for metric in assay_view.metrics],
+                "metrics": [assay_report.labels[metric] for metric in assay_report.metrics],
                 "perturbations": sorted({pair["method"] for pair in pairs}),
                 "systems": sorted({pair["system"] for pair in pairs if pair["system"]}),
                 "contexts": sorted({tuple(context) for pair in pairs for context in pair["contexts"]}),
@@ -77,13 +78,13 @@ def _describe_listed_doubtful_pairs(doubtful: int) -> list[str]:
     return [f"{format_plural(doubtful, 'pair')} with a doubtful label {verb} listed separately."]
 
 
-def _build_wrong_pair_data(assay_view: AssayView, pair: WrongPair, number: int) -> dict[str, Any]:
+def _build_wrong_pair_data(assay_report: AssayReport, pair: WrongPair, number: int) -> dict[str, Any]:
     """Convert a wrong pair to the form that the script of the report page reads."""
     outcomes = []
     for metric, scored in pair.outcomes.items():
-        if metric in assay_view.metrics:
+        if metric in assay_report.metrics:
             scores = (format_score(scored.score), format_score(scored.worse_score))
-            outcomes.append([assay_view.metrics.index(metric), *scores, scored.outcome])
+            outcomes.append([assay_report.metrics.index(metric), *scores, scored.outcome])
     content: dict[str, Any] = {
         "item": pair.item,
         "system": pair.system,
@@ -99,7 +100,7 @@ def _build_wrong_pair_data(assay_view: AssayView, pair: WrongPair, number: int) 
         "references": pair.references,
         "edits": _encode_word_edits(find_word_edits_between_texts(pair.output, pair.worse)),
     }
-    task = find_task(assay_view.result.task)
+    task = find_task(assay_report.result.task)
     if number < _MOST_ALIGNED and pair.references and task is not None and task.shows_word_alignment:
         alignments = [align_with_reference(pair.references[0], text) for text in (pair.output, pair.worse)]
         content["alignments"] = [[_encode_word_edits(each.edits), each.errors] for each in alignments]

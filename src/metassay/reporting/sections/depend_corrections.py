@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import msgspec
 
-from metassay.reporting.depend_view import DependView
+from metassay.reporting.depend_report import DependReport
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import ReportSection
@@ -35,25 +35,25 @@ COLUMNS = (
 )
 
 
-class DependCorrectionsSection(ReportSection[DependView]):
+class DependCorrectionsSection(ReportSection[DependReport]):
     """Report section on agreement with human scores before and after correcting metric scores."""
 
     verb: ClassVar[str] = "depend"
     position: ClassVar[int] = 20
 
-    def build_section(self, depend_view: DependView) -> Section | None:
+    def build_section(self, depend_report: DependReport) -> Section | None:
         """Build the section on corrected metric scores for every data set; None if none were requested."""
         sentences: list[str] = []
         tables: list[Grid] = []
-        for dataset in depend_view.datasets:
-            corrections = [row for row in depend_view.result.corrections if row.dataset == dataset]
+        for dataset in depend_report.datasets:
+            corrections = [row for row in depend_report.result.corrections if row.dataset == dataset]
             if not corrections:
                 continue
-            statements = describe_corrections(corrections, depend_view.result.human, depend_view.labels)
+            statements = describe_corrections(corrections, depend_report.result.human, depend_report.labels)
             sentences += [
-                depend_view.get_dataset_sentence_prefix(dataset) + statement for statement in statements
+                depend_report.get_dataset_sentence_prefix(dataset) + statement for statement in statements
             ]
-            tables.append(_build_corrections_table(depend_view, dataset, corrections))
+            tables.append(_build_corrections_table(depend_report, dataset, corrections))
         if not sentences:
             return None
         return Section("Metric scores converted to predicted human scores", sentences, folded=tables)
@@ -126,14 +126,14 @@ def _describe_ties_after_correction(f_g_rows: Sequence[Correction]) -> list[str]
 
 
 def _build_corrections_table(
-    depend_view: DependView, dataset: str, corrections: Sequence[Correction]
+    depend_report: DependReport, dataset: str, corrections: Sequence[Correction]
 ) -> Grid:
     rows = [
-        {**msgspec.structs.asdict(correction), "metric": depend_view.labels[correction.metric]}
+        {**msgspec.structs.asdict(correction), "metric": depend_report.labels[correction.metric]}
         for correction in corrections
     ]
     caption = (
         "Agreement with human scores on segments that were not used for fitting"
-        + depend_view.get_dataset_caption_suffix(dataset)
+        + depend_report.get_dataset_caption_suffix(dataset)
     )
     return build_grid_from_rows(f"corrections {dataset}", caption, rows, COLUMNS)

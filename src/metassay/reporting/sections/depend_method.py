@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from metassay.reporting.depend_view import DependView
+from metassay.reporting.depend_report import DependReport
 from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import ReportSection
 
 
-class DependMethodSection(ReportSection[DependView]):
+class DependMethodSection(ReportSection[DependReport]):
     """Report section with the definitions of system dependence (SysDep) and its parts, and of the tests."""
 
     verb: ClassVar[str] = "depend"
     position: ClassVar[int] = 90
 
-    def build_section(self, depend_view: DependView) -> Section:
+    def build_section(self, depend_report: DependReport) -> Section:
         """Build the section that defines system dependence (SysDep) and its tests."""
         return Section(
-            "How it was measured", explain_dependence_terms(depend_view.result.by, depend_view.result.human)
+            "How it was measured",
+            explain_dependence_terms(depend_report.result.by, depend_report.result.human),
         )
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from metassay.reporting.charts.heatmaps import build_signed_heatmap
 from metassay.reporting.charts.theme import Spec
-from metassay.reporting.depend_view import DependView
+from metassay.reporting.depend_report import DependReport
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.tables import Field, Grid, build_grid, build_grid_from_rows
@@ -33,41 +33,41 @@ FIELDS = (
 )
 
 
-class DependOverviewSection(ReportSection[DependView]):
+class DependOverviewSection(ReportSection[DependReport]):
     """Report section with the system dependence (SysDep) of every metric and the systems it favours most."""
 
     verb: ClassVar[str] = "depend"
     position: ClassVar[int] = 10
 
-    def build_section(self, depend_view: DependView) -> Section:
+    def build_section(self, depend_report: DependReport) -> Section:
         """Build the section with the system dependence of every metric, for each data set."""
         charts: list[Chart] = []
         grids: list[Grid] = []
         folded: list[Grid] = []
-        for dataset in depend_view.datasets:
-            entries = depend_view.get_metrics_of_dataset(dataset)
-            charts += _build_residuals_chart(depend_view, dataset, entries)
-            grids.append(_build_metrics_table(depend_view, dataset, entries))
-            folded += _build_detail_tables(depend_view, dataset, entries)
-        title = f"Metrics and the {depend_view.result.by}s they favour"
+        for dataset in depend_report.datasets:
+            entries = depend_report.get_metrics_of_dataset(dataset)
+            charts += _build_residuals_chart(depend_report, dataset, entries)
+            grids.append(_build_metrics_table(depend_report, dataset, entries))
+            folded += _build_detail_tables(depend_report, dataset, entries)
+        title = f"Metrics and the {depend_report.result.by}s they favour"
         return Section(title, charts=charts, grids=grids, folded=folded)
 
 
 def _build_residuals_chart(
-    depend_view: DependView, dataset: str, dependences: Sequence[MetricDependence]
+    depend_report: DependReport, dataset: str, dependences: Sequence[MetricDependence]
 ) -> list[Chart]:
     """Draw how much each metric favours each system, beyond shrinkage, as a heatmap."""
     groups = _list_systems_by_human_mean(dependences)
     if len(dependences) < 2 or len(groups) < 2:
         return []
-    labels = [depend_view.labels[entry.metric] for entry in dependences]
+    labels = [depend_report.labels[entry.metric] for entry in dependences]
     cells: list[Spec] = []
     for entry, label in zip(dependences, labels):
         for group in groups:
             if group in entry.residual:
                 value = round(entry.residual[group], 4)
                 cells.append({"row": label, "column": group, "value": value, "mark": ""})
-    by = depend_view.result.by
+    by = depend_report.result.by
     spec = build_signed_heatmap(
         f"How much each of {format_plural(len(dependences), 'metric')} favours or disadvantages each {by}.",
         cells,
@@ -77,8 +77,8 @@ def _build_residuals_chart(
     )
     caption = (
         f"How much each metric favours (blue) or disadvantages (red) each {by} beyond shrinkage, in points"
-        f" of {depend_view.result.human}; metrics with the lowest SysDep"
-        f" first{depend_view.get_dataset_caption_suffix(dataset)}."
+        f" of {depend_report.result.human}; metrics with the lowest SysDep"
+        f" first{depend_report.get_dataset_caption_suffix(dataset)}."
     )
     return [Chart(f"residuals {dataset}", spec, caption)]
 
@@ -91,12 +91,12 @@ def _list_systems_by_human_mean(dependences: Sequence[MetricDependence]) -> list
 
 
 def _build_metrics_table(
-    depend_view: DependView, dataset: str, dependences: Sequence[MetricDependence]
+    depend_report: DependReport, dataset: str, dependences: Sequence[MetricDependence]
 ) -> Grid:
     rows = []
     for entry in dependences:
         row = {
-            "metric": depend_view.labels[entry.metric],
+            "metric": depend_report.labels[entry.metric],
             "sysdep": entry.sysdep,
             "low": entry.low,
             "high": entry.high,
@@ -115,15 +115,15 @@ def _build_metrics_table(
 
 
 def _build_detail_tables(
-    depend_view: DependView, dataset: str, dependences: Sequence[MetricDependence]
+    depend_report: DependReport, dataset: str, dependences: Sequence[MetricDependence]
 ) -> list[Grid]:
     local_rows: list[dict[str, Any]] = []
     sensitivity_rows: list[dict[str, Any]] = []
     for entry in dependences:
-        label = depend_view.labels[entry.metric]
+        label = depend_report.labels[entry.metric]
         local_rows += [{"metric": label, **msgspec.structs.asdict(row)} for row in entry.local]
         sensitivity_rows += [{"metric": label, **msgspec.structs.asdict(row)} for row in entry.sensitivity]
-    suffix = depend_view.get_dataset_caption_suffix(dataset)
+    suffix = depend_report.get_dataset_caption_suffix(dataset)
     tables = []
     if local_rows:
         caption = f"Within contexts{suffix}"

@@ -10,7 +10,7 @@ from metassay.reporting.charts.dependence import (
     build_rank_change_chart,
 )
 from metassay.reporting.charts.theme import Spec
-from metassay.reporting.depend_view import DependView
+from metassay.reporting.depend_report import DependReport
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.tables import Grid, build_grid_from_rows
@@ -26,18 +26,18 @@ CAPTIONS = {
 }
 
 
-class DependSingleMetricsSection(ReportSection[DependView]):
+class DependSingleMetricsSection(ReportSection[DependReport]):
     """Report section with curves, deviations and rankings of the metric that the reader selects."""
 
     verb: ClassVar[str] = "depend"
     position: ClassVar[int] = 30
 
-    def build_section(self, depend_view: DependView) -> Section | None:
+    def build_section(self, depend_report: DependReport) -> Section | None:
         """Build the section with charts of the metric that the reader selects; None without fitted curves."""
         choices = [
-            _build_metric_subsection(depend_view, entry)
-            for entry in depend_view.result.metrics
-            if depend_view.get_fitted_curves(entry)
+            _build_metric_subsection(depend_report, entry)
+            for entry in depend_report.result.metrics
+            if depend_report.get_fitted_curves(entry)
         ]
         if not choices:
             return None
@@ -45,13 +45,13 @@ class DependSingleMetricsSection(ReportSection[DependView]):
 
 
 def build_dependence_charts_of_metric(
-    depend_view: DependView, dependence: MetricDependence
+    depend_report: DependReport, dependence: MetricDependence
 ) -> dict[str, Spec]:
     """Build the charts of one metric: curves, deviations and rankings; empty if the run has no curves."""
-    curves = depend_view.get_fitted_curves(dependence)
+    curves = depend_report.get_fitted_curves(dependence)
     if curves is None:
         return {}
-    label = depend_view.labels[dependence.metric]
+    label = depend_report.labels[dependence.metric]
     return {
         "curves": build_curves_chart(dependence, label, curves),
         "deviations": build_deviations_chart(dependence, label),
@@ -59,13 +59,12 @@ def build_dependence_charts_of_metric(
     }
 
 
-def _build_metric_subsection(depend_view: DependView, dependence: MetricDependence) -> Section:
-    title = (
-        f"{depend_view.labels[dependence.metric]}{depend_view.get_dataset_caption_suffix(dependence.dataset)}"
-    )
+def _build_metric_subsection(depend_report: DependReport, dependence: MetricDependence) -> Section:
+    suffix = depend_report.get_dataset_caption_suffix(dependence.dataset)
+    title = f"{depend_report.labels[dependence.metric]}{suffix}"
     charts = [
         Chart(f"{title} {kind}", spec, CAPTIONS[kind])
-        for kind, spec in build_dependence_charts_of_metric(depend_view, dependence).items()
+        for kind, spec in build_dependence_charts_of_metric(depend_report, dependence).items()
     ]
     return Section(title, charts=charts, grids=_build_inversions_table(title, dependence))
 

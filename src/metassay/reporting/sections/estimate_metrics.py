@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from metassay.reporting.estimate_page import EstimateView
+from metassay.reporting.estimate_page import EstimateReport
 from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.tables import Field, build_grid
@@ -32,17 +32,17 @@ INTERVALS = (
 )
 
 
-class EstimateMetricsSection(ReportSection[EstimateView]):
+class EstimateMetricsSection(ReportSection[EstimateReport]):
     """Report section on the candidate metrics, and on the method of the estimates."""
 
     verb: ClassVar[str] = "estimate"
     position: ClassVar[int] = 40
 
-    def build_section(self, estimate_view: EstimateView) -> Section:
+    def build_section(self, estimate_report: EstimateReport) -> Section:
         """Build the section that explains the method and lists the candidate metrics."""
         rows = [
-            {"metric": estimate_view.labels[candidate.metric], **_build_candidate_metric_row(candidate)}
-            for candidate in estimate_view.result.candidates
+            {"metric": estimate_report.labels[candidate.metric], **_build_candidate_metric_row(candidate)}
+            for candidate in estimate_report.result.candidates
         ]
         table = build_grid("labels saved", "Share of labels that each metric saves", FIELDS, rows)
         return Section("Metrics and method", sentences=[FORMULA, INTERVALS], folded=[table] if rows else [])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from metassay.reporting.charts.estimates import LABELS_ONLY, build_estimates_chart
-from metassay.reporting.estimate_page import EstimateView
+from metassay.reporting.estimate_page import EstimateReport
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.tables import Field, Grid, build_grid
@@ -34,34 +34,36 @@ DIFFERENCE_FIELDS = (
 )
 
 
-class EstimateSystemsSection(ReportSection[EstimateView]):
+class EstimateSystemsSection(ReportSection[EstimateReport]):
     """Report section with the estimated human score of every system, its interval and possible ranks."""
 
     verb: ClassVar[str] = "estimate"
     position: ClassVar[int] = 10
 
-    def build_section(self, estimate_view: EstimateView) -> Section:
+    def build_section(self, estimate_report: EstimateReport) -> Section:
         """Build the section with a chart and a table of the estimated human score of every system."""
-        result = estimate_view.result
-        method = LABELS_ONLY if result.metric is None else f"labels and {estimate_view.labels[result.metric]}"
+        result = estimate_report.result
+        method = (
+            LABELS_ONLY if result.metric is None else f"labels and {estimate_report.labels[result.metric]}"
+        )
         spec = build_estimates_chart(result.systems, result.human, method)
         chart = Chart("estimates", spec, f"Mean {result.human} of each system with its 95 % interval.")
         table = build_systems_table("systems", f"Mean {result.human} of each system", result.systems)
         return Section("Systems", charts=[chart], grids=[table])
 
 
-class EstimateDifferencesSection(ReportSection[EstimateView]):
+class EstimateDifferencesSection(ReportSection[EstimateReport]):
     """Report section with the estimated differences between all pairs of systems."""
 
     verb: ClassVar[str] = "estimate"
     position: ClassVar[int] = 20
 
-    def build_section(self, estimate_view: EstimateView) -> Section | None:
+    def build_section(self, estimate_report: EstimateReport) -> Section | None:
         """Build the section with a table of differences between systems."""
-        if not estimate_view.result.differences:
+        if not estimate_report.result.differences:
             return None
         table = build_differences_table(
-            "differences", "Differences of systems", estimate_view.result.differences
+            "differences", "Differences of systems", estimate_report.result.differences
         )
         sentence = (
             "With probability 95 % all of these intervals are right at once. A difference is shown where its"
@@ -70,17 +72,17 @@ class EstimateDifferencesSection(ReportSection[EstimateView]):
         return Section("Differences between systems", sentences=[sentence], grids=[table])
 
 
-class EstimateContextsSection(ReportSection[EstimateView]):
+class EstimateContextsSection(ReportSection[EstimateReport]):
     """Report section with the estimated human scores of systems within each context."""
 
     verb: ClassVar[str] = "estimate"
     position: ClassVar[int] = 30
 
-    def build_section(self, estimate_view: EstimateView) -> Section | None:
+    def build_section(self, estimate_report: EstimateReport) -> Section | None:
         """Build the section with tables of systems and of differences for each context."""
         grids: list[Grid] = []
         folded: list[Grid] = []
-        for column, estimates in estimate_view.result.contexts.items():
+        for column, estimates in estimate_report.result.contexts.items():
             for entry in estimates:
                 name = f"{column} {entry.context}"
                 caption = f"{column} {entry.context}: {entry.labelled} of {entry.items} items are labelled"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from metassay.reporting.judge_page import JudgeView, build_text_table
+from metassay.reporting.judge_page import JudgeReport, build_text_table
 from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.wording import NO_VALUE, format_p_value, format_percent
@@ -17,17 +17,17 @@ EXPLANATION = (
 HEADINGS = ("judge", "winning rate", "advantage probability", "ε", "passes", "adjusted p per rater")
 
 
-class JudgeAlternativeTestSection(ReportSection[JudgeView]):
+class JudgeAlternativeTestSection(ReportSection[JudgeReport]):
     """Report section on whether each judge can replace a human rater (alternative annotator test)."""
 
     verb: ClassVar[str] = "judge"
     position: ClassVar[int] = 30
 
-    def build_section(self, judge_view: JudgeView) -> Section | None:
+    def build_section(self, judge_report: JudgeReport) -> Section | None:
         """Build the section with the alternative annotator test; None without at least two raters."""
-        if not judge_view.result.alt_test:
+        if not judge_report.result.alt_test:
             return None
-        rows = [_build_alternative_test_row(entry) for entry in judge_view.result.alt_test]
+        rows = [_build_alternative_test_row(entry) for entry in judge_report.result.alt_test]
         table = build_text_table("alternative annotator", "Alternative annotator test", HEADINGS, rows)
         return Section("Can the judge replace a rater?", [EXPLANATION], grids=[table])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from metassay.reporting.judge_page import JudgeView, build_text_table, format_share_with_interval
+from metassay.reporting.judge_page import JudgeReport, build_text_table, format_share_with_interval
 from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.tables import Grid
@@ -13,17 +13,17 @@ from metassay.reporting.wording import NO_VALUE
 from metassay.results.judge import ContextAccuracy
 
 
-class JudgeContextsSection(ReportSection[JudgeView]):
+class JudgeContextsSection(ReportSection[JudgeReport]):
     """Report section with the accuracy of every judge by context, one table per context column."""
 
     verb: ClassVar[str] = "judge"
     position: ClassVar[int] = 20
 
-    def build_section(self, judge_view: JudgeView) -> Section | None:
+    def build_section(self, judge_report: JudgeReport) -> Section | None:
         """Build the section with tables of accuracy by judge and context; None if there are no contexts."""
         tables = [
             _build_context_accuracy_table(column, rows)
-            for column, rows in judge_view.result.contexts.items()
+            for column, rows in judge_report.result.contexts.items()
             if rows
         ]
         if not tables:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from metassay.reporting.charts.heatmaps import build_signed_heatmap
-from metassay.reporting.judge_page import JudgeView, build_text_table, is_self_preference_significant
+from metassay.reporting.judge_page import JudgeReport, build_text_table, is_self_preference_significant
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.wording import NO_VALUE, format_number, format_p_value
@@ -32,15 +32,15 @@ NO_OWN_FAMILY = (
 )
 
 
-class JudgeFamiliesSection(ReportSection[JudgeView]):
+class JudgeFamiliesSection(ReportSection[JudgeReport]):
     """Report section on how much each judge favours or disadvantages each model family."""
 
     verb: ClassVar[str] = "judge"
     position: ClassVar[int] = 40
 
-    def build_section(self, judge_view: JudgeView) -> Section | None:
+    def build_section(self, judge_report: JudgeReport) -> Section | None:
         """Build the section on favoured model families; None if the data does not name families."""
-        entries = judge_view.result.self_preference
+        entries = judge_report.result.self_preference
         if not entries:
             return None
         explanation = HUMAN_YARDSTICK if entries[0].yardstick == HUMANS else PANEL_YARDSTICK

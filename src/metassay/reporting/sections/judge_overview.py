@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from metassay.reporting.charts.judges import build_judge_accuracy_chart
 from metassay.reporting.judge_page import (
-    JudgeView,
+    JudgeReport,
     build_text_table,
     describe_judge_consistency,
     format_judge_measure,
@@ -53,17 +53,17 @@ TIE_RULES = {
 CHART_CAPTION = "Agreement with humans, with 95 % intervals."
 
 
-class JudgeOverviewSection(ReportSection[JudgeView]):
+class JudgeOverviewSection(ReportSection[JudgeReport]):
     """Report section with the accuracy, consistency and biases of every judge."""
 
     verb: ClassVar[str] = "judge"
     position: ClassVar[int] = 10
 
-    def build_section(self, judge_view: JudgeView) -> Section:
+    def build_section(self, judge_report: JudgeReport) -> Section:
         """Build the section with a chart and a table of the judges, best first, and sentences about each."""
-        entries = sort_judges_by_accuracy(judge_view.result.judges)
+        entries = sort_judges_by_accuracy(judge_report.result.judges)
         table = build_text_table("judges", "Judges", HEADINGS, [_build_judge_row(entry) for entry in entries])
-        sentences = [_explain_judge_table_columns(judge_view.result, table)]
+        sentences = [_explain_judge_table_columns(judge_report.result, table)]
         for entry in entries:
             statements = " ".join(describe_judge_consistency(entry))
             if statements:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from metassay.reporting.agreement_curves import describe_agreement_threshold, tabulate_agreement_thresholds
 from metassay.reporting.charts.agreement import build_agreement_chart
 from metassay.reporting.pages import Chart, Section
-from metassay.reporting.rank_view import RankView
+from metassay.reporting.rank_report import RankReport
 from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.tables import Field, build_grid
 from metassay.results.rank import AgreementCurve
@@ -39,48 +39,48 @@ FIELDS = (
 )
 
 
-class RankDifferencesSection(ReportSection[RankView]):
+class RankDifferencesSection(ReportSection[RankReport]):
     """Report section on how often people agree with a difference in metric score."""
 
     verb: ClassVar[str] = "rank"
     position: ClassVar[int] = 35
 
-    def build_section(self, rank_view: RankView) -> Section | None:
+    def build_section(self, rank_report: RankReport) -> Section | None:
         """Build the section on how often people agree with score differences; None if not requested."""
-        curves = rank_view.result.analyses.thresholds
+        curves = rank_report.result.analyses.thresholds
         if not curves:
             return None
         choices = []
-        for metric, dataset in _list_curves_of_best_metrics(rank_view, curves):
+        for metric, dataset in _list_curves_of_best_metrics(rank_report, curves):
             of_metric = [
                 curve
                 for curve in curves
                 if (curve.metric, curve.dataset) == (metric, dataset) and curve.is_global
             ]
-            choices.append(_build_agreement_curve_subsection(of_metric, rank_view))
-        rows = tabulate_agreement_thresholds(curves, rank_view.labels)
+            choices.append(_build_agreement_curve_subsection(of_metric, rank_report))
+        rows = tabulate_agreement_thresholds(curves, rank_report.labels)
         table = build_grid("thresholds", "Differences with which people agree", FIELDS, rows)
         return Section(TITLE, [EXPLANATION], choices=choices, choice_noun="metric", folded=[table])
 
 
 def _list_curves_of_best_metrics(
-    rank_view: RankView, curves: Sequence[AgreementCurve]
+    rank_report: RankReport, curves: Sequence[AgreementCurve]
 ) -> list[tuple[str, str]]:
     """List the curves of the best metrics of each data set, best first."""
     with_curve = {(curve.metric, curve.dataset) for curve in curves}
     charted: dict[tuple[str, str], None] = {}
-    for ranking in rank_view.result.global_rankings:
+    for ranking in rank_report.result.global_rankings:
         for metric in ranking.defined_metrics[:MOST_METRICS]:
             if (metric.metric, ranking.dataset) in with_curve:
                 charted[metric.metric, ranking.dataset] = None
     return list(charted)
 
 
-def _build_agreement_curve_subsection(curves: Sequence[AgreementCurve], rank_view: RankView) -> Section:
-    label = rank_view.labels[curves[0].metric]
+def _build_agreement_curve_subsection(curves: Sequence[AgreementCurve], rank_report: RankReport) -> Section:
+    label = rank_report.labels[curves[0].metric]
     title = f"{label} on {curves[0].dataset}"
     sentences = [
-        describe_agreement_threshold(curve, rank_view.result.human, rank_view.labels) for curve in curves
+        describe_agreement_threshold(curve, rank_report.result.human, rank_report.labels) for curve in curves
     ]
     charts = [
         Chart(f"agreement {title} {curve.between}", build_agreement_chart(curve, label), CAPTION)

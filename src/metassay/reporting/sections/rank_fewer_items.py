@@ -12,7 +12,7 @@ from metassay.meta.people.downsampling import SUBSETS_PER_SIZE
 from metassay.meta.people.meta_metrics.registry import label_meta_metric
 from metassay.reporting.charts.downsampling import build_subset_size_chart
 from metassay.reporting.pages import Chart, Section
-from metassay.reporting.rank_view import RankView
+from metassay.reporting.rank_report import RankReport
 from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.tables import Field, build_grid
 from metassay.reporting.wording import format_count, format_number, format_percent, join_names
@@ -36,20 +36,20 @@ FIELDS = (
 )
 
 
-class RankFewerItemsSection(ReportSection[RankView]):
+class RankFewerItemsSection(ReportSection[RankReport]):
     """Report section on rankings from random subsets of the items."""
 
     verb: ClassVar[str] = "rank"
     position: ClassVar[int] = 30
 
-    def build_section(self, rank_view: RankView) -> Section | None:
+    def build_section(self, rank_report: RankReport) -> Section | None:
         """Build the section on rankings from fewer items; None if this was not requested."""
         rankings = []
-        for ranking in rank_view.result.global_rankings:
+        for ranking in rank_report.result.global_rankings:
             # Without a metric that may be named best there is no line to draw.
             if ranking.downsampled and ranking.defined_metrics:
                 rankings.append(ranking)
-        sections = [_build_random_subsets_subsection(ranking, rank_view) for ranking in rankings]
+        sections = [_build_random_subsets_subsection(ranking, rank_report) for ranking in rankings]
         if not sections:
             return None
         if len(sections) == 1:
@@ -57,39 +57,41 @@ class RankFewerItemsSection(ReportSection[RankView]):
         return Section(TITLE, choices=sections, choice_noun="ranking")
 
 
-def _build_random_subsets_subsection(ranking: Ranking, rank_view: RankView) -> Section:
+def _build_random_subsets_subsection(ranking: Ranking, rank_report: RankReport) -> Section:
     """Build chart, table and sentences on random subsets of the items of one ranking."""
     meta_metric = label_meta_metric(ranking.meta_metric)
     title = f"{ranking.dataset}: {meta_metric}"
     metrics = [metric.metric for metric in ranking.defined_metrics]
     baseline_rows = [row for row in ranking.downsampled if row.metric not in metrics]
     shown = [row for row in ranking.downsampled if row.metric in metrics[:MOST_LINES]]
-    order = [rank_view.labels[metric] for metric in metrics[:MOST_LINES]]
+    order = [rank_report.labels[metric] for metric in metrics[:MOST_LINES]]
     spec = build_subset_size_chart(
-        _replace_metric_specs_by_labels([*shown, *baseline_rows], rank_view), meta_metric, order
+        _replace_metric_specs_by_labels([*shown, *baseline_rows], rank_report), meta_metric, order
     )
     caption = CAPTION
     if len(metrics) > MOST_LINES:
         caption += f" The {MOST_LINES} best of {len(metrics)} metrics; all are in the table."
-    sentences = _describe_stability_of_best(ranking.downsampled, rank_view)
+    sentences = _describe_stability_of_best(ranking.downsampled, rank_report)
     sentences += _describe_constant_baseline(baseline_rows, meta_metric)
     table = build_grid(
         f"fewer items {title}",
         f"{meta_metric} on fewer items",
         FIELDS,
-        _replace_metric_specs_by_labels(ranking.downsampled, rank_view),
+        _replace_metric_specs_by_labels(ranking.downsampled, rank_report),
     )
     return Section(title, sentences, [Chart(f"fewer items {title}", spec, caption)], folded=[table])
 
 
 def _replace_metric_specs_by_labels(
-    downsampled_values: Sequence[DownsampledValue], rank_view: RankView
+    downsampled_values: Sequence[DownsampledValue], rank_report: RankReport
 ) -> list[dict[str, Any]]:
-    return [msgspec.to_builtins(row) | {"metric": rank_view.labels[row.metric]} for row in downsampled_values]
+    return [
+        msgspec.to_builtins(row) | {"metric": rank_report.labels[row.metric]} for row in downsampled_values
+    ]
 
 
 def _describe_stability_of_best(
-    downsampled_values: Sequence[DownsampledValue], rank_view: RankView
+    downsampled_values: Sequence[DownsampledValue], rank_report: RankReport
 ) -> list[str]:
     """Say how often the metric that is best on all items is best on random subsets."""
     all_items = max(row.items for row in downsampled_values)
@@ -102,7 +104,7 @@ def _describe_stability_of_best(
         return []
     # every second size is enough for a sentence
     parts = [f"on {format_count(size)} in {format_percent(shares[size])}" for size in sizes[1::2] or sizes]
-    label = rank_view.labels[best.metric]
+    label = rank_report.labels[best.metric]
     sentences = [
         f"On all {format_count(all_items)} items {label} comes first, {join_names(parts)} of random subsets."
     ]

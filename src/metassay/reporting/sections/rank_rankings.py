@@ -9,8 +9,8 @@ import msgspec
 
 from metassay.reporting.charts.ranking import build_comparisons_chart, build_ranking_chart
 from metassay.reporting.pages import Chart, Section
+from metassay.reporting.rank_report import RankReport
 from metassay.reporting.rank_sentences import describe_significance
-from metassay.reporting.rank_view import RankView
 from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.tables import Field, Grid, build_grid
 from metassay.reporting.wording import format_plural
@@ -53,18 +53,18 @@ MOST_RANKINGS = 6
 MOST_COMPARISONS = 2000
 
 
-class RankRankingsSection(ReportSection[RankView]):
+class RankRankingsSection(ReportSection[RankReport]):
     """Report section with the rankings of metrics over all items: charts, tables and tests."""
 
     verb: ClassVar[str] = "rank"
     position: ClassVar[int] = 10
 
-    def build_section(self, rank_view: RankView) -> Section:
+    def build_section(self, rank_report: RankReport) -> Section:
         """Build the section with the rankings of metrics over all items; readers choose one if there are
         many.
         """
         sections = [
-            _build_ranking_section(ranking, rank_view) for ranking in rank_view.result.global_rankings
+            _build_ranking_section(ranking, rank_report) for ranking in rank_report.result.global_rankings
         ]
         if len(sections) == 1:
             return sections[0]
@@ -73,22 +73,22 @@ class RankRankingsSection(ReportSection[RankView]):
         return _merge_ranking_sections("Rankings", sections)
 
 
-class RankContextsSection(ReportSection[RankView]):
+class RankContextsSection(ReportSection[RankReport]):
     """Report section with the rankings within contexts; the reader selects one."""
 
     verb: ClassVar[str] = "rank"
     position: ClassVar[int] = 40
 
-    def build_section(self, rank_view: RankView) -> Section | None:
+    def build_section(self, rank_report: RankReport) -> Section | None:
         """Build the section with the rankings of metrics within contexts; None if there are none."""
         rankings = [
             ranking
-            for ranking in rank_view.result.rankings
-            if ranking not in rank_view.result.global_rankings
+            for ranking in rank_report.result.rankings
+            if ranking not in rank_report.result.global_rankings
         ]
         if not rankings:
             return None
-        choices = [_build_ranking_section(ranking, rank_view) for ranking in rankings]
+        choices = [_build_ranking_section(ranking, rank_report) for ranking in rankings]
         return Section("Within contexts", choices=choices, choice_noun="ranking")
 
 
@@ -103,32 +103,32 @@ def _merge_ranking_sections(title: str, sections: Sequence[Section]) -> Section:
     )
 
 
-def _build_ranking_section(ranking: Ranking, rank_view: RankView) -> Section:
+def _build_ranking_section(ranking: Ranking, rank_report: RankReport) -> Section:
     """Build a section with the chart, the table and the comparisons of one ranking."""
-    title = rank_view.name_ranking(ranking)
+    title = rank_report.name_ranking(ranking)
     sentences = [f"{format_plural(ranking.systems, 'system')}, {format_plural(ranking.items, 'item')}."]
-    charts = [Chart(f"ranking {title}", build_ranking_chart(ranking, rank_view.labels), RANKING_CAPTION)]
+    charts = [Chart(f"ranking {title}", build_ranking_chart(ranking, rank_report.labels), RANKING_CAPTION)]
     folded = []
     if ranking.comparisons:
         sentences.append(describe_significance(ranking))
-        matrix = build_comparisons_chart(ranking, rank_view.labels)
+        matrix = build_comparisons_chart(ranking, rank_report.labels)
         charts.append(Chart(f"comparisons {title}", matrix, COMPARISONS_CAPTION))
-        folded.append(_build_comparisons_table(title, ranking, rank_view))
-    return Section(title, sentences, charts, [_build_metrics_table(title, ranking, rank_view)], folded)
+        folded.append(_build_comparisons_table(title, ranking, rank_report))
+    return Section(title, sentences, charts, [_build_metrics_table(title, ranking, rank_report)], folded)
 
 
-def _build_metrics_table(title: str, ranking: Ranking, rank_view: RankView) -> Grid:
+def _build_metrics_table(title: str, ranking: Ranking, rank_report: RankReport) -> Grid:
     rows = [
-        msgspec.to_builtins(metric) | {"metric": rank_view.labels[metric.metric]}
+        msgspec.to_builtins(metric) | {"metric": rank_report.labels[metric.metric]}
         for metric in ranking.metrics
     ]
     return build_grid(title, f"{title}: agreement of each metric", METRIC_FIELDS, rows)
 
 
-def _build_comparisons_table(title: str, ranking: Ranking, rank_view: RankView) -> Grid:
+def _build_comparisons_table(title: str, ranking: Ranking, rank_report: RankReport) -> Grid:
     rows = []
     for comparison in ranking.comparisons:
-        names = {"a": rank_view.labels[comparison.better], "b": rank_view.labels[comparison.worse]}
+        names = {"a": rank_report.labels[comparison.better], "b": rank_report.labels[comparison.worse]}
         rows.append(msgspec.to_builtins(comparison) | names)
     caption = f"{title}: comparisons, the better metric first"
     return build_grid(f"comparisons {title}", caption, COMPARISON_FIELDS, rows, at_most=MOST_COMPARISONS)

@@ -11,7 +11,7 @@ from metassay.meta.people.pair_p_values import MOST_SYSTEMS
 from metassay.reporting.charts.heatmaps import build_signed_heatmap
 from metassay.reporting.charts.theme import Spec
 from metassay.reporting.pages import Chart, Section
-from metassay.reporting.rank_view import RankView
+from metassay.reporting.rank_report import RankReport
 from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.wording import format_count, format_p_value, format_plural, list_names
 from metassay.results.rank import MetricPairPValues, Ranking
@@ -45,21 +45,21 @@ class SystemPair:
     metric: float
 
 
-class RankSystemPairsSection(ReportSection[RankView]):
+class RankSystemPairsSection(ReportSection[RankReport]):
     """Report section with p-values of all pairs of systems, for a metric that the reader selects."""
 
     verb: ClassVar[str] = "rank"
     position: ClassVar[int] = 20
 
-    def build_section(self, rank_view: RankView) -> Section | None:
+    def build_section(self, rank_report: RankReport) -> Section | None:
         """Build the section with p-values of system pairs by metric; None if there is no ranking by SPA."""
-        rankings = [ranking for ranking in rank_view.result.global_rankings if ranking.meta_metric == SPA]
+        rankings = [ranking for ranking in rank_report.result.global_rankings if ranking.meta_metric == SPA]
         with_p_values = [ranking for ranking in rankings if ranking.pair_p_values is not None]
         choices: list[Section] = []
         for ranking in with_p_values:
             most_metrics = max(1, MOST_METRICS // len(with_p_values))
             choices += _build_p_value_heatmaps_of_metrics(
-                ranking, rank_view, most_metrics, is_only=len(with_p_values) == 1
+                ranking, rank_report, most_metrics, is_only=len(with_p_values) == 1
             )
         notes = _list_datasets_without_heatmap(rankings)
         if choices:
@@ -80,7 +80,7 @@ def _list_datasets_without_heatmap(rankings: Sequence[Ranking]) -> list[str]:
 
 
 def _build_p_value_heatmaps_of_metrics(
-    ranking: Ranking, rank_view: RankView, most_metrics: int, *, is_only: bool
+    ranking: Ranking, rank_report: RankReport, most_metrics: int, *, is_only: bool
 ) -> list[Section]:
     """Build the heatmaps of the best metrics of one ranking."""
     if ranking.pair_p_values is None:
@@ -89,7 +89,7 @@ def _build_p_value_heatmaps_of_metrics(
     best_first = [metric.metric for metric in ranking.metrics if metric.metric in rows]
     choices = []
     for metric in best_first[:most_metrics]:
-        label = rank_view.labels[metric]
+        label = rank_report.labels[metric]
         title = label if is_only else f"{ranking.dataset}: {label}"
         choices.append(_build_metric_subsection(title, label, ranking.pair_p_values.systems, rows[metric]))
     return choices

@@ -10,7 +10,7 @@ import msgspec
 from metassay.reporting.charts.heatmaps import build_signed_heatmap
 from metassay.reporting.charts.theme import Spec
 from metassay.reporting.pages import Chart, Section
-from metassay.reporting.report_sections import ReportSection, ResultView
+from metassay.reporting.report_sections import ReportSection, ResultReport
 from metassay.reporting.score_page import group_comparisons_by_metric, is_difference_significant
 from metassay.reporting.tables import build_grid_from_rows
 from metassay.results.score import ScoreContent, SystemComparison
@@ -27,17 +27,17 @@ COLUMNS = ("a", "b", "difference", "p", "p_holm", "segments")
 MOST_ROWS = 2000
 
 
-class ScoreComparisonsSection(ReportSection[ResultView[ScoreContent]]):
+class ScoreComparisonsSection(ReportSection[ResultReport[ScoreContent]]):
     """Report section with the score differences between all pairs of systems, and their tests."""
 
     verb: ClassVar[str] = "score"
     position: ClassVar[int] = 20
 
-    def build_section(self, score_view: ResultView[ScoreContent]) -> Section | None:
+    def build_section(self, score_report: ResultReport[ScoreContent]) -> Section | None:
         """Build the section with tests between systems for every metric; None if no test was requested."""
         choices = []
-        for (metric, group), comparisons in group_comparisons_by_metric(score_view.result).items():
-            label = score_view.labels[metric]
+        for (metric, group), comparisons in group_comparisons_by_metric(score_report.result).items():
+            label = score_report.labels[metric]
             title = f"{label}, {group}" if group else label
             choices.append(_build_comparison_subsection(title, comparisons))
         if not choices:

@@ -10,24 +10,24 @@ from metassay.reporting.difference_meanings import (
     explain_origin_of_agreement,
 )
 from metassay.reporting.pages import Section
-from metassay.reporting.report_sections import ReportSection, ResultView
+from metassay.reporting.report_sections import ReportSection, ResultReport
 from metassay.reporting.tables import build_grid_from_rows
 from metassay.results.score import ScoreContent
 
 MOST_ROWS = 2000
 
 
-class ScoreMeaningsSection(ReportSection[ResultView[ScoreContent]]):
+class ScoreMeaningsSection(ReportSection[ResultReport[ScoreContent]]):
     """Report section on how often people agree with score differences between systems."""
 
     verb: ClassVar[str] = "score"
     position: ClassVar[int] = 15
 
-    def build_section(self, score_view: ResultView[ScoreContent]) -> Section | None:
+    def build_section(self, score_report: ResultReport[ScoreContent]) -> Section | None:
         """Build the section on how often people agree with score differences; None without a `rank` run."""
-        meanings = score_view.result.meanings
+        meanings = score_report.result.meanings
         if not meanings:
             return None
-        rows = build_difference_agreement_rows(meanings, score_view.labels)
+        rows = build_difference_agreement_rows(meanings, score_report.labels)
         table = build_grid_from_rows("meanings", TITLE, rows, at_most=MOST_ROWS)
         return Section(TITLE, [explain_origin_of_agreement(meanings)], grids=[table])

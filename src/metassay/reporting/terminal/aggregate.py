@@ -5,10 +5,10 @@ from __future__ import annotations
 from msgspec.structs import asdict
 
 from metassay.reporting.aggregate_page import (
-    build_aggregate_view,
     choose_human_correlations,
     describe_aggregation_differences,
     label_aggregated_metric,
+    prepare_aggregate_report,
 )
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.terminal.blocks import (
@@ -32,12 +32,12 @@ the mean of corpus scores over resamples. SE is the standard error over resample
 
 def describe_aggregate_result(result: AggregateContent) -> list[Block]:
     """Describe how the three aggregations of segment scores differ."""
-    aggregate_view = build_aggregate_view(result)
-    labels = aggregate_view.labels
+    aggregate_report = prepare_aggregate_report(result)
+    labels = aggregate_report.labels
     downsampled = [{**asdict(row), "metric": labels[row.metric]} for row in result.downsampled]
     human = [{**asdict(row), "metric": labels[row.metric]} for row in choose_human_correlations(result)]
     return [
-        *convert_sentences_to_lines(describe_aggregation_differences(aggregate_view)),
+        *convert_sentences_to_lines(describe_aggregation_differences(aggregate_report)),
         Table(
             human,
             title="Pearson correlation of system scores with human scores, mean over test sets",

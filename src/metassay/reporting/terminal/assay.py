@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from metassay.reporting.assay_caveats import list_remaining_caveats, list_run_notes
+from metassay.reporting.assay_report import AssayReport, prepare_assay_report
 from metassay.reporting.assay_verdict import get_or_build_assay_verdict
-from metassay.reporting.assay_view import AssayView, build_assay_view
 from metassay.reporting.data_summary import describe_data_used, describe_left_out_rows
 from metassay.reporting.terminal.blocks import (
     Block,
@@ -23,11 +23,11 @@ from metassay.results.assay import AccuracyTest, AssayContent, HumanAccuracy, Me
 
 def describe_assay_result(result: AssayContent) -> list[Block]:
     """Describe the result of an assay for the terminal."""
-    assay_view = build_assay_view(result)
-    doubts = list_remaining_caveats(assay_view)
+    assay_report = prepare_assay_report(result)
+    doubts = list_remaining_caveats(assay_report)
     blocks: list[Block] = [
         Line(),
-        *describe_verdict(get_or_build_assay_verdict(assay_view), assay_view.labels, result.task),
+        *describe_verdict(get_or_build_assay_verdict(assay_report), assay_report.labels, result.task),
     ]
     if doubts:
         blocks += [
@@ -35,22 +35,22 @@ def describe_assay_result(result: AssayContent) -> list[Block]:
             Line("Before you rely on this:"),
             *convert_sentences_to_lines(f"- {doubt}" for doubt in doubts),
         ]
-    notes = [*describe_left_out_rows(result.data), *list_run_notes(assay_view)]
-    return [*blocks, *convert_sentences_to_notes(notes), Details(_describe_tables(assay_view))]
+    notes = [*describe_left_out_rows(result.data), *list_run_notes(assay_report)]
+    return [*blocks, *convert_sentences_to_notes(notes), Details(_describe_tables(assay_report))]
 
 
-def _describe_tables(assay_view: AssayView) -> list[Line | Table | Note]:
+def _describe_tables(assay_report: AssayReport) -> list[Line | Table | Note]:
     """Describe accuracies on perturbed and human pairs, tests of contexts, and the data."""
-    result = assay_view.result
+    result = assay_report.result
     tables: list[Line | Table | Note] = [
         Table(
             [
-                _build_accuracy_row(assay_view, row)
+                _build_accuracy_row(assay_report, row)
                 for row in result.overall
-                if assay_view.labels.is_shown(row.metric)
+                if assay_report.labels.is_shown(row.metric)
             ],
             title=(
-                f"How often each metric preferred the better output of {assay_view.pairs_phrase}"
+                f"How often each metric preferred the better output of {assay_report.pairs_phrase}"
                 " (95 % interval)"
             ),
         )
@@ -60,9 +60,9 @@ def _describe_tables(assay_view: AssayView) -> list[Line | Table | Note]:
         tables.append(
             Table(
                 [
-                    _build_human_accuracy_row(assay_view, r)
+                    _build_human_accuracy_row(assay_report, r)
                     for r in comparison.metrics
-                    if assay_view.labels.is_shown(r.metric)
+                    if assay_report.labels.is_shown(r.metric)
                 ],
                 title="The same for human pairs, and SPA over systems (95 % interval)",
                 most_important=("metric", "accuracy", "low", "high", "spa", "spa_low", "spa_high"),
@@ -70,7 +70,7 @@ def _describe_tables(assay_view: AssayView) -> list[Line | Table | Note]:
         )
     for name, column in result.contexts.items():
         if column.h1:
-            tables.append(_build_accuracy_test_table(assay_view, name, column.h1))
+            tables.append(_build_accuracy_test_table(assay_report, name, column.h1))
     left_out = describe_left_out_rows(result.data)  # printed already
     return [
         *tables,
@@ -78,9 +78,9 @@ def _describe_tables(assay_view: AssayView) -> list[Line | Table | Note]:
     ]
 
 
-def _build_accuracy_row(assay_view: AssayView, row: MetricAccuracy | HumanAccuracy) -> dict[str, Any]:
+def _build_accuracy_row(assay_report: AssayReport, row: MetricAccuracy | HumanAccuracy) -> dict[str, Any]:
     return {
-        "metric": assay_view.labels[row.metric],
+        "metric": assay_report.labels[row.metric],
         "accuracy": row.accuracy,
         "low": row.low,
         "high": row.high,
@@ -89,25 +89,25 @@ def _build_accuracy_row(assay_view: AssayView, row: MetricAccuracy | HumanAccura
     }
 
 
-def _build_human_accuracy_row(assay_view: AssayView, row: HumanAccuracy) -> dict[str, Any]:
+def _build_human_accuracy_row(assay_report: AssayReport, row: HumanAccuracy) -> dict[str, Any]:
     spa = {"spa": row.spa, "spa_low": row.spa_low, "spa_high": row.spa_high}
-    return _build_accuracy_row(assay_view, row) | spa
+    return _build_accuracy_row(assay_report, row) | spa
 
 
-def _build_accuracy_test_table(assay_view: AssayView, column: str, tests: list[AccuracyTest]) -> Table:
+def _build_accuracy_test_table(assay_report: AssayReport, column: str, tests: list[AccuracyTest]) -> Table:
     rows = [
         {
-            "metric": assay_view.labels[test.metric],
+            "metric": assay_report.labels[test.metric],
             "chi2": test.chi2,
             "dof": test.dof,
             "p": test.p,
             "cramers_v": test.cramers_v,
             "p_cmh": test.p_cmh,
             "p_permutation": test.p_permutation,
-            "p_deciding": assay_view.find_context_difference_p_value(column, test),
+            "p_deciding": assay_report.find_context_difference_p_value(column, test),
         }
         for test in tests
-        if assay_view.labels.is_shown(test.metric)
+        if assay_report.labels.is_shown(test.metric)
     ]
     return Table(
         rows,

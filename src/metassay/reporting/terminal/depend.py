@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import asdict
 
-from metassay.reporting.depend_page import build_depend_verdict, build_depend_view
+from metassay.reporting.depend_page import build_depend_verdict, prepare_depend_report
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.sections.depend_corrections import COLUMNS, describe_corrections
 from metassay.reporting.sections.depend_method import explain_dependence_terms, explain_deviation
@@ -34,7 +34,7 @@ MOST_IMPORTANT = (
 def describe_dependence(result: DependContent) -> list[Block]:
     """Describe the system dependence of each metric, data set by data set, and explain the terms."""
     labels = MetricLabels(entry.metric for entry in result.metrics)
-    verdict = result.verdict or build_depend_verdict(build_depend_view(result))
+    verdict = result.verdict or build_depend_verdict(prepare_depend_report(result))
     blocks: list[Block] = [*convert_sentences_to_lines(claim.sentence for claim in verdict)]
     for dataset in dict.fromkeys(entry.dataset for entry in result.metrics):
         entries = [entry for entry in result.metrics if entry.dataset == dataset]

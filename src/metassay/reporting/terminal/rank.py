@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from metassay.meta.people.meta_metrics.registry import label_meta_metric
+from metassay.reporting.rank_report import THRESHOLDS, RankReport, list_rows_by_analysis, prepare_rank_report
 from metassay.reporting.rank_sentences import describe_rank_headline, describe_significance
-from metassay.reporting.rank_view import THRESHOLDS, RankView, build_rank_view, list_rows_by_analysis
 from metassay.reporting.terminal.blocks import (
     Block,
     Details,
@@ -42,33 +42,33 @@ THRESHOLD_COLUMNS = (
 
 def describe_rankings(result: RankContent) -> list[Block]:
     """Describe how metrics rank against human scores."""
-    rank_view = build_rank_view(result)
-    blocks: list[Block] = [*convert_sentences_to_lines(describe_rank_headline(rank_view))]
+    rank_report = prepare_rank_report(result)
+    blocks: list[Block] = [*convert_sentences_to_lines(describe_rank_headline(rank_report))]
     for ranking in result.global_rankings:
-        blocks += _describe_ranking(ranking, rank_view)
+        blocks += _describe_ranking(ranking, rank_report)
     for average in result.averages:
-        blocks += _describe_average_ranking(average, rank_view)
-    for name, rows in list_rows_by_analysis(result.analyses, rank_view.labels).items():
+        blocks += _describe_average_ranking(average, rank_report)
+    for name, rows in list_rows_by_analysis(result.analyses, rank_report.labels).items():
         if name == THRESHOLDS:
             blocks += _describe_agreement_thresholds(rows)
         else:
             blocks.append(Table(rows, title=name))
     for ranking in result.rankings:
         if ranking not in result.global_rankings:
-            blocks.append(Details(_describe_ranking(ranking, rank_view)))
+            blocks.append(Details(_describe_ranking(ranking, rank_report)))
     return [*blocks, *summarize_data_in_note(result.data), *convert_sentences_to_notes(result.notes)]
 
 
-def _describe_ranking(ranking: Ranking, rank_view: RankView) -> list[Line | Table]:
+def _describe_ranking(ranking: Ranking, rank_report: RankReport) -> list[Line | Table]:
     """Describe one ranking: of one data set, meta-metric and context."""
     items = f"{ranking.items} items"
     if ranking.dropped_items:
         items += f" ({ranking.dropped_items} dropped)"
     blocks: list[Line | Table] = [
         Line(),
-        Line(f"{rank_view.name_ranking(ranking)}: {ranking.systems} systems, {items}."),
+        Line(f"{rank_report.name_ranking(ranking)}: {ranking.systems} systems, {items}."),
         Table(
-            [_build_ranked_metric_row(metric, rank_view) for metric in ranking.metrics],
+            [_build_ranked_metric_row(metric, rank_report) for metric in ranking.metrics],
             most_important=("metric", "rank", "value"),
             most_rows=MOST_METRICS,
         ),
@@ -78,10 +78,10 @@ def _describe_ranking(ranking: Ranking, rank_view: RankView) -> list[Line | Tabl
     return blocks
 
 
-def _build_ranked_metric_row(metric: RankedMetric, rank_view: RankView) -> Row:
+def _build_ranked_metric_row(metric: RankedMetric, rank_report: RankReport) -> Row:
     columns: dict[str, Any] = msgspec.to_builtins(metric)
     is_baseline = columns.pop("baseline")
-    label = rank_view.labels[metric.metric]
+    label = rank_report.labels[metric.metric]
     columns["metric"] = f"{label} (baseline)" if is_baseline else label
     columns["items"] = columns.pop("segments")
     return columns
@@ -98,10 +98,10 @@ def _describe_agreement_thresholds(rows: Sequence[Row]) -> list[Block]:
     return blocks
 
 
-def _describe_average_ranking(average: AverageRanking, rank_view: RankView) -> list[Block]:
+def _describe_average_ranking(average: AverageRanking, rank_report: RankReport) -> list[Block]:
     title = f"Average of {label_meta_metric(average.meta_metric)} over {', '.join(average.datasets)}."
     rows = [
-        msgspec.to_builtins(metric) | {"metric": rank_view.labels[metric.metric]}
+        msgspec.to_builtins(metric) | {"metric": rank_report.labels[metric.metric]}
         for metric in average.metrics
     ]
     return [Line(title), Table(rows, most_rows=MOST_METRICS)]

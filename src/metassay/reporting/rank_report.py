@@ -9,14 +9,14 @@ import msgspec
 from metassay.meta.people.meta_metrics.registry import label_meta_metric
 from metassay.reporting.agreement_curves import tabulate_agreement_thresholds
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.report_sections import ResultView
+from metassay.reporting.report_sections import ResultReport
 from metassay.results.rank import RankAnalyses, RankContent, Ranking
 
 THRESHOLDS = "thresholds"
 
 
 @dataclass(frozen=True)
-class RankView(ResultView[RankContent]):
+class RankReport(ResultReport[RankContent]):
     """A `rank` result prepared for its report, with metric labels."""
 
     def name_dataset_and_context(self, ranking: Ranking) -> str:
@@ -29,11 +29,11 @@ class RankView(ResultView[RankContent]):
         return f"{self.name_dataset_and_context(ranking)}: {meta_metric} with {self.result.human}"
 
 
-def build_rank_view(rank_result: RankContent, metric_labels: MetricLabels | None = None) -> RankView:
+def prepare_rank_report(rank_result: RankContent, metric_labels: MetricLabels | None = None) -> RankReport:
     """Combine a `rank` result with labels of its metrics."""
     if metric_labels is None:
         metric_labels = MetricLabels(list_ranked_metrics(rank_result))
-    return RankView(rank_result, metric_labels)
+    return RankReport(rank_result, metric_labels)
 
 
 def list_ranked_metrics(rank_result: RankContent) -> list[str]:

@@ -12,7 +12,7 @@ from metassay.meta.contexts.trend import parse_context_number
 from metassay.metrics.sentinels import SENTINEL_NAMES
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pair_phrases import name_kind_of_pairs
-from metassay.reporting.report_sections import ResultView
+from metassay.reporting.report_sections import ResultReport
 from metassay.results.assay import (
     AccuracyTest,
     AssayContent,
@@ -26,7 +26,7 @@ MOST_CHARTED_CONTEXTS = 150
 
 
 @dataclass(frozen=True)
-class ColumnView:
+class ReportedColumn:
     """A context column with its contexts in display order, their accuracies and recommendations."""
 
     name: str
@@ -40,7 +40,7 @@ class ColumnView:
         rows = [self.accuracies.get((context, metric)) for context in self.contexts]
         return [row for row in rows if row is not None and row.accuracy is not None]
 
-    def sample_evenly_spaced_contexts(self, maximum: int = MOST_CHARTED_CONTEXTS) -> ColumnView:
+    def sample_evenly_spaced_contexts(self, maximum: int = MOST_CHARTED_CONTEXTS) -> ReportedColumn:
         """Return the column with at most `maximum` of its contexts, evenly spaced in their order."""
         total = len(self.contexts)
         if total <= maximum:
@@ -50,7 +50,7 @@ class ColumnView:
 
 
 @dataclass(frozen=True)
-class AssayView(ResultView[AssayContent]):
+class AssayReport(ResultReport[AssayContent]):
     """An assay result prepared for its report: with metric labels, and metrics and contexts in order.
 
     `wrong_pairs` are examples of pairs that metrics got wrong; `manifest` says how the run was made. A page
@@ -88,11 +88,9 @@ class AssayView(ResultView[AssayContent]):
         return {*self.sentinels, *requested, *uninformed}
 
     @cached_property
-    def columns(self) -> list[ColumnView]:
+    def columns(self) -> list[ReportedColumn]:
         """The context columns in the order of the result."""
-        return [
-            self._build_context_column_view(name, column) for name, column in self.result.contexts.items()
-        ]
+        return [self._build_reported_column(name, column) for name, column in self.result.contexts.items()]
 
     @property
     def pairs_phrase(self) -> str:
@@ -135,9 +133,9 @@ class AssayView(ResultView[AssayContent]):
 
         return [row.metric for row in sorted(shown, key=get_sort_key)]
 
-    def _build_context_column_view(self, name: str, column: ContextColumn) -> ColumnView:
+    def _build_reported_column(self, name: str, column: ContextColumn) -> ReportedColumn:
         rows = [*column.local_accuracy, *column.sentinels]
-        return ColumnView(
+        return ReportedColumn(
             name=name,
             contexts=_sort_contexts(
                 [row for row in column.local_accuracy if self.labels.is_shown(row.metric)]
@@ -148,17 +146,17 @@ class AssayView(ResultView[AssayContent]):
         )
 
 
-def build_assay_view(
+def prepare_assay_report(
     assay_result: AssayContent,
     metric_labels: MetricLabels | None = None,
     *,
     wrong_pairs: WrongPairs | None = None,
     manifest: Mapping[str, Any] | None = None,
-) -> AssayView:
+) -> AssayReport:
     """Prepare an assay result for its report; pass metric labels if several results share a page."""
     if metric_labels is None:
         metric_labels = label_assay_metrics(assay_result)
-    return AssayView(assay_result, metric_labels, wrong_pairs, manifest or {})
+    return AssayReport(assay_result, metric_labels, wrong_pairs, manifest or {})
 
 
 def label_assay_metrics(assay_result: AssayContent) -> MetricLabels:

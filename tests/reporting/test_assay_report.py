@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from assay_builders import make_accuracy, make_column, make_content
-from metassay.reporting.assay_view import build_assay_view
+from metassay.reporting.assay_report import prepare_assay_report
 from metassay.results.assay import Answer
 
 
-def view_contexts(accuracies):
+def report_contexts(accuracies):
     rows = [make_accuracy("bleu", accuracy, context=context) for context, accuracy in accuracies.items()]
-    return build_assay_view(make_content([], {"col": make_column(rows)})).columns[0]
+    return prepare_assay_report(make_content([], {"col": make_column(rows)})).columns[0]
 
 
 @pytest.mark.parametrize(
@@ -24,34 +24,36 @@ def view_contexts(accuracies):
     ],
 )
 def test_contexts_are_sorted_by_their_position_or_by_accuracy(contexts, order):
-    assert view_contexts(contexts).contexts == order
+    assert report_contexts(contexts).contexts == order
 
 
 def test_metrics_are_sorted_by_accuracy_and_sentinels_follow():
     accuracies = {"ter": 0.7, "length": 0.99, "bleu": 0.8, "x": None}
     overall = [make_accuracy(metric, accuracy) for metric, accuracy in accuracies.items()]
     answer = Answer(metric="bleu", top_group=["bleu"], exceptions=[])
-    view = build_assay_view(make_content(overall, sentinels=[make_accuracy("random", 0.9)], answer=answer))
-    assert view.metrics == ["length", "bleu", "ter", "x"]
-    assert view.all_metrics[4:] == ["random"]
-    assert view.best_metric is not None
-    assert view.best_metric.metric == "bleu"
-    assert view.uninformed_metrics == {"length", "random"}
+    report = prepare_assay_report(
+        make_content(overall, sentinels=[make_accuracy("random", 0.9)], answer=answer)
+    )
+    assert report.metrics == ["length", "bleu", "ter", "x"]
+    assert report.all_metrics[4:] == ["random"]
+    assert report.best_metric is not None
+    assert report.best_metric.metric == "bleu"
+    assert report.uninformed_metrics == {"length", "random"}
 
 
 def test_metrics_that_decide_alike_share_a_row():
     overall = [make_accuracy(metric, 0.7) for metric in ("wil", "wip", "cer")]
-    view = build_assay_view(make_content(overall, same_decisions=[["wil", "wip"]]))
-    assert [view.labels[metric] for metric in view.metrics] == ["CER", "WIL = WIP"]
+    report = prepare_assay_report(make_content(overall, same_decisions=[["wil", "wip"]]))
+    assert [report.labels[metric] for metric in report.metrics] == ["CER", "WIL = WIP"]
 
 
 def test_a_result_without_an_answer_has_no_best_metric():
-    view = build_assay_view(make_content([make_accuracy("bleu", None)]))
-    assert view.best_metric is None
-    assert view.columns == []
+    report = prepare_assay_report(make_content([make_accuracy("bleu", None)]))
+    assert report.best_metric is None
+    assert report.columns == []
 
 
 def test_many_contexts_are_limited_evenly_from_first_to_last():
-    column = view_contexts({str(n): 0.5 for n in range(301)})
+    column = report_contexts({str(n): 0.5 for n in range(301)})
     assert column.sample_evenly_spaced_contexts(4).contexts == ("0", "100", "200", "300")
     assert column.sample_evenly_spaced_contexts(301).contexts == column.contexts

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from metassay.reporting.report_sections import ResultView
+from metassay.reporting.report_sections import ResultReport
 from metassay.results.depend import DependContent, MetricCurves, MetricDependence
 from metassay.stats.multiplicity import adjust_holm
 
@@ -17,7 +17,7 @@ CurvesByDataset = Mapping[str, Mapping[str, MetricCurves]]
 
 
 @dataclass(frozen=True)
-class DependView(ResultView[DependContent]):
+class DependReport(ResultReport[DependContent]):
     """A `depend` result prepared for its report: with metric labels and the fitted curves of its charts."""
 
     curves: CurvesByDataset = field(default_factory=dict)
