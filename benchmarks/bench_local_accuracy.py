@@ -14,7 +14,7 @@ import time
 
 import numpy as np
 from scipy.stats import bootstrap
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from metassay.meta.contexts.accuracy import sort_pairs_by_item
 from metassay.meta.contexts.column_analysis import estimate_accuracy_intervals

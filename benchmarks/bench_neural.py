@@ -21,6 +21,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -133,7 +134,7 @@ class Clock:
     def __init__(self, device: str) -> None:
         self.device = device
 
-    def __call__(self, work: Callable[[], object]) -> tuple[float, object]:
+    def __call__(self, work: Callable[[], object]) -> tuple[float, Any]:
         self.wait()
         start = time.perf_counter()
         made = work()
@@ -217,7 +218,7 @@ def write_comet_checkpoint(folder: Path, config: dict, kind: str) -> dict:
 class Loop:
     """A program that takes 16 rows at a time: pad, encode, keep all layers, mix, pool, estimate."""
 
-    def __init__(self, network: object) -> None:
+    def __init__(self, network: Any) -> None:
         self.network = network
         self.device = network.runner.device
 
@@ -235,7 +236,7 @@ class Loop:
         mixed = sum(w * h.float() for w, h in zip(weights, made.hidden_states))
         return mixed, mask
 
-    def vectors(self, texts: Sequence[str]) -> object:
+    def vectors(self, texts: Sequence[str]) -> Any:
         tokens = self.network.tokenizer(texts)
         mixed, mask = self.encode([tokens[i].tolist() for i in range(len(texts))])
         return (mixed * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
@@ -262,7 +263,8 @@ class Loop:
         network = self.network
 
         def score(rows: Sequence[ScoringInput]) -> list[float]:
-            total, shared = 0, SharedWork()
+            total: Any = 0  # becomes a tensor
+            shared = SharedWork()
             for fields in FIELDS_OF_INPUT.values():
                 tokens, _ = network.join_texts(
                     [tuple(getattr(row, field) for field in fields) for row in rows], shared
@@ -321,7 +323,7 @@ def bench_comet(run: Run) -> None:
         os.environ.pop("METASSAY_COMPILE")
 
 
-def time_comet(run: Run, network: object, config: dict, dtype: str, loop_rate: float) -> None:
+def time_comet(run: Run, network: Any, config: dict, dtype: str, loop_rate: float) -> None:
     """Time all cases from end to end, then each step: finding distinct texts, tokenising, encoding."""
     from metassay.metrics.shared_work import SharedWork
 
@@ -394,7 +396,7 @@ def bench_unite(run: Run) -> None:
         print_rate(f"loop of 16, {dtype}", len(sample), seconds, None)
         loop_rate = loop_rate or len(sample) / seconds
 
-        def ours(chosen: Sequence[ScoringInput], network: object = network) -> np.ndarray:
+        def ours(chosen: Sequence[ScoringInput], network: Any = network) -> np.ndarray:
             return network.score_mean(chosen, ("src", "ref", "all"), SharedWork()).scores
 
         run.clock(lambda ours=ours: ours(sample[: run.warm]))
@@ -508,7 +510,7 @@ def bench_metricx(run: Run) -> None:
     )
 
 
-def time_joint_inputs(run: Run, name: str, inputs: Sequence, load: Callable[[str], object]) -> None:
+def time_joint_inputs(run: Run, name: str, inputs: Sequence, load: Callable[[str], Any]) -> None:
     """Time a metric that reads its inputs jointly, so that nothing is shared and only batching helps."""
     sample = list(inputs[: run.loop_rows // 2])
     loop_rate, reference = None, None
@@ -516,7 +518,7 @@ def time_joint_inputs(run: Run, name: str, inputs: Sequence, load: Callable[[str
         network = load(dtype)
         full = network.runner.token_budget
 
-        def loop(chosen: Sequence, network: object = network, full: int = full) -> np.ndarray:
+        def loop(chosen: Sequence, network: Any = network, full: int = full) -> np.ndarray:
             packs = network.runner.packs_texts
             network.runner.packs_texts = False
             network.runner.token_budget = 10**9  # whatever the 16 are, they are one padded batch

@@ -14,7 +14,7 @@ import polars as pl
 import pytrec_eval
 
 from metassay.data.dataset import Dataset
-from metassay.data.ranked_lists import rank_by_score
+from metassay.data.ranked_lists import build_ranked_lists, rank_by_score
 from metassay.meta.contexts.pair_outcomes import compute_outcomes
 from metassay.metrics.ranking import PAPER_CUTOFFS, PAPER_MEASURES, InterpolatedPrecision
 from metassay.metrics.ranking_metric import score_rankings
@@ -115,8 +115,9 @@ def time_score(users: int, rng: np.random.Generator) -> Dataset:
     read = time.perf_counter()
     pairs = make_pairs(dataset, per_output=4)
     made = time.perf_counter()
-    before = score_rankings(PAPER_MEASURES, pairs.lists)[pairs.rows]
-    after = score_rankings(PAPER_MEASURES, pairs.copies)
+    items = pairs.frame["item"]
+    before = score_rankings(PAPER_MEASURES, build_ranked_lists(items, pairs.frame["output"], qrels))
+    after = score_rankings(PAPER_MEASURES, build_ranked_lists(items, pairs.frame["worse"], qrels))
     scored = time.perf_counter()
     outcome = compute_outcomes(before.T.copy(), after.T.copy(), np.zeros(len(PAPER_MEASURES)))
     table = pairs.frame.select("system", "item").with_columns(right=pl.Series(outcome[0] > 0))

@@ -222,8 +222,8 @@ def measure_crowd(run: Path, slow: int = 50, requests: int = 1000) -> None:
     with serve_in_process(run) as (url, process, _):
         host, port = url.removeprefix("http://").rstrip("/").split(":")
         waiting = [socket.create_connection((host, int(port))) for _ in range(slow)]
-        for client in waiting:
-            client.sendall(b"GET / HTTP/1.1\r\nHost: local")
+        for slow_client in waiting:
+            slow_client.sendall(b"GET / HTTP/1.1\r\nHost: local")
         started = time.perf_counter()
         found = asyncio.run(_request_at_once(url, run.name, requests))
         seconds = time.perf_counter() - started

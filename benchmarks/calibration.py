@@ -277,9 +277,8 @@ def run_simulated_assay(rng, contexts, items, gain=0.0, metrics=4, pairs=2, resa
     side = None
     if people:
         told = rng.normal(0, 1, (metrics, len(item))) + shared < np.sqrt(2) * ndtri(0.6)
-        rated = ScoreArrays(
-            *draw_human_scores(rng, metrics, contexts * items, gain), np.arange(contexts * items)
-        )
+        human, scores = draw_human_scores(rng, metrics, contexts * items, gain)
+        rated = ScoreArrays(human, scores, np.arange(contexts * items))
         side = HumanPairs("mqm", build_outcomes(told, item, np.arange(len(item)), item), columns, [rated])
     seed = int(rng.integers(2**31))
     analysis = analyze_pairs(

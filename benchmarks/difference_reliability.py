@@ -92,7 +92,7 @@ def main(splits: int = 5) -> None:
             for low, high in itertools.pairwise(EDGES):
                 inside = rows[(rows[:, 0] >= low) & (rows[:, 0] < high)]
                 if len(inside):
-                    means = " | ".join(f"{mean:.2f}" for mean in inside.mean(axis=0))
+                    means = " | ".join(f"{mean:.2f}" for mean in np.mean(inside, axis=0))
                     print(f"| {between} | {held_out} | {low:.2f}–{high:.2f} | {len(inside)} | {means} |")
 
 

@@ -233,7 +233,7 @@ def compute_human_accuracy(data, kept, ties="strict"):
     sums = sum_pair_outcomes(pairs, one, ties=ties)
     here, there = ClusterHalves(
         random.create_generator_for_purpose(0, "halves"), 100
-    ).compute_ratios_in_both_halves(sums.credit, sums.size, sums.cluster)
+    ).compute_ratios_in_both_halves(sums.credit, sums.weight, sums.clusters)
     return sums.accuracy()[:, 0], estimate_ceiling_from_halves(here, there, "kendall")
 
 
@@ -248,8 +248,9 @@ def compute_human_targets(data):
     values["spa"] = estimate_soft_accuracies(human, scores)
     units = data["units"][data["grid"][0]].astype(np.int32)
     halves = ClusterHalves(random.create_generator_for_purpose(0, "halves"), 100)
-    sides = [resample_soft_accuracies(human, scores, halves, units, rest=rest) for rest in (False, True)]
-    ceilings["spa"] = estimate_ceiling_from_halves(*sides, "kendall")
+    first_half = resample_soft_accuracies(human, scores, halves, units)
+    second_half = resample_soft_accuracies(human, scores, halves, units, complement=True)
+    ceilings["spa"] = estimate_ceiling_from_halves(first_half, second_half, "kendall")
     return values, ceilings
 
 

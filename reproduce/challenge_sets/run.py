@@ -112,9 +112,11 @@ def compare_with_our_pairs(pairs: Dataset, result: dict[str, Any]) -> str:
         tau = float(correlate_rows(np.array(their_accuracies), np.array(our_accuracies), "kendall")[0])
         counts = f"{count:,} / {our_result['perturbations'][method]:,}"
         body.append([method, ", ".join(phenomena), counts, *cells, f"{tau:.2f}"])
-    means = [np.mean(side, axis=0) for side in zip(*orders)]
-    tau = float(correlate_rows(*means, "kendall")[0])
-    body.append(["mean", "", "", *(f"{100 * a:.0f} / {100 * b:.0f}" for a, b in zip(*means)), f"{tau:.2f}"])
+    their_means = np.mean([theirs for theirs, _ in orders], axis=0)
+    our_means = np.mean([ours for _, ours in orders], axis=0)
+    tau = float(correlate_rows(their_means, our_means, "kendall")[0])
+    cells = [f"{100 * one:.0f} / {100 * other:.0f}" for one, other in zip(their_means, our_means)]
+    body.append(["mean", "", "", *cells, f"{tau:.2f}"])
     header = ["ours", "DEMETR’s", "pairs", *map(label_metric, metrics), "τ"]
     return format_table(header, body)
 

@@ -208,7 +208,7 @@ def measure_quality_trend(outcomes: pl.DataFrame, language_pair: str) -> Measure
     return {
         "buckets": means.height,
         "systems": chosen["system"].n_unique(),
-        "largest_share": float(means["pairs"].max() / means["pairs"].sum()),  # type: ignore[operator]
+        "largest_share": float(means["pairs"].max() / means["pairs"].sum()),
         "trend": {name: float(spearmanr(means["bucket"], means[name]).statistic) for name in metrics},
         "pair_correlation": {
             name: float(np.corrcoef(ranks, chosen[name].to_numpy())[0, 1]) for name in metrics

@@ -8,13 +8,14 @@ ones, the same for every data set.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import svds
 
-Histories = sparse.csr_array
+Histories: TypeAlias = sparse.csr_array
 Floats = NDArray[np.float64]
 Scorer = Callable[[NDArray[np.int64]], Floats]
 Model = Callable[[Histories, np.random.Generator], Scorer]

@@ -129,7 +129,7 @@ def _format_run(
     scorer: object, seen: Histories, chosen: Ints, users: pl.Series, items: pl.Series, depth: int, name: str
 ) -> str:
     """Lines of a run: for each user the best items that are new to them."""
-    scores = scorer(chosen)  # type: ignore[operator]
+    scores = scorer(chosen)
     scores = np.where(seen[chosen].toarray() > 0, -np.inf, scores)
     best = np.argsort(-scores, axis=1, kind="stable")[:, :depth]
     lines = []

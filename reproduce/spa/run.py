@@ -152,7 +152,7 @@ def compute_values(scores: ScoreArrays, names: Sequence[str]) -> list[Row]:
     return [
         {"meta": str(meta_metric), "metric": name, "value": float(value)}
         for meta_metric in META_METRICS
-        for name, value in zip(names, meta_metric.compute(scores))
+        for name, value in zip(names, meta_metric.evaluate_metrics(scores))
     ]
 
 

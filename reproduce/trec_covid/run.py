@@ -25,7 +25,8 @@ from scipy.stats import spearmanr
 
 from metassay.data.dataset import Dataset
 from metassay.metrics.ranking import PAPER_MEASURES
-from metassay.workflows.assay import AssayResult, assay
+from metassay.workflows.assay import assay
+from metassay.workflows.assay_result import AssayResult
 from metassay.workflows.read import read
 from metassay.workflows.score import score
 
