@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from metassay.data import cells
-from metassay.data.columns import check_chosen_columns, missing_column_error
+from metassay.data.columns import check_chosen_columns, find_columns_named, missing_column_error
 from metassay.data.dataset import Dataset
 from metassay.data.ranked_lists import rank_by_score
 from metassay.data.readers.base import RawTable
@@ -81,7 +81,6 @@ def _build_document_table(
     frame = table.frame
     file = table.file
     roles = _find_ranking_columns(frame, task, chosen_columns, file)
-    by_lower_name = {name.lower(): name for name in reversed(frame.columns)}
     document_columns = {}
     for role, name in roles.items():
         if role != "score":
@@ -89,9 +88,9 @@ def _build_document_table(
     if "system" not in document_columns:
         document_columns["system"] = pl.Series([get_file_stem(file)]).new_from_index(0, frame.height)
     document_columns["score"] = cells.parse_scores(frame[roles["score"]], file)
-    ranks = by_lower_name.get(_RANK)
-    if ranks is not None and ranks not in roles.values():
-        document_columns[_RANK] = frame[ranks].cast(pl.Float64, strict=False)
+    rank_columns = find_columns_named(frame.columns, [_RANK])
+    if rank_columns and rank_columns[0] not in roles.values():
+        document_columns[_RANK] = frame[rank_columns[0]].cast(pl.Float64, strict=False)
     for name, dtype in frame.schema.items():
         is_used = name in roles.values() or name.lower() in _IGNORED_COLUMNS or name in document_columns
         if not is_used and not dtype.is_nested():
@@ -116,10 +115,9 @@ def _find_ranking_columns(
     """Find the columns of systems, items, documents and scores; only systems may be missing."""
     chosen = dict(chosen_columns or {})
     check_chosen_columns(chosen, set(task.column_names), frame.columns, file)
-    by_lower_name = {name.lower(): name for name in reversed(frame.columns)}
     roles = {}
     for role, names in task.column_names.items():
-        present = [by_lower_name[name] for name in names if name in by_lower_name]
+        present = find_columns_named(frame.columns, names)
         if role in chosen:
             roles[role] = chosen[role]
         elif present:

@@ -21,6 +21,7 @@ from metassay.data.columns import (
     ColumnRoles,
     check_chosen_columns,
     find_columns_by_role,
+    find_columns_named,
     find_unusable_columns,
     is_human_rating_criterion,
     is_numeric,
@@ -118,12 +119,13 @@ def assemble_texts(
 
 def _prepare_pair_columns(table: RawTable, chosen_columns: Mapping[str, str] | None) -> RawTable:
     """Rename the columns of worse text and perturbation to the names that metassay uses, and check them."""
-    by_lower_name = {name.lower(): name for name in reversed(table.frame.columns)}
     chosen = {}
     for role in PAIR_COLUMNS:
-        name = (chosen_columns or {}).get(role) or by_lower_name.get(role)
-        if name is not None:
-            chosen[role] = name
+        candidates = find_columns_named(table.frame.columns, [role])
+        if chosen_columns and chosen_columns.get(role):
+            candidates = [chosen_columns[role]]
+        if candidates:
+            chosen[role] = candidates[0]
     check_chosen_columns(chosen, PAIR_COLUMNS, table.frame.columns, table.file)
     if "worse" not in chosen:
         raise missing_column_error("worse", ("worse",), table.frame.columns, table.file)
@@ -204,15 +206,10 @@ def _list_metadata_columns(frame: pl.DataFrame, column_roles: ColumnRoles) -> li
 
 def _build_item_ids(frame: pl.DataFrame, column_roles: ColumnRoles, file: str) -> pl.Series:
     """Return the item id of each row: test set and segment joined by `/`, as in `2022/en-de/17`."""
-    ids = [cells.parse_ids(frame[name], file) for name in column_roles.test_set]
     if column_roles.item == column_roles.source:
-        ids.append(_hash_texts(cells.check_texts(frame[column_roles.item], file)))
-    else:
-        ids.append(cells.parse_ids(frame[column_roles.item], file))
-    if len(ids) == 1:
-        return ids[0]
-    numbered = pl.DataFrame([column.alias(str(number)) for number, column in enumerate(ids)])
-    return numbered.select(pl.concat_str(pl.all(), separator="/")).to_series()
+        hashes = _hash_texts(cells.check_texts(frame[column_roles.item], file))
+        frame = frame.with_columns(hashes.alias(column_roles.item))
+    return cells.join_id_columns(frame, [*column_roles.test_set, column_roles.item], file)
 
 
 def _hash_texts(texts: pl.Series) -> pl.Series:

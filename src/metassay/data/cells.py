@@ -40,6 +40,14 @@ def parse_ids(column: pl.Series, file: str) -> pl.Series:
     return text
 
 
+def join_id_columns(table: pl.DataFrame, column_names: Sequence[str], file: str) -> pl.Series:
+    """Join the ids in several columns of each row by `/`, as in `2022/en-de/17`."""
+    if len(column_names) == 1:
+        return parse_ids(table[column_names[0]], file)
+    ids = [parse_ids(table[name], file).alias(str(position)) for position, name in enumerate(column_names)]
+    return pl.DataFrame(ids).select(pl.concat_str(pl.all(), separator="/")).to_series()
+
+
 def _describe_type_unsuitable_for_ids(dtype: pl.DataType) -> str | None:
     """Describe a column type that cannot hold ids, such as "a float"; None for a type that can."""
     if dtype.is_float():

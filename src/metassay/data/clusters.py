@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metassay.data.columns import TEST_SET_COLUMNS
+from metassay.data.columns import TEST_SET_COLUMNS, find_columns_named
 from metassay.data.dataset import Dataset
 from metassay.errors import UnknownName
 
@@ -100,15 +100,12 @@ def _build_cluster_labels(outputs: pl.DataFrame, cluster_column: str) -> pl.Seri
 
 def _find_cluster_column(dataset: Dataset) -> str | None:
     """Find a column that groups several items, such as a document id; None if there is no such column."""
-    columns = {name.lower(): name for name in reversed(dataset.metadata)}
-    for name in CLUSTER_COLUMNS:
-        if name not in columns:
-            continue
-        labels = _build_cluster_labels(dataset.outputs, columns[name])
+    for column in find_columns_named(dataset.metadata, CLUSTER_COLUMNS):
+        labels = _build_cluster_labels(dataset.outputs, column)
         item_clusters = pl.DataFrame({"item": dataset.outputs["item"], "cluster": labels})
         each_item_in_one = item_clusters.unique().height == len(dataset.items)
         if each_item_in_one and 1 < item_clusters["cluster"].n_unique() < len(dataset.items):
-            return columns[name]
+            return column
     return None
 
 

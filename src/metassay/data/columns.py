@@ -6,7 +6,7 @@ Names are compared without regard to case.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -80,11 +80,10 @@ def find_columns_by_role(
     """
     chosen = resolve_role_aliases(chosen)
     check_chosen_columns(chosen, {*task.column_names, "references", "human"}, column_names, file)
-    by_lower_name = {name.lower(): name for name in reversed(column_names)}
     roles: dict[str, str | None] = {}
     for role, names in task.column_names.items():
-        unused = {name: column for name, column in by_lower_name.items() if column not in roles.values()}
-        roles[role] = chosen.get(role) or _find_first_existing_column(names, unused)
+        unused = [column for column in column_names if column not in roles.values()]
+        roles[role] = chosen.get(role) or next(iter(find_columns_named(unused, names)), None)
     item = roles["item"] or roles["source"]
     output = roles["output"]
     if item is None:
@@ -100,9 +99,21 @@ def find_columns_by_role(
         system=roles["system"],
         source=roles["source"],
         references=tuple(references),
-        test_set=tuple(by_lower_name[name] for name in TEST_SET_COLUMNS if name in by_lower_name),
+        test_set=tuple(find_columns_named(column_names, TEST_SET_COLUMNS)),
         human=_find_human_columns(column_names, chosen.get("human")),
     )
+
+
+def find_columns_named(column_names: Iterable[str], accepted_names: Iterable[str]) -> list[str]:
+    """Find the columns with one of the accepted lower-case names, in any case, in the order of these names.
+
+    Of columns whose names differ only in case, the first counts.
+
+    >>> find_columns_named(["lp", "Seg_ID", "seg_id"], ("item", "seg_id", "lp"))
+    ['Seg_ID', 'lp']
+    """
+    by_lower_name = {name.lower(): name for name in reversed(list(column_names))}
+    return [by_lower_name[name] for name in accepted_names if name in by_lower_name]
 
 
 def resolve_role_aliases(columns_by_role: Mapping[str, str] | None) -> dict[str, str]:
@@ -305,16 +316,6 @@ def check_chosen_columns(
                     location=InputLocation(file=file or None),
                     remedy=f"The columns are: {join_names(column_names)}.",
                 )
-
-
-def _find_first_existing_column(
-    candidate_names: Sequence[str], column_names: Mapping[str, str]
-) -> str | None:
-    """Return the first candidate name that is a column of the table."""
-    for name in candidate_names:
-        if name in column_names:
-            return column_names[name]
-    return None
 
 
 def _find_human_columns(column_names: Sequence[str], chosen: str | None) -> tuple[str, ...]:

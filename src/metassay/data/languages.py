@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from metassay.data.columns import find_columns_named
 from metassay.text.languages import (
     find_target_language,
     get_base_language,
@@ -22,18 +23,16 @@ def find_target_languages(outputs: pl.DataFrame) -> list[str | None] | None:
     The target language of `lp` is used. Without `lp`, another column of languages is used if all of its
     values are languages.
     """
-    columns = {name.lower(): name for name in reversed(outputs.columns)}
-    if "lp" in columns:
-        pairs = outputs[columns["lp"]].cast(pl.String)
+    language_pair_columns = find_columns_named(outputs.columns, ["lp"])
+    if language_pair_columns:
+        pairs = outputs[language_pair_columns[0]].cast(pl.String)
         targets = {pair: find_target_language(pair or "") for pair in pairs.unique()}
         return [targets[pair] for pair in pairs]
     names = list(TARGET_LANGUAGE_COLUMNS)
     if "source" not in outputs.columns:
         names += LANGUAGE_COLUMNS
-    for name in names:
-        if name not in columns:
-            continue
-        values = outputs[columns[name]].cast(pl.String)
+    for column in find_columns_named(outputs.columns, names):
+        values = outputs[column].cast(pl.String)
         codes = {value: parse_language(value) for value in values.drop_nulls().unique()}
         # A column `target` may also hold texts.
         if codes and None not in codes.values():

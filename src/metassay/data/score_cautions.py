@@ -8,6 +8,7 @@ import numpy as np
 from scipy import stats
 
 from metassay.data.clusters import CLUSTER_COLUMNS
+from metassay.data.columns import find_columns_named
 from metassay.data.directions import note_possible_error_counts
 from metassay.data.score_cube import ScoreCube
 from metassay.stats.arrays import FloatArray
@@ -76,11 +77,7 @@ def is_contrary_to_human(human_scores: FloatArray, metric_scores: FloatArray) ->
 
 def _note_possible_cluster_column(score_cube: ScoreCube) -> list[str]:
     """Return a note on the first column that groups items, such as a document id."""
-    columns = {name.lower(): name for name in reversed(list(score_cube.item_metadata))}
-    for name in CLUSTER_COLUMNS:
-        if name not in columns:
-            continue
-        column = columns[name]
+    for column in find_columns_named(score_cube.item_metadata, CLUSTER_COLUMNS):
         clusters = len(np.unique(score_cube.number_clusters(column)))
         if 1 < clusters < len(score_cube.items):
             note = (

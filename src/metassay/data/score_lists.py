@@ -19,6 +19,7 @@ from metassay.data import cells
 from metassay.data.columns import (
     KNOWN_METADATA_COLUMNS,
     TEST_SET_COLUMNS,
+    find_columns_named,
     find_reference_columns,
     is_numeric,
     is_row_number_column,
@@ -189,7 +190,8 @@ def _select_key_columns(
     for name in list_column_names_of_role("item"):
         item_column = columns_by_lower_name.get(name)
         if item_column is not None and item_column != output_column:
-            keys["item"] = _build_item_ids(table, columns_by_lower_name, item_column, file)
+            test_set = find_columns_named(table.columns, TEST_SET_COLUMNS)
+            keys["item"] = cells.join_id_columns(table, [*test_set, item_column], file)
             return pl.DataFrame(keys)
     source_column = _find_text_column(table, columns_by_lower_name, TEXT_COLUMNS["source"])
     if source_column is not None:
@@ -199,19 +201,6 @@ def _select_key_columns(
             keys["reference"] = table[reference_column]
             break
     return pl.DataFrame(keys)
-
-
-def _build_item_ids(
-    table: pl.DataFrame, columns_by_lower_name: Mapping[str, str], item_column: str, file: str
-) -> pl.Series:
-    """Join the columns of the test set and the id of the item, as in `2022/en-de/17`."""
-    test_set_columns = [
-        columns_by_lower_name[name] for name in TEST_SET_COLUMNS if name in columns_by_lower_name
-    ]
-    parts = []
-    for number, name in enumerate([*test_set_columns, item_column]):
-        parts.append(cells.parse_ids(table[name], file).alias(str(number)))
-    return pl.DataFrame(parts).select(item=pl.concat_str(pl.all(), separator="/"))["item"]
 
 
 def _find_text_column(

@@ -14,6 +14,7 @@ import polars as pl
 from metassay.data import cells
 from metassay.data.columns import (
     TEST_SET_COLUMNS,
+    find_columns_named,
     find_reference_columns,
     find_score_columns,
     is_unusable_column_type,
@@ -60,7 +61,9 @@ def build_score_cubes(
     wide = pivot_long_scores(table, file)
     item_column = _find_key_column(wide, "item", file)
     system_column = _find_key_column(wide, "system", file)
-    dataset_columns = [name for name in _find_columns_by_name(wide, TEST_SET_COLUMNS) if name != item_column]
+    dataset_columns = [
+        name for name in find_columns_named(wide.columns, TEST_SET_COLUMNS) if name != item_column
+    ]
     human_columns, metric_columns = find_score_columns(wide, human, metrics, metadata)
     keyed = wide.with_columns(
         cells.parse_ids(wide[item_column], file).alias("_item"),
@@ -128,8 +131,8 @@ def pivot_long_scores(table: pl.DataFrame, file: str = "") -> pl.DataFrame:
 
 def _find_key_column(table: pl.DataFrame, role: str, file: str) -> str:
     """Return the column that holds items or systems; raise an error if there is none."""
-    names = list_column_names_of_role("item") if role == "item" else list_column_names_of_role("system")
-    columns = _find_columns_by_name(table, names)
+    names = list_column_names_of_role(role)
+    columns = find_columns_named(table.columns, names)
     if not columns:
         raise InputError(
             f"no column holds the {role} (looked for {', '.join(names)}).",
@@ -139,18 +142,11 @@ def _find_key_column(table: pl.DataFrame, role: str, file: str) -> str:
     return columns[0]
 
 
-def _find_columns_by_name(table: pl.DataFrame, names: Sequence[str]) -> list[str]:
-    """Return the columns that have one of some names in any case, in the order of the names."""
-    columns = {name.lower(): name for name in reversed(table.columns)}
-    return [columns[name] for name in names if name in columns]
-
-
 def _name_dataset_of_each_row(table: pl.DataFrame, name_columns: Sequence[str], file: str) -> pl.Series:
     """Return the data set of each row: the values of some columns joined by `/`, as in `2023/en-de`."""
     if not name_columns:
         return pl.Series([UNNAMED_DATASET]).new_from_index(0, table.height)
-    parts = [cells.parse_ids(table[name], file).alias(str(i)) for i, name in enumerate(name_columns)]
-    return pl.DataFrame(parts).select(pl.concat_str(pl.all(), separator="/"))["0"]
+    return cells.join_id_columns(table, name_columns, file)
 
 
 def _check_unique_outputs(rows: pl.DataFrame, dataset: str, file: str) -> None:
@@ -216,7 +212,7 @@ def _drop_reference_systems(
     rows: pl.DataFrame, dataset: str, *, keep: bool
 ) -> tuple[pl.DataFrame, list[str]]:
     """Drop the systems whose outputs are the reference translation; also return a note."""
-    output_columns = _find_columns_by_name(rows, list_column_names_of_role("output"))
+    output_columns = find_columns_named(rows.columns, list_column_names_of_role("output"))
     references = find_reference_columns(rows.columns)
     if keep or not output_columns or not references:
         return rows, []

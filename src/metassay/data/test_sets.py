@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import polars as pl
 
-from metassay.data.columns import TEST_SET_COLUMNS
+from metassay.data.columns import TEST_SET_COLUMNS, find_columns_named
 from metassay.data.dataset import Dataset
 
 
 def name_test_sets(dataset: Dataset) -> pl.Series:
     """Return the test set of each output, such as `2023/en-de`; empty texts if there is only one test set."""
-    columns = {name.lower(): name for name in reversed(dataset.outputs.columns)}
-    names = [columns[name] for name in TEST_SET_COLUMNS if name in columns]
+    names = find_columns_named(dataset.outputs.columns, TEST_SET_COLUMNS)
     if not names:
         return pl.Series("group", [""]).new_from_index(0, len(dataset))
     return dataset.outputs.select(pl.concat_str(names, separator="/").alias("group"))["group"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from metassay.data.columns import find_reference_columns, list_column_names_of_role
+from metassay.data.columns import find_columns_named, find_reference_columns, list_column_names_of_role
 
 WORDS = "words"
 CHARACTERS = "characters"
@@ -41,11 +41,8 @@ def measure_texts(outputs: pl.Series, references: pl.Series | None = None) -> di
 
 def measure_texts_of_table(table: pl.DataFrame) -> dict[str, pl.Series]:
     """Measure the texts of a table with one row per output; empty if it has no column of outputs."""
-    by_lower_name = {name.lower(): name for name in reversed(table.columns)}
-    output = next(
-        (by_lower_name[name] for name in list_column_names_of_role("output") if name in by_lower_name), None
-    )
-    if output is None:
+    outputs = find_columns_named(table.columns, list_column_names_of_role("output"))
+    if not outputs:
         return {}
     references = find_reference_columns(table.columns)
-    return measure_texts(table[output], table[references[0]] if references else None)
+    return measure_texts(table[outputs[0]], table[references[0]] if references else None)

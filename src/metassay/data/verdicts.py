@@ -20,6 +20,7 @@ from metassay.data.columns import (
     HUMAN_SCORE_NAMES,
     TEST_SET_COLUMNS,
     check_chosen_columns,
+    find_columns_named,
     missing_column_error,
 )
 from metassay.data.directions import RequestedDirections, find_score_direction, note_negated_scores
@@ -358,18 +359,17 @@ def _find_role_columns(
     """Return the column for each role that the table has; columns that the user chose come first."""
     columns_by_role = dict(columns_by_role or {})
     check_chosen_columns(columns_by_role, set(VERDICT_COLUMNS), frame.columns, file)
-    by_lower_name = {name.lower(): name for name in reversed(frame.columns)}
     accepted_names = dict(VERDICT_COLUMNS)
     if family is not None:
         lower_family = family.lower()
         accepted_names["family"] = (lower_family,)
         accepted_names["family_1"] = (f"{lower_family}_1",)
         accepted_names["family_2"] = (f"{lower_family}_2",)
-        if lower_family not in by_lower_name and f"{lower_family}_1" not in by_lower_name:
+        if not find_columns_named(frame.columns, (lower_family, f"{lower_family}_1")):
             raise UnknownName("column", family, frame.columns)
     roles: dict[str, str] = {}
     for role, names in accepted_names.items():
-        matches = [by_lower_name[name] for name in names if name in by_lower_name]
+        matches = find_columns_named(frame.columns, names)
         if matches:
             roles[role] = matches[0]
     roles |= columns_by_role
@@ -427,13 +427,8 @@ def _build_question_columns(frame: pl.DataFrame, role_columns: Mapping[str, str]
 
 def _build_item_ids(frame: pl.DataFrame, item_column: str, file: str) -> pl.Series:
     """Join year, language pair and test set, as far as there are any, with the id of the item."""
-    prefixes = [name for name in frame.columns if name.lower() in TEST_SET_COLUMNS and name != item_column]
-    prefixes.sort(key=lambda name: TEST_SET_COLUMNS.index(name.lower()))
-    parts = [
-        cells.parse_ids(frame[name], file).alias(str(position))
-        for position, name in enumerate([*prefixes, item_column])
-    ]
-    return pl.DataFrame(parts).select(pl.concat_str(pl.all(), separator="/"))["0"]
+    test_set = [name for name in find_columns_named(frame.columns, TEST_SET_COLUMNS) if name != item_column]
+    return cells.join_id_columns(frame, [*test_set, item_column], file)
 
 
 def _parse_swapped_column(frame: pl.DataFrame, column: str | None, file: str) -> pl.Series:

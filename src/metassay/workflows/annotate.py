@@ -14,7 +14,12 @@ from metassay.data.annotation_file import (
     OutputToRate,
     format_annotation_file,
 )
-from metassay.data.columns import TEST_SET_COLUMNS, find_reference_columns, list_column_names_of_role
+from metassay.data.columns import (
+    TEST_SET_COLUMNS,
+    find_columns_named,
+    find_reference_columns,
+    list_column_names_of_role,
+)
 from metassay.data.readers.files import refuse_overwriting_inputs
 from metassay.data.score_table_reading import read_score_table
 from metassay.errors import InputError, UnknownName
@@ -202,24 +207,22 @@ TextsByOutput = dict[tuple[str, str], tuple[str, ...]]
 def _read_texts(data: Source, options: AnnotateOptions) -> tuple[TextsByOutput, tuple[str, ...]]:
     """Read the source, reference and output text of every output, as far as the data has them."""
     table = read_score_table(data, options, references=options.reference).frame
-    # Reversed, so that the first of several columns that differ only in case is used.
-    by_lower_name = {name.lower(): name for name in reversed(table.columns)}
 
-    def find_column(names: tuple[str, ...]) -> str | None:
-        return next((by_lower_name[name] for name in names if name in by_lower_name), None)
+    def find_column(role: str) -> str | None:
+        return next(iter(find_columns_named(table.columns, list_column_names_of_role(role))), None)
 
     references = find_reference_columns(table.columns)
     columns = {
-        "source": find_column(list_column_names_of_role("source")),
+        "source": find_column("source"),
         "reference": references[0] if references else None,
-        "output": find_column(list_column_names_of_role("output")),
+        "output": find_column("output"),
     }
     text_columns = [name for name in TEXT_COLUMNS if columns[name] is not None]
-    item = find_column(list_column_names_of_role("item"))
-    system = find_column(list_column_names_of_role("system"))
+    item = find_column("item")
+    system = find_column("system")
     if item is None or system is None:
         raise UnknownName("column", "item", table.columns)
-    prefix = [by_lower_name[name] for name in TEST_SET_COLUMNS if name in by_lower_name and name != item]
+    prefix = [name for name in find_columns_named(table.columns, TEST_SET_COLUMNS) if name != item]
     keys = table.select(
         pl.concat_str([pl.col(name).cast(pl.String) for name in (*prefix, item)], separator="/").alias(
             "item"

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from metassay.data import cells
-from metassay.data.columns import missing_column_error
+from metassay.data.columns import find_columns_named, missing_column_error
 from metassay.data.verdicts import VERDICT_COLUMNS
 from metassay.errors import InputError
 from metassay.llm.asker import Asker
@@ -139,6 +139,5 @@ def _has_two_outputs(judged_rows: pl.DataFrame) -> bool:
 
 
 def _find_column(judged_rows: pl.DataFrame, names: Sequence[str]) -> str | None:
-    """Return the first column of a table that has one of these names, ignoring case."""
-    by_lower_name = {name.lower(): name for name in reversed(judged_rows.columns)}
-    return next((by_lower_name[name] for name in names if name in by_lower_name), None)
+    """Find the first column of a table that has one of some names; None if there is none."""
+    return next(iter(find_columns_named(judged_rows.columns, names)), None)

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from metassay.data import cells
-from metassay.data.columns import missing_column_error
+from metassay.data.columns import find_columns_named, missing_column_error
 from metassay.data.readers.files import read_text
 from metassay.data.readers.rating_logs import DEFAULT_THRESHOLD, is_rating_log, read_rating_log
 from metassay.data.readers.tables import is_table_file, read_table
@@ -108,10 +108,9 @@ def _select_judgement_columns(table: pl.DataFrame, path: str) -> pl.DataFrame:
 
 def _find_required_judgement_column(table: pl.DataFrame, names: Sequence[str], role: str, path: str) -> str:
     """Return the first column with one of these names. Raises an error if there is none."""
-    columns = {name.lower(): name for name in reversed(table.columns)}
-    for name in names:
-        if name in columns:
-            return columns[name]
+    columns = find_columns_named(table.columns, names)
+    if columns:
+        return columns[0]
     raise missing_column_error(role, names, table.columns, path)
 
 
