@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from metassay.data import cells
-from metassay.data.columns import check_chosen_columns, find_columns_named, missing_column_error
+from metassay.data.columns import build_missing_column_error, check_chosen_columns, find_columns_named
 from metassay.data.dataset import Dataset
 from metassay.data.ranked_lists import rank_by_score
 from metassay.data.readers.base import RawTable
@@ -48,11 +48,11 @@ def assemble_rankings(
     task_definition = find_task(task)
     parts = [_build_document_table(table, task_definition, columns) for table in tables]
     documents = pl.concat(parts, how="diagonal_relaxed")
-    _refuse_repeated_documents(documents)
+    _reject_repeated_documents(documents)
     documents, left_out, notes = _drop_unjudged_topics(documents, qrels)
     notes += _check_judged_documents(documents, qrels)
     if _RANK in documents.columns:
-        notes += _note_scores_that_increase_with_rank(documents)
+        notes += _warn_of_scores_that_increase_with_rank(documents)
         documents = documents.drop(_RANK)
     keys, lists = rank_by_score(documents, qrels)
     outputs = keys.with_columns(lists.to_series().cast(pl.List(pl.String)))
@@ -84,10 +84,10 @@ def _build_document_table(
     document_columns = {}
     for role, name in roles.items():
         if role != "score":
-            document_columns[role] = cells.parse_ids(frame[name], file)
+            document_columns[role] = cells.parse_id_column(frame[name], file)
     if "system" not in document_columns:
         document_columns["system"] = pl.Series([get_file_stem(file)]).new_from_index(0, frame.height)
-    document_columns["score"] = cells.parse_scores(frame[roles["score"]], file)
+    document_columns["score"] = cells.parse_score_column(frame[roles["score"]], file)
     rank_columns = find_columns_named(frame.columns, [_RANK])
     if rank_columns and rank_columns[0] not in roles.values():
         document_columns[_RANK] = frame[rank_columns[0]].cast(pl.Float64, strict=False)
@@ -104,7 +104,7 @@ def _build_document_table(
     if documents["score"].has_nulls():
         first = documents.filter(pl.col("score").is_null()).row(0, named=True)
         raise InputError(
-            "the retrieval score is missing.", location=_locate_retrieved_document(first, roles["score"])
+            "the retrieval score is missing.", location=_find_location_of_document(first, roles["score"])
         )
     return documents
 
@@ -123,11 +123,11 @@ def _find_ranking_columns(
         elif present:
             roles[role] = present[0]
         elif role != "system":
-            raise missing_column_error(role, names, frame.columns, file)
+            raise build_missing_column_error(role, names, frame.columns, file)
     return roles
 
 
-def _locate_retrieved_document(
+def _find_location_of_document(
     document_row: Mapping[str, object], column: str | None = None
 ) -> InputLocation:
     """Return the location in the input of one retrieved document."""
@@ -141,7 +141,7 @@ def _locate_retrieved_document(
     )
 
 
-def _refuse_repeated_documents(documents: pl.DataFrame) -> None:
+def _reject_repeated_documents(documents: pl.DataFrame) -> None:
     """Raise an error if a ranked list has a document twice."""
     key = ("system", "item", "document")
     is_first = documents.select(pl.struct(key).is_first_distinct())[key[0]]
@@ -149,11 +149,11 @@ def _refuse_repeated_documents(documents: pl.DataFrame) -> None:
         return
     repeated = documents.filter(~is_first).row(0, named=True)
     has_same_key = pl.all_horizontal(pl.col(name) == repeated[name] for name in key)
-    first_place = _locate_retrieved_document(documents.filter(has_same_key).row(0, named=True))
+    first_place = _find_location_of_document(documents.filter(has_same_key).row(0, named=True))
     raise InputError(
         f"document {repeated['document']} was already retrieved for topic {repeated['item']} by "
         f"{repeated['system']} ({first_place}).",
-        location=_locate_retrieved_document(repeated),
+        location=_find_location_of_document(repeated),
         remedy="Remove one of the two, or give the runs different tags.",
     )
 
@@ -171,13 +171,13 @@ def _drop_unjudged_topics(
     if not is_judged.any():
         raise InputError(
             f"{message}, nor is any other of the {documents['item'].n_unique()} here.",
-            location=_locate_retrieved_document(first),
+            location=_find_location_of_document(first),
             remedy="Do the judgements belong to these runs?",
         )
     lists = unjudged.select("system", "item").n_unique()
     topics = unjudged["item"].n_unique()
     note = (
-        f"{_locate_retrieved_document(first)}: {message}; {topics} such topics ({lists} lists) are left out."
+        f"{_find_location_of_document(first)}: {message}; {topics} such topics ({lists} lists) are left out."
     )
     return documents.filter(is_judged), {UNJUDGED_TOPIC_REASON: lists}, [note]
 
@@ -189,7 +189,7 @@ def _check_judged_documents(documents: pl.DataFrame, qrels: pl.DataFrame) -> lis
         raise InputError(
             f"no retrieved document is among the judged ones, such as {documents['document'][0]}; judged are "
             f"documents such as {qrels['document'][0]}.",
-            location=_locate_retrieved_document(documents.row(0, named=True)),
+            location=_find_location_of_document(documents.row(0, named=True)),
             remedy="Do runs and judgements write document ids in the same way?",
         )
     judged_systems = documents.filter(is_judged)["system"].unique()
@@ -200,7 +200,7 @@ def _check_judged_documents(documents: pl.DataFrame, qrels: pl.DataFrame) -> lis
     return [f"No document of these runs is judged, so that their scores are 0: {names}."]
 
 
-def _note_scores_that_increase_with_rank(documents: pl.DataFrame) -> list[str]:
+def _warn_of_scores_that_increase_with_rank(documents: pl.DataFrame) -> list[str]:
     """Return a note on runs whose scores increase with the rank, because such a list is read in reverse."""
     steps = (
         documents.lazy()

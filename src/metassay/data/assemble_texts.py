@@ -19,6 +19,7 @@ from metassay.data import cells
 from metassay.data.columns import (
     ROLE_COLUMN_NAMES,
     ColumnRoles,
+    build_missing_column_error,
     check_chosen_columns,
     find_columns_by_role,
     find_columns_named,
@@ -27,10 +28,9 @@ from metassay.data.columns import (
     is_numeric,
     is_row_number_column,
     is_unusable_column_type,
-    missing_column_error,
 )
 from metassay.data.dataset import Dataset
-from metassay.data.languages import note_language_pair_given_as_language
+from metassay.data.languages import warn_of_language_pair_given_as_language
 from metassay.data.memory import release_memory
 from metassay.data.readers.base import RawTable
 from metassay.data.readers.delimited import DELIMITERS
@@ -98,7 +98,7 @@ def assemble_texts(
         left_out.update(table.left_out)
     outputs, notes = _drop_repeated_rows(outputs, rows_are_pairs=rows_are_pairs)
     notes += _check_equal_references(outputs, references)
-    notes += note_language_pair_given_as_language(language)
+    notes += warn_of_language_pair_given_as_language(language)
     release_memory()
     outputs = outputs.drop(_FILE, _ROW)
     if rows_are_pairs:
@@ -128,9 +128,9 @@ def _prepare_pair_columns(table: RawTable, chosen_columns: Mapping[str, str] | N
             chosen[role] = candidates[0]
     check_chosen_columns(chosen, PAIR_COLUMNS, table.frame.columns, table.file)
     if "worse" not in chosen:
-        raise missing_column_error("worse", ("worse",), table.frame.columns, table.file)
+        raise build_missing_column_error("worse", ("worse",), table.frame.columns, table.file)
     frame = table.frame.rename({name: role for role, name in chosen.items()})
-    worse = cells.check_texts(frame["worse"], table.file)
+    worse = cells.check_text_column(frame["worse"], table.file)
     if get_file_ending(table.file) in DELIMITERS:
         # A CSV file cannot distinguish an empty text from a missing one; other formats write null.
         worse = worse.replace("", None)
@@ -167,14 +167,14 @@ def _build_output_table(
     output_columns: dict[str, pl.Series] = {
         "item": _build_item_ids(frame, roles, file),
         "system": _build_system_names(frame, roles, file),
-        "output": cells.check_texts(frame[roles.output], file),
+        "output": cells.check_text_column(frame[roles.output], file),
     }
     if roles.source is not None:
-        output_columns["source"] = cells.check_texts(frame[roles.source], file)
+        output_columns["source"] = cells.check_text_column(frame[roles.source], file)
     if roles.references:
         output_columns["references"] = _build_reference_lists(frame, roles.references, file)
     for name in human:
-        output_columns[name] = cells.parse_scores(frame[name], file)
+        output_columns[name] = cells.parse_score_column(frame[name], file)
     for name in _list_metadata_columns(frame, replace(roles, human=human)):
         output_columns.setdefault(name, frame[name])
     release_memory()
@@ -207,7 +207,7 @@ def _list_metadata_columns(frame: pl.DataFrame, column_roles: ColumnRoles) -> li
 def _build_item_ids(frame: pl.DataFrame, column_roles: ColumnRoles, file: str) -> pl.Series:
     """Return the item id of each row: test set and segment joined by `/`, as in `2022/en-de/17`."""
     if column_roles.item == column_roles.source:
-        hashes = _hash_texts(cells.check_texts(frame[column_roles.item], file))
+        hashes = _hash_texts(cells.check_text_column(frame[column_roles.item], file))
         frame = frame.with_columns(hashes.alias(column_roles.item))
     return cells.join_id_columns(frame, [*column_roles.test_set, column_roles.item], file)
 
@@ -235,7 +235,7 @@ def _build_system_names(frame: pl.DataFrame, column_roles: ColumnRoles, file: st
                     location=InputLocation(file, int(is_missing.arg_max() or 0) + 1, column_roles.system),
                     remedy="Every row needs one: fill it in or delete the row.",
                 )
-        return cells.parse_ids(systems, file)
+        return cells.parse_id_column(systems, file)
     if file == STANDARD_INPUT:
         raise InputError(
             "there is no system column, and standard input has no name to use instead.",
@@ -257,7 +257,7 @@ def _build_reference_lists(frame: pl.DataFrame, reference_columns: Sequence[str]
             expressions.append(without_empty)
             has_gaps = True
             continue
-        texts = cells.check_texts(column, file)
+        texts = cells.check_text_column(column, file)
         if texts.has_nulls() or (texts == "").any():
             expressions.append(pl.col(name).cast(pl.String).replace("", None))
             has_gaps = True
@@ -343,13 +343,13 @@ def _drop_repeated_rows(outputs: pl.DataFrame, *, rows_are_pairs: bool) -> tuple
     """Drop exact copies of rows, with a note. Raises an error if two rows of one output differ."""
     if (
         not rows_are_pairs
-        and _count_distinct_row_hashes(outputs.select(pl.struct("item", "system"))) == outputs.height
+        and _count_distinct_hashes(outputs.select(pl.struct("item", "system"))) == outputs.height
     ):
         return outputs, []
     content = [name for name in outputs.columns if name not in {_FILE, _ROW}]
     distinct = outputs.unique(content, keep="first", maintain_order=True)
     if not rows_are_pairs:
-        _refuse_second_outputs(distinct)
+        _reject_second_outputs(distinct)
     repeats = outputs.height - distinct.height
     if not repeats:
         return distinct, []
@@ -357,7 +357,7 @@ def _drop_repeated_rows(outputs: pl.DataFrame, *, rows_are_pairs: bool) -> tuple
     return distinct, [f"{rows} another to the letter; each is kept once."]
 
 
-def _count_distinct_row_hashes(keys: pl.DataFrame) -> int:
+def _count_distinct_hashes(keys: pl.DataFrame) -> int:
     """Count the distinct hashes of a column, which are never more than its distinct values.
 
     A set of the values themselves would take more memory. Two values rarely share a hash, and then the
@@ -367,7 +367,7 @@ def _count_distinct_row_hashes(keys: pl.DataFrame) -> int:
     return int((hashes[1:] != hashes[:-1]).sum()) + 1
 
 
-def _refuse_second_outputs(outputs: pl.DataFrame) -> None:
+def _reject_second_outputs(outputs: pl.DataFrame) -> None:
     """Raise an error if a system has two outputs for an item."""
     repeated = outputs.filter(pl.struct("item", "system").is_duplicated())
     if repeated.is_empty():
@@ -395,8 +395,8 @@ def _check_equal_references(outputs: pl.DataFrame, references_rule: str) -> list
     references = pl.col("references").list
     has_single_references = bool((outputs["references"].list.len() == 1).all())
     reference_key = (references.first() if has_single_references else references.join("\x1f")).alias("key")
-    distinct_items = _count_distinct_row_hashes(outputs.select("item"))
-    if distinct_items == _count_distinct_row_hashes(outputs.select(pl.struct("item", reference_key))):
+    distinct_items = _count_distinct_hashes(outputs.select("item"))
+    if distinct_items == _count_distinct_hashes(outputs.select(pl.struct("item", reference_key))):
         return []
     keys = outputs.select("item", _FILE, _ROW, reference_key)
     counts = keys.group_by("item").agg(pl.col("key").n_unique().alias("references"))

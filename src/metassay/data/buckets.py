@@ -50,7 +50,7 @@ def assign_to_equal_frequency_buckets(
 
 
 def assign_to_ranges(
-    numbers: NDArray[np.float64], bounds_text: str, context_request: str
+    numbers: NDArray[np.float64], range_bounds: str, context_request: str
 ) -> list[str | None]:
     """Assign each number to one of the ranges that a text such as `-25..-5..0` bounds; None if outside.
 
@@ -58,7 +58,7 @@ def assign_to_ranges(
     text with which the user asked for these contexts, such as `length:0..10..20`.
     """
     try:
-        bounds = np.array([float(bound) for bound in bounds_text.split("..")])
+        bounds = np.array([float(bound) for bound in range_bounds.split("..")])
     except ValueError:
         raise InputError(f"{context_request!r} has bounds that are not numbers.") from None
     if len(bounds) < 2 or not (np.diff(bounds) > 0).all():

@@ -17,7 +17,7 @@ _THOUSANDS = r"^\s*[+-]?[1-9]\d{0,2},\d{3}\s*$"
 _DECIMAL_COMMA = r"^\s*[+-]?\d*,\d+\s*$"
 
 
-def parse_ids(column: pl.Series, file: str) -> pl.Series:
+def parse_id_column(column: pl.Series, file: str) -> pl.Series:
     """Convert a column of ids to text. Raises an error unless every id is a text or a whole number."""
     unsuitable_type = _describe_type_unsuitable_for_ids(column.dtype)
     if unsuitable_type is not None:
@@ -35,16 +35,18 @@ def parse_ids(column: pl.Series, file: str) -> pl.Series:
             location=InputLocation(file=file, row=row, column=column.name),
             remedy="Every row needs one: fill it in or delete the row.",
         )
-    _refuse_nul_characters(text, file)
-    _refuse_float_ids(text, file)
+    _reject_nul_characters(text, file)
+    _reject_float_ids(text, file)
     return text
 
 
 def join_id_columns(table: pl.DataFrame, column_names: Sequence[str], file: str) -> pl.Series:
     """Join the ids in several columns of each row by `/`, as in `2022/en-de/17`."""
     if len(column_names) == 1:
-        return parse_ids(table[column_names[0]], file)
-    ids = [parse_ids(table[name], file).alias(str(position)) for position, name in enumerate(column_names)]
+        return parse_id_column(table[column_names[0]], file)
+    ids = [
+        parse_id_column(table[name], file).alias(str(position)) for position, name in enumerate(column_names)
+    ]
     return pl.DataFrame(ids).select(pl.concat_str(pl.all(), separator="/")).to_series()
 
 
@@ -95,7 +97,7 @@ def _build_number_sort_key(digits: str) -> tuple[int, str]:
     return (len(significant_digits), significant_digits)
 
 
-def check_texts(column: pl.Series, file: str) -> pl.Series:
+def check_text_column(column: pl.Series, file: str) -> pl.Series:
     """Return a column of texts, or of nulls. Raises an error for other types and for NUL characters."""
     if column.dtype == pl.Null:
         return column.cast(pl.String)
@@ -104,18 +106,18 @@ def check_texts(column: pl.Series, file: str) -> pl.Series:
             f"text was expected, but the column holds {column.dtype}.",
             location=InputLocation(file=file, column=column.name),
         )
-    _refuse_nul_characters(column, file)
+    _reject_nul_characters(column, file)
     return column
 
 
-def parse_scores(column: pl.Series, file: str) -> pl.Series:
+def parse_score_column(column: pl.Series, file: str) -> pl.Series:
     """Convert a column of scores to numbers, null where a score is missing (`None`, `NA`, empty, NaN).
 
     Texts may have a decimal comma or a percent sign; −0.0 becomes 0. Raises an error that names the row for
     texts that are no number, for infinities and for numbers too large to compute with.
     """
     if column.dtype == pl.String:
-        numbers = parse_numbers(column)
+        numbers = parse_number_column(column)
         is_malformed = numbers.is_null() & ~find_missing_scores(column)
         if is_malformed.any():
             row = int(is_malformed.arg_max() or 0)
@@ -136,7 +138,7 @@ def parse_scores(column: pl.Series, file: str) -> pl.Series:
     is_infinite = numbers.is_infinite().fill_null(value=False)
     if is_infinite.any():
         row = int(is_infinite.arg_max() or 0)
-        raise infinite_score_error(InputLocation(file, row + 1, column.name))
+        raise build_infinite_score_error(InputLocation(file, row + 1, column.name))
     is_too_large = (numbers.abs() > LARGEST_SCORE).fill_null(value=False)
     if is_too_large.any():
         row = int(is_too_large.arg_max() or 0)
@@ -148,7 +150,7 @@ def parse_scores(column: pl.Series, file: str) -> pl.Series:
     return numbers.alias(column.name)
 
 
-def infinite_score_error(location: InputLocation) -> InputError:
+def build_infinite_score_error(location: InputLocation) -> InputError:
     """Return the error for a score that is infinite."""
     return InputError(
         "a score is infinite.",
@@ -162,13 +164,13 @@ def find_missing_scores(column: pl.Series) -> pl.Series:
     return column.is_null() | column.str.strip_chars().str.to_lowercase().is_in(list(MISSING_SCORES))
 
 
-def parse_numbers(column: pl.Series) -> pl.Series:
+def parse_number_column(column: pl.Series) -> pl.Series:
     """Parse texts as numbers; null where a text is missing or is no number.
 
     A percent sign is dropped: `45 %` is 45. A comma is a decimal comma if it cannot separate thousands in
     every number of the column.
 
-    >>> parse_numbers(pl.Series(["0,5", "n.a.", "12,25 %"])).to_list()
+    >>> parse_number_column(pl.Series(["0,5", "n.a.", "12,25 %"])).to_list()
     [0.5, None, 12.25]
     """
     texts = column.str.strip_chars().str.replace(r"\s*%$", "")
@@ -184,7 +186,7 @@ def parse_numbers(column: pl.Series) -> pl.Series:
     return numbers.set(find_missing_scores(column), None).alias(column.name)
 
 
-def _refuse_nul_characters(column: pl.Series, file: str) -> None:
+def _reject_nul_characters(column: pl.Series, file: str) -> None:
     """Raise an error if a text contains a NUL character."""
     has_nul = column.str.contains("\0", literal=True).fill_null(value=False)
     if has_nul.any():
@@ -196,7 +198,7 @@ def _refuse_nul_characters(column: pl.Series, file: str) -> None:
         )
 
 
-def _refuse_float_ids(text: pl.Series, file: str) -> None:
+def _reject_float_ids(text: pl.Series, file: str) -> None:
     """Raise an error if ids are written as 1.0, 2.0 …, because a program converted integers to floats."""
     is_float = text.str.contains(r"^[+-]?\d+\.\d*$|^[+-]?\d+(\.\d*)?[eE][+-]?\d+$")
     if is_float.any() and text.str.contains(r"^[+-]?\d+(\.\d*)?([eE][+-]?\d+)?$").all():

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from metassay.data.cells import find_missing_scores, parse_numbers
+from metassay.data.cells import find_missing_scores, parse_number_column
 from metassay.data.readers.delimited import PLAIN_TEXT_REMEDY
 from metassay.errors import InputError, InputLocation, UnknownName, join_names, shorten_text
 from metassay.tasks import FALLBACK_TASK, list_human_criteria, load_tasks
@@ -87,9 +87,9 @@ def find_columns_by_role(
     item = roles["item"] or roles["source"]
     output = roles["output"]
     if item is None:
-        raise missing_column_error("item", task.column_names["item"], column_names, file)
+        raise build_missing_column_error("item", task.column_names["item"], column_names, file)
     if output is None:
-        raise missing_column_error("output", task.column_names["output"], column_names, file)
+        raise build_missing_column_error("output", task.column_names["output"], column_names, file)
     references = find_reference_columns(column_names)
     if "references" in chosen:
         references = chosen["references"].split(",")
@@ -231,7 +231,7 @@ def _has_thousands_separators(column: pl.Series) -> bool:
     if not column.head(_NUMERIC_SAMPLE).str.contains(_SEPARATED).any():
         return False
     present = column.filter(~find_missing_scores(column))
-    return bool((present.str.contains(_SEPARATED) | parse_numbers(present).is_not_null()).all())
+    return bool((present.str.contains(_SEPARATED) | parse_number_column(present).is_not_null()).all())
 
 
 def _has_only_marks_of_missing_scores(column: pl.Series) -> bool:
@@ -258,18 +258,18 @@ def _measure_numeric_share(column: pl.Series) -> float:
     if (
         not sample.is_null().all()
         and not find_missing_scores(sample).all()
-        and parse_numbers(sample).is_null().all()
+        and parse_number_column(sample).is_null().all()
     ):
         return 0.0
     present = column.filter(~find_missing_scores(column))
     if present.is_empty():
         return 0.0
-    return 1 - parse_numbers(present).null_count() / len(present)
+    return 1 - parse_number_column(present).null_count() / len(present)
 
 
 def _find_first_non_number(column: pl.Series) -> str:
     """Return the first text of a column, in sorted order, that is neither a number nor missing."""
-    is_word = parse_numbers(column).is_null() & ~find_missing_scores(column)
+    is_word = parse_number_column(column).is_null() & ~find_missing_scores(column)
     return shorten_text(column.filter(is_word).sort()[0])
 
 
@@ -287,7 +287,7 @@ def find_reference_columns(column_names: Sequence[str]) -> list[str]:
     return sorted(references, key=lambda name: (len(name), name))
 
 
-def missing_column_error(
+def build_missing_column_error(
     role: str, accepted_names: Sequence[str], column_names: Sequence[str], file: str
 ) -> InputError:
     """Return the error for a table that has no column for a role."""

@@ -61,7 +61,7 @@ def divide_outputs_into_contexts(dataset: Dataset, context_request: str | RowLab
         labels = [context_request(row) for row in dataset.outputs.iter_rows(named=True)]
         texts = [None if label is None else str(label) for label in labels]
         name = getattr(context_request, "__name__", "function")
-        return _number_context_labels(name, pl.Series(texts, dtype=pl.String), ())
+        return _build_context_from_labels(name, pl.Series(texts, dtype=pl.String), ())
     columns = []
     notes: list[str] = []
     for number, part in enumerate(context_request.split("+")):
@@ -69,21 +69,21 @@ def divide_outputs_into_contexts(dataset: Dataset, context_request: str | RowLab
         columns.append(labels_of_part.alias(str(number)))
         notes += notes_of_part
     crossed = pl.DataFrame(columns).select(pl.concat_str(pl.all(), separator="+")).to_series()
-    return _number_context_labels(context_request, crossed, notes)
+    return _build_context_from_labels(context_request, crossed, notes)
 
 
 def build_contexts(
-    dataset: Dataset, requests: str | RowLabel | Sequence[str | RowLabel] | None
+    dataset: Dataset, context_requests: str | RowLabel | Sequence[str | RowLabel] | None
 ) -> tuple[Context, ...]:
     """Divide the outputs by each requested column, or by the default columns, into contexts."""
-    if isinstance(requests, str) or callable(requests):
-        requests = [requests]
+    if isinstance(context_requests, str) or callable(context_requests):
+        context_requests = [context_requests]
     contexts = tuple(
         divide_outputs_into_contexts(dataset, request)
-        for request in requests or choose_default_contexts(dataset)
+        for request in context_requests or choose_default_contexts(dataset)
     )
     # Pairs that someone else made can be assayed without any context.
-    needs_contexts = bool(requests) or not dataset.rows_are_pairs
+    needs_contexts = bool(context_requests) or not dataset.rows_are_pairs
     if needs_contexts and not any(context.varies for context in contexts):
         names = ", ".join(context.name for context in contexts)
         raise InputError(
@@ -102,21 +102,21 @@ def choose_default_contexts(dataset: Dataset) -> tuple[str, ...]:
     return tuple(varying) or ("system",)
 
 
-def _label_outputs_by_request(dataset: Dataset, request: str) -> tuple[pl.Series, list[str]]:
+def _label_outputs_by_request(dataset: Dataset, context_request: str) -> tuple[pl.Series, list[str]]:
     """Return the context of each output by one column, or by buckets of a column of numbers, and notes.
 
     A part is the name of a column, or a column of numbers that is divided: `length:20` into 20 buckets,
     `length:0..10..20` into ranges.
     """
-    column, colon, division = request.partition(":")
+    column, colon, division = context_request.partition(":")
     if not colon:
         return _label_outputs_by_column(dataset, column), []
     numbers = _get_number_column(dataset, column)
     if ".." in division:
-        return pl.Series(assign_to_ranges(numbers, division, request), dtype=pl.String), []
+        return pl.Series(assign_to_ranges(numbers, division, context_request), dtype=pl.String), []
     if not division.isdecimal() or len(division) > _MAXIMUM_COUNT_DIGITS or int(division) < 1:
         raise InputError(
-            f"{request!r} does not say how to cut {column}.",
+            f"{context_request!r} does not say how to cut {column}.",
             remedy=f"Write {column}:20 for 20 buckets, or {column}:0..10..20 for ranges.",
         )
     labels, notes = assign_to_equal_frequency_buckets(
@@ -165,17 +165,17 @@ def _list_language_pairs(dataset: Dataset) -> list[str]:
     return [""] * len(dataset)
 
 
-def _number_context_labels(context_name: str, context_labels: pl.Series, notes: Sequence[str]) -> Context:
+def _build_context_from_labels(name: str, labels_of_outputs: pl.Series, notes: Sequence[str]) -> Context:
     """Build a `Context` from the context label of each output, with a note on outputs without a label."""
-    values = sorted(context_labels.drop_nulls().unique().sort().to_list(), key=_build_context_sort_key)
-    codes = context_labels.cast(pl.Enum(values)).to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
+    values = sorted(labels_of_outputs.drop_nulls().unique().sort().to_list(), key=_build_context_sort_key)
+    codes = labels_of_outputs.cast(pl.Enum(values)).to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
     without_label = int((codes < 0).sum())
     if without_label:
         notes = [
             *notes,
-            f"{without_label} outputs have no value of {context_name} and are in no context of it.",
+            f"{without_label} outputs have no value of {name} and are in no context of it.",
         ]
-    return Context(context_name, tuple(values), codes, tuple(notes))
+    return Context(name, tuple(values), codes, tuple(notes))
 
 
 def _build_context_sort_key(context_label: str) -> tuple[tuple[int, float, str], ...]:

@@ -187,7 +187,7 @@ def _describe_negated_score(score_direction: ScoreDirection) -> str:
     return f"{note} If that is wrong, say so: --higher-is-better {score_direction.score}."
 
 
-def note_negated_scores(score_directions: Iterable[ScoreDirection]) -> list[str]:
+def describe_negated_scores(score_directions: Iterable[ScoreDirection]) -> list[str]:
     """Return a note that names the scores that were negated although the user did not request it."""
     reversed_scores = set()
     for direction in score_directions:
@@ -226,7 +226,7 @@ def _is_most_often_zero(scores: NDArray[np.float64]) -> bool:
     return bool(values[counts.argmax()] == 0)
 
 
-def note_possible_error_counts(score_name: str, scores: NDArray[np.float64]) -> list[str]:
+def warn_of_scores_that_may_count_errors(score_name: str, scores: NDArray[np.float64]) -> list[str]:
     """Return a note if human scores may count errors although they are read as higher is better."""
     if not look_like_error_counts(score_name, scores):
         return []

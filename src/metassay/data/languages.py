@@ -40,7 +40,7 @@ def find_target_languages(outputs: pl.DataFrame) -> list[str | None] | None:
     return None
 
 
-def note_language_pair_given_as_language(named_language: str | None) -> list[str]:
+def warn_of_language_pair_given_as_language(named_language: str | None) -> list[str]:
     """Return a note if the user named a language pair as the language, such as `en-de`."""
     if named_language is None or "-" not in named_language:
         return []

@@ -28,7 +28,7 @@ def normalise_texts(dataset: Dataset, normalisation_scheme: str) -> Dataset:
     if dataset.task_definition.is_ranking:
         return dataset
     if normalisation_scheme == "none":
-        return _note_style_difference(dataset)
+        return _warn_of_style_difference(dataset)
     outputs = dataset.outputs
     text_columns = ["output", "worse"] if dataset.rows_are_pairs else ["output"]
     texts = [outputs[name].alias("text") for name in text_columns]
@@ -46,7 +46,7 @@ def normalise_texts(dataset: Dataset, normalisation_scheme: str) -> Dataset:
     return replace(dataset, outputs=outputs.with_columns(columns))
 
 
-def _note_style_difference(dataset: Dataset) -> Dataset:
+def _warn_of_style_difference(dataset: Dataset) -> Dataset:
     """Add a note if outputs and references differ in style, which makes almost every word an error."""
     if not dataset.task_definition.ignores_case_and_punctuation:
         return dataset

@@ -18,12 +18,12 @@ def prepare_dataset(dataset: Dataset, *, normalize: str | None, keep_references:
     """
     if not keep_references:
         dataset = drop_reference_systems(dataset)
-    notes = note_unknown_language(dataset)
+    notes = warn_of_unknown_language(dataset)
     normalised = normalise_texts(dataset, choose_text_normalisation(dataset, normalize))
     return normalised.with_notes(*notes)
 
 
-def note_unknown_language(dataset: Dataset) -> list[str]:
+def warn_of_unknown_language(dataset: Dataset) -> list[str]:
     """Return a note if most texts are in a script without spaces and their language is unknown.
 
     Without the language, metrics split these texts at spaces, which makes a sentence one word.

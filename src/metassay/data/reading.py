@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import polars as pl
-
 from metassay.data.assemble_rankings import assemble_rankings
 from metassay.data.assemble_texts import assemble_texts
 from metassay.data.columns import resolve_role_aliases
@@ -23,6 +21,7 @@ from metassay.data.readers.plain_text import read_parallel_lines
 from metassay.data.readers.registry import download_remote_paths, read_join_table, read_tables
 from metassay.data.readers.remote_files import download_if_remote
 from metassay.data.readers.transcripts import read_transcripts
+from metassay.data.row_selection import select_rows
 from metassay.errors import InputError, InputLocation, UnknownName, display_path
 from metassay.options import OutputReadOptions, accept_options, split_names
 from metassay.tasks import asr, find_task, guess_task
@@ -31,8 +30,6 @@ from metassay.tasks.base import TableEvidence, Task
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 # A path or several, a Polars or pandas DataFrame, an Arrow table, a `datasets.Dataset`, a list of dicts.
 Source = Any
-# Accepted values by column.
-Where = Mapping[str, str | Sequence[str]]
 # Columns that speech data often has, and other data may have too.
 _SPEECH_COLUMNS = frozenset({"utt_id", "utterance", "speaker_id", "speaker"})
 
@@ -79,7 +76,7 @@ def read(source: Source, options: ReadOptions) -> Dataset:
     input_files = _list_input_files(source, options.join, options.qrels)
     dataset = replace(dataset, task_guess=task_guess, input_files=input_files)
     dataset = dataset.with_notes(*dict.fromkeys(notes))
-    dataset = _select_rows(dataset, options.where, options.systems, options.exclude_systems)
+    dataset = _select_requested_rows(dataset, options)
     if should_stay_on_disk(len(dataset)):
         dataset = replace(dataset, outputs=spill_to_disk([dataset.outputs]))
         release_memory()
@@ -233,31 +230,16 @@ def _join_line_scores(tables: Sequence[RawTable], score_file: str) -> tuple[list
     return joined, [f"{display_path(score_file)}: read as human scores, one line per output ({scores.name})."]
 
 
-def _select_rows(
-    dataset: Dataset,
-    where: Where | None,
-    systems: Sequence[str] | None,
-    excluded_systems: Sequence[str] | None,
-) -> Dataset:
-    """Keep the rows that `--where`, `--systems` and `--exclude-systems` select."""
-    for name in [*(systems or ()), *(excluded_systems or ())]:
+def _select_requested_rows(dataset: Dataset, options: ReadOptions) -> Dataset:
+    """Keep the rows that the options select; raise an error for unknown systems and columns."""
+    if not (options.where or options.systems or options.exclude_systems):
+        return dataset
+    for name in [*(options.systems or ()), *(options.exclude_systems or ())]:
         if name not in dataset.systems:
             raise UnknownName("system", name, dataset.systems)
-    accepted: dict[str, list[str]] = {}
     columns = ("item", "system", *dataset.metadata)
-    for column, values in (where or {}).items():
+    for column in options.where or {}:
         if column not in columns:
             raise UnknownName("column", column, columns)
-        accepted[column] = [values] if isinstance(values, str) else list(values)
-    if systems:
-        accepted["system"] = [*accepted.get("system", []), *systems]
-    if not accepted and not excluded_systems:
-        return dataset
-    is_selected = pl.Series([True] * len(dataset))
-    for column, values in accepted.items():
-        is_selected &= dataset.outputs[column].cast(pl.String).is_in(values).fill_null(value=False)
-    if excluded_systems:
-        is_selected &= ~dataset.outputs["system"].is_in(list(excluded_systems))
-    if not is_selected.any():
-        raise InputError("no row is left after --where, --systems and --exclude-systems.")
-    return replace(dataset, outputs=dataset.outputs.filter(is_selected))
+    outputs = select_rows(dataset.outputs, options.where, options.systems, options.exclude_systems)
+    return replace(dataset, outputs=outputs)

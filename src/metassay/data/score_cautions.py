@@ -9,7 +9,7 @@ from scipy import stats
 
 from metassay.data.clusters import CLUSTER_COLUMNS
 from metassay.data.columns import find_columns_named
-from metassay.data.directions import note_possible_error_counts
+from metassay.data.directions import warn_of_scores_that_may_count_errors
 from metassay.data.score_cube import ScoreCube
 from metassay.stats.arrays import FloatArray
 
@@ -19,7 +19,7 @@ CONTRARY_LEVEL = 0.001
 _MINIMUM_ITEMS = 10
 
 
-def note_doubtful_scores(
+def warn_of_doubtful_scores(
     score_cubes: Iterable[ScoreCube], human_score: str, *, has_clusters: bool
 ) -> list[str]:
     """Return notes on scores that may be lower-is-better, and on a column that could be used as cluster."""
@@ -28,14 +28,14 @@ def note_doubtful_scores(
         if human_score not in cube.human_scores:
             continue
         if human_score not in cube.lower_is_better:
-            notes += note_possible_error_counts(human_score, cube.human_scores[human_score])
-        notes += note_metrics_contrary_to_human(cube, human_score)
+            notes += warn_of_scores_that_may_count_errors(human_score, cube.human_scores[human_score])
+        notes += warn_of_metrics_contrary_to_human(cube, human_score)
         if not has_clusters:
-            notes += _note_possible_cluster_column(cube)
+            notes += _suggest_cluster_column(cube)
     return list(dict.fromkeys(notes))
 
 
-def note_metrics_contrary_to_human(score_cube: ScoreCube, human_score: str) -> list[str]:
+def warn_of_metrics_contrary_to_human(score_cube: ScoreCube, human_score: str) -> list[str]:
     """Return a note on metrics that order outputs against human scores, more than by chance."""
     human_scores = score_cube.get_oriented_scores(human_score)
     contrary = []
@@ -75,7 +75,7 @@ def is_contrary_to_human(human_scores: FloatArray, metric_scores: FloatArray) ->
     return bool(stats.t.cdf(t, len(covariances) - 1) < CONTRARY_LEVEL)
 
 
-def _note_possible_cluster_column(score_cube: ScoreCube) -> list[str]:
+def _suggest_cluster_column(score_cube: ScoreCube) -> list[str]:
     """Return a note on the first column that groups items, such as a document id."""
     for column in find_columns_named(score_cube.item_metadata, CLUSTER_COLUMNS):
         clusters = len(np.unique(score_cube.number_clusters(column)))

@@ -165,7 +165,7 @@ class ScoreCube:
             )
         rated = self.restrict_to(items=items, systems=systems)
         if every_system:
-            notes += _note_incomplete_metrics(rated)
+            notes += _describe_incomplete_metrics(rated)
         return rated.add_notes(*notes)
 
     def add_notes(self, *notes: str) -> ScoreCube:
@@ -207,7 +207,7 @@ def _find_rated_systems(score_cube: ScoreCube, human_score: str) -> tuple[NDArra
     return rated, notes
 
 
-def _note_incomplete_metrics(score_cube: ScoreCube) -> list[str]:
+def _describe_incomplete_metrics(score_cube: ScoreCube) -> list[str]:
     """Return notes that name the metrics without an item that is scored for every system."""
     incomplete = [
         name for name, scores in score_cube.metric_scores.items() if np.isnan(scores).any(axis=0).all()

@@ -57,7 +57,7 @@ class ScoreList:
     predicted_errors: bool = False
     """Whether scores are predicted errors, so that lower is better."""
 
-    def locate_score_in_file(self, index: int) -> InputLocation:
+    def find_location_of_score(self, index: int) -> InputLocation:
         """Return the location in the input of the score at an index, for error messages."""
         row = int(self.rows[index])
         if self.keys is None:
@@ -101,7 +101,7 @@ def _parse_score_lines(content: bytes, path: str) -> ScoreList:
     """Parse a file with a score per line, which may follow the name of a system and a tab."""
     lines = decode_text(content, path).removesuffix("\n").split("\n")
     last_fields = [line.rpartition("\t")[2] for line in lines]
-    scores = cells.parse_scores(pl.Series("score", last_fields), path)
+    scores = cells.parse_score_column(pl.Series("score", last_fields), path)
     metric = Path(_strip_compression_ending(path)).name.removesuffix(_SEGMENT_SCORES_ENDING)
     line_numbers = pl.int_range(1, len(lines) + 1, eager=True)
     return ScoreList(metric, path, None, scores, line_numbers, _hash_content(content))
@@ -137,8 +137,8 @@ def _split_table_by_metric(table: pl.DataFrame, file: str, content_hash: str) ->
     keys = _select_key_columns(table, columns_by_lower_name, file)
     rows = pl.int_range(1, table.height + 1, eager=True)
     if {"metric", "score"} <= columns_by_lower_name.keys():
-        metrics = cells.parse_ids(table[columns_by_lower_name["metric"]], file)
-        scores = cells.parse_scores(table[columns_by_lower_name["score"]], file)
+        metrics = cells.parse_id_column(table[columns_by_lower_name["metric"]], file)
+        scores = cells.parse_score_column(table[columns_by_lower_name["score"]], file)
         for metric in metrics.unique(maintain_order=True):
             is_metric = metrics == metric
             yield ScoreList(
@@ -162,7 +162,13 @@ def _split_table_by_metric(table: pl.DataFrame, file: str, content_hash: str) ->
         is_unnamed = holds_errors or column.lower() == "score"
         metric = _name_metric_after_file(file) if is_unnamed else column
         yield ScoreList(
-            metric, file, keys, cells.parse_scores(table[column], file), rows, content_hash, holds_errors
+            metric,
+            file,
+            keys,
+            cells.parse_score_column(table[column], file),
+            rows,
+            content_hash,
+            holds_errors,
         )
 
 
@@ -179,14 +185,14 @@ def _select_key_columns(
     if id_column is not None:
         holds_text_ids = table[id_column].cast(pl.String).str.contains(_TEXT_ID_PATTERN).all()
         if output_column is None or holds_text_ids:
-            return pl.DataFrame({"id": cells.parse_ids(table[id_column], file)})
+            return pl.DataFrame({"id": cells.parse_id_column(table[id_column], file)})
     if output_column is None:
         raise InputError(
             "no column says which text a score is of.",
             location=InputLocation(file),
             remedy="Keep the column id of texts.jsonl, or item and output.",
         )
-    keys = {"output": cells.check_texts(table[output_column], file)}
+    keys = {"output": cells.check_text_column(table[output_column], file)}
     for name in list_column_names_of_role("item"):
         item_column = columns_by_lower_name.get(name)
         if item_column is not None and item_column != output_column:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import polars as pl
 
-from metassay.data.directions import RequestedDirections, note_negated_scores
+from metassay.data.directions import RequestedDirections, describe_negated_scores
 from metassay.data.fingerprint import DataFingerprint, fingerprint_data
-from metassay.data.score_cautions import note_doubtful_scores
+from metassay.data.score_cautions import warn_of_doubtful_scores
 from metassay.data.score_cube import ScoreCube
 from metassay.data.summary import summarize_score_cubes
 from metassay.errors import InputError
@@ -74,13 +74,15 @@ def select_score_cubes(
         else:
             unusable_notes.append(f"{cube.dataset}: passed over, without metric or human scores.")
     if not usable_cubes:
-        raise _no_comparable_scores_error(score_cubes)
-    reversal_notes = note_negated_scores(direction for cube in usable_cubes for direction in cube.directions)
+        raise _build_no_comparable_scores_error(score_cubes)
+    reversal_notes = describe_negated_scores(
+        direction for cube in usable_cubes for direction in cube.directions
+    )
     human = choose_human_score(usable_cubes, score_request.human) if needs_human_scores else ""
     oriented_cubes = _set_score_directions(usable_cubes, score_request.directions)
     for cube in oriented_cubes:
         cube.check_metric_names(metrics or None)  # raises an error for a name that is no metric
-    cautions = note_doubtful_scores(oriented_cubes, human, has_clusters=score_request.has_clusters)
+    cautions = warn_of_doubtful_scores(oriented_cubes, human, has_clusters=score_request.has_clusters)
     return SelectedScores(
         cubes=tuple(oriented_cubes),
         human=human,
@@ -92,7 +94,7 @@ def select_score_cubes(
     )
 
 
-def _no_comparable_scores_error(score_cubes: Sequence[ScoreCube]) -> InputError:
+def _build_no_comparable_scores_error(score_cubes: Sequence[ScoreCube]) -> InputError:
     """Return the error for data in which no data set has both human and metric scores."""
     has_metrics = any(cube.metric_scores for cube in score_cubes)
     return InputError(

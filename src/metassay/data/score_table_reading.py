@@ -21,8 +21,9 @@ from metassay.data.dataset import Dataset
 from metassay.data.joins import drop_repeated_rows, join_columns
 from metassay.data.readers.base import RawTable, ReaderOptions
 from metassay.data.readers.registry import download_remote_paths, read_join_table, read_tables
+from metassay.data.row_selection import select_rows
 from metassay.data.score_tables import pivot_long_scores
-from metassay.errors import InputError, UnknownName
+from metassay.errors import UnknownName
 from metassay.options import TableReadOptions
 
 _REPEATED_ROW_REASON = "exact copy of another row"
@@ -88,7 +89,7 @@ def read_score_table(
     metadata_columns = _list_distinct_names(name for table in raw_tables for name in table.metadata_columns)
     merged = _merge_score_frames(frames, [*human, *human_columns], metrics, metadata_columns)
     return ScoreTable(
-        frame=_select_rows(merged, options.where or {}, options.systems, options.exclude_systems),
+        frame=select_rows(merged, options.where, options.systems, options.exclude_systems),
         file=raw_tables[0].file if len(raw_tables) == 1 else "the tables",
         notes=tuple(notes),
         human_columns=human_columns,
@@ -170,29 +171,6 @@ def _merge_score_frames(
                 columns.append(column.cast(pl.String))
         converted.append(frame.select(columns))
     return pl.concat(converted, how="diagonal_relaxed")
-
-
-def _select_rows(
-    frame: pl.DataFrame,
-    where: Mapping[str, str | Sequence[str]],
-    systems: Sequence[str] | None,
-    excluded_systems: Sequence[str] | None,
-) -> pl.DataFrame:
-    """Keep the rows that `--where`, `--systems` and `--exclude-systems` select."""
-    accepted_values = {
-        name: [values] if isinstance(values, str) else list(values) for name, values in where.items()
-    }
-    if systems:
-        accepted_values["system"] = list(systems)
-    for name, values in accepted_values.items():
-        if name not in frame.columns:
-            raise UnknownName("column", name, frame.columns)
-        frame = frame.filter(pl.col(name).cast(pl.String).is_in(values))
-    if excluded_systems:
-        frame = frame.filter(~pl.col("system").cast(pl.String).is_in(list(excluded_systems)))
-    if frame.is_empty():
-        raise InputError("no row is left after --where, --systems and --exclude-systems.")
-    return frame
 
 
 def find_ignored_score_columns(table: pl.DataFrame) -> dict[str, str]:

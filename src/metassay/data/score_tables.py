@@ -66,12 +66,12 @@ def build_score_cubes(
     ]
     human_columns, metric_columns = find_score_columns(wide, human, metrics, metadata)
     keyed = wide.with_columns(
-        cells.parse_ids(wide[item_column], file).alias("_item"),
-        cells.parse_ids(wide[system_column], file).alias("_system"),
+        cells.parse_id_column(wide[item_column], file).alias("_item"),
+        cells.parse_id_column(wide[system_column], file).alias("_system"),
         _name_dataset_of_each_row(wide, dataset_columns, file).alias("_dataset"),
     )
     keyed = keyed.with_columns(
-        [cells.parse_scores(wide[name], file) for name in (*human_columns, *metric_columns)]
+        [cells.parse_score_column(wide[name], file) for name in (*human_columns, *metric_columns)]
     )
     directions = []
     for kind, names in ((HUMAN_SCORE, human_columns), (METRIC_SCORE, metric_columns)):
@@ -88,7 +88,9 @@ def build_score_cubes(
     for (dataset,), rows in sorted(keyed.group_by("_dataset"), key=lambda group: str(group[0])):
         _check_unique_outputs(rows, str(dataset), file)
         outputs, reference_notes = _drop_reference_systems(rows, str(dataset), keep=keep_references)
-        cube = _build_cube(outputs, str(dataset), human_columns, metric_columns, metadata_columns)
+        cube = _build_score_cube_of_dataset(
+            outputs, str(dataset), human_columns, metric_columns, metadata_columns
+        )
         scores_in_cube = {*cube.human_scores, *cube.metric_scores}
         cube_directions = tuple(direction for direction in directions if direction.score in scores_in_cube)
         cube = replace(
@@ -111,7 +113,7 @@ def pivot_long_scores(table: pl.DataFrame, file: str = "") -> pl.DataFrame:
     score_column = columns["score"]
     key_names = (*TEST_SET_COLUMNS, *list_column_names_of_role("item"), *list_column_names_of_role("system"))
     keys = [columns[name] for name in key_names if name in columns]
-    table = table.with_columns(cells.parse_scores(table[score_column], file))
+    table = table.with_columns(cells.parse_score_column(table[score_column], file))
     is_repeated = table.select([*keys, metric_column]).is_duplicated()
     if is_repeated.any():
         row = int(is_repeated.arg_max() or 0) + 1
@@ -161,7 +163,7 @@ def _check_unique_outputs(rows: pl.DataFrame, dataset: str, file: str) -> None:
         )
 
 
-def _build_cube(
+def _build_score_cube_of_dataset(
     rows: pl.DataFrame,
     dataset: str,
     human_columns: Sequence[str],

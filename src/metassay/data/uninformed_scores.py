@@ -93,16 +93,18 @@ def find_uninformed_metrics(score_cube: ScoreCube) -> dict[str, str]:
     return uninformed
 
 
-def _is_determined_by(table: pl.DataFrame, columns: tuple[str, ...], *, fewest_scores: int) -> bool:
+def _is_determined_by(
+    table: pl.DataFrame, determining_columns: tuple[str, ...], *, fewest_scores: int
+) -> bool:
     """Whether outputs with equal values of some columns always have equal scores, in enough cases."""
     # Almost always the first rows show that the columns do not determine the scores.
     if not _have_equal_values_equal_scores(
-        table.head(_FIRST_ROWS), columns
-    ) or not _have_equal_values_equal_scores(table, columns):
+        table.head(_FIRST_ROWS), determining_columns
+    ) or not _have_equal_values_equal_scores(table, determining_columns):
         return False
     if TEXT_ID in table.columns:
-        table = table.unique([*columns, TEXT_ID])
-    groups = table.group_by(columns).agg(pl.len().alias("count"), pl.col(_SCORE).first())
+        table = table.unique([*determining_columns, TEXT_ID])
+    groups = table.group_by(determining_columns).agg(pl.len().alias("count"), pl.col(_SCORE).first())
     repeated = groups.filter(pl.col("count") > 1)
     repetitions = int((repeated["count"] - 1).sum())
     return repetitions >= _FEWEST_REPETITIONS and repeated[_SCORE].n_unique() >= fewest_scores

@@ -19,11 +19,11 @@ from metassay.data import cells
 from metassay.data.columns import (
     HUMAN_SCORE_NAMES,
     TEST_SET_COLUMNS,
+    build_missing_column_error,
     check_chosen_columns,
     find_columns_named,
-    missing_column_error,
 )
-from metassay.data.directions import RequestedDirections, find_score_direction, note_negated_scores
+from metassay.data.directions import RequestedDirections, describe_negated_scores, find_score_direction
 from metassay.data.verdict_types import (
     GRADE,
     LABEL,
@@ -38,9 +38,9 @@ from metassay.data.winners import (
     AUTO,
     OUTPUT,
     POSITION,
+    are_letters_positions,
     check_letter_meaning,
-    do_letters_name_positions,
-    names_winners_of_pairs,
+    is_column_of_winners,
     parse_winners,
 )
 from metassay.errors import InputError, InputLocation, UnknownName
@@ -242,7 +242,7 @@ def _choose_verdict_type(
     if verdict_type is not None:
         return verdict_type, []
     systems = [ratings.table[name] for name in ("system_1", "system_2") if name in ratings.table.columns]
-    if "winner" in role_columns and names_winners_of_pairs(ratings.frame[ratings.verdict_column], systems):
+    if "winner" in role_columns and is_column_of_winners(ratings.frame[ratings.verdict_column], systems):
         return PAIRWISE, []
     if any(is_text_column(column) for column in ratings.columns):
         return LABEL, [_WINNERS_READ_AS_LABELS] if "winner" in role_columns else []
@@ -306,12 +306,12 @@ def _parse_grades(ratings: _RatingColumns, directions: RequestedDirections, file
     columns = {}
     found_directions = []
     for role, name in _name_rating_columns(ratings).items():
-        grades = cells.parse_scores(ratings.frame[name], file)
+        grades = cells.parse_score_column(ratings.frame[name], file)
         kind = METRIC_SCORE if role == "value" else HUMAN_SCORE
         direction = find_score_direction(name, grades.to_numpy(), kind=kind, requested=directions)
         found_directions.append(direction)
         columns[role] = -grades if direction.better == LOWER else grades
-    return _ParsedRatings(columns, note_negated_scores(found_directions))
+    return _ParsedRatings(columns, describe_negated_scores(found_directions))
 
 
 def _parse_pairwise_winners(ratings: _RatingColumns, letter_meaning: str, file: str) -> _ParsedRatings:
@@ -327,7 +327,7 @@ def _parse_pairwise_winners(ratings: _RatingColumns, letter_meaning: str, file: 
     are_positions = letter_meaning == POSITION
     if letter_meaning == AUTO and has_swapped_letters and ratings.human_columns:
         gold = columns[ratings.human_columns[0]]
-        are_positions = do_letters_name_positions(verdicts.values, gold, swapped, verdicts.is_letter)
+        are_positions = are_letters_positions(verdicts.values, gold, swapped, verdicts.is_letter)
         meaning = "the position shown" if are_positions else "the output, wherever it was shown"
         notes.append(
             f"A and B in {ratings.verdict_column} are read as {meaning}. To change that: --letters"
@@ -374,10 +374,10 @@ def _find_role_columns(
             roles[role] = matches[0]
     roles |= columns_by_role
     if "item" not in roles:
-        raise missing_column_error("item", VERDICT_COLUMNS["item"], frame.columns, file)
+        raise build_missing_column_error("item", VERDICT_COLUMNS["item"], frame.columns, file)
     if "winner" not in roles and "score" not in roles:
         names = (*VERDICT_COLUMNS["winner"], *VERDICT_COLUMNS["score"])
-        raise missing_column_error("winner", names, frame.columns, file)
+        raise build_missing_column_error("winner", names, frame.columns, file)
     # a column `order` that does not hold orders is something else
     if roles.get("swapped", "").lower() == "order" and not _is_yes_no_column(frame[roles["swapped"]]):
         del roles["swapped"]
@@ -396,7 +396,7 @@ def _build_question_columns(frame: pl.DataFrame, role_columns: Mapping[str, str]
     """Add the columns that say what each verdict is about: item, systems, order, judge and repetition."""
     judges = pl.lit(ONLY_JUDGE)
     if "judge" in role_columns:
-        judges = pl.lit(cells.parse_ids(frame[role_columns["judge"]], file))
+        judges = pl.lit(cells.parse_id_column(frame[role_columns["judge"]], file))
     table = frame.with_columns(
         _build_item_ids(frame, role_columns["item"], file).alias("item"),
         judges.alias("judge"),
@@ -406,7 +406,7 @@ def _build_question_columns(frame: pl.DataFrame, role_columns: Mapping[str, str]
         if role in role_columns:
             table = table.with_columns(frame[role_columns[role]].cast(pl.String).alias(role))
     if "cost" in role_columns:
-        table = table.with_columns(cells.parse_scores(frame[role_columns["cost"]], file).alias("cost"))
+        table = table.with_columns(cells.parse_score_column(frame[role_columns["cost"]], file).alias("cost"))
     if "output_1" in role_columns and "output_2" in role_columns:
         table = table.with_columns(_find_longer_outputs(frame, role_columns, file).alias("longer"))
     for role in ("repeat", "date"):
@@ -445,8 +445,8 @@ def _parse_swapped_column(frame: pl.DataFrame, column: str | None, file: str) ->
 
 def _find_longer_outputs(frame: pl.DataFrame, role_columns: Mapping[str, str], file: str) -> pl.Series:
     """Return 1 where the first output has more characters, 0 where the second has, else null."""
-    first = cells.check_texts(frame[role_columns["output_1"]], file).str.len_chars().cast(pl.Int64)
-    second = cells.check_texts(frame[role_columns["output_2"]], file).str.len_chars().cast(pl.Int64)
+    first = cells.check_text_column(frame[role_columns["output_1"]], file).str.len_chars().cast(pl.Int64)
+    second = cells.check_text_column(frame[role_columns["output_2"]], file).str.len_chars().cast(pl.Int64)
     is_equal = (first == second).fill_null(value=False)
     return (first > second).cast(pl.Float64).set(is_equal, None)
 

@@ -92,7 +92,7 @@ def parse_winners(frame: pl.DataFrame, column: str, verdicts: pl.DataFrame, file
     return ParsedWinners(pl.Series(column, values, dtype=pl.Float64), is_letter, note)
 
 
-def names_winners_of_pairs(column: pl.Series, systems: Sequence[pl.Series]) -> bool:
+def is_column_of_winners(column: pl.Series, systems: Sequence[pl.Series]) -> bool:
     """Whether a column names winners: an output, a position, a tie or a system."""
     winners = column.cast(pl.String).str.strip_chars().str.to_lowercase().drop_nulls()
     spellings = [*FIRST_OUTPUT, *SECOND_OUTPUT, *TIE, *POSITIONS, *LETTERS]
@@ -101,7 +101,7 @@ def names_winners_of_pairs(column: pl.Series, systems: Sequence[pl.Series]) -> b
     return winners.is_empty() or bool(winners.is_in(spellings).any())
 
 
-def do_letters_name_positions(
+def are_letters_positions(
     winners: pl.Series, human_winners: pl.Series, is_swapped: pl.Series, is_letter: pl.Series
 ) -> bool:
     """Whether the letters A and B name positions on the screen instead of outputs, judging by human verdicts.

@@ -194,7 +194,7 @@ def _match_by_line(score_list: ScoreList, texts: pl.DataFrame) -> pl.DataFrame:
     if len(score_list.scores) != len(texts):
         raise InputError(
             f"there are {len(score_list.scores):,} lines, and {len(texts):,} texts to score.",
-            location=score_list.locate_score_in_file(len(score_list.scores) - 1),
+            location=score_list.find_location_of_score(len(score_list.scores) - 1),
             remedy="One line is needed for each line of texts.jsonl, which metassay perturb writes.",
         )
     return texts.select("id").with_row_index("index")
@@ -207,7 +207,7 @@ def _match_by_id(score_list: ScoreList, ids: pl.Series, text_ids: pl.Series) -> 
         index = int(is_unknown.arg_max() or 0)
         raise InputError(
             f"the id {ids[index]} belongs to no text.",
-            location=score_list.locate_score_in_file(index),
+            location=score_list.find_location_of_score(index),
             remedy="The texts must come from metassay perturb with the same data, seed and settings.",
         )
     return pl.DataFrame({"id": ids}).with_row_index("index")
@@ -226,7 +226,7 @@ def _match_by_text(score_list: ScoreList, keys: pl.DataFrame, texts: pl.DataFram
     if matches.is_empty():
         raise InputError(
             "no score is of a text that is compared here.",
-            location=score_list.locate_score_in_file(0),
+            location=score_list.find_location_of_score(0),
             remedy="The texts must be those of metassay perturb with the same data, seed and settings.",
         )
     return matches
@@ -238,8 +238,8 @@ def _add_score(scores: dict[str, SourcedScore], text_id: str, new_score: Sourced
     if first.score != new_score.score:
         raise InputError(
             f"the text has the score {new_score.score:g} here and {first.score:g} in "
-            f"{first.score_list.locate_score_in_file(first.position)}.",
-            location=new_score.score_list.locate_score_in_file(new_score.position),
+            f"{first.score_list.find_location_of_score(first.position)}.",
+            location=new_score.score_list.find_location_of_score(new_score.position),
         )
 
 

@@ -294,7 +294,7 @@ def _read_untrusted_json(file: Path) -> Any:
     """Read JSON from an untrusted file; refuse NaN, deep nesting and broken Unicode escapes."""
     try:
         text = file.read_text(encoding="utf-8")
-        content = json.loads(text, parse_constant=_refuse_json_constant)
+        content = json.loads(text, parse_constant=_reject_json_constant)
         # Only an escape can produce a lone surrogate, because the text itself was valid UTF-8. Encoding the
         # content raises the error.
         if "\\u" in text:
@@ -315,7 +315,7 @@ def _read_untrusted_json(file: Path) -> Any:
     return content
 
 
-def _refuse_json_constant(name: str) -> float:
+def _reject_json_constant(name: str) -> float:
     """Raise an error for a constant that JSON does not have, such as NaN."""
     raise ValueError(f"{name} is no JSON number")
 

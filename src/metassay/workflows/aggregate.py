@@ -13,11 +13,11 @@ from metassay.data.dataset import Dataset
 from metassay.data.directions import (
     REQUESTED,
     RequestedDirections,
-    note_possible_error_counts,
     orient_human_scores,
+    warn_of_scores_that_may_count_errors,
 )
 from metassay.data.preparation import prepare_dataset
-from metassay.data.score_cautions import note_metrics_contrary_to_human
+from metassay.data.score_cautions import warn_of_metrics_contrary_to_human
 from metassay.data.score_cube import ScoreCube
 from metassay.data.summary import summarize_dataset
 from metassay.errors import InputError
@@ -42,7 +42,7 @@ from metassay.results.data_summary import HIGHER
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import AggregateOptions, AggregateSettings
 from metassay.workflows.output_scores import build_score_cubes, score_outputs
-from metassay.workflows.read import Source, ensure_dataset
+from metassay.workflows.read import Source, read
 from metassay.workflows.run_files import collect_warnings
 
 
@@ -87,7 +87,7 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
     >>> first.system, round(first.corpus, 1)
     ('a', 25.0)
     """
-    data = _orient_human_scores(ensure_dataset(dataset), options)
+    data = _orient_human_scores(read(dataset), options)
     data = prepare_dataset(data, normalize=options.normalize, keep_references=options.keep_references)
     metrics = _choose_metrics_with_statistics(data, options.metrics)
     run = _open_aggregate_run(data, metrics, options)
@@ -123,7 +123,9 @@ def _orient_human_scores(data: Dataset, options: AggregateOptions) -> Dataset:
     for direction in oriented.directions:
         # If the user named the direction, it is not doubted.
         if direction.better == HIGHER and direction.why != REQUESTED:
-            notes += note_possible_error_counts(direction.score, oriented.outputs[direction.score].to_numpy())
+            notes += warn_of_scores_that_may_count_errors(
+                direction.score, oriented.outputs[direction.score].to_numpy()
+            )
     return oriented.with_notes(*notes)
 
 
@@ -136,7 +138,7 @@ def _warn_of_contrary_metrics(
     for cube in score_cubes:
         directed = replace(cube, lower_is_better=lower_is_better)
         for human in cube.human_scores:
-            notes += note_metrics_contrary_to_human(directed, human)
+            notes += warn_of_metrics_contrary_to_human(directed, human)
     return list(dict.fromkeys(notes))
 
 

@@ -22,7 +22,7 @@ from metassay.reporting.terminal.blocks import Block
 from metassay.results.align import AlignContent, AlignedWord
 from metassay.results.base import select_json_fields
 from metassay.store.run_folder import RunFolder
-from metassay.workflows.read import Source, ensure_dataset
+from metassay.workflows.read import Source, read
 
 COLUMNS = AlignedWord.__struct_fields__
 
@@ -68,7 +68,7 @@ def align(
     >>> align(rows).to_frame()["kind"].to_list()
     ['hit', 'deletion', 'hit', 'hit', 'substitution']
     """
-    data = prepare_dataset(ensure_dataset(dataset), normalize=normalize, keep_references=True)
+    data = prepare_dataset(read(dataset), normalize=normalize, keep_references=True)
     if "references" not in data.outputs.columns or data.task_definition.is_ranking:
         raise InputError("outputs can only be aligned with references, and this data has none.")
     configuration = {"characters": characters, "normalize": normalize}

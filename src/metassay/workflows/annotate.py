@@ -20,7 +20,7 @@ from metassay.data.columns import (
     find_reference_columns,
     list_column_names_of_role,
 )
-from metassay.data.readers.files import refuse_overwriting_inputs
+from metassay.data.readers.files import reject_overwriting_inputs
 from metassay.data.score_table_reading import read_score_table
 from metassay.errors import InputError, UnknownName
 from metassay.meta.decisions.item_choice import ChosenItems, choose_items_to_label
@@ -137,7 +137,7 @@ def _check_annotate_options(data: Source, options: AnnotateOptions) -> None:
         sources = data if isinstance(data, list | tuple) else [data]
         files = [str(source) for source in sources if not isinstance(source, Mapping)]
         inputs = [*files, *([] if options.labels is None else [str(options.labels)])]
-        refuse_overwriting_inputs(options.csv, inputs)
+        reject_overwriting_inputs(options.csv, inputs)
 
 
 def _plan_label_count(

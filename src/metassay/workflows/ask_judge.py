@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from metassay.data import cells
-from metassay.data.columns import find_columns_named, missing_column_error
+from metassay.data.columns import build_missing_column_error, find_columns_named
 from metassay.data.verdicts import VERDICT_COLUMNS
 from metassay.errors import InputError
 from metassay.llm.asker import Asker
@@ -37,7 +37,7 @@ def choose_judge(spec: str | None, judged_rows: pl.DataFrame) -> Judge:
         raise InputError(f"{judge} is not a judge.", remedy="Such as --judge 'judge(mode=pairwise)'.")
     if judge.pairwise and not has_two_outputs:
         names = (*VERDICT_COLUMNS["output_1"], *VERDICT_COLUMNS["output_2"])
-        raise missing_column_error("output_1", names, judged_rows.columns, "")
+        raise build_missing_column_error("output_1", names, judged_rows.columns, "")
     return judge
 
 
@@ -119,16 +119,18 @@ def _build_scoring_batch(judged_rows: pl.DataFrame, role: str, language: str | N
     names = TEXT_COLUMNS["output"] if role == "output" else VERDICT_COLUMNS[role]
     column = _find_column(judged_rows, names)
     if column is None:
-        raise missing_column_error(role, names, judged_rows.columns, "")
+        raise build_missing_column_error(role, names, judged_rows.columns, "")
     fields: dict[str, Sequence[Any]] = {
-        "output": cells.check_texts(judged_rows[column], "").fill_null("").to_list()
+        "output": cells.check_text_column(judged_rows[column], "").fill_null("").to_list()
     }
     source = _find_column(judged_rows, SOURCE_COLUMNS)
     if source is not None:
-        fields["source"] = cells.check_texts(judged_rows[source], "").to_list()
+        fields["source"] = cells.check_text_column(judged_rows[source], "").to_list()
     reference = _find_column(judged_rows, REFERENCE_COLUMNS)
     if reference is not None and judged_rows[reference].null_count() == 0:
-        fields["references"] = [[text] for text in cells.check_texts(judged_rows[reference], "").to_list()]
+        fields["references"] = [
+            [text] for text in cells.check_text_column(judged_rows[reference], "").to_list()
+        ]
     return Batch(fields, language)
 
 

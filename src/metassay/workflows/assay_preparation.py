@@ -46,7 +46,7 @@ from metassay.workflows.given_pairs import drop_identical_pairs
 from metassay.workflows.human_pairs import choose_compared_human_score, find_human_column
 from metassay.workflows.options import AssayOptions
 from metassay.workflows.perturb import add_answer_cache, describe_language_model
-from metassay.workflows.read import Source, ensure_dataset, read
+from metassay.workflows.read import Source, read
 from metassay.workflows.run_files import AUTOMATIC_FOLDER, make_run_folder_name
 from metassay.workflows.shards import ExecutionOptions
 
@@ -123,7 +123,7 @@ def read_assay_data(source: Dataset | Source | None, options: AssayOptions) -> t
     elif source is None:
         raise InputError("no data was named.", remedy="Pass data, or pairs with item, output and worse.")
     else:
-        dataset = ensure_dataset(source)
+        dataset = read(source)
     if not dataset.rows_are_pairs:
         return dataset, options
     if options.perturbations is not None or options.preprocess != "none":

@@ -13,7 +13,7 @@ from metassay.data.columns import find_score_columns
 from metassay.data.dataset import Dataset
 from metassay.data.directions import RequestedDirections, orient_human_scores
 from metassay.data.normalisation import choose_text_normalisation
-from metassay.data.preparation import note_unknown_language, prepare_dataset
+from metassay.data.preparation import prepare_dataset, warn_of_unknown_language
 from metassay.data.reading import Source
 from metassay.data.reference_systems import find_reference_systems
 from metassay.data.summary import summarize_dataset
@@ -40,7 +40,7 @@ from metassay.results.check import (
 from metassay.store.layout import TIMINGS
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import CheckOptions
-from metassay.workflows.read import ensure_dataset
+from metassay.workflows.read import read
 from metassay.workflows.run_files import collect_warnings
 from metassay.workflows.scoring_rows import build_rows_for_metrics
 
@@ -76,7 +76,7 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
     >>> found.to_dict()["outputs"]
     1
     """
-    data = ensure_dataset(dataset)
+    data = read(dataset)
     normalisation = choose_text_normalisation(data, options.normalize)
     metrics = choose_metrics(data, options.metrics, normalisation)
     configuration = {"metrics": [metric.signature for metric in metrics], "normalize": options.normalize}
@@ -115,7 +115,7 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
             for forecast in forecasts
         ],
         estimate=estimate,
-        notes=[*data.notes, *note_unknown_language(data), *metric_warnings],
+        notes=[*data.notes, *warn_of_unknown_language(data), *metric_warnings],
         data=summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics}),
     )
     result = msgspec.structs.replace(result, questions=list_answerable_questions(result))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.data.annotation_file import PROBABILITY, AnnotationFile, read_annotation_file
-from metassay.data.directions import note_possible_error_counts, orient_scores
+from metassay.data.directions import orient_scores, warn_of_scores_that_may_count_errors
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_selection import SelectedScores, choose_human_score
 from metassay.errors import InputError, InputLocation, UnknownName
@@ -68,7 +68,7 @@ def read_labelled_scores(
         notes += system_notes
         # If lower is known to be better, a count of errors is no surprise.
         if human not in cube.lower_is_better:
-            notes += note_possible_error_counts(human, cube.human_scores[human])
+            notes += warn_of_scores_that_may_count_errors(human, cube.human_scores[human])
     probabilities = _read_probabilities(cube)
     metric_names = [
         name for name in cube.check_metric_names(read.metrics or None) if not _is_probability_column(name)
@@ -194,13 +194,13 @@ def _choose_human_column(
     if names or has_labels:
         return choose_human_score(read.cubes, names)
     if not read.metrics:
-        _refuse_partly_filled_column(read.cubes)
+        _reject_partly_filled_column(read.cubes)
     if needs_labels:
         raise build_no_labels_error("the human score")
     return "human"
 
 
-def _refuse_partly_filled_column(score_cubes: Sequence[ScoreCube]) -> None:
+def _reject_partly_filled_column(score_cubes: Sequence[ScoreCube]) -> None:
     """Raise an error if a column that was taken for a metric has scores on some items only."""
     for score_cube in score_cubes:
         for name, scores in score_cube.metric_scores.items():

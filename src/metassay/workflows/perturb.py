@@ -31,7 +31,7 @@ from metassay.store.run_folder import RunFolder
 from metassay.store.versions import collect_environment, collect_versions
 from metassay.workflows.options import PerturbOptions, PerturbSettings
 from metassay.workflows.pair_scoring import list_scored_texts
-from metassay.workflows.read import Source, ensure_dataset
+from metassay.workflows.read import Source, read
 from metassay.workflows.run_files import Result
 
 ANSWERS = "llm-answers.jsonl"
@@ -122,7 +122,7 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
     >>> len(perturb(rows, perturbations="removal").to_frame())
     1
     """
-    source = ensure_dataset(dataset)
+    source = read(dataset)
     data = prepare_dataset(source, normalize=options.normalize, keep_references=options.keep_references)
     # An assay leaves out systems that are the reference itself, unless there are no others.
     keeps_references = options.keep_references and has_only_reference_systems(source)

@@ -134,12 +134,12 @@ def rank(data: Source, options: RankOptions) -> RankResult:
 
 def _check_rank_options(options: RankOptions) -> None:
     """Refuse unknown names of tests, analyses and rules for missing scores before any data is read."""
-    _refuse_unknown_names("analysis", split_names(options.analysis), ANALYSES)
-    _refuse_unknown_names("rule for missing scores", [options.missing], MISSING_SCORE_RULES)
-    _refuse_unknown_names("test", [options.significance], TESTS)
+    _reject_unknown_names("analysis", split_names(options.analysis), ANALYSES)
+    _reject_unknown_names("rule for missing scores", [options.missing], MISSING_SCORE_RULES)
+    _reject_unknown_names("test", [options.significance], TESTS)
 
 
-def _refuse_unknown_names(kind: str, names: Sequence[str], allowed: Collection[str]) -> None:
+def _reject_unknown_names(kind: str, names: Sequence[str], allowed: Collection[str]) -> None:
     for name in names:
         if name not in allowed:
             raise UnknownName(kind, name, allowed)

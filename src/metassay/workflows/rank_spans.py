@@ -11,8 +11,9 @@ from metassay.data.readers.error_spans import read_error_spans
 from metassay.data.readers.mt_metrics_eval import has_test_sets, read_marked_errors
 from metassay.data.readers.registry import download_remote_paths
 from metassay.data.reference_systems import find_reference_rows
+from metassay.data.row_selection import select_rows
 from metassay.data.score_cube import UNNAMED_DATASET
-from metassay.errors import InputError, UnknownName
+from metassay.errors import InputError
 from metassay.meta.people.span_ranking import SpanRatings, match_span_ratings
 from metassay.options import split_names
 from metassay.specs import split_specs
@@ -75,19 +76,8 @@ def _split_rows_by_dataset(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]
 
 def _select_requested_rows(table: pl.DataFrame, options: ScoreReadOptions) -> pl.DataFrame:
     """Select the requested rows, without systems that are the reference itself."""
-    allowed: dict[str, list[str]] = {}
-    for name, values in (options.where or {}).items():
-        allowed[name] = [values] if isinstance(values, str) else list(values)
-    if options.systems:
-        allowed["system"] = list(options.systems)
-    for name, values in allowed.items():
-        if name not in table.columns:
-            raise UnknownName("column", name, table.columns)
-        table = table.filter(pl.col(name).cast(pl.String).is_in(values))
-    table = table.filter(~pl.col("system").is_in(list(options.exclude_systems or ())))
+    table = select_rows(table, options.where, options.systems, options.exclude_systems)
     references = find_reference_columns(table.columns)
     if references and "hyp" in table.columns and not options.keep_references:
         table = table.filter(~find_reference_rows(table, "hyp", references, group_columns=["system"]))
-    if table.is_empty():
-        raise InputError("no row is left after --where, --systems and --exclude-systems.")
     return table

@@ -70,7 +70,7 @@ def report(
     folders = [open_run(run) for run in runs]
     target = folders[0] / REPORT if out is None else local_path(out)
     if out is not None:
-        _refuse_replacing_other_file(target)
+        _reject_replacing_other_file(target)
     page = _build_page_of_runs(folders) if len(runs) > 1 else _build_page_of_run(folders[0])
     rendered_page = render_page_with_parts(page)
     files = render_paper_files(rendered_page.charts, rendered_page.grids, figures, tables)
@@ -87,7 +87,7 @@ def report(
     return target
 
 
-def _refuse_replacing_other_file(target: Path) -> None:
+def _reject_replacing_other_file(target: Path) -> None:
     """Raise `InputError` if the page would replace a file that is not a report."""
     try:
         if not target.exists():

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from metassay.data.csv_export import format_csv
-from metassay.data.readers.files import check_readable_path, refuse_overwriting_inputs
+from metassay.data.readers.files import check_readable_path, reject_overwriting_inputs
 from metassay.errors import InputError, InputLocation, display_path, is_remote_path
 from metassay.recorded_warnings import CountedWarning
 from metassay.reporting.result_display import ResultDisplay
@@ -110,7 +110,7 @@ def check_output_file(path: str | Path, inputs: Sequence[str]) -> None:
             raise InputError("there is no such folder to write to.", location=location)
         if Path(path).is_dir():
             raise InputError("this is a folder; name a file in it.", location=location)
-        refuse_overwriting_inputs(path, inputs)
+        reject_overwriting_inputs(path, inputs)
     except OSError as error:
         raise InputError(f"cannot be written ({error.strerror}).", location=location) from None
 

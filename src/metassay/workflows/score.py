@@ -50,7 +50,7 @@ from metassay.results.score import DifferenceMeaning, ScoreContent, ScoredSystem
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import ScoreOptions, ScoreSettings
 from metassay.workflows.output_scores import OutputScores, build_score_cubes, score_outputs
-from metassay.workflows.read import Source, ensure_dataset
+from metassay.workflows.read import Source, read
 from metassay.workflows.run_files import check_output_file, collect_warnings, write_table_file
 
 
@@ -141,7 +141,7 @@ def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
     """
     _check_score_options(options)
     data = prepare_dataset(
-        ensure_dataset(dataset), normalize=options.normalize, keep_references=options.keep_references
+        read(dataset), normalize=options.normalize, keep_references=options.keep_references
     )
     if options.per_segment is not None:
         check_output_file(options.per_segment, data.input_files)

@@ -20,7 +20,7 @@ import polars as pl
 from metassay.data import cells
 from metassay.data.readers.base import RawTable, Reader
 from metassay.data.readers.files import get_file_stem, read_first_content_lines, read_text
-from metassay.data.readers.json_tables import MALFORMED_CONTENT_ERRORS, malformed_content_error
+from metassay.data.readers.json_tables import MALFORMED_CONTENT_ERRORS, build_malformed_content_error
 from metassay.data.readers.rater_scores import add_rater_scores
 from metassay.errors import InputError, InputLocation
 from metassay.text.languages import parse_language
@@ -69,7 +69,7 @@ class AppraiseReader(Reader):
         except InputError:
             raise
         except MALFORMED_CONTENT_ERRORS as error:
-            raise malformed_content_error(error, path) from None
+            raise build_malformed_content_error(error, path) from None
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def read_appraise_export(path: str) -> AppraiseExport:
         if exclusion is not None:
             export.left_out[exclusion] += 1
             continue
-        (score,) = cells.parse_scores(pl.Series("score", [row.score]), path)
+        (score,) = cells.parse_score_column(pl.Series("score", [row.score]), path)
         for system in row.systems:
             key = (row.lp, row.item, system)
             export.documents[key] = row.document

@@ -49,7 +49,7 @@ def check_archive_size(content: bytes, path: str) -> None:
         size = sum(info.file_size for info in archive.infolist())
     limit = _compute_size_limit(len(content))
     if size > limit:
-        raise _too_large_error(limit, path)
+        raise _build_too_large_error(limit, path)
 
 
 def read_decompressed_beginning(file: IO[bytes], byte_count: int) -> bytes:
@@ -86,11 +86,11 @@ def _read_at_most(stream: gzip.GzipFile | IO[bytes], limit: int, path: str) -> b
     while chunk := stream.read(_CHUNK_BYTES):
         content.write(chunk)
         if content.tell() > limit:
-            raise _too_large_error(limit, path)
+            raise _build_too_large_error(limit, path)
     return content.getvalue()
 
 
-def _too_large_error(limit: int, path: str) -> InputError:
+def _build_too_large_error(limit: int, path: str) -> InputError:
     """Return the error for content that is too large when it is decompressed."""
     return InputError(
         f"it holds more than {limit // _MEGABYTE:,} MB.",

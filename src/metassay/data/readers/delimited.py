@@ -91,7 +91,7 @@ def parse_delimited_table(text: str, *, delimiter: str, quoting: str, file: str)
     header = [str(name).strip() for name in table.row(0)]
     _check_header(header, file)
     if table.height == 1:
-        raise missing_rows_error(file)
+        raise build_missing_rows_error(file)
     return table.slice(1).rename(dict(zip(table.columns, header)))
 
 
@@ -158,7 +158,7 @@ def _parse_row_by_row(text: str, *, delimiter: str, quoting: str, file: str) -> 
     _check_header(header, file)
     body = rows[1:]
     if not body:
-        raise missing_rows_error(file)
+        raise build_missing_rows_error(file)
     for number, row in enumerate(body, start=1):
         if len(row) != len(header):
             remedy = _suggest_remedy_for_wrong_field_count(file, quoting=quoting, delimiter=delimiter)
@@ -244,7 +244,7 @@ def _find_closing_quote(text: str, start: int) -> int | None:
     return None
 
 
-def missing_rows_error(file: str) -> InputError:
+def build_missing_rows_error(file: str) -> InputError:
     """Return the error for a table that has only a header."""
     return InputError("the file has a header and no rows.", location=InputLocation(file=file))
 

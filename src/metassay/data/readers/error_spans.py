@@ -21,7 +21,7 @@ from metassay.data.readers.files import get_file_ending, read_first_content_line
 from metassay.data.readers.json_tables import (
     JSON_LINES_ENDINGS,
     MALFORMED_CONTENT_ERRORS,
-    malformed_content_error,
+    build_malformed_content_error,
     parse_json_object,
 )
 from metassay.data.readers.pearmut import is_pearmut_file, read_pearmut_annotations
@@ -54,7 +54,7 @@ def read_error_spans(path: str) -> pl.DataFrame:
     except InputError:
         raise
     except MALFORMED_CONTENT_ERRORS as error:
-        raise malformed_content_error(error, path, "spans are") from None
+        raise build_malformed_content_error(error, path, "spans are") from None
 
 
 def _read_span_table(path: str) -> pl.DataFrame:
@@ -119,7 +119,7 @@ def _rename_span_columns(table: pl.DataFrame, path: str) -> pl.DataFrame:
     if "lp" not in table.columns and {"source_lang", "target_lang"} <= {*table.columns}:
         table = table.with_columns(lp=pl.concat_str("source_lang", "target_lang", separator="-"))
     rater = pl.col("rater").cast(pl.String) if "rater" in table.columns else pl.lit(_DEFAULT_RATER)
-    ids = [cells.parse_ids(table[name], path) for name in ("system", "seg_id")]
+    ids = [cells.parse_id_column(table[name], path) for name in ("system", "seg_id")]
     return table.with_columns(rater.alias("rater"), *ids)
 
 

@@ -8,7 +8,7 @@ import zipfile
 import polars as pl
 
 from metassay.data.readers.compression import check_archive_size
-from metassay.data.readers.delimited import missing_rows_error
+from metassay.data.readers.delimited import build_missing_rows_error
 from metassay.data.readers.parquet_tables import PYTHON_ERRORS
 from metassay.errors import InputError, InputLocation, MissingBackend
 
@@ -45,7 +45,7 @@ def parse_excel(content: bytes, *, file: str) -> pl.DataFrame:
             f"this is not an Excel file ({reason}).", location=InputLocation(file=file)
         ) from None
     if table.is_empty():
-        raise missing_rows_error(file)
+        raise build_missing_rows_error(file)
     whole = [name for name in table.columns if _is_whole_number_column(table[name])]
     return table.with_columns(pl.col(whole).cast(pl.Int64))
 

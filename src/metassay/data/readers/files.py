@@ -164,7 +164,7 @@ def get_file_ending(path: str) -> str:
     return Path(name).suffix
 
 
-def refuse_overwriting_inputs(target: str | os.PathLike[str], inputs: Sequence[str]) -> None:
+def reject_overwriting_inputs(target: str | os.PathLike[str], inputs: Sequence[str]) -> None:
     """Raise an error if writing to `target` would replace an input file or a file in an input folder."""
     for source in inputs:
         if source == target or _is_file_or_inside_folder(Path(target), source):

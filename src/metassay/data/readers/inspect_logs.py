@@ -27,8 +27,8 @@ from metassay.data.readers.files import (
 )
 from metassay.data.readers.json_tables import (
     MALFORMED_CONTENT_ERRORS,
+    build_malformed_content_error,
     check_json_value,
-    malformed_content_error,
 )
 from metassay.data.readers.sample_columns import build_columns, parse_optional_score, select_context_values
 from metassay.errors import InputError, InputLocation, shorten_text
@@ -65,7 +65,7 @@ class InspectLogReader(Reader):
         except InputError:
             raise
         except MALFORMED_CONTENT_ERRORS as error:
-            raise malformed_content_error(error, path) from None
+            raise build_malformed_content_error(error, path) from None
 
 
 def _read_inspect_log(path: str) -> RawTable:

@@ -14,7 +14,7 @@ from metassay.data.readers.base import RawTable, Reader
 from metassay.data.readers.files import get_file_ending, read_first_content_lines
 from metassay.data.readers.json_tables import (
     MALFORMED_CONTENT_ERRORS,
-    malformed_content_error,
+    build_malformed_content_error,
     parse_json_object,
 )
 from metassay.data.readers.sample_columns import (
@@ -62,7 +62,7 @@ class InspectSamplesReader(Reader):
         except InputError:
             raise
         except MALFORMED_CONTENT_ERRORS as error:
-            raise malformed_content_error(error, path) from None
+            raise build_malformed_content_error(error, path) from None
 
 
 def _read_inspect_samples(path: str) -> RawTable:

@@ -90,7 +90,7 @@ def check_json_value(value: Any, location: InputLocation, depth: int = 0) -> Non
             check_json_value(part, location, depth + 1)
 
 
-def malformed_content_error(error: Exception, path: str, subject: str = "this is") -> InputError:
+def build_malformed_content_error(error: Exception, path: str, subject: str = "this is") -> InputError:
     """Return the error for a file that is recognised as a format but has unexpected content."""
     return InputError(
         f"{subject} not in the form that was expected ({type(error).__name__}).", location=InputLocation(path)
@@ -108,7 +108,7 @@ def _load_json(text: str, location: InputLocation) -> Any:
     try:
         return json.loads(
             text,
-            parse_constant=_refuse_json_constant,
+            parse_constant=_reject_json_constant,
             parse_float=_parse_finite_float,
             object_pairs_hook=_build_dict_without_repeated_keys,
         )
@@ -137,7 +137,7 @@ def _parse_finite_float(text: str) -> float:
     return number
 
 
-def _refuse_json_constant(name: str) -> float:
+def _reject_json_constant(name: str) -> float:
     """Raise an error for NaN and Infinity, which the JSON standard does not allow."""
     raise ValueError(f"{name} is no JSON number")
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import polars as pl
 
 from metassay.data import cells
-from metassay.data.columns import find_columns_named, missing_column_error
+from metassay.data.columns import build_missing_column_error, find_columns_named
 from metassay.data.readers.files import read_text
 from metassay.data.readers.rating_logs import DEFAULT_THRESHOLD, is_rating_log, read_rating_log
 from metassay.data.readers.tables import is_table_file, read_table
-from metassay.data.readers.trec_lines import SPACE, WORD, list_content_lines, refuse_repeated_lines
+from metassay.data.readers.trec_lines import SPACE, WORD, list_content_lines, reject_repeated_lines
 from metassay.errors import InputError, InputLocation
 from metassay.tasks import ranking
 
@@ -63,7 +63,7 @@ def read_qrels(path: str) -> pl.DataFrame:
         )
     grades = _parse_qrels_grades(fields["grade"], lines["line"], path)
     qrels = fields.select("topic", "docid", grades.alias("grade"), lines["line"])
-    refuse_repeated_lines(
+    reject_repeated_lines(
         qrels, ("topic", "docid"), path, "document {docid} was already judged for topic {topic}"
     )
     return qrels
@@ -90,8 +90,8 @@ def _select_judgement_columns(table: pl.DataFrame, path: str) -> pl.DataFrame:
     grade = _find_required_judgement_column(table, _GRADE_NAMES, "grade", path)
     judgements = pl.DataFrame(
         {
-            "item": cells.parse_ids(table[item], path),
-            "document": cells.parse_ids(table[document], path),
+            "item": cells.parse_id_column(table[item], path),
+            "document": cells.parse_id_column(table[document], path),
             "grade": _parse_table_grades(table[grade], path),
         }
     )
@@ -111,7 +111,7 @@ def _find_required_judgement_column(table: pl.DataFrame, names: Sequence[str], r
     columns = find_columns_named(table.columns, names)
     if columns:
         return columns[0]
-    raise missing_column_error(role, names, table.columns, path)
+    raise build_missing_column_error(role, names, table.columns, path)
 
 
 def _parse_table_grades(column: pl.Series, path: str) -> pl.Series:

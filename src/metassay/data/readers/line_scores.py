@@ -21,7 +21,7 @@ def is_score_per_line_file(path: str) -> bool:
         return False
     lines = read_first_content_lines(path)[:20]
     cells_of_lines = pl.Series([line.rpartition("\t")[2] for line in lines], dtype=pl.String)
-    is_number = cells.parse_numbers(cells_of_lines).is_not_null()
+    is_number = cells.parse_number_column(cells_of_lines).is_not_null()
     return bool(is_number.any() and (is_number | cells.find_missing_scores(cells_of_lines)).all())
 
 
@@ -32,4 +32,4 @@ def read_line_scores(path: str) -> pl.Series:
     """
     lines = read_text(path).removesuffix("\n").split("\n")
     texts = pl.Series(get_file_stem(path), [line.rpartition("\t")[2] for line in lines], dtype=pl.String)
-    return cells.parse_scores(texts, path)
+    return cells.parse_score_column(texts, path)

@@ -238,7 +238,7 @@ def _read_language_pair(pair: _LanguagePair, requested_references: Sequence[str]
     if not human_scores and pair.list_human_files("doc"):
         return _read_document_rows(pair, references, file)
     score_tables = [*human_scores.values(), *_read_metric_scores(pair, references).values()]
-    notes = _note_which_metrics_were_read(pair, references)
+    notes = _describe_metrics_read(pair, references)
     human_columns = list(human_scores)
     if not (pair.test_set / "metric-scores").is_dir():
         exported, export_notes = read_appraise_scores(
@@ -330,7 +330,7 @@ def _read_metric_scores(pair: _LanguagePair, references: Sequence[str]) -> dict[
     return {name: _read_score_file(path, name, pair.segments.height) for name, path in files.items()}
 
 
-def _note_which_metrics_were_read(pair: _LanguagePair, references: Sequence[str]) -> list[str]:
+def _describe_metrics_read(pair: _LanguagePair, references: Sequence[str]) -> list[str]:
     """Return notes on which metrics were read, and which have no segment scores."""
     notes = []
     with_segments = pair.list_metric_files("seg")
@@ -367,7 +367,7 @@ def _read_document_rows(pair: _LanguagePair, references: Sequence[str], file: st
     texts = _join_document_texts(pair, scores["system"].unique(), references)
     numbers = documents.select("doc_id", seg_id=pl.col("_number").cast(pl.Int64))
     table = texts.join(numbers, on="doc_id").join(scores, on=OUTPUT_KEY).sort(OUTPUT_KEY)
-    notes = _note_which_metrics_were_read(pair, references)
+    notes = _describe_metrics_read(pair, references)
     notes.append(f"{pair.lp}: people scored documents, so that a row is a document, not a segment.")
     if averaged:
         names = join_names(averaged)
@@ -418,7 +418,7 @@ def _read_score_file(path: Path, score_name: str, segments: int) -> pl.DataFrame
             )
         systems.append(system)
         texts.append(score)
-    scores = cells.parse_scores(pl.Series(score_name, texts), str(path))
+    scores = cells.parse_score_column(pl.Series(score_name, texts), str(path))
     check_segment_counts(systems, segments, path, "scores")
     table = pl.DataFrame({"system": systems, score_name: scores})
     return table.with_columns(seg_id=pl.int_range(1, pl.len() + 1).over("system"))

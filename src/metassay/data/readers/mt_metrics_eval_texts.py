@@ -75,7 +75,7 @@ def _read_text_field(path: Path, json_field: str) -> list[str | None]:
             f"its objects have no field {json_field!r} (there are: {join_names(table.columns)}).",
             location=InputLocation(str(path)),
         )
-    return cells.check_texts(table[json_field], str(path)).to_list()
+    return cells.check_text_column(table[json_field], str(path)).to_list()
 
 
 def add_metadata(

@@ -83,7 +83,7 @@ def read_stm_references(path: str) -> pl.DataFrame:
     segments = segments.sort("file", "channel", "begin", "end", "speaker_id")
     if segments.is_empty():
         raise InputError("no segment of this file is to be scored.", location=InputLocation(file=path))
-    _refuse_overlapping_segments(segments, path)
+    _reject_overlapping_segments(segments, path)
     if segments["gender"].is_null().all():
         return segments.drop("gender")
     return segments
@@ -111,7 +111,7 @@ def _build_transcript_segment_row(segment_match: re.Match[str], line: int) -> tu
     )
 
 
-def _refuse_overlapping_segments(segments: pl.DataFrame, path: str) -> None:
+def _reject_overlapping_segments(segments: pl.DataFrame, path: str) -> None:
     """Raise an error if segments of one channel overlap, because a word could then belong to two segments."""
     previous_end = pl.col("end").shift(1).over("file", "channel")
     overlapping = segments.filter(pl.col("begin") < previous_end - 1e-6)

@@ -20,8 +20,8 @@ from metassay.data.readers.base import RawTable, Reader
 from metassay.data.readers.files import get_file_ending, get_file_stem, read_first_content_lines, read_text
 from metassay.data.readers.json_tables import (
     MALFORMED_CONTENT_ERRORS,
+    build_malformed_content_error,
     check_json_value,
-    malformed_content_error,
 )
 from metassay.data.readers.rater_scores import add_rater_scores
 from metassay.errors import InputError, InputLocation
@@ -56,7 +56,7 @@ class PearmutReader(Reader):
         except InputError:
             raise
         except MALFORMED_CONTENT_ERRORS as error:
-            raise malformed_content_error(error, path) from None
+            raise build_malformed_content_error(error, path) from None
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ def read_parallel_lines(
     return pl.concat(tables)
 
 
-def refuse_plain_text(path: str) -> None:
+def reject_plain_text(path: str) -> None:
     """Raise an error if a file is plain text or transcripts instead of a table.
 
     Such files can only be read together with their references.

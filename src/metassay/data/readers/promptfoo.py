@@ -11,7 +11,7 @@ from metassay.data.readers.base import RawTable, Reader
 from metassay.data.readers.files import read_first_content_lines, read_text
 from metassay.data.readers.json_tables import (
     MALFORMED_CONTENT_ERRORS,
-    malformed_content_error,
+    build_malformed_content_error,
     parse_json_object,
 )
 from metassay.data.readers.sample_columns import build_columns, parse_optional_score, select_context_values
@@ -54,7 +54,7 @@ class PromptfooReader(Reader):
         except InputError:
             raise
         except MALFORMED_CONTENT_ERRORS as error:
-            raise malformed_content_error(error, path) from None
+            raise build_malformed_content_error(error, path) from None
 
 
 def _read_promptfoo_results(path: str) -> RawTable:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from metassay.data.readers.files import read_first_content_lines, read_text
-from metassay.data.readers.trec_lines import list_content_lines, refuse_repeated_lines
+from metassay.data.readers.trec_lines import list_content_lines, reject_repeated_lines
 from metassay.errors import InputError, InputLocation
 
 # Ratings from here on are relevant: 4 of 5 stars.
@@ -52,7 +52,7 @@ def read_rating_log(path: str, *, threshold: float = DEFAULT_THRESHOLD) -> pl.Da
     else:
         lines = lines.slice(1)
     ratings = _split_rating_lines(lines, separator, positions, path)
-    refuse_repeated_lines(ratings, ("user", "item"), path, "user {user} already rated item {item}")
+    reject_repeated_lines(ratings, ("user", "item"), path, "user {user} already rated item {item}")
     return ratings.with_columns(grade=(pl.col("rating") >= threshold).cast(pl.Int32))
 
 

@@ -203,10 +203,10 @@ def _read_path(path: str, options: ReaderOptions) -> list[RawTable]:
         from metassay.data.readers.trec_runs import read_trec_run
 
         return [RawTable(path, read_trec_run(path), ranking.TASK.name)]
-    from metassay.data.readers.plain_text import refuse_plain_text
+    from metassay.data.readers.plain_text import reject_plain_text
     from metassay.data.readers.tables import TableReader
 
-    refuse_plain_text(path)
+    reject_plain_text(path)
     return TableReader().read_tables(path, options)
 
 

@@ -22,7 +22,7 @@ def list_content_lines(text: str, path: str) -> pl.DataFrame:
     return lines.with_columns(pl.col("line").cast(pl.Int64))
 
 
-def refuse_repeated_lines(table: pl.DataFrame, key_columns: tuple[str, ...], path: str, message: str) -> None:
+def reject_repeated_lines(table: pl.DataFrame, key_columns: tuple[str, ...], path: str, message: str) -> None:
     """Raise an error if two lines have the same values in the key columns.
 
     `message` is a format string for the fields of that line.

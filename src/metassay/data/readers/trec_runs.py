@@ -9,7 +9,7 @@ import polars as pl
 
 from metassay.data.readers.base import Reader
 from metassay.data.readers.files import read_first_content_lines, read_text
-from metassay.data.readers.trec_lines import SPACE, WORD, list_content_lines, refuse_repeated_lines
+from metassay.data.readers.trec_lines import SPACE, WORD, list_content_lines, reject_repeated_lines
 from metassay.errors import InputError, InputLocation
 from metassay.tasks import ranking
 
@@ -74,7 +74,7 @@ def parse_trec_run(text: str, path: str) -> pl.DataFrame:
         _parse_retrieval_scores(fields["score"], lines["line"], path).alias("score"),
         lines["line"],
     )
-    refuse_repeated_lines(
+    reject_repeated_lines(
         run, ("run", "topic", "docid"), path, "document {docid} was already retrieved for topic {topic}"
     )
     return run

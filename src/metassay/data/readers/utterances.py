@@ -48,7 +48,7 @@ def join_system_outputs(references: pl.DataFrame, outputs: Mapping[str, pl.DataF
                 location=InputLocation(file=path),
                 remedy="Rename one of them.",
             )
-        _refuse_unknown_utterances(outputs[path], expected["utt_id"], path)
+        _reject_unknown_utterances(outputs[path], expected["utt_id"], path)
         texts = outputs[path].select("utt_id", hyp="text")
         joined = expected.join(texts, on="utt_id", how="left", maintain_order="left")
         tables.append(joined.with_columns(system=pl.lit(system)))
@@ -57,7 +57,7 @@ def join_system_outputs(references: pl.DataFrame, outputs: Mapping[str, pl.DataF
     return table.select(*first_columns, *(name for name in table.columns if name not in first_columns))
 
 
-def _refuse_unknown_utterances(outputs: pl.DataFrame, reference_ids: pl.Series, path: str) -> None:
+def _reject_unknown_utterances(outputs: pl.DataFrame, reference_ids: pl.Series, path: str) -> None:
     """Raise an error if outputs contain an utterance that has no reference."""
     unknown = outputs.filter(~pl.col("utt_id").is_in(reference_ids.implode()))
     if unknown.is_empty():

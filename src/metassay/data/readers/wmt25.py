@@ -27,8 +27,8 @@ from metassay.data.readers.base import RawTable, Reader
 from metassay.data.readers.files import get_file_ending, read_first_content_lines, read_text
 from metassay.data.readers.json_tables import (
     MALFORMED_CONTENT_ERRORS,
+    build_malformed_content_error,
     check_json_value,
-    malformed_content_error,
 )
 from metassay.data.readers.rater_scores import add_rater_scores
 from metassay.errors import InputError, InputLocation
@@ -94,7 +94,7 @@ def _report_malformed_content(path: str, read: Any) -> RawTable:
     except InputError:
         raise
     except MALFORMED_CONTENT_ERRORS as error:
-        raise malformed_content_error(error, path) from None
+        raise build_malformed_content_error(error, path) from None
     return table
 
 
