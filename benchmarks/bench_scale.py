@@ -77,7 +77,7 @@ def write_table(path: Path, outputs: int) -> None:
         writer.close()
 
 
-def measure_assay(table: Path, folder: Path) -> tuple[float, float, float]:
+def read_assay_measurements(table: Path, folder: Path) -> tuple[float, float, float]:
     """Return CPU seconds, elapsed seconds and peak memory of one assay."""
     start = time.perf_counter()
     command = [sys.executable, "-m", "metassay", "assay", str(table), "--out", str(folder), *OPTIONS]
@@ -96,7 +96,7 @@ def main() -> None:
         for outputs in sizes:
             table, made = folder / f"{outputs}.parquet", folder / f"run-{outputs}"
             write_table(table, outputs)
-            cpu, wall, memory = measure_assay(table, made)
+            cpu, wall, memory = read_assay_measurements(table, made)
             spent.append(cpu)
             print(f"{outputs:>12,} outputs: {cpu:,.0f} s of the processor, {wall:,.0f} s in all", end=", ")
             print(f"{1e6 * cpu / outputs:,.0f} µs an output, {memory / 1e9:.2f} GB at most", flush=True)

@@ -39,7 +39,7 @@ def test_alignments_are_complete_and_the_cheapest(reference, output):
         diagonal = lowest_cost(i - 1, j - 1) + 4 * (reference[i - 1] != output[j - 1])
         return min(diagonal, lowest_cost(i - 1, j) + 3, lowest_cost(i, j - 1) + 3)
 
-    alignment_cost = sum(COSTS[kind] * count for kind, count in alignment.counts.items())
+    alignment_cost = sum(COSTS[kind] * count for kind, count in alignment.step_counts.items())
     assert alignment_cost == lowest_cost(len(reference), len(output))
 
 

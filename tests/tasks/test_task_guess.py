@@ -84,7 +84,7 @@ def test_a_data_set_keeps_a_task_that_is_announced_nowhere() -> None:
     dataset = read(pl.DataFrame(TEXTS), task=own)
     assert dataset.task == "limericks"
     assert set(dataset.languages) == {"ga"}
-    assert dataset.with_notes("kept").task_definition is own
+    assert dataset.add_notes("kept").task_definition is own
 
 
 def test_criteria_are_human_scores_where_they_are_numbers() -> None:

@@ -50,7 +50,7 @@ class Context:
     """Sentences for the user, such as how many outputs are in no context."""
 
     @property
-    def varies(self) -> bool:
+    def has_several_contexts(self) -> bool:
         """Whether there are at least two contexts, so that there is something to compare."""
         return len(self.values) > 1
 
@@ -84,7 +84,7 @@ def build_contexts(
     )
     # Pairs that someone else made can be assayed without any context.
     needs_contexts = bool(context_requests) or not dataset.rows_are_pairs
-    if needs_contexts and not any(context.varies for context in contexts):
+    if needs_contexts and not any(context.has_several_contexts for context in contexts):
         names = ", ".join(context.name for context in contexts)
         raise InputError(
             f"no requested context varies ({names}), so there is nothing to compare.",

@@ -34,7 +34,7 @@ class Dataset:
     scores, null for unrated outputs. All other columns are metadata and can be used as contexts.
 
     >>> outputs = pl.DataFrame({"item": ["1", "2"], "system": "a", "output": ["x", "y"], "mine": [0, 1]})
-    >>> data = Dataset("text", outputs).declare_human_column("mine").with_notes("rated by me")
+    >>> data = Dataset("text", outputs).declare_human_column("mine").add_notes("rated by me")
     >>> data.filter_rows(data.outputs["mine"] > 0, reason="not rated").left_out["not rated"], data.human
     (1, ('mine',))
     >>> data.slice_rows(slice(1, 2)).items
@@ -170,7 +170,7 @@ class Dataset:
         scores = self.outputs[column].cast(pl.Float64).fill_nan(None)
         return replace(self, outputs=self.outputs.with_columns(scores), human=(*self.human, column))
 
-    def with_notes(self, *notes: str) -> Dataset:
+    def add_notes(self, *notes: str) -> Dataset:
         """Return the data set with further notes."""
         noted = replace(self, notes=(*self.notes, *notes))
         for name in _CACHED_PROPERTIES:

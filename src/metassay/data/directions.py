@@ -176,7 +176,7 @@ def orient_human_scores(
             notes.append(_describe_negated_score(direction))
     outputs = dataset.outputs.with_columns(reversed_columns) if reversed_columns else dataset.outputs
     oriented = replace(dataset, outputs=outputs, directions=tuple(directions))
-    return oriented.with_notes(*notes), requested_directions.exclude_scores(dataset.human)
+    return oriented.add_notes(*notes), requested_directions.exclude_scores(dataset.human)
 
 
 def _describe_negated_score(score_direction: ScoreDirection) -> str:

@@ -56,7 +56,7 @@ def _warn_of_style_difference(dataset: Dataset) -> Dataset:
     difference = describe_style_difference(dataset.outputs["output"].to_list(), references)
     if difference is None:
         return dataset
-    return dataset.with_notes(difference)
+    return dataset.add_notes(difference)
 
 
 def describe_style_difference(outputs: Sequence[str], references: Sequence[str]) -> str | None:

@@ -20,7 +20,7 @@ def prepare_dataset(dataset: Dataset, *, normalize: str | None, keep_references:
         dataset = drop_reference_systems(dataset)
     notes = warn_of_unknown_language(dataset)
     normalised = normalise_texts(dataset, choose_text_normalisation(dataset, normalize))
-    return normalised.with_notes(*notes)
+    return normalised.add_notes(*notes)
 
 
 def warn_of_unknown_language(dataset: Dataset) -> list[str]:

@@ -75,7 +75,7 @@ def read(source: Source, options: ReadOptions) -> Dataset:
         dataset = _assemble_texts(tables, task, options)
     input_files = _list_input_files(source, options.join, options.qrels)
     dataset = replace(dataset, task_guess=task_guess, input_files=input_files)
-    dataset = dataset.with_notes(*dict.fromkeys(notes))
+    dataset = dataset.add_notes(*dict.fromkeys(notes))
     dataset = _select_requested_rows(dataset, options)
     if should_stay_on_disk(len(dataset)):
         dataset = replace(dataset, outputs=spill_to_disk([dataset.outputs]))
@@ -112,7 +112,7 @@ def read_parallel_files(
     chosen_task, task_guess = _choose_task(table, task, language=language, has_source_file=source is not None)
     dataset = assemble_texts(tables, task=chosen_task, language=language)
     input_files = _list_input_files([*references, *outputs], source, join)
-    return replace(dataset, task_guess=task_guess, input_files=input_files).with_notes(*notes)
+    return replace(dataset, task_guess=task_guess, input_files=input_files).add_notes(*notes)
 
 
 def _assemble_rankings(tables: Sequence[RawTable], task: Task, options: ReadOptions) -> Dataset:

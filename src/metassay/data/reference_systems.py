@@ -44,7 +44,7 @@ def drop_reference_systems(dataset: Dataset) -> Dataset:
     is_reference = pl.Series([False] * len(dataset)).scatter(references["row"], True)
     kept = dataset.filter_rows(~is_reference, reason=REFERENCE_SYSTEM_REASON)
     names = tuple(sorted(references["name"].unique()))
-    return replace(kept, reference_systems=names).with_notes(
+    return replace(kept, reference_systems=names).add_notes(
         f"Left out, since their outputs are the reference itself: {', '.join(names)}. "
         "Keep them with --keep-references."
     )

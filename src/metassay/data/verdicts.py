@@ -186,7 +186,7 @@ class _RatingColumns:
     """Columns, or judges, that are single people."""
 
     @property
-    def columns(self) -> list[pl.Series]:
+    def verdict_columns(self) -> list[pl.Series]:
         """All columns that hold verdicts."""
         return [self.frame[name] for name in dict.fromkeys([self.verdict_column, *self.human_columns])]
 
@@ -195,7 +195,7 @@ class _RatingColumns:
         """Whether the table has human verdicts with which judges can be compared."""
         return bool(self.human_columns or self.raters)
 
-    def are_grades(self) -> bool:
+    def are_numbers_grades(self) -> bool:
         """Whether numbers are grades on a scale: two raters who disagree give close numbers."""
         question = _list_question_columns(self.table)
         verdicts = self.table.select(
@@ -244,15 +244,17 @@ def _choose_verdict_type(
     systems = [ratings.table[name] for name in ("system_1", "system_2") if name in ratings.table.columns]
     if "winner" in role_columns and is_column_of_winners(ratings.frame[ratings.verdict_column], systems):
         return PAIRWISE, []
-    if any(is_text_column(column) for column in ratings.columns):
+    if any(is_text_column(column) for column in ratings.verdict_columns):
         return LABEL, [_WINNERS_READ_AS_LABELS] if "winner" in role_columns else []
     values = {
-        value for column in ratings.columns for value in _convert_to_floats(column).drop_nulls().unique()
+        value
+        for column in ratings.verdict_columns
+        for value in _convert_to_floats(column).drop_nulls().unique()
     }
     if ratings.has_human_verdicts and values <= {0.0, 1.0}:
         return LABEL, []
     are_whole = all(value == round(value) for value in values)
-    if not ratings.has_human_verdicts or not are_whole or ratings.are_grades():
+    if not ratings.has_human_verdicts or not are_whole or ratings.are_numbers_grades():
         return GRADE, []
     note = (
         "The verdicts are whole numbers and are read as labels without an order, because nothing shows that"
@@ -288,7 +290,7 @@ def _parse_ratings(
         )
     if verdict_type == PAIRWISE:
         return _parse_pairwise_winners(ratings, letter_meaning, file)
-    codes = encode_labels(ratings.columns)
+    codes = encode_labels(ratings.verdict_columns)
     columns = {}
     for role, name in _name_rating_columns(ratings).items():
         labels = normalize_labels(ratings.frame[name])

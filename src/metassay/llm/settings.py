@@ -36,7 +36,7 @@ class LlmSettings:
             raise InputError(f"{self.concurrency} requests at a time ask nothing.")
 
     @property
-    def name(self) -> str:
+    def model_name(self) -> str:
         """The name of the model in results: `model`, or else the path of the local model."""
         return self.model or self.local or ""
 

@@ -50,22 +50,22 @@ class Alignment:
     steps: tuple[Step, ...]
 
     @property
-    def counts(self) -> dict[Kind, int]:
+    def step_counts(self) -> dict[Kind, int]:
         """Number of steps of each kind; hits, substitutions and deletions add up to the reference."""
         kinds = [step.kind for step in self.steps]
         return {kind: kinds.count(kind) for kind in KINDS}
 
     @property
-    def edits(self) -> int:
+    def edit_count(self) -> int:
         """Number of steps that are substitutions, deletions or insertions."""
         return sum(step.kind != "hit" for step in self.steps)
 
     @property
     def error_rate(self) -> float | None:
         """Edits per token of the reference; None for an empty reference."""
-        counts = self.counts
+        counts = self.step_counts
         reference_length = counts["hit"] + counts["substitution"] + counts["deletion"]
-        return self.edits / reference_length if reference_length else None
+        return self.edit_count / reference_length if reference_length else None
 
 
 def align_words(reference: str, output: str) -> Alignment:

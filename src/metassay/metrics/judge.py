@@ -60,7 +60,7 @@ class Preferences:
     by_order: NDArray[np.float64]
 
     @property
-    def verdict(self) -> NDArray[np.float64]:
+    def preferred_outputs(self) -> NDArray[np.float64]:
         """The output that is preferred in both orders; ½ if they disagree, NaN without a readable answer."""
         in_given_order, swapped = self.by_order
         is_unreadable = np.isnan(in_given_order + swapped)
@@ -68,7 +68,7 @@ class Preferences:
         return np.where(is_unreadable, np.nan, agreed)
 
     @property
-    def flip_count(self) -> int:
+    def order_dependent_count(self) -> int:
         """Number of pairs in which the preferred output changes with the order."""
         return int((np.abs(self.by_order[0] - self.by_order[1]) > 0).sum())
 
@@ -132,7 +132,7 @@ class Judge(Metric):
             raise InputError("judge: again and temperature are 0 or more, tokens 1 or more.")
 
     @property
-    def pairwise(self) -> bool:
+    def compares_two_outputs(self) -> bool:
         """Whether the judge compares two outputs instead of scoring one."""
         return self.mode == PAIRWISE
 
@@ -152,7 +152,7 @@ class Judge(Metric):
         """The complete prompt, which is part of the signature and shown in reports."""
         if not self.prompt:
             return load_built_in_prompt(f"judge-{self.mode}-1")
-        required_fields = ("output_a", "output_b") if self.pairwise else ("output",)
+        required_fields = ("output_a", "output_b") if self.compares_two_outputs else ("output",)
         return read_user_prompt(self.prompt, required_fields)
 
     @property
@@ -167,7 +167,7 @@ class Judge(Metric):
 
     def set_model_name(self, settings: LlmSettings) -> Judge:
         """Return the judge with the model name of the settings, unless it already has one."""
-        return self if self.model else dataclasses.replace(self, model=settings.name)
+        return self if self.model else dataclasses.replace(self, model=settings.model_name)
 
     def connect(self, asker: Asker) -> Judge:
         """Return the judge connected to a model."""
@@ -190,7 +190,7 @@ class Judge(Metric):
 
     def score(self, batch: Batch) -> Scores:
         """Ask for a score of each output; NaN where no answer could be parsed."""
-        if self.pairwise:
+        if self.compares_two_outputs:
             raise InputError(
                 "judge(mode=pairwise) compares two outputs and scores none.",
                 remedy="Use it in assay, or with: metassay judge PAIRS --llm-url URL",
@@ -222,7 +222,7 @@ class Judge(Metric):
             )
         in_given_order, swapped = preferences
         result = Preferences(np.stack([in_given_order, 1 - swapped]))
-        self.session.add_to_pair_counts(pairs=len(first), flipped_pairs=result.flip_count)
+        self.session.add_to_pair_counts(pairs=len(first), flipped_pairs=result.order_dependent_count)
         return result
 
     def notes(self) -> tuple[str, ...]:

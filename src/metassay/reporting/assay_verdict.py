@@ -5,7 +5,7 @@ from __future__ import annotations
 from metassay.reporting.accuracy_phrases import format_accuracy
 from metassay.reporting.assay_caveats import choose_main_caveat, find_winning_sentinel
 from metassay.reporting.assay_report import AssayReport
-from metassay.reporting.labels_saved_sentences import RATED_ITEMS, describe_worth
+from metassay.reporting.labels_saved_sentences import RATED_ITEMS, describe_equivalent_items
 from metassay.reporting.prior_evidence import (
     NEURAL_METRICS,
     describe_loss_to_best_metric,
@@ -327,7 +327,7 @@ def _answer_which_metric_saves_labels(assay_report: AssayReport) -> Claim | None
             p=choice.p,
             sentence="No metric is shown to save human labels when two systems are compared.",
         )
-    worth = describe_worth(row.labels_saved, row.labels_saved_low, row.labels_saved_high)
+    worth = describe_equivalent_items(row.labels_saved, row.labels_saved_low, row.labels_saved_high)
     return Claim(
         kind="answer",
         question="save_labels",

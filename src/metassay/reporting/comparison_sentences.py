@@ -39,7 +39,7 @@ def describe_unshared_outputs_and_metrics(
 ) -> list[str]:
     """Describe what two runs do not share: outputs and metrics."""
     sentences = []
-    if not shared_outputs.are_identical:
+    if not shared_outputs.have_same_texts:
         sentences.append(
             f"The runs use different data: {shared_outputs.before} outputs before and"
             f" {shared_outputs.after} now;"

@@ -199,11 +199,15 @@ def _index_human_accuracies_by_metric(comparison: HumanComparison) -> dict[str, 
     return {row.metric: row for row in comparison.metrics}
 
 
-def _list_tied_metrics(choice: HumanChoice, metric_labels: MetricLabels, pattern: str) -> Sentence:
+def _list_tied_metrics(choice: HumanChoice, metric_labels: MetricLabels, sentence_pattern: str) -> Sentence:
     """Write which metrics are tied with the chosen one, in a sentence pattern; empty if there are none."""
     own = metric_labels[choice.metric]
     others = [label for label in metric_labels.label_all(choice.top_group) if label != own]
-    return format_sentence(pattern, equals=list_names(others, "metric")) if others else format_sentence("")
+    return (
+        format_sentence(sentence_pattern, equals=list_names(others, "metric"))
+        if others
+        else format_sentence("")
+    )
 
 
 def _format_interval(low: float | None, high: float | None, prefix: str = "") -> str:

@@ -84,7 +84,7 @@ class JoinedReport:
 
     def list_ranked_metrics(self, *, with_baselines: bool) -> list[str]:
         """List the metrics that were ranked against human scores."""
-        rows = [row for ranking in self.rankings for row in ranking.metrics]
+        rows = [row for ranking in self.rankings_over_all_items for row in ranking.metrics]
         return [row.metric for row in rows if with_baselines or not row.baseline]
 
     @property
@@ -98,14 +98,14 @@ class JoinedReport:
         return [] if self.aggregation is None else [row.metric for row in self.aggregation.result.systems]
 
     @property
-    def rankings(self) -> list[Ranking]:
+    def rankings_over_all_items(self) -> list[Ranking]:
         """The rankings of metrics over all items."""
         return [] if self.ranking is None else self.ranking.result.global_rankings
 
     @property
     def meta_metrics(self) -> list[str]:
         """The meta-metrics, such as SPA, by which metrics were ranked."""
-        return list(dict.fromkeys(ranking.meta_metric for ranking in self.rankings))
+        return list(dict.fromkeys(ranking.meta_metric for ranking in self.rankings_over_all_items))
 
     @property
     def main_meta_metric(self) -> str | None:
@@ -223,7 +223,8 @@ def _write_joined_lead_sentences(joined_report: JoinedReport) -> list[str]:
         sentences.append(get_or_build_assay_verdict(joined_report.assay)[0].sentence)
     if joined_report.ranking is not None:
         sentences += [
-            describe_best_metric(ranking, joined_report.ranking) for ranking in joined_report.rankings
+            describe_best_metric(ranking, joined_report.ranking)
+            for ranking in joined_report.rankings_over_all_items
         ]
     if joined_report.dependence is not None:
         sentences += describe_dependence(joined_report.dependence)
@@ -413,7 +414,7 @@ def _list_reasons_to_doubt_results(joined_report: JoinedReport) -> list[str]:
         doubts += [str(caveat) for caveat in list_answer_caveats(joined_report.assay)]
         doubts += joined_report.assay.result.warnings
     if joined_report.ranking is not None:
-        for ranking in joined_report.rankings:
+        for ranking in joined_report.rankings_over_all_items:
             doubts += list_ranking_doubts(ranking, joined_report.ranking)
     missing = [
         joined_report.labels[metric] for metric in _find_metrics_missing_in_some_results(joined_report)

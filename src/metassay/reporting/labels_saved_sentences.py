@@ -21,13 +21,15 @@ def describe_labels_saved(ranking: Ranking, rank_report: RankReport, undecided: 
     metrics = ranking.defined_metrics
     best = max(metrics, key=lambda metric: metric.value or 0.0)
     label = rank_report.labels[best.metric]
-    difference = f"{describe_worth(best.value, best.low, best.high)} for a difference between two systems"
+    difference = (
+        f"{describe_equivalent_items(best.value, best.low, best.high)} for a difference between two systems"
+    )
     if best.low is None or best.low <= 0:
         return (
             f"No metric is shown to save human labels ({human}) when two systems of {scope} are compared. "
             f"The highest is {label}: {format_count(RATED_ITEMS)} rated items are worth {difference}."
         )
-    mean = describe_worth(best.for_mean, best.for_mean_low, best.for_mean_high)
+    mean = describe_equivalent_items(best.for_mean, best.for_mean_low, best.for_mean_high)
     opening = (
         f"With {label}, {format_count(RATED_ITEMS)} rated items ({human}, {scope}) are worth {mean} for a"
         " system's"
@@ -39,7 +41,7 @@ def describe_labels_saved(ranking: Ranking, rank_report: RankReport, undecided: 
         sentences.append(f"{names} cannot be told apart from it for a difference.")
     best_for_mean = max(metrics, key=_get_share_for_mean)
     if best_for_mean is not best and _get_share_for_mean(best_for_mean) > 0:
-        worth = describe_worth(
+        worth = describe_equivalent_items(
             best_for_mean.for_mean, best_for_mean.for_mean_low, best_for_mean.for_mean_high
         )
         sentences.append(
@@ -52,21 +54,23 @@ def _get_share_for_mean(metric: RankedMetric) -> float:
     return metric.for_mean if metric.for_mean is not None else 0.0
 
 
-def describe_worth(share: float | None, low: float | None, high: float | None) -> str:
+def describe_equivalent_items(share_saved: float | None, low: float | None, high: float | None) -> str:
     """Write how many rated items are worth 100 rated items plus the metric: `117 (95 % interval 110–124)`."""
-    if share is None:
+    if share_saved is None:
         return "an unknown number"
     if low is None or high is None:
-        return _convert_share_saved_to_items(share)
+        return _convert_share_saved_to_items(share_saved)
     return (
-        f"{_convert_share_saved_to_items(share)} (95 % interval"
+        f"{_convert_share_saved_to_items(share_saved)} (95 % interval"
         f" {_convert_share_saved_to_items(low)}–{_convert_share_saved_to_items(high)})"
     )
 
 
-def write_worth(share: float | None, low: float | None, high: float | None) -> str:
+def format_equivalent_items_for_table(
+    share_saved: float | None, low: float | None, high: float | None
+) -> str:
     """Write how many rated items are worth 100 rated items plus the metric, for a table: `117 (110–124)`."""
-    worth = _convert_share_saved_to_items(share or 0.0)
+    worth = _convert_share_saved_to_items(share_saved or 0.0)
     if low is None or high is None:
         return worth
     return f"{worth} ({_convert_share_saved_to_items(low)}–{_convert_share_saved_to_items(high)})"

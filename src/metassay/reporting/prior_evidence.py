@@ -44,17 +44,17 @@ class PriorEvidence(msgspec.Struct, frozen=True, kw_only=True):
     test_sets: list[str]
     metrics: list[PriorMetric]
 
-    def get(self, metric: str) -> PriorMetric | None:
+    def get_published_results(self, metric: str) -> PriorMetric | None:
         """Return the published results of a metric; None if there are none."""
         return next((entry for entry in self.metrics if entry.metric == metric), None)
 
-    def list_on_all_test_sets(self) -> list[PriorMetric]:
+    def list_metrics_on_all_test_sets(self) -> list[PriorMetric]:
         """List the metrics that have results on every test set: those that compare words or characters."""
         return [entry for entry in self.metrics if set(entry.spa) == set(self.test_sets)]
 
     def compute_spa_below_best(self, metric: PriorMetric) -> list[float]:
         """Compute how far the SPA of a metric is below the SPA of the best metric on each test set."""
-        rivals = self.list_on_all_test_sets()
+        rivals = self.list_metrics_on_all_test_sets()
         losses = []
         for test_set in self.test_sets:
             best = max(rival.spa[test_set] for rival in rivals)
@@ -75,10 +75,10 @@ def describe_neural_metrics() -> str:
     test_sets = [test_set for test_set in evidence.test_sets if test_set.startswith(_LAST_YEAR)]
     values = []
     for metric, name in NEURAL_METRICS.items():
-        entry = evidence.get(metric)
+        entry = evidence.get_published_results(metric)
         if entry is not None:
             values.append(f"{name} {format_number(entry.average_spa(test_sets))}")
-    standard = evidence.get(_STANDARD_METRIC)
+    standard = evidence.get_published_results(_STANDARD_METRIC)
     lexical = "" if standard is None else f" (mean SPA {format_number(standard.average_spa(test_sets))})"
     return f"On WMT23 neural metrics ranked systems better than chrF{lexical}: {', '.join(values)}."
 
@@ -86,7 +86,7 @@ def describe_neural_metrics() -> str:
 def describe_loss_to_best_metric(metric: str) -> str:
     """Say how much SPA is lost on each test set by always using one metric, compared with the best metric."""
     evidence = load_wmt_evidence()
-    entries = {entry.metric: entry for entry in evidence.list_on_all_test_sets()}
+    entries = {entry.metric: entry for entry in evidence.list_metrics_on_all_test_sets()}
     entry = entries.get(metric, entries[_STANDARD_METRIC])
     losses = evidence.compute_spa_below_best(entry)
     label = MetricLabels([entry.metric])[entry.metric]

@@ -14,7 +14,7 @@ _TITLES: dict[Question, str] = {
 }
 
 
-def title_question(question: Question, task_name: str) -> str:
+def write_question_title(question: Question, task_name: str) -> str:
     """Write the title of a question of a user: `Rank systems`."""
     task = find_task(task_name)
     output = "output" if task is None else task.output_noun
@@ -23,7 +23,7 @@ def title_question(question: Question, task_name: str) -> str:
 
 def describe_purpose(question: Question, task_name: str) -> str:
     """Write the purpose of a question as part of a sentence: `rank systems as people do`."""
-    title = title_question(question, task_name)
+    title = write_question_title(question, task_name)
     return title[0].lower() + title[1:]
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from metassay.metrics.sentinels import SENTINEL_NAMES
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.labels_saved_sentences import RATED_ITEMS, write_worth
-from metassay.reporting.question_titles import title_question
+from metassay.reporting.labels_saved_sentences import RATED_ITEMS, format_equivalent_items_for_table
+from metassay.reporting.question_titles import write_question_title
 from metassay.reporting.tables import Field, Grid, build_grid
 from metassay.reporting.wording import (
     choose_percent_digits,
@@ -65,7 +65,7 @@ def build_question_table(verdict: Sequence[Claim], metric_labels: MetricLabels, 
 
 
 def _build_question_row(claim: Claim, metric_labels: MetricLabels, task: str) -> dict[str, str | None]:
-    title = "" if claim.question is None else title_question(claim.question, task)
+    title = "" if claim.question is None else write_question_title(claim.question, task)
     if claim.kind == "unanswered":
         unknown = dict.fromkeys(("result", "tied", "baseline"))
         best = "none is shown to" if claim.question == "save_labels" else "this data cannot tell"
@@ -85,7 +85,8 @@ def _describe_claimed_result(claim: Claim) -> str:
         ends = "" if claim.low is None else f" ({format_number(claim.low)}–{format_number(claim.high)})"
         return f"SPA {format_number(claim.value)}{ends}"
     if claim.question == "save_labels":
-        return f"{RATED_ITEMS} ratings worth {write_worth(claim.value, claim.low, claim.high)}"
+        equivalent_items = format_equivalent_items_for_table(claim.value, claim.low, claim.high)
+        return f"{RATED_ITEMS} ratings worth {equivalent_items}"
     digits = choose_percent_digits(claim.low, claim.high)
     ends = "" if claim.low is None else f" ({format_percent_interval(claim.low, claim.high, digits=digits)})"
     return f"{format_percent(claim.value, digits=digits)}{ends}"

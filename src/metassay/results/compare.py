@@ -66,12 +66,12 @@ class SharedOutputs(msgspec.Struct, frozen=True, kw_only=True):
     identical: Count
 
     @property
-    def have_same_keys(self) -> bool:
+    def have_same_items_and_systems(self) -> bool:
         """Whether both runs are of the same items and systems."""
         return 0 < self.before == self.after == self.in_both
 
     @property
-    def are_identical(self) -> bool:
+    def have_same_texts(self) -> bool:
         """Whether both runs are of the same outputs, text by text."""
         return 0 < self.before == self.after == self.identical
 

@@ -71,7 +71,7 @@ class PairQuery:
         return values
 
     @property
-    def filters(self) -> Self:
+    def filters_without_page(self) -> Self:
         """The same query without what only decides which of the matching pairs are listed, and how."""
         return replace(self, order="", page=1, shown=())
 

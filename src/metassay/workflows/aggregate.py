@@ -126,7 +126,7 @@ def _orient_human_scores(data: Dataset, options: AggregateOptions) -> Dataset:
             notes += warn_of_scores_that_may_count_errors(
                 direction.score, oriented.outputs[direction.score].to_numpy()
             )
-    return oriented.with_notes(*notes)
+    return oriented.add_notes(*notes)
 
 
 def _warn_of_contrary_metrics(

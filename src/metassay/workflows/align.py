@@ -113,7 +113,7 @@ def _align_output(output: str, references: list[str], *, by_characters: bool) ->
         )
         for reference in references
     ]
-    return min(alignments, key=lambda alignment: alignment.edits)
+    return min(alignments, key=lambda alignment: alignment.edit_count)
 
 
 def _tokenize_for_alignment(text: str, *, by_characters: bool) -> list[str]:

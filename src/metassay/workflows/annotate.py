@@ -110,7 +110,7 @@ def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
         labelled=labelled,
         file=_name_ratings_file(options) if chosen is not None else None,
         notes=list(labelled_data.notes),
-        data=labelled_data.read.summary,
+        data=labelled_data.selected_scores.summary,
     )
     ratings = b""
     if chosen is not None and result.file is not None:
@@ -174,7 +174,7 @@ def _open_annotate_run(labelled_data: LabelledData, options: AnnotateOptions) ->
         return None
     configuration: dict[str, Any] = {
         "human": labelled_data.human,
-        "metrics": list(labelled_data.read.metrics),
+        "metrics": list(labelled_data.selected_scores.metrics),
         "count": options.count,
         "width": options.width,
         "difference": options.difference,
@@ -182,9 +182,9 @@ def _open_annotate_run(labelled_data: LabelledData, options: AnnotateOptions) ->
         "unit": labelled_data.scores.unit,
         "seed": options.seed,
     }
-    inputs = {**labelled_data.read.hashes, "labels": labelled_data.cube.content_hash}
+    inputs = {**labelled_data.selected_scores.hashes, "labels": labelled_data.cube.content_hash}
     identity = {"command": "annotate", "configuration": configuration, "inputs": inputs}
-    return RunFolder.open(options.out, identity, data=labelled_data.read.fingerprint)
+    return RunFolder.open(options.out, identity, data=labelled_data.selected_scores.fingerprint)
 
 
 def _name_ratings_file(options: AnnotateOptions) -> str | None:

@@ -35,7 +35,7 @@ def choose_judge(spec: str | None, judged_rows: pl.DataFrame) -> Judge:
     judge = parse_metric(spec)
     if not isinstance(judge, Judge):
         raise InputError(f"{judge} is not a judge.", remedy="Such as --judge 'judge(mode=pairwise)'.")
-    if judge.pairwise and not has_two_outputs:
+    if judge.compares_two_outputs and not has_two_outputs:
         names = (*VERDICT_COLUMNS["output_1"], *VERDICT_COLUMNS["output_2"])
         raise build_missing_column_error("output_1", names, judged_rows.columns, "")
     return judge
@@ -75,7 +75,7 @@ def compute_answer_cost(asker: Asker) -> float | None:
 def _ask_judge_about_rows(
     judged_rows: pl.DataFrame, judge: Judge, language: str | None
 ) -> list[pl.DataFrame]:
-    if judge.pairwise:
+    if judge.compares_two_outputs:
         return _ask_for_preferences_in_both_orders(judged_rows, judge, language)
     if _has_two_outputs(judged_rows):
         return [_score_both_outputs(judged_rows, judge, language)]

@@ -11,7 +11,7 @@ from metassay.errors import InputError
 from metassay.options import Progress, accept_options
 from metassay.results.partial_run import PartialRun
 from metassay.sample import DEFAULT, get_sample_source
-from metassay.workflows.assay_outcome import bind_precomputed_scores, compute_assay_outcome
+from metassay.workflows.assay_outcome import attach_precomputed_scores, compute_assay_outcome
 from metassay.workflows.assay_pairs import make_assay_pairs, make_sharded_pairs, needs_shards
 from metassay.workflows.assay_preparation import prepare_assay
 from metassay.workflows.assay_result import AssayResult
@@ -82,7 +82,7 @@ def score_assay_parts(dataset: Dataset | Source | None, options: AssayPartsOptio
         selected = score_selected_parts(
             data,
             pairs,
-            bind_precomputed_scores(data, pairs, metrics),
+            attach_precomputed_scores(data, pairs, metrics),
             options.parts,
             store=execution.score_store,
             workers=execution.workers,

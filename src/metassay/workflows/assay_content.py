@@ -58,46 +58,48 @@ _SIMULATED = "simulated"
 
 
 def build_assay_content(
-    dataset: Dataset, plan: AssayPlan, outcome: AssayOutcome, workers: int
+    dataset: Dataset, assay_plan: AssayPlan, assay_outcome: AssayOutcome, workers: int
 ) -> AssayContent:
     """Build the content of an assay result from the analyses of its pairs."""
-    scored = outcome.scored
-    competing = outcome.analysis.settings.competing
+    scored = assay_outcome.scored
+    competing = assay_outcome.analysis.settings.competing
     sampled_outcomes = scored.outcomes.select_pairs(scored.is_sampled).select_metrics(competing)
-    edits = _measure_edit_distances(outcome, workers)
-    perturbation_statistics = _summarize_perturbations(dataset, outcome, edits, sampled_outcomes)
-    difficulty = _measure_difficulty(dataset, plan, edits, sampled_outcomes, workers)
-    corrected = _correct_accuracies(dataset, plan, outcome, sampled_outcomes)
-    statistics = _insert_corrected_accuracies(build_context_statistics(outcome.analysis), corrected)
-    counts = sorted(outcome.pairs.counts.items())
+    edits = _measure_edit_distances(assay_outcome, workers)
+    perturbation_statistics = _summarize_perturbations(dataset, assay_outcome, edits, sampled_outcomes)
+    difficulty = _measure_difficulty(dataset, assay_plan, edits, sampled_outcomes, workers)
+    corrected = _correct_accuracies(dataset, assay_plan, assay_outcome, sampled_outcomes)
+    statistics = _insert_corrected_accuracies(build_context_statistics(assay_outcome.analysis), corrected)
+    counts = sorted(assay_outcome.pairs.counts.items())
     warnings = [
-        *list_context_warnings(outcome.analysis),
-        *_warn_of_related_neighbours(dataset, plan, outcome),
-        *_warn_of_simulated_scores(dataset, plan),
-        *_warn_of_human_error_counts(plan),
+        *list_context_warnings(assay_outcome.analysis),
+        *_warn_if_neighbouring_items_are_similar(dataset, assay_plan, assay_outcome),
+        *_warn_if_human_scores_are_simulated(dataset, assay_plan),
+        *_warn_if_human_score_may_count_errors(assay_plan),
     ]
     content = AssayContent(
         **{name: getattr(statistics, name) for name in ContextStatistics.__struct_fields__},
         task=dataset.task,
         items=dataset.outputs["item"].n_unique(),
         outputs=len(dataset),
-        pairs=outcome.pairs.frame.height,
+        pairs=assay_outcome.pairs.frame.height,
         left_out=dict(dataset.left_out),
-        named_left_out=_list_left_out_names(dataset),
+        named_left_out=_name_left_out_systems(dataset),
         perturbations={name: count.pairs for name, count in counts if count.pairs},
         metrics=[
             AssayedMetric(
                 metric=metric.spec, signature=metric.signature, higher_is_better=metric.higher_is_better
             )
-            for metric in plan.metrics
+            for metric in assay_plan.metrics
         ],
-        price={metric: list(price) for metric, price in outcome.prices.items()},
+        price={metric: list(price) for metric, price in assay_outcome.prices.items()},
         perturbation_statistics=perturbation_statistics,
-        label_errors=outcome.list_label_error_rates(),
+        label_errors=assay_outcome.list_label_error_rates(),
         difficulty=difficulty,
-        valid_pairs_only=plan.valid_pairs,
-        notes=[*dataset.notes, *scored.notes, *outcome.pairs.notes, *plan.notes],
-        data=summarize_dataset(dataset, {metric.spec: metric.higher_is_better for metric in plan.metrics}),
+        valid_pairs_only=assay_plan.valid_pairs,
+        notes=[*dataset.notes, *scored.notes, *assay_outcome.pairs.notes, *assay_plan.notes],
+        data=summarize_dataset(
+            dataset, {metric.spec: metric.higher_is_better for metric in assay_plan.metrics}
+        ),
         cluster=ClusterChoice(column=scored.clusters.column, why=scored.clusters.why),
         warnings=warnings,
     )
@@ -105,53 +107,60 @@ def build_assay_content(
     return msgspec.structs.replace(content, verdict=build_assay_verdict(prepare_assay_report(content)))
 
 
-def _list_left_out_names(dataset: Dataset) -> dict[str, list[str]]:
+def _name_left_out_systems(dataset: Dataset) -> dict[str, list[str]]:
     names = list(dataset.reference_systems)
     return {REFERENCE_SYSTEM_REASON: names} if names else {}
 
 
-def _measure_edit_distances(outcome: AssayOutcome, workers: int) -> EditDistances:
-    spilled = outcome.scored.spilled
+def _measure_edit_distances(assay_outcome: AssayOutcome, workers: int) -> EditDistances:
+    spilled = assay_outcome.scored.spilled
     if spilled is not None:
         return spilled.read_edit_distances()
-    frame = outcome.pairs.frame
+    frame = assay_outcome.pairs.frame
     return measure_edit_distances(frame["output"], frame["worse"], workers)
 
 
 def _summarize_perturbations(
-    dataset: Dataset, outcome: AssayOutcome, edits: EditDistances, sampled_outcomes: PairOutcomes
+    dataset: Dataset,
+    assay_outcome: AssayOutcome,
+    edit_distances: EditDistances,
+    sampled_outcomes: PairOutcomes,
 ) -> list[PerturbationStatistics]:
-    spilled = outcome.scored.spilled
+    spilled = assay_outcome.scored.spilled
     human_differences: Mapping[str, Sequence[float]]
     if spilled is None:
-        human_differences = compute_human_score_differences(outcome.pairs.frame, dataset)
+        human_differences = compute_human_score_differences(assay_outcome.pairs.frame, dataset)
     else:
         human_differences = spilled.human_differences
     mean_edits = average_edits_by_perturbation(
-        edits, sampled_outcomes.perturbation_names, sampled_outcomes.perturbations
+        edit_distances, sampled_outcomes.perturbation_names, sampled_outcomes.perturbations
     )
     return summarize_perturbations(
-        outcome.pairs.counts, mean_edits, human_differences, outcome.pairs.validity
+        assay_outcome.pairs.counts, mean_edits, human_differences, assay_outcome.pairs.validity
     )
 
 
 def _measure_difficulty(
-    dataset: Dataset, plan: AssayPlan, edits: EditDistances, sampled_outcomes: PairOutcomes, workers: int
+    dataset: Dataset,
+    assay_plan: AssayPlan,
+    edit_distances: EditDistances,
+    sampled_outcomes: PairOutcomes,
+    workers: int,
 ) -> Difficulty | None:
     """Measure accuracy by the edit distance of a pair, and the edit distances of human pairs."""
     human_distances = None
-    if plan.compared_human is not None:
+    if assay_plan.compared_human is not None:
         texts = dataset.outputs["output"]
-        rows = find_human_pairs(dataset, plan.compared_human)
+        rows = find_human_pairs(dataset, assay_plan.compared_human)
         distances = measure_edit_distances(texts[rows.better], texts[rows.worse], workers)
-        human_distances = summarize_human_pair_distances(plan.compared_human, distances.shares)
+        human_distances = summarize_human_pair_distances(assay_plan.compared_human, distances.shares)
     return measure_accuracy_by_difficulty(
         sampled_outcomes,
-        divide_pairs_by_difficulty(edits.shares),
+        divide_pairs_by_difficulty(edit_distances.shares),
         human_distances,
-        ties=plan.settings.ties,
-        resamples=plan.settings.resamples,
-        seed=plan.seed,
+        ties=assay_plan.settings.ties,
+        resamples=assay_plan.settings.resamples,
+        seed=assay_plan.seed,
     )
 
 
@@ -198,30 +207,32 @@ def _insert_corrected_accuracies(
     return msgspec.structs.replace(statistics, overall=rows)
 
 
-def _warn_of_simulated_scores(dataset: Dataset, plan: AssayPlan) -> list[str]:
+def _warn_if_human_scores_are_simulated(dataset: Dataset, assay_plan: AssayPlan) -> list[str]:
     """Warn if the data says that its human scores are simulated."""
     outputs = dataset.outputs
-    if plan.compared_human is None or _HUMAN_KIND not in outputs.columns:
+    if assay_plan.compared_human is None or _HUMAN_KIND not in outputs.columns:
         return []
     if set(outputs[_HUMAN_KIND]) != {_SIMULATED}:
         return []
-    return [warn_of_simulated_human_scores(plan.compared_human)]
+    return [warn_of_simulated_human_scores(assay_plan.compared_human)]
 
 
-def _warn_of_human_error_counts(plan: AssayPlan) -> list[str]:
+def _warn_if_human_score_may_count_errors(assay_plan: AssayPlan) -> list[str]:
     """Warn if the human score may count errors, so that lower scores would be better."""
-    if not plan.may_count_errors or plan.human is None:
+    if not assay_plan.may_count_errors or assay_plan.human is None:
         return []
-    return [warn_of_possible_error_counts(plan.human)]
+    return [warn_of_possible_error_counts(assay_plan.human)]
 
 
-def _warn_of_related_neighbours(dataset: Dataset, plan: AssayPlan, outcome: AssayOutcome) -> list[str]:
+def _warn_if_neighbouring_items_are_similar(
+    dataset: Dataset, assay_plan: AssayPlan, assay_outcome: AssayOutcome
+) -> list[str]:
     """Warn if neighbouring items have similar results and no cluster column is given."""
-    scored = outcome.scored
+    scored = assay_outcome.scored
     # If clusters are resampled, neighbours within them may be alike.
-    if plan.settings.cluster is not None or scored.clusters.column != "item":
+    if assay_plan.settings.cluster is not None or scored.clusters.column != "item":
         return []
-    outcomes = scored.outcomes.outcomes[: len(plan.metrics)]
+    outcomes = scored.outcomes.outcomes[: len(assay_plan.metrics)]
     items = scored.outcomes.items
     order = sort_items_naturally(dataset)
     pair_counts = count_codes(items, len(order))

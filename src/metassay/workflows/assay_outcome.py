@@ -32,8 +32,8 @@ from metassay.workflows.human_pairs import score_human_pairs
 from metassay.workflows.output_weights import compute_output_weights
 from metassay.workflows.pair_scoring import (
     ScoredPairs,
-    find_output_rows,
-    list_scored_texts,
+    find_rows_of_better_outputs,
+    list_texts_to_score,
     score_pairs,
 )
 from metassay.workflows.run_files import collect_warnings
@@ -77,13 +77,13 @@ class AssayOutcome:
         ]
 
 
-def compute_assay_outcome(prepared: PreparedAssay) -> AssayOutcome:
+def compute_assay_outcome(prepared_assay: PreparedAssay) -> AssayOutcome:
     """Make the pairs of an assay, score them, and compare and test the metrics in every context."""
-    dataset = prepared.dataset
-    plan = prepared.plan
-    execution = prepared.execution
+    dataset = prepared_assay.dataset
+    plan = prepared_assay.plan
+    execution = prepared_assay.execution
     weights = compute_output_weights(dataset, plan.settings.weights, plan.contexts)
-    sample, scored, metrics = make_and_score_pairs(prepared, weights)
+    sample, scored, metrics = make_and_score_pairs(prepared_assay, weights)
     uninformed = _find_uninformed_metrics(dataset, metrics, scored)
     notes = [
         explain_metric_without_quality_information(metric, source) for metric, source in uninformed.items()
@@ -107,7 +107,7 @@ def compute_assay_outcome(prepared: PreparedAssay) -> AssayOutcome:
         permutations=plan.settings.permutations,
         all_perturbations=scored.outcomes,
         cost_classes=costs.classes,
-        sentinels=[metric.spec for metric in prepared.sentinels],
+        sentinels=[metric.spec for metric in prepared_assay.sentinels],
         uninformed=[
             metric.spec
             for metric in plan.metrics
@@ -126,26 +126,26 @@ def compute_assay_outcome(prepared: PreparedAssay) -> AssayOutcome:
 
 
 def make_and_score_pairs(
-    prepared: PreparedAssay, weights: FloatArray | None
+    prepared_assay: PreparedAssay, output_weights: FloatArray | None
 ) -> tuple[Pairs, ScoredPairs, tuple[Metric, ...]]:
     """Make and score all pairs of an assay; return the sampled pairs, all scored pairs and the metrics."""
-    dataset = prepared.dataset
-    plan = prepared.plan
-    execution = prepared.execution
-    metrics = prepared.all_metrics
-    further_rows = prepared.find_human_scored_rows()
+    dataset = prepared_assay.dataset
+    plan = prepared_assay.plan
+    execution = prepared_assay.execution
+    metrics = prepared_assay.all_metrics
+    further_rows = prepared_assay.find_human_scored_rows()
     if needs_shards(dataset, plan, execution):
         scorer = ShardScorer(
             dataset,
             metrics,
             len(plan.metrics),
             plan.contexts,
-            prepared.clusters,
-            weights,
+            prepared_assay.clusters,
+            output_weights,
             execution,
             further_rows,
         )
-        pairs_by_shard = make_sharded_pairs(dataset, plan, execution, prepared.clusters)
+        pairs_by_shard = make_sharded_pairs(dataset, plan, execution, prepared_assay.clusters)
         with collect_warnings() as notes:
             sample, scored = scorer.score(pairs_by_shard, plan.settings.per_output)
     else:
@@ -153,15 +153,15 @@ def make_and_score_pairs(
         sample = pairs
         if plan.settings.pairs == PERTURBED_PAIRS:
             sample = pairs.sample(plan.settings.per_output)
-        metrics = bind_precomputed_scores(dataset, pairs, metrics)
+        metrics = attach_precomputed_scores(dataset, pairs, metrics)
         with collect_warnings() as notes:
             scored = score_pairs(
                 dataset,
                 pairs,
                 metrics,
                 sample=sample,
-                clusters=prepared.clusters,
-                weights=weights,
+                clusters=prepared_assay.clusters,
+                weights=output_weights,
                 further_rows=further_rows,
                 workers=execution.workers,
                 score_store=execution.score_store,
@@ -172,11 +172,13 @@ def make_and_score_pairs(
     return sample, scored, metrics
 
 
-def bind_precomputed_scores(dataset: Dataset, pairs: Pairs, metrics: Sequence[Metric]) -> tuple[Metric, ...]:
-    """Bind precomputed scores from files to metrics, for the texts of some pairs."""
+def attach_precomputed_scores(
+    dataset: Dataset, pairs: Pairs, metrics: Sequence[Metric]
+) -> tuple[Metric, ...]:
+    """Attach the scores that were read from files to the texts of some pairs."""
     if not any(isinstance(metric, PrecomputedScores) for metric in metrics):
         return tuple(metrics)
-    texts = list_distinct_texts(list_scored_texts(dataset, pairs))
+    texts = list_distinct_texts(list_texts_to_score(dataset, pairs))
     return tuple(
         metric.look_up_scores_of_texts(texts) if isinstance(metric, PrecomputedScores) else metric
         for metric in metrics
@@ -184,7 +186,7 @@ def bind_precomputed_scores(dataset: Dataset, pairs: Pairs, metrics: Sequence[Me
 
 
 def _find_uninformed_metrics(
-    dataset: Dataset, metrics: Sequence[Metric], scored: ScoredPairs
+    dataset: Dataset, metrics: Sequence[Metric], scored_pairs: ScoredPairs
 ) -> dict[str, str]:
     """Find metrics whose scores one property of the output determines, and name that property.
 
@@ -193,19 +195,19 @@ def _find_uninformed_metrics(
     """
     uninformed: dict[str, str] = {}
     # Rankings have no scores of single outputs, and shards only if human scores are compared.
-    if scored.output_scores.shape != (len(metrics), len(dataset)):
+    if scored_pairs.output_scores.shape != (len(metrics), len(dataset)):
         return uninformed
-    scores = scored.output_scores
+    scores = scored_pairs.output_scores
     properties = list_output_properties(dataset)
-    pair_count = len(scored.pairs)
+    pair_count = len(scored_pairs.pairs)
     # Pairs that were scored shard by shard are in files, so that `worse` is empty.
-    if scored.worse.shape[1] == pair_count:
+    if scored_pairs.worse.shape[1] == pair_count:
         # Every n-th pair, so that the sample has pairs of all items.
         is_used = np.arange(pair_count) % (1 + pair_count // _MOST_PAIRS) == 0
-        pairs = scored.pairs.filter_rows(is_used)
-        rows = np.unique(find_output_rows(dataset, pairs))
-        scores = np.hstack([scores[:, rows], scored.worse[:, is_used]])
-        properties = list_text_properties(list_scored_texts(dataset, pairs))
+        pairs = scored_pairs.pairs.filter_rows(is_used)
+        rows = np.unique(find_rows_of_better_outputs(dataset, pairs))
+        scores = np.hstack([scores[:, rows], scored_pairs.worse[:, is_used]])
+        properties = list_text_properties(list_texts_to_score(dataset, pairs))
     for metric, metric_scores in zip(metrics, scores):
         determining_property = find_property_that_determines_scores(metric_scores, properties)
         if determining_property is not None and not isinstance(metric, tuple(SENTINELS)):

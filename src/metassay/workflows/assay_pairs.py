@@ -21,65 +21,67 @@ from metassay.workflows.ranking_validity import check_ranking_gains
 from metassay.workflows.shards import ExecutionOptions, divide_items_into_shards
 
 
-def make_assay_pairs(dataset: Dataset, plan: AssayPlan, execution: ExecutionOptions) -> Pairs:
+def make_assay_pairs(dataset: Dataset, assay_plan: AssayPlan, execution_options: ExecutionOptions) -> Pairs:
     """Make the pairs of an assay: pairs given by the user, human pairs, or perturbed pairs."""
-    settings = plan.settings
+    settings = assay_plan.settings
     if dataset.rows_are_pairs:
         return build_given_pairs(dataset)
-    if plan.human is not None and settings.pairs == HUMAN_PAIRS:
-        return make_human_pairs(dataset, plan.human, settings.minimum_gap)
+    if assay_plan.human is not None and settings.pairs == HUMAN_PAIRS:
+        return make_human_pairs(dataset, assay_plan.human, settings.minimum_gap)
     # A language model that judges the pairs should not also make them, unless the user asks for it.
-    model_judges = any(isinstance(metric, Judge) for metric in plan.metrics)
-    llm = None if model_judges and plan.perturbations is None else execution.llm
+    model_judges = any(isinstance(metric, Judge) for metric in assay_plan.metrics)
+    llm = None if model_judges and assay_plan.perturbations is None else execution_options.llm
     pairs = make_pairs(
         dataset,
-        perturbations=plan.perturbations,
+        perturbations=assay_plan.perturbations,
         per_output=None,
-        seed=plan.seed,
+        seed=assay_plan.seed,
         preprocess=settings.preprocess,
-        workers=execution.workers,
+        workers=execution_options.workers,
         strict_resources=settings.strict_resources,
         llm=llm,
-        store=execution.text_store,
-        progress=None if execution.progress is None else partial(execution.progress, "perturbing"),
+        store=execution_options.text_store,
+        progress=None
+        if execution_options.progress is None
+        else partial(execution_options.progress, "perturbing"),
     )
-    if not plan.valid_pairs and not dataset.task_definition.is_ranking:
+    if not assay_plan.valid_pairs and not dataset.task_definition.is_ranking:
         return pairs
-    return check_ranking_gains(pairs, valid_only=plan.valid_pairs)
+    return check_ranking_gains(pairs, valid_only=assay_plan.valid_pairs)
 
 
-def needs_shards(dataset: Dataset, plan: AssayPlan, execution: ExecutionOptions) -> bool:
+def needs_shards(dataset: Dataset, assay_plan: AssayPlan, execution_options: ExecutionOptions) -> bool:
     """Return whether pairs are made and scored shard by shard because the data set is large.
 
     Not where something must see all pairs at once: language models, scores from files, and perturbations that
     take the output of a worse system.
     """
     is_large = len(dataset) > shards.SHARD_SIZE
-    if not is_large or plan.settings.pairs != PERTURBED_PAIRS or dataset.task_definition.is_ranking:
+    if not is_large or assay_plan.settings.pairs != PERTURBED_PAIRS or dataset.task_definition.is_ranking:
         return False
-    if execution.llm is not None:
+    if execution_options.llm is not None:
         return False
-    if any(isinstance(metric, Judge | PrecomputedScores) for metric in plan.metrics):
+    if any(isinstance(metric, Judge | PrecomputedScores) for metric in assay_plan.metrics):
         return False
-    if plan.perturbations is None:
+    if assay_plan.perturbations is None:
         perturbations = list_default_perturbations(dataset.task_definition)
     else:
-        perturbations = parse_perturbations(plan.perturbations)
+        perturbations = parse_perturbations(assay_plan.perturbations)
     return not any("rivals" in perturbation.needed_fields for perturbation in perturbations)
 
 
 def make_sharded_pairs(
-    dataset: Dataset, plan: AssayPlan, execution: ExecutionOptions, clusters: Clusters
+    dataset: Dataset, assay_plan: AssayPlan, execution_options: ExecutionOptions, clusters: Clusters
 ) -> Iterator[tuple[slice, Pairs]]:
     """Make perturbed pairs shard by shard, with every applicable perturbation of every output."""
     pair_settings = PairSettings(
-        requested=plan.perturbations is not None,
-        seed=plan.seed,
-        preprocess=plan.settings.preprocess,
-        workers=execution.workers,
-        strict_resources=plan.settings.strict_resources,
-        store=execution.text_store,
+        requested=assay_plan.perturbations is not None,
+        seed=assay_plan.seed,
+        preprocess=assay_plan.settings.preprocess,
+        workers=execution_options.workers,
+        strict_resources=assay_plan.settings.strict_resources,
+        store=execution_options.text_store,
     )
     slices = divide_items_into_shards(clusters.items)
     datasets = (dataset.slice_rows(shard) for shard in slices)
-    yield from zip(slices, make_pairs_by_shard(dataset, datasets, pair_settings, plan.perturbations))
+    yield from zip(slices, make_pairs_by_shard(dataset, datasets, pair_settings, assay_plan.perturbations))

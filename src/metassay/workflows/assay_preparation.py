@@ -155,7 +155,7 @@ def plan_assay(
     normalize = choose_text_normalisation(dataset, options.normalize)
     requested_human = next(iter(split_names(options.human)), None)
     compared_human, notes = choose_compared_human_score(dataset, options, requested_human)
-    dataset = dataset.with_notes(*notes)
+    dataset = dataset.add_notes(*notes)
     human = compared_human or requested_human
     if options.pairs == HUMAN_PAIRS:
         human = find_human_column(dataset, requested_human)

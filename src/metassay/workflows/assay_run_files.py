@@ -111,7 +111,7 @@ def _build_pair_tables(assay_result: AssayResult) -> Mapping[str, pl.DataFrame |
     """Build the tables of all pairs of an assay; memory-map them if they are already in files."""
     scored = assay_result.scored
     if scored.spilled is not None:
-        return scored.spilled.map_tables()
+        return scored.spilled.memory_map_tables()
     explorer_table = build_explorer_table(
         assay_result.dataset, assay_result.pairs, scored, assay_result.plan.contexts, assay_result.metrics
     )

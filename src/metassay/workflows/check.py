@@ -85,7 +85,7 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
     prepared = prepare_dataset(data, normalize=options.normalize, keep_references=False)
     workers = count_workers(options.workers)
     with collect_warnings() as metric_warnings:
-        estimate = _estimate_cost(prepared, metrics, workers)
+        estimate = _estimate_assay_cost(prepared, metrics, workers)
     forecasts = forecast_perturbations(prepared, workers=workers)
     metric_columns = _find_metric_columns(data)
     contexts = [name for name in data.metadata if name not in metric_columns]
@@ -94,14 +94,14 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
         task_guess=data.task_guess,
         items=data.outputs["item"].n_unique(),
         outputs=len(data),
-        systems=_count_systems(data),
-        languages=_count_languages(data),
-        references=_count_references(data),
+        systems=_count_outputs_by_system(data),
+        languages=_count_outputs_by_language(data),
+        references=_count_outputs_by_number_of_references(data),
         human={name: len(data) - data.outputs[name].null_count() for name in data.human},
         contexts={name: data.outputs[name].n_unique() for name in ("system", *contexts)},
         metric_columns=metric_columns,
         rated_items={name: _count_rated_items(data, name) for name in data.human},
-        undecided_systems=_find_undecided_systems(data),
+        undecided_systems=_find_two_best_systems(data),
         missing=_count_missing_values(data.outputs),
         empty_outputs=_count_empty_outputs(data.outputs["output"]),
         reference_systems=list(find_reference_systems(data)),
@@ -132,39 +132,39 @@ def _write_check_result(run_folder: RunFolder, check_result: CheckResult) -> Non
     run_folder.finish({"results/check.json": content, TIMINGS: estimate})
 
 
-def _count_systems(data: Dataset) -> list[SystemCount]:
-    counts = Counter(data.outputs["system"])
-    return [SystemCount(system, counts[system]) for system in data.systems]
+def _count_outputs_by_system(dataset: Dataset) -> list[SystemCount]:
+    counts = Counter(dataset.outputs["system"])
+    return [SystemCount(system, counts[system]) for system in dataset.systems]
 
 
-def _find_metric_columns(data: Dataset) -> list[str]:
+def _find_metric_columns(dataset: Dataset) -> list[str]:
     """Find columns of metric scores: decimals, or integers with too many values to be contexts."""
-    _, numeric_columns = find_score_columns(data.outputs.select(data.metadata))
+    _, numeric_columns = find_score_columns(dataset.outputs.select(dataset.metadata))
     metric_columns = []
     for name in numeric_columns:
-        column = data.outputs[name]
+        column = dataset.outputs[name]
         if column.dtype.is_float() or column.n_unique() > _MOST_NUMBERED_CONTEXTS:
             metric_columns.append(name)
     return metric_columns
 
 
-def _count_rated_items(data: Dataset, human_column: str) -> int:
+def _count_rated_items(dataset: Dataset, human_column: str) -> int:
     """Count the items for which every rated system has a human score."""
-    rated = data.outputs.drop_nulls(human_column)
+    rated = dataset.outputs.drop_nulls(human_column)
     systems = rated["system"].n_unique()
     counts = rated.group_by("item").agg(pl.col("system").n_unique())
     return int((counts["system"] == systems).sum())
 
 
-def _find_undecided_systems(data: Dataset) -> UndecidedSystems | None:
+def _find_two_best_systems(dataset: Dataset) -> UndecidedSystems | None:
     """Find the two best systems by human scores, and how many rated items would separate them.
 
     The first human score with enough rated items counts. None if the two differ significantly already.
     """
-    if not data.directions:
-        data, _ = orient_human_scores(data, RequestedDirections())
-    for human in data.human:
-        rated = data.outputs.drop_nulls(human)
+    if not dataset.directions:
+        dataset, _ = orient_human_scores(dataset, RequestedDirections())
+    for human in dataset.human:
+        rated = dataset.outputs.drop_nulls(human)
         means = rated.group_by("system").agg(pl.col(human).mean()).sort(human, "system")
         if means.height < 2:
             continue
@@ -186,16 +186,16 @@ def _find_undecided_systems(data: Dataset) -> UndecidedSystems | None:
     return None
 
 
-def _count_languages(data: Dataset) -> dict[str, int]:
-    counts = Counter(language or "unknown" for language in data.languages)
+def _count_outputs_by_language(dataset: Dataset) -> dict[str, int]:
+    counts = Counter(language or "unknown" for language in dataset.languages)
     return dict(sorted(counts.items()))
 
 
-def _count_references(data: Dataset) -> dict[str, int]:
+def _count_outputs_by_number_of_references(dataset: Dataset) -> dict[str, int]:
     """Count the outputs that have one reference, two references and so on."""
-    if "references" not in data.outputs.columns:
+    if "references" not in dataset.outputs.columns:
         return {}
-    counts = Counter(data.outputs["references"].list.len())
+    counts = Counter(dataset.outputs["references"].list.len())
     return {str(references): outputs for references, outputs in sorted(counts.items())}
 
 
@@ -210,10 +210,10 @@ def _count_empty_outputs(outputs: pl.Series) -> int:
     return int((outputs.str.strip_chars() == "").sum())
 
 
-def _estimate_cost(prepared: Dataset, metrics: Sequence[Metric], workers: int) -> CostEstimate:
+def _estimate_assay_cost(dataset: Dataset, metrics: Sequence[Metric], workers: int) -> CostEstimate:
     """Estimate the time of an assay from the time that scoring a sample of outputs takes."""
-    perturbed_per_output = len(list_default_perturbations(prepared.task_definition))
-    texts = len(prepared) * (1 + perturbed_per_output)
-    seconds_per_1000 = measure_costs(metrics, build_rows_for_metrics(prepared))
+    perturbed_per_output = len(list_default_perturbations(dataset.task_definition))
+    texts = len(dataset) * (1 + perturbed_per_output)
+    seconds_per_1000 = measure_costs(metrics, build_rows_for_metrics(dataset))
     seconds = {metric: round(cost * texts / 1000, 3) for metric, cost in seconds_per_1000.items()}
     return CostEstimate(texts, seconds, round(sum(seconds.values()) / workers, 1))

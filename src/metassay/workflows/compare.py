@@ -82,7 +82,7 @@ def compare_run_folders(
     is_same_cluster = result_before.cluster.column == result_after.cluster.column
     # Only then can differences be taken cluster by cluster, which is more precise than two separate
     # intervals.
-    if shared.have_same_keys and is_same_cluster:
+    if shared.have_same_items_and_systems and is_same_cluster:
         credits_before = read_credit_table(before)
         credits_after = read_credit_table(after)
     with after.report_unreadable_results():
@@ -97,10 +97,10 @@ def compare_run_folders(
     )
 
 
-def _count_shared_outputs(before: RunFolder, after: RunFolder) -> SharedOutputs:
+def _count_shared_outputs(run_before: RunFolder, run_after: RunFolder) -> SharedOutputs:
     """Count the outputs that two runs share, by item and system."""
-    old = _read_output_hashes(before)
-    new = _read_output_hashes(after)
+    old = _read_output_hashes(run_before)
+    new = _read_output_hashes(run_after)
     key = ["item", "system"]
     same_key = old.join(new, on=key, how="semi")
     same_text = old.join(new, on=[*key, "text"], how="semi")

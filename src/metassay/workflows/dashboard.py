@@ -58,7 +58,7 @@ class Dashboard:
     def render_overview(self, page: str | None = None) -> str:
         """Render a page of the overview of all runs; by default the last page."""
         with self._overview_lock:
-            overview = self.runs.summarize_page(_parse_page_number(page))
+            overview = self.runs.summarize_runs_on_page(_parse_page_number(page))
             # The collection returns the same object as long as no file changed.
             if self._overview_page is None or self._overview_page[0] is not overview:
                 links = {run.name: _build_run_links(run) for run in overview.runs}
@@ -68,40 +68,40 @@ class Dashboard:
     def encode_overview(self, page: str | None = None) -> str:
         """Return one page of the overview as JSON; default the last page."""
         with self._overview_lock:
-            return self.runs.summarize_page(_parse_page_number(page)).to_json()
+            return self.runs.summarize_runs_on_page(_parse_page_number(page)).to_json()
 
-    def render_watch(self) -> str:
+    def render_watch_page_of_runs(self) -> str:
         """Render the dashboard page that says whether anything changed over all runs."""
-        return render_watch_page(watch_folders(self.runs.list_folders()))
+        return render_watch_page(watch_folders(self.runs.list_run_folders()))
 
-    def read_report(self, name: str) -> bytes:
+    def read_report(self, run_name: str) -> bytes:
         """Read the report page of a run."""
-        content = read_report(self._open_run_of_dashboard(name))
+        content = read_report(self._open_run(run_name))
         if content is None:
             raise PageNotFound("This run has no report.")
         return content
 
-    def render_pair_explorer_page(self, name: str, values: Mapping[str, Sequence[str]]) -> str:
+    def render_pair_explorer_page(self, run_name: str, query_values: Mapping[str, Sequence[str]]) -> str:
         """Render the dashboard page with the pairs of a run that match a query."""
-        for texts in values.values():
+        for texts in query_values.values():
             if any(len(text) > LONGEST_VALUE for text in texts):
                 raise BadRequest(f"a value has more than {LONGEST_VALUE} characters.")
-        run = self._open_run_of_dashboard(name)
-        query = PairQuery.from_query_values(values)
-        explorer, lock = self._open_pair_explorer(name)
+        run = self._open_run(run_name)
+        query = PairQuery.from_query_values(query_values)
+        explorer, lock = self._open_pair_explorer(run_name)
         other_table = self._open_pair_explorer(query.other_run)[0].table if query.other_run else None
         if other_table is not None and not query.other_metric and query.metric in other_table.metrics:
             query = replace(query, other_metric=query.metric)
         # One query at a time for each run: the explorer changes its caches while it reads.
         with lock:
             page = explorer.read_page_of_pairs(query, other_table)
-        view = self._build_explorer_content(name, run, explorer, page, other_table)
+        view = self._build_explorer_content(run_name, run, explorer, page, other_table)
 
         def build_link(**changes: Any) -> str:
             """Return the link to the same query with some fields changed, at its first page."""
             if changes:
                 changes = {"page": 1, **changes}
-            return _build_explorer_path(name, replace(page.query, **changes))
+            return _build_url_path_of_explorer(run_name, replace(page.query, **changes))
 
         return render_pair_explorer_page(view, build_link)
 
@@ -112,7 +112,7 @@ class Dashboard:
         # Takes the same time for all tokens, so that none can be guessed letter by letter.
         if not secrets.compare_digest(token.encode(), self.token.encode()):
             raise BadRequest("these notes come from a page of another server.", remedy="Load the page again.")
-        run = self._open_run_of_dashboard(name)
+        run = self._open_run(name)
         # Browsers send forms with the line ends of Windows.
         notes = text.replace("\r\n", "\n").strip()
         with self._lock:
@@ -121,17 +121,17 @@ class Dashboard:
             except InputError as error:
                 raise BadRequest(error.message, location=error.location, remedy=error.remedy) from None
 
-    def _open_run_of_dashboard(self, name: str) -> RunFolder:
-        run = self.runs.open_run(name)
+    def _open_run(self, run_name: str) -> RunFolder:
+        run = self.runs.open_run(run_name)
         if run is None:
             raise PageNotFound("There is no run of this name.")
         return run
 
-    def _open_pair_explorer(self, name: str) -> tuple[PairExplorer, Lock]:
+    def _open_pair_explorer(self, run_name: str) -> tuple[PairExplorer, Lock]:
         """Return the pair explorer of a run and its lock; reopen it if the files of the run changed."""
-        run = self._open_run_of_dashboard(name)
+        run = self._open_run(run_name)
         with self._lock:
-            state = self.runs.read_file_state_of_run(name)
+            state = self.runs.read_file_states_of_run(run_name)
             if state not in self._open_runs:
                 self._open_runs[state] = (PairExplorer(PairTable(run)), Lock())
             self._open_runs.move_to_end(state)
@@ -141,7 +141,7 @@ class Dashboard:
 
     def _build_explorer_content(
         self,
-        name: str,
+        run_name: str,
         run_folder: RunFolder,
         explorer: PairExplorer,
         page: PairPage,
@@ -149,13 +149,13 @@ class Dashboard:
     ) -> ExplorerContent:
         """Collect the content of the page that lists the pairs of a run."""
         table = explorer.table
-        summary = self.runs.summarize_run(name)
+        summary = self.runs.summarize_run(run_name)
         notes = read_notes(run_folder)
         column = page.query.column
         return ExplorerContent(
-            run=name,
-            path=_build_run_path(name),
-            report_path=_build_run_path(name, "report") if summary.has_report else None,
+            run=run_name,
+            path=_build_url_path_of_run(run_name),
+            report_path=_build_url_path_of_run(run_name, "report") if summary.has_report else None,
             task=summary.task,
             page=page,
             total=table.total,
@@ -168,8 +168,8 @@ class Dashboard:
             systems=table.list_distinct_values("system"),
             perturbations=table.list_distinct_values("perturbation"),
             accuracies=table.read_accuracies(column) if column else [],
-            search_parts=explorer.search_parts,
-            other_runs=[other for other in self.runs.list_runs_with_pairs() if other != name],
+            search_parts=explorer.search_part_count,
+            other_runs=[other for other in self.runs.list_runs_with_pairs() if other != run_name],
             other_metrics=table.metrics if other_table is None else other_table.metrics,
             notes=RunNotes(
                 text=notes,
@@ -191,21 +191,21 @@ def _parse_page_number(page: str | None) -> int | None:
     return int(page)
 
 
-def _build_run_path(name: str, page: str = "") -> str:
+def _build_url_path_of_run(run_name: str, page: str = "") -> str:
     """Build the URL path of a run, or of one of its pages."""
-    return f"/runs/{quote(name, safe='')}/{page}"
+    return f"/runs/{quote(run_name, safe='')}/{page}"
 
 
-def _build_explorer_path(name: str, pair_query: PairQuery) -> str:
+def _build_url_path_of_explorer(run_name: str, pair_query: PairQuery) -> str:
     values = urlencode(pair_query.to_query_values())
-    return f"{_build_run_path(name)}?{values}" if values else _build_run_path(name)
+    return f"{_build_url_path_of_run(run_name)}?{values}" if values else _build_url_path_of_run(run_name)
 
 
 def _build_run_links(run_summary: RunSummary) -> dict[str, str]:
     """Build the URL paths of the pages of a run."""
     links = {}
     if run_summary.has_pairs:
-        links["explorer"] = _build_run_path(run_summary.name)
+        links["explorer"] = _build_url_path_of_run(run_summary.name)
     if run_summary.has_report:
-        links["report"] = _build_run_path(run_summary.name, "report")
+        links["report"] = _build_url_path_of_run(run_summary.name, "report")
     return links

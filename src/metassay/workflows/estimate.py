@@ -131,7 +131,7 @@ def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
         ],
         sample=_test_random_sample(scores, options.seed),
         notes=[*labelled_data.notes, *context_notes],
-        data=labelled_data.read.summary,
+        data=labelled_data.selected_scores.summary,
     )
     if run is not None:
         run.finish(render_estimate_files(result, result.to_frame()))
@@ -162,7 +162,7 @@ def _open_estimate_run(
         return None
     configuration: dict[str, Any] = {
         "human": labelled_data.human,
-        "metrics": list(labelled_data.read.metrics),
+        "metrics": list(labelled_data.selected_scores.metrics),
         "lower_is_better": split_names(options.lower_is_better),
         "target": target,
         "unit": labelled_data.scores.unit,
@@ -170,9 +170,9 @@ def _open_estimate_run(
         "resamples": options.resamples,
         "seed": options.seed,
     }
-    inputs = dict(labelled_data.read.hashes)
+    inputs = dict(labelled_data.selected_scores.hashes)
     identity = {"command": "estimate", "configuration": configuration, "inputs": inputs}
-    return RunFolder.open(options.out, identity, data=labelled_data.read.fingerprint)
+    return RunFolder.open(options.out, identity, data=labelled_data.selected_scores.fingerprint)
 
 
 def _estimate_contexts(

@@ -41,12 +41,12 @@ class PairRows:
         return len(self.better)
 
 
-def find_human_column(dataset: Dataset, requested: str | None) -> str:
+def find_human_column(dataset: Dataset, requested_column: str | None) -> str:
     """Find the column of human scores to use: the requested one, else the only one in the data."""
-    if requested is not None:
-        if requested not in dataset.human:
-            raise UnknownName("human score", requested, dataset.human)
-        return requested
+    if requested_column is not None:
+        if requested_column not in dataset.human:
+            raise UnknownName("human score", requested_column, dataset.human)
+        return requested_column
     if len(dataset.human) != 1:
         listing = ", ".join(dataset.human) or "none"
         raise InputError(
@@ -56,7 +56,7 @@ def find_human_column(dataset: Dataset, requested: str | None) -> str:
 
 
 def choose_compared_human_score(
-    dataset: Dataset, settings: AssaySettings, requested: str | None
+    dataset: Dataset, settings: AssaySettings, requested_column: str | None
 ) -> tuple[str | None, list[str]]:
     """Choose the human score with which perturbed pairs are compared; None if there is none.
 
@@ -68,8 +68,8 @@ def choose_compared_human_score(
         return None, []
     if settings.preprocess != "none":
         return None, ["Human scores are for texts that were not preprocessed, so human pairs are not used."]
-    if requested is not None or len(dataset.human) == 1:
-        return requested or dataset.human[0], []
+    if requested_column is not None or len(dataset.human) == 1:
+        return requested_column or dataset.human[0], []
     preference = {name: rank for rank, name in enumerate(PREFERRED_HUMAN_SCORES)}
 
     def get_human_column_sort_key(name: str) -> tuple[bool, int]:

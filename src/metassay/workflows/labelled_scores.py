@@ -37,7 +37,7 @@ class LabelledData:
     human: str
     cube: ScoreCube
     """The items of `scores` in the same order, with their metadata."""
-    read: SelectedScores
+    selected_scores: SelectedScores
     notes: tuple[str, ...]
 
 

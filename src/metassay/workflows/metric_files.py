@@ -15,13 +15,13 @@ from metassay.specs import split_specs
 
 
 def collect_requested_metrics(
-    metrics: MetricChoice, files: Sequence[str]
+    metrics: MetricChoice, metric_files: Sequence[str]
 ) -> list[str | Metric | Callable[..., Any]] | None:
     """Collect the chosen metrics and those in files of the user; None if there is none."""
     chosen: list[str | Metric | Callable[..., Any]] = []
     if metrics is not None:
         chosen += split_specs(metrics)
-    chosen += [load_metric_file(location) for location in files]
+    chosen += [load_metric_file(location) for location in metric_files]
     return chosen or None
 
 

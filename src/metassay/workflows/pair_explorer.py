@@ -77,7 +77,7 @@ class PairExplorer:
             matching = self._find_matching_pairs(pair_query, other_run)
             self._count_outcomes(matching, shown_metrics)
             order = self._order_pairs_by_margin(pair_query, matching, other_run)
-            joint_outcomes = self._count_joint_outcomes(pair_query, other_run)
+            joint_outcomes = self._count_outcome_combinations(pair_query, other_run)
         listed = matching.count if order is None else len(order)
         # Negated floor division rounds up.
         last_page = max(1, -(-listed // PAIRS_PER_PAGE))
@@ -117,7 +117,7 @@ class PairExplorer:
         return metrics[: max(SHOWN_METRICS, len(named))]
 
     @property
-    def search_parts(self) -> int:
+    def search_part_count(self) -> int:
         """The number of parts in which the run is searched for a text."""
         return max(1, -(-self.table.total // SEARCH_PART))
 
@@ -129,7 +129,7 @@ class PairExplorer:
 
     def _find_matching_pairs(self, pair_query: PairQuery, other_run: OtherRun | None) -> MatchingPairs:
         """Find the pairs that match all filters of a query."""
-        key = (pair_query.filters, _identify_other_run(other_run))
+        key = (pair_query.filters_without_page, _identify_other_run(other_run))
         if key in self._matching:
             self._matching.move_to_end(key)
             return self._matching[key]
@@ -223,7 +223,7 @@ class PairExplorer:
         """Return the matching pairs with the largest score margins, in order; None without an order."""
         if not pair_query.order or not pair_query.metric:
             return None
-        key = (pair_query.filters, pair_query.order, _identify_other_run(other_run))
+        key = (pair_query.filters_without_page, pair_query.order, _identify_other_run(other_run))
         if key not in self._orders:
             sign = 1 if pair_query.order == "worst" else -1
             best_rows = np.empty(0, dtype=np.uint32)
@@ -243,14 +243,17 @@ class PairExplorer:
             _add_to_bounded_cache(self._orders, key, best_rows)
         return self._orders[key]
 
-    def _count_joint_outcomes(
+    def _count_outcome_combinations(
         self, pair_query: PairQuery, other_run: OtherRun | None
     ) -> dict[tuple[str, str], int]:
         """Count each combination of outcomes of two metrics over the pairs that pass all other filters."""
         if not pair_query.metric or not pair_query.other_metric:
             return {}
         # The table of two metrics counts all outcomes, so that both outcomes are no filter here.
-        key = (replace(pair_query.filters, outcome="", other_outcome=""), _identify_other_run(other_run))
+        key = (
+            replace(pair_query.filters_without_page, outcome="", other_outcome=""),
+            _identify_other_run(other_run),
+        )
         if key not in self._joint_outcomes:
             mask = self._build_filter_mask(pair_query, own_outcomes=False, other_outcomes=False)
             if pair_query.text:

@@ -111,7 +111,7 @@ def score_pairs(
     `further_rows` are outputs without pairs that the other metrics score too. Batches are numbered from
     `first_batch`.
     """
-    rows = find_output_rows(dataset, pairs)
+    rows = find_rows_of_better_outputs(dataset, pairs)
     is_sampled = _mark_sampled_pairs(pairs, sample)
     output_count = 0 if dataset.task_definition.is_ranking else len(dataset)
     output_scores = np.full((len(metrics), output_count), np.nan)
@@ -211,12 +211,12 @@ def _score_text_pairs(
     for m, metric in enumerate(metrics):
         if not isinstance(metric, Judge):
             continue
-        if metric.pairwise:
+        if metric.compares_two_outputs:
             started = time.perf_counter()
-            rows = build_rows_for_metrics(dataset).frame[find_output_rows(dataset, sample)]
+            rows = build_rows_for_metrics(dataset).frame[find_rows_of_better_outputs(dataset, sample)]
             comparison = judge_pairs(metric, rows, sample.frame)
-            better[m, is_sampled] = comparison.verdict
-            worse[m, is_sampled] = 1 - comparison.verdict
+            better[m, is_sampled] = comparison.preferred_outputs
+            worse[m, is_sampled] = 1 - comparison.preferred_outputs
             verdicts.append(build_verdict_table(metric, sample.frame, comparison.by_order))
             seconds[metric.spec] = time.perf_counter() - started
         else:
@@ -231,7 +231,7 @@ def _find_single_output_metrics(metrics: Sequence[Metric], *, judges: bool) -> L
     positions = []
     for m, metric in enumerate(metrics):
         if isinstance(metric, Judge):
-            if judges and not metric.pairwise:
+            if judges and not metric.compares_two_outputs:
                 positions.append(m)
         elif not judges:
             positions.append(m)
@@ -254,12 +254,12 @@ def _score_single_outputs(
     further_rows: LongArray,
 ) -> _SingleOutputScores:
     """Score both outputs of all pairs with metrics that score one output at a time."""
-    rows = find_output_rows(dataset, pairs)
+    rows = find_rows_of_better_outputs(dataset, pairs)
     # An output with several pairs is scored once. The result is sorted, which `searchsorted` needs.
     output_rows = np.union1d(rows, further_rows)
     scored = score_rows(
         metrics,
-        _list_scored_rows(dataset, pairs, rows, further_rows),
+        _list_outputs_to_score(dataset, pairs, rows, further_rows),
         workers=options.workers,
         store=options.score_store,
         first_batch=options.first_batch,
@@ -282,7 +282,7 @@ def score_selected_parts(
     dataset: Dataset,
     pairs: Pairs,
     metrics: Sequence[Metric],
-    selected: Collection[int],
+    part_numbers: Collection[int],
     *,
     store: ScoreStore | None,
     workers: int | None = None,
@@ -293,11 +293,11 @@ def score_selected_parts(
     """Score and store selected parts of all pairs, without language models, for one of several processes."""
     if store is None:
         raise InputError("parts are stored in a run folder.", remedy="Pass --out.")
-    rows = find_output_rows(dataset, pairs)
+    rows = find_rows_of_better_outputs(dataset, pairs)
     return score_selected_batches(
         [metric for metric in metrics if not isinstance(metric, Judge)],
-        _list_scored_rows(dataset, pairs, rows, _replace_none_by_empty_rows(further_rows)),
-        selected,
+        _list_outputs_to_score(dataset, pairs, rows, _replace_none_by_empty_rows(further_rows)),
+        part_numbers,
         store=store,
         workers=workers,
         first_batch=first_part,
@@ -305,19 +305,23 @@ def score_selected_parts(
     )
 
 
-def list_scored_texts(dataset: Dataset, pairs: Pairs) -> pl.DataFrame:
+def list_texts_to_score(dataset: Dataset, pairs: Pairs) -> pl.DataFrame:
     """List every text that metrics score for some pairs, with its reference and source."""
-    return _list_scored_rows(dataset, pairs, find_output_rows(dataset, pairs), _NO_ROWS).frame
+    return _list_outputs_to_score(dataset, pairs, find_rows_of_better_outputs(dataset, pairs), _NO_ROWS).frame
 
 
-def _list_scored_rows(dataset: Dataset, pairs: Pairs, rows: LongArray, further_rows: LongArray) -> OutputRows:
+def _list_outputs_to_score(
+    dataset: Dataset, pairs: Pairs, rows_with_pairs: LongArray, further_rows: LongArray
+) -> OutputRows:
     """List each output with pairs or in `further_rows` once, then the worse output of each pair."""
-    scored_rows = np.union1d(rows, further_rows)
+    scored_rows = np.union1d(rows_with_pairs, further_rows)
     base = build_rows_for_metrics(dataset)
     outputs = base.frame[scored_rows]
-    texts = _insert_preprocessed_texts(outputs["output"], pairs, np.searchsorted(scored_rows, rows))
+    texts = _insert_preprocessed_texts(
+        outputs["output"], pairs, np.searchsorted(scored_rows, rows_with_pairs)
+    )
     outputs = outputs.with_columns(texts)
-    worse_outputs = base.frame[rows].with_columns(pairs.frame["worse"].alias("output"))
+    worse_outputs = base.frame[rows_with_pairs].with_columns(pairs.frame["worse"].alias("output"))
     # In human pairs the worse output is that of another system, and some metrics read the system.
     if "worse_system" in pairs.frame.columns:
         worse_outputs = worse_outputs.with_columns(pairs.frame["worse_system"].alias("system"))
@@ -346,7 +350,7 @@ def _score_rankings(
     return PairScores(better[:, ranked_pairs.rows], worse, perturbed.seconds)
 
 
-def find_output_rows(dataset: Dataset, pairs: Pairs) -> LongArray:
+def find_rows_of_better_outputs(dataset: Dataset, pairs: Pairs) -> LongArray:
     """Find the row of the better output of each pair in the data set."""
     if pairs.rows is not None:
         return pairs.rows

@@ -30,7 +30,7 @@ from metassay.store.remote import upload_in_background
 from metassay.store.run_folder import RunFolder
 from metassay.store.versions import collect_environment, collect_versions
 from metassay.workflows.options import PerturbOptions, PerturbSettings
-from metassay.workflows.pair_scoring import list_scored_texts
+from metassay.workflows.pair_scoring import list_texts_to_score
 from metassay.workflows.read import Source, read
 from metassay.workflows.run_files import Result
 
@@ -61,7 +61,7 @@ def describe_language_model(llm: LlmSettings | None) -> dict[str, str | None] | 
     if llm is None:
         return None
     prompt = None if llm.prompt is None else read_user_prompt(llm.prompt)
-    return {"model": llm.name, "prompt": prompt}
+    return {"model": llm.model_name, "prompt": prompt}
 
 
 def add_answer_cache(llm: LlmSettings | None, run: RunFolder | None) -> LlmSettings | None:
@@ -155,7 +155,7 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
     if run is not None:
         run.write_table("pairs.parquet", pairs.frame)
         if not data.task_definition.is_ranking:
-            texts = list_scored_texts(assayed, every if len(assayed) == len(data) else make(assayed))
+            texts = list_texts_to_score(assayed, every if len(assayed) == len(data) else make(assayed))
             run.write_text(TEXTS, list_distinct_texts(texts).write_ndjson())
         run.write_json("resources.json", dict(pairs.resources))
         run.write_manifest({"state": "finished", "versions": collect_versions(), "result": result.to_dict()})

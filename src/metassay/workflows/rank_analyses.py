@@ -81,7 +81,7 @@ def run_analyses(
     return RankAnalyses(**rows)
 
 
-def _analyse_stability(analysis_input: AnalysisInput) -> list[StabilityRow]:
+def _analyze_stability(analysis_input: AnalysisInput) -> list[StabilityRow]:
     rows: list[StabilityRow] = []
     trials = analysis_input.settings.draws
     seed = analysis_input.settings.seed
@@ -97,7 +97,7 @@ def _analyse_stability(analysis_input: AnalysisInput) -> list[StabilityRow]:
     return rows
 
 
-def _analyse_discrimination(analysis_input: AnalysisInput) -> list[DiscriminationRow]:
+def _analyze_discrimination(analysis_input: AnalysisInput) -> list[DiscriminationRow]:
     rows = []
     for data, scores in analysis_input.iterate_complete_datasets():
         # Random numbers depend on the name of the data set, not on how many others are analysed before it.
@@ -109,7 +109,7 @@ def _analyse_discrimination(analysis_input: AnalysisInput) -> list[Discriminatio
     return rows
 
 
-def _analyse_human_ceiling(analysis_input: AnalysisInput) -> list[HumanCeiling]:
+def _analyze_human_ceiling(analysis_input: AnalysisInput) -> list[HumanCeiling]:
     rows: list[HumanCeiling] = []
     prefix = f"{analysis_input.human}:"  # the scores of one rater are named `mqm:rater1`
     for cube in analysis_input.cubes:
@@ -132,7 +132,7 @@ def _analyse_human_ceiling(analysis_input: AnalysisInput) -> list[HumanCeiling]:
     return rows
 
 
-def _analyse_thresholds(analysis_input: AnalysisInput) -> list[AgreementCurve]:
+def _analyze_agreement_thresholds(analysis_input: AnalysisInput) -> list[AgreementCurve]:
     """Estimate how often people agree with a difference in metric score.
 
     This is done for all items, and for each context with at least `fewest_items` items.
@@ -159,7 +159,7 @@ def _analyse_thresholds(analysis_input: AnalysisInput) -> list[AgreementCurve]:
     return curves
 
 
-def _analyse_power(analysis_input: AnalysisInput) -> list[RequiredItems]:
+def _analyze_power(analysis_input: AnalysisInput) -> list[RequiredItems]:
     """Count the items needed to tell systems apart (by people or by metrics), and to tell metrics apart."""
     rows = []
     settings = analysis_input.settings
@@ -197,16 +197,16 @@ def _summarize_required_items(
     )
 
 
-def _analyse_corpus_scores(analysis_input: AnalysisInput) -> list[CorpusAgreement]:
+def _analyze_corpus_scores(analysis_input: AnalysisInput) -> list[CorpusAgreement]:
     return measure_corpus_agreement(analysis_input.source, analysis_input.datasets, analysis_input.settings)
 
 
 # The analyses by their names in `--analysis`, which are also the fields of `RankAnalyses`.
 ANALYSES: dict[str, Callable[[AnalysisInput], Sequence[Any]]] = {
-    "stability": _analyse_stability,
-    "discrimination": _analyse_discrimination,
-    "ceiling": _analyse_human_ceiling,
-    "thresholds": _analyse_thresholds,
-    "power": _analyse_power,
-    "corpus": _analyse_corpus_scores,
+    "stability": _analyze_stability,
+    "discrimination": _analyze_discrimination,
+    "ceiling": _analyze_human_ceiling,
+    "thresholds": _analyze_agreement_thresholds,
+    "power": _analyze_power,
+    "corpus": _analyze_corpus_scores,
 }

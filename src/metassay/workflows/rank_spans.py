@@ -36,7 +36,7 @@ def read_span_ratings(data: Source, options: RankOptions) -> list[SpanRatings]:
     metric_spans = {name: read_error_spans(str(file)) for name, file in files.items()}
     ratings = []
     for human_spans, spans_of_tree in sources:
-        selected = _select_metrics(spans_of_tree, options)
+        selected = _select_spans_of_requested_metrics(spans_of_tree, options)
         for dataset, rows in _split_rows_by_dataset(_select_requested_rows(human_spans, options)):
             ordered = rows.sort("seg_id", "system")
             ratings.append(match_span_ratings(ordered, {**selected, **metric_spans}, dataset=dataset))
@@ -57,12 +57,14 @@ def _read_spans(data: Source, options: RankOptions) -> list[SpanTables]:
     return tables
 
 
-def _select_metrics(spans: Mapping[str, pl.DataFrame], options: RankOptions) -> dict[str, pl.DataFrame]:
+def _select_spans_of_requested_metrics(
+    spans_by_metric: Mapping[str, pl.DataFrame], options: RankOptions
+) -> dict[str, pl.DataFrame]:
     """Select the error spans of the requested metrics; by default of all metrics."""
     if not options.metrics:
-        return dict(spans)
+        return dict(spans_by_metric)
     requested = split_specs(options.metrics)
-    return {name: table for name, table in spans.items() if name in requested}
+    return {name: table for name, table in spans_by_metric.items() if name in requested}
 
 
 def _split_rows_by_dataset(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:

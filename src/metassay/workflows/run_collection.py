@@ -50,7 +50,7 @@ def summarize_runs(*runs: str | Path) -> OverviewResult:
     A run that cannot be read is included, with its `error`.
     """
     collection = RunCollection(runs)
-    return collection.summarize_page(runs_per_page=len(collection.list_folders()))
+    return collection.summarize_runs_on_page(runs_per_page=len(collection.list_run_folders()))
 
 
 class RunCollection:
@@ -60,7 +60,7 @@ class RunCollection:
         # Only a single folder can stand for all runs in it.
         open_folder = open_runs if len(runs) == 1 else open_run
         self._paths = tuple(open_folder(run) for run in runs)
-        for folder in self.list_folders().values():
+        for folder in self.list_run_folders().values():
             if not (folder / MANIFEST).is_file():
                 read_manifest(folder)  # raises an error: a mistyped name is not a broken run
         self._summaries: dict[RunState, RunSummary] = {}
@@ -68,7 +68,7 @@ class RunCollection:
         self._latest: tuple[object, OverviewResult] | None = None
         """The overview that was made last, and all that it depends on."""
 
-    def list_folders(self) -> dict[str, Path]:
+    def list_run_folders(self) -> dict[str, Path]:
         """Return the run folders by name; a number is added to a name that occurred before."""
         folder_by_name: dict[str, Path] = {}
         for folder in find_run_folders(self._paths):
@@ -88,31 +88,31 @@ class RunCollection:
 
     def open_run(self, name: str) -> RunFolder | None:
         """Open the run of this name; None where there is none."""
-        folder = self.list_folders().get(name)
+        folder = self.list_run_folders().get(name)
         return None if folder is None else _open_regular_run(folder)
 
     def summarize_run(self, name: str) -> RunSummary:
         """Summarise one run without reading the others."""
-        folder = self.list_folders()[name]
+        folder = self.list_run_folders()[name]
         summary = self._summaries.get(_read_run_state(folder)) or _summarize_run(folder)
         return msgspec.structs.replace(summary, name=name)
 
     def list_runs_with_pairs(self) -> list[str]:
         """List the names of the runs whose pairs can be explored."""
-        return [name for name, folder in self.list_folders().items() if (folder / PAIRS_FILE).is_file()]
+        return [name for name, folder in self.list_run_folders().items() if (folder / PAIRS_FILE).is_file()]
 
-    def read_file_state_of_run(self, name: str) -> RunState:
+    def read_file_states_of_run(self, name: str) -> RunState:
         """Return the times and sizes of the files of a run; if they are unchanged, so is its summary."""
-        return _read_run_state(self.list_folders()[name])
+        return _read_run_state(self.list_run_folders()[name])
 
-    def summarize_page(
+    def summarize_runs_on_page(
         self, page: int | None = None, *, runs_per_page: int = RUNS_PER_PAGE
     ) -> OverviewResult:
         """Summarise the runs on one page of the overview; by default the last page.
 
         Raises `UnknownName` for a page that does not exist.
         """
-        folder_by_name = self.list_folders()
+        folder_by_name = self.list_run_folders()
         pages = math.ceil(len(folder_by_name) / runs_per_page)
         page = pages if page is None else page
         if not 1 <= page <= pages:

@@ -152,7 +152,7 @@ class ShardScorer:
         return sample, replace(scored, seconds=seconds, output_scores=output_scores, batch_count=batch_count)
 
     def score_parts(
-        self, pairs_by_shard: Iterable[tuple[slice, Pairs]], selected: Collection[int]
+        self, pairs_by_shard: Iterable[tuple[slice, Pairs]], part_numbers: Collection[int]
     ) -> PartialRun:
         """Score and store selected parts; parts are numbered over all shards."""
         numbers: list[int] = []
@@ -163,7 +163,7 @@ class ShardScorer:
                 self.dataset.slice_rows(shard),
                 pairs,
                 self.metrics,
-                selected,
+                part_numbers,
                 store=self.execution.score_store,
                 workers=self.execution.workers,
                 first_part=part_count,
@@ -249,17 +249,17 @@ class ShardScorer:
         self._files[name].append(file)
 
     def _join_pairs_of_shards(
-        self, description: Pairs, largest_errors: LargestErrors
+        self, pairs_without_rows: Pairs, largest_errors: LargestErrors
     ) -> tuple[Pairs, ScoredPairs]:
         """Join the pairs of all shards: the sampled pairs, and all pairs with their outcomes."""
-        outcomes = self._join_outcomes_of_shards(sorted(description.counts))
-        pair_tables = self._map_stored_tables(ALL_PAIRS)
+        outcomes = self._join_outcomes_of_shards(sorted(pairs_without_rows.counts))
+        pair_tables = self._memory_map_tables(ALL_PAIRS)
         spilled = SpilledPairs(
-            largest_errors, self._human_differences, self._files, pair_tables, self._map_stored_tables(EDITS)
+            largest_errors, self._human_differences, self._files, pair_tables, self._memory_map_tables(EDITS)
         )
         scored = ScoredPairs(
             pairs=replace(
-                description,
+                pairs_without_rows,
                 # Rechunking would copy the memory-mapped tables into memory.
                 frame=pl.concat(pair_tables, rechunk=False),
                 counts=_sum_counts_of_shards(self._counts),
@@ -275,10 +275,10 @@ class ShardScorer:
             metric_notes=tuple(note for metric in self.metrics for note in metric.notes()),
             spilled=spilled,
         )
-        sampled_pairs = pl.concat(self._map_stored_tables(PAIRS_FILE), rechunk=False)
+        sampled_pairs = pl.concat(self._memory_map_tables(PAIRS_FILE), rechunk=False)
         release_memory()
         return replace(
-            description, frame=sampled_pairs, counts=_sum_counts_of_shards(self._sample_counts)
+            pairs_without_rows, frame=sampled_pairs, counts=_sum_counts_of_shards(self._sample_counts)
         ), scored
 
     def _join_outcomes_of_shards(self, perturbation_names: Sequence[str]) -> PairOutcomes:
@@ -311,7 +311,7 @@ class ShardScorer:
             weights=None if self.weights is None else self.weights[rows],
         )
 
-    def _map_stored_tables(self, name: str) -> list[pl.DataFrame]:
+    def _memory_map_tables(self, name: str) -> list[pl.DataFrame]:
         return [memory_map_table(file) for file in self._files[name]]
 
 

@@ -34,6 +34,6 @@ class SpilledPairs:
         characters = np.concatenate([table["characters"] for table in self.edit_tables])
         return EditDistances(characters, np.concatenate([table["share"] for table in self.edit_tables]))
 
-    def map_tables(self) -> dict[str, list[pl.DataFrame]]:
+    def memory_map_tables(self) -> dict[str, list[pl.DataFrame]]:
         """Map the tables of all shards into memory, by name."""
         return {name: [memory_map_table(file) for file in files] for name, files in self.files.items()}

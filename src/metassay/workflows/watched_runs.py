@@ -50,7 +50,7 @@ class MeasuredRun:
     measurements: dict[SeriesKey, Measurement]
 
 
-def measure_assay(run_folder: RunFolder) -> MeasuredRun:
+def read_assay_measurements(run_folder: RunFolder) -> MeasuredRun:
     """Read accuracy and agreement with people of every metric."""
     result = run_folder.read_result(RESULT, AssayContent)
     table = read_credit_table(run_folder)
@@ -63,7 +63,7 @@ def measure_assay(run_folder: RunFolder) -> MeasuredRun:
         # The variance over clusters does not depend on resamples, unlike that from the interval.
         if overall is not None and row.metric in overall.credits:
             variance = _compute_variance(overall, row.metric)
-        measurement = Measurement(row.accuracy, _raise_variance(variance, row.clusters), row.clusters)
+        measurement = Measurement(row.accuracy, _make_variance_positive(variance, row.clusters), row.clusters)
         measurements[SeriesKey(row.metric, ACCURACY)] = measurement
     comparison = result.human_comparison
     if comparison is not None:
@@ -76,7 +76,7 @@ def measure_assay(run_folder: RunFolder) -> MeasuredRun:
     return MeasuredRun(f"the task {result.task}", measurements)
 
 
-def measure_ranking(run_folder: RunFolder) -> MeasuredRun:
+def read_ranking_measurements(run_folder: RunFolder) -> MeasuredRun:
     """Read the value of every metric by each meta-metric over all items, such as its SPA.
 
     Meta-metrics like SPA depend on the number of items and systems, see `are_measurements_comparable`.
@@ -100,7 +100,7 @@ def measure_ranking(run_folder: RunFolder) -> MeasuredRun:
     return MeasuredRun(f"the human score {result.human}", measurements)
 
 
-def measure_judges(run_folder: RunFolder) -> MeasuredRun:
+def read_judge_measurements(run_folder: RunFolder) -> MeasuredRun:
     """Read accuracy of every judge, and how often it gives the same verdict in both orders."""
     result = run_folder.read_result("results/judge.json", JudgeContent)
     measurements = {}
@@ -136,20 +136,20 @@ def are_measurements_comparable(first_measurement: Measurement, other_measuremen
 
 # How runs of each command are read; runs of other commands cannot be watched.
 MEASURED_COMMANDS: dict[str, Callable[[RunFolder], MeasuredRun]] = {
-    "assay": measure_assay,
-    "rank": measure_ranking,
-    "judge": measure_judges,
+    "assay": read_assay_measurements,
+    "rank": read_ranking_measurements,
+    "judge": read_judge_measurements,
 }
 
 
 def _build_measurement_with_interval(
-    value: float | None, interval: tuple[float | None, float | None], clusters: int
+    value: float | None, interval: tuple[float | None, float | None], cluster_count: int
 ) -> Measurement | None:
     low, high = interval
-    if value is None or low is None or high is None or clusters < SMALLEST_RUN:
+    if value is None or low is None or high is None or cluster_count < SMALLEST_RUN:
         return None
     variance = _compute_variance_from_interval(low, high)
-    return Measurement(value, _raise_variance(variance, clusters), clusters)
+    return Measurement(value, _make_variance_positive(variance, cluster_count), cluster_count)
 
 
 def _compute_variance_from_interval(low: float, high: float) -> float:
@@ -157,9 +157,9 @@ def _compute_variance_from_interval(low: float, high: float) -> float:
     return ((high - low) / (2 * _NORMAL_QUANTILE)) ** 2
 
 
-def _raise_variance(variance: float, clusters: int) -> float:
+def _make_variance_positive(variance: float, cluster_count: int) -> float:
     """Add (½ / clusters)² to a variance, so that it is positive for a metric that is always right."""
-    return variance + 0.25 / clusters**2
+    return variance + 0.25 / cluster_count**2
 
 
 def _compute_variance(overall: ClusterCredits, metric: str) -> float:

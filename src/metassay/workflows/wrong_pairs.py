@@ -85,7 +85,7 @@ def collect_wrong_pairs(
     of all pairs are doubtful is estimated on pairs evenly spaced over all of them.
     """
     errors = _find_largest_metric_errors(scored, len(metrics))
-    chosen = _interleave_positions_of_metrics(errors.list_wrong_pairs_by_margin(len(metrics)))
+    chosen = _take_pairs_of_each_metric_in_turn(errors.list_wrong_pairs_by_margin(len(metrics)))
     rows = scored.rows[errors.positions[np.array(chosen, dtype=np.int64)]].tolist()
     texts = read_pair_texts(scored, errors.positions)[chosen].rows(named=True)
     known = _read_output_fields(dataset, rows)
@@ -113,7 +113,7 @@ def _find_largest_metric_errors(scored: ScoredPairs, metric_count: int) -> Large
     return errors.keep_largest_errors(metric_count)
 
 
-def _interleave_positions_of_metrics(positions_by_metric: Sequence[LongArray]) -> list[int]:
+def _take_pairs_of_each_metric_in_turn(positions_by_metric: Sequence[LongArray]) -> list[int]:
     """List wrong pairs of all metrics by taking one of each metric in turn, without repetition."""
     chosen: dict[int, None] = {}
     for turn in range(MOST_PAIRS):
@@ -146,15 +146,15 @@ def _read_output_fields(dataset: Dataset, rows: Sequence[int]) -> list[dict[str,
 
 
 def _list_outcomes_of_pairs(
-    metrics: Sequence[Metric], errors: LargestErrors, chosen: Sequence[int]
+    metrics: Sequence[Metric], largest_errors: LargestErrors, chosen_pairs: Sequence[int]
 ) -> list[dict[str, ScoredOutcome]]:
     """List for each chosen pair both scores of every metric, as the metric gives them, and the outcome."""
-    by_pair: list[dict[str, ScoredOutcome]] = [{} for _ in chosen]
+    by_pair: list[dict[str, ScoredOutcome]] = [{} for _ in chosen_pairs]
     for m, metric in enumerate(metrics):
         sign = 1.0 if metric.higher_is_better else -1.0
-        better = (sign * errors.better[m, chosen]).tolist()
-        worse = (sign * errors.worse[m, chosen]).tolist()
-        outcomes = errors.outcomes[m, chosen].tolist()
+        better = (sign * largest_errors.better[m, chosen_pairs]).tolist()
+        worse = (sign * largest_errors.worse[m, chosen_pairs]).tolist()
+        outcomes = largest_errors.outcomes[m, chosen_pairs].tolist()
         for n, pair in enumerate(by_pair):
             if not np.isnan(better[n] - worse[n]):
                 pair[metric.spec] = ScoredOutcome(better[n], worse[n], outcomes[n])

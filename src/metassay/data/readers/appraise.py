@@ -88,7 +88,7 @@ class _ExportedRow:
     end_time: float
 
     @property
-    def item(self) -> str:
+    def item_id(self) -> str:
         """The segment with its document."""
         return f"{self.document}/{self.segment}" if self.document else self.segment
 
@@ -147,7 +147,7 @@ def read_appraise_export(path: str) -> AppraiseExport:
             continue
         (score,) = cells.parse_score_column(pl.Series("score", [row.score]), path)
         for system in row.systems:
-            key = (row.lp, row.item, system)
+            key = (row.lp, row.item_id, system)
             export.documents[key] = row.document
             export.segments[key] = row.segment
             by_annotator = export.scores.setdefault(key, {})

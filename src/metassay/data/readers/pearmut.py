@@ -70,7 +70,7 @@ class AnnotatedOutput:
     location: InputLocation
 
     @property
-    def key(self) -> OutputKey:
+    def output_key(self) -> OutputKey:
         """The test set, segment and system of the output, which identify it."""
         return self.row["testset"], self.row["seg_id"], self.row["system"]
 
@@ -112,7 +112,7 @@ class _AnnotatedSegment:
     location: InputLocation
 
     @property
-    def fields(self) -> dict[str, Any]:
+    def json_fields(self) -> dict[str, Any]:
         """The JSON object with which the annotation tool describes this segment."""
         fields: dict[str, Any] = self.document[self.position]
         return fields
@@ -120,13 +120,13 @@ class _AnnotatedSegment:
     @property
     def is_tutorial_or_attention_check(self) -> bool:
         """Whether the segment is a tutorial or an attention check."""
-        return bool(self.fields.get("validation"))
+        return bool(self.json_fields.get("validation"))
 
     def list_outputs(self) -> list[AnnotatedOutput]:
         """Return the outputs of the segment: one text, or one text per model."""
-        texts = self.fields.get("tgt")
+        texts = self.json_fields.get("tgt")
         if not isinstance(texts, Mapping):
-            model = str(self.fields.get("model", "model"))
+            model = str(self.json_fields.get("model", "model"))
             return [self._build_output(model, str(texts), self.annotation)]
         annotations = self.annotation if isinstance(self.annotation, Mapping) else {}
         return [
@@ -139,9 +139,9 @@ class _AnnotatedSegment:
         item, document_id = self._choose_segment_and_document_ids()
         row: dict[str, Any] = {"testset": self.campaign, "seg_id": item, "doc_id": document_id}
         for name in ("src", "ref"):
-            if isinstance(self.fields.get(name), str):
-                row[name] = self.fields[name]
-        for name, value in self.fields.items():
+            if isinstance(self.json_fields.get(name), str):
+                row[name] = self.json_fields[name]
+        for name, value in self.json_fields.items():
             if name not in _IGNORED_FIELDS and isinstance(value, str | bool | int | float):
                 column = f"metadata_{name}" if is_reserved_column(name) else name
                 row[column] = str(value)
@@ -185,7 +185,7 @@ def read_pearmut_annotations(path: str) -> list[AnnotatedOutput]:
     for segment in _read_segments(path):
         if not segment.is_tutorial_or_attention_check:
             for output in segment.list_outputs():
-                latest[*output.key, output.user] = output
+                latest[*output.output_key, output.user] = output
     return list(latest.values())
 
 
@@ -200,9 +200,9 @@ def _read_mean_scores(path: str) -> RawTable:
             continue
         for output in segment.list_outputs():
             check_json_value(output.row, output.location)
-            rows.setdefault(output.key, output.row)
+            rows.setdefault(output.output_key, output.row)
             # The log only grows, so the last score of a user for an output is the valid one.
-            scores.setdefault(output.key, {})[output.user] = output.score
+            scores.setdefault(output.output_key, {})[output.user] = output.score
     if not rows:
         raise InputError("no annotation is in this export of pearmut.", location=InputLocation(path))
     outputs = pl.DataFrame(list(rows.values()), infer_schema_length=None)

@@ -26,7 +26,7 @@ def estimate_context_costs(rankings: Sequence[MetricRanking]) -> list[ContextCos
         if overall.context_column is not None or overall.is_too_small or overall.data.pairwise:
             continue
         for column, contexts in _group_contexts(rankings, overall).items():
-            cost = _estimate_cost(overall, column, contexts)
+            cost = _estimate_assay_cost(overall, column, contexts)
             if cost is not None:
                 costs.append(cost)
     return costs
@@ -46,7 +46,7 @@ def _group_contexts(
     return by_column
 
 
-def _estimate_cost(
+def _estimate_assay_cost(
     overall: MetricRanking, column: str, contexts: Sequence[MetricRanking]
 ) -> ContextCost | None:
     """Estimate the cost of the best metric in the contexts of a column; None where it is undefined."""

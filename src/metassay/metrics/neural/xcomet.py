@@ -51,11 +51,11 @@ class XComet(UnifiedMetric):
     summary: ClassVar[str] = "XCOMET, which also marks errors (needs a downloaded model)"
 
     def __post_init__(self) -> None:
-        if self.part_of not in self.parts:
-            raise UnknownName(f"part of {self.name}", self.part_of, self.parts)
+        if self.part_of not in self.score_names:
+            raise UnknownName(f"part of {self.name}", self.part_of, self.score_names)
 
     @property
-    def parts(self) -> tuple[str, ...]:
+    def score_names(self) -> tuple[str, ...]:
         """The scores that one pass of the network gives, in the order of the columns."""
         return (FINAL_PART, *(PART_OF_INPUT[kind] for kind in self.input_kinds), MQM_PART)
 
@@ -66,7 +66,7 @@ class XComet(UnifiedMetric):
 
     def select_scores(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Select the part that the user chose."""
-        return scores[:, self.parts.index(self.part_of)]
+        return scores[:, self.score_names.index(self.part_of)]
 
     def score_inputs(
         self, network: UnifiedNetwork, inputs: Sequence[ScoringInput], shared_work: SharedWork

@@ -19,7 +19,7 @@ from metassay.reporting.charts.theme import (
     build_chart,
     build_line_break_expression,
     build_ordered_channel,
-    measure_label_space,
+    measure_space_for_labels,
 )
 from metassay.results.assay import BinAccuracy, Difficulty, HumanPairDistances, MetricAccuracy
 
@@ -51,7 +51,7 @@ def build_accuracy_chart(assay_report: AssayReport, context_column: ReportedColu
         f" {context_column.name}.",
         height=320,
         usermeta={
-            "labels": measure_label_space(context_column.contexts),
+            "labels": measure_space_for_labels(context_column.contexts),
             "slots": {
                 assay_report.labels[metric]: choose_colour_slot(assay_report, metric) for metric in metrics
             },
@@ -149,7 +149,7 @@ def build_accuracy_cost_chart(
         height=320,
         padding={"left": 5, "right": 5, "bottom": 5, "top": 44},  # room for labels above the frame
         usermeta={
-            "labels": measure_label_space(order),
+            "labels": measure_space_for_labels(order),
             "slots": {row["metric"]: row["slot"] for row in rows},
         },
         data={"values": rows},

@@ -13,7 +13,7 @@ from metassay.reporting.charts.theme import (
     build_ordered_channel,
     compute_chart_height,
     describe_chart_rows,
-    measure_label_space,
+    measure_space_for_labels,
 )
 from metassay.results.assay import RankAgreement
 
@@ -46,7 +46,7 @@ def build_matrix_chart(
     return build_chart(
         description,
         height=len(names) * (30 if labelled else max(7, 480 // len(names))),
-        usermeta={"labels": measure_label_space(names)},
+        usermeta={"labels": measure_space_for_labels(names)},
         data={"values": [{**cell, "label": _format_short_number(cell["value"])} for cell in cells]},
         encoding={
             "x": {
@@ -191,7 +191,7 @@ def build_accuracy_heatmap(
     return build_chart(
         f"Accuracy of {len(metrics)} metrics under each of {len(perturbations)} perturbations.",
         height=32 * len(metrics),
-        usermeta={"labels": measure_label_space(perturbations)},
+        usermeta={"labels": measure_space_for_labels(perturbations)},
         data={"values": [{**asdict(cell), "percent": 100 * cell.accuracy} for cell in cells]},
         encoding={
             "x": {
@@ -235,7 +235,7 @@ def build_context_heatmap(
     description: str, cells: Sequence[ContextCell], metrics: Sequence[str], contexts: Sequence[str]
 ) -> Spec:
     """Draw the heat map contexts × metrics; metrics that are tied with the best of a context are framed."""
-    rows = describe_chart_rows(contexts, _CONTEXT_HEIGHT) | {"labels": measure_label_space(metrics)}
+    rows = describe_chart_rows(contexts, _CONTEXT_HEIGHT) | {"labels": measure_space_for_labels(metrics)}
     values = [
         {
             "context": cell.context,
@@ -311,7 +311,7 @@ def build_signed_heatmap(
     largest_amount = largest_amount or max((abs(cell["value"]) for cell in cells), default=0) or 1
     small = {"labelFontSize": 9, "labelOverlap": "greedy", "labelOffset": 0}
     heads: Spec = {"labelExpr": "split(datum.label, ' ')[0]", **small} if has_numbered_names else {}
-    room = {"room": 0, "count": 2 * len(columns)} if has_numbered_names else measure_label_space(columns)
+    room = {"room": 0, "count": 2 * len(columns)} if has_numbered_names else measure_space_for_labels(columns)
     rows_meta = describe_chart_rows(rows, METRIC_HEIGHT) | {"labels": room}
     amount = {"type": "quantitative", "format": "+.3f"}
     kinds: list[Spec] = [{"type": "nominal"}, {"type": "nominal"}, amount]

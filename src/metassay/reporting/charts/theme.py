@@ -139,7 +139,7 @@ def build_ordered_channel(field: str, values: Sequence[str], **scale: Any) -> Sp
     return {"field": field, "type": "nominal", "sort": None, "scale": {"domain": list(values), **scale}}
 
 
-def measure_label_space(labels: Sequence[str]) -> Spec:
+def measure_space_for_labels(labels: Sequence[str]) -> Spec:
     """Count the labels of an axis and the pixels that they need side by side; in less space they are slanted.
 
     Places are equally wide, so the two widest neighbours decide.

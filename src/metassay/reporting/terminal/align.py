@@ -19,7 +19,7 @@ def describe_alignments(
         if len(systems) > 1:
             blocks.append(Line(f"=== SYSTEM {system} ===\n", wrap=False))
         for item, alignment in alignments.items():
-            if include_correct or alignment.edits:
+            if include_correct or alignment.edit_count:
                 aligned = _format_aligned_words(alignment.steps, "" if by_characters else " ")
                 blocks.append(Line(f"=== SENTENCE {item} ===\n\n{aligned}\n", wrap=False))
         summary = _summarize_errors(list(alignments.values()), by_characters=by_characters)
@@ -50,7 +50,7 @@ def _summarize_errors(alignments: Sequence[Alignment], *, by_characters: bool) -
     """Describe the errors of all outputs together, and the error rates that jiwer reports."""
     counts = dict.fromkeys(KINDS, 0)
     for alignment in alignments:
-        for kind, count in alignment.counts.items():
+        for kind, count in alignment.step_counts.items():
             counts[kind] += count
     hits = counts["hit"]
     substitutions = counts["substitution"]
