@@ -50,7 +50,7 @@ def join_names(names: Sequence[str], maximum_length: int = 280) -> str:
 
 
 def is_remote_path(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is a remote address, such as `s3://bucket/file` or `simplecache::s3://bucket/file`.
+    """Return whether a path is a remote address such as `s3://bucket/file`.
 
     >>> is_remote_path("s3://bucket/file.csv"), is_remote_path("C:/file.csv")
     (True, False)
@@ -103,10 +103,11 @@ class MetassayError(Exception):
 
 @dataclass(frozen=True)
 class InputLocation:
-    """Where in the input an error is: any of file, row (the first data row is 1), line and column."""
+    """The place of an error in the input: file, row, line and column, as far as known."""
 
     file: str | None = None
     row: int | None = None
+    """The first row of data is 1."""
     column: str | None = None
     line: int | None = None
 

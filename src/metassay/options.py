@@ -250,7 +250,7 @@ def split_names(names: Names | None) -> tuple[str, ...]:
 
 
 def is_pair_source(pairs: Any) -> bool:
-    """Whether the option `pairs` is a table of pairs or its path, and not the name of a kind of pairs."""
+    """Return whether the option `pairs` is a table or its path, not the name of a kind of pairs."""
     if not isinstance(pairs, str):
         return True
     if pairs in {PERTURBED_PAIRS, HUMAN_PAIRS}:

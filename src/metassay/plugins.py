@@ -116,7 +116,7 @@ def load_from_file(file_and_name: str) -> Any:
 
 
 def describe_user_error(error: BaseException) -> InputError | None:
-    """Describe an error in code of the user or of a plug-in, with its line; None for an error in metassay."""
+    """Convert an error in code of the user to an `InputError`; None for an error in metassay."""
     calls = [(call.filename, call.lineno) for call in traceback.extract_tb(error.__traceback__)]
     message = " ".join(str(error).split())
     if isinstance(error, SyntaxError):
@@ -195,7 +195,7 @@ def hash_metassay_code() -> str:
 
 
 def _belongs_to_metassay(module: str) -> bool:
-    """Whether a module belongs to metassay or to Python itself."""
+    """Return whether a module belongs to metassay or to Python itself."""
     package = module.partition(".")[0]
     return package == "metassay" or (package in sys.stdlib_module_names and package != "__main__")
 

@@ -34,7 +34,7 @@ _MAXIMUM_AHEAD = 16
 
 
 def count_processes(text_count: int, workers: int) -> int:
-    """Return how many further processes to use for a number of texts; 0 if they would not save time."""
+    """Return how many worker processes to use for a number of texts."""
     return max(0, min(workers - 1, text_count // TEXTS_PER_PROCESS, MAXIMUM_PROCESSES))
 
 

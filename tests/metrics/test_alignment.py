@@ -116,7 +116,7 @@ def test_counts_and_rates_equal_sclite(real_data, tmp_path, system, unit):
     ]
     official = count_with_sclite(*(texts if unit == "words" else spaced_characters), tmp_path)
     align = align_words if unit == "words" else align_characters
-    ours = {key: list(align(texts[0][key], texts[1][key]).counts.values()) for key in texts[0]}
+    ours = {key: list(align(texts[0][key], texts[1][key]).step_counts.values()) for key in texts[0]}
     assert len(official) == len(ours) == 2620
     assert ours == official
     if unit == "words":

@@ -139,7 +139,7 @@ def _accept_version_option(
 
 
 def _take_no_options() -> None:
-    """Stand for a command that is listed only."""
+    """Do nothing, in place of a command of which only name and help text are needed."""
 
 
 @functools.cache

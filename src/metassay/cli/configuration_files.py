@@ -236,7 +236,7 @@ def _build_option_schema(parameter: Any) -> dict[str, Any]:
 
 
 def _build_type_schema(parameter: Any) -> dict[str, Any]:
-    """Build the schema of the values of an option; lists and tables are accepted where a user types text."""
+    """Build the schema of the values that an option accepts."""
     annotation = parameter.type_descriptor.annotation
     is_list = parameter.multiple or parameter.nargs == -1
     for python_type, json_type in ((bool, "boolean"), (int, "integer"), (float, "number")):

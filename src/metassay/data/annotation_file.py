@@ -26,7 +26,7 @@ _TEXT_MARK = "'"
 
 @dataclass(frozen=True)
 class OutputToRate:
-    """One row of an annotation file: an output, and its score, which is None until somebody rates it."""
+    """An output to rate, and its score; None until somebody rates it."""
 
     item: str
     system: str
@@ -37,7 +37,7 @@ class OutputToRate:
 
 @dataclass(frozen=True)
 class AnnotationFile:
-    """A CSV file in which raters fill in human scores: its rows, text columns and the name of the score."""
+    """The content of a CSV file in which raters fill in human scores."""
 
     human: str
     text_columns: tuple[str, ...]
@@ -85,7 +85,7 @@ def read_annotation_file(path: str | Path) -> AnnotationFile:
 
 
 def escape_formula(cell_text: str) -> str:
-    """Put an apostrophe before a text that a spreadsheet would run as a formula, or that begins with one.
+    """Put an apostrophe before a text that a spreadsheet would run as a formula.
 
     >>> escape_formula("=1+1"), escape_formula("plain"), unescape_formula(escape_formula("'quoted'"))
     ("'=1+1", 'plain', "'quoted'")

@@ -201,7 +201,7 @@ def _check_judged_documents(documents: pl.DataFrame, qrels: pl.DataFrame) -> lis
 
 
 def _warn_of_scores_that_increase_with_rank(documents: pl.DataFrame) -> list[str]:
-    """Return a note on runs whose scores increase with the rank, because such a list is read in reverse."""
+    """Return a note on runs whose scores increase with the rank, so that their lists are reversed."""
     steps = (
         documents.lazy()
         .select("system", "item", _RANK, "score")

@@ -141,7 +141,7 @@ def _prepare_pair_columns(table: RawTable, chosen_columns: Mapping[str, str] | N
 
 
 def _sort_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Sort pairs by all of their columns, because they have no key that would give them an order."""
+    """Sort pairs by all of their columns."""
     sortable = [name for name, dtype in pairs.schema.items() if not dtype.is_nested()]
     return pairs.sort(sorted(sortable, key=lambda name: (name != "perturbation", name)))
 

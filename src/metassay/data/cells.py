@@ -51,7 +51,7 @@ def join_id_columns(table: pl.DataFrame, column_names: Sequence[str], file: str)
 
 
 def _describe_type_unsuitable_for_ids(dtype: pl.DataType) -> str | None:
-    """Describe a column type that cannot hold ids, such as "a float"; None for a type that can."""
+    """Return the name of a column type that cannot hold ids; None for other types."""
     if dtype.is_float():
         return "a float"
     if dtype.is_nested():
@@ -98,7 +98,7 @@ def _build_number_sort_key(digits: str) -> tuple[int, str]:
 
 
 def check_text_column(column: pl.Series, file: str) -> pl.Series:
-    """Return a column of texts, or of nulls. Raises an error for other types and for NUL characters."""
+    """Check that a column holds texts without NUL characters, or only nulls, and return it."""
     if column.dtype == pl.Null:
         return column.cast(pl.String)
     if column.dtype != pl.String:
@@ -222,7 +222,7 @@ def replace_decimal_commas(table: pl.DataFrame, file: str, notes: list[str]) -> 
 
 
 def _has_decimal_commas(column: pl.Series) -> bool:
-    """Whether all texts of a column are numbers, some of them with a comma that must be a decimal comma.
+    """Return whether all texts of a column are numbers, some of them written with a decimal comma.
 
     A comma before three digits (`1,234`) may also separate thousands. Columns with only such commas are left
     as they are, and are refused as scores.

@@ -83,7 +83,7 @@ def sort_items_naturally(dataset: Dataset) -> NDArray[np.int64]:
 
 
 def _pad_numbers_in_id(item_id: str) -> str:
-    """Write every number in an id with 15 digits, so that ids sort by size; the unpadded digits follow."""
+    """Pad every number in an id to 15 digits, so that ids sort by the size of the numbers."""
     return _DIGITS.sub(lambda match: f"\0{int(match[0]):015d}\0{match[0]}\0", item_id)
 
 

@@ -105,7 +105,7 @@ def find_columns_by_role(
 
 
 def find_columns_named(column_names: Iterable[str], accepted_names: Iterable[str]) -> list[str]:
-    """Find the columns with one of the accepted lower-case names, in any case, in the order of these names.
+    """Find the columns that have one of the accepted names, ignoring case, in the order of these names.
 
     Of columns whose names differ only in case, the first counts.
 
@@ -126,7 +126,7 @@ def resolve_role_aliases(columns_by_role: Mapping[str, str] | None) -> dict[str,
 
 
 def is_human_score_column(column_name: str, metric_names: Collection[str] = ()) -> bool:
-    """Whether the name of a column, such as `mqm` or `esa-human2`, is that of a human score.
+    """Return whether the name of a column, such as `mqm` or `esa-human2`, is that of a human score.
 
     Human scores are `mqm`, `da` and so on, numbered ones (`mqm-human1`), scores of one rater (`mqm:NAME`),
     and criteria that people rate.
@@ -141,17 +141,17 @@ def is_human_score_column(column_name: str, metric_names: Collection[str] = ()) 
 
 
 def is_human_rating_criterion(name: str) -> bool:
-    """Whether a name is a quality that people rate, such as `coherence` or `fluency_2`."""
+    """Return whether a name is a quality that people rate, such as `coherence` or `fluency_2`."""
     return name.lower().rstrip("_0123456789") in list_human_criteria()
 
 
 def is_row_number_column(column_name: str) -> bool:
-    """Whether a column is the index that pandas writes to a file, which is neither a metric nor a context."""
+    """Return whether a column is the row number that pandas writes to files."""
     return bool(_ROW_NUMBER.fullmatch(column_name))
 
 
 def is_reserved_column(column_name: str) -> bool:
-    """Whether a column of this name is read as an id, a text or a score, and so cannot be metadata."""
+    """Return whether a column of this name is read as an id, a text or a score, and so cannot be metadata."""
     lower_name = column_name.lower()
     reserved = {*TEST_SET_COLUMNS, *KNOWN_METADATA_COLUMNS, *ROLE_COLUMN_NAMES}
     reserved |= {"score", "metric", "worse", "perturbation"}
@@ -200,7 +200,7 @@ def find_score_columns(
 
 
 def is_numeric(column: pl.Series) -> bool:
-    """Whether a column holds numbers, or texts that are all numbers, as in CSV files."""
+    """Return whether a column holds numbers, or texts that are all numbers, as in CSV files."""
     if column.dtype.is_numeric():
         return True
     return column.dtype == pl.String and _measure_numeric_share(column) == 1
@@ -227,7 +227,7 @@ def find_unusable_columns(table: pl.DataFrame) -> dict[str, str]:
 
 
 def _has_thousands_separators(column: pl.Series) -> bool:
-    """Whether all texts are numbers such as `1,234` or `987`, some of them with separators."""
+    """Return whether all texts are numbers such as `1,234` or `987`, some of them with separators."""
     if not column.head(_NUMERIC_SAMPLE).str.contains(_SEPARATED).any():
         return False
     present = column.filter(~find_missing_scores(column))
@@ -235,7 +235,7 @@ def _has_thousands_separators(column: pl.Series) -> bool:
 
 
 def _has_only_marks_of_missing_scores(column: pl.Series) -> bool:
-    """Whether a column has entries, but all of them are NaN or a text such as `n.a.`."""
+    """Return whether a column has entries, but all of them are NaN or a text such as `n.a.`."""
     present = column.drop_nulls()
     if present.is_empty():
         return False
@@ -247,7 +247,7 @@ def _has_only_marks_of_missing_scores(column: pl.Series) -> bool:
 
 
 def is_unusable_column_type(dtype: pl.DataType) -> bool:
-    """Whether values of this type can be neither scores nor contexts."""
+    """Return whether values of this type can be neither scores nor contexts."""
     return dtype.is_nested() or dtype in (pl.Binary, pl.Duration, pl.Object)
 
 

@@ -51,7 +51,7 @@ class Context:
 
     @property
     def has_several_contexts(self) -> bool:
-        """Whether there are at least two contexts, so that there is something to compare."""
+        """Return whether there are at least two contexts, so that there is something to compare."""
         return len(self.values) > 1
 
 

@@ -180,7 +180,7 @@ class Dataset:
 
 
 def _is_sorted_by_item(items: pl.Series, systems: pl.Series) -> bool:
-    """Whether rows are sorted by item, and by system within an item."""
+    """Return whether rows are sorted by item, and by system within an item."""
     next_item = items[1:] > items[:-1]
     next_system = (items[1:] == items[:-1]) & (systems[1:] >= systems[:-1])
     return bool((next_item | next_system).all())

@@ -44,7 +44,7 @@ _REFERENCE_SUFFIX = re.compile(r"-(src|ref\w*)$")
 
 @dataclass(frozen=True)
 class ScoreDirection:
-    """Whether higher or lower values of a score are better, and how that was decided."""
+    """Return whether higher or lower values of a score are better, and how that was decided."""
 
     score: str
     kind: str
@@ -137,7 +137,7 @@ def find_score_direction(
 
 
 def has_name_of_error_count(score_name: str, score_kind: str) -> bool:
-    """Whether the name of a score, such as `ter` or `errors`, says that lower is better.
+    """Return whether the name of a score, such as `ter` or `errors`, says that lower is better.
 
     >>> names = ("TER", "WER_norm", "sacrebleu-ter", "MetricX-24-ref", "mbr-metricx-qe", "recip_rank")
     >>> [has_name_of_error_count(name, "metric") for name in names]
@@ -203,7 +203,7 @@ def describe_negated_scores(score_directions: Iterable[ScoreDirection]) -> list[
 
 
 def look_like_error_counts(score_name: str, scores: NDArray[np.float64]) -> bool:
-    """Whether human scores called MQM seem to count errors, because none of them is negative."""
+    """Return whether human scores called MQM seem to count errors, because none of them is negative."""
     present = scores[~np.isnan(scores)]
     if "mqm" not in score_name.lower() or not len(present):
         return False
@@ -211,7 +211,7 @@ def look_like_error_counts(score_name: str, scores: NDArray[np.float64]) -> bool
 
 
 def _is_mostly_negative(scores: NDArray[np.float64]) -> bool:
-    """Whether negative scores outweigh positive ones by far.
+    """Return whether negative scores outweigh positive ones by far.
 
     Not all need to be negative: MetricX predicts up to a third of its errors on the wrong side of 0.
     """
@@ -221,7 +221,7 @@ def _is_mostly_negative(scores: NDArray[np.float64]) -> bool:
 
 
 def _is_most_often_zero(scores: NDArray[np.float64]) -> bool:
-    """Whether 0 is the most frequent score, as in counts of errors, where most outputs have none."""
+    """Return whether 0 is the most frequent score, as in counts of errors."""
     values, counts = np.unique(scores[~np.isnan(scores)], return_counts=True)
     return bool(values[counts.argmax()] == 0)
 

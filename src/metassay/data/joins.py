@@ -80,7 +80,7 @@ def join_columns(
 
 
 def _align_segment_numbers(table: pl.DataFrame, other_table: pl.DataFrame) -> tuple[pl.DataFrame, str]:
-    """Shift the segment numbers of a table to be joined, if they begin one or two lower than in the data.
+    """Shift the segment numbers of a table so that they begin as in the table it is joined to.
 
     Appraise counts segments from 0, most tables from 1, and some test sets begin with a line that is not
     counted. Documents show which numbers belong together. Also returns a sentence about the shift.

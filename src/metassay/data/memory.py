@@ -41,7 +41,7 @@ def set_memory_target(byte_count: int) -> None:
 
 
 def should_stay_on_disk(row_count: int) -> bool:
-    """Whether a table with this many rows should be read from disk when needed instead of held in memory."""
+    """Return whether a table with this many rows is too large to be held in memory."""
     return row_count * _TARGET_PER_ROW > _memory_target
 
 

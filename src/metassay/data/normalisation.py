@@ -107,7 +107,7 @@ def _measure_text_style(texts: Iterable[str]) -> _TextStyle:
 
 
 def _are_shares_different(share: float, other_share: float) -> bool:
-    """Whether two shares differ by more than two percentage points, and by a factor of five or more."""
+    """Return whether two shares differ by more than two percentage points and at least fivefold."""
     low, high = sorted((share, other_share))
     return high - low > 0.02 and high >= 5 * low
 

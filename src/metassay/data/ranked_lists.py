@@ -101,7 +101,7 @@ class RankedLists(Sequence[tuple[str, ...]]):
 
     @property
     def has_relevant_document(self) -> NDArray[np.bool_]:
-        """Whether each list contains a relevant document (grade 1 or more)."""
+        """Return whether each list contains a relevant document (grade 1 or more)."""
         # Relevant documents before each position: their difference counts those of a list.
         before = np.concatenate([[0], np.cumsum(self.grades > 0)])
         return np.asarray(before[self.offsets[1:]] > before[self.offsets[:-1]])

@@ -92,7 +92,7 @@ def read_parallel_files(
     language: str | None = None,
     join: Paths | None = None,
 ) -> Dataset:
-    """Read text files in which line n is segment n; each output file is a system of the file's name.
+    """Read parallel text files, in which line n is segment n, one file of outputs per system.
 
     Transcripts of speech (trn, stm with ctm, Kaldi folders) are matched by utterance instead. `join` names
     files with further columns, or with one human score per line.

@@ -27,7 +27,7 @@ def find_reference_systems(dataset: Dataset) -> tuple[str, ...]:
 
 
 def has_only_reference_systems(dataset: Dataset) -> bool:
-    """Whether the outputs of every system are the reference."""
+    """Return whether the outputs of every system are the reference."""
     return _find_reference_outputs(dataset).height == len(dataset)
 
 
@@ -78,7 +78,7 @@ def find_reference_rows(
 
 
 def _has_outer_spaces(column: pl.Series) -> bool:
-    """Whether some text of a column begins or ends with white space."""
+    """Return whether some text of a column begins or ends with white space."""
     texts = column.explode() if column.dtype.is_nested() else column
     if texts.dtype != pl.String:
         return False

@@ -52,7 +52,7 @@ def warn_of_metrics_contrary_to_human(score_cube: ScoreCube, human_score: str) -
 
 
 def is_contrary_to_human(human_scores: FloatArray, metric_scores: FloatArray) -> bool:
-    """Whether a metric orders the outputs of an item against human scores, more than by chance.
+    """Return whether a metric orders the outputs of an item against human scores, more than by chance.
 
     Both arrays are `[systems, items]`, higher is better. A constant metric has covariance 0 with human
     scores within every item. The metric is contrary if the mean covariance over items is negative with

@@ -119,7 +119,7 @@ class ScoreCube:
     def restrict_to(
         self, *, items: NDArray[np.bool_] | None = None, systems: NDArray[np.bool_] | None = None
     ) -> ScoreCube:
-        """Return the cube with only the items and systems for which a mask is true; None keeps all."""
+        """Return the cube with only the items and systems that are true in a mask; None keeps all."""
         rows = np.arange(len(self.systems)) if systems is None else np.flatnonzero(systems)
         columns = np.arange(len(self.items)) if items is None else np.flatnonzero(items)
 
@@ -173,7 +173,7 @@ class ScoreCube:
         return replace(self, notes=(*self.notes, *notes))
 
     def encode_metadata(self, column: str) -> tuple[list[str], LongArray]:
-        """Return the sorted values of an item column, and the index of each item's value; -1 for none."""
+        """Return the distinct values of an item column, and the index of the value of each item."""
         if column not in self.item_metadata:
             raise UnknownName("column with one value per segment", column, self.item_metadata)
         labels = self.item_metadata[column]

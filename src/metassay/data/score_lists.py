@@ -98,7 +98,7 @@ def _read_path_or_table(path_or_table: Any) -> list[ScoreList]:
 
 
 def _parse_score_lines(content: bytes, path: str) -> ScoreList:
-    """Parse a file with a score per line, which may follow the name of a system and a tab."""
+    """Parse a file that has a score at the end of each line."""
     lines = decode_text(content, path).removesuffix("\n").split("\n")
     last_fields = [line.rpartition("\t")[2] for line in lines]
     scores = cells.parse_score_column(pl.Series("score", last_fields), path)

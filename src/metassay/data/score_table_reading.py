@@ -112,7 +112,7 @@ def _list_distinct_names(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _add_item_ids(left: pl.DataFrame, right: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Build the column `item` from year, lp and seg_id in one table if only the other table has it."""
+    """Add the column `item` to one of two tables if only the other has it."""
     left_names = [name for name in list_column_names_of_role("item") if name in left.columns]
     right_names = [name for name in list_column_names_of_role("item") if name in right.columns]
     if not left_names or not right_names or {*left_names} & {*right_names}:

@@ -96,7 +96,7 @@ def find_uninformed_metrics(score_cube: ScoreCube) -> dict[str, str]:
 def _is_determined_by(
     table: pl.DataFrame, determining_columns: tuple[str, ...], *, fewest_scores: int
 ) -> bool:
-    """Whether outputs with equal values of some columns always have equal scores, in enough cases."""
+    """Return whether outputs with equal values of some columns always have equal scores, in enough cases."""
     # Almost always the first rows show that the columns do not determine the scores.
     if not _have_equal_values_equal_scores(
         table.head(_FIRST_ROWS), determining_columns
@@ -111,13 +111,13 @@ def _is_determined_by(
 
 
 def _have_equal_values_equal_scores(table: pl.DataFrame, columns: tuple[str, ...]) -> bool:
-    """Whether all rows with the same values of some columns have the same score."""
+    """Return whether all rows with the same values of some columns have the same score."""
     groups = table.group_by(columns).agg(is_equal=pl.col(_SCORE).min() == pl.col(_SCORE).max())
     return bool(groups["is_equal"].all())
 
 
 def _is_sum_of_system_and_item(table: pl.DataFrame) -> bool:
-    """Whether every system differs from the first by the same number on all items."""
+    """Return whether every system differs from the first by the same number on all items."""
     if table.is_empty():
         return False
     first_items = table[ITEM].unique(maintain_order=True).head(_FIRST_ITEMS)

@@ -39,7 +39,7 @@ def check_verdict_type(verdict_type: str | None) -> None:
 
 
 def is_text_column(column: pl.Series) -> bool:
-    """Whether a column has values and none of them is a number."""
+    """Return whether a column has values and none of them is a number."""
     if column.dtype == pl.Boolean:
         return True
     if column.dtype != pl.String:
@@ -71,7 +71,7 @@ def encode_labels(columns: Sequence[pl.Series]) -> dict[str, float]:
 
 
 def are_codes_ordered_grades(first_rater_codes: Sequence[float], second_rater_codes: Sequence[float]) -> bool:
-    """Whether the numbers that two raters gave to the same outputs behave like grades on a scale.
+    """Return whether the numbers that two raters gave to the same outputs behave like grades on a scale.
 
     They are if the codes differ in enough places and are correlated there.
 

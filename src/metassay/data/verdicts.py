@@ -105,7 +105,7 @@ class VerdictTable:
     """What a user should know about how the table was read."""
 
     def has_columns(self, *names: str) -> bool:
-        """Whether the table has all columns of these names."""
+        """Return whether the table has all columns of these names."""
         return all(name in self.frame.columns for name in names)
 
 
@@ -192,11 +192,11 @@ class _RatingColumns:
 
     @property
     def has_human_verdicts(self) -> bool:
-        """Whether the table has human verdicts with which judges can be compared."""
+        """Return whether the table has human verdicts with which judges can be compared."""
         return bool(self.human_columns or self.raters)
 
     def are_numbers_grades(self) -> bool:
-        """Whether numbers are grades on a scale: two raters who disagree give close numbers."""
+        """Return whether numbers are grades on a scale: two raters who disagree give close numbers."""
         question = _list_question_columns(self.table)
         verdicts = self.table.select(
             *question, source="judge", value=_convert_to_floats(self.frame[self.verdict_column])
@@ -389,7 +389,7 @@ def _find_role_columns(
 
 
 def _is_yes_no_column(column: pl.Series) -> bool:
-    """Whether all values of a column say yes or no, so that it can tell whether two outputs were swapped."""
+    """Return whether all values of a column say yes or no."""
     text = column.cast(pl.String).str.strip_chars().str.to_lowercase()
     return bool(text.is_in([*TRUE, *FALSE]).all())
 

@@ -93,7 +93,7 @@ def parse_winners(frame: pl.DataFrame, column: str, verdicts: pl.DataFrame, file
 
 
 def is_column_of_winners(column: pl.Series, systems: Sequence[pl.Series]) -> bool:
-    """Whether a column names winners: an output, a position, a tie or a system."""
+    """Return whether a column names winners: an output, a position, a tie or a system."""
     winners = column.cast(pl.String).str.strip_chars().str.to_lowercase().drop_nulls()
     spellings = [*FIRST_OUTPUT, *SECOND_OUTPUT, *TIE, *POSITIONS, *LETTERS]
     for names in systems:
@@ -104,7 +104,7 @@ def is_column_of_winners(column: pl.Series, systems: Sequence[pl.Series]) -> boo
 def are_letters_positions(
     winners: pl.Series, human_winners: pl.Series, is_swapped: pl.Series, is_letter: pl.Series
 ) -> bool:
-    """Whether the letters A and B name positions on the screen instead of outputs, judging by human verdicts.
+    """Return whether the letters A and B mean the position of an output on the screen, not the output.
 
     Then verdicts agree with the human labels where the outputs were not swapped, and contradict them where
     they were.

@@ -47,7 +47,7 @@ def read_token_price(path: str | Path, model: str) -> TokenPrice:
 
 
 def _is_valid_price(value: Any) -> bool:
-    """Whether a JSON value is a price: a number that is not negative."""
+    """Return whether a JSON value is a price: a number that is not negative."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e9
 
 

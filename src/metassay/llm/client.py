@@ -203,7 +203,7 @@ def _split_url(url: str) -> SplitResult:
 
 
 def _is_this_machine(host: str) -> bool:
-    """Whether a host name or address is this machine."""
+    """Return whether a host name or address is this machine."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -174,7 +174,7 @@ class Bleu(StatisticsMetric):
 
 
 def _should_avoid_numba(count: int) -> bool:
-    """Whether the outputs are so few that it does not pay to load Numba, unless it is loaded already."""
+    """Return whether Numba is not loaded yet and the outputs are too few to load it."""
     return count <= _FEW_OUTPUTS and "numba" not in sys.modules
 
 

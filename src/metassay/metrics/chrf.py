@@ -148,7 +148,7 @@ def _f_score_of_means(
 def _mean_of_f_scores(
     output_counts: Scores, reference_counts: Scores, shared_counts: Scores, beta: float
 ) -> Scores:
-    """Mean over all n of the F-score; a precision or recall without n-grams counts as a tiny number."""
+    """Compute the mean of the F-scores over all n."""
     factor = beta * beta
     total = np.zeros(len(shared_counts))
     for n in range(shared_counts.shape[1]):

@@ -89,7 +89,7 @@ class ComputeMetric(ExternalMetric):
         return columns
 
     def _needs_sources(self) -> bool:
-        """Whether `compute` of the object has a parameter for sources."""
+        """Return whether `compute` of the object has a parameter for sources."""
         for function in (getattr(self.computer, "_call_compute", None), self.computer.compute):
             if callable(function) and "sources" in inspect.signature(function).parameters:
                 return True
@@ -103,7 +103,7 @@ class ComputeMetric(ExternalMetric):
         return result.tolist() if isinstance(result, np.ndarray) else result
 
     def _choose_scores_from_result(self, results: Mapping[str, Any], size: int) -> Any:
-        """Choose one number or list from a result: by the given key, the only one, or by a usual key."""
+        """Choose the score or list of scores from the result of `compute`."""
         key = self.key
         if key is None:
             candidates = [name for name, value in results.items() if _is_score_list(value, size)]
@@ -122,7 +122,7 @@ class ComputeMetric(ExternalMetric):
 
 
 def _is_score_list(value: Any, size: int) -> bool:
-    """Whether a result is a list of numbers, one for each output."""
+    """Return whether a result is a list of numbers, one for each output."""
     if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str) or len(value) != size:
         return False
     return all(isinstance(element, Real) or element is None for element in value)

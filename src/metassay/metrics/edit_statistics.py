@@ -30,7 +30,7 @@ def compute_edit_statistics(batch: Batch, tokens: TokenSequences) -> Scores:
 
 
 def compute_error_rate(statistics: Scores) -> Scores:
-    """(S + D + I) / (H + S + D): edits per reference token; NaN for an empty reference."""
+    """Compute the error rate: edits per reference token, (S + D + I) / (H + S + D)."""
     hits, substitutions, deletions, insertions = np.moveaxis(statistics, -1, 0)
     reference_length = hits + substitutions + deletions
     edits = substitutions + deletions + insertions

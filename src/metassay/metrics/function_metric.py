@@ -103,7 +103,7 @@ class FunctionMetric(Metric):
         return [references[0] for references in batch.references]
 
     def _accepts_lists_of_texts(self, columns: Sequence[Sequence[Any]]) -> bool:
-        """Whether the function accepts lists of texts; found out by a call with the first output."""
+        """Return whether the function accepts lists of texts; found out by a call with the first output."""
         try:
             scores = self.function(*([column[0]] for column in columns))
             returns_list = bool(np.shape(scores) == (1,))
@@ -131,7 +131,7 @@ def _get_required_parameters(function: Callable[..., Any]) -> list[str]:
 
 
 def _find_batch_field_of_parameter(function: Callable[..., Any], parameter: str) -> str:
-    """Find the field of a batch that is passed to a parameter, by the name of the parameter."""
+    """Find the field of a batch that is passed to a parameter of this name."""
     for name in (parameter.lower(), parameter.lower().rstrip("s")):
         if name in _FIELD_OF_PARAMETER:
             return _FIELD_OF_PARAMETER[name]

@@ -133,7 +133,7 @@ class Judge(Metric):
 
     @property
     def compares_two_outputs(self) -> bool:
-        """Whether the judge compares two outputs instead of scoring one."""
+        """Return whether the judge compares two outputs instead of scoring one."""
         return self.mode == PAIRWISE
 
     @property

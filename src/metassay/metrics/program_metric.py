@@ -119,7 +119,7 @@ class ProgramMetric(ExternalMetric):
 
 
 def is_executable_file(path: str) -> bool:
-    """Whether a path is a file that can be executed."""
+    """Return whether a path is a file that can be executed."""
     try:
         return Path(path).is_file() and os.access(path, os.X_OK)
     except (OSError, ValueError):  # a name that no file can have

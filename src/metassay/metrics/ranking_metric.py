@@ -137,5 +137,5 @@ class CutBinaryMetric(CutMetric, BinaryMetric):
 
 
 def _is_positive_integer(value: object) -> bool:
-    """Whether a parameter is a positive integer that kernels can store."""
+    """Return whether a parameter is a positive integer that kernels can store."""
     return isinstance(value, int) and 0 < value < int(kernels.NO_CUTOFF)

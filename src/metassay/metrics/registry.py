@@ -126,7 +126,7 @@ MetricChoice = str | Metric | Callable[..., Any] | Sequence[str | Metric | Calla
 
 
 def load_metric_class(name: str) -> type[Metric] | None:
-    """Load the class of a metric by its lower-case name, from metassay or a plug-in; None if none has it."""
+    """Load the class of the metric with a name; None if there is no such metric."""
     if name not in METRIC_CLASSES:
         return load_plugin_metric_classes().get(name)
     module, _, class_name = METRIC_CLASSES[name].partition(":")

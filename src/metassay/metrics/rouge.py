@@ -261,7 +261,7 @@ def _find_non_latin_rows(batch: Batch) -> NDArray[np.bool_]:
 
 
 def _is_mostly_non_latin(text: str) -> bool:
-    """Whether most letters of a text are not Latin."""
+    """Return whether most letters of a text are not Latin."""
     if text.isascii():
         return False
     letters = len(_compile_unicode_pattern(r"\p{L}").findall(text))

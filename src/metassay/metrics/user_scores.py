@@ -11,7 +11,7 @@ from metassay.metrics.base import Scores
 
 
 def to_score_array(scores: Any, size: int) -> Scores | None:
-    """Convert scores of user code to an array, None to NaN; return None if they are not `size` numbers."""
+    """Convert scores that user code returned to an array; None if they are not `size` numbers."""
     if not isinstance(scores, Iterable):
         return None
     try:

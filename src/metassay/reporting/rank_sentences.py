@@ -50,7 +50,7 @@ def _build_best_metric_claim(ranking: Ranking, rank_report: RankReport) -> Claim
 
 
 def _is_above_constant(ranking: Ranking, best_metric: RankedMetric) -> bool:
-    """Whether a metric has a higher value than a metric that scores all outputs the same, if that has one."""
+    """Return whether a metric agrees better with people than a constant score does."""
     if ranking.meta_metric == LABELS_SAVED:  # has a test and a sentence of its own
         return True
     constant = ranking.constant_value

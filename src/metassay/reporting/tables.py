@@ -92,7 +92,7 @@ class Field:
 
     @property
     def is_numeric(self) -> bool:
-        """Whether the cells are numbers, which align right."""
+        """Return whether the cells are numbers, which align right."""
         return self.kind not in {"name", "text", "prose", "verdict"}
 
     def format_cell(self, row: Mapping[str, Any]) -> str:

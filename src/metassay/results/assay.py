@@ -226,7 +226,7 @@ class ContextException(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer of a run: the metric to use, those not shown to be worse, and exceptions by context."""
+    """The recommended metric, metrics that are not shown to be worse, and exceptions by context."""
 
     metric: str
     top_group: list[str]
@@ -302,7 +302,7 @@ class MetricChoice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HumanChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """The metric that is right most often on human pairs, and those not shown to be behind it."""
+    """The metric that is right most often on human pairs, and the metrics tied with it."""
 
     metric: str
     top_group: list[str]

@@ -37,7 +37,7 @@ class MetricSwap(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OrderChange(msgspec.Struct, frozen=True, kw_only=True):
-    """The order of the metrics in one context before and after, best first, and how far both agree."""
+    """The ranking of the metrics in one context in two runs, and how well both rankings agree."""
 
     column: str
     context: str
@@ -58,7 +58,7 @@ class ChoiceChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SharedOutputs(msgspec.Struct, frozen=True, kw_only=True):
-    """How many outputs two runs have, how many are in both by item and system, and with identical text."""
+    """The numbers of outputs of two runs, and of outputs that both have."""
 
     before: Count
     after: Count
@@ -67,12 +67,12 @@ class SharedOutputs(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def have_same_items_and_systems(self) -> bool:
-        """Whether both runs are of the same items and systems."""
+        """Return whether both runs are of the same items and systems."""
         return 0 < self.before == self.after == self.in_both
 
     @property
     def have_same_texts(self) -> bool:
-        """Whether both runs are of the same outputs, text by text."""
+        """Return whether both runs are of the same outputs, text by text."""
         return 0 < self.before == self.after == self.identical
 
 

@@ -177,7 +177,7 @@ class DependContent(ResultStruct, frozen=True, kw_only=True):
 
 
 class Curve(msgspec.Struct, frozen=True):
-    """A fitted function on a grid of metric scores: mean and pointwise 95 % band of its bootstrap fits.
+    """A fitted curve of human scores by metric score, with its 95 % band.
 
     None where the grid lies outside the scores that the function was fitted to.
     """

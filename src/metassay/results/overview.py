@@ -38,7 +38,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def comparison_group(self) -> tuple[str, str]:
-        """Runs of one group can be compared: they have the same task and the same kind of pairs."""
+        """The task and kind of pairs; runs in which both are equal can be compared."""
         return self.task or "", self.pairs_from or ""
 
 

@@ -20,7 +20,7 @@ _PAGE_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 
 @dataclass(frozen=True)
 class PairQuery:
-    """Which pairs a user wants to see. Empty fields do not filter. The address of a page has these fields."""
+    """The filters by which a user searches for pairs; empty fields do not filter."""
 
     metric: str = ""
     outcome: str = ""

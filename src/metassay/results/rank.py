@@ -50,7 +50,7 @@ class RankedMetric(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class MetricComparison(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A test between two metrics. `p` is one-sided: the better metric would be ahead by so much by chance."""
+    """A one-sided test of whether the metric `a` agrees better with people than the metric `b`."""
 
     better: str = msgspec.field(name="a")
     worse: str = msgspec.field(name="b")
@@ -65,7 +65,7 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
 
 
 class MetricPairPValues(msgspec.Struct, frozen=True, kw_only=True):
-    """p-values of all pairs of systems i < j that i is better by chance, by people and by one metric."""
+    """One-sided p-values of all pairs of systems, by human scores and by one metric."""
 
     metric: str
     human: list[Share]
@@ -118,7 +118,7 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def is_global(self) -> bool:
-        """Whether the ranking is over all items, not within one context."""
+        """Return whether the ranking is over all items, not within one context."""
         return self.context_column is None
 
     @property
@@ -159,7 +159,7 @@ class AverageRanking(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContextCost(msgspec.Struct, frozen=True, kw_only=True):
-    """What it costs to use the metric that is best over all items in every context of a column.
+    """The loss from using the overall best metric in every context of a column.
 
     `value` is the mean loss of the meta-metric against the best metric of each context, weighted by items,
     with the 95 % interval `low` to `high`.
@@ -216,7 +216,7 @@ class DiscriminationRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
 
 
 class HumanCeiling(msgspec.Struct, frozen=True, kw_only=True):
-    """The value of a meta-metric if one rater is taken as a metric, and the mean of the others as human."""
+    """Agreement of one rater with the mean of the other raters, as an upper bound for metrics."""
 
     dataset: str
     meta_metric: str = msgspec.field(name="meta")
@@ -274,7 +274,7 @@ class AgreementCurve(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_global(self) -> bool:
-        """Whether the curve is for all items, not for one context."""
+        """Return whether the curve is for all items, not for one context."""
         return self.context_column is None
 
     def find_agreement(self, difference: float) -> AgreementPoint | None:
@@ -313,7 +313,7 @@ class RequiredItems(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CorpusAgreement(msgspec.Struct, frozen=True, kw_only=True):
-    """Agreement of the corpus scores of a metric with people, next to that of its mean item scores.
+    """Agreement with human scores of the corpus scores and of the mean item scores of a metric.
 
     `spa` is soft pairwise accuracy, `pa` pairwise accuracy, both over pairs of systems.
     """

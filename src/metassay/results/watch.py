@@ -17,7 +17,7 @@ JUDGE_CONSISTENCY = "judge consistency"
 
 
 class WatchedRun(msgspec.Struct, frozen=True):
-    """The value of one run, and the mean of all runs up to it with an interval that holds at every look."""
+    """The value of one run, and the mean of all runs up to it with an interval."""
 
     run: str
     value: float

@@ -90,7 +90,7 @@ class _PairArrays:
 
 
 class ShardScorer:
-    """Scores the pairs of a data set shard by shard, and writes what is not needed in memory to files.
+    """Scores the pairs of a large data set shard by shard, to save memory.
 
     `metrics` begin with those under assay, of which there are `assayed_count`; sentinels follow.
     `further_rows` are outputs that are scored although they may have no pairs.

@@ -24,7 +24,7 @@ _NORMAL_QUANTILE = 1.96
 
 
 class SeriesKey(NamedTuple):
-    """What a series of values is about: a metric or a judge, and how it is measured."""
+    """The metric or judge that a series of values belongs to, and how it is measured."""
 
     name: str
     measure: str
@@ -121,7 +121,7 @@ def read_judge_measurements(run_folder: RunFolder) -> MeasuredRun:
 
 
 def are_measurements_comparable(first_measurement: Measurement, other_measurement: Measurement) -> bool:
-    """Whether two values of a meta-metric can be compared: as many systems, and about as many items.
+    """Return whether two runs have as many systems and about as many items, so that they can be compared.
 
     The SPA of a metric rises with the number of items, by about .01 from 100 to 150 items of WMT23.
     """

@@ -50,7 +50,7 @@ class AppraiseReader(Reader):
     )
 
     def sniff(self, path: str) -> bool:
-        """Whether the first row of a CSV file has the columns that Appraise exports."""
+        """Return whether the first row of a CSV file has the columns that Appraise exports."""
         try:
             fields = next(csv.reader(read_first_content_lines(path)[:1]), [])
         except csv.Error:
@@ -193,7 +193,7 @@ def _read_export_rows(path: str) -> Iterator[_ExportedRow]:
 
 
 def _parse_end_time(fields: Sequence[str]) -> float:
-    """Return when the annotator finished; 0 if the export does not tell, so that the last row counts."""
+    """Return when the annotator finished; 0 if the export does not say."""
     try:
         return float(fields[11])
     except (IndexError, ValueError):

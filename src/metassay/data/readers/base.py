@@ -11,7 +11,7 @@ import polars as pl
 
 @dataclass(frozen=True)
 class RawTable:
-    """A table as a reader returns it, with the columns that its file format declares scores or metadata."""
+    """A table that was read from a file, and what the file format says about its columns."""
 
     file: str
     frame: pl.DataFrame
@@ -57,7 +57,7 @@ class Reader(ABC):
 
     @abstractmethod
     def sniff(self, path: str) -> bool:
-        """Whether a file or folder is in this format."""
+        """Return whether a file or folder is in this format."""
 
     @abstractmethod
     def read(self, path: str) -> pl.DataFrame | RawTable | list[RawTable]:
@@ -72,7 +72,7 @@ class Reader(ABC):
 def wrap_frames_as_raw_tables(
     path: str, frames: pl.DataFrame | RawTable | list[RawTable], task: str | None
 ) -> list[RawTable]:
-    """Wrap the data frames that were read from a path as tables with the task of the file format."""
+    """Convert the data frames that a reader returned to `RawTable` objects."""
     if isinstance(frames, list):
         return frames
     if isinstance(frames, RawTable):

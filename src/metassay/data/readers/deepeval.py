@@ -28,7 +28,7 @@ class DeepEvalReader(Reader):
     summary = "inputs, actual and expected outputs, metric scores of DeepEval"
 
     def sniff(self, path: str) -> bool:
-        """Whether a JSON file has the keys of a DeepEval test run."""
+        """Return whether a JSON file has the keys of a DeepEval test run."""
         start = "\n".join(read_first_content_lines(path))
         return start.lstrip().startswith("{") and any(key in start for key in _KEYS)
 

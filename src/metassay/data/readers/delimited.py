@@ -52,7 +52,7 @@ def parse_table_with_guessed_delimiter(
 
 
 def _do_quotes_merge_lines(text: str, delimiter: str, file: str) -> bool:
-    """Whether quote characters join several lines to one row although each line is a complete row.
+    """Return whether quote characters join several lines to one row although each line is a complete row.
 
     A file with quoted line ends has lines with fewer fields than its header.
     """
@@ -130,7 +130,7 @@ def _parse_with_polars(text: str, delimiter: str, quoting: str) -> pl.DataFrame 
 
 
 def _are_fields_quoted_whole(text: str, delimiter: str) -> bool:
-    """Whether every field is quoted as a whole or contains no quote."""
+    """Return whether every field is quoted as a whole or contains no quote."""
     # Possessive quantifiers: without them a long text that does not match takes quadratic time.
     quoted = r'"[^"]*+(?:""[^"]*+)*+"\r?+'
     unquoted = rf'[^"{delimiter}\n]*+'

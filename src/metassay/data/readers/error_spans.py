@@ -71,7 +71,7 @@ def _read_span_table(path: str) -> pl.DataFrame:
 
 
 def _read_delimited_spans(path: str) -> pl.DataFrame:
-    """Read error spans from a CSV or TSV table, in any of the column layouts that are known."""
+    """Read error spans from a CSV or TSV table."""
     table = read_table(path, quoting="none" if path.endswith(".tsv") else "minimal")
     table = _rename_span_columns(table.rename({name: name.lower() for name in table.columns}), path)
     columns = {*table.columns}
@@ -124,7 +124,7 @@ def _rename_span_columns(table: pl.DataFrame, path: str) -> pl.DataFrame:
 
 
 def _is_error_severity(severity: Any) -> bool:
-    """Whether a severity is that of an error, not of a neutral remark."""
+    """Return whether a severity is that of an error, not of a neutral remark."""
     name = str(severity or "").strip().lower().replace("_", "-").replace(" ", "-")
     return name not in {"neutral", "no-error"}
 

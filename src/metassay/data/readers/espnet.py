@@ -26,7 +26,7 @@ class EspnetReader(Reader):
     task = asr.TASK.name
 
     def sniff(self, path: str) -> bool:
-        """Whether a folder contains a result of ESPnet, at most four levels down."""
+        """Return whether a folder contains a result of ESPnet, at most four levels down."""
         return Path(path).is_dir() and bool(_find_result_folders(Path(path)))
 
     def read(self, path: str) -> pl.DataFrame:

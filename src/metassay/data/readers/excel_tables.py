@@ -51,7 +51,7 @@ def parse_excel(content: bytes, *, file: str) -> pl.DataFrame:
 
 
 def _is_whole_number_column(column: pl.Series) -> bool:
-    """Whether a column has floats that are all whole numbers."""
+    """Return whether a column has floats that are all whole numbers."""
     if column.dtype != pl.Float64:
         return False
     is_whole = (column == column.round()) & (column.abs() < _LARGEST_EXACT_INTEGER)

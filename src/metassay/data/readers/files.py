@@ -54,7 +54,7 @@ def _read_raw_bytes(path: str) -> bytes:
 
 
 def is_pipe(path: str) -> bool:
-    """Whether a path can be read only once: `-`, a FIFO, a process substitution or a device."""
+    """Return whether a path can be read only once: `-`, a FIFO, a process substitution or a device."""
     if path == "-":
         return True
     try:
@@ -176,7 +176,7 @@ def reject_overwriting_inputs(target: str | os.PathLike[str], inputs: Sequence[s
 
 
 def _is_file_or_inside_folder(file: Path, file_or_folder: str) -> bool:
-    """Whether a file is the given file, or lies inside the given folder."""
+    """Return whether a file is the given file, or lies inside the given folder."""
     if file_or_folder == "-" or not file.exists() or not Path(file_or_folder).exists():
         return False
     if Path(file_or_folder).samefile(file):

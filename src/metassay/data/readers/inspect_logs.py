@@ -49,7 +49,7 @@ class InspectLogReader(Reader):
     summary = "samples with their outputs, targets, scores and metadata"
 
     def sniff(self, path: str) -> bool:
-        """Whether a file is an evaluation log of Inspect."""
+        """Return whether a file is an evaluation log of Inspect."""
         if get_file_ending(path) == ".eval":
             return zipfile.is_zipfile(path)
         beginning = "\n".join(read_first_content_lines(path))

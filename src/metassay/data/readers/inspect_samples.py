@@ -44,7 +44,7 @@ class InspectSamplesReader(Reader):
     summary = "the table of samples_df: scores and metadata without outputs"
 
     def sniff(self, path: str) -> bool:
-        """Whether a table has the columns of Inspect's sample tables."""
+        """Return whether a table has the columns of Inspect's sample tables."""
         if get_file_ending(path) not in _PARQUET_ENDINGS:
             header = next(iter(read_first_content_lines(path)), "")
             return {*re.split(r"[,\t]", header.strip().replace('"', ""))} >= _REQUIRED_COLUMNS
@@ -105,7 +105,7 @@ def _parse_score_columns(score_columns: pl.DataFrame, path: str) -> list[dict[st
 
 
 def _list_sample_models(samples: pl.DataFrame, path: str) -> list[str]:
-    """Return the model of each sample, from the column `model` or else from the column of token usage."""
+    """Return the model that answered each sample."""
     if "model" in samples.columns:
         return [str(model) for model in samples["model"]]
     models = []

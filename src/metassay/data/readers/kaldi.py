@@ -13,7 +13,7 @@ from metassay.errors import InputError, InputLocation
 
 
 def is_kaldi_folder(path: str) -> bool:
-    """Whether a path is a data folder of Kaldi, which has the files `text` and `utt2spk`."""
+    """Return whether a path is a data folder of Kaldi, which has the files `text` and `utt2spk`."""
     return (Path(path) / "text").is_file() and (Path(path) / "utt2spk").is_file()
 
 

@@ -16,7 +16,7 @@ from metassay.data.readers.tables import TABLE_ENDINGS
 
 
 def is_score_per_line_file(path: str) -> bool:
-    """Whether a file is no table and its first lines are numbers."""
+    """Return whether a file is no table and its first lines are numbers."""
     if get_file_ending(path) in TABLE_ENDINGS or is_pipe(path):
         return False
     lines = read_first_content_lines(path)[:20]

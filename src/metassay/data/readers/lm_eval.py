@@ -37,7 +37,7 @@ class LmEvalReader(Reader):
     summary = "MODEL/samples_TASK_DATE.jsonl: prompts, answers, targets, metrics"
 
     def sniff(self, path: str) -> bool:
-        """Whether the first line of a file has the keys of a sample of lm-evaluation-harness."""
+        """Return whether the first line of a file has the keys of a sample of lm-evaluation-harness."""
         first_line = next(iter(read_first_content_lines(path)), "")
         return all(key in first_line for key in _REQUIRED_KEYS)
 

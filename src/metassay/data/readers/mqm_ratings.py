@@ -60,7 +60,7 @@ def find_error_weight(category: str, severity: str) -> float:
 
 
 def is_mqm_table(table: pl.DataFrame) -> bool:
-    """Whether a table has a row per error that a rater marked."""
+    """Return whether a table has a row per error that a rater marked."""
     return {"system", "category", "severity"} <= {name.lower() for name in table.columns}
 
 

@@ -61,7 +61,7 @@ class MtMetricsEvalReader(Reader):
     summary = "scores of people and metrics, and texts: human-scores/, metric-scores/, system-outputs/ …"
 
     def sniff(self, path: str) -> bool:
-        """Whether a folder is a test set of mt-metrics-eval, or contains test sets."""
+        """Return whether a folder is a test set of mt-metrics-eval, or contains test sets."""
         return has_test_sets(path)
 
     def read(self, path: str) -> list[RawTable]:
@@ -129,7 +129,7 @@ class _LanguagePair:
 
 
 def has_test_sets(folder: str | Path) -> bool:
-    """Whether a folder is a test set of mt-metrics-eval, or contains test sets."""
+    """Return whether a folder is a test set of mt-metrics-eval, or contains test sets."""
     return bool(_list_test_sets(Path(folder)))
 
 
@@ -190,7 +190,7 @@ def _list_test_sets(folder: Path) -> list[Path]:
 
 
 def _is_test_set(folder: Path) -> bool:
-    """Whether a folder has the scores of a test set, or its texts."""
+    """Return whether a folder has the scores of a test set, or its texts."""
     subfolders = {path.name for path in folder.iterdir() if path.is_dir()}
     needed = (
         {"human-scores", "metric-scores"},
@@ -201,7 +201,7 @@ def _is_test_set(folder: Path) -> bool:
 
 
 def _has_scores_or_texts(test_set: Path, language_pair: str) -> bool:
-    """Whether a language pair has human scores, or texts in a folder without human scores."""
+    """Return whether a language pair has human scores, or texts in a folder without human scores."""
     if not (test_set / "human-scores").is_dir():
         return (test_set / "system-outputs" / language_pair).is_dir()
     human_files = (test_set / "human-scores").glob(f"{language_pair}.*")

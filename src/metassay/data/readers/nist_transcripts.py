@@ -48,13 +48,13 @@ _CTM_SCHEMA = {
 
 
 def is_stm_file(path: str) -> bool:
-    """Whether a file starts with segments in NIST's `stm` format."""
+    """Return whether a file starts with segments in NIST's `stm` format."""
     lines = read_first_content_lines(path)[:20]
     return bool(lines) and all(_match_transcript_segment(line) for line in lines)
 
 
 def _match_transcript_segment(line: str) -> re.Match[str] | None:
-    """Match a line of an `stm` file; None if it is not a segment that ends after it begins."""
+    """Match a line of an `stm` file; None if it is not a valid segment."""
     match = _STM_LINE.fullmatch(line.rstrip())
     if match is None or float(match["end"]) <= float(match["begin"]):
         return None
@@ -112,7 +112,7 @@ def _build_transcript_segment_row(segment_match: re.Match[str], line: int) -> tu
 
 
 def _reject_overlapping_segments(segments: pl.DataFrame, path: str) -> None:
-    """Raise an error if segments of one channel overlap, because a word could then belong to two segments."""
+    """Raise an error if two segments of one channel overlap in time."""
     previous_end = pl.col("end").shift(1).over("file", "channel")
     overlapping = segments.filter(pl.col("begin") < previous_end - 1e-6)
     if overlapping.height:

@@ -26,12 +26,12 @@ PYTHON_ERRORS = (OSError, ValueError, TypeError, KeyError, NotImplementedError, 
 
 
 def looks_like_parquet(content: bytes) -> bool:
-    """Whether content starts like a Parquet file."""
+    """Return whether content starts like a Parquet file."""
     return content.startswith(_MAGIC)
 
 
 def is_large_parquet(path: str) -> bool:
-    """Whether a path is an uncompressed Parquet file that is too large to be loaded into memory."""
+    """Return whether a path is an uncompressed Parquet file that is too large to be loaded into memory."""
     if get_file_ending(path) not in PARQUET_ENDINGS or is_pipe(path) or not Path(path).is_file():
         return False
     with Path(path).open("rb") as file:

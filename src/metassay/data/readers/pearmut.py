@@ -46,7 +46,7 @@ class PearmutReader(Reader):
     summary = "annotations.json, or a campaign's log: scores of people by document, segment and model"
 
     def sniff(self, path: str) -> bool:
-        """Whether a file is pearmut's `annotations.json` or the log of a campaign."""
+        """Return whether a file is pearmut's `annotations.json` or the log of a campaign."""
         return is_pearmut_file(path)
 
     def read(self, path: str) -> RawTable:
@@ -119,7 +119,7 @@ class _AnnotatedSegment:
 
     @property
     def is_tutorial_or_attention_check(self) -> bool:
-        """Whether the segment is a tutorial or an attention check."""
+        """Return whether the segment is a tutorial or an attention check."""
         return bool(self.json_fields.get("validation"))
 
     def list_outputs(self) -> list[AnnotatedOutput]:
@@ -168,7 +168,7 @@ class _AnnotatedSegment:
 
 
 def is_pearmut_file(path: str) -> bool:
-    """Whether a file is pearmut's `annotations.json`, or the JSON lines of one campaign."""
+    """Return whether a file is pearmut's `annotations.json`, or the JSON lines of one campaign."""
     ending = get_file_ending(path)
     if ending not in {".json", ".jsonl"}:
         return False

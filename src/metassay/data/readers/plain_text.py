@@ -91,7 +91,7 @@ def reject_plain_text(path: str) -> None:
 
 
 def _looks_like_table(lines: Sequence[str]) -> bool:
-    """Whether the first lines of a file look like JSON, Parquet, CSV or TSV."""
+    """Return whether the first lines of a file look like JSON, Parquet, CSV or TSV."""
     header = lines[0]
     if header.lstrip().startswith(("{", "[")) or header.startswith("PAR1"):
         return True

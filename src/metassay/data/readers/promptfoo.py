@@ -42,7 +42,7 @@ class PromptfooReader(Reader):
     summary = "prompts, outputs, expected outputs and scores of promptfoo eval"
 
     def sniff(self, path: str) -> bool:
-        """Whether a JSON file has the keys of promptfoo's results."""
+        """Return whether a JSON file has the keys of promptfoo's results."""
         start = "\n".join(read_first_content_lines(path))
         is_object = start.lstrip().startswith("{")
         return is_object and '"results"' in start and ('"evalId"' in start or '"promptIdx"' in start)

@@ -23,7 +23,7 @@ _LINE_WITHOUT_HEADER = re.compile(rf"\S+(::|\t)\S+\1{_NUMBER}(?:\1\d{{8,}})?\s*"
 
 
 def is_rating_log(path: str) -> bool:
-    """Whether a file is a log of ratings by users, such as MovieLens' `ratings.dat` or `u.data`."""
+    """Return whether a file is a log of ratings by users, such as MovieLens' `ratings.dat` or `u.data`."""
     lines = read_first_content_lines(path)[:5]
     if not lines:
         return False

@@ -45,7 +45,7 @@ class ReaderEntry:
         return reader
 
     def can_read_file_name(self, path: str) -> bool:
-        """Whether this reader may read a path: a folder, or a file with one of its endings."""
+        """Return whether this reader may read a path: a folder, or a file with one of its endings."""
         if Path(path).is_dir():
             return self.reads_folders
         if self.reads_folders:
@@ -111,7 +111,7 @@ class PluginReader(Reader):
         self.task = getattr(plugin, "task", None)
 
     def sniff(self, path: str) -> bool:
-        """Whether the plug-in can read a file or folder."""
+        """Return whether the plug-in can read a file or folder."""
         return bool(self.plugin.sniff(path))
 
     def read(self, path: str) -> pl.DataFrame | RawTable | list[RawTable]:

@@ -109,7 +109,7 @@ def get_relative_path(folder: str, file: str) -> str:
 
 
 def is_local_filesystem(filesystem: Any) -> bool:
-    """Whether a filesystem is that of this machine, as for `file://` addresses."""
+    """Return whether a filesystem is that of this machine, as for `file://` addresses."""
     from fsspec.implementations.local import LocalFileSystem
 
     return isinstance(filesystem, LocalFileSystem)

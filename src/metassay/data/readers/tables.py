@@ -39,7 +39,7 @@ class TableReader(Reader):
     )
 
     def sniff(self, path: str) -> bool:
-        """Whether the ending of a file is that of a table."""
+        """Return whether the ending of a file is that of a table."""
         return is_table_file(Path(path))
 
     def read(self, path: str) -> list[RawTable]:
@@ -56,7 +56,7 @@ class TableReader(Reader):
 
 
 def is_table_file(path: Path) -> bool:
-    """Whether the ending of a file is that of a table; a `.json` file must begin with an array."""
+    """Return whether the ending of a file is that of a table; a `.json` file must begin with an array."""
     ending = get_file_ending(str(path))
     if ending == ".json":
         return "".join(read_first_content_lines(str(path))[:1]).startswith("[")

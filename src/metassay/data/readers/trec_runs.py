@@ -28,7 +28,7 @@ class TrecRunReader(Reader):
     task = ranking.TASK.name
 
     def sniff(self, path: str) -> bool:
-        """Whether the second word of the first lines of a file is Q0."""
+        """Return whether the second word of the first lines of a file is Q0."""
         return looks_like_trec_run(read_first_content_lines(path))
 
     def read(self, path: str) -> pl.DataFrame:
@@ -37,7 +37,7 @@ class TrecRunReader(Reader):
 
 
 def looks_like_trec_run(lines: Sequence[str]) -> bool:
-    """Whether lines have six words or more, the second of them Q0, as in a TREC run."""
+    """Return whether lines have six words or more, the second of them Q0, as in a TREC run."""
     return bool(lines) and all(_FIRST_LINES.fullmatch(line) for line in lines[:5])
 
 

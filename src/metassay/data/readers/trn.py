@@ -16,7 +16,7 @@ _ALTERNATIVES = re.compile(r"\{[^{}]*/[^{}]*\}")
 
 
 def is_trn_file(path: str) -> bool:
-    """Whether the first lines of a file end with an utterance id in parentheses (NIST's `trn` format)."""
+    """Return whether a file is in NIST's `trn` format: lines end with an utterance id in parentheses."""
     lines = read_first_content_lines(path)[:20]
     return bool(lines) and all(_split_trn_line(line) for line in lines)
 

@@ -51,7 +51,7 @@ class Wmt25Reader(Reader):
     task = "mt"
 
     def sniff(self, path: str) -> bool:
-        """Whether a folder, or the folder `data` in it, has outputs or metric scores by system."""
+        """Return whether a folder, or the folder `data` in it, has outputs or metric scores by system."""
         return _find_data_folder(path) is not None
 
     def read(self, path: str) -> RawTable:
@@ -70,7 +70,7 @@ class HumanEvaluationReader(Reader):
     task = "mt"
 
     def sniff(self, path: str) -> bool:
-        """Whether the first line has outputs and human scores by system."""
+        """Return whether the first line has outputs and human scores by system."""
         if get_file_ending(path) != ".jsonl":
             return False
         beginning = "\n".join(read_first_content_lines(path))
@@ -88,7 +88,7 @@ class HumanEvaluationReader(Reader):
 
 
 def _report_malformed_content(path: str, read: Any) -> RawTable:
-    """Turn errors about malformed content into errors for the user."""
+    """Call a reader, and convert errors about malformed content to errors for the user."""
     try:
         table: RawTable = read()
     except InputError:
@@ -235,7 +235,7 @@ def _add_system_outputs(outputs: _Outputs, path: str) -> None:
 
 
 def _add_metric_scores(outputs: _Outputs, path: str) -> None:
-    """Add the nested metric scores of a system: a list per document and metric, a number per paragraph."""
+    """Add the metric scores of a system, which has a score per metric, document and paragraph."""
     system = Path(path).stem
     for record, location in _read_json_objects(path):
         parts = [

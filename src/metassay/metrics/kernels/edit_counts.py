@@ -91,7 +91,7 @@ def _common_suffix_length(first: TokenIds, second: TokenIds) -> int:
 
 @kernel
 def _would_rapidfuzz_split_alignment(reference_length: int, output_length: int) -> bool:
-    """Whether rapidfuzz would divide the alignment of such long sequences into parts (Hirschberg, 1975)."""
+    """Return whether rapidfuzz would align sequences of these lengths in parts (Hirschberg, 1975)."""
     matrix_bytes = 2 * reference_length * output_length // 8
     return reference_length >= 65 and output_length >= 10 and matrix_bytes >= SPLIT_MATRIX_BYTES
 

@@ -242,7 +242,7 @@ def _edit_distance_after_shift(
 
 @kernel
 def _equals_matrix_row(i: int, matrix: BeamMatrix, row: Distances) -> bool:
-    """Whether a row buffer equals row i of the matrix."""
+    """Return whether a row buffer equals row i of the matrix."""
     low = matrix.low[i]
     j = low
     while j < matrix.high[i] and row[j + 1] == matrix.distances[i, j - low]:

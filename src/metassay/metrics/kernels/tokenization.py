@@ -295,5 +295,5 @@ def _split_as_rouge(text: CodePoints, length: int, starts: Offsets, ends: Offset
 
 @kernel
 def _is_latin_alphanumeric(code_point: int) -> bool:
-    """Whether a character is one of a–z and 0–9."""
+    """Return whether a character is one of a–z and 0–9."""
     return (97 <= code_point <= 122) or (48 <= code_point <= 57)

@@ -123,7 +123,7 @@ def get_text_positions(batch: TokenBatch) -> Packing:
 
 
 def _is_attention_correct(attention: Attention, weight: Tensor, head_size: int) -> bool:
-    """Whether an attention function works on this device and computes what torch computes text by text."""
+    """Return whether an attention function gives the same result on this device as torch text by text."""
     import torch
 
     try:

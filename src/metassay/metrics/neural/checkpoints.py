@@ -108,7 +108,7 @@ def _find_model_in_package(name: str) -> Path | None:
 
 
 def find_model_file(folder: Path, *names: str, model: str) -> Path:
-    """Find the first of several file names in a model folder; the error says how to download it."""
+    """Find the first of several file names that exists in a model folder."""
     for name in names:
         if (folder / name).is_file():
             return check_not_lfs_pointer(folder / name)

@@ -109,7 +109,7 @@ class CometFiles:
 
     @property
     def reads_references(self) -> bool:
-        """Whether a unified model was trained on references too; CometKiwi was not."""
+        """Return whether a unified model was trained on references too; CometKiwi was not."""
         return reads_references(self.hparams)
 
     def hash_model_files(self) -> dict[str, str]:
@@ -152,7 +152,7 @@ def find_comet_files(model: str, encoder: str | None = None) -> CometFiles:
 
 
 def reads_references(hparams: Mapping[str, Any]) -> bool:
-    """Whether a model with these hyperparameters was trained with references, which is the default."""
+    """Return whether a model with these hyperparameters was trained with references, which is the default."""
     return "ref" in (hparams.get("input_segments") or ("mt", "src", "ref"))
 
 

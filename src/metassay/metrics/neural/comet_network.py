@@ -82,7 +82,7 @@ class CometNetwork:
         )
 
     def _uses_sparsemax(self, files: CometFiles) -> bool:
-        """Whether the weights of the layers are computed by sparsemax instead of softmax.
+        """Return whether the weights of the layers are computed by sparsemax instead of softmax.
 
         Unified and XCOMET models are mixed by softmax, whatever their file says: before unbabel-comet 2.2.4
         these classes did not pass the setting on (COMET issues 195 and 244).

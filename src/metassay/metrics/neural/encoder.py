@@ -23,7 +23,7 @@ COMPILE_VARIABLE = "METASSAY_COMPILE"
 
 
 def is_compilation_enabled() -> bool:
-    """Whether the user asked to compile encoders with torch."""
+    """Return whether the user asked to compile encoders with torch."""
     return os.environ.get(COMPILE_VARIABLE) == "1"
 
 
@@ -123,5 +123,5 @@ def _find_expected_weight_name(name: str, expected: Mapping[str, Tensor], prefix
 
 
 def _is_optional_weight(name: str) -> bool:
-    """Whether a model works without the weight of this name."""
+    """Return whether a model works without the weight of this name."""
     return any(part in name for part in OPTIONAL_WEIGHTS)

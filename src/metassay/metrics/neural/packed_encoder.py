@@ -150,7 +150,7 @@ class PackedEncoder:
 
 
 def has_supported_layers(model: Any) -> bool:
-    """Whether `PackedEncoder` can compute the layers of a model."""
+    """Return whether `PackedEncoder` can compute the layers of a model."""
     config = model.config
     has_absolute_positions = getattr(config, "position_embedding_type", None) in {None, "absolute"}
     is_decoder = getattr(config, "is_decoder", False)

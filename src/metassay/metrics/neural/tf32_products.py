@@ -52,7 +52,7 @@ def apply_split_linear(states: Tensor, upper: Tensor, lower: Tensor, bias: Tenso
 
 
 def supports_split_matrix_products(weight: Tensor) -> bool:
-    """Whether the device of these weights computes TF32 products accurately enough."""
+    """Return whether the device of these weights computes TF32 products accurately enough."""
     import torch
 
     if not weight.is_cuda or torch.cuda.get_device_capability(weight.device) < (8, 0):
