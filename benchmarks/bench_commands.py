@@ -24,6 +24,8 @@ DATA = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared"
 OURS = Path(__file__).parents[1]
 RUN = "from metassay.cli import main; main()"
 MEGABYTE = 1024
+# Installed packages are compiled to bytecode; a source tree must be allowed to write it.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def run_command(folder: Path, arguments: Sequence[str], environment: Mapping[str
         process = subprocess.Popen(
             [sys.executable, "-c", RUN, *arguments],
             cwd=place,
-            env={**os.environ, **environment, "PYTHONPATH": str(folder / "src")},
+            env={**ENVIRONMENT, **environment, "PYTHONPATH": str(folder / "src")},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
         )

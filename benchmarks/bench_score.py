@@ -20,6 +20,8 @@ import polars as pl
 DATA = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
 OURS = [sys.executable, "-c", "from metassay.cli import main; main()", "score"]
 THEIRS = [sys.executable, "-m", "sacrebleu"]
+# Installed packages are compiled to bytecode; a source tree must be allowed to write it.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def write_lines(path: Path, texts: list[str], lines: int) -> None:
@@ -32,7 +34,9 @@ def measure_cpu_seconds(command: list[str], repeat: int) -> float:
     """Run a command several times and return the smallest CPU time, user plus system."""
     seconds = []
     for _ in range(repeat):
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            command, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         _, status, usage = os.wait4(process.pid, 0)
         if status:
             sys.exit(f"failed: {' '.join(command)}")

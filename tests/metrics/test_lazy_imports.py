@@ -7,13 +7,11 @@ import subprocess
 import sys
 
 import pytest
+from sacrebleu.metrics.bleu import BLEU
 
 from metassay.metrics.base import Batch
-from metassay.metrics.batch_tokens import get_bleu_tokens
 from metassay.metrics.bleu import Bleu
-from metassay.metrics.ngram_statistics import compute_ngram_statistics
 from metassay.metrics.registry import METRIC_CLASSES
-from metassay.metrics.scoring_inputs import find_scoring_inputs
 
 LIST_IMPORTED_MODULES = """
 import json, sys
@@ -46,14 +44,38 @@ def test_few_outputs_are_scored_with_bleu_without_compiled_code() -> None:
     assert not {"numba", "scipy", "metassay.metrics.kernels.ngrams"} & list_imported_modules("bleu")
 
 
+@pytest.mark.parametrize("use_numba", [True, False])
 @pytest.mark.parametrize("order", [1, 4])
-def test_few_outputs_have_the_same_counts_as_many(order) -> None:
-    """Compiled code counts as sacrebleu does: several references, empty outputs, white space at the ends."""
-    outputs = ["a cat sat on a mat .", "", "the the the", " A  cat\u2003sat, ", "x"]
-    references = [["a cat sat .", "on a mat a cat sat"], ["b"], ["the cat", "the"], ["a cat sat,"], [""]]
-    batch = Batch.of(outputs, references)
-    metric = Bleu(order=order)
-    compiled = compute_ngram_statistics(get_bleu_tokens(batch, "13a"), find_scoring_inputs(batch), order)[
-        find_scoring_inputs(batch).input_of_row
+def test_bleu_counts_as_sacrebleu_does_with_and_without_compiled_code(order, use_numba, monkeypatch) -> None:
+    """Several references, empty outputs, repeated rows and words, white space at the ends."""
+    outputs = [
+        "a cat sat on a mat .",
+        "",
+        "the the the",
+        " A  cat\u2003sat, ",
+        "x",
+        "the the the",
+        "a b a b a b",
     ]
-    assert metric._count_with_sacrebleu(batch, "13a").tolist() == compiled.tolist()
+    references = [
+        ["a cat sat .", "on a mat a cat sat"],
+        ["b"],
+        ["the cat", "the"],
+        ["a cat sat,"],
+        [""],
+        ["the the cat"],
+        ["a b a b", "b a", "a b a b a b a"],
+    ]
+    monkeypatch.setattr("metassay.metrics.bleu._should_avoid_numba", lambda _: not use_numba)
+    statistics = Bleu(order=order).statistics(Batch.of(outputs, references))
+    official_metric = BLEU(max_ngram_order=order, effective_order=True)
+    expected = []
+    for output, row_references in zip(outputs, references):
+        score = official_metric.sentence_score(output, row_references)
+        expected.append([score.sys_len, score.ref_len, *score.counts, *score.totals])
+    assert statistics.tolist() == expected
+
+
+def test_an_empty_batch_has_no_counts_without_compiled_code(monkeypatch) -> None:
+    monkeypatch.setattr("metassay.metrics.bleu._should_avoid_numba", lambda _: True)
+    assert Bleu().statistics(Batch.of([], [])).shape == (0, 10)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from metassay.errors import InputError
-from metassay.llm.requests import Backend
+
+if TYPE_CHECKING:
+    from metassay.llm.requests import Backend
 
 HOW_TO_CHOOSE_MODEL = "Pass --llm-url, or --llm-local for a model on this machine."
 

@@ -11,8 +11,9 @@ import numpy as np
 
 from metassay.errors import UnknownName
 from metassay.metrics.base import Batch, Parameters, Scores, StatisticsMetric, check_parameter_range
-from metassay.metrics.batch_tokens import get_bleu_tokens
+from metassay.metrics.batch_tokens import get_bleu_tokens, get_distinct_texts
 from metassay.metrics.bleu_formula import compute_bleu
+from metassay.metrics.kernels.text_arrays import TokenSequences
 from metassay.metrics.ngram_statistics import compute_ngram_statistics
 from metassay.metrics.sacrebleu_signature import build_sacrebleu_signature
 from metassay.metrics.scoring_inputs import find_scoring_inputs
@@ -34,7 +35,7 @@ _DEFAULT_ORDER = 4
 # Far above any n-gram order in use; it bounds the memory for the statistics.
 _MAX_ORDER = 100
 _SPLITTING_AT_SPACES = frozenset({"13a", "none", "intl"})
-# Up to this many outputs, sacrebleu scores them in less time than it takes to load Numba.
+# Up to this many outputs, NumPy counts n-grams in less time than it takes to load Numba.
 _FEW_OUTPUTS = 2_000
 
 
@@ -87,24 +88,29 @@ class Bleu(StatisticsMetric):
         """Compute the lengths, n-gram matches and n-gram totals of each output."""
         tokenizer = self._choose_tokenizer(self.choose_settings_language(batch))
         self._warn_of_poor_tokenizer(batch.language, tokenizer)
-        if tokenizer in _SPLITTING_AT_SPACES and _should_avoid_numba(len(batch.output)):
-            return self._count_with_sacrebleu(batch, tokenizer)
         inputs = find_scoring_inputs(batch)
-        tokens = get_bleu_tokens(batch, tokenizer, lowercase=self.lowercase)
-        return compute_ngram_statistics(tokens, inputs, self.order)[inputs.input_of_row]
+        if tokenizer in _SPLITTING_AT_SPACES and _should_avoid_numba(len(batch.output)):
+            tokens = self._tokenize_with_sacrebleu(batch, tokenizer)
+            statistics = compute_ngram_statistics(tokens, inputs, self.order, use_numba=False)
+        else:
+            tokens = get_bleu_tokens(batch, tokenizer, lowercase=self.lowercase)
+            statistics = compute_ngram_statistics(tokens, inputs, self.order)
+        by_row: Scores = statistics[inputs.input_of_row]
+        return by_row
 
-    def _count_with_sacrebleu(self, batch: Batch, tokenizer: str) -> Scores:
-        """Compute the statistics with sacrebleu itself."""
+    def _tokenize_with_sacrebleu(self, batch: Batch, tokenizer: str) -> TokenSequences:
+        """Tokenize the distinct texts of a batch with sacrebleu's own tokeniser."""
         from sacrebleu.metrics.bleu import BLEU
 
-        metric = BLEU(
-            lowercase=self.lowercase, tokenize=tokenizer, max_ngram_order=self.order, effective_order=True
-        )
-        statistics = []
-        for output, references in zip(batch.output, batch.references):
-            score = metric.sentence_score(output, references)
-            statistics.append([score.sys_len, score.ref_len, *score.counts, *score.totals])
-        return np.array(statistics, dtype=np.float64).reshape(-1, 2 + 2 * self.order)
+        tokenize = BLEU(tokenize=tokenizer).tokenizer
+        words: list[str] = []
+        offsets = [0]
+        for text in get_distinct_texts(batch, lowercase=self.lowercase):
+            words += tokenize(text.rstrip()).split()
+            offsets.append(len(words))
+        id_of_word = {word: number for number, word in enumerate(dict.fromkeys(words))}
+        ids = np.fromiter(map(id_of_word.__getitem__, words), np.int32, len(words))
+        return TokenSequences(ids, np.array(offsets, dtype=np.int64), len(id_of_word))
 
     def _warn_of_poor_tokenizer(self, language: str | None, tokenizer: str) -> None:
         """Warn if BLEU is computed on characters, or on words that the tokeniser does not split well."""

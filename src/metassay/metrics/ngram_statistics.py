@@ -9,29 +9,80 @@ from metassay.metrics.kernels.text_arrays import Positions, TokenSequences
 from metassay.metrics.scoring_inputs import ScoringInputs
 
 
-def compute_ngram_statistics(tokens: TokenSequences, inputs: ScoringInputs, order: int) -> Scores:
+def compute_ngram_statistics(
+    tokens: TokenSequences, inputs: ScoringInputs, order: int, *, use_numba: bool = True
+) -> Scores:
     """Compute lengths, n-gram matches and n-gram totals of each input for BLEU: [inputs, 2 + 2·order].
 
     Columns: output length, length of the closest reference, clipped matches for n = 1 … order, and n-grams
-    of the output for n = 1 … order.
+    of the output for n = 1 … order. Without Numba, counting takes longer but starts at once.
     """
-    from metassay.metrics.kernels.ngrams import count_shared_ngrams
+    if use_numba:
+        from metassay.metrics.kernels.ngrams import count_shared_ngrams
 
-    matches = count_shared_ngrams(
-        tokens.ids,
-        tokens.offsets,
-        inputs.outputs,
-        inputs.reference_sets,
-        inputs.set_offsets,
-        inputs.set_texts,
-        order,
-    )
+        matches = count_shared_ngrams(
+            tokens.ids,
+            tokens.offsets,
+            inputs.outputs,
+            inputs.reference_sets,
+            inputs.set_offsets,
+            inputs.set_texts,
+            order,
+        )
+    else:
+        matches = _count_shared_ngrams_by_sorting(tokens, inputs, order)
     lengths = np.diff(tokens.offsets)
     output_lengths = lengths[inputs.outputs]
     reference_lengths = _find_closest_reference_lengths(output_lengths, lengths, inputs)
     totals = np.maximum(output_lengths[:, None] - np.arange(order), 0)
     columns = [output_lengths[:, None], reference_lengths[:, None], matches, totals]
     return np.hstack(columns).astype(np.float64)
+
+
+def _count_shared_ngrams_by_sorting(tokens: TokenSequences, inputs: ScoringInputs, order: int) -> Positions:
+    """Count the clipped n-gram matches of each input with NumPy, for n = 1 to `order`: [inputs, order].
+
+    Every n-gram gets a number that it shares with equal n-grams of the same input. The number of an n-gram
+    follows from the number of its first n − 1 tokens and its last token.
+    """
+    input_count = len(inputs.outputs)
+    reference_counts = np.diff(inputs.set_offsets)[inputs.reference_sets]
+    # Role 0 is the output of an input, role r its r-th reference.
+    role_count = 1 + int(reference_counts.max(initial=0))
+    inputs_by_role = [np.arange(input_count)]
+    sequences_by_role = [inputs.outputs]
+    for place in range(role_count - 1):
+        with_reference = np.flatnonzero(reference_counts > place)
+        first_references = inputs.set_offsets[inputs.reference_sets[with_reference]]
+        inputs_by_role.append(with_reference)
+        sequences_by_role.append(inputs.set_texts[first_references + place])
+    sequences = np.concatenate(sequences_by_role)
+    roles = np.repeat(np.arange(role_count), [len(numbers) for numbers in inputs_by_role])
+    lengths = np.diff(tokens.offsets)[sequences]
+    ends = np.cumsum(lengths)
+    token_places = np.arange(ends[-1] if input_count else 0)
+    ids = tokens.ids[token_places + np.repeat(tokens.offsets[sequences] - (ends - lengths), lengths)]
+    tokens_left = np.repeat(ends, lengths) - token_places
+    role_of_token = np.repeat(roles, lengths)
+    input_of_token = np.repeat(np.concatenate(inputs_by_role), lengths)
+
+    matches = np.zeros((input_count, order), dtype=np.int64)
+    ngram_numbers = input_of_token.copy()
+    for n in range(order):
+        starts = np.flatnonzero(tokens_left > n)
+        keys = ngram_numbers[starts] * tokens.vocabulary_size + ids[starts + n]
+        distinct_keys, numbers = np.unique(keys, return_inverse=True)
+        ngram_numbers[starts] = numbers
+        ngram_count = len(distinct_keys)
+        counts = np.bincount(
+            role_of_token[starts] * ngram_count + numbers, minlength=role_count * ngram_count
+        )
+        counts_by_role = counts.reshape(role_count, ngram_count)
+        clipped_counts = np.minimum(counts_by_role[0], counts_by_role[1:].max(axis=0, initial=0))
+        input_of_ngram = np.zeros(ngram_count, dtype=np.int64)
+        input_of_ngram[numbers] = input_of_token[starts]
+        matches[:, n] = np.bincount(input_of_ngram, weights=clipped_counts, minlength=input_count)
+    return matches
 
 
 def _find_closest_reference_lengths(

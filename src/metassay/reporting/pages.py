@@ -15,10 +15,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from metassay.errors import UnknownName
@@ -39,6 +38,9 @@ from metassay.reporting.charts.theme import (
 from metassay.reporting.tables import ENDINGS, Grid, build_plain_grids, format_grid
 from metassay.reporting.wording import Sentence, Span, format_plural
 from metassay.text.user_cache import load_or_compute
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 # HTML gives a meaning to the first three. JavaScript may read the last two as line breaks.
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -160,6 +162,8 @@ class Page:
 @cache
 def load_templates() -> Environment:
     """Load the Jinja templates. They escape every value, and a missing value is an error."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     environment = Environment(
         loader=PackageLoader("metassay.reporting"),
         autoescape=True,

@@ -12,13 +12,15 @@ from __future__ import annotations
 import importlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from metassay import plugins
 from metassay.errors import InputError
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.pages import Section
 from metassay.results.base import ResultStruct
+
+if TYPE_CHECKING:
+    from metassay.reporting.pages import Section
 
 ResultT_co = TypeVar("ResultT_co", bound=ResultStruct, covariant=True)
 ReportT_contra = TypeVar("ReportT_contra", bound="ResultReport[Any]", contravariant=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import polars as pl
@@ -11,11 +11,13 @@ import polars as pl
 from metassay.data.csv_export import format_csv
 from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.pages import Page, render_page
 from metassay.reporting.report_sections import ResultReport, build_report_sections
 from metassay.reporting.wording import format_count, format_p_value, format_plural
 from metassay.results.score import ScoreContent, SystemComparison
 from metassay.results.verdict import Claim
+
+if TYPE_CHECKING:
+    from metassay.reporting.pages import Page
 
 SIGNIFICANT = 0.05
 TITLE = "Which systems differ?"
@@ -26,6 +28,8 @@ ScoreReport = ResultReport[ScoreContent]
 
 def build_score_page(score_result: ScoreContent, metric_labels: MetricLabels | None = None) -> Page:
     """Build the report page of a `score` result."""
+    from metassay.reporting.pages import Page
+
     score_report = prepare_score_report(score_result, metric_labels)
     return Page(
         kicker="Scores",
@@ -105,6 +109,8 @@ def render_score_files(
     score_result: ScoreContent, result_table: pl.DataFrame, segments: pl.DataFrame
 ) -> dict[str, Any]:
     """Render the files of a `score` run folder; returns the content of each file by its name."""
+    from metassay.reporting.pages import render_page
+
     files: dict[str, Any] = {
         "results/score.json": score_result.to_dict(),
         "results/score.csv": format_csv(result_table),

@@ -12,8 +12,6 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from metassay.errors import UnknownName
-from metassay.text.english_numbers import write_numbers_in_digits
-from metassay.text.english_spelling import expand_contractions, get_american_spelling
 
 _APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ`´＇", "'"))
 _WORD_SEPARATORS = frozenset("-‐‑‒–—―/\\_")
@@ -67,6 +65,10 @@ def _replace_punctuation(character: str) -> str:
 
 
 def _normalize_whisper(text: str) -> str:
+    # Imported here because their rules take time to compile, and few data sets need them.
+    from metassay.text.english_numbers import write_numbers_in_digits
+    from metassay.text.english_spelling import expand_contractions, get_american_spelling
+
     text = _IN_BRACKETS.sub(" ", text.translate(_APOSTROPHES).lower())
     text = _FILLERS.sub(" ", text)
     text = expand_contractions(text)

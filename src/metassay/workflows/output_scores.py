@@ -98,7 +98,7 @@ def build_score_cubes(data: Dataset, scores: OutputScores) -> list[ScoreCube]:
     test_sets = name_test_sets(data)
     human_scores = {name: data.outputs[name].cast(pl.Float64).to_numpy() for name in data.human}
     cubes = []
-    for name in sorted(set(test_sets)):
+    for name in test_sets.unique().sort():
         rows = (test_sets == name).arg_true().to_numpy()
         cubes.append(_build_score_cube(data, str(name), rows, scores, human_scores))
     return cubes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -27,7 +27,6 @@ from metassay.metrics.base import Metric, Scores, StatisticsMetric
 from metassay.metrics.selection import choose_metrics
 from metassay.options import accept_options
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.pages import Page
 from metassay.reporting.result_display import ResultDisplay
 from metassay.reporting.score_page import (
     build_score_page,
@@ -47,11 +46,14 @@ from metassay.results.aggregate import AGGREGATIONS, BOOTSTRAP, CORPUS, SEGMENT
 from metassay.results.base import none_if_nan, select_json_fields
 from metassay.results.official_score import OfficialScore
 from metassay.results.score import DifferenceMeaning, ScoreContent, ScoredSystem, SystemComparison
-from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import ScoreOptions, ScoreSettings
 from metassay.workflows.output_scores import OutputScores, build_score_cubes, score_outputs
 from metassay.workflows.read import Source, read
 from metassay.workflows.run_files import check_output_file, collect_warnings, write_table_file
+
+if TYPE_CHECKING:
+    from metassay.reporting.pages import Page
+    from metassay.store.run_folder import RunFolder
 
 
 class ScoreResult(ResultDisplay, ScoreContent, frozen=True, kw_only=True):
@@ -183,6 +185,8 @@ def _open_score_run(data: Dataset, metrics: Sequence[Metric], options: ScoreOpti
     """Open the run folder of `score`; options and data that change the result identify it."""
     if options.out is None:
         return None
+    from metassay.store.run_folder import RunFolder
+
     configuration = options.to_dict(ScoreSettings)
     # A further output file does not change the result.
     del configuration["per_segment"]

@@ -61,10 +61,9 @@ def read_parallel_lines(
             )
         lines = read_lines(path)
         _check_line_count(path, lines, size, first_reference)
-        ids = list(range(1, size + 1))
-        tables.append(
-            pl.DataFrame({"seg_id": ids, "system": [system] * size, "output": lines, **shared_columns})
-        )
+        table = pl.DataFrame({"output": lines, **shared_columns})
+        ids = pl.int_range(1, size + 1, dtype=pl.Int64).alias("seg_id")
+        tables.append(table.select(ids, pl.lit(system).alias("system"), pl.all()))
     return pl.concat(tables)
 
 
