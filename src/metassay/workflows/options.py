@@ -47,6 +47,26 @@ META_METRIC_NAMES = "{meta_metrics}"
 TESTS_PANEL = "Tests"
 SCORES_PANEL = "Scores"
 
+# Options that several verbs have.
+MetricsOption = Annotated[
+    MetricChoice,
+    declare_option(
+        "Comma-separated; default those of the task.", "--metrics", "-m", command_line_type=str | None
+    ),
+]
+PerturbationsOption = Annotated[
+    PerturbationChoice,
+    declare_option("Comma-separated; default those of the task.", command_line_type=str | None),
+]
+NormalizeOption = Annotated[str | None, declare_option("Speech text: english, whisper or none.")]
+PreprocessOption = Annotated[str, declare_option("none, paper or paper-asymmetric.")]
+StrictResourcesOption = Annotated[
+    bool, declare_option("A missing dictionary is an error.", "--strict-resources")
+]
+KeepReferencesOption = Annotated[
+    bool, declare_option("Keep systems that are the reference itself.", "--keep-references")
+]
+
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreReadOptions(TableReadOptions):
@@ -62,44 +82,29 @@ class ScoreReadOptions(TableReadOptions):
             panel=DATA_PANEL,
         ),
     ] = ()
-    keep_references: Annotated[
-        bool, declare_option("Keep systems that are the reference itself.", "--keep-references")
-    ] = False
+    keep_references: KeepReferencesOption = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckSettings(Settings):
     """Options that are specific to `check`."""
 
-    metrics: Annotated[
-        MetricChoice,
-        declare_option(
-            "Comma-separated; default those of the task.", "--metrics", "-m", command_line_type=str | None
-        ),
-    ] = None
-    normalize: Annotated[str | None, declare_option("Speech text: english, whisper or none.")] = None
+    metrics: MetricsOption = None
+    normalize: NormalizeOption = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class AssaySettings(Settings):
     """Options that are specific to `assay`."""
 
-    metrics: Annotated[
-        MetricChoice,
-        declare_option(
-            "Comma-separated; default those of the task.", "--metrics", "-m", command_line_type=str | None
-        ),
-    ] = None
+    metrics: MetricsOption = None
     contexts: Annotated[
         ContextChoice,
         declare_repeatable_option(
             "A column, a crossing a+b, buckets mqm:250; repeatable.", "--context", "CONTEXT"
         ),
     ] = None
-    perturbations: Annotated[
-        PerturbationChoice,
-        declare_option("Comma-separated; default those of the task.", command_line_type=str | None),
-    ] = None
+    perturbations: PerturbationsOption = None
     per_output: Annotated[int, declare_option("Perturbations per output.", minimum=1, maximum=10_000)] = 4
     cluster: Annotated[
         str | None,
@@ -107,14 +112,12 @@ class AssaySettings(Settings):
     ] = None
     ties: Annotated[str, declare_option("A tie is wrong (strict) or half right (half).")] = "strict"
     agreement: Annotated[str, declare_option("tau_ap_b, tau_ap, weighted_tau or kendall.")] = "tau_ap_b"
-    normalize: Annotated[str | None, declare_option("Speech text: english, whisper or none.")] = None
-    preprocess: Annotated[str, declare_option("none, paper or paper-asymmetric.")] = "none"
+    normalize: NormalizeOption = None
+    preprocess: PreprocessOption = "none"
     keep_references: Annotated[
         bool, declare_option("Keep systems that are references.", "--keep-references")
     ] = False
-    strict_resources: Annotated[
-        bool, declare_option("A missing dictionary is an error.", "--strict-resources")
-    ] = False
+    strict_resources: StrictResourcesOption = False
     valid_pairs: Annotated[
         bool | None,
         declare_option(
@@ -153,12 +156,7 @@ class AssaySettings(Settings):
 class ScoreSettings(Settings):
     """Options that are specific to `score`."""
 
-    metrics: Annotated[
-        MetricChoice,
-        declare_option(
-            "Comma-separated; default those of the task.", "--metrics", "-m", command_line_type=str | None
-        ),
-    ] = None
+    metrics: MetricsOption = None
     aggregate: Annotated[
         Sequence[str],
         declare_option("Any of corpus, segment, bootstrap.", command_line_type=str, parse=split_at_commas),
@@ -186,7 +184,7 @@ class ScoreSettings(Settings):
     resamples: Annotated[
         int, declare_option("Resamples of the intervals; 0 for none.", metavar="N", minimum=0)
     ] = 1000
-    normalize: Annotated[str | None, declare_option("Speech text: english, whisper or none.")] = None
+    normalize: NormalizeOption = None
     keep_references: Annotated[
         bool,
         declare_option(
@@ -199,22 +197,17 @@ class ScoreSettings(Settings):
 class PerturbSettings(Settings):
     """Options that are specific to `perturb`."""
 
-    perturbations: Annotated[
-        PerturbationChoice,
-        declare_option("Comma-separated; default those of the task.", command_line_type=str | None),
-    ] = None
+    perturbations: PerturbationsOption = None
     per_output: Annotated[
         int | None, declare_option("Perturbations per output.", minimum=1, maximum=10_000)
     ] = 4
-    normalize: Annotated[str | None, declare_option("Speech text: english, whisper or none.")] = None
-    preprocess: Annotated[str, declare_option("none, paper or paper-asymmetric.")] = "none"
+    normalize: NormalizeOption = None
+    preprocess: PreprocessOption = "none"
     keep_references: Annotated[
         bool,
         declare_option("Keep systems that are references, or not.", "--keep-references/--drop-references"),
     ] = True
-    strict_resources: Annotated[
-        bool, declare_option("A missing dictionary is an error.", "--strict-resources")
-    ] = False
+    strict_resources: StrictResourcesOption = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,10 +226,8 @@ class AggregateSettings(Settings):
     resamples: Annotated[int, declare_option("Resamples of the bootstrap.", minimum=2)] = 1000
     size: Annotated[int, declare_option("Segments in each resample.", minimum=1)] = 1000
     repeats: Annotated[int, declare_option("Draws of few segments.", minimum=1)] = 1000
-    normalize: Annotated[str | None, declare_option("Speech text: english, whisper or none.")] = None
-    keep_references: Annotated[
-        bool, declare_option("Keep systems that are the reference itself.", "--keep-references")
-    ] = False
+    normalize: NormalizeOption = None
+    keep_references: KeepReferencesOption = False
     lower_is_better: Annotated[
         Names,
         declare_option("Human scores of which lower is better, comma-separated.", command_line_type=str),

@@ -20,7 +20,7 @@ import polars as pl
 from metassay.data import cells
 from metassay.data.readers.base import RawTable, Reader
 from metassay.data.readers.files import get_file_stem, read_first_content_lines, read_text
-from metassay.data.readers.json_tables import MALFORMED_CONTENT_ERRORS, build_malformed_content_error
+from metassay.data.readers.json_tables import report_malformed_content
 from metassay.data.readers.rater_scores import add_rater_scores
 from metassay.errors import InputError, InputLocation
 from metassay.text.languages import parse_language
@@ -64,12 +64,8 @@ class AppraiseReader(Reader):
 
         The score is called `esa` if errors are marked, else `da`. The export has no texts.
         """
-        try:
+        with report_malformed_content(path):
             return _read_mean_scores(path)
-        except InputError:
-            raise
-        except MALFORMED_CONTENT_ERRORS as error:
-            raise build_malformed_content_error(error, path) from None
 
 
 @dataclass(frozen=True)

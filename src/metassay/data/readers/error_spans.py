@@ -20,9 +20,8 @@ from metassay.data.columns import TEST_SET_COLUMNS
 from metassay.data.readers.files import get_file_ending, read_first_content_lines, read_text
 from metassay.data.readers.json_tables import (
     JSON_LINES_ENDINGS,
-    MALFORMED_CONTENT_ERRORS,
-    build_malformed_content_error,
     parse_json_object,
+    report_malformed_content,
 )
 from metassay.data.readers.pearmut import is_pearmut_file, read_pearmut_annotations
 from metassay.data.readers.remote_files import download_if_remote
@@ -49,12 +48,8 @@ def read_error_spans(path: str) -> pl.DataFrame:
 
     Errors of the source, neutral remarks and omissions have no position in the output and thus no span.
     """
-    try:
+    with report_malformed_content(path, "spans are"):
         return _read_span_table(download_if_remote(path))
-    except InputError:
-        raise
-    except MALFORMED_CONTENT_ERRORS as error:
-        raise build_malformed_content_error(error, path, "spans are") from None
 
 
 def _read_span_table(path: str) -> pl.DataFrame:

@@ -26,9 +26,8 @@ from metassay.data.readers.files import (
     read_text,
 )
 from metassay.data.readers.json_tables import (
-    MALFORMED_CONTENT_ERRORS,
-    build_malformed_content_error,
     check_json_value,
+    report_malformed_content,
 )
 from metassay.data.readers.sample_columns import build_columns, parse_optional_score, select_context_values
 from metassay.errors import InputError, InputLocation, shorten_text
@@ -60,12 +59,8 @@ class InspectLogReader(Reader):
 
         With several epochs, each epoch is an item, and the sample is its document.
         """
-        try:
+        with report_malformed_content(path):
             return _read_inspect_log(path)
-        except InputError:
-            raise
-        except MALFORMED_CONTENT_ERRORS as error:
-            raise build_malformed_content_error(error, path) from None
 
 
 def _read_inspect_log(path: str) -> RawTable:

@@ -13,9 +13,8 @@ import pyarrow.parquet as pq
 from metassay.data.readers.base import RawTable, Reader
 from metassay.data.readers.files import get_file_ending, read_first_content_lines
 from metassay.data.readers.json_tables import (
-    MALFORMED_CONTENT_ERRORS,
-    build_malformed_content_error,
     parse_json_object,
+    report_malformed_content,
 )
 from metassay.data.readers.sample_columns import (
     build_columns,
@@ -57,12 +56,8 @@ class InspectSamplesReader(Reader):
 
     def read(self, path: str) -> RawTable:
         """Read a row per sample and epoch. The table has no outputs and must be joined to some."""
-        try:
+        with report_malformed_content(path):
             return _read_inspect_samples(path)
-        except InputError:
-            raise
-        except MALFORMED_CONTENT_ERRORS as error:
-            raise build_malformed_content_error(error, path) from None
 
 
 def _read_inspect_samples(path: str) -> RawTable:

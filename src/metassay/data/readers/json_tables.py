@@ -6,7 +6,8 @@ import json
 import math
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from metassay.errors import InputError, InputLocation, shorten_text
 
 JSON_LINES_ENDINGS = (".jsonl", ".ndjson", ".jsonlines")
 # What code raises that reads nested objects, if they have the right names but unexpected content.
-MALFORMED_CONTENT_ERRORS = (
+_MALFORMED_CONTENT_ERRORS = (
     *(AttributeError, TypeError, KeyError, IndexError, ValueError, OverflowError, RecursionError),
     *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
 )
@@ -90,11 +91,18 @@ def check_json_value(value: Any, location: InputLocation, depth: int = 0) -> Non
             check_json_value(part, location, depth + 1)
 
 
-def build_malformed_content_error(error: Exception, path: str, subject: str = "this is") -> InputError:
-    """Return the error for a file that is recognised as a format but has unexpected content."""
-    return InputError(
-        f"{subject} not in the form that was expected ({type(error).__name__}).", location=InputLocation(path)
-    )
+@contextmanager
+def report_malformed_content(path: str, subject: str = "this is") -> Iterator[None]:
+    """Raise an `InputError` if reading a file in the block fails because its content is not as expected."""
+    try:
+        yield
+    except InputError:
+        raise
+    except _MALFORMED_CONTENT_ERRORS as error:
+        raise InputError(
+            f"{subject} not in the form that was expected ({type(error).__name__}).",
+            location=InputLocation(path),
+        ) from None
 
 
 def _check_json_record(record: dict[str, Any], location: InputLocation) -> None:

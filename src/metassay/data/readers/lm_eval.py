@@ -17,9 +17,8 @@ import polars as pl
 from metassay.data.readers.base import RawTable, Reader
 from metassay.data.readers.files import get_file_stem, read_first_content_lines, read_text
 from metassay.data.readers.json_tables import (
-    MALFORMED_CONTENT_ERRORS,
-    build_malformed_content_error,
     parse_json_object,
+    report_malformed_content,
 )
 from metassay.data.readers.sample_columns import build_columns, parse_optional_score, select_context_values
 from metassay.errors import InputError, InputLocation
@@ -43,12 +42,8 @@ class LmEvalReader(Reader):
 
     def read(self, path: str) -> RawTable:
         """Read a row per document. If there are several filters, each has metrics of its own."""
-        try:
+        with report_malformed_content(path):
             return _read_lm_eval_samples(path)
-        except InputError:
-            raise
-        except MALFORMED_CONTENT_ERRORS as error:
-            raise build_malformed_content_error(error, path) from None
 
 
 def _read_lm_eval_samples(path: str) -> RawTable:

@@ -19,9 +19,8 @@ from metassay.data.columns import is_reserved_column
 from metassay.data.readers.base import RawTable, Reader
 from metassay.data.readers.files import get_file_ending, get_file_stem, read_first_content_lines, read_text
 from metassay.data.readers.json_tables import (
-    MALFORMED_CONTENT_ERRORS,
-    build_malformed_content_error,
     check_json_value,
+    report_malformed_content,
 )
 from metassay.data.readers.rater_scores import add_rater_scores
 from metassay.errors import InputError, InputLocation
@@ -51,12 +50,8 @@ class PearmutReader(Reader):
 
     def read(self, path: str) -> RawTable:
         """Read a row per segment and model: texts, the mean score of all users, and that of each user."""
-        try:
+        with report_malformed_content(path):
             return _read_mean_scores(path)
-        except InputError:
-            raise
-        except MALFORMED_CONTENT_ERRORS as error:
-            raise build_malformed_content_error(error, path) from None
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,8 @@ import polars as pl
 from metassay.data.readers.base import RawTable, Reader
 from metassay.data.readers.files import read_first_content_lines, read_text
 from metassay.data.readers.json_tables import (
-    MALFORMED_CONTENT_ERRORS,
-    build_malformed_content_error,
     parse_json_object,
+    report_malformed_content,
 )
 from metassay.data.readers.sample_columns import build_columns, parse_optional_score, select_context_values
 from metassay.errors import InputError, InputLocation
@@ -49,12 +48,8 @@ class PromptfooReader(Reader):
 
     def read(self, path: str) -> RawTable:
         """Read a row per test and provider; with several prompts, provider and prompt are the system."""
-        try:
+        with report_malformed_content(path):
             return _read_promptfoo_results(path)
-        except InputError:
-            raise
-        except MALFORMED_CONTENT_ERRORS as error:
-            raise build_malformed_content_error(error, path) from None
 
 
 def _read_promptfoo_results(path: str) -> RawTable:

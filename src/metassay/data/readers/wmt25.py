@@ -26,9 +26,8 @@ import polars as pl
 from metassay.data.readers.base import RawTable, Reader
 from metassay.data.readers.files import get_file_ending, read_first_content_lines, read_text
 from metassay.data.readers.json_tables import (
-    MALFORMED_CONTENT_ERRORS,
-    build_malformed_content_error,
     check_json_value,
+    report_malformed_content,
 )
 from metassay.data.readers.rater_scores import add_rater_scores
 from metassay.errors import InputError, InputLocation
@@ -58,7 +57,8 @@ class Wmt25Reader(Reader):
         """Read a row per segment and system."""
         folder = _find_data_folder(path)
         assert folder is not None
-        return _report_malformed_content(path, lambda: _read_folder(folder, path))
+        with report_malformed_content(path):
+            return _read_folder(folder, path)
 
 
 class HumanEvaluationReader(Reader):
@@ -78,24 +78,10 @@ class HumanEvaluationReader(Reader):
 
     def read(self, path: str) -> RawTable:
         """Read a row per segment and system with the mean human score."""
-
-        def read_file() -> RawTable:
-            outputs = _Outputs()
+        outputs = _Outputs()
+        with report_malformed_content(path):
             _add_human_evaluation(outputs, path)
             return outputs.build_table(path)
-
-        return _report_malformed_content(path, read_file)
-
-
-def _report_malformed_content(path: str, read: Any) -> RawTable:
-    """Call a reader, and convert errors about malformed content to errors for the user."""
-    try:
-        table: RawTable = read()
-    except InputError:
-        raise
-    except MALFORMED_CONTENT_ERRORS as error:
-        raise build_malformed_content_error(error, path) from None
-    return table
 
 
 @dataclass
