@@ -13,7 +13,11 @@ from metassay.data.readers.json_tables import (
     parse_json_object,
     report_malformed_content,
 )
-from metassay.data.readers.sample_columns import build_columns, parse_optional_score, select_context_values
+from metassay.data.readers.sample_columns import (
+    build_sample_table,
+    parse_optional_score,
+    select_context_values,
+)
 from metassay.errors import InputError, InputLocation
 
 _KEYS = ('"testCases"', '"testRunData"')
@@ -54,11 +58,7 @@ def _read_test_run(path: str) -> RawTable:
         scores.append(_collect_scores(case, InputLocation(path, row=number)))
         metadata.append(select_context_values(case.get("additionalMetadata")))
     outputs = pl.DataFrame(rows, infer_schema_length=None)
-    score_columns = build_columns(scores, outputs.columns, "score_")
-    taken = [*outputs.columns, *score_columns.columns]
-    metadata_columns = build_columns(metadata, taken, "metadata_")
-    table = pl.concat([outputs, score_columns, metadata_columns], how="horizontal")
-    return RawTable(path, table, metadata_columns=tuple(metadata_columns.columns))
+    return build_sample_table(path, outputs, scores, metadata)
 
 
 def _build_output_row(test_case: Mapping[str, Any], system: str) -> dict[str, str | None]:

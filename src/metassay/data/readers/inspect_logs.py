@@ -29,7 +29,11 @@ from metassay.data.readers.json_tables import (
     check_json_value,
     report_malformed_content,
 )
-from metassay.data.readers.sample_columns import build_columns, parse_optional_score, select_context_values
+from metassay.data.readers.sample_columns import (
+    build_sample_table,
+    parse_optional_score,
+    select_context_values,
+)
 from metassay.errors import InputError, InputLocation, shorten_text
 
 _ARCHIVE_ERRORS = (zipfile.BadZipFile, struct.error, zlib.error, NotImplementedError)
@@ -93,14 +97,11 @@ def _read_inspect_log(path: str) -> RawTable:
     outputs = pl.DataFrame(
         rows, schema_overrides={"references": pl.List(pl.String)}, infer_schema_length=None
     )
-    score_columns = build_columns(scores, outputs.columns, "score_")
-    metadata_columns = build_columns(metadata, [*outputs.columns, *score_columns.columns], "metadata_")
     notes: tuple[str, ...] = ()
     without_output = outputs["hyp"].null_count()
     if without_output:
         notes = (f"{get_file_stem(path)}: {without_output} samples have no output.",)
-    table = pl.concat([outputs, score_columns, metadata_columns], how="horizontal")
-    return RawTable(path, table, notes=notes, metadata_columns=tuple(metadata_columns.columns))
+    return build_sample_table(path, outputs, scores, metadata, notes)
 
 
 def _extract_sample_texts(sample: JsonObject) -> JsonObject:

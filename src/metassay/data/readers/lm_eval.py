@@ -20,7 +20,11 @@ from metassay.data.readers.json_tables import (
     parse_json_object,
     report_malformed_content,
 )
-from metassay.data.readers.sample_columns import build_columns, parse_optional_score, select_context_values
+from metassay.data.readers.sample_columns import (
+    build_sample_table,
+    parse_optional_score,
+    select_context_values,
+)
 from metassay.errors import InputError, InputLocation
 
 _REQUIRED_KEYS = ('"doc_id"', '"resps"', '"filtered_resps"')
@@ -66,11 +70,7 @@ def _read_lm_eval_samples(path: str) -> RawTable:
         for name in record.get("metrics") or ():
             document_scores[f"{name}{suffix}"] = parse_optional_score(record.get(name), location)
     outputs = pl.DataFrame(list(rows.values()), infer_schema_length=None)
-    score_columns = build_columns([scores[document] for document in rows], outputs.columns, "score_")
-    taken = [*outputs.columns, *score_columns.columns]
-    metadata_columns = build_columns(list(metadata.values()), taken, "metadata_")
-    table = pl.concat([outputs, score_columns, metadata_columns], how="horizontal")
-    return RawTable(path, table, metadata_columns=tuple(metadata_columns.columns))
+    return build_sample_table(path, outputs, list(scores.values()), list(metadata.values()))
 
 
 def _build_sample_row(sample: Mapping[str, Any], path: str, location: InputLocation) -> dict[str, Any]:

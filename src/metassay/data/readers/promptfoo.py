@@ -13,7 +13,11 @@ from metassay.data.readers.json_tables import (
     parse_json_object,
     report_malformed_content,
 )
-from metassay.data.readers.sample_columns import build_columns, parse_optional_score, select_context_values
+from metassay.data.readers.sample_columns import (
+    build_sample_table,
+    parse_optional_score,
+    select_context_values,
+)
 from metassay.errors import InputError, InputLocation
 
 # Variables of a test that hold the expected output.
@@ -84,11 +88,7 @@ def _read_promptfoo_results(path: str) -> RawTable:
     outputs = pl.DataFrame(rows, infer_schema_length=None)
     if outputs["ref"].null_count() == outputs.height:
         outputs = outputs.drop("ref")
-    score_columns = build_columns(scores, outputs.columns, "score_")
-    taken = [*outputs.columns, *score_columns.columns]
-    metadata_columns = build_columns(metadata, taken, "metadata_")
-    table = pl.concat([outputs, score_columns, metadata_columns], how="horizontal")
-    return RawTable(path, table, metadata_columns=tuple(metadata_columns.columns))
+    return build_sample_table(path, outputs, scores, metadata)
 
 
 def _find_test_numbers(results: Sequence[Mapping[str, Any]]) -> list[str]:

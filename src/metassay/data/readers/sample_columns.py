@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from metassay.data.columns import is_reserved_column
+from metassay.data.readers.base import RawTable
 from metassay.errors import InputError, InputLocation
 
 # Scores that inspect writes as letters: correct, incorrect, partially correct, no answer.
@@ -65,3 +66,18 @@ def build_columns(rows: Sequence[Mapping[str, Any]], taken_names: Iterable[str],
             values = [None if value is None else str(value) for value in values]
         columns.append(pl.Series(choose_unused_column_name(name, taken_names, prefix), values, strict=False))
     return pl.DataFrame(columns)
+
+
+def build_sample_table(
+    path: str,
+    outputs: pl.DataFrame,
+    scores: Sequence[Mapping[str, Any]],
+    metadata: Sequence[Mapping[str, Any]],
+    notes: tuple[str, ...] = (),
+) -> RawTable:
+    """Build one table from the outputs in a log, and from the scores and metadata of each output."""
+    score_columns = build_columns(scores, outputs.columns, "score_")
+    used_names = [*outputs.columns, *score_columns.columns]
+    metadata_columns = build_columns(metadata, used_names, "metadata_")
+    table = pl.concat([outputs, score_columns, metadata_columns], how="horizontal")
+    return RawTable(path, table, notes=notes, metadata_columns=tuple(metadata_columns.columns))
