@@ -35,7 +35,7 @@ from metassay.workflows.read import read, read_parallel_files
 from metassay.workflows.read_scores import read_scores
 from metassay.workflows.recommend import recommend
 from metassay.workflows.report import report
-from metassay.workflows.run_collection import summarize_runs
+from metassay.workflows.run_collection import RunCollection
 
 SEEDS = Path(__file__).parent / "seeds"
 Files = dict[str, bytes]
@@ -197,7 +197,7 @@ def _read_run_folder(folder: Path, random: Random) -> Any:
         lambda: recommend(one).to_dict(),
         lambda: recommend(two, context="domain").to_dict(),
         lambda: compare(one, two).to_dict(),
-        lambda: render_overview(summarize_runs(folder), {}),
+        lambda: render_overview(RunCollection([folder]).summarize_runs_on_page(), {}),
     ]
     if random.random() < 0.05:
         verbs = [lambda: report(one), lambda: report(two)]

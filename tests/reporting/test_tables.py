@@ -23,7 +23,6 @@ def test_csv_reads_back_with_every_digit():
 
 
 def test_columns_are_chosen_and_ordered():
-    assert to_csv(ROWS, ["bleu", "system"]).splitlines()[0] == "bleu,system"
     assert to_csv([{"a": 1}, {"b": 2}]) == "a,b\n1,\n,2\n"
     assert to_csv([{"top": ["bleu", "chrf"]}]) == "top\nbleu chrf\n"
 

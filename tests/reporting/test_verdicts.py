@@ -9,7 +9,7 @@ import pytest
 
 import metassay
 from metassay.sample import get_sample_path
-from metassay.workflows.run_collection import summarize_runs
+from metassay.workflows.run_collection import RunCollection
 
 RATED_ROWS = [
     {"seg_id": n, "system": system, "mqm": score - n % 3, "M": score * (1 + n % 5), "N": -score * (1 + n % 2)}
@@ -55,5 +55,5 @@ def test_the_verdict_of_judge_has_the_base_rate():
 
 def test_the_dashboard_shows_the_answer_of_a_run_of_any_verb(tmp_path):
     result = metassay.rank(RATED_ROWS, human="mqm", draws=19, out=tmp_path / "rank")
-    (summary,) = summarize_runs(tmp_path / "rank").runs
+    (summary,) = RunCollection([tmp_path / "rank"]).summarize_runs_on_page().runs
     assert summary.answer == result.verdict[0].sentence

@@ -30,7 +30,7 @@ from metassay.workflows import run_collection
 from metassay.workflows.assay import assay
 from metassay.workflows.dashboard import Dashboard
 from metassay.workflows.read import read
-from metassay.workflows.run_collection import summarize_runs
+from metassay.workflows.run_collection import RunCollection
 
 FAST = {"resamples": 60, "permutations": 39, "perturbations": "removal,swapping"}
 Ask = Callable[..., tuple[int, dict[str, str], str]]
@@ -109,7 +109,6 @@ def test_the_overview_as_data(ask: Ask, runs: Path) -> None:
     accuracies = {row["metric"]: row["accuracy"] for row in stored["global"]}
     assert {row["metric"]: row["accuracy"] for row in found["runs"][0]["metrics"]} == accuracies
     assert [entry["after"] for entry in found["comparisons"]] == ["run-2"]
-    assert summarize_runs(runs).to_frame().height == 2 * len(accuracies)
 
 
 def test_an_overview_of_very_many_runs_reads_those_of_one_page(
@@ -132,7 +131,7 @@ def test_an_overview_of_very_many_runs_reads_those_of_one_page(
     assert 'href="/?page=19"' in page
     assert "run-0049" in dashboard.render_overview("1")
     assert json.loads(dashboard.encode_overview("2"))["runs"][0]["name"] == "run-0050"
-    assert summarize_runs(tmp_path).total == len(summarize_runs(tmp_path).runs) == 1000
+    assert RunCollection([tmp_path]).summarize_runs_on_page().total == 1000
 
 
 def test_a_page_of_the_overview_that_does_not_exist_is_refused(ask: Ask) -> None:

@@ -24,7 +24,7 @@ from metassay.workflows.pair_table import PairTable
 from metassay.workflows.read import read
 from metassay.workflows.recommend import recommend
 from metassay.workflows.report import report
-from metassay.workflows.run_collection import read_report, summarize_runs
+from metassay.workflows.run_collection import RunCollection, read_report
 from run_copies import copy_without_checksums
 
 TABLE = "seg_id,system,domain,hyp,ref\n" + "".join(
@@ -33,6 +33,10 @@ TABLE = "seg_id,system,domain,hyp,ref\n" + "".join(
     for system in "abc"
 )
 VALUES = (None, True, 0, -1, 1.0, 2.5, 10**30, "", "x", [], {}, [None], {"": 1}, [{}])
+
+
+def summarize_runs(folder):
+    return RunCollection([folder]).summarize_runs_on_page()
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,9 +17,6 @@ from metassay.llm.settings import LlmSettings
 MAX_FAILURES_WITHOUT_ANSWER = 8
 # If a larger share of requests has no answer, the run is an error, not a result.
 MAX_FAILED_SHARE = 0.1
-
-# Function that is called with the number of answered requests and their total.
-AnswerProgress = Callable[[int, int], None]
 
 
 @dataclass
@@ -70,9 +67,7 @@ class Asker:
             self.cache.put(request.key, answer)
         return answer
 
-    def ask_all(
-        self, requests: Sequence[Request | None], progress: AnswerProgress | None = None
-    ) -> list[Answer | None]:
+    def ask_all(self, requests: Sequence[Request | None]) -> list[Answer | None]:
         """Return the answers to many requests; None for a request that is None or was not answered.
 
         Equal requests are sent once.
@@ -82,10 +77,8 @@ class Asker:
         pool = ThreadPoolExecutor(self.settings.concurrency)
         try:
             futures = {pool.submit(self.ask, request): key for key, request in distinct.items()}
-            for count, future in enumerate(as_completed(futures), start=1):
+            for future in as_completed(futures):
                 answers[futures[future]] = future.result()
-                if progress is not None:
-                    progress(count, len(futures))
         except LlmFailure:
             # Requests that are running have been paid for: wait for them, so that the next run finds them.
             pool.shutdown(cancel_futures=True)

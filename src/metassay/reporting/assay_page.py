@@ -9,7 +9,6 @@ from metassay.reporting.assay_caveats import list_remaining_caveats
 from metassay.reporting.assay_report import prepare_assay_report
 from metassay.reporting.assay_tables import build_overall_accuracy_table
 from metassay.reporting.assay_verdict import get_or_build_assay_verdict
-from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page
 from metassay.reporting.report_sections import build_report_sections
 from metassay.reporting.sections.assay_wrong_pairs import describe_pairs_with_doubtful_label
@@ -27,15 +26,12 @@ TITLE = "Which metric can you trust, here?"
 
 def build_assay_page(
     assay_result: AssayContent,
-    metric_labels: MetricLabels | None = None,
     *,
     wrong_pairs: WrongPairs | None = None,
     manifest: Mapping[str, Any] | None = None,
 ) -> Page:
     """Build the report page of an assay; `wrong_pairs` and `manifest` come from its run folder."""
-    assay_report = prepare_assay_report(
-        assay_result, metric_labels, wrong_pairs=wrong_pairs, manifest=manifest
-    )
+    assay_report = prepare_assay_report(assay_result, wrong_pairs=wrong_pairs, manifest=manifest)
     task = find_task(assay_result.task)
     verdict = get_or_build_assay_verdict(assay_report)
     questions = build_question_table(verdict, assay_report.labels, assay_result.task)

@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 # HTML gives a meaning to the first three. JavaScript may read the last two as line breaks.
+# Sentences, and rows of a table, that a notebook shows.
+_NOTEBOOK_SENTENCES = 5
+_NOTEBOOK_ROWS = 20
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
@@ -330,7 +333,7 @@ def format_result_repr(class_name: str, main_table: pl.DataFrame, sentences: Seq
     return f"{held}\n{' '.join(str(sentences[0]).split()) if sentences else 'to_frame(), to_dict()'}"
 
 
-def render_notebook_html(page: Page, *, sentences: int = 5, at_most: int = 20) -> str:
+def render_notebook_html(page: Page) -> str:
     """Render what a notebook shows of a page, without styles or scripts.
 
     The parts are the first sentences, the main tables, the closing lines and doubts, and the first chart.
@@ -339,8 +342,8 @@ def render_notebook_html(page: Page, *, sentences: int = 5, at_most: int = 20) -
     cut = [
         replace(
             grid,
-            rows=grid.rows[:at_most],
-            rows_left_out=grid.rows_left_out + max(0, len(grid.rows) - at_most),
+            rows=grid.rows[:_NOTEBOOK_ROWS],
+            rows_left_out=grid.rows_left_out + max(0, len(grid.rows) - _NOTEBOOK_ROWS),
         )
         for grid in grids
     ]
@@ -350,7 +353,7 @@ def render_notebook_html(page: Page, *, sentences: int = 5, at_most: int = 20) -
         load_templates()
         .get_template("fragment.html.j2")
         .render(
-            answer=_make_sentences(page.lead[:sentences]),
+            answer=_make_sentences(page.lead[:_NOTEBOOK_SENTENCES]),
             grids=cut,
             closing=_make_sentences(page.closing),
             doubts=_make_sentences(page.doubts),

@@ -26,11 +26,11 @@ TEST_NAMES = {"bootstrap": "paired bootstrap", "randomization": "approximate ran
 ScoreReport = ResultReport[ScoreContent]
 
 
-def build_score_page(score_result: ScoreContent, metric_labels: MetricLabels | None = None) -> Page:
+def build_score_page(score_result: ScoreContent) -> Page:
     """Build the report page of a `score` result."""
     from metassay.reporting.pages import Page
 
-    score_report = prepare_score_report(score_result, metric_labels)
+    score_report = prepare_score_report(score_result)
     return Page(
         kicker="Scores",
         title=TITLE,
@@ -41,13 +41,9 @@ def build_score_page(score_result: ScoreContent, metric_labels: MetricLabels | N
     )
 
 
-def prepare_score_report(
-    score_result: ScoreContent, metric_labels: MetricLabels | None = None
-) -> ScoreReport:
+def prepare_score_report(score_result: ScoreContent) -> ScoreReport:
     """Combine a `score` result with labels for its metrics."""
-    return ResultReport(
-        score_result, metric_labels or MetricLabels(row.metric for row in score_result.systems)
-    )
+    return ResultReport(score_result, MetricLabels(row.metric for row in score_result.systems))
 
 
 def build_score_verdict(score_report: ScoreReport) -> list[Claim]:

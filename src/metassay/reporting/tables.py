@@ -145,7 +145,7 @@ def build_grid(
     return Grid(name, caption, tuple(used_fields), tuple(rows[:at_most]), rows_left_out=rows_left_out)
 
 
-def build_plain_grids(result: Mapping[str, Any], *, at_most: int = 20) -> list[Grid]:
+def build_plain_grids(result: Mapping[str, Any]) -> list[Grid]:
     """Build a table from every list of rows in a result, named after its key, with metric labels."""
     labels = MetricLabels(find_metric_specs(result), result.get("same_decisions") or ())
     grids = []
@@ -153,7 +153,7 @@ def build_plain_grids(result: Mapping[str, Any], *, at_most: int = 20) -> list[G
         if isinstance(value, list | tuple):
             rows = [_replace_metric_specs_by_labels(row, labels) for row in value if isinstance(row, Mapping)]
             if rows:
-                grids.append(build_grid_from_rows(str(name), str(name), rows, at_most=at_most))
+                grids.append(build_grid_from_rows(str(name), str(name), rows, at_most=20))
     return grids
 
 
@@ -178,7 +178,7 @@ def build_grid_from_rows(
 ) -> Grid:
     """Build a table from rows, with their keys as headings; columns that contain mappings are left out."""
     fields = []
-    for key in _choose_columns(rows, columns):
+    for key in columns or _list_keys(rows):
         if not any(isinstance(row.get(key), Mapping) for row in rows):
             fields.append(_guess_field_of_column(key, rows))
     return build_grid(name, caption, fields, rows, at_most=at_most)
@@ -231,9 +231,9 @@ _SHOW = {
 }
 
 
-def to_csv(rows: Sequence[Row], columns: Sequence[str] | None = None) -> str:
+def to_csv(rows: Sequence[Row]) -> str:
     """Write rows as CSV (RFC 4180) with LF line ends, full precision, and empty cells for missing values."""
-    names = _choose_columns(rows, columns)
+    names = _list_keys(rows)
     text = io.StringIO()
     lines = [[escape_spreadsheet_formula(name) for name in names]]
     lines += [[escape_spreadsheet_formula(_join_list_cell(row.get(name))) for name in names] for row in rows]
@@ -246,38 +246,25 @@ def to_csv(rows: Sequence[Row], columns: Sequence[str] | None = None) -> str:
     return text.getvalue()
 
 
-def to_markdown(
-    rows: Sequence[Row],
-    columns: Sequence[str] | None = None,
-    *,
-    digits: int = 4,
-    right: frozenset[str] = frozenset(),
-) -> str:
+def to_markdown(rows: Sequence[Row], *, right: frozenset[str] = frozenset()) -> str:
     """Write rows as a Markdown table, with escaped cells. Numbers and the columns in `right` align right."""
-    names = _choose_columns(rows, columns)
+    names = _list_keys(rows)
     if not names:
         return ""
     marks = ["---:" if name in right or _is_numeric_column(rows, name) else ":---" for name in names]
-    body = [[_escape_markdown(_format_rounded_cell(row.get(name), digits)) for name in names] for row in rows]
+    body = [[_escape_markdown(_format_rounded_cell(row.get(name))) for name in names] for row in rows]
     lines = ["| " + " | ".join(map(_escape_markdown, names)) + " |", "|" + "|".join(marks) + "|"]
     return "\n".join([*lines, *("| " + " | ".join(cells) + " |" for cells in body)]) + "\n"
 
 
-def to_latex(
-    rows: Sequence[Row],
-    columns: Sequence[str] | None = None,
-    *,
-    digits: int = 4,
-    right: frozenset[str] = frozenset(),
-    note: str = "",
-) -> str:
+def to_latex(rows: Sequence[Row], *, right: frozenset[str] = frozenset(), note: str = "") -> str:
     r"""Write rows as a LaTeX `tabular` with escaped cells; it needs `\usepackage{booktabs}`."""
-    names = _choose_columns(rows, columns)
+    names = _list_keys(rows)
     if not names:
         return ""
     align = "".join("r" if name in right or _is_numeric_column(rows, name) else "l" for name in names)
     below = [rf"\multicolumn{{{len(names)}}}{{l}}{{\footnotesize {_escape_latex(note)}}} \\"] if note else []
-    body = [[_escape_latex(_format_rounded_cell(row.get(name), digits)) for name in names] for row in rows]
+    body = [[_escape_latex(_format_rounded_cell(row.get(name))) for name in names] for row in rows]
     lines = [
         rf"\begin{{tabular}}{{{align}}}",
         r"\toprule",
@@ -342,9 +329,9 @@ def _format_significance_stars(field: Field, row: Row) -> str:
     return next((stars for level, stars in STARS if value <= level), "")
 
 
-def _choose_columns(rows: Sequence[Row], columns: Sequence[str] | None) -> list[str]:
-    """Return the requested column names; by default all keys of the rows, in order of first appearance."""
-    return list(columns) if columns is not None else list(dict.fromkeys(key for row in rows for key in row))
+def _list_keys(rows: Sequence[Row]) -> list[str]:
+    """List all keys of the rows, in the order of their first appearance."""
+    return list(dict.fromkeys(key for row in rows for key in row))
 
 
 def _is_numeric_column(rows: Sequence[Row], column: str) -> bool:
@@ -356,11 +343,11 @@ def _join_list_cell(value: Any) -> Any:
     return " ".join(map(str, value)) if isinstance(value, list | tuple) else value
 
 
-def _format_rounded_cell(value: Any, digits: int) -> str:
+def _format_rounded_cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
-        text = f"{value:.{digits}f}".rstrip("0").rstrip(".")
+        text = f"{value:.4f}".rstrip("0").rstrip(".")
         # A small negative number is rounded to -0.
         return "0" if text == "-0" else text
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

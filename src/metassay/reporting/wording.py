@@ -135,6 +135,6 @@ def narrow_spaces_before_percent_signs(text: str) -> str:
     return text.replace(" %", f"{THIN_SPACE}%")
 
 
-def format_plural(number: int, singular: str, plural_form: str | None = None) -> str:
+def format_plural(number: int, noun: str) -> str:
     """Write a number with its noun: `1 context`, `4 contexts`."""
-    return f"{format_count(number)} {singular if number == 1 else plural_form or singular + 's'}"
+    return f"{format_count(number)} {noun if number == 1 else noun + 's'}"

@@ -16,12 +16,12 @@ from metassay.reporting.dashboard_frame import build_dashboard_policy, render_er
 from metassay.reporting.explorer_page import render_pair_explorer_page
 from metassay.reporting.overview_page import render_overview
 from metassay.reporting.watch_page import render_watch_page
-from metassay.results.overview import RunSummary
+from metassay.results.overview import OverviewContent, RunSummary
 from metassay.results.pair_explorer import ExplorerContent, PairPage, PairQuery, RunNotes
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.pair_explorer import PairExplorer
 from metassay.workflows.pair_table import PairTable
-from metassay.workflows.run_collection import OverviewResult, RunCollection, RunState, read_report
+from metassay.workflows.run_collection import RunCollection, RunState, read_report
 from metassay.workflows.run_notes import MAXIMUM_LENGTH, compute_notes_version, read_notes, write_notes
 from metassay.workflows.watch import watch_folders
 
@@ -52,7 +52,7 @@ class Dashboard:
         """Must be sent with notes, so that pages of other servers cannot write any."""
         self._overview_lock = Lock()
         self._lock = Lock()
-        self._overview_page: tuple[OverviewResult, str] | None = None
+        self._overview_page: tuple[OverviewContent, str] | None = None
         self._open_runs: OrderedDict[RunState, tuple[PairExplorer, Lock]] = OrderedDict()
 
     def render_overview(self, page: str | None = None) -> str:

@@ -9,12 +9,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import msgspec
-import polars as pl
 
 from metassay.errors import InputError, InputLocation, MetassayError, UnknownName, display_path
 from metassay.reporting.assay_report import prepare_assay_report
 from metassay.reporting.assay_verdict import get_or_build_assay_verdict
-from metassay.reporting.result_display import ResultDisplay
 from metassay.results.assay import AssayContent
 from metassay.results.overview import MetricAccuracy, OverviewContent, RunChange, RunSummary
 from metassay.results.verdict import Claim
@@ -33,26 +31,6 @@ FileState = tuple[int, int, int] | None
 RunState = tuple[Path, tuple[FileState, ...]]
 
 
-class OverviewResult(OverviewContent, ResultDisplay, frozen=True, kw_only=True):
-    """All runs, and the change of each assay from the one before it with the same task and kind of pairs."""
-
-    def to_frame(self) -> pl.DataFrame:
-        """Return a table of the accuracy over all contexts, with one row per run and metric."""
-        rows = []
-        for run in self.runs:
-            rows += [{"run": run.name, **msgspec.to_builtins(metric)} for metric in run.metrics]
-        return pl.DataFrame(rows, infer_schema_length=None)
-
-
-def summarize_runs(*runs: str | Path) -> OverviewResult:
-    """Summarise runs in the given order; a folder of runs stands for all runs in it, by name.
-
-    A run that cannot be read is included, with its `error`.
-    """
-    collection = RunCollection(runs)
-    return collection.summarize_runs_on_page(runs_per_page=len(collection.list_run_folders()))
-
-
 class RunCollection:
     """The runs in folders that a user named; runs may be added and deleted meanwhile."""
 
@@ -65,7 +43,7 @@ class RunCollection:
                 read_manifest(folder)  # raises an error: a mistyped name is not a broken run
         self._summaries: dict[RunState, RunSummary] = {}
         self._changes: dict[tuple[RunState, RunState], RunChange] = {}
-        self._latest: tuple[object, OverviewResult] | None = None
+        self._latest: tuple[object, OverviewContent] | None = None
         """The overview that was made last, and all that it depends on."""
 
     def list_run_folders(self) -> dict[str, Path]:
@@ -105,20 +83,18 @@ class RunCollection:
         """Return the times and sizes of the files of a run; if they are unchanged, so is its summary."""
         return _read_run_state(self.list_run_folders()[name])
 
-    def summarize_runs_on_page(
-        self, page: int | None = None, *, runs_per_page: int = RUNS_PER_PAGE
-    ) -> OverviewResult:
+    def summarize_runs_on_page(self, page: int | None = None) -> OverviewContent:
         """Summarise the runs on one page of the overview; by default the last page.
 
         Raises `UnknownName` for a page that does not exist.
         """
         folder_by_name = self.list_run_folders()
-        pages = math.ceil(len(folder_by_name) / runs_per_page)
+        pages = math.ceil(len(folder_by_name) / RUNS_PER_PAGE)
         page = pages if page is None else page
         if not 1 <= page <= pages:
             raise UnknownName("page", str(page), [str(number) for number in range(1, pages + 1)])
-        first = (page - 1) * runs_per_page
-        names = list(folder_by_name)[first : first + runs_per_page]
+        first = (page - 1) * RUNS_PER_PAGE
+        names = list(folder_by_name)[first : first + RUNS_PER_PAGE]
         state_by_name = {name: _read_run_state(folder_by_name[name]) for name in names}
         states = (tuple(state_by_name.items()), page, len(folder_by_name))
         if self._latest is not None and self._latest[0] == states:
@@ -132,7 +108,7 @@ class RunCollection:
             msgspec.structs.replace(self._summaries[state], name=name)
             for name, state in state_by_name.items()
         ]
-        overview = OverviewResult(
+        overview = OverviewContent(
             runs=summaries,
             comparisons=self._compare_successive_assays(summaries, state_by_name),
             page=page,

@@ -24,6 +24,8 @@ DISADVANTAGED = 1
 NEUTRAL = SLOTS
 ORDERS = ("human", "remapped", "metric")
 ROW_HEIGHT = 26
+# Pixels of the chart for which the space beside the names is computed.
+_CHART_WIDTH = 720
 
 COLOUR: Spec = {
     "field": "slot",
@@ -263,8 +265,8 @@ def _build_system_names_layer(order: str, **mark: Any) -> Spec:
     }
 
 
-def _compute_name_padding(names: Sequence[str], width: int = 720) -> float:
+def _compute_name_padding(names: Sequence[str]) -> float:
     """Compute the padding of a scale with three points, so that system names fit on both sides."""
     # At most 40 % of the width on each side, so that the lines between the names stay visible.
-    needed = min(0.4 * width, 14 + 6.5 * min(WRAP, max(map(len, names))))
-    return round(2 * needed / (width - 2 * needed), 2)
+    needed = min(0.4 * _CHART_WIDTH, 14 + 6.5 * min(WRAP, max(map(len, names))))
+    return round(2 * needed / (_CHART_WIDTH - 2 * needed), 2)
