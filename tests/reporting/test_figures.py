@@ -12,7 +12,7 @@ from metassay.errors import UnknownName
 from metassay.reporting.charts.ranking import build_ranking_chart
 from metassay.reporting.charts.theme import PRINTED, render_figure
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.pages import render_page_with_parts, render_paper_files
+from metassay.reporting.pages import render_paper_files
 from metassay.reporting.tables import Field, build_grid, format_grid
 from metassay.results.rank import RankedMetric, Ranking
 
@@ -91,16 +91,19 @@ def test_long_names_are_whole(spec, columns):
 
 
 def test_every_chart_and_table_of_an_assay_leaves_a_file(result):
-    page = render_page_with_parts(result.build_page())
-    files = render_paper_files(page.charts, page.grids, "svg", "markdown")
-    assert sum(name.startswith("figures/") for name in files) == 2 * len(page.charts) > 6
-    assert sum(name.startswith("tables/") for name in files) == len(page.grids) > 5
+    page = result.build_page()
+    files = render_paper_files(page, "svg", "markdown")
+    sections = page.list_all_sections()
+    charts = sum(len(section.charts) for section in sections)
+    tables = sum(len(section.grids) + len(section.folded) for section in sections)
+    assert sum(name.startswith("figures/") for name in files) == 2 * charts > 6
+    assert sum(name.startswith("tables/") for name in files) == tables > 5
     drawn = files["figures/accuracy-by-system-one.svg"].decode()
     assert all(f">{name}<" in drawn for name in ("BLEU", "chrF"))
     with pytest.raises(UnknownName):
-        render_paper_files(page.charts, page.grids, "gif", None)
+        render_paper_files(page, "gif", None)
     with pytest.raises(UnknownName):
-        render_paper_files(page.charts, page.grids, None, "word")
+        render_paper_files(page, None, "word")
 
 
 def test_stars_are_at_p_values_alone_and_explained():

@@ -13,7 +13,6 @@ import jsonschema
 import pytest
 
 from metassay.errors import InputError
-from metassay.reporting.pages import RenderedPage
 from metassay.results.assay import AssayContent
 from metassay.results.base import decode_json
 from metassay.schemas import schema
@@ -101,9 +100,7 @@ def test_the_overview_does_not_believe_a_changed_result(finished, tmp_path) -> N
 def test_a_report_that_is_written_anew_gets_a_new_checksum(finished, tmp_path, monkeypatch) -> None:
     run = tmp_path / "run"
     shutil.copytree(finished, run)
-    monkeypatch.setattr(
-        "metassay.workflows.report.render_page_with_parts", lambda _: RenderedPage("<p>new</p>", [], [])
-    )
+    monkeypatch.setattr("metassay.workflows.report.render_page", lambda _: "<p>new</p>")
     report(run)
     assert read_report(RunFolder.load(run)) == b"<p>new</p>"
 

@@ -148,21 +148,14 @@ class AssayReport(ResultReport[AssayContent]):
 
 def prepare_assay_report(
     assay_result: AssayContent,
-    metric_labels: MetricLabels | None = None,
     *,
     wrong_pairs: WrongPairs | None = None,
     manifest: Mapping[str, Any] | None = None,
 ) -> AssayReport:
-    """Prepare an assay result for its report; pass metric labels if several results share a page."""
-    if metric_labels is None:
-        metric_labels = label_assay_metrics(assay_result)
-    return AssayReport(assay_result, metric_labels, wrong_pairs, manifest or {})
-
-
-def label_assay_metrics(assay_result: AssayContent) -> MetricLabels:
-    """Label the metrics and sentinels of an assay."""
+    """Prepare an assay result for its report, with labels for its metrics and sentinels."""
     specs = [row.metric for row in [*assay_result.overall, *assay_result.sentinels]]
-    return MetricLabels(specs, assay_result.same_decisions)
+    metric_labels = MetricLabels(specs, assay_result.same_decisions)
+    return AssayReport(assay_result, metric_labels, wrong_pairs, manifest or {})
 
 
 def _sort_contexts(metric_accuracies: Sequence[MetricAccuracy]) -> tuple[str, ...]:

@@ -239,18 +239,19 @@ def _bundle_vega_script() -> bytes:
     return bundle.strip().replace("</script", "<\\/script").replace("<!--", "<\\!--").encode()
 
 
-def render_standalone_page(template_name: str, content: Mapping[str, Any], *, with_charts: bool) -> str:
-    """Render a template to an HTML file that contains its stylesheet, scripts and charts library."""
-    style, script, vega = (
-        render_stylesheets("report.css.j2"),
-        read_scripts("examples.js", "report.js"),
-        _load_vega_script() if with_charts else "",
-    )
+def render_page(page: Page) -> str:
+    """Render a page as one HTML file that contains its stylesheet, scripts and charts library."""
+    has_charts = any(section.charts for section in page.list_all_sections())
+    style = render_stylesheets("report.css.j2")
+    script = read_scripts("examples.js", "report.js")
+    vega = _load_vega_script() if has_charts else ""
     return (
         load_templates()
-        .get_template(template_name)
+        .get_template("page.html.j2")
         .render(
-            **content,
+            page=page,
+            title=page.title,
+            notes=list(dict.fromkeys(page.notes)),
             policy=build_content_security_policy(style, [vega, script]),
             style=Markup(style),  # noqa: S704 -- our own stylesheet, no user text
             vega=Markup(vega),  # noqa: S704 -- the charts library, no user text
@@ -263,39 +264,12 @@ def render_standalone_page(template_name: str, content: Mapping[str, Any], *, wi
     )
 
 
-def render_page(page: Page) -> str:
-    """Render a page as one HTML file."""
-    charts = any(section.charts for section in page.list_all_sections())
-    notes = list(dict.fromkeys(page.notes))
-    return render_standalone_page(
-        "page.html.j2", {"page": page, "title": page.title, "notes": notes}, with_charts=charts
-    )
-
-
-@dataclass(frozen=True)
-class RenderedPage:
-    """A page as HTML, with all charts and tables on it."""
-
-    html: str
-    charts: Sequence[Chart]
-    grids: Sequence[Grid]
-
-
-def render_page_with_parts(page: Page) -> RenderedPage:
-    """Render a page as HTML, and list the charts and tables on it."""
+def render_paper_files(page: Page, figure_format: str | None, table_format: str | None) -> dict[str, bytes]:
+    """Render the charts and tables of a page as files for a paper; returns file contents by name."""
     sections = page.list_all_sections()
-    return RenderedPage(
-        render_page(page),
-        [chart for section in sections for chart in section.charts],
-        [grid for section in sections for grid in (*section.grids, *section.folded)],
-    )
-
-
-def render_paper_files(
-    charts: Sequence[Chart], grids: Sequence[Grid], figure_format: str | None, table_format: str | None
-) -> dict[str, Any]:
-    """Render charts as figures and tables as text for a paper; returns file contents by name."""
-    files: dict[str, Any] = {}
+    charts = [chart for section in sections for chart in section.charts]
+    grids = [grid for section in sections for grid in (*section.grids, *section.folded)]
+    files: dict[str, bytes] = {}
     if figure_format is not None:
         if figure_format not in FORMS:
             raise UnknownName("form of figures", figure_format, FORMS)

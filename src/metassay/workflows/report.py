@@ -15,7 +15,7 @@ from metassay.reporting.depend_report import CurvesByDataset
 from metassay.reporting.estimate_page import build_estimate_page
 from metassay.reporting.joined_page import QUESTIONS, build_joined_page
 from metassay.reporting.judge_page import build_judge_page
-from metassay.reporting.pages import Page, render_page_with_parts, render_paper_files
+from metassay.reporting.pages import Page, render_page, render_paper_files
 from metassay.reporting.rank_page import build_rank_page
 from metassay.reporting.score_page import build_score_page
 from metassay.results.aggregate import AggregateContent
@@ -72,9 +72,8 @@ def report(
     if out is not None:
         _reject_replacing_other_file(target)
     page = _build_page_of_runs(folders) if len(runs) > 1 else _build_page_of_run(folders[0])
-    rendered_page = render_page_with_parts(page)
-    files = render_paper_files(rendered_page.charts, rendered_page.grids, figures, tables)
-    files[target.name] = rendered_page.html.encode()
+    files = render_paper_files(page, figures, tables)
+    files[target.name] = render_page(page).encode()
     try:
         for name, content in files.items():
             write_bytes(target.parent / name, content)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from metassay.reporting.assay_caveats import list_data_remarks
 from metassay.reporting.assay_report import AssayReport
@@ -102,7 +101,10 @@ def _build_method_footnotes(assay_report: AssayReport) -> list[Footnote]:
 
 
 def _explain_accuracy(assay_report: AssayReport) -> Sentence:
-    ties = "counts half" if _find_run_setting(assay_report.manifest, "ties") == "half" else "is wrong"
+    # A page in a notebook has no manifest.
+    identity = assay_report.manifest.get("identity", {})
+    has_half_ties = identity.get("configuration", {}).get("ties") == "half"
+    ties = "counts half" if has_half_ties else "is wrong"
     cluster = assay_report.result.cluster
     return format_sentence(
         "For each item, the share of pairs in which the metric scores the better output higher; a tie {ties}."
@@ -143,10 +145,3 @@ def _explain_human_scores() -> Sentence:
             " of Automatic Metrics via Soft Pairwise Accuracy, 2024"
         ),
     )
-
-
-def _find_run_setting(manifest: Mapping[str, Any], name: str) -> Any:
-    """Find a setting of the run in its manifest; None if the manifest does not have it."""
-    identity = manifest.get("identity")
-    configuration = identity.get("configuration") if isinstance(identity, Mapping) else None
-    return configuration.get(name) if isinstance(configuration, Mapping) else None
