@@ -111,6 +111,16 @@ def list_fields(results: Results) -> dict[str, Callable[[], str]]:
             for target in ("difference", "mean")
         },
         **{
+            f"interval_{target}_{metric}": lambda row=row, target=target: (
+                f"95 % interval {row[f'{target}_low']:.1%} to {row[f'{target}_high']:.1%}"
+            )
+            for metric, row in ((name.replace("-", "_"), row) for name, row in worth.items())
+            for target in ("difference", "mean")
+        },
+        "better_lowest": lambda: (
+            f"{np.floor(100 * min(row['better']['low'] for row in results['dependence'])) / 100:.2f}"
+        ),
+        **{
             f"spa_{name.replace('-', '_')}": lambda row=row: f"{row['spa']:.3f}"
             for name, row in worth.items()
         },

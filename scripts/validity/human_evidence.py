@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 from scripts.validity.readings import HUMAN_COUNTS, VERDICTS, write_rows
-from scripts.validity.tally import write_page
+from scripts.validity.tally import write_pages
 
 from metassay.perturbations.base import View
 from metassay.perturbations.registry import parse_perturbation
@@ -67,7 +67,7 @@ def main() -> None:
                 )
                 print(rows[-1], flush=True)
     write_rows(HUMAN_COUNTS, rows, ("data_set", "perturbation", "draws", *VERDICTS))
-    write_page()
+    write_pages()
 
 
 def list_rated_texts(table: pl.DataFrame) -> Iterator[RatedText]:

@@ -1,4 +1,6 @@
-"""Merge two readings of the sheets, count the verdicts and write `docs/validity.md`.
+"""Merge two readings of the sheets, count the verdicts and write the pages about them.
+
+`docs/validity.md` has a summary, and `benchmarks/readings/README.md` a table for each language.
 
     python -m scripts.validity.tally SHEETS --keys KEYS
 
@@ -12,7 +14,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from scripts.validity.readings import (
@@ -34,6 +36,7 @@ from metassay.perturbations.label_errors import wilson_interval
 from metassay.perturbations.registry import load_perturbations
 
 PAGE = ROOT / "docs" / "validity.md"
+FULL_PAGE = READINGS / "README.md"
 FULLY_READ = ("en", "de", "ru")
 """Languages that come first on the page: 100 pairs of each default perturbation were read."""
 
@@ -173,14 +176,37 @@ def render_human_evidence() -> list[str]:
     return [text.rstrip().replace("{table}", "\n".join(lines)), ""]
 
 
-def write_page() -> None:
-    """Write `docs/validity.md`: the introduction of `page.md`, then a section for each language."""
-    introduction = (Path(__file__).parent / "page.md").read_text(encoding="utf-8").rstrip()
+def render_summary(languages: Sequence[str]) -> str:
+    """Render a table with the share of worse texts of every perturbation in every language."""
+    shares: dict[str, dict[str, str]] = {}
+    for language in languages:
+        readings_by_method: dict[str, list[PairReading]] = {}
+        for reading in load_readings(language):
+            readings_by_method.setdefault(reading.method, []).append(reading)
+        for method, readings in readings_by_method.items():
+            worse = sum(reading.is_worse for reading in readings)
+            shares.setdefault(method, {})[language] = f"{worse / len(readings):.2f}"
+    lines = [
+        f"| Perturbation | {' | '.join(languages)} |",
+        f"|---|{'---|' * len(languages)}",
+    ]
+    for method in sorted(shares):
+        name = f"**`{method}`**" if load_perturbations()[method].default else f"`{method}`"
+        lines.append(f"| {name} | {' | '.join(shares[method].get(each, '') for each in languages)} |")
+    return "\n".join(lines)
+
+
+def write_pages() -> None:
+    """Write the summary for the documentation, and the page with a table for each language."""
     others = [language for language in list_languages() if language not in FULLY_READ]
-    lines = [introduction, "", *render_human_evidence()]
-    for language in [*FULLY_READ, *others]:
+    languages = [*FULLY_READ, *others]
+    text = (Path(__file__).parent / "page.md").read_text(encoding="utf-8").rstrip()
+    text = text.replace("{summary}", render_summary(languages))
+    PAGE.write_text("\n".join([text, "", *render_human_evidence()]).rstrip() + "\n", encoding="utf-8")
+    lines = [(Path(__file__).parent / "full_page.md").read_text(encoding="utf-8").rstrip(), ""]
+    for language in languages:
         lines += render_language(language)
-    PAGE.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+    FULL_PAGE.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
 
 
 def main() -> None:
@@ -206,7 +232,7 @@ def main() -> None:
         for language, rows in tables.items():
             write_rows(READINGS / f"{language}.tsv", rows, COLUMNS)
     write_counts()
-    write_page()
+    write_pages()
 
 
 if __name__ == "__main__":

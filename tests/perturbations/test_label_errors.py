@@ -21,7 +21,7 @@ from metassay.tasks import find_task
 
 ROOT = Path(__file__).parents[2]
 READINGS = ROOT / "benchmarks" / "readings"
-PAGE = ROOT / "docs" / "validity.md"
+PAGE = READINGS / "README.md"
 TEXTS = ROOT / "scripts" / "validity" / "texts"
 LANGUAGES = sorted(path.stem for path in READINGS.glob("*.tsv"))
 FULLY_READ = ["en", "de", "ru"]
@@ -91,6 +91,21 @@ def test_page_states_the_agreement_of_the_readers(language: str) -> None:
     expected = "Both readings by a language model gave the same verdict on "
     expected += f"{share:.1%} of the {table.height:,} pairs in this language ({kappa_text})."
     assert expected in PAGE.read_text(encoding="utf-8")
+
+
+def test_documentation_has_the_shares_of_the_readings() -> None:
+    lines = (ROOT / "docs" / "validity.md").read_text(encoding="utf-8").splitlines()
+    (heading,) = [line for line in lines if line.startswith("| Perturbation | en |")]
+    languages = heading.strip("| ").split(" | ")[1:]
+    assert sorted(languages) == LANGUAGES
+    counts = {language: count_verdicts(language) for language in languages}
+    table = lines[lines.index(heading) + 2 :]
+    rows = {line.split("`")[1]: line for line in table[: table.index("")]}
+    for method in {method for verdicts in counts.values() for method in verdicts}:
+        cells = [cell.strip() for cell in rows[method].strip("|").split("|")]
+        for language, share in zip(languages, cells[1:], strict=True):
+            pairs, worse, _ = counts[language].get(method, (0, 0, 0))
+            assert share == (f"{worse / pairs:.2f}" if pairs else "")
 
 
 def list_defaults(language: str) -> set[str]:
