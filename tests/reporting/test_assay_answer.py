@@ -41,7 +41,7 @@ def test_tied_metrics_are_named_with_the_best():
     answer = Answer(metric="chrf", top_group=["chrf", "comet"], exceptions=[])
     assert write(make_result(answer=answer, pairs_from="people"))[0] == (
         "chrF tells a better translation from a worse one in 89 % of human pairs (95 % interval 88–90);"
-        " COMET cannot be told apart from it."
+        " tied with it: COMET."
     )
 
 

@@ -82,7 +82,7 @@ def test_a_trend_that_is_not_claimed_is_said_not_to_be_shown():
 def test_only_a_metric_that_is_claimed_to_vary_is_described():
     claims = make_claims(variations=[AccuracyVariation(column="col", metric="bleu", p=0.01)])
     sentence = str(describe_metric_with_largest_spread(*make_view({"a": 0.5, "b": 0.8}, claims)))
-    assert sentence == "BLEU varies: 80\u202f% on b, 50\u202f% on a."
+    assert sentence == "The accuracy of BLEU varies: 80\u202f% on b, 50\u202f% on a."
     assert describe_metric_with_largest_spread(*make_view({"a": 0.5, "b": 0.8})) is None
 
 
@@ -184,27 +184,22 @@ def test_agreement_in_words():
     claims = make_claims(order={"col": {"a": 0.02, "b": 0.5, "c": 1.0}})
     assert write_agreement(agreement, claims) == [
         (
-            "Between two values of col the order of the metrics typically agrees at 0.50 (Kendall’s τ), "
-            "least between a and b at 0.20."
+            "Two contexts of col typically agree on the order of the metrics with Kendall’s τ = 0.50. "
+            "a and b agree least (0.20)."
         ),
         (
-            "For scale: two samples of the same context, each as large as these, would agree at 0.90 on "
-            "average, so contexts that order the metrics alike agree about as well."
+            "For comparison, two samples of the same context, each as large as these, would agree with 0.90 on "
+            "average."
         ),
-        "The order over all outputs is shown not to hold on a.",
-        (
-            "Contexts that order the metrics alike, in 2 groups: a (no single metric is among the best in "
-            "all); b and c (there BLEU is among the best)."
-        ),
-        "With 1 metric the agreement can take only a handful of values, so read it with care.",
+        "The order of the metrics is shown to differ from the overall order on a.",
+        "With 1 metric, the agreement can take only a few values.",
     ]
 
 
-def test_groups_of_contexts_are_listed_only_where_an_order_is_shown_to_differ():
+def test_an_order_that_is_not_shown_to_differ_is_not_claimed_to():
     agreement = make_agreement(MATRIX, context_groups=GROUPS)
     sentences = write_agreement(agreement, make_claims(order={"col": {"a": 0.2, "b": 1.0}}))
-    assert sentences[1] == "In no context is the order shown to differ from the one over all outputs."
-    assert not any("groups" in sentence for sentence in sentences)
+    assert sentences[1] == "No context is shown to order the metrics differently than all outputs together."
 
 
 def test_the_deciding_p_value_of_the_order_is_in_the_table():
@@ -231,15 +226,15 @@ def test_one_agreement_of_one_is_not_unanimity():
 
 def test_agreement_with_global_alone():
     sentences = write_agreement(make_agreement([[1, 0.4, None, 0.8]]))
-    assert "typically agrees at 0.60 (Kendall’s τ), least between global and a at 0.40." in sentences[0]
+    assert "with Kendall’s τ = 0.60. global and a agree least (0.40)." in sentences[0]
 
 
 @pytest.mark.parametrize(
     ("explained", "is_claimed", "words"),
     [
-        (0.31, True, "(year) predicts 31\u202f% of the variation"),
-        (-0.4, True, "(year) is not shown to help predict"),
-        (0.31, False, "(year) is not shown to help predict"),
+        (0.31, True, "(year) explain 31\u202f% of the variation"),
+        (-0.4, True, "(year) are not shown to predict"),
+        (0.31, False, "(year) are not shown to predict"),
     ],
 )
 def test_prediction_in_words(explained, is_claimed, words):
@@ -270,7 +265,8 @@ def test_the_robust_choice_and_the_cheapest_metrics_are_named():
     )
     view = prepare_assay_report(content)
     assert str(describe_robust_choice(view, view.columns[0])) == (
-        "Where the mix of col may change, BLEU holds up best: at worst, on b, it is right in at least 61\u202f%."
+        "If the shares of the contexts of col may change, BLEU is the safest choice: in its worst context, b,"
+        " its accuracy is at least 61\u202f%."
     )
     assert (
         str(describe_cost_classes(view)) == "No metric is both more accurate and cheaper than BLEU and chrF."
@@ -293,12 +289,11 @@ def test_what_a_metric_overlooks_is_listed_for_metrics_and_not_for_sentinels():
         prepare_assay_report(make_content(overall, sentinels=sentinels, confounding=rows))
     )
     assert section is not None
-    overlooked_section = section.subsections[0]
-    assert list(overlooked_section.grids[0].rows) == [
-        {"metric": "BLEU", "overlooked": "case (0\u202f%) and order (28\u202f%)"},
-        {"metric": "chrF", "overlooked": "none is shown"},
-    ]
-    assert "over 5 of them" in str(overlooked_section.sentences[0])
+    missed = str(section.sentences[1])
+    assert "BLEU misses case (0\u202f% right) and order (28\u202f% right) (" in missed
+    assert "chrF" not in missed
+    assert "length" not in missed
+    assert "correction for 5 tests" in missed
 
 
 def test_difficulty_in_words_table_and_chart():

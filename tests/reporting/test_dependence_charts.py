@@ -110,6 +110,6 @@ def test_page_escapes_names_and_begins_with_the_main_statement(entry_and_curves)
     page = render_page(build_depend_page(content, {entry.dataset: {entry.metric: curves}}))
     assert HOSTILE not in page
     assert "&lt;/script&gt;" in page
-    assert "has the lowest dependence on the system, shrinkage included: SysDep" in page
+    assert "has the lowest system dependence (SysDep): " in page
     assert page.count('<figure class="chart"') == 3
     assert "default-src &#39;none&#39;" in page

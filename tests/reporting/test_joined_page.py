@@ -91,9 +91,9 @@ def test_the_first_sentence_is_the_choice_of_the_assay_as_people_see_it(runs):
     rank = next(each["rank"] for each in spa["metrics"] if each["metric"] == choice)
     lead = build_page(found).lead
     label = {"bleu": "BLEU", "chrf": "chrF"}[choice]
-    assert lead[0].startswith(f"{label} is the choice of the assay; it is in ")
-    assert ("in the first cluster by agreement with people (SPA), too" in lead[0]) == (rank == 1)
-    assert label in lead[1]
+    assert lead[0].startswith(f"Use {label}")
+    assert lead[1].startswith(f"{label} in the other results: it ")
+    assert ("it is also first or tied by agreement with people (SPA)" in lead[1]) == (rank == 1)
 
 
 def test_fewer_runs_make_a_page_with_fewer_columns(runs):

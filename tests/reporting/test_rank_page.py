@@ -103,12 +103,12 @@ def find_section(page: Page, title: str) -> Section:
     return section
 
 
-OPENING = "A agrees best with people (mqm) on these 9 systems: SPA 0.800"
+OPENING = "A agrees best with people (mqm) on these 9 systems: SPA 0.80"
 
 
 def test_a_metric_that_was_not_shown_to_be_worse_is_named() -> None:
     """A beats B (p .01) but not C (.2), though C comes last."""
-    assert describe(build_ranking((0.01, 0.2, 0.5))) == f"{OPENING}. C cannot be told apart from it."
+    assert describe(build_ranking((0.01, 0.2, 0.5))) == f"{OPENING}. C is tied with it."
 
 
 def test_the_best_metric_is_ahead_if_all_comparisons_are_significant() -> None:
@@ -126,12 +126,12 @@ def test_undefined_values_are_reported() -> None:
 
 
 def test_a_baseline_as_good_as_the_best_metric_is_a_doubt() -> None:
-    dropped = "en-de: 2 items without all scores left out."
+    dropped = "en-de: 2 items without all scores were left out."
     ranking = build_ranking((1, 1, 1))
     assert list_ranking_doubts(ranking, prepare_rank_report(build_result(ranking))) == [dropped]
     ranking = build_ranking((1, 1, 1), baseline=0.9)
     first, second = list_ranking_doubts(ranking, prepare_rank_report(build_result(ranking)))
-    assert "zero, a baseline without information about quality, has SPA 0.900" in first
+    assert "the baseline zero, which knows nothing of quality, has SPA 0.90" in first
     assert second == dropped
 
 
@@ -142,7 +142,7 @@ def test_comparisons_are_counted_for_these_and_for_other_systems() -> None:
         for comparison in ranking.comparisons
     ]
     ranking = msgspec.structs.replace(ranking, comparisons=comparisons)
-    assert "cannot be told apart" not in describe(ranking)
+    assert "tied" not in describe(ranking)
     assert describe_significance(ranking) == (
         "2 of 3 comparisons are significant for these systems, 0 for systems like these (one-sided p ≤ .05, not"
         " corrected for their number)."
@@ -203,10 +203,13 @@ def test_fewer_items_are_described_and_drawn() -> None:
     page = build_rank_page(build_result(build_detailed_ranking()))
     section = find_section(page, "On fewer items")
     assert section.sentences[:2] == [
-        "On all 40 items A comes first, on 20 in 97\u202f% of random subsets.",
-        "On 20 items and more it is first in at least 95 % of them.",
+        (
+            "A is first on all 40 items. It is also first in this share of random subsets: 97\u202f% with 20"
+            " items."
+        ),
+        "With 20 items or more, the share is at least 95 %.",
     ]
-    assert "zero, a baseline without information about quality" in section.sentences[2]
+    assert "the baseline zero (dashed), which knows nothing of quality" in section.sentences[2]
     (chart,) = section.charts
     assert [entry.name for entry in chart.legend_entries] == ["A", "B", "C"]
     assert {row["metric"] for row in chart.spec["data"]["values"] if row["sentinel"]} == {"zero"}
@@ -221,7 +224,7 @@ def test_several_rankings_share_a_section_and_contexts_are_a_choice() -> None:
     page = build_rank_page(result)
     rankings = find_section(page, "Rankings")
     assert len(rankings.charts) == 4  # values and comparisons of two rankings
-    assert rankings.sentences[0] == "en-de: SPA with mqm: 9 systems, 100 items."
+    assert rankings.sentences[0] == "en-de: SPA with mqm: This ranking uses 9 systems and 100 items."
     contexts = find_section(page, "Within contexts")
     assert [choice.title for choice in contexts.choices] == ["en-de, news: SPA with mqm"]
     assert page.lead[1] == "A has the highest SPA in every domain, too."

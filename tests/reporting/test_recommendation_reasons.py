@@ -129,7 +129,7 @@ def test_the_first_preference_that_decides_is_named() -> None:
     by_mix = build_table_of_exact_accuracies("QP", "XYZ", rarer, context_shares=np.array([0.5, 0.3, 0.2]))
     by_mix = replace(by_mix, may_be_best=np.ones((2, 4), dtype=bool))
     assert write_reason(by_mix, "X").endswith(
-        "P is preferred because it holds up best when the mix of contexts shifts."
+        "P is preferred because it is the safest choice when the shares of contexts change."
     )
 
 

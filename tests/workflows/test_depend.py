@@ -214,5 +214,5 @@ def test_spec_with_a_comma_is_one_metric_and_the_page_shows_labels(table, tmp_pa
     assert json.loads((out / "results" / "depend.json").read_text())["metrics"][0]["metric"] == odd
     page = (out / "report.html").read_text()
     assert "<h3>chrF++ (beta=3)</h3>" in page
-    assert "chrF++ (beta=3) has the lowest dependence on the system" in page
+    assert "chrF++ (beta=3) has the lowest system dependence (SysDep): " in page
     assert f">{odd}<" not in page

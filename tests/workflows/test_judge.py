@@ -334,12 +334,14 @@ def test_page_shows_only_measures_that_the_table_allows():
     assert order == sorted(accuracies, key=accuracies.__getitem__, reverse=True)
     first = page.sections[0]
     headings = [field.label for field in first.grids[0].fields]
-    assert headings == ["judge", "pairs", "agrees with humans", "base rate", "missing"]
-    assert "Base rate: " in first.sentences[0]
-    assert not any(text in first.sentences[0] for text in ("Position bias", "both orders", "Corrected"))
+    assert headings == ["judge", "pairs", "agrees with people", "base rate", "missing"]
+    explanation = first.subsections[-1].sentences[0]
+    assert "Base rate: " in explanation
+    assert not any(text in explanation for text in ("Position bias", "both orders", "Corrected"))
     both = metassay.judge(pl.DataFrame(preferences())).build_page().sections[0]
-    assert "Position bias: " in both.sentences[0]
-    assert "both orders; else it is a tie" in both.sentences[0]
+    explanation = both.subsections[-1].sentences[0]
+    assert "Position bias: " in explanation
+    assert "both orders; else it is a tie" in explanation
     favours = next(section for section in page.sections if section.title == "Which families does it favour?")
     marked = {
         (cell["row"], cell["column"]) for cell in favours.charts[0].spec["data"]["values"] if cell["mark"]

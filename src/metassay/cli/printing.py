@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # Characters per line where standard output is no terminal.
 WIDTH_OF_PIPES = 160
 # A column with longer cells is prose: it may be broken between words, down to this many characters.
-PROSE_WIDTH = 24
+PROSE_WIDTH = 18
 # Characters between two columns.
 COLUMN_GAP = 3
 # Smaller numbers are printed with four significant digits instead of three decimals.
@@ -89,7 +89,10 @@ def print_table(table: Table, *, verbose: bool = False) -> None:
     console = Console(width=get_terminal_width(), highlight=False)
     if table.title is not None:
         console.print(f"\n{escape(table.title)}", style="bold")
-    cells = {name: [format_cell(row.get(name)) for row in rows] for name in rows[0]}
+    cells = {}
+    for name in rows[0]:
+        digits = 3 if name == "p" or name.startswith("p_") else table.digits
+        cells[name] = [format_cell(row.get(name), digits) for row in rows]
     shown_columns = _choose_fitting_columns(cells, table.most_important, console.width)
     printed = rich_table.Table(box=box.SIMPLE_HEAD)
     for name in shown_columns:
@@ -121,13 +124,13 @@ def get_terminal_width() -> int:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH_OF_PIPES
 
 
-def format_cell(value: Any) -> str:
+def format_cell(value: Any, digits: int = 3) -> str:
     """Return the value of a table cell as text on one line."""
     if value is None:
         return "–"
     if isinstance(value, float):
-        is_tiny = value != 0 and abs(value) < SMALLEST_FIXED
-        return f"{value:.4g}" if is_tiny else f"{value:.3f}"
+        is_tiny = digits >= 3 and value != 0 and abs(value) < SMALLEST_FIXED
+        return f"{value:.4g}" if is_tiny else f"{value:.{digits}f}"
     return " ".join(str(value).split("\n"))
 
 

@@ -96,7 +96,7 @@ def _build_changed_order_claims(aggregate_report: ResultReport[AggregateContent]
             kind="finding",
             metrics=[metric for metric, _, _ in counts],
             sentence=(
-                "Pairs of systems that corpus scores and means of segment scores order differently:"
+                "Corpus scores and means of segment scores order these systems differently:"
                 f" {', '.join(listed)}."
             ),
         )
@@ -128,7 +128,9 @@ def _build_lowest_correlation_claims(aggregate_report: ResultReport[AggregateCon
     pearson, least = min(pairs, key=lambda pair: pair[0])
     x = label_aggregated_metric(least.x, aggregate_report.labels)
     y = label_aggregated_metric(least.y, aggregate_report.labels)
-    sentence = f"Of all aggregated metrics {x} and {y} agree least: Pearson {format_number(pearson)}."
+    sentence = (
+        f"The lowest correlation between two of these scores is {format_number(pearson)} ({x} and {y})."
+    )
     return [Claim(kind="finding", metrics=[least.x, least.y], value=pearson, sentence=sentence)]
 
 
@@ -141,6 +143,13 @@ def _build_human_correlation_claims(aggregate_report: ResultReport[AggregateCont
     if not rows:
         return []
     pearson, best = max(rows, key=lambda row: row[0])
+    if pearson <= 0:
+        sentence = (
+            f"No score correlates positively with human scores ({best.human}) over"
+            f" {format_plural(best.systems, 'system')}: the highest Pearson correlation is"
+            f" {format_number(pearson)}."
+        )
+        return [Claim(kind="unanswered", value=pearson, sentence=sentence)]
     sentence = (
         f"{AGGREGATION_PHRASES[best.aggregation].capitalize()} of {aggregate_report.labels[best.metric]}"
         f" correlates best with human scores ({best.human}): Pearson {format_number(pearson)} over"

@@ -15,14 +15,17 @@ from metassay.reporting.wording import format_percent, format_plural, join_names
 from metassay.results.annotate import AnnotateContent
 
 METHOD = (
-    "Items on which the metrics are likely to be far from people are chosen with a higher probability. Each"
-    " label then counts with the weight 1 / probability, so that estimates stay unbiased (active inference:"
+    "Items for which the metrics probably predict the human score badly are chosen with higher probability."
+    " The command estimate weights each label by 1 / probability, so that its estimates stay unbiased"
+    " (active inference,"
     " Zrnic and Candès, 2024). A fifth of the probability is the same for all items."
 )
 
 
 def explain_number_of_chosen_items(chosen_items: int, unlabelled_items: int) -> str:
     """Say how many of the unlabelled items were chosen for rating."""
+    if not unlabelled_items:
+        return "There is nothing to rate: every item has a label."
     return f"You asked for {chosen_items} of the {format_plural(unlabelled_items, 'item')} without a label."
 
 
@@ -68,12 +71,11 @@ def describe_items_to_rate(annotate_result: AnnotateContent) -> list[str]:
     ]
     if annotate_result.file is not None:
         sentences.append(
-            f"{annotate_result.file} lists their outputs: fill in the column {annotate_result.human}, then"
-            " run"
-            f" `metassay estimate DATA --labels {annotate_result.file}`."
+            f"{annotate_result.file} lists their outputs. Fill in the column {annotate_result.human}, then"
+            f" run: metassay estimate DATA --labels {annotate_result.file}"
         )
     else:
-        sentences.append("Add --csv FILE for a table that raters can fill in.")
+        sentences.append("Add --csv FILE to write a table that raters can fill in.")
     return sentences
 
 

@@ -111,7 +111,7 @@ def _describe_best_metric(assay_report: AssayReport, best_metric: MetricAccuracy
         share=format_share_of_pairs(best_metric, assay_report.pairs_phrase),
     )
     if equals:
-        end = format_sentence("; {equals} cannot be told apart from it.", equals=list_names(equals, "metric"))
+        end = format_sentence("; tied with it: {equals}.", equals=list_names(equals, "metric"))
     else:
         end = _describe_second_best_metric(assay_report, best_metric)
     return format_sentence("{opening}{end}", opening=opening, end=end)

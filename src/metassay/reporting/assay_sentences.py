@@ -46,17 +46,18 @@ def describe_confounding(confounding: MetricConfounding, metric_labels: MetricLa
     for name in confounding.responsible:
         accuracy = confounding.by_perturbation[name]
         if accuracy is not None:
-            responsible.append(f"{100 * accuracy:.0f} % under {name}")
+            responsible.append(f"{100 * accuracy:.0f} % of {name} pairs")
     others = []
     for name, accuracy in confounding.by_perturbation.items():
         if name not in confounding.responsible and accuracy is not None:
             others.append(accuracy)
-    compared = f", against {100 * fmean(others):.0f} % on average under the others" if others else ""
+    compared = f", and in {100 * fmean(others):.0f} % of the others on average" if others else ""
     share = 100 * (confounding.share or 0.0)
     return (
         f"The accuracy of {metric_labels[confounding.metric]} depends on the perturbation: it is right in"
-        f" {join_names(responsible)}{compared}; the perturbation alone decides {share:.0f} % of whether it is"
-        " right."
+        f" {join_names(responsible)}{compared}. The perturbation explains {share:.0f} % of the variance of"
+        " its"
+        " outcomes."
     )
 
 
@@ -99,11 +100,11 @@ def list_context_warnings(analysis: PairAnalysis) -> list[str]:
         clusters = column.estimates.clusters[competing].max(axis=0)
         items = column.estimates.accuracy_sums.count_items()[competing].max(axis=0)
         if len(values) < 2:
-            warnings.append(f"{name} has one value only: there are no contexts to compare.")
+            warnings.append(f"{name} has only one value, so there are no contexts to compare.")
         with_one_cluster = [value for value, count in zip(values, clusters) if count < 2]
         if with_one_cluster:
             warnings.append(
-                f"{name}: no interval where there is a single cluster"
+                f"{name}: there is no interval for contexts with a single cluster"
                 f" ({_list_first_names(with_one_cluster)})."
             )
         minimum_items = analysis.settings.minimum_items
@@ -118,20 +119,24 @@ def list_context_warnings(analysis: PairAnalysis) -> list[str]:
             continue
         if column.is_large.sum() < 2:
             warnings.append(
-                f"{name}: fewer than two of its values are large enough, so H1 has no p."
-                " Group them into larger ones, or lower --min-items."
+                f"{name}: fewer than two contexts are large enough, so differences between them were not"
+                " tested. Group contexts into larger ones, or lower --min-items."
             )
         elif not column.h1.exchanges:
             warnings.append(
-                f"{name}: no two of its values hold two clusters each, so chance cannot be told from a"
-                " difference and H1 has no p. Compare values that several clusters share (a group, a site),"
-                " or name a smaller cluster with --cluster."
+                f"{name}: differences between contexts were not tested, because no two contexts have two"
+                " clusters each. Choose contexts that several clusters share (a group, a site), or name"
+                " smaller clusters with --cluster."
             )
         elif column.h1.exchangeable_share < _FEW_MOVABLE:
             share = f"{100 * column.h1.exchangeable_share:.0f} %"
-            warnings.append(f"{name}: only {share} of its outputs could change places in the test of H1.")
+            warnings.append(
+                f"{name}: the test for differences between contexts could exchange only {share} of the"
+                " outputs,"
+                " so it may miss differences."
+            )
     if len(competing) < 2:
-        warnings.append("One metric has no order: H2 needs at least two.")
+        warnings.append("With a single metric there is no order of metrics to compare between contexts.")
     return warnings
 
 

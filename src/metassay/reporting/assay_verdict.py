@@ -262,6 +262,18 @@ def _answer_which_metric_ranks_systems(assay_report: AssayReport) -> Claim:
     if row is None or row.spa is None:
         reason = "it needs human scores of several systems on the same items"
         return _build_unanswered_claim("rank_systems", "ranks systems", reason)
+    if comparison.spa_constant is not None and row.spa <= comparison.spa_constant:
+        return Claim(
+            kind="unanswered",
+            question="rank_systems",
+            value=row.spa,
+            baseline=comparison.spa_constant,
+            sentence=(
+                f"No metric ranks these systems better than a constant score: the highest SPA is"
+                f" {format_number(row.spa)} ({assay_report.labels[row.metric]}), a constant has"
+                f" {format_number(comparison.spa_constant)}."
+            ),
+        )
     ends = "" if row.spa_low is None else f" ({format_interval(row.spa_low, row.spa_high)})"
     constant = ""
     if comparison.spa_constant is not None:

@@ -16,7 +16,7 @@ from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
 from metassay.reporting.report_sections import build_report_sections
 from metassay.reporting.sections.depend_single_metrics import build_dependence_charts_of_metric
-from metassay.reporting.wording import format_number, format_percent, format_plural
+from metassay.reporting.wording import format_number, format_plural, list_names
 from metassay.results.depend import DependContent, MetricDependence
 from metassay.results.verdict import Claim
 
@@ -74,58 +74,68 @@ def build_depend_verdict(depend_report: DependReport) -> list[Claim]:
 def _build_dependence_claims_of_dataset(
     depend_report: DependReport, dependences: Sequence[MetricDependence]
 ) -> list[Claim]:
-    human = depend_report.result.human
     # A metric that scores system names can map every system to its human mean and so have a SysDep of 0.
     informed = [entry for entry in dependences if not entry.uninformed]
     if not informed:
         return [Claim(kind="unanswered", sentence="None of the metrics rates single outputs.")]
-    least = min(informed, key=lambda entry: (entry.sysdep, entry.metric))
+    return [
+        _build_favoured_systems_claim(depend_report, informed),
+        _build_lowest_dependence_claim(depend_report, informed),
+    ]
+
+
+def _build_favoured_systems_claim(
+    depend_report: DependReport, dependences: Sequence[MetricDependence]
+) -> Claim:
+    """Say how many metrics favour some systems, and where the largest difference is."""
+    by = depend_report.result.by
+    unfair = find_unfair_metrics(dependences)
+    if not unfair:
+        sentence = f"No metric is shown to favour any {by} (p fair > .05 after Holm's correction)."
+        return Claim(kind="finding", sentence=sentence)
+    worst = max(unfair, key=lambda entry: (entry.residual_range, entry.metric))
+    verb = "favours" if len(unfair) == 1 else "favour"
     sentence = (
-        f"{depend_report.labels[least.metric]} has the lowest dependence on the {depend_report.result.by},"
-        f" shrinkage included: SysDep {format_number(least.sysdep)} points of {human}"
+        f"{len(unfair)} of {format_plural(len(dependences), 'metric')} {verb} some {by}s (p fair ≤ .05 after"
+        f" Holm's correction). The largest difference: {depend_report.labels[worst.metric]} favours"
+        f" {worst.most_favoured} over {worst.most_disadvantaged} by {format_number(worst.residual_range)}"
+        f" points of {depend_report.result.human}."
     )
-    if least.low is not None:
-        sentence += f" (95 % interval {format_number(least.low)} to {format_number(least.high)})"
-    if least.ratio is not None:
-        sentence += f", {format_percent(least.ratio)} of that of a constant metric"
+    return Claim(
+        kind="finding",
+        metrics=[entry.metric for entry in unfair],
+        value=worst.residual_range,
+        sentence=sentence,
+    )
+
+
+def _build_lowest_dependence_claim(
+    depend_report: DependReport, dependences: Sequence[MetricDependence]
+) -> Claim:
+    """Name the metric with the lowest SysDep, the metrics tied with it, and SysDep of a constant metric."""
+    least = min(dependences, key=lambda entry: (entry.sysdep, entry.metric))
     tied = [
         entry.metric
-        for entry in informed
+        for entry in dependences
         if entry is not least and _do_sysdep_intervals_overlap(entry, least)
     ]
+    value = f"{format_number(least.sysdep)} points of {depend_report.result.human}"
+    if least.low is not None:
+        value += f" (95 % interval {format_number(least.low)} to {format_number(least.high)})"
+    value += f"; a constant metric has {format_number(least.constant)}"
+    sentence = f"{depend_report.labels[least.metric]} has the lowest system dependence (SysDep): {value}."
     if tied:
-        sentence += f". The intervals of {format_plural(len(tied), 'other metric')} overlap with its interval"
-    claims = [
-        Claim(
-            kind="answer",
-            metrics=[least.metric, *tied],
-            value=least.sysdep,
-            low=least.low,
-            high=least.high,
-            sentence=f"{sentence}.",
-        )
-    ]
-    unfair = find_unfair_metrics(informed)
-    if unfair:
-        worst = max(unfair, key=lambda entry: (entry.residual_range, entry.metric))
-        verb = "favours" if len(unfair) == 1 else "favour"
-        sentence = (
-            f"Beyond shrinkage, {len(unfair)} of {format_plural(len(informed), 'metric')} {verb} some"
-            f" {depend_report.result.by}s (p fair ≤ .05 after Holm's correction). The widest gap is that of"
-            f" {depend_report.labels[worst.metric]}: {worst.most_favoured} over {worst.most_disadvantaged},"
-            f" by {format_number(worst.residual_range)} points."
-        )
-        if worst is least:
-            sentence += " Its SysDep, which includes shrinkage, is the lowest all the same."
-        claims.append(
-            Claim(
-                kind="finding",
-                metrics=[entry.metric for entry in unfair],
-                value=worst.residual_range,
-                sentence=sentence,
-            )
-        )
-    return claims
+        verb = "is" if len(tied) == 1 else "are"
+        sentence += f" {list_names(depend_report.labels.label_all(tied), '')} {verb} tied with it."
+    sentence += " SysDep also contains shrinkage, which any noisy metric shows."
+    return Claim(
+        kind="answer",
+        metrics=[least.metric, *tied],
+        value=least.sysdep,
+        low=least.low,
+        high=least.high,
+        sentence=sentence,
+    )
 
 
 def _do_sysdep_intervals_overlap(first: MetricDependence, second: MetricDependence) -> bool:

@@ -60,13 +60,14 @@ def _describe_best_systems(estimate_result: EstimateContent) -> str:
     )
     others = [entry.system for entry in estimate_result.systems[1:] if entry.rank_low == 1]
     if not others and len(estimate_result.systems) > 1:
-        return f"{sentence} All other systems are worse, by simultaneous 95 % intervals."
+        return f"{sentence} All other systems are worse (simultaneous 95 % intervals)."
     if not others:
         return sentence
     shown = others[:MOST_NAMES]
     if len(others) > MOST_NAMES:
         shown = [*shown, format_plural(len(others) - MOST_NAMES, "other system")]
-    return f"{sentence} These may be as good, by simultaneous 95 % intervals: {join_names(shown)}."
+    verb = "is" if len(others) == 1 else "are"
+    return f"{sentence} {join_names(shown)} {verb} tied with it (simultaneous 95 % intervals)."
 
 
 def _describe_estimated_quantity(estimate_result: EstimateContent) -> str:
@@ -79,7 +80,7 @@ def _describe_estimated_quantity(estimate_result: EstimateContent) -> str:
         sentence += " items like these"
     if estimate_result.unit != "item":
         sentence += (
-            f"; whole documents were labelled ({estimate_result.unit}), so intervals treat each as one draw"
+            f"; whole documents were labelled ({estimate_result.unit}), so intervals resample documents"
         )
     return f"{sentence}."
 
@@ -103,7 +104,7 @@ def _describe_labels_saved_by_metric(estimate_result: EstimateContent) -> str:
     if labelled == items:
         return (
             "All items have labels, so a metric adds nothing to these estimates. "
-            f"For items without labels {label} would save {saved} of the labels of a system's mean."
+            f"On new items, {label} would save {saved} of the labels that the mean of a system needs."
         )
     sentence = f"With {label} on all items, {saved} of the labels are saved"
     if share.value is not None and 0 < share.value < 1:
@@ -140,13 +141,11 @@ def list_reasons_to_doubt_estimates(estimate_result: EstimateContent) -> list[st
             f" {format_number(sample.mean_of_all, digits=3)} (p {format_p_value(sample.p)}, permutation"
             " test over all"
             " metrics). The estimates may be biased. If you know the probability of each item to be chosen,"
-            " add it as a column `probability`."
+            " add it as a column named probability."
         )
     copies = [candidate.metric for candidate in estimate_result.candidates if candidate.copies_labels]
     if copies:
-        doubts.append(
-            f"Not used, because the scores equal the labels where there are labels: {join_names(copies)}."
-        )
+        doubts.append(f"These metrics are not used, because they equal the labels: {join_names(copies)}.")
     labelled = estimate_result.labelled_units or max(entry.labelled for entry in estimate_result.systems)
     if labelled < SMALLEST_TESTED_SAMPLE:
         unit = "labelled item" if estimate_result.unit == "item" else "labelled document"

@@ -29,8 +29,8 @@ from metassay.results.assay import (
 )
 
 _WHAT_EACH_MEASURES = (
-    "Perturbed pairs show how well metrics see such errors in a segment; by themselves they do not show how"
-    " well metrics rank systems. SPA does."
+    "Perturbed pairs show how well metrics detect errors in single outputs, and SPA shows how well metrics"
+    " rank systems."
 )
 
 
@@ -57,9 +57,7 @@ def describe_best_metric_on_human_pairs(
         ends=ends,
         other=metric_labels[other.metric],
         other_share=format_accuracy(other),
-        equals=_list_tied_metrics(
-            comparison.by_human_pairs, metric_labels, " {equals} cannot be told apart from it."
-        ),
+        equals=_list_tied_metrics(comparison.by_human_pairs, metric_labels, " Tied with it: {equals}."),
     )
 
 
@@ -88,11 +86,9 @@ def describe_choice_on_human_pairs(comparison: HumanComparison, metric_labels: M
             opening=opening,
             best=metric_labels[best.metric],
             share=format_accuracy(best),
-            equals=_list_tied_metrics(
-                comparison.by_human_pairs, metric_labels, "; {equals} cannot be told apart from it"
-            ),
+            equals=_list_tied_metrics(comparison.by_human_pairs, metric_labels, "; tied with it: {equals}"),
         )
-    verdict = "too close to tell apart"
+    verdict = "no reliable difference"
     if comparison.followed:
         verdict = "that is more than chance, so the choice follows human pairs"
     return format_sentence(

@@ -52,14 +52,15 @@ ASSAY_FIELDS = (
     Field("lowest", "lowest in a context", "text"),
 )
 OTHER_FIELDS = (
-    Field("cluster", "cluster", "count", "metrics of one cluster cannot be told apart"),
+    Field("cluster", "rank", "count", "metrics of one rank do not differ significantly (p ≤ .05)"),
     Field("sysdep", "SysDep", "number"),
     Field("prefers", "favours, beyond shrinkage", "text"),
     Field("corpus", "corpus with people", "score", "Pearson of system scores"),
     Field("segment", "segments with people", "score", "Pearson of system scores"),
 )
 AGREEMENT_CAPTION = (
-    "Each metric by the share of pairs it gets right and by agreement with people: better is up and right."
+    "The share of pairs that each metric gets right, and its agreement with people. The best metrics are at"
+    " the top right."
 )
 
 
@@ -217,10 +218,11 @@ def _label_all_metrics(
 
 
 def _write_joined_lead_sentences(joined_report: JoinedReport) -> list[str]:
-    """Write the sentences at the top of the page: what results say together, then what each says alone."""
-    sentences = _describe_recommended_metric_in_other_results(joined_report)
+    """Write the sentences at the top of the page: which metric to use, then what each result says."""
+    sentences = []
     if joined_report.assay is not None:
         sentences.append(get_or_build_assay_verdict(joined_report.assay)[0].sentence)
+    sentences += _describe_recommended_metric_in_other_results(joined_report)
     if joined_report.ranking is not None:
         sentences += [
             describe_best_metric(ranking, joined_report.ranking)
@@ -245,7 +247,7 @@ def _describe_recommended_metric_in_other_results(joined_report: JoinedReport) -
         )
     if joined_report.dependence:
         clauses.append(_describe_favoured_systems(joined_report, best.metric))
-    return [f"{joined_report.labels[best.metric]} is the choice of the assay; {'; '.join(clauses)}."]
+    return [f"{joined_report.labels[best.metric]} in the other results: {'; '.join(clauses)}."]
 
 
 def _describe_agreement_with_people(joined_report: JoinedReport, metric: str, meta_metric: str) -> str:
@@ -257,14 +259,14 @@ def _describe_agreement_with_people(joined_report: JoinedReport, metric: str, me
     if row.rank is None:
         return f"its agreement with people is {label} {format_number(row.value, digits=3)}"
     if row.rank == 1:
-        return f"it is in the first cluster by agreement with people ({label}), too"
+        return f"it is also first or tied by agreement with people ({label})"
     first_cluster = []
     for other in joined_report.metrics:
         agreement = joined_report.find_human_agreement(other, meta_metric)
         if agreement is not None and agreement.rank == 1:
             first_cluster.append(joined_report.labels[other])
     rivals = list_names(first_cluster, "")
-    return f"it is in cluster {row.rank} by agreement with people ({label}), behind {rivals}"
+    return f"it has rank {row.rank} by agreement with people ({label}), behind {rivals}"
 
 
 def _describe_favoured_systems(joined_report: JoinedReport, metric: str) -> str:
@@ -356,7 +358,7 @@ def _summarize_results_of_metric(joined_report: JoinedReport, metric: str, row: 
     meta_metric = joined_report.main_meta_metric
     agreement = None if meta_metric is None else joined_report.find_human_agreement(metric, meta_metric)
     if meta_metric is not None and agreement is not None and agreement.value is not None:
-        cluster = "" if agreement.rank is None else f" (cluster {agreement.rank})"
+        cluster = "" if agreement.rank is None else f" (rank {agreement.rank})"
         value = f"{label_meta_metric(meta_metric)} {format_number(agreement.value, digits=3)}"
         clauses.append(f"agrees with people at {value}{cluster}")
     if "prefers" in row:

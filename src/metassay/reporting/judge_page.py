@@ -94,12 +94,12 @@ def _build_best_judge_claim(judges: Sequence[JudgeEntry], judge_result: JudgeCon
             low=best.low,
             high=best.high,
             baseline=best.base_rate,
-            sentence=f"No judge is shown to agree with humans better than chance. {agreement}",
+            sentence=f"No judge is shown to agree with people better than chance. {agreement}",
         )
     tied = [judge.judge for judge in judges[1:] if judge.high is None or judge.high >= (best.low or 0.0)]
     recommendation = f"Use {best.judge}."
     if tied:
-        recommendation = f"Use {best.judge}; the intervals of {join_names(tied)} overlap with its interval."
+        recommendation = f"Use {best.judge}; tied with it (overlapping intervals): {join_names(tied)}."
     return Claim(
         kind="use",
         metrics=[best.judge, *tied],

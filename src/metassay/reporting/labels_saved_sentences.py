@@ -38,7 +38,8 @@ def describe_labels_saved(ranking: Ranking, rank_report: RankReport, undecided: 
     sentences = [opening]
     if undecided:
         names = list_names(rank_report.labels.label_all(undecided), "")
-        sentences.append(f"{names} cannot be told apart from it for a difference.")
+        verb = "is" if len(undecided) == 1 else "are"
+        sentences.append(f"For a difference, {names} {verb} tied with it.")
     best_for_mean = max(metrics, key=_get_share_for_mean)
     if best_for_mean is not best and _get_share_for_mean(best_for_mean) > 0:
         worth = describe_equivalent_items(

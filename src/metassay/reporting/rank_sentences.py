@@ -7,7 +7,14 @@ from metassay.meta.people.metric_comparison import SYSTEMS_LIKE_THESE
 from metassay.reporting.charts.ranking import SIGNIFICANCE_LEVEL
 from metassay.reporting.labels_saved_sentences import describe_labels_saved
 from metassay.reporting.rank_report import RankReport
-from metassay.reporting.wording import format_count, format_number, format_plural, join_names, list_names
+from metassay.reporting.wording import (
+    choose_score_digits,
+    format_count,
+    format_number,
+    format_plural,
+    join_names,
+    list_names,
+)
 from metassay.results.rank import RankedMetric, Ranking
 from metassay.results.verdict import Claim
 
@@ -86,9 +93,9 @@ def describe_best_metric(ranking: Ranking, rank_report: RankReport) -> str:
         )
     if not _is_above_constant(ranking, best):
         return (
-            f"No metric agrees with people ({human}) better than a constant on {scope}:"
-            f" {rank_report.labels[best.metric]} has the highest value, {format_metric_value(ranking, best)};"
-            f" a constant has {format_number(ranking.constant_value)}."
+            f"No metric agrees with people ({human}) better than a constant score on {scope}:"
+            f" {rank_report.labels[best.metric]} is highest with {format_metric_value(ranking, best)};"
+            f" a constant has {_format_value(ranking, ranking.constant_value)}."
         )
     rivals = [metric.metric for metric in metrics if metric is not best]
     undecided = _find_tied_metrics(ranking, best)
@@ -115,7 +122,8 @@ def _describe_tests_against_other_metrics(
     population = f" for {SYSTEMS_LIKE_THESE}" if ranking.answers_for == SYSTEMS_LIKE_THESE else ""
     if tied_metrics:
         names = list_names(rank_report.labels.label_all(tied_metrics), "")
-        return f". {names} cannot be told apart from it{population}."
+        verb = "is" if len(tied_metrics) == 1 else "are"
+        return f". {names} {verb} tied with it{population}."
     others = (
         f"all {len(rivals)} others" if len(rivals) > 2 else join_names(rank_report.labels.label_all(rivals))
     )
@@ -154,7 +162,7 @@ def _build_context_claims(ranking: Ranking, rank_report: RankReport) -> list[Cla
             continue
         claims.append(_build_cost_claim(ranking, rank_report, column, others))
         if shown:
-            sentence = f"Shown to be better than {rank_report.labels[best]}: {join_names(shown)}."
+            sentence = f"These are shown to be better than {rank_report.labels[best]}: {join_names(shown)}."
             claims.append(Claim(kind="finding", scope=ranking.dataset, context=column, sentence=sentence))
     return claims
 
@@ -234,22 +242,35 @@ def list_ranking_doubts(ranking: Ranking, rank_report: RankReport) -> list[str]:
     values = [metric.value for metric in ranking.defined_metrics if metric.value is not None]
     baselines = [metric for metric in ranking.metrics if metric.baseline and metric.value is not None]
     for baseline in baselines:
-        if values and baseline.value is not None and baseline.value >= max(values):
+        is_in_headline = baseline.value == ranking.constant_value
+        if values and baseline.value is not None and baseline.value >= max(values) and not is_in_headline:
             doubt = (
-                f"{scope}: {baseline.metric}, a baseline without information about quality, has "
+                f"{scope}: the baseline {baseline.metric}, which knows nothing of quality, has "
                 f"{format_metric_value(ranking, baseline)}, as much as the best metric."
             )
             doubts.append(doubt)
     if ranking.dropped_items:
-        doubts.append(f"{scope}: {format_plural(ranking.dropped_items, 'item')} without all scores left out.")
+        doubts.append(
+            f"{scope}: {format_plural(ranking.dropped_items, 'item')} without all scores were left out."
+        )
     return doubts
 
 
 def format_metric_value(ranking: Ranking, metric: RankedMetric) -> str:
-    """Write the value of a metric with its interval: `SPA 0.950 (95 % interval 0.930–0.970)`."""
-    value = f"{label_meta_metric(ranking.meta_metric)} {format_number(metric.value, digits=3)}"
+    """Write the value of a metric with its interval: `SPA 0.95 (95 % interval 0.91–0.97)`."""
+    value = f"{label_meta_metric(ranking.meta_metric)} {_format_value(ranking, metric.value)}"
     if metric.low is None or metric.high is None:
         return value
-    low = format_number(metric.low, digits=3)
-    high = format_number(metric.high, digits=3)
-    return f"{value} (95 % interval {low}–{high})"
+    ends = f"{_format_value(ranking, metric.low)}–{_format_value(ranking, metric.high)}"
+    return f"{value} (95 % interval {ends})"
+
+
+def _format_value(ranking: Ranking, value: float | None) -> str:
+    """Write a number of a ranking with as many decimals as its intervals justify."""
+    return format_number(value, digits=choose_value_digits(ranking))
+
+
+def choose_value_digits(ranking: Ranking) -> int:
+    """Choose the decimals for the values of a ranking; baselines do not count."""
+    metrics = [metric for metric in ranking.metrics if not metric.baseline]
+    return choose_score_digits((metric.low, metric.high) for metric in metrics)

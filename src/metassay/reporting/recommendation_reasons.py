@@ -161,7 +161,7 @@ class ReasonWriter:
             own = numbers.get(choice, float("-inf"))
             if any(numbers.get(metric, float("-inf")) < own for metric in rivals):
                 return f"for its {name}"
-        return "because it holds up best when the mix of contexts shifts"
+        return "because it is the safest choice when the shares of contexts change"
 
     def _is_cheaper_than_rivals(self, choice: str, rivals: Sequence[str]) -> bool:
         cost = self._get_cost_rank(choice)

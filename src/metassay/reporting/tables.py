@@ -12,7 +12,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from metassay.data.csv_export import escape_spreadsheet_formula
@@ -22,6 +22,7 @@ from metassay.reporting.accuracy_phrases import HasAccuracy, format_accuracy
 from metassay.reporting.labels import MetricLabel, MetricLabels
 from metassay.reporting.wording import (
     NO_VALUE,
+    choose_score_digits,
     format_count,
     format_number,
     format_p_value,
@@ -134,13 +135,20 @@ def build_grid(
     *,
     at_most: int = 2000,
 ) -> Grid:
-    """Build a table of at most `at_most` rows, without the columns that have no values."""
+    """Build a table of at most `at_most` rows, without the columns that have no values.
+
+    Scores have two decimals instead of three if their intervals (`low`, `high`) are wide.
+    """
     # Cells may be lists, which cannot be looked up in a set.
     hashable_rows = _make_rows_hashable(rows)
     used_fields = []
     for field in fields:
         if any(row.get(field.key) not in {None, ""} for row in hashable_rows):
             used_fields.append(field)
+    intervals = [(row.get("low"), row.get("high")) for row in rows if row.get("baseline") is not True]
+    has_intervals = any(isinstance(low, float) and isinstance(high, float) for low, high in intervals)
+    if has_intervals and choose_score_digits(intervals) == 2:
+        used_fields = [replace(each, kind="number") if each.kind == "score" else each for each in used_fields]
     rows_left_out = max(0, len(rows) - at_most)
     return Grid(name, caption, tuple(used_fields), tuple(rows[:at_most]), rows_left_out=rows_left_out)
 
@@ -192,7 +200,11 @@ def _guess_field_of_column(key: str, rows: Sequence[Row]) -> Field:
         return Field(key, label, "text")
     if key == "p" or key.startswith("p_"):
         return Field(key, label, "probability")
-    return Field(key, label, "count" if all(isinstance(value, int) for value in values) else "score")
+    if all(isinstance(value, int) for value in values):
+        return Field(key, label, "count")
+    return Field(
+        key, label, "number" if max(abs(value) for value in values if value is not None) > 1 else "score"
+    )
 
 
 def _make_rows_hashable(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

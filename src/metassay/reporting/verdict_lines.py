@@ -68,7 +68,9 @@ def _build_question_row(claim: Claim, metric_labels: MetricLabels, task: str) ->
     title = "" if claim.question is None else write_question_title(claim.question, task)
     if claim.kind == "unanswered":
         unknown = dict.fromkeys(("result", "tied", "baseline"))
-        best = "none is shown to" if claim.question == "save_labels" else "this data cannot tell"
+        # A claim with a value, or about saved labels, was tested: no metric is good enough.
+        is_tested = claim.value is not None or claim.question == "save_labels"
+        best = "none is shown to" if is_tested else "this data cannot tell"
         return {"question": title, "best": best, **unknown}
     names = metric_labels.label_all(claim.metrics)
     return {

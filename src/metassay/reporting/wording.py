@@ -8,7 +8,7 @@ r"""Numbers and lists as text, and sentences whose names of metrics and contexts
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from string import Formatter
 
@@ -108,8 +108,8 @@ def choose_percent_digits(low: float | None, high: float | None) -> int:
 def _format_hundredths(share: float, digits: int) -> str:
     text = f"{100 * share:.{digits}f}"
     if 0 < share < 1 and float(text) in {0.0, 100.0} and digits < 2:
-        return f"{100 * share:.{digits + 1}f}"
-    return text
+        text = f"{100 * share:.{digits + 1}f}"
+    return text.replace("-", "−")
 
 
 def format_count(number: float | None) -> str:
@@ -121,6 +121,12 @@ def format_number(value: float | None, *, digits: int = 2) -> str:
     """Write a number with a fixed number of decimals and a typographic minus sign: `−0.40`."""
     # Adding 0.0 turns -0.0 into 0.0.
     return NO_VALUE if value is None else f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
+
+
+def choose_score_digits(intervals: Iterable[tuple[float | None, float | None]]) -> int:
+    """Choose the decimals of scores between 0 and 1: three if an interval is narrower than .03, else two."""
+    widths = [high - low for low, high in intervals if low is not None and high is not None and high > low]
+    return 3 if widths and min(widths) < 0.03 else 2
 
 
 def format_p_value(p: float | None) -> str:

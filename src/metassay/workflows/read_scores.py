@@ -206,5 +206,5 @@ def _compute_missing_metrics(
     columns = [pl.Series(spec, values).fill_nan(None) for spec, values in scores.items()]
     computed = data.outputs.select(_ROW).with_columns(columns)
     scored = numbered.join(computed, on=_ROW, how="left", maintain_order="left").drop(_ROW)
-    notes = [f"Computed from the texts: {metric.signature}." for metric in metrics]
+    notes = [f"Computed from the texts: {', '.join(metric.spec for metric in metrics)}."]
     return _ScoredTable(scored, [metric.spec for metric in metrics], notes)

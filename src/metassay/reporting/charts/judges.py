@@ -15,7 +15,7 @@ from metassay.reporting.charts.theme import (
 from metassay.results.judge import JudgeEntry
 
 ROW_HEIGHT = 20
-MEASURE = "agreement with humans"
+MEASURE = "agreement with people"
 
 
 def build_judge_accuracy_chart(entries: Sequence[JudgeEntry]) -> Spec:
@@ -32,7 +32,7 @@ def build_judge_accuracy_chart(entries: Sequence[JudgeEntry]) -> Spec:
         {"field": name, "type": "quantitative", "format": ".4f"} for name in ("accuracy", "low", "high")
     ]
     return build_chart(
-        f"Agreement of {len(judges)} judges with humans, best first, with intervals.",
+        f"Agreement of {len(judges)} judges with people, best first, with intervals.",
         height=compute_chart_height(rows_meta),
         usermeta=rows_meta,
         data={"values": rows},

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from metassay.reporting.aggregate_page import label_aggregated_metric
+from metassay.reporting.aggregate_page import choose_human_correlations, label_aggregated_metric
 from metassay.reporting.charts.heatmaps import build_matrix_chart
 from metassay.reporting.charts.theme import Spec
 from metassay.reporting.pages import Chart, Section
@@ -15,11 +15,14 @@ from metassay.reporting.tables import Grid, build_grid_from_rows
 from metassay.results.aggregate import AggregateContent, AggregatedSystem
 
 EXPLANATION = (
-    "Each system has three scores: one from the summed statistics (corpus), the mean of the segment scores"
-    " (segment, m-), and the mean of corpus scores over resamples (bootstrap, x-)."
+    "Each system has three scores: the corpus score, computed from the counts of all segments together; the"
+    " mean of the segment scores (segment, m-); and the mean of corpus scores over resamples (bootstrap, x-)."
 )
-SCORES_CAPTION = "System scores, with standard errors over resampled segments"
-BETWEEN_CAPTION = "Pearson correlation of system scores between aggregations, over all systems."
+SCORES_CAPTION = "Scores of every system, with standard errors from resampled segments"
+BETWEEN_CAPTION = (
+    "How well two ways to compute system scores agree: Pearson correlation over all systems, where 1 is full"
+    " agreement."
+)
 
 AggregateReport = ResultReport[AggregateContent]
 
@@ -93,9 +96,9 @@ def _build_correlation_tables(aggregate_report: AggregateReport) -> list[Grid]:
 
 
 def _build_human_table(aggregate_report: AggregateReport) -> list[Grid]:
-    caption = "Pearson of system scores with human scores"
+    caption = "Pearson correlation of system scores with human scores"
     rows = [
         {**msgspec.structs.asdict(row), "metric": aggregate_report.labels[row.metric]}
-        for row in aggregate_report.result.human
+        for row in choose_human_correlations(aggregate_report.result)
     ]
     return [build_grid_from_rows(caption, caption, rows)] if rows else []

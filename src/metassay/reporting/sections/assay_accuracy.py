@@ -57,11 +57,11 @@ class AssayAccuracySection(ReportSection[AssayReport]):
 def _write_introduction(assay_report: AssayReport) -> Sentence:
     task = find_task(assay_report.result.task)
     pattern = (
-        "How often each metric tells the better {noun} from the worse one{accuracy:note}. Bars and bands are"
-        " 95\u202f% intervals; press a name to bring its line out."
+        "The charts show how often each metric prefers the better {noun} of a pair{accuracy:note}. Bars and"
+        " bands are 95\u202f% intervals. Press a name to highlight its line."
     )
     if assay_report.sentinels:
-        pattern += " Grey dashed lines are sentinels{sentinels:note}, which know nothing of quality."
+        pattern += " Grey dashed lines are baselines that know nothing of quality{sentinels:note}."
     noun = "output" if task is None else task.output_noun
     return format_sentence(pattern, noun=noun, accuracy="accuracy", sentinels="sentinels")
 
@@ -74,12 +74,12 @@ def _build_accuracy_subsection(assay_report: AssayReport, context_column: Report
     ]
     if len(charted.contexts) < len(context_column.contexts):
         remarks.append(
-            f"{len(charted.contexts)} of {len(context_column.contexts)} contexts, evenly spaced in their"
-            " order."
+            f"The chart shows {len(charted.contexts)} of {len(context_column.contexts)} contexts, evenly"
+            " spaced in their order."
         )
     if hidden:
         remarks.append(
-            f"Outside the frame: {join_names([assay_report.labels[metric] for metric in hidden])}."
+            f"Outside the chart: {join_names([assay_report.labels[metric] for metric in hidden])}."
         )
     chart = Chart(
         f"accuracy by {context_column.name}",
@@ -123,7 +123,8 @@ def describe_metric_with_largest_spread(
     )
     low, high = ends[widest]
     return format_sentence(
-        "{metric:metric} varies{most}: {high:figure} on {best:context}, {low:figure} on {worst:context}.",
+        "The accuracy of {metric:metric} varies{most}: {high:figure} on {best:context}, {low:figure} on"
+        " {worst:context}.",
         metric=assay_report.labels[widest],
         most=" most" if len(ends) > 1 else "",
         high=format_accuracy(high),

@@ -15,10 +15,9 @@ from metassay.reporting.wording import (
     format_percent,
     format_plural,
     format_sentence,
-    join_phrases,
     list_names,
 )
-from metassay.results.assay import ContextGroup, RankAgreement
+from metassay.results.assay import RankAgreement
 
 STATISTIC_NAMES = {
     "tau_ap_b": "τ\u2011AP\u2011b",
@@ -28,7 +27,6 @@ STATISTIC_NAMES = {
     "kendall": "Kendall’s τ",
 }
 _FEW_METRICS = 4
-_LISTED_GROUPS = 5
 _LEAST_EXPLAINED = 0.05
 _LEVEL = 0.05
 
@@ -62,7 +60,7 @@ class AssayAgreementSection(ReportSection[AssayReport]):
             whole="global",
         )
         return Section(
-            "Does the order of the metrics hold?",
+            "Do all contexts order the metrics alike?",
             sentences=[introduction],
             subsections=subsections,
             anchor="agreement",
@@ -81,13 +79,12 @@ def describe_rank_agreement(
         sentences += [
             _describe_noise_ceiling(agreement),
             _describe_differing_contexts(assay_report, context_column, differing),
-            _describe_context_groups(assay_report, agreement) if differing else None,
             _describe_ranking_prediction(assay_report, context_column, agreement),
         ]
     if len(assay_report.metrics) < _FEW_METRICS:
         sentences.append(
             format_sentence(
-                "With {metrics} the agreement can take only a handful of values, so read it with care.",
+                "With {metrics}, the agreement can take only a few values.",
                 metrics=format_plural(len(assay_report.metrics), "metric"),
             )
         )
@@ -106,8 +103,8 @@ def _describe_typical_agreement(agreement: RankAgreement, context_column: Report
         )
     lowest, first, second = min(cells, key=lambda cell: cell[0])
     return format_sentence(
-        "Between two values of {column:column} the order of the metrics typically agrees at {middle}"
-        " ({statistic}), least between {first:context} and {second:context} at {lowest}.",
+        "Two contexts of {column:column} typically agree on the order of the metrics with {statistic} ="
+        " {middle}. {first:context} and {second:context} agree least ({lowest}).",
         column=context_column.name,
         middle=format_number(median(value for value, _, _ in cells)),
         statistic=STATISTIC_NAMES.get(agreement.statistic, agreement.statistic),
@@ -141,8 +138,9 @@ def _describe_noise_ceiling(agreement: RankAgreement) -> Sentence | None:
     if not ceilings:
         return None
     return format_sentence(
-        "For scale: two samples of the same context, each as large as these, would agree at {ceiling} on"
-        " average, so contexts that order the metrics alike agree about as well.",
+        "For comparison, two samples of the same context, each as large as these, would agree with"
+        " {ceiling} on"
+        " average.",
         ceiling=format_number(fmean(ceilings)),
     )
 
@@ -161,49 +159,12 @@ def _describe_differing_contexts(
     if not assay_report.result.claims.order.get(context_column.name):
         return None
     if not differing:
-        return format_sentence("In no context is the order shown to differ from the one over all outputs.")
-    return format_sentence(
-        "The order over all outputs is shown not to hold on {contexts}.",
-        contexts=list_names(differing, "context"),
-    )
-
-
-def _describe_context_groups(assay_report: AssayReport, agreement: RankAgreement) -> Sentence | None:
-    """Describe groups of contexts that rank metrics alike, with the best metrics of each group."""
-    groups = agreement.context_groups
-    if len(groups) < 2:
-        return None
-    in_all = set.intersection(*(set(group.metrics) for group in groups))
-    shared = next((metric for metric in groups[0].metrics if metric in in_all), None)
-    parts = [
-        _describe_context_group(assay_report, group, with_metric=shared is None)
-        for group in groups[:_LISTED_GROUPS]
-    ]
-    if len(groups) > _LISTED_GROUPS:
-        parts.append(format_sentence("{count} more", count=len(groups) - _LISTED_GROUPS))
-    end = format_sentence("")
-    if shared is not None:
-        end = format_sentence(
-            " {metric:metric} is among the best in all of them.", metric=assay_report.labels[shared]
+        return format_sentence(
+            "No context is shown to order the metrics differently than all outputs together."
         )
     return format_sentence(
-        "Contexts that order the metrics alike, in {count}: {groups}.{end}",
-        count=format_plural(len(groups), "group"),
-        groups=join_phrases(parts, between="; ", last="; "),
-        end=end,
-    )
-
-
-def _describe_context_group(assay_report: AssayReport, group: ContextGroup, *, with_metric: bool) -> Sentence:
-    contexts = list_names(group.contexts, "context", at_most=6)
-    if not with_metric:
-        return contexts
-    if not group.metrics:
-        return format_sentence("{contexts} (no single metric is among the best in all)", contexts=contexts)
-    return format_sentence(
-        "{contexts} (there {metric:metric} is among the best)",
-        contexts=contexts,
-        metric=assay_report.labels[group.metrics[0]],
+        "The order of the metrics is shown to differ from the overall order on {contexts}.",
+        contexts=list_names(differing, "context"),
     )
 
 
@@ -217,12 +178,12 @@ def _describe_ranking_prediction(
     is_claimed = any(claim.column == context_column.name for claim in assay_report.result.claims.predictions)
     if prediction.explained < _LEAST_EXPLAINED or not is_claimed:
         return format_sentence(
-            "What is known of the contexts ({facts}) is not shown to help predict which of them agree.",
+            "Properties of the contexts ({facts}) are not shown to predict which contexts agree.",
             facts=facts,
         )
     return format_sentence(
-        "What is known of two contexts ({facts}) predicts {explained} of the variation in their agreement,"
-        " measured on contexts that were left out.",
+        "Properties of the contexts ({facts}) explain {explained} of the variation in their agreement, on"
+        " contexts that were not used for fitting.",
         facts=facts,
         explained=format_percent(prediction.explained),
     )

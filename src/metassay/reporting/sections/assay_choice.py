@@ -27,7 +27,7 @@ from metassay.results.assay import GLOBAL, MetricRobustness
 _CHOICE_FIELDS = (
     Field("choice", "use", "name"),
     Field("accuracy", "right pairs", "percent"),
-    Field("top_group", "not clearly worse", "text", "the other metrics in the top group"),
+    Field("top_group", "tied", "text", "metrics that are not shown to be worse"),
     Field("reason", "why", "prose"),
 )
 _ROBUSTNESS_FIELDS = (
@@ -43,13 +43,15 @@ _PHI_TOOLTIP: tuple[Spec, ...] = (
     {"field": "value", "type": "quantitative", "format": ".3f", "title": "phi"},
 )
 _SHARED_ERRORS = (
-    "Correlation (phi) of being wrong on the same pair: metrics that err on different pairs make a better"
-    " team than metrics that err alike."
+    "The chart shows which metrics are wrong on the same pairs. Two metrics that are wrong on different pairs"
+    " are a better combination than two metrics that are wrong on the same pairs."
 )
-_SHARED_ERRORS_CAPTION = "Correlation (phi) of errors: 1 if two metrics are wrong on the same pairs."
+_SHARED_ERRORS_CAPTION = (
+    "Correlation (phi) of the errors of two metrics: 1 if they are wrong on exactly the same pairs."
+)
 _COST_CAPTION = (
-    "Accuracy by cost class, with 95 % intervals. Ringed, on the dashed line: no other metric is both more"
-    " accurate and cheaper."
+    "Accuracy of each metric by its cost class, with 95 % intervals. A ring marks metrics for which no other"
+    " metric is both more accurate and cheaper."
 )
 _MOST_ROWS = 500
 _FEWEST_METRICS_FOR_PHI = 3
@@ -80,7 +82,8 @@ class AssayChoiceSection(ReportSection[AssayReport]):
                 )
             )
         introduction = format_sentence(
-            "For each context the metric to use first, and those that are not clearly worse{note:note}.",
+            "The tables show which metric to use in each context, and which metrics are tied with"
+            " it{note:note}.",
             note="top",
         )
         costs = describe_cost_classes(assay_report)
@@ -159,7 +162,7 @@ def describe_robust_choice(assay_report: AssayReport, context_column: ReportedCo
     if metric is None or metric not in rows or len(context_column.contexts) < 2:
         return None
     opening = format_sentence(
-        "Where the mix of {column:column} may change, {metric:metric} holds up best",
+        "If the shares of the contexts of {column:column} may change, {metric:metric} is the safest choice",
         column=context_column.name,
         metric=assay_report.labels[metric],
     )
@@ -169,14 +172,14 @@ def describe_robust_choice(assay_report: AssayReport, context_column: ReportedCo
 def _describe_worst_case(sentence_start: Sentence, robustness: MetricRobustness) -> Sentence:
     if robustness.worst_case is not None:
         return format_sentence(
-            "{opening}: at worst, on {worst:context}, it is right in at least {share:figure}.",
+            "{opening}: in its worst context, {worst:context}, its accuracy is at least {share:figure}.",
             opening=sentence_start,
             worst=robustness.worst_context,
             share=format_percent(robustness.worst_case),
         )
     if robustness.robust_accuracy is not None:
         return format_sentence(
-            "{opening}: it stays right in {share:figure}.",
+            "{opening}: its accuracy is at least {share:figure}.",
             opening=sentence_start,
             share=format_percent(robustness.robust_accuracy),
         )

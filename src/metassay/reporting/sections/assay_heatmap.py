@@ -11,7 +11,11 @@ from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.wording import format_plural
 
 _MOST_CHARTS = 2
-_CAPTION = "Right pairs in %. Framed: not shown to be behind the best metric of the row."
+_CAPTION = (
+    "Share of pairs in % in which each metric prefers the better output. A frame marks the best metric of"
+    " each"
+    " row and the metrics tied with it."
+)
 
 
 class AssayHeatmapSection(ReportSection[AssayReport]):

@@ -12,10 +12,12 @@ from metassay.reporting.wording import format_sentence
 from metassay.results.assay import ContextHumanAgreement, HumanAccuracy, HumanComparison
 
 _INTRODUCTION = (
-    "Human pairs are two systems’ outputs for one item, the better one by human score; perturbed pairs are an"
-    " output and a perturbed output{note:note}. Both are about segments. SPA is about ranking systems;"
-    " metrics are tied where 95\u202f% intervals overlap. `rank` tests every two metrics without correction,"
-    " so it can separate metrics that are tied here."
+    "A human pair consists of two outputs of one item, of which people scored one higher. A perturbed pair"
+    " consists of an output and the same output made worse{note:note}. Both show how well a metric judges"
+    " single outputs. SPA shows how well a metric ranks systems; metrics are tied if their 95\u202f%"
+    " intervals"
+    " overlap. The command rank tests every two metrics without a correction for their number, so it can find"
+    " differences between metrics that are tied here."
 )
 _METRIC_FIELDS = (
     Field("metric", "metric", "name"),
@@ -119,5 +121,8 @@ def _build_human_agreement_table(
         }
         row |= {f"metric {each.metric}": AccuracyCell.from_accuracy(each) for each in context.metrics}
         rows.append(row)
-    caption = f"Human pairs, and agreement of their order of the metrics with perturbed pairs, by {column}"
+    caption = (
+        "Accuracy on human pairs, and how well human and perturbed pairs agree on the order of metrics, by"
+        f" {column}"
+    )
     return build_grid(f"people-{column}", caption, fields, rows, at_most=_MOST_ROWS)

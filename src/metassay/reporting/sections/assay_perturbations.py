@@ -18,11 +18,6 @@ from metassay.reporting.wording import (
 )
 from metassay.results.assay import MetricConfounding
 
-_OVERLOOKED_FIELDS = (
-    Field("metric", "metric", "name"),
-    Field("overlooked", "perturbations of which it gets less than half right", "prose"),
-)
-
 
 class AssayPerturbationsSection(ReportSection[AssayReport]):
     """Report section with accuracy by metric and perturbation, and metrics that depend on perturbations."""
@@ -36,16 +31,16 @@ class AssayPerturbationsSection(ReportSection[AssayReport]):
         if chart is None:
             return None
         introduction = format_sentence(
-            "Accuracy in per cent, on the pairs of one perturbation at a time{note:note}. A metric that is"
-            " right under one perturbation and wrong under another measures the perturbation as much as the"
-            " quality.",
+            "The chart shows which kinds of errors each metric detects{note:note}. If the accuracy of a"
+            " metric"
+            " depends on the perturbation, the overall accuracy depends on the mix of perturbations, too.",
             note="methods",
         )
         return Section(
             "What each metric overlooks",
-            sentences=[introduction, *_describe_metrics_with_confounding(assay_report)],
+            sentences=[introduction, *_describe_undetected_errors(assay_report)],
             charts=[chart],
-            subsections=[_build_undetected_errors_subsection(assay_report)],
+            subsections=_build_confounding_subsection(assay_report),
             anchor="perturbations",
             contents_title="What each overlooks",
         )
@@ -59,7 +54,10 @@ def build_perturbations_chart(assay_report: AssayReport) -> Chart | None:
         return None
     metrics = list(dict.fromkeys(cell.metric for cell in cells))
     perturbations = list(dict.fromkeys(cell.perturbation for cell in cells))
-    caption = "Share of pairs in % that each metric gets right, by perturbation."
+    caption = (
+        "Share of pairs in % in which each metric prefers the original output to the perturbed one, by"
+        " perturbation."
+    )
     return Chart("accuracy by perturbation", build_accuracy_heatmap(cells, metrics, perturbations), caption)
 
 
@@ -103,29 +101,30 @@ def _describe_metrics_with_confounding(assay_report: AssayReport) -> list[str]:
     ]
 
 
-def _build_undetected_errors_subsection(assay_report: AssayReport) -> Section:
+def _build_confounding_subsection(assay_report: AssayReport) -> list[Section]:
+    """Build a collapsed list of the metrics whose accuracy depends on the perturbation."""
+    sentences = _describe_metrics_with_confounding(assay_report)
+    if not sentences:
+        return []
+    return [Section("Metrics that depend on the perturbation", bullets=sentences, collapsed=True)]
+
+
+def _describe_undetected_errors(assay_report: AssayReport) -> list[str]:
+    """Name the perturbations that metrics are shown to miss in more than half of the pairs."""
     rows = list_confounding_by_metric(assay_report)
     tests = sum(accuracy is not None for row in rows for accuracy in row.by_perturbation.values())
-    introduction = (
-        "The perturbations of whose pairs a metric gets less than half right, a tie being wrong; in brackets,"
-        " the share that it gets right. 95 % confidence is that of the list as a whole (one-sided t-tests"
-        f" over clusters, Holm’s correction over {tests} of them)."
+    missed = []
+    for row in rows:
+        names = [f"{each.perturbation} ({format_percent(each.accuracy)} right)" for each in row.overlooked]
+        if names and not row.sentinel:
+            missed.append(f"{assay_report.labels[row.metric]} misses {join_names(names)}")
+    if not missed:
+        return ["No metric is shown to be wrong on more than half of the pairs of a perturbation."]
+    sentence = (
+        f"In more than half of the pairs, {'; '.join(missed)} (one-sided t-tests over clusters, p ≤ .05 after"
+        f" Holm’s correction for {tests} tests; ties count as wrong)."
     )
-    table = [
-        {"metric": assay_report.labels[row.metric], "overlooked": _list_undetected_perturbations(row)}
-        for row in rows
-        if not row.sentinel
-    ]
-    return Section(
-        "What each metric cannot see",
-        sentences=[introduction],
-        grids=[build_grid("overlooked", "What each metric cannot see", _OVERLOOKED_FIELDS, table)],
-    )
-
-
-def _list_undetected_perturbations(confounding: MetricConfounding) -> str:
-    names = [f"{each.perturbation} ({format_percent(each.accuracy)})" for each in confounding.overlooked]
-    return join_names(names) if names else "none is shown"
+    return [sentence]
 
 
 def _list_heatmap_cells(assay_report: AssayReport, confounding: MetricConfounding) -> list[PerturbationCell]:

@@ -26,26 +26,29 @@ class DependMethodSection(ReportSection[DependReport]):
 def explain_deviation(by: str, human: str) -> str:
     """Explain expected deviations and SysDep, their range."""
     return (
-        f"SysDep is the range of expected deviations over {by}s, in points of {human}. The expected deviation"
-        f" of a {by} says how much too high its {human} is if it is predicted from the metric."
+        f"The expected deviation of a {by} says how much too high its {human} is if it is predicted from the"
+        f" metric. SysDep is the highest expected deviation of a {by} minus the lowest, in points of {human}."
     )
 
 
 def explain_dependence_terms(by: str, human: str) -> list[str]:
     """Explain SysDep, shrinkage, residual and both p-values; `by` is the column that groups outputs."""
     shrinkage = (
-        "A constant metric has the SysDep under constant. Any noisy metric shrinks its predictions to the"
-        f" mean, which favours each bad {by} and disadvantages each good one: this part is called shrinkage,"
-        " the remainder residual. Favoured or disadvantaged always means: beyond shrinkage."
+        f"A noisy metric predicts values close to the mean for every {by}, which favours each bad {by} and"
+        " disadvantages each good one. This part of the deviation is called shrinkage, and the rest is"
+        " called"
+        " residual. On this page, favoured and disadvantaged always refer to the residual. The column"
+        " constant"
+        " is the SysDep of a metric that gives every output the same score."
     )
     p_equal = (
-        f"p equal tests whether the expected {human} given the metric is the same for every {by}. It assumes"
-        f" that residuals vary equally everywhere (with one {by} three times as noisy as the others it"
-        " rejects in 12 % instead of 5 %)."
+        f"The test “p equal” asks whether outputs with the same metric score have the same expected {human}"
+        f" for every {by}. It assumes that {human} varies equally around this expectation everywhere. If one"
+        f" {by} is three times as noisy as the others, the test rejects in 12 % of cases instead of 5 %."
     )
     p_fair = (
-        f"p fair tests whether the metric is {human} plus noise that favours no {by}. It assumes that the"
-        " noise has the same size everywhere (a metric that notices only large errors is rejected more often,"
-        " however evenly it does so)."
+        f"The test “p fair” asks whether the metric is {human} plus noise that favours no {by}. It assumes"
+        " that the noise has the same size everywhere. A metric that notices only large errors is therefore"
+        f" rejected more often, even if it treats every {by} alike."
     )
     return [explain_deviation(by, human), shrinkage, p_equal, p_fair]

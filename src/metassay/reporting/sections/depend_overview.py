@@ -22,8 +22,8 @@ FIELDS = (
     Field("low", "95 % interval: low", "number"),
     Field("high", "high", "number"),
     Field("constant", "constant", "number", "SysDep of a metric that gives every output the same score"),
-    Field("ratio", "ratio", "percent", "SysDep over constant"),
-    Field("residual_range", "residual", "number", "what goes beyond shrinkage"),
+    Field("ratio", "ratio", "percent", "SysDep divided by that of a constant metric"),
+    Field("residual_range", "residual", "number", "the part beyond shrinkage"),
     Field("p_equal", "p equal", "probability"),
     Field("p_fair", "p fair", "probability"),
     Field("favoured", "most favoured", "text", "beyond shrinkage"),
@@ -76,9 +76,10 @@ def _build_residuals_chart(
         ("metric", by, "residual"),
     )
     caption = (
-        f"How much each metric favours (blue) or disadvantages (red) each {by} beyond shrinkage, in points"
-        f" of {depend_report.result.human}; metrics with the lowest SysDep"
-        f" first{depend_report.get_dataset_caption_suffix(dataset)}."
+        f"Which {by}s each metric favours (blue) and disadvantages (red), beyond shrinkage, in points of"
+        f" {depend_report.result.human}{depend_report.get_dataset_caption_suffix(dataset)}. Metrics with the"
+        " lowest"
+        " SysDep come first."
     )
     return [Chart(f"residuals {dataset}", spec, caption)]
 

@@ -23,7 +23,7 @@ from metassay.results.judge import JudgeContent, JudgeEntry
 HEADINGS = (
     "judge",
     "pairs",
-    "agrees with humans",
+    "agrees with people",
     "base rate",
     "same in both orders",
     "position bias",
@@ -50,7 +50,9 @@ TIE_RULES = {
     "judgebench": "The verdicts of both orders are added up, as JudgeBench does: a preference and a tie count"
     " as the preference, two contradictory verdicts as wrong.",
 }
-CHART_CAPTION = "Agreement with humans, with 95 % intervals."
+CHART_CAPTION = (
+    "Share of pairs in which each judge agrees with people, best judge first, with 95 % intervals."
+)
 
 
 class JudgeOverviewSection(ReportSection[JudgeReport]):
@@ -63,12 +65,25 @@ class JudgeOverviewSection(ReportSection[JudgeReport]):
         """Build the section with a chart and a table of the judges, best first, and sentences about each."""
         entries = sort_judges_by_accuracy(judge_report.result.judges)
         table = build_text_table("judges", "Judges", HEADINGS, [_build_judge_row(entry) for entry in entries])
-        sentences = [_explain_judge_table_columns(judge_report.result, table)]
-        for entry in entries:
-            statements = " ".join(describe_judge_consistency(entry))
-            if statements:
-                sentences.append(f"{entry.judge}: {statements[0].lower()}{statements[1:]}")
-        return Section("Judges", sentences, charts=_build_accuracy_chart(entries), grids=[table])
+        statements = [_describe_judge(entry) for entry in entries if describe_judge_consistency(entry)]
+        details = Section(
+            "What is known about each judge", [], bullets=statements, collapsed=len(entries) > 1
+        )
+        return Section(
+            "Judges",
+            charts=_build_accuracy_chart(entries),
+            grids=[table],
+            subsections=[
+                *([details] if statements else []),
+                Section("How to read the table", [_explain_judge_table_columns(judge_report.result, table)]),
+            ],
+        )
+
+
+def _describe_judge(judge: JudgeEntry) -> str:
+    """Say in one paragraph how consistent a judge is."""
+    statements = " ".join(describe_judge_consistency(judge))
+    return f"{judge.judge}: {statements[0].lower()}{statements[1:]}"
 
 
 def _build_judge_row(judge: JudgeEntry) -> list[str]:
@@ -82,8 +97,8 @@ def _build_judge_row(judge: JudgeEntry) -> list[str]:
         format_share_with_interval(judge.accuracy, judge.low, judge.high),
         format_percent(judge.base_rate),
         format_judge_measure(judge, "both_orders_same"),
-        format_number(judge.position_bias, digits=3),
-        format_number(judge.length_bias, digits=3),
+        format_number(judge.position_bias),
+        format_number(judge.length_bias),
         format_judge_measure(judge, "repeats_same"),
         str(judge.missing),
         corrected_share,

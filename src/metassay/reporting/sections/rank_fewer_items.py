@@ -20,9 +20,9 @@ from metassay.results.rank import DownsampledValue, Ranking
 
 TITLE = "On fewer items"
 CAPTION = (
-    f"Agreement with people by the number of items: medians over {SUBSETS_PER_SIZE} random subsets of the"
-    " items that all metrics have; bands contain 95 %"
-    " of them. Press a name to highlight its line."
+    f"Agreement with people if fewer items are rated. Lines are medians over {SUBSETS_PER_SIZE} random"
+    " subsets of the items that all metrics have, and bands contain 95 % of the subsets. Press a name to"
+    " highlight its line."
 )
 MOST_LINES = 12
 CERTAIN_SHARE = 0.95
@@ -103,14 +103,16 @@ def _describe_stability_of_best(
     if not sizes:
         return []
     # every second size is enough for a sentence
-    parts = [f"on {format_count(size)} in {format_percent(shares[size])}" for size in sizes[1::2] or sizes]
+    parts = [f"{format_percent(shares[size])} with {format_count(size)}" for size in sizes[1::2] or sizes]
     label = rank_report.labels[best.metric]
-    sentences = [
-        f"On all {format_count(all_items)} items {label} comes first, {join_names(parts)} of random subsets."
-    ]
+    sentence = (
+        f"{label} is first on all {format_count(all_items)} items. It is also first in this share of random"
+        f" subsets: {join_names(parts)} items."
+    )
+    sentences = [sentence]
     for position, size in enumerate(sizes):
         if all(shares[larger] >= CERTAIN_SHARE for larger in sizes[position:]):
-            sentences.append(f"On {format_count(size)} items and more it is first in at least 95 % of them.")
+            sentences.append(f"With {format_count(size)} items or more, the share is at least 95 %.")
             break
     return sentences
 
@@ -123,8 +125,8 @@ def _describe_constant_baseline(
         return []
     fewest, *_, most = downsampled_values
     sentence = (
-        f"Compare values on equal numbers of items only: {fewest.metric}, a baseline without information"
-        f" about quality (dashed, where it is in range), has {meta_metric} {format_number(fewest.median)} on"
+        f"Compare values only on equal numbers of items: the baseline {fewest.metric} (dashed), which knows"
+        f" nothing of quality, has {meta_metric} {format_number(fewest.median)} on"
         f" {format_count(fewest.items)} items and {format_number(most.median)} on {format_count(most.items)}."
     )
     return [sentence]

@@ -16,16 +16,20 @@ from metassay.reporting.tables import Field, Grid, build_grid
 from metassay.reporting.wording import format_plural
 from metassay.results.rank import Ranking
 
-RANKING_CAPTION = "Agreement with people, best first, with 95 % intervals; a line where a cluster begins."
+RANKING_CAPTION = (
+    "Agreement of each metric with people, best first, with 95 % intervals. A horizontal line marks where the"
+    " next rank begins; grey rows are baselines."
+)
 COMPARISONS_CAPTION = (
-    "Which metrics differ: one-sided p-values with the better metric in the row; filled where p ≤ .05."
+    "Which metrics are shown to agree better with people than others: a dark cell means that the metric in"
+    " the row is ahead of the metric in the column (one-sided p ≤ .05)."
 )
 METRIC_FIELDS = (
     Field("metric", "metric", "name"),
     Field("value", "value", "score"),
     Field("low", "95 % interval: low", "score"),
     Field("high", "high", "score"),
-    Field("rank", "cluster", "count", "metrics of one cluster are not told apart by the tests"),
+    Field("rank", "rank", "count", "metrics of one rank do not differ significantly (p ≤ .05)"),
     Field("segments", "items", "count"),
     Field("baseline", "baseline", "text", "without information about quality"),
     Field("epsilon", "tie threshold", "decimal", "the largest difference that counts as a tie"),
@@ -106,7 +110,8 @@ def _merge_ranking_sections(title: str, sections: Sequence[Section]) -> Section:
 def _build_ranking_section(ranking: Ranking, rank_report: RankReport) -> Section:
     """Build a section with the chart, the table and the comparisons of one ranking."""
     title = rank_report.name_ranking(ranking)
-    sentences = [f"{format_plural(ranking.systems, 'system')}, {format_plural(ranking.items, 'item')}."]
+    size = f"{format_plural(ranking.systems, 'system')} and {format_plural(ranking.items, 'item')}"
+    sentences = [f"This ranking uses {size}."]
     charts = [Chart(f"ranking {title}", build_ranking_chart(ranking, rank_report.labels), RANKING_CAPTION)]
     folded = []
     if ranking.comparisons:

@@ -18,14 +18,15 @@ from metassay.results.rank import MetricPairPValues, Ranking
 
 SPA = "spa"
 EXPLANATION = (
-    "SPA compares a metric with people on every pair of systems: which is better, and how certainly. Systems "
-    "are numbered by human score, best first. Each cell shows the one-sided p-value that the system in the "
-    "row is better than the one in the column by chance. Blue: the row is better. Red: the column is better. "
-    "Pale: undecided."
+    "SPA compares a metric with people on every pair of systems: which system is better, and how certain "
+    "this is. Systems are numbered by human score, best first. Each cell is a one-sided p-value. A small"
+    " p-value "
+    "(blue) means that the system in the row is better, a large one (red) that the system in the column is "
+    "better. Pale cells are undecided."
 )
 DIFFERENCE_CAPTION = (
-    "p by people minus p by the metric. Blue: the metric favours the row more than people do. Red: less. SPA "
-    "is 1 minus the mean size of these differences."
+    "p-values by people minus p-values by the metric. Blue: the metric favours the system in the row more "
+    "than people do. Red: it favours this system less. SPA is 1 minus the mean size of these differences."
 )
 # Metrics to select from over all rankings; of more, the best.
 MOST_METRICS = 60
@@ -112,8 +113,12 @@ def _build_metric_subsection(
         )
         return Section(title, [sentence])
     heatmaps = {
-        "people": ("By people.", [0.5 - pair.human for pair in pairs], metric_p_values.human),
-        label: (f"By {label}.", [0.5 - pair.metric for pair in pairs], metric_p_values.metric_p_values),
+        "people": ("p-values by people.", [0.5 - pair.human for pair in pairs], metric_p_values.human),
+        label: (
+            f"p-values by {label}.",
+            [0.5 - pair.metric for pair in pairs],
+            metric_p_values.metric_p_values,
+        ),
     }
     differences = [pair.human - pair.metric for pair in pairs]
     heatmaps[f"{label} minus people"] = (DIFFERENCE_CAPTION, differences, differences)

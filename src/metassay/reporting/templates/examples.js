@@ -15,7 +15,7 @@
     return element;
   }
 
-  // The words of one side: 0 the output, 1 the worse copy; what the other does not have is marked.
+  // The words of one side: 0 the output, 1 the worse output; what the other does not have is marked.
   function words(edits, side) {
     const line = made("dd");
     line.dir = "auto";
@@ -46,7 +46,7 @@
   function lists(pair) {
     const table = made("table", "", "lists");
     const head = table.createTHead().insertRow();
-    for (const name of ["", "output", "grade", "worse", "grade", "moved"]) head.append(made("th", name));
+    for (const name of ["rank", "output", "grade", "worse", "grade", "moved"]) head.append(made("th", name));
     const body = table.createTBody();
     for (const cells of pair.lists) {
       const line = body.insertRow();
@@ -69,7 +69,7 @@
   function card(pair, chosen) {
     const article = made("article", "", "pair");
     const line = made("p", "", "place");
-    const places = [["item", pair.item], ["system", pair.system], ["method", pair.method], ...pair.contexts];
+    const places = [["item", pair.item], ["system", pair.system], ["perturbation", pair.method], ...pair.contexts];
     for (const [name, text] of places.filter(([, each]) => each)) {
       const part = made("span");
       part.append(made("b", name), ` ${text}`);

@@ -26,8 +26,8 @@ from metassay.results.aggregate import AGGREGATIONS, AggregateContent, Aggregate
 # Rows of a table that are printed without `--verbose`.
 MOST_ROWS = 12
 EXPLANATION = """\
-corpus: one score from the summed statistics. segment (m-): the mean of the segment scores. bootstrap (x-):
-the mean of corpus scores over resamples. SE is the standard error over resampled segments."""
+"corpus" is computed from the counts of all segments together, "segment" (m-) is the mean of segment scores,
+and "bootstrap" (x-) is the mean of corpus scores over resamples. SE is the standard error over resamples."""
 
 
 def describe_aggregate_result(result: AggregateContent) -> list[Block]:
@@ -42,6 +42,7 @@ def describe_aggregate_result(result: AggregateContent) -> list[Block]:
             human,
             title="Pearson correlation of system scores with human scores, mean over test sets",
             most_rows=MOST_ROWS,
+            digits=2,
         ),
         Table(
             [_build_system_row(row, labels) for row in result.systems],
@@ -64,13 +65,13 @@ def describe_aggregate_result(result: AggregateContent) -> list[Block]:
 
 
 def _build_system_row(system: AggregatedSystem, labels: MetricLabels) -> Row:
-    """Return a row in which each score is followed by its standard error: `32.145 (SE 0.312)`."""
+    """Return a row in which each score is followed by its standard error: `32.15 (SE 0.31)`."""
     row = asdict(system)
     row["metric"] = labels[system.metric]
     standard_errors = asdict(row.pop("standard_errors"))
     for aggregation in AGGREGATIONS:
         if row[aggregation] is not None and standard_errors[aggregation] is not None:
-            row[aggregation] = f"{row[aggregation]:.3f} (SE {standard_errors[aggregation]:.3f})"
+            row[aggregation] = f"{row[aggregation]:.2f} (SE {standard_errors[aggregation]:.2f})"
     return row
 
 

@@ -35,6 +35,8 @@ class Table:
     """Columns that stay when the terminal is too narrow for all, in this order."""
     most_rows: int | None = None
     """How many rows are printed without `--verbose`; None for all."""
+    digits: int = 3
+    """Decimals of numbers; p-values always have three."""
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,9 @@ def describe_dependence(result: DependContent) -> list[Block]:
         entries = [entry for entry in result.metrics if entry.dataset == dataset]
         title = f"Dependence on {result.by}, {dataset}, against {result.human} (least dependent first)"
         rows = [_build_dependence_row(entry, labels) for entry in entries]
-        blocks.append(Table(rows, title=title, most_important=MOST_IMPORTANT, most_rows=MOST_METRICS))
+        blocks.append(
+            Table(rows, title=title, most_important=MOST_IMPORTANT, most_rows=MOST_METRICS, digits=2)
+        )
         blocks.append(Details(_build_detail_tables(entries, labels)))
         corrections = [row for row in result.corrections if row.dataset == dataset]
         if corrections:

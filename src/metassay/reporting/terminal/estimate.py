@@ -26,7 +26,6 @@ def describe_estimate_result(result: EstimateContent) -> list[Block]:
     blocks: list[Block] = [
         *convert_sentences_to_lines(describe_estimates(result)),
         *convert_sentences_to_lines(list_reasons_to_doubt_estimates(result)),
-        Line(),
     ]
     blocks += _build_estimate_tables(
         result.systems, result.differences, f"Mean {result.human} of each system"

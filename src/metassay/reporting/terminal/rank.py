@@ -9,7 +9,11 @@ import msgspec
 
 from metassay.meta.people.meta_metrics.registry import label_meta_metric
 from metassay.reporting.rank_report import THRESHOLDS, RankReport, list_rows_by_analysis, prepare_rank_report
-from metassay.reporting.rank_sentences import describe_rank_headline, describe_significance
+from metassay.reporting.rank_sentences import (
+    choose_value_digits,
+    describe_rank_headline,
+    describe_significance,
+)
 from metassay.reporting.terminal.blocks import (
     Block,
     Details,
@@ -71,6 +75,7 @@ def _describe_ranking(ranking: Ranking, rank_report: RankReport) -> list[Line | 
             [_build_ranked_metric_row(metric, rank_report) for metric in ranking.metrics],
             most_important=("metric", "rank", "value"),
             most_rows=MOST_METRICS,
+            digits=choose_value_digits(ranking),
         ),
     ]
     if ranking.comparisons:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.terminal.blocks import Block, Table, convert_sentences_to_lines
+from metassay.reporting.terminal.blocks import Block, Row, Table, convert_sentences_to_lines
 from metassay.reporting.verdict_lines import (
     list_answers_as_rows,
     list_closing_lines_of_verdict,
@@ -18,6 +18,14 @@ def describe_verdict(verdict: Sequence[Claim], metric_labels: MetricLabels, task
     """Describe a verdict for the terminal: opening lines, a table of questions, closing lines."""
     return [
         *convert_sentences_to_lines(list_opening_lines_of_verdict(verdict)),
-        Table(list_answers_as_rows(verdict, metric_labels, task)),
+        Table([_join_result_and_baseline(row) for row in list_answers_as_rows(verdict, metric_labels, task)]),
         *convert_sentences_to_lines(list_closing_lines_of_verdict(verdict)),
     ]
+
+
+def _join_result_and_baseline(row: dict[str, str | None]) -> Row:
+    """Return a row with result and baseline in one column, because terminals are narrow."""
+    joined = {name: value for name, value in row.items() if name != "baseline"}
+    if row["baseline"] is not None:
+        joined["result"] = f"{row['result']}; {row['baseline']}"
+    return joined
