@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from metassay.data.dataset import Dataset
 from metassay.data.score_cube import ScoreCube
@@ -99,7 +98,7 @@ def build_score_cubes(data: Dataset, scores: OutputScores) -> list[ScoreCube]:
     human_scores = {name: data.outputs[name].cast(pl.Float64).to_numpy() for name in data.human}
     cubes = []
     for name in test_sets.unique().sort():
-        rows = (test_sets == name).arg_true().to_numpy()
+        rows = (test_sets == name).arg_true()
         cubes.append(_build_score_cube(data, str(name), rows, scores, human_scores))
     return cubes
 
@@ -107,18 +106,23 @@ def build_score_cubes(data: Dataset, scores: OutputScores) -> list[ScoreCube]:
 def _build_score_cube(
     data: Dataset,
     name: str,
-    rows: NDArray[np.uint32],
+    rows: pl.Series,
     scores: OutputScores,
     human_scores: Mapping[str, Scores],
 ) -> ScoreCube:
+    """Arrange the scores of the rows of one test set; `rows` are their numbers."""
     keys = data.outputs.select("system", "item")[rows]
+    row_numbers = rows.to_numpy()
     grid = ScoreGrid.from_rows(keys["system"], keys["item"], sort_items=sorted)
 
     def arrange_scores(values_by_name: Mapping[str, Scores]) -> dict[str, Scores]:
-        return {key: grid.arrange_as_systems_by_items(values[rows]) for key, values in values_by_name.items()}
+        return {
+            key: grid.arrange_as_systems_by_items(values[row_numbers])
+            for key, values in values_by_name.items()
+        }
 
     # A human score may be given in some test sets only.
-    rated = {key: values for key, values in human_scores.items() if not np.isnan(values[rows]).all()}
+    rated = {key: values for key, values in human_scores.items() if not np.isnan(values[row_numbers]).all()}
     return ScoreCube(
         dataset=name,
         systems=grid.systems,

@@ -201,7 +201,9 @@ def _build_segment_table(data: Dataset, metrics: Sequence[Metric], scores: Outpu
     keys = data.outputs.select("item", "system")
     tables = []
     for metric in metrics:
-        values = pl.Series("score", scores.segment_scores[metric.spec]).fill_nan(None)
+        # A list, because Polars imports numpy.ma for an array, which takes longer than scoring a small file.
+        segment_scores = scores.segment_scores[metric.spec].tolist()
+        values = pl.Series("score", segment_scores, dtype=pl.Float64).fill_nan(None)
         tables.append(keys.with_columns(pl.lit(metric.spec).alias("metric"), values))
     return pl.concat(tables)
 
