@@ -159,7 +159,7 @@ def test_other_results_show_their_tables_in_a_notebook():
     text = render_notebook_html(build_plain_page("ScoreResult", content))
     assert text.count("<tr>") == 1 + 20
     assert "… and 10 more rows." in text
-    assert "0.143" in text
+    assert "0.14" in text
     assert "<img" not in text
 
 

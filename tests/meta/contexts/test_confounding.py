@@ -54,7 +54,7 @@ def test_length_and_bag_of_words_are_flagged_with_their_methods():
     assert rows[1].by_perturbation["swapping"] == 0
     assert rows[0].share == pytest.approx(1)  # the method decides everything
     said = describe_confounding(rows[1])
-    assert "0 % under swapping, against 90 % on average under the others" in said
+    assert "0 % of swapping pairs, and in 90 % of the others on average" in said
 
 
 def test_what_a_metric_cannot_see_is_named_worst_first():

@@ -136,7 +136,7 @@ def test_length_is_flagged_and_the_others_are_not(case):
     length = result["confounding"][3]
     assert length["sentinel"]
     assert length["by_method"] == {"insertion": 0.0, "removal": 1.0, "swapping": tie}
-    swing = "0 % under insertion" if tie else "100 % under removal"
+    swing = "0 % of insertion pairs" if tie else "100 % of removal pairs"
     row = msgspec.convert(length, MetricConfounding)
     sentence = f"The accuracy of length depends on the perturbation: it is right in {swing}"
     assert sentence in describe_confounding(row)
