@@ -1,4 +1,4 @@
-"""Measure how results change when a constant is halved or doubled: the table of docs/assumptions.md.
+"""Measure how results change when a constant is halved or doubled: a table of benchmarks/README.md.
 
     python benchmarks/assumptions.py [replicates]
 
