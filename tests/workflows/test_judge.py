@@ -9,6 +9,7 @@ import jsonschema
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import kendalltau
 
 import metassay
 from metassay.cli import run
@@ -297,6 +298,44 @@ def test_accuracy_is_null_without_human_labels():
     assert (row["accuracy"], row["low"], row["base_rate"], row["length_bias"]) == (None, None, None, None)
     assert row["both_orders_same"] is not None
     assert "no human labels" in result.describe()[0]
+
+
+def test_human_scores_of_items_with_one_output_each_are_used():
+    """Without two outputs of an item, outputs of different items are compared, also within contexts."""
+    rng = np.random.default_rng(3)
+    human = rng.normal(50, 15, size=60)
+    domain = np.where(np.arange(60) < 30, "news", "law")
+    frames = [
+        pl.DataFrame(
+            {
+                "item": np.arange(60),
+                "judge": judge,
+                "score": human + rng.normal(0, noise, 60),
+                "human": human,
+                "domain": domain,
+            }
+        )
+        for judge, noise in (("good", 5.0), ("poor", 40.0))
+    ]
+    result = metassay.judge(pl.concat(frames))
+    for row, frame in zip(result.judges, frames):
+        expected = kendalltau(frame["score"], frame["human"]).statistic
+        assert (row.pairs, row.accuracy) == (60 * 59 / 2, pytest.approx((1 + expected) / 2))
+        assert row.low < row.accuracy < row.high
+    for entry in result.contexts["domain"]:
+        rows = frames[entry.judge == "poor"].filter(pl.col("domain") == entry.context)
+        expected = kendalltau(rows["score"], rows["human"]).statistic
+        assert (entry.pairs, entry.accuracy) == (30 * 29 / 2, pytest.approx((1 + expected) / 2))
+    assert result.describe()[0].startswith("Use good")
+    assert "outputs of different items" in result.describe()[0]
+    assert any("Each item has one output" in note for note in result.notes)
+
+
+def test_human_labels_that_no_verdict_can_be_compared_with_are_not_called_missing():
+    equal = scores().with_columns(human=pl.lit(3.0))
+    sentence = metassay.judge(equal).describe()[0]
+    assert "no human labels" not in sentence
+    assert "can be compared with the human labels (human)" in sentence
 
 
 def test_preference_is_a_score_of_both_systems():

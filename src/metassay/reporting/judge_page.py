@@ -42,6 +42,7 @@ UNITS = {
     "label": "outputs",
     "grade": "pairs of outputs of one item with different human scores",
 }
+UNIT_ACROSS_ITEMS = "pairs of outputs of different items with different human scores"
 
 JudgeReport = ResultReport[JudgeContent]
 
@@ -176,12 +177,16 @@ def sort_judges_by_accuracy(judges: Sequence[JudgeEntry]) -> list[JudgeEntry]:
 
 def _describe_judge_accuracy(judge: JudgeEntry, judge_result: JudgeContent) -> str:
     if judge.accuracy is None:
-        return f"Nothing says how often {judge.judge} is right: there are no human labels to compare with."
+        reason = "there are no human labels to compare with"
+        if judge_result.gold is not None:
+            reason = f"no verdict of it can be compared with the human labels ({judge_result.gold})"
+        return f"Nothing says how often {judge.judge} is right: {reason}."
     digits = choose_percent_digits(judge.low, judge.high)
+    unit = UNIT_ACROSS_ITEMS if judge_result.compares_items else UNITS[judge_result.kind]
     label = "" if judge_result.gold == DEFAULT_GOLD else f" ({judge_result.gold})"
     text = (
         f"{judge.judge} agrees with people{label} in {format_percent(judge.accuracy, digits=digits)} of"
-        f" {format_count(judge.pairs)} {UNITS[judge_result.kind]}"
+        f" {format_count(judge.pairs)} {unit}"
     )
     base_rate = f"chance would give {format_percent(judge.base_rate)}"
     if judge.low is None or judge.high is None or judge.base_rate is None:

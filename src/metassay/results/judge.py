@@ -129,6 +129,8 @@ class JudgeContent(ResultStruct, frozen=True, kw_only=True):
     ties: str
     """Whether a tie counts `half` or is wrong (`strict`), or both orders are added up (`judgebench`)."""
     items: Count
+    compares_items: bool = False
+    """Whether each item has one output, so that grades of outputs of different items are compared."""
     judges: list[JudgeEntry]
     contexts: dict[str, list[ContextAccuracy]]
     alt_test: list[AlternativeTestEntry]

@@ -37,6 +37,10 @@ from metassay.workflows.perturb import add_answer_cache
 from metassay.workflows.run_files import VERDICTS
 from metassay.workflows.verdict_files import read_verdicts
 
+_ONE_OUTPUT_PER_ITEM = (
+    "Each item has one output, so outputs of different items are compared. A judge that only recognises which"
+    " items are easy is right in more than half of such pairs."
+)
 NESTED_FIELDS = ("corrected", "intervals")
 
 
@@ -132,11 +136,14 @@ def judge(data: Source, options: JudgeOptions) -> JudgeResult:
         seed=options.seed,
         price=None if asked is None else asked.cost,
     )
+    if analysis.compares_items and table.gold is not None:
+        notes.append(_ONE_OUTPUT_PER_ITEM)
     result = JudgeResult(
         kind=table.kind,
         gold=table.gold,
         ties=options.ties,
         items=analysis.items,
+        compares_items=analysis.compares_items,
         judges=analysis.judges,
         contexts=analysis.contexts,
         alt_test=analysis.alt_test,

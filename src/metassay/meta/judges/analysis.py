@@ -14,12 +14,14 @@ from metassay.data.verdicts import VerdictTable
 from metassay.meta.judges.alternative_annotator_test import alternative_annotator_test
 from metassay.meta.judges.estimates import ItemEstimate
 from metassay.meta.judges.judge_measures import (
+    JudgeCredits,
     JudgeMeasures,
     estimate_accuracy_by_context,
     estimate_accuracy_change,
     measure_label_judge,
     measure_preference_judge,
     measure_score_judge,
+    measure_score_judge_across_items,
 )
 from metassay.meta.judges.label_correction import ShareCorrection
 from metassay.meta.judges.self_preference import (
@@ -43,6 +45,7 @@ class JudgeAnalysis:
     """Accuracy, consistency and biases of all judges, computed from a table of verdicts."""
 
     items: int
+    compares_items: bool
     judges: list[results.JudgeEntry]
     contexts: dict[str, list[results.ContextAccuracy]]
     alt_test: list[results.AlternativeTestEntry]
@@ -72,6 +75,7 @@ def analyze_judges(
         measures[judge] = _measure_judge(arrays, judge, arrays.get_verdicts_of_judge(judge), bootstrap, ties)
     return JudgeAnalysis(
         items=len(arrays.items),
+        compares_items=verdict_table.kind == GRADE and arrays.has_one_output_per_item,
         judges=[
             _build_judge_result(judge, judge_measures, arrays.get_verdicts_of_judge(judge), price)
             for judge, judge_measures in measures.items()
@@ -98,6 +102,13 @@ def _measure_judge(
         return measure_preference_judge(verdicts, bootstrap, ties=ties)
     if verdict_arrays.table.kind == LABEL:
         return measure_label_judge(verdicts, bootstrap)
+    if verdict_arrays.has_one_output_per_item:
+        return measure_score_judge_across_items(
+            verdict_arrays.build_mean_by_item(judge),
+            verdict_arrays.human_score_by_item,
+            verdicts,
+            bootstrap,
+        )
     return measure_score_judge(
         verdict_arrays.build_mean_matrix(judge), verdict_arrays.human_score_matrix, verdicts, bootstrap
     )
@@ -267,6 +278,9 @@ def _estimate_accuracy_drift(
         last_rows = rows.filter(pl.col("date") == dates[-1])
         before = _measure_judge(verdict_arrays, judge, first_rows, bootstrap, ties)
         after = _measure_judge(verdict_arrays, judge, last_rows, bootstrap, ties)
+        # only grades are compared across items, and they were left out above
+        assert isinstance(before.judge_credits, JudgeCredits)
+        assert isinstance(after.judge_credits, JudgeCredits)
         change = estimate_accuracy_change(before.judge_credits, after.judge_credits, bootstrap)
         entries.append(_build_drift_result(judge, dates[0], dates[-1], change))
     return entries

@@ -25,6 +25,7 @@ from metassay.meta.judges.estimates import (
     estimate_item_mean,
     estimate_mean_difference,
 )
+from metassay.meta.judges.item_order import ItemOrderCredits
 from metassay.meta.judges.label_correction import ShareCorrection, correct_share_of_good_outputs
 from metassay.stats.arrays import FloatArray
 from metassay.stats.bootstrap import ClusterBootstrap
@@ -93,7 +94,7 @@ class JudgeMeasures:
     Measures that a kind of verdict does not have are undefined.
     """
 
-    judge_credits: JudgeCredits
+    judge_credits: JudgeCredits | ItemOrderCredits
     accuracy: ItemEstimate
     base_rate: float
     both_orders_same: ItemEstimate = UNDEFINED
@@ -193,6 +194,25 @@ def measure_score_judge(
     )
 
 
+def measure_score_judge_across_items(
+    scores: FloatArray, human: FloatArray, verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap
+) -> JudgeMeasures:
+    """Measure a judge that scores the only output of each item, `[items]`.
+
+    Accuracy is over all pairs of outputs with different human scores.
+    """
+    items = np.flatnonzero(~np.isnan(scores) & ~np.isnan(human))
+    judge_credits = ItemOrderCredits(scores[items], human[items], items)
+    accuracy = judge_credits.estimate_accuracy()
+    return JudgeMeasures(
+        judge_credits=judge_credits,
+        accuracy=accuracy,
+        base_rate=0.5 if accuracy.pairs else np.nan,
+        repeats_same=verdicts.estimate_repeat_agreement(bootstrap),
+        missing_count=verdicts.missing_count,
+    )
+
+
 def estimate_accuracy_change(
     credits_before: JudgeCredits, credits_after: JudgeCredits, bootstrap: ClusterBootstrap
 ) -> ItemEstimate:
@@ -208,7 +228,9 @@ def estimate_accuracy_change(
 
 
 def estimate_accuracy_by_context(
-    judge_credits: JudgeCredits, context_labels: Sequence[str | None], bootstrap: ClusterBootstrap
+    judge_credits: JudgeCredits | ItemOrderCredits,
+    context_labels: Sequence[str | None],
+    bootstrap: ClusterBootstrap,
 ) -> dict[str, ItemEstimate]:
     """Estimate the accuracy of a judge in each context.
 

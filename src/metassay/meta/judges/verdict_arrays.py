@@ -86,6 +86,27 @@ class VerdictArrays:
         return matrix
 
     @cached_property
+    def has_one_output_per_item(self) -> bool:
+        """Whether no item has two outputs, so that only outputs of different items can be compared."""
+        question = [name for name in QUESTION_COLUMNS if name in self.table.frame.columns]
+        return self.table.frame.select(question).n_unique() == len(self.items)
+
+    def build_mean_by_item(self, judge: str) -> FloatArray:
+        """Average the verdicts of one judge on each item, `[items]`; NaN where there is none."""
+        return self._average_by_item(self.get_verdicts_of_judge(judge), "value")
+
+    @cached_property
+    def human_score_by_item(self) -> FloatArray:
+        """Human score of each item, `[items]`; NaN where there is none."""
+        return self._average_by_item(self.table.frame, "gold")
+
+    def _average_by_item(self, rows: pl.DataFrame, column: str) -> FloatArray:
+        averages = np.full(len(self.items), np.nan)
+        means = rows.group_by("item", maintain_order=True).agg(pl.col(column).mean())
+        averages[_encode_as_positions(means["item"], self.items)] = _get_float_column(means, column)
+        return averages
+
+    @cached_property
     def families(self) -> dict[str, str]:
         """The family of each system; empty if none is known."""
         if self.verdicts_by_system is None or "family" not in self.verdicts_by_system.columns:

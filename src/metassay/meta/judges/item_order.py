@@ -1,0 +1,86 @@
+"""How often a judge orders outputs of different items as humans do, for data with one output per item.
+
+Over all pairs of outputs with different human scores, the accuracy is the mean credit of the judge: 1 for the
+order of the humans, ½ for equal scores, else 0. One output is in many pairs, so that pairs are not
+independent: the variance is the jackknife over items.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metassay.meta.judges.agreement import BoolArray
+from metassay.meta.judges.estimates import ItemEstimate
+from metassay.stats.arrays import FloatArray
+from metassay.stats.bootstrap import ClusterBootstrap
+from metassay.stats.intervals import ClusteredProportions, wilson_interval
+
+_ROWS_PER_BLOCK = 500  # outputs that are compared with all others at a time
+_NO_LIMIT = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True)
+class ItemOrderCredits:
+    """Scores of a judge and of humans for the only output of each item, without missing scores."""
+
+    judge_scores: FloatArray
+    human_scores: FloatArray
+    label_positions: NDArray[np.int64]
+    """The item of each output, which is also where its context label is."""
+
+    def estimate_accuracy(
+        self, bootstrap: ClusterBootstrap | None = None, is_selected: BoolArray | None = None
+    ) -> ItemEstimate:
+        """Estimate the accuracy over all pairs of outputs, or over pairs of two selected outputs.
+
+        The interval needs no resamples.
+        """
+        del bootstrap
+        selected = slice(None) if is_selected is None else is_selected
+        return estimate_order_accuracy(self.judge_scores[selected], self.human_scores[selected])
+
+
+def estimate_order_accuracy(judge_scores: FloatArray, human_scores: FloatArray) -> ItemEstimate:
+    """Estimate how often a judge orders two outputs as humans do, `[outputs]` each.
+
+    The interval is Wilson's with the jackknife variance; NaN where a single output decides whether there are
+    pairs at all.
+    """
+    credit_sums, pair_counts = _sum_credits_of_outputs(judge_scores, human_scores)
+    pairs = pair_counts.sum() / 2
+    if pairs == 0:
+        return ItemEstimate(np.nan, np.nan, np.nan, 0)
+    credit = credit_sums.sum() / 2
+    accuracy = credit / pairs
+    pairs_without_output = pairs - pair_counts
+    if (pairs_without_output == 0).any():
+        return ItemEstimate(float(accuracy), np.nan, np.nan, int(pairs))
+    accuracies_without_output = (credit - credit_sums) / pairs_without_output
+    output_count = len(judge_scores)
+    variance = (output_count - 1) * accuracies_without_output.var()
+    low, high = wilson_interval(
+        ClusteredProportions(
+            np.array([accuracy]), np.array([variance]), np.array([output_count]), np.array([_NO_LIMIT])
+        )
+    )
+    return ItemEstimate(float(accuracy), float(low[0]), float(high[0]), int(pairs))
+
+
+def _sum_credits_of_outputs(
+    judge_scores: FloatArray, human_scores: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the sum of credits over the pairs of each output, and the number of its pairs."""
+    credit_sums = np.zeros(len(judge_scores))
+    pair_counts = np.zeros(len(judge_scores))
+    for start in range(0, len(judge_scores), _ROWS_PER_BLOCK):
+        block = slice(start, start + _ROWS_PER_BLOCK)
+        judge_order = np.sign(judge_scores[block, None] - judge_scores)
+        human_order = np.sign(human_scores[block, None] - human_scores)
+        has_order = human_order != 0
+        pair_credits = 1 - np.abs(judge_order - human_order) / 2
+        credit_sums[block] = np.where(has_order, pair_credits, 0).sum(axis=1)
+        pair_counts[block] = has_order.sum(axis=1)
+    return credit_sums, pair_counts
