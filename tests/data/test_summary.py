@@ -85,6 +85,18 @@ def test_rows_without_reference_or_output_are_counted(verb: str) -> None:
     assert "Rows left out: 1 (no output), 1 (no reference)." in describe_data_used(summary)
 
 
+def test_empty_outputs_are_counted_by_system(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "outputs.csv"
+    table.write_text('seg_id,system,hyp,ref\n1,a,"",x z\n2,a," ",y\n3,a,y z,y x\n1,b,x,x z\n2,b,x,y\n')
+    data = metassay.read(table)
+    assert len(data) == 5
+    summary = metassay.score(data, metrics="chrf").data
+    assert summary is not None
+    assert [(system.system, system.empty_outputs) for system in summary.systems] == [("a", 2), ("b", 0)]
+    assert run(["score", str(table), "--metrics", "bleu"]) == 0
+    assert "Empty outputs, which are scored like all others: a 2 of 3." in capfd.readouterr().err
+
+
 def test_counts_are_printed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     table = tmp_path / "outputs.csv"
     table.write_text("seg_id,system,hyp,ref\n1,a,x y,x z\n2,a,x y,\n3,a,y z,y x\n")

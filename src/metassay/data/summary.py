@@ -34,7 +34,11 @@ def summarize_dataset(data: Dataset, higher_is_better: Mapping[str, bool] | None
 
     `higher_is_better` has the direction of each metric that is computed.
     """
-    counts = data.outputs.group_by("system").agg(pl.len().alias("outputs"), pl.col("item").n_unique())
+    counts = data.outputs.group_by("system").agg(
+        pl.len().alias("outputs"),
+        pl.col("item").n_unique(),
+        is_empty_output(data.outputs["output"].dtype).sum(),
+    )
     languages = sorted({language for language in data.languages if language is not None})
     scores = [_summarize_human_score(data, name, languages) for name in data.human]
     for metric, is_higher in (higher_is_better or {}).items():
@@ -48,6 +52,12 @@ def summarize_dataset(data: Dataset, higher_is_better: Mapping[str, bool] | None
         ignored_columns=dict(sorted(data.ignored_columns.items())),
         scores=scores,
     )
+
+
+def is_empty_output(dtype: pl.DataType) -> pl.Expr:
+    """Return the expression of whether an output has no text, or no document if it is a ranked list."""
+    output = pl.col("output")
+    return output.list.len() == 0 if dtype.is_nested() else output.str.strip_chars() == ""
 
 
 def _summarize_human_score(data: Dataset, name: str, languages: list[str]) -> ScoreSummary:

@@ -19,17 +19,28 @@ def describe_data_used(data_summary: DataSummary | None) -> list[str]:
         return []
     return [
         _describe_data_counts(data_summary),
-        *describe_left_out_rows(data_summary),
+        *describe_data_gaps(data_summary),
         *describe_ignored_columns(data_summary),
     ]
 
 
-def describe_left_out_rows(data: DataSummary | None) -> list[str]:
-    """Say how many rows were left out, and why; nothing if all rows were used."""
-    if data is None or not data.left_out:
+def describe_data_gaps(data: DataSummary | None) -> list[str]:
+    """Say how many rows were left out and why, and how many outputs have no text; nothing without either."""
+    if data is None:
         return []
-    rows = ", ".join(f"{format_count(number)} ({reason})" for reason, number in data.left_out.items())
-    return [f"Rows left out: {rows}."]
+    sentences = []
+    if data.left_out:
+        rows = ", ".join(f"{format_count(number)} ({reason})" for reason, number in data.left_out.items())
+        sentences.append(f"Rows left out: {rows}.")
+    systems = [system for system in data.systems if system.empty_outputs]
+    if systems:
+        counts = ", ".join(
+            f"{system.system} {format_count(system.empty_outputs)} of {format_count(system.outputs)}"
+            for system in _list_first_names(systems)
+        )
+        more = f" and {len(systems) - _MOST_NAMES} more systems" if len(systems) > _MOST_NAMES else ""
+        sentences.append(f"Empty outputs, which are scored like all others: {counts}{more}.")
+    return sentences
 
 
 def describe_ignored_columns(data_summary: DataSummary | None) -> list[str]:

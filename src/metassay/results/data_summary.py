@@ -35,6 +35,8 @@ class SystemSummary(msgspec.Struct, frozen=True):
     outputs: Count
     """Number of rows."""
     items: Count
+    empty_outputs: Count = 0
+    """Number of outputs without text, or of empty ranked lists. They are used like all others."""
 
 
 class DataSummary(msgspec.Struct, frozen=True, kw_only=True):

@@ -89,6 +89,7 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
     forecasts = forecast_perturbations(prepared, workers=workers)
     metric_columns = _find_metric_columns(data)
     contexts = [name for name in data.metadata if name not in metric_columns]
+    summary = summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics})
     result = CheckResult(
         task=data.task,
         task_guess=data.task_guess,
@@ -103,7 +104,7 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
         rated_items={name: _count_rated_items(data, name) for name in data.human},
         undecided_systems=_find_two_best_systems(data),
         missing=_count_missing_values(data.outputs),
-        empty_outputs=_count_empty_outputs(data.outputs["output"]),
+        empty_outputs=sum(system.empty_outputs for system in summary.systems),
         reference_systems=list(find_reference_systems(data)),
         left_out=dict(data.left_out),
         normalize=normalisation,
@@ -116,7 +117,7 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
         ],
         estimate=estimate,
         notes=[*data.notes, *warn_of_unknown_language(data), *metric_warnings],
-        data=summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics}),
+        data=summary,
     )
     result = msgspec.structs.replace(result, questions=list_answerable_questions(result))
     if run is not None:
@@ -202,12 +203,6 @@ def _count_outputs_by_number_of_references(dataset: Dataset) -> dict[str, int]:
 def _count_missing_values(outputs: pl.DataFrame) -> dict[str, int]:
     counts = {name: outputs[name].null_count() for name in outputs.columns}
     return {name: count for name, count in counts.items() if count}
-
-
-def _count_empty_outputs(outputs: pl.Series) -> int:
-    if outputs.dtype.is_nested():
-        return int((outputs.list.len() == 0).sum())
-    return int((outputs.str.strip_chars() == "").sum())
 
 
 def _estimate_assay_cost(dataset: Dataset, metrics: Sequence[Metric], workers: int) -> CostEstimate:

@@ -7,7 +7,7 @@ from typing import Any
 from metassay.reporting.assay_caveats import list_remaining_caveats, list_run_notes
 from metassay.reporting.assay_report import AssayReport, prepare_assay_report
 from metassay.reporting.assay_verdict import get_or_build_assay_verdict
-from metassay.reporting.data_summary import describe_data_used, describe_left_out_rows
+from metassay.reporting.data_summary import describe_data_used, describe_data_gaps
 from metassay.reporting.terminal.blocks import (
     Block,
     Details,
@@ -35,7 +35,7 @@ def describe_assay_result(result: AssayContent) -> list[Block]:
             Line("Before you rely on this:"),
             *convert_sentences_to_lines(f"- {doubt}" for doubt in doubts),
         ]
-    notes = [*describe_left_out_rows(result.data), *list_run_notes(assay_report)]
+    notes = [*describe_data_gaps(result.data), *list_run_notes(assay_report)]
     return [*blocks, *convert_sentences_to_notes(notes), Details(_describe_tables(assay_report))]
 
 
@@ -71,10 +71,10 @@ def _describe_tables(assay_report: AssayReport) -> list[Line | Table | Note]:
     for name, column in result.contexts.items():
         if column.h1:
             tables.append(_build_accuracy_test_table(assay_report, name, column.h1))
-    left_out = describe_left_out_rows(result.data)  # printed already
+    gaps = describe_data_gaps(result.data)  # printed already
     return [
         *tables,
-        *convert_sentences_to_notes(note for note in describe_data_used(result.data) if note not in left_out),
+        *convert_sentences_to_notes(note for note in describe_data_used(result.data) if note not in gaps),
     ]
 
 

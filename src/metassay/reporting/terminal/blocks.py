@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metassay.reporting.data_summary import describe_data_used, describe_left_out_rows
+from metassay.reporting.data_summary import describe_data_used, describe_data_gaps
 from metassay.results.data_summary import DataSummary
 
 # A row of a result: values by column name.
@@ -74,7 +74,7 @@ def summarize_data_in_note(data: DataSummary | None) -> list[Block]:
     if not sentences:
         return []
     summary = Note(" ".join(sentences).removeprefix("Data: "), heading="Data")
-    return [*convert_sentences_to_notes(describe_left_out_rows(data)), Details([summary])]
+    return [*convert_sentences_to_notes(describe_data_gaps(data)), Details([summary])]
 
 
 def select_columns(rows: Iterable[Row], names: Sequence[str]) -> list[Row]:
