@@ -190,3 +190,8 @@ def test_a_single_digit_becomes_any_other_but_none_and_one() -> None:
     """Nouns after 0 and 1 may take another form; so 5 becomes 2, 3, 4, 6, 7, 8 or 9, and 1 stays."""
     assert {copy[6] for copy in all_worse("number", "About 5 people came.", "en")} == set("2346789")
     assert all_worse("number", "About 1 person came.", "en") == {None}
+    assert all_worse("number", "About 0 people came.", "en") == {None}
+    assert {copy[6:9] for copy in all_worse("number", "About 0.5 litres.", "en") if copy} == {
+        *(f"{digit}.5" for digit in "123456789"),
+        *(f"0.{digit}" for digit in "02346789"),
+    }

@@ -59,6 +59,8 @@ def all_worse(texts: list[str], language: str, *, seeds: int = 60) -> set[str]:
         ("A party of the Communist Party.", "en", {("Communist Party", "ORG")}),
         ("It was an Iranian film in December 2019.", "en", {("Iranian", "PEOPLE"), ("December", "MONTH"), ("2019", "YEAR")}),
         ("Try Chinese.news or a British Museum ticket in May.", "en", set()),
+        ("We may march; May we leave on 3 May or on May 5?", "en", {("May", "MONTH")}),
+        ("The 21st of March came.", "en", {("March", "MONTH")}),
         ("Olaf Scholz kam nach Warschau.", "de", {("Olaf Scholz", "PER"), ("Warschau", "LOC")}),
         ("Er lebt in New York.", "de", {("New York", "LOC")}),
         ("Das ist die Politik Polens.", "de", {("Polen", "LOC")}),
@@ -332,3 +334,10 @@ def test_a_model_reads_texts_with_a_word_that_may_be_named(
         is_read,
         False,
     ]
+
+
+def test_may_is_a_month_only_beside_a_number() -> None:
+    """A date later in the text does not make a month of an earlier word."""
+    text = "It was May who left on May 5 and on 6 May and on the 7th of March, but not May or in March."
+    starts = {start for start, _, kind, _ in find_mentions([text], "en")[0] if kind == "MONTH"}
+    assert starts == {text.index("May 5"), text.index("May and"), text.index("March,")}

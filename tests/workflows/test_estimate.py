@@ -196,3 +196,20 @@ def test_where_all_items_have_labels_the_metric_adds_nothing() -> None:
     )
     for entry in result.systems:
         assert entry.estimate.value == pytest.approx(entry.labels_only.value, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("labels", "sentence"),
+    [
+        ({"a": 3, "b": 3, "c": 3}, "All 3 systems have the same estimated human: 3.00."),
+        ({"a": 1, "b": 3, "c": 3}, "b and c share the highest estimated human: 3.00. All other systems are"),
+    ],
+)
+def test_systems_with_equal_estimates_are_not_ranked(labels, sentence) -> None:
+    rng = np.random.default_rng(0)
+    rows = [
+        {"seg_id": item, "system": system, "human": labels[system] if item < 30 else None, "M": rng.normal()}
+        for item in range(40)
+        for system in labels
+    ]
+    assert metassay.estimate(rows, resamples=100).build_page().lead[0].startswith(sentence)

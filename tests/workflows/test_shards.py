@@ -12,13 +12,18 @@ from polars.testing import assert_frame_equal
 from metassay.errors import InputError
 from metassay.results.partial_run import PartialRun
 from metassay.sample import get_sample_path
-from metassay.workflows import shards
+from metassay.workflows import score_sample, shards
 from metassay.workflows.assay import assay, score_assay_parts
 from metassay.workflows.read import read
 
 FEW: dict[str, Any] = {"resamples": 50, "permutations": 49, "workers": 2}
 METHODS = "removal,insertion,swapping,negation,pronoun,removal_20"
 TABLES = ("pairs.parquet", "outputs.parquet", "results/explorer.parquet", "results/judgements.parquet")
+
+
+def count_words(output: str) -> float:
+    """Count the words of an output: a metric that knows nothing of quality."""
+    return float(len(output.split()))
 
 
 def results(folder: Path) -> dict[str, Any]:
@@ -85,15 +90,11 @@ def test_a_shard_without_a_pair_is_scored_all_the_same(monkeypatch: pytest.Monke
         {"seg_id": f"{n:03}", "system": name, "hyp": text, "ref": reference, "mqm": score}
         for n in range(60)
         for reference in ("word" if n < 30 else f"{n} small birds sat on a wall and sang",)
-        # Words and characters differ in more than their number, which alone must not determine a score.
+        # The outputs alone would suggest that their numbers of words determine WER; the pairs show otherwise.
         for size in ("small" if n % 2 else "tiny",)
         for name, score, text in (
             ("a", 1.0, reference),
-            (
-                "b",
-                -float(n % 3),
-                "x" if n < 30 else f"{n} {size} birds sat on a wall and sang {'z' * (1 + n % 7)}",
-            ),
+            ("b", -float(n % 3), "x" if n < 30 else f"{n} {size} birds sat on a wall and sang z"),
             ("c", -float(n % 2), "xy" if n < 30 else f"some {n} small birds on the wall and sing"),
         )
     ]
@@ -105,3 +106,18 @@ def test_a_shard_without_a_pair_is_scored_all_the_same(monkeypatch: pytest.Monke
     assert found.scored.spilled.pair_tables[0].is_empty()
     assert found.to_json() == whole.to_json()
     assert whole.to_dict()["people"]["pairs"] > 30
+
+
+def test_metrics_that_know_only_lengths_are_found_in_shards_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without human scores; with shards, and a sample of every other output, as without shards."""
+    outputs = pl.read_parquet(get_sample_path("text"))
+    data = read(outputs.drop("coherence", "consistency", "fluency", "relevance"), language="en")
+    assert not data.human
+    settings = FEW | {"metrics": [count_words, "rouge1"], "perturbations": "removal,swapping"}
+    monkeypatch.setattr(score_sample, "_MOST_OUTPUTS", len(data) - 1)
+    whole = assay(data, **settings)
+    monkeypatch.setattr(shards, "SHARD_SIZE", 60)
+    found = assay(data, **settings)
+    assert found.scored.spilled is not None
+    assert found.to_json() == whole.to_json()
+    assert sum("number of words" in note for note in found.to_dict()["notes"]) == 1

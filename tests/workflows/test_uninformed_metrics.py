@@ -7,6 +7,7 @@ import pytest
 import metassay
 from metassay.data.score_cube import ScoreCube
 from metassay.data.uninformed_scores import find_uninformed_metrics
+from metassay.sample import get_sample_path
 
 
 @pytest.fixture(scope="module")
@@ -69,3 +70,18 @@ def test_missing_scores_do_not_hide_that_a_metric_knows_only_systems():
         "all", ("A", "B", "C"), tuple(map(str, range(30))), human, {"by_name": by_name, "informed": informed}
     )
     assert find_uninformed_metrics(cube) == {"by_name": "system"}
+
+
+def test_without_an_informed_metric_an_assay_names_none():
+    data = metassay.read(get_sample_path("text"), language="en")
+    result = metassay.assay(
+        data, metrics="length,constant", perturbations="removal", resamples=20, permutations=19, workers=1
+    )
+    content = result.to_dict()
+    assert content["answer"] is None
+    choices = {
+        entry["choice"] for by_context in content["recommendation"].values() for entry in by_context.values()
+    }
+    assert choices == {None}
+    assert content["verdict"][0]["kind"] == "none"
+    assert "none of them rates single outputs" in content["verdict"][0]["sentence"]

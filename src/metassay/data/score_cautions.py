@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
+import polars as pl
 from scipy import stats
 
 from metassay.data.clusters import CLUSTER_COLUMNS
@@ -15,6 +16,11 @@ from metassay.stats.arrays import FloatArray
 
 # How often a metric that knows nothing is said to be worse than a constant.
 CONTRARY_LEVEL = 0.001
+# Scores of systems differ in spread by at most a factor of 4 in the WMT, REALSumm and TREC data that we know.
+_LARGEST_SPREAD_RATIO = 8.0
+# With fewer scores a system may lack the rare low scores of the others by chance.
+_SCORES_FOR_SPREAD = 30
+_SCORES_FOR_LOCATION = 10
 # With fewer items a metric may disagree with people by chance.
 _MINIMUM_ITEMS = 10
 
@@ -29,10 +35,79 @@ def warn_of_doubtful_scores(
             continue
         if human_score not in cube.lower_is_better:
             notes += warn_of_scores_that_may_count_errors(human_score, cube.human_scores[human_score])
+        notes += warn_of_different_scales(
+            human_score, dict(zip(cube.systems, cube.human_scores[human_score]))
+        )
         notes += warn_of_metrics_contrary_to_human(cube, human_score)
         if not has_clusters:
             notes += _suggest_cluster_column(cube)
     return list(dict.fromkeys(notes))
+
+
+def warn_of_different_scales(human_score: str, scores_by_system: Mapping[str, FloatArray]) -> list[str]:
+    """Return a note on each system whose human scores seem to be on another scale, such as 0–1 next to 0–100.
+
+    A scale differs if its spread is 8 times as wide or narrow as that of the median system, or if the middle
+    half of the scores lies outside the range of all other systems. Missing scores are NaN.
+    """
+    present_scores = {system: scores[~np.isnan(scores)] for system, scores in scores_by_system.items()}
+    notes = []
+    for system, own_scores in present_scores.items():
+        other_scores = [other for name, other in present_scores.items() if name != system and len(other)]
+        if not other_scores:
+            continue
+        if _has_other_spread(own_scores, other_scores) or _lies_outside(own_scores, other_scores):
+            low = min(other.min() for other in other_scores)
+            high = max(other.max() for other in other_scores)
+            notes.append(
+                f"{human_score} of {system} may be on another scale: its scores lie between"
+                f" {own_scores.min():g} and {own_scores.max():g}, those of all other systems between {low:g}"
+                f" and {high:g}. Bring all human scores to one scale before you compare systems."
+            )
+    return notes
+
+
+def warn_of_different_scales_of_outputs(outputs: pl.DataFrame, human_score: str) -> list[str]:
+    """Return a note on each system of a table of outputs whose human scores seem to be on another scale."""
+    scores_by_system = {}
+    for system in sorted(outputs["system"].unique()):
+        scores = outputs.filter(pl.col("system") == system)[human_score]
+        scores_by_system[system] = scores.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    return warn_of_different_scales(human_score, scores_by_system)
+
+
+def _has_other_spread(scores: FloatArray, other_scores: Sequence[FloatArray]) -> bool:
+    """Whether the scores of a system are spread much wider or much less than those of the median system.
+
+    Both the whole range and the range without the 5 % lowest and highest scores must differ. Equal scores
+    say nothing about the scale.
+    """
+    others = [other for other in other_scores if len(other) >= _SCORES_FOR_SPREAD]
+    if len(scores) < _SCORES_FOR_SPREAD or not others:
+        return False
+    for lowest, highest in ((0, 100), (5, 95)):
+        own_low, own_high = np.percentile(scores, [lowest, highest])
+        spread = own_high - own_low
+        other_spread = np.median([np.diff(np.percentile(other, [lowest, highest])) for other in others])
+        if spread == 0 or other_spread == 0:
+            return False
+        if 1 / _LARGEST_SPREAD_RATIO < spread / other_spread < _LARGEST_SPREAD_RATIO:
+            return False
+    return True
+
+
+def _lies_outside(scores: FloatArray, other_scores: Sequence[FloatArray]) -> bool:
+    """Whether the middle half of the scores of a system lies outside the range of all other systems.
+
+    A system whose scores are all equal may just be perfect.
+    """
+    others = [other for other in other_scores if len(other) >= _SCORES_FOR_LOCATION]
+    if len(scores) < _SCORES_FOR_LOCATION or not others or scores.min() == scores.max():
+        return False
+    lower_quartile, upper_quartile = np.percentile(scores, [25, 75])
+    is_below = upper_quartile < min(other.min() for other in others)
+    is_above = lower_quartile > max(other.max() for other in others)
+    return bool(is_below or is_above)
 
 
 def warn_of_metrics_contrary_to_human(score_cube: ScoreCube, human_score: str) -> list[str]:

@@ -42,8 +42,9 @@ _DIGITS_WITH_SAME_FORM = ("234", "567890")
 class Number(RandomReplacement):
     """Changes one digit of a random number written in digits; separators and length stay.
 
-    No number becomes 1 or stops being 1, nor changes its last digit in Russian but among those after which
-    nouns have the same form: agreement stays. Numbers of a list ("2.") and parts of names are left alone.
+    No number becomes 0 or 1 or stops being one of them. In Russian the last digit only becomes another after
+    which nouns have the same form: agreement stays. Numbers of a list ("2.") and parts of names are left
+    alone.
     """
 
     name: ClassVar[str] = "number"
@@ -71,9 +72,11 @@ def _is_list_number(text: str, number: re.Match[str]) -> bool:
 
 @functools.lru_cache(maxsize=1 << 14)
 def _list_numbers_with_other_digit(number: str, language: str | None) -> tuple[str, ...]:
-    """List the numbers that differ from a number in one digit and take the same form of a noun."""
-    # 1 takes another form of the noun than all other numbers.
-    if number.strip("0") in {"", "1"} and len(number) < 2:
+    """List the numbers that differ from a number in one digit and take the same form of a noun.
+
+    Empty for 0 and 1: after 1, and in French also after 0, nouns are in the singular.
+    """
+    if number in {"0", "1"}:
         return ()
     numbers = []
     for i, old in enumerate(number):

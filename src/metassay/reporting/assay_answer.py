@@ -35,7 +35,10 @@ def describe_assay_answer(assay_report: AssayReport) -> list[Sentence]:
     """Say which metric is best over all outputs, what human scores say of it, and where contexts differ."""
     best = assay_report.best_metric
     if best is None:
-        return [format_sentence("No pair could be scored, so there is no metric to recommend here.")]
+        reason = "No pair could be scored"
+        if any(row.accuracy is not None for row in assay_report.accuracies.values()):
+            reason = "No metric rates single outputs"
+        return [format_sentence("{reason}, so there is no metric to recommend here.", reason=reason)]
     by_column = [
         _describe_best_metric_in_contexts(assay_report, column, best) for column in assay_report.columns
     ]

@@ -99,7 +99,7 @@ class AssayReport(ResultReport[AssayContent]):
 
     @property
     def best_metric(self) -> MetricAccuracy | None:
-        """The recommended metric with its accuracy over all outputs; None if no pair was scored."""
+        """The recommended metric with its accuracy over all outputs; None if none can be recommended."""
         answer = self.result.answer
         if answer is None or self.accuracies[answer.metric].accuracy is None:
             return None

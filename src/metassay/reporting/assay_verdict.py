@@ -38,9 +38,10 @@ _PAIR_QUESTIONS: dict[str, Question] = {
 def build_assay_verdict(assay_report: AssayReport) -> list[Claim]:
     """Build the claims at the top of an assay report: which metric to use, for which purpose, and why."""
     best = assay_report.best_metric
-    if best is None:
+    if best is None and all(row.accuracy is None for row in assay_report.accuracies.values()):
         return [Claim(kind="none", sentence="No metric can be recommended: no pair could be scored.")]
-    if best.metric in assay_report.uninformed_metrics:  # then all metrics are
+    # Results of older versions name a metric although all of them are uninformed.
+    if best is None or best.metric in assay_report.uninformed_metrics:
         sentence = "No metric can be recommended: none of them rates single outputs."
         return [Claim(kind="none", sentence=sentence), _build_data_size_claim(assay_report)]
     answers = [

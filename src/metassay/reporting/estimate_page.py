@@ -55,11 +55,21 @@ def describe_estimates(estimate_result: EstimateContent) -> list[str]:
 
 def _describe_best_systems(estimate_result: EstimateContent) -> str:
     best = estimate_result.systems[0]
+    highest = [entry for entry in estimate_result.systems if entry.estimate.value == best.estimate.value]
+    if 1 < len(highest) == len(estimate_result.systems):
+        return (
+            f"All {len(highest)} systems have the same estimated {estimate_result.human}:"
+            f" {format_estimate(best.estimate)}."
+        )
+    verb = "has" if len(highest) == 1 else "share"
     sentence = (
-        f"{best.system} has the highest estimated {estimate_result.human}: {format_estimate(best.estimate)}."
+        f"{join_names([entry.system for entry in highest])} {verb} the highest estimated"
+        f" {estimate_result.human}: {format_estimate(best.estimate)}."
     )
-    others = [entry.system for entry in estimate_result.systems[1:] if entry.rank_low == 1]
-    if not others and len(estimate_result.systems) > 1:
+    others = [
+        entry.system for entry in estimate_result.systems if entry.rank_low == 1 and entry not in highest
+    ]
+    if not others and len(estimate_result.systems) > len(highest):
         return f"{sentence} All other systems are worse (simultaneous 95 % intervals)."
     if not others:
         return sentence

@@ -5,15 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from metassay.data.dataset import Dataset
 from metassay.data.memory import release_memory
-from metassay.data.uninformed_scores import (
-    find_property_that_determines_scores,
-    list_output_properties,
-    list_text_properties,
-)
 from metassay.meta.contexts.pair_analysis import PairAnalysis, analyze_pairs
 from metassay.metrics.base import Metric
 from metassay.metrics.precomputed_scores import PrecomputedScores, list_distinct_texts
@@ -32,15 +25,12 @@ from metassay.workflows.human_pairs import score_human_pairs
 from metassay.workflows.output_weights import compute_output_weights
 from metassay.workflows.pair_scoring import (
     ScoredPairs,
-    find_rows_of_better_outputs,
     list_texts_to_score,
     score_pairs,
 )
 from metassay.workflows.run_files import collect_warnings
+from metassay.workflows.score_sample import ScoreSample, sample_scores
 from metassay.workflows.shards import ShardScorer
-
-# The number of pairs that show which metrics know only lengths.
-_MOST_PAIRS = 20_000
 
 # Label errors by perturbation and language; None where nobody read such pairs.
 LabelErrors = Mapping[tuple[str, str | None], LabelError | None]
@@ -83,8 +73,8 @@ def compute_assay_outcome(prepared_assay: PreparedAssay) -> AssayOutcome:
     plan = prepared_assay.plan
     execution = prepared_assay.execution
     weights = compute_output_weights(dataset, plan.settings.weights, plan.contexts)
-    sample, scored, metrics = make_and_score_pairs(prepared_assay, weights)
-    uninformed = _find_uninformed_metrics(dataset, metrics, scored)
+    sample, scored, metrics, score_sample = make_and_score_pairs(prepared_assay, weights)
+    uninformed = {} if score_sample is None else score_sample.find_uninformed_metrics(metrics)
     notes = [
         explain_metric_without_quality_information(metric, source) for metric, source in uninformed.items()
     ]
@@ -127,13 +117,18 @@ def compute_assay_outcome(prepared_assay: PreparedAssay) -> AssayOutcome:
 
 def make_and_score_pairs(
     prepared_assay: PreparedAssay, output_weights: FloatArray | None
-) -> tuple[Pairs, ScoredPairs, tuple[Metric, ...]]:
-    """Make and score all pairs of an assay; return the sampled pairs, all scored pairs and the metrics."""
+) -> tuple[Pairs, ScoredPairs, tuple[Metric, ...], ScoreSample | None]:
+    """Make and score all pairs of an assay.
+
+    Returns the sampled pairs, all scored pairs, the metrics, and a sample of scored texts, which rankings do
+    not have.
+    """
     dataset = prepared_assay.dataset
     plan = prepared_assay.plan
     execution = prepared_assay.execution
     metrics = prepared_assay.all_metrics
     further_rows = prepared_assay.find_human_scored_rows()
+    score_sample: ScoreSample | None = None
     if needs_shards(dataset, plan, execution):
         scorer = ShardScorer(
             dataset,
@@ -147,7 +142,7 @@ def make_and_score_pairs(
         )
         pairs_by_shard = make_sharded_pairs(dataset, plan, execution, prepared_assay.clusters)
         with collect_warnings() as notes:
-            sample, scored = scorer.score(pairs_by_shard, plan.settings.per_output)
+            sample, scored, score_sample = scorer.score(pairs_by_shard, plan.settings.per_output)
     else:
         pairs = make_assay_pairs(dataset, plan, execution)
         sample = pairs
@@ -168,8 +163,10 @@ def make_and_score_pairs(
                 cluster=execution.cluster,
                 progress=execution.progress,
             )
+        if not dataset.task_definition.is_ranking:
+            score_sample = sample_scores(dataset, scored)
     scored = replace(scored, notes=(*scored.notes, *notes, *scored.metric_notes))
-    return sample, scored, metrics
+    return sample, scored, metrics, score_sample
 
 
 def attach_precomputed_scores(
@@ -183,36 +180,6 @@ def attach_precomputed_scores(
         metric.look_up_scores_of_texts(texts) if isinstance(metric, PrecomputedScores) else metric
         for metric in metrics
     )
-
-
-def _find_uninformed_metrics(
-    dataset: Dataset, metrics: Sequence[Metric], scored_pairs: ScoredPairs
-) -> dict[str, str]:
-    """Find metrics whose scores one property of the output determines, and name that property.
-
-    A small data set has few outputs of equal length, so the perturbed outputs of a sample of pairs are used
-    as well.
-    """
-    uninformed: dict[str, str] = {}
-    # Rankings have no scores of single outputs, and shards only if human scores are compared.
-    if scored_pairs.output_scores.shape != (len(metrics), len(dataset)):
-        return uninformed
-    scores = scored_pairs.output_scores
-    properties = list_output_properties(dataset)
-    pair_count = len(scored_pairs.pairs)
-    # Pairs that were scored shard by shard are in files, so that `worse` is empty.
-    if scored_pairs.worse.shape[1] == pair_count:
-        # Every n-th pair, so that the sample has pairs of all items.
-        is_used = np.arange(pair_count) % (1 + pair_count // _MOST_PAIRS) == 0
-        pairs = scored_pairs.pairs.filter_rows(is_used)
-        rows = np.unique(find_rows_of_better_outputs(dataset, pairs))
-        scores = np.hstack([scores[:, rows], scored_pairs.worse[:, is_used]])
-        properties = list_text_properties(list_texts_to_score(dataset, pairs))
-    for metric, metric_scores in zip(metrics, scores):
-        determining_property = find_property_that_determines_scores(metric_scores, properties)
-        if determining_property is not None and not isinstance(metric, tuple(SENTINELS)):
-            uninformed[metric.spec] = determining_property
-    return uninformed
 
 
 def _find_label_error_rates(dataset: Dataset, pair_source: object, pairs: Pairs) -> LabelErrors:

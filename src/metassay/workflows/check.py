@@ -16,6 +16,7 @@ from metassay.data.normalisation import choose_text_normalisation
 from metassay.data.preparation import prepare_dataset, warn_of_unknown_language
 from metassay.data.reading import Source
 from metassay.data.reference_systems import find_reference_systems
+from metassay.data.score_cautions import warn_of_different_scales_of_outputs
 from metassay.data.summary import summarize_dataset
 from metassay.engine.scoring import measure_costs
 from metassay.engine.workers import count_workers
@@ -116,7 +117,12 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
             for forecast in forecasts
         ],
         estimate=estimate,
-        notes=[*data.notes, *warn_of_unknown_language(data), *metric_warnings],
+        notes=[
+            *data.notes,
+            *warn_of_unknown_language(data),
+            *_warn_of_different_scales(data),
+            *metric_warnings,
+        ],
         data=summary,
     )
     result = msgspec.structs.replace(result, questions=list_answerable_questions(result))
@@ -198,6 +204,14 @@ def _count_outputs_by_number_of_references(dataset: Dataset) -> dict[str, int]:
         return {}
     counts = Counter(dataset.outputs["references"].list.len())
     return {str(references): outputs for references, outputs in sorted(counts.items())}
+
+
+def _warn_of_different_scales(data: Dataset) -> list[str]:
+    """Return a note on each system whose human scores seem to be on another scale."""
+    notes = []
+    for human_score in data.human:
+        notes += warn_of_different_scales_of_outputs(data.outputs, human_score)
+    return notes
 
 
 def _count_missing_values(outputs: pl.DataFrame) -> dict[str, int]:

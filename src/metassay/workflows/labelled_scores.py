@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from metassay.data.annotation_file import PROBABILITY, AnnotationFile, read_annotation_file
 from metassay.data.directions import orient_scores, warn_of_scores_that_may_count_errors
+from metassay.data.score_cautions import warn_of_different_scales
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_selection import SelectedScores, choose_human_score
 from metassay.errors import InputError, InputLocation, UnknownName
@@ -63,6 +64,7 @@ def read_labelled_scores(
         if needs_labels and human not in cube.human_scores:
             raise build_no_labels_error(human)
     if human in cube.human_scores:
+        notes += warn_of_different_scales(human, dict(zip(cube.systems, cube.human_scores[human])))
         systems, system_notes = _select_labelled_systems(cube, human)
         cube = cube.restrict_to(systems=systems)
         notes += system_notes

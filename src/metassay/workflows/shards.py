@@ -38,6 +38,7 @@ from metassay.store.scratch import ScratchTables
 from metassay.workflows.outcome_tables import ShardPosition, build_explorer_table, build_outcome_table
 from metassay.workflows.pair_scoring import ScoredPairs, score_pairs, score_selected_parts
 from metassay.workflows.pair_table import EXPLORER_FILE, OUTCOMES_FILE, PAIRS_FILE
+from metassay.workflows.score_sample import ScoreSample, join_score_samples, sample_scores
 from metassay.workflows.spilled_pairs import SpilledPairs
 from metassay.workflows.wrong_pairs import LargestErrors
 
@@ -126,13 +127,17 @@ class ShardScorer:
 
     def score(
         self, pairs_by_shard: Iterable[tuple[slice, Pairs]], per_output: int | None
-    ) -> tuple[Pairs, ScoredPairs]:
-        """Score all pairs of the data set; return the sampled pairs, and all pairs with their outcomes."""
+    ) -> tuple[Pairs, ScoredPairs, ScoreSample]:
+        """Score all pairs of the data set.
+
+        Returns the sampled pairs, all pairs with their outcomes, and a sample of scored texts.
+        """
         scored_outputs = 0 if self.further_rows is None else len(self.dataset)
         output_scores = np.full((len(self.metrics), scored_outputs), np.nan)
         seconds = dict.fromkeys((metric.spec for metric in self.metrics), 0.0)
         batch_count = 0
         description: Pairs | None = None
+        score_samples = []
         for shard, pairs in pairs_by_shard:
             self.execution.report_progress("scoring", shard.start, len(self.dataset))
             sample = pairs.sample(per_output)
@@ -142,6 +147,7 @@ class ShardScorer:
             seconds = {metric: spent + scored.seconds[metric] for metric, spent in seconds.items()}
             if scored_outputs:
                 output_scores[:, shard] = scored.output_scores
+            score_samples.append(sample_scores(self.dataset, scored, shard))
             self._write_shard(shard, sample, scored)
             del pairs, sample, scored  # free their memory before the next shard is made
             release_memory()
@@ -149,7 +155,8 @@ class ShardScorer:
             raise InputError("there are no outputs to score.")
         self.execution.report_progress("scoring", len(self.dataset), len(self.dataset))
         sample, scored = self._join_pairs_of_shards(description, self._largest_errors)
-        return sample, replace(scored, seconds=seconds, output_scores=output_scores, batch_count=batch_count)
+        scored = replace(scored, seconds=seconds, output_scores=output_scores, batch_count=batch_count)
+        return sample, scored, join_score_samples(score_samples)
 
     def score_parts(
         self, pairs_by_shard: Iterable[tuple[slice, Pairs]], part_numbers: Collection[int]

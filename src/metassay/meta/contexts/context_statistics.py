@@ -76,7 +76,8 @@ def build_context_statistics(pair_analysis: PairAnalysis) -> ContextStatistics:
         run_choice = human_choice or build_run_choice(claims, name, first, pair_analysis.uninformed)
         recommendation[name] = recommend_metric_by_context(tables[name], run_choice)
     answer = None
-    if eligible:
+    # The first choice is uninformed only where all metrics are: then none is the metric to use.
+    if eligible and first not in pair_analysis.uninformed:
         answer = build_run_answer(recommendation, claims, human_choice or RunChoice(first), eligible)
     contexts = {}
     for name, column in pair_analysis.columns.items():

@@ -195,10 +195,15 @@ def _find_dates(text: str, language: str) -> Iterator[Mention]:
         # The list has weekdays in the form that follows «в».
         if language == "ru" and kind != "MONTH" and find_previous_word(text, match.start()).lower() != "в":
             continue
-        # Five characters hold a day such as "21st " before the month.
-        if match[0] in _AMBIGUOUS_MONTHS and not _MONTH_WITH_NUMBER.search(text, max(0, match.start() - 5)):
+        if match[0] in _AMBIGUOUS_MONTHS and not _has_number_beside(text, *match.span()):
             continue
         yield *match.span(), kind, form
+
+
+def _has_number_beside(text: str, start: int, end: int) -> bool:
+    """Whether a day stands before a word (21st of May) or a number after it (May 21, May 2026)."""
+    before = text[max(0, start - _LONGEST_DAY) : start]
+    return bool(_DAY_BEFORE.search(before) or _NUMBER_AFTER.match(text, end))
 
 
 def _find_years(text: str, language: str) -> Iterator[Mention]:
@@ -212,7 +217,9 @@ def _compile_word_pattern(words: Iterable[str], endings: Sequence[str] = ("",)) 
     return re.compile(rf"(?<![\w-])({build_word_pattern(words)})(?:{'|'.join(endings)})(?![\w-]|\.\w)")
 
 
-_MONTH_WITH_NUMBER = re.compile(r"\d\w{0,2}(?: of)? (?:March|May)\b|(?:March|May),? \d")
+_DAY_BEFORE = re.compile(r"\d\w{0,2}(?: of)? \Z")
+_LONGEST_DAY = len("1st of ")
+_NUMBER_AFTER = re.compile(r",? \d")
 _NATIONALITY_ENDINGS = {
     "en": ("",),
     "de": ("", "e", "en", "er", "es", "em"),

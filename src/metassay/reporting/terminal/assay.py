@@ -7,7 +7,7 @@ from typing import Any
 from metassay.reporting.assay_caveats import list_remaining_caveats, list_run_notes
 from metassay.reporting.assay_report import AssayReport, prepare_assay_report
 from metassay.reporting.assay_verdict import get_or_build_assay_verdict
-from metassay.reporting.data_summary import describe_data_used, describe_data_gaps
+from metassay.reporting.data_summary import describe_data_gaps, describe_data_used
 from metassay.reporting.terminal.blocks import (
     Block,
     Details,

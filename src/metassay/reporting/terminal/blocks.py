@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metassay.reporting.data_summary import describe_data_used, describe_data_gaps
+from metassay.reporting.data_summary import describe_data_gaps, describe_data_used
 from metassay.results.data_summary import DataSummary
 
 # A row of a result: values by column name.

@@ -1,0 +1,69 @@
+"""A sample of texts with their scores, by which metrics that know nothing of quality are recognised."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from metassay.data.dataset import Dataset
+from metassay.data.uninformed_scores import find_property_that_determines_scores, list_text_properties
+from metassay.metrics.base import Metric
+from metassay.metrics.sentinels import SENTINELS
+from metassay.stats.arrays import FloatArray
+from metassay.workflows.pair_scoring import ScoredPairs, list_texts_to_score
+
+# The number of outputs whose pairs are in the sample, at most.
+_MOST_OUTPUTS = 2_000
+_TEXT_COLUMNS = ("item", "system", "output", "references")
+
+
+@dataclass(frozen=True)
+class ScoreSample:
+    """Outputs and perturbed outputs of a sample of pairs, with their scores by all metrics.
+
+    A small data set has few outputs of equal length, so perturbed outputs are in the sample as well.
+    """
+
+    texts: pl.DataFrame
+    scores: FloatArray
+    """Float64[metrics, texts]."""
+
+    def find_uninformed_metrics(self, metrics: Sequence[Metric]) -> dict[str, str]:
+        """Find metrics whose scores one property of the output determines, and name that property."""
+        properties = list_text_properties(self.texts)
+        uninformed: dict[str, str] = {}
+        for metric, scores in zip(metrics, self.scores):
+            determining_property = find_property_that_determines_scores(scores, properties)
+            if determining_property is not None and not isinstance(metric, tuple(SENTINELS)):
+                uninformed[metric.spec] = determining_property
+        return uninformed
+
+
+def sample_scores(dataset: Dataset, scored: ScoredPairs, shard: slice | None = None) -> ScoreSample:
+    """Sample the scores of the pairs of every n-th output, of a whole data set or of a shard of it.
+
+    Which outputs are in the sample depends on the whole data set alone, so that the samples of all shards
+    together are the sample of a run without shards.
+    """
+    first_row = 0 if shard is None else shard.start
+    step = 1 + len(dataset) // _MOST_OUTPUTS
+    is_used = (scored.rows + first_row) % step == 0
+    rows = np.unique(scored.rows[is_used])
+    texts = list_texts_to_score(
+        dataset if shard is None else dataset.slice_rows(shard), scored.pairs.filter_rows(is_used)
+    )
+    return ScoreSample(
+        texts.select(name for name in _TEXT_COLUMNS if name in texts.columns),
+        np.hstack([scored.output_scores[:, rows], scored.worse[:, is_used]]),
+    )
+
+
+def join_score_samples(samples: Sequence[ScoreSample]) -> ScoreSample:
+    """Join the samples of all shards."""
+    return ScoreSample(
+        pl.concat([sample.texts for sample in samples]),
+        np.hstack([sample.scores for sample in samples]),
+    )
