@@ -221,10 +221,10 @@ def parse_comma_list(text: str | None) -> list[str] | None:
     return None if text is None else split_at_commas(text)
 
 
-def parse_assignments(texts: Sequence[str]) -> dict[str, str]:
+def parse_assignments(assignments: Sequence[str]) -> dict[str, str]:
     """Convert `["item=seg_id"]` to `{"item": "seg_id"}`."""
     values: dict[str, str] = {}
-    for text in texts:
+    for text in assignments:
         name, equals, value = text.partition("=")
         if not equals or not name or not value:
             raise InputError(f"{text!r} is not NAME=VALUE.")
@@ -232,10 +232,10 @@ def parse_assignments(texts: Sequence[str]) -> dict[str, str]:
     return values
 
 
-def parse_filters(texts: Sequence[str]) -> dict[str, list[str]]:
+def parse_filters(filters: Sequence[str]) -> dict[str, list[str]]:
     """Convert `["domain=news", "domain=social"]` to lists of accepted values by column."""
     accepted: dict[str, list[str]] = {}
-    for text in texts:
+    for text in filters:
         for name, value in parse_assignments([text]).items():
             accepted.setdefault(name, []).append(value)
     return accepted

@@ -238,5 +238,5 @@ def _collect_code_parts(code: CodeType) -> list[bytes]:
     return content
 
 
-def _hash_text(content: bytes) -> str:
-    return hashlib.blake2b(content, digest_size=8).hexdigest()
+def _hash_text(source_code: bytes) -> str:
+    return hashlib.blake2b(source_code, digest_size=8).hexdigest()

@@ -95,12 +95,12 @@ def flatten_option_groups(command: Callable[..., None]) -> Callable[..., None]:
     return call_with_groups
 
 
-def _list_field_parameters(group: Any) -> list[inspect.Parameter]:
+def _list_field_parameters(group_class: Any) -> list[inspect.Parameter]:
     """List the parameters of a command that the fields of an option group define."""
-    hints = typing.get_type_hints(group, include_extras=True)
-    options = get_options(group)
+    hints = typing.get_type_hints(group_class, include_extras=True)
+    options = get_options(group_class)
     parameters: list[inspect.Parameter] = []
-    for field in dataclasses.fields(group):
+    for field in dataclasses.fields(group_class):
         annotation = hints[field.name]
         # Fields without a plain default are lists, which have a default factory.
         default = [] if field.default is dataclasses.MISSING else field.default
@@ -137,16 +137,16 @@ def _convert_default_to_typed_text(default: Any, command_line_type: Any) -> Any:
     return default
 
 
-def _build_option_group(group: Any, values: Mapping[str, Any]) -> Any:
+def _build_option_group(group_class: Any, parsed_values: Mapping[str, Any]) -> Any:
     """Build a group of options from values that the command line parsed."""
-    options = get_options(group)
+    options = get_options(group_class)
     field_values = {}
-    for field in dataclasses.fields(group):
-        value = values[field.name]
+    for field in dataclasses.fields(group_class):
+        value = parsed_values[field.name]
         if field.name in options:
             value = _parse_option_value(options[field.name], value)
         field_values[field.name] = value
-    return group(**field_values)
+    return group_class(**field_values)
 
 
 def _parse_option_value(option: Option, value: Any) -> Any:
@@ -161,13 +161,13 @@ def _parse_option_value(option: Option, value: Any) -> Any:
 
 
 def _list_given_options(
-    parameters: Mapping[str, inspect.Parameter], values: Mapping[str, Any]
+    parameters: Mapping[str, inspect.Parameter], parsed_values: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the options that differ from their defaults, as JSON values."""
     given = {}
     for name, parameter in parameters.items():
-        if name not in NOT_RECORDED and values[name] != parameter.default:
-            given[name] = _convert_to_json_value(values[name])
+        if name not in NOT_RECORDED and parsed_values[name] != parameter.default:
+            given[name] = _convert_to_json_value(parsed_values[name])
     return given
 
 

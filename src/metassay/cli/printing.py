@@ -134,16 +134,16 @@ def format_cell(value: Any, digits: int = 3) -> str:
     return " ".join(str(value).split("\n"))
 
 
-def _format_heading(name: str) -> str:
+def _format_heading(column_name: str) -> str:
     """Write the heading of a column without underscores, except in names of metrics."""
-    is_metric = hasattr(name, "spec")
-    return name if is_metric else name.replace("_", " ")
+    is_metric = hasattr(column_name, "spec")
+    return column_name if is_metric else column_name.replace("_", " ")
 
 
-def _is_prose_column(cells: Sequence[str]) -> bool:
+def _is_prose_column(cell_texts: Sequence[str]) -> bool:
     """Return whether a column holds sentences or lists, which may be broken over several lines."""
-    longest = max(map(len, cells))
-    longest_with_spaces = max((len(text) for text in cells if " " in text), default=0)
+    longest = max(map(len, cell_texts))
+    longest_with_spaces = max((len(text) for text in cell_texts if " " in text), default=0)
     return longest_with_spaces > PROSE_WIDTH or longest > 2 * PROSE_WIDTH
 
 

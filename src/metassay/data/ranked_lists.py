@@ -64,17 +64,17 @@ class RankedLists(Sequence[tuple[str, ...]]):
         for start, end in pairwise(bounds):
             yield tuple(names[code] for code in self.documents[start:end].tolist())
 
-    def take(self, rows: LongArray) -> RankedLists:
-        """Return the lists in these rows, in the order of `rows`."""
+    def take(self, row_numbers: LongArray) -> RankedLists:
+        """Return the lists in these rows, in the order of `row_numbers`."""
         from metassay.data.ranked_list_kernels import concatenate_lists_of_rows
 
-        offsets = _compute_list_offsets(np.diff(self.offsets)[rows])
+        offsets = _compute_list_offsets(np.diff(self.offsets)[row_numbers])
         return replace(
             self,
             offsets=offsets,
-            documents=concatenate_lists_of_rows(self.documents, self.offsets, rows, offsets),
-            grades=concatenate_lists_of_rows(self.grades, self.offsets, rows, offsets),
-            topics=self.topics[rows],
+            documents=concatenate_lists_of_rows(self.documents, self.offsets, row_numbers, offsets),
+            grades=concatenate_lists_of_rows(self.grades, self.offsets, row_numbers, offsets),
+            topics=self.topics[row_numbers],
         )
 
     def reorder_documents(self, document_order: LongArray) -> RankedLists:

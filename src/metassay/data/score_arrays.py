@@ -68,9 +68,9 @@ class ScoreArrays:
             clusters = None if clusters is None else clusters[items]
         return ScoreArrays(human, metrics, clusters)
 
-    def select_metrics(self, positions: LongArray) -> ScoreArrays:
+    def select_metrics(self, metric_positions: LongArray) -> ScoreArrays:
         """Keep the metrics at some positions."""
-        return ScoreArrays(self.human, self.metrics[positions], self.clusters)
+        return ScoreArrays(self.human, self.metrics[metric_positions], self.clusters)
 
     def repeat_items(self, repetitions: LongArray) -> ScoreArrays:
         """Return the arrays with item i repeated `repetitions[i]` times, each copy its own cluster."""

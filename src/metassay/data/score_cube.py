@@ -172,19 +172,19 @@ class ScoreCube:
         """Return the cube with further notes for the user."""
         return replace(self, notes=(*self.notes, *notes))
 
-    def encode_metadata(self, column: str) -> tuple[list[str], LongArray]:
+    def encode_metadata(self, metadata_column: str) -> tuple[list[str], LongArray]:
         """Return the distinct values of an item column, and the index of the value of each item."""
-        if column not in self.item_metadata:
-            raise UnknownName("column with one value per segment", column, self.item_metadata)
-        labels = self.item_metadata[column]
+        if metadata_column not in self.item_metadata:
+            raise UnknownName("column with one value per segment", metadata_column, self.item_metadata)
+        labels = self.item_metadata[metadata_column]
         values = sorted({label for label in labels if label is not None})
         positions: dict[str | None, int] = {value: position for position, value in enumerate(values)}
         codes = np.array([positions.get(label, -1) for label in labels], dtype=np.int64)
         return values, codes
 
-    def number_clusters(self, column: str) -> LongArray:
+    def number_clusters(self, cluster_column: str) -> LongArray:
         """Return the cluster number of each item, from 0; an item without a value is a cluster of its own."""
-        values, codes = self.encode_metadata(column)
+        values, codes = self.encode_metadata(cluster_column)
         without_value = codes < 0
         codes[without_value] = len(values) + np.arange(int(without_value.sum()))
         return codes

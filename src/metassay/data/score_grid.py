@@ -56,7 +56,9 @@ class ScoreGrid:
         return arranged
 
 
-def _find_positions(labels: pl.Series, names: Sequence[str]) -> NDArray[np.int64]:
+def _find_positions(wanted_names: pl.Series, all_names: Sequence[str]) -> NDArray[np.int64]:
     """Return the position of each label in a sequence of names; -1 if it is not there."""
-    positions = list(range(len(names)))
-    return labels.replace_strict(list(names), positions, default=-1, return_dtype=pl.Int64).to_numpy()
+    positions = list(range(len(all_names)))
+    return wanted_names.replace_strict(
+        list(all_names), positions, default=-1, return_dtype=pl.Int64
+    ).to_numpy()

@@ -60,17 +60,17 @@ def is_empty_output(dtype: pl.DataType) -> pl.Expr:
     return output.list.len() == 0 if dtype.is_nested() else output.str.strip_chars() == ""
 
 
-def _summarize_human_score(data: Dataset, name: str, languages: list[str]) -> ScoreSummary:
+def _summarize_human_score(dataset: Dataset, score_name: str, languages: list[str]) -> ScoreSummary:
     """Summarize one human score of a data set."""
-    scores = data.outputs[name].cast(pl.Float64)
+    scores = dataset.outputs[score_name].cast(pl.Float64)
     direction = None
-    for known_direction in data.directions:
-        if known_direction.score == name:
+    for known_direction in dataset.directions:
+        if known_direction.score == score_name:
             direction = known_direction
     if direction is None:
-        direction = find_score_direction(name, scores.to_numpy(), kind=HUMAN_SCORE)
+        direction = find_score_direction(score_name, scores.to_numpy(), kind=HUMAN_SCORE)
     rated = len(scores) - scores.null_count()
-    return ScoreSummary(name, HUMAN_SCORE, direction.better, direction.why, languages, rated)
+    return ScoreSummary(score_name, HUMAN_SCORE, direction.better, direction.why, languages, rated)
 
 
 def summarize_score_cubes(

@@ -41,10 +41,10 @@ def label_metrics(metric_specs: Iterable[str]) -> dict[str, str]:
     return distinct if is_unambiguous else {spec: spec for spec in labels}
 
 
-def find_metric_specs(result: Any) -> set[str]:
+def find_metric_specs(json_result: Any) -> set[str]:
     """Find the specs of all metrics in a result, given as a JSON object."""
     specs: set[str] = set()
-    unread = [result]
+    unread = [json_result]
     while unread:
         value = unread.pop()
         if isinstance(value, list | tuple):

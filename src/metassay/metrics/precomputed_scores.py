@@ -243,9 +243,9 @@ def _add_score(scores: dict[str, SourcedScore], text_id: str, new_score: Sourced
         )
 
 
-def _find_metassay_metric(name: str) -> Metric | None:
+def _find_metassay_metric(metric_name: str) -> Metric | None:
     """Return metassay's metric with this name, if there is one, to know whether higher is better."""
     try:
-        return find_metric(name)
+        return find_metric(metric_name)
     except InputError:
         return None

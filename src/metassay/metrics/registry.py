@@ -125,11 +125,11 @@ _WITH_SUFFIX = re.compile(r"(?P<name>.+)_(?P<value>\d*\.?\d+)")
 MetricChoice = str | Metric | Callable[..., Any] | Sequence[str | Metric | Callable[..., Any]] | None
 
 
-def load_metric_class(name: str) -> type[Metric] | None:
+def load_metric_class(metric_name: str) -> type[Metric] | None:
     """Load the class of the metric with a name; None if there is no such metric."""
-    if name not in METRIC_CLASSES:
-        return load_plugin_metric_classes().get(name)
-    module, _, class_name = METRIC_CLASSES[name].partition(":")
+    if metric_name not in METRIC_CLASSES:
+        return load_plugin_metric_classes().get(metric_name)
+    module, _, class_name = METRIC_CLASSES[metric_name].partition(":")
     metric_class: type[Metric] = getattr(importlib.import_module(f"metassay.metrics.{module}"), class_name)
     return metric_class
 
@@ -150,36 +150,36 @@ def load_plugin_metric_classes() -> dict[str, type[Metric]]:
     return {name.lower(): metric for name, metric in plugins.load_entry_points("metrics").items()}
 
 
-def parse_metric(text: Any) -> Metric:
+def parse_metric(spec: Any) -> Metric:
     """Parse the text form (spec) of a metric, such as `chrf(word_order=2)`.
 
     A metric, a metric class, a function or an object with `compute` is converted to a metric.
     """
-    if not isinstance(text, str):
-        return convert_to_metric(text)
-    metric = find_metric(text)
+    if not isinstance(spec, str):
+        return convert_to_metric(spec)
+    metric = find_metric(spec)
     if metric is None:
-        raise UnknownName("metric", text, map(format_metric_name, load_metric_classes().values()))
+        raise UnknownName("metric", spec, map(format_metric_name, load_metric_classes().values()))
     return metric
 
 
-def parse_metrics(texts: Any) -> tuple[Metric, ...]:
+def parse_metrics(specs: Any) -> tuple[Metric, ...]:
     """Parse several metrics, from a comma-separated text or any mixture that `parse_metric` takes.
 
     A metric that is named twice is an error.
     """
-    metrics = tuple(parse_metric(part) for part in split_specs(texts))
+    metrics = tuple(parse_metric(part) for part in split_specs(specs))
     if not metrics:
         raise InputError("no metric was named.", remedy="See: metassay list metrics")
     reject_duplicate_specs([metric.spec for metric in metrics])
     return metrics
 
 
-def find_metric(text: str) -> Metric | None:
+def find_metric(spec: str) -> Metric | None:
     """Parse the spec of a metric; None if no metric has this name. Wrong parameters raise an error."""
-    cutoff = _WITH_CUTOFF.fullmatch(text)
+    cutoff = _WITH_CUTOFF.fullmatch(spec)
     if cutoff is None:
-        name, parameters = parse_spec(text)
+        name, parameters = parse_spec(spec)
         metric_class, implied = _find_metric_class(name)
     else:
         name, parameters = parse_spec(f"{cutoff['name']}{cutoff['parameters'] or ''}")
@@ -199,13 +199,13 @@ def format_metric_name(metric_class: type[Metric], name: str = "") -> str:
     return f"{name}_{suffix}" if suffix else name
 
 
-def find_metric_directions(names: Iterable[str]) -> dict[str, bool]:
+def find_metric_directions(specs: Iterable[str]) -> dict[str, bool]:
     """Return whether higher is better for each name that is the spec of a metric.
 
     Columns of scores that `metassay score` wrote have such names.
     """
     directions = {}
-    for name in names:
+    for name in specs:
         try:
             metric = find_metric(name)
         except InputError:
@@ -215,13 +215,13 @@ def find_metric_directions(names: Iterable[str]) -> dict[str, bool]:
     return directions
 
 
-def _find_metric_class(name: str) -> tuple[type[Metric] | None, Parameters]:
+def _find_metric_class(metric_name: str) -> tuple[type[Metric] | None, Parameters]:
     """Find the class of a metric name, and the parameters that the name implies: `p_5` is p with k = 5."""
-    if name in ALIASES:
-        alias = ALIASES[name]
+    if metric_name in ALIASES:
+        alias = ALIASES[metric_name]
         return load_metric_class(alias.metric), alias.parameters
-    metric_class = load_metric_class(name)
-    suffixed = _WITH_SUFFIX.fullmatch(name)
+    metric_class = load_metric_class(metric_name)
+    suffixed = _WITH_SUFFIX.fullmatch(metric_name)
     if metric_class is not None or suffixed is None:
         return metric_class, {}
     metric_class = load_metric_class(suffixed["name"])
@@ -231,12 +231,12 @@ def _find_metric_class(name: str) -> tuple[type[Metric] | None, Parameters]:
     return metric_class, {parameter: parse_parameter_value(suffixed["value"])}
 
 
-def _find_metric_class_with_cutoff(name: str, value: str) -> tuple[type[Metric] | None, Parameters]:
+def _find_metric_class_with_cutoff(metric_name: str, cutoff: str) -> tuple[type[Metric] | None, Parameters]:
     """Find the class of a metric name with a cut-off, as in `p@5`."""
-    if name not in CUTOFF_ALIASES:
+    if metric_name not in CUTOFF_ALIASES:
         return None, {}
-    alias = CUTOFF_ALIASES[name]
-    return load_metric_class(alias.metric), {alias.parameter: parse_parameter_value(value)}
+    alias = CUTOFF_ALIASES[metric_name]
+    return load_metric_class(alias.metric), {alias.parameter: parse_parameter_value(cutoff)}
 
 
 def _create_metric(metric_class: type[Metric], parameters: Parameters) -> Metric:

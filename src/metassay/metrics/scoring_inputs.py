@@ -59,12 +59,12 @@ class SingleReferenceInputs:
     order: Positions | None
     """How the inputs were sorted; None where every output has one reference and the order is unchanged."""
 
-    def restore_input_order(self, values: Scores) -> Scores:
+    def restore_input_order(self, sorted_values: Scores) -> Scores:
         """Sort values back to the order of the original inputs and their references."""
         if self.order is None:
-            return values
-        restored = np.empty_like(values)
-        restored[self.order] = values
+            return sorted_values
+        restored = np.empty_like(sorted_values)
+        restored[self.order] = sorted_values
         return restored
 
     def choose_best_reference(self, statistics: Scores, scores: Scores) -> Scores:

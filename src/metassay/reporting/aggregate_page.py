@@ -51,13 +51,13 @@ def prepare_aggregate_report(
     )
 
 
-def label_aggregated_metric(name: str, metric_labels: MetricLabels) -> str:
+def label_aggregated_metric(aggregated_metric: str, metric_labels: MetricLabels) -> str:
     """Return the label of a metric with the prefix of its aggregation: `m-bleu` becomes `m-BLEU`."""
     for prefix in PREFIXES:
-        spec = name.removeprefix(prefix)
-        if name.startswith(prefix) and metric_labels[spec] != spec:
+        spec = aggregated_metric.removeprefix(prefix)
+        if aggregated_metric.startswith(prefix) and metric_labels[spec] != spec:
             return prefix + metric_labels[spec]
-    return name
+    return aggregated_metric
 
 
 def describe_aggregation_differences(aggregate_report: ResultReport[AggregateContent]) -> list[str]:

@@ -112,15 +112,17 @@ class AssayReport(ResultReport[AssayContent]):
             return {}
         return {(row.column, row.context): row.metric for row in self.result.answer.exceptions}
 
-    def list_small_contexts(self, column: str) -> list[str]:
+    def list_small_contexts(self, context_column: str) -> list[str]:
         """List the contexts of a column that have too little data for claims."""
-        return self.result.claims.small_contexts.get(column, [])
+        return self.result.claims.small_contexts.get(context_column, [])
 
-    def find_context_difference_p_value(self, column: str, accuracy_test: AccuracyTest) -> float | None:
+    def find_context_difference_p_value(
+        self, context_column: str, accuracy_test: AccuracyTest
+    ) -> float | None:
         """Find the adjusted p-value of the test that the accuracy of a metric differs between contexts."""
         if accuracy_test.p_permutation_holm is None:
             return None
-        p_values = self.result.claims.variation_p.get(column, {})
+        p_values = self.result.claims.variation_p.get(context_column, {})
         return p_values.get(accuracy_test.metric)
 
     def _sort_by_accuracy(self, metric_accuracies: Sequence[MetricAccuracy]) -> list[str]:

@@ -24,20 +24,20 @@ _LISTED_NAMES = 5
 StatisticsT = TypeVar("StatisticsT", bound=ContextStatistics)
 
 
-def add_explanations_to_assay(result: StatisticsT) -> StatisticsT:
+def add_explanations_to_assay(assay_result: StatisticsT) -> StatisticsT:
     """Return an assay result with reasons for its recommendations and a sentence on each confounding."""
     recommendation = {}
-    for column, entries in result.recommendation.items():
-        reasons = ReasonWriter(result, column).explain_recommendations_of_contexts(entries)
+    for column, entries in assay_result.recommendation.items():
+        reasons = ReasonWriter(assay_result, column).explain_recommendations_of_contexts(entries)
         recommendation[column] = {
             context: msgspec.structs.replace(entry, why=reasons[context])
             for context, entry in entries.items()
         }
     confounding = [
         msgspec.structs.replace(row, sentence=describe_confounding(row) if row.flag else "")
-        for row in result.confounding
+        for row in assay_result.confounding
     ]
-    return msgspec.structs.replace(result, recommendation=recommendation, confounding=confounding)
+    return msgspec.structs.replace(assay_result, recommendation=recommendation, confounding=confounding)
 
 
 def describe_confounding(confounding: MetricConfounding, metric_labels: MetricLabels = SPECS) -> str:

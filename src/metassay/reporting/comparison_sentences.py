@@ -70,5 +70,5 @@ def _describe_changed_choice(choice: ChoiceChange, metric_labels: MetricLabels) 
     return f"The recommended metric {place} is {after} now; it was {before}."
 
 
-def _describe_context_of_change(column: str, context: str) -> str:
-    return "over all contexts" if context == GLOBAL else f"on {column} {context}"
+def _describe_context_of_change(context_column: str, context: str) -> str:
+    return "over all contexts" if context == GLOBAL else f"on {context_column} {context}"

@@ -175,13 +175,13 @@ def _describe_tau_by_context(comparison: HumanComparison) -> Sentence | None:
     return format_sentence("On human pairs this agreement runs {ranges}.", ranges=join_phrases(ranges))
 
 
-def _format_tau_range(column: str, agreements: list[ContextHumanAgreement]) -> Sentence:
+def _format_tau_range(context_column: str, agreements: list[ContextHumanAgreement]) -> Sentence:
     lowest = min(agreements, key=lambda row: row.tau or 0.0)
     highest = max(agreements, key=lambda row: row.tau or 0.0)
     return format_sentence(
         "by {column:column} from {low:figure}{low_ends} on {worst:context} to {high:figure}{high_ends} on"
         " {best:context}",
-        column=column,
+        column=context_column,
         low=format_number(lowest.tau),
         low_ends=_format_interval(lowest.low, lowest.high),
         worst=lowest.context,

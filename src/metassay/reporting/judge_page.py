@@ -325,8 +325,8 @@ def format_share_with_interval(share: float | None, low: float | None, high: flo
     )
 
 
-def _format_points(value: float) -> str:
-    return f"{100 * value:+.1f} points".replace("-", "−")
+def _format_points(difference: float) -> str:
+    return f"{100 * difference:+.1f} points".replace("-", "−")
 
 
 def build_text_table(name: str, caption: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Grid:

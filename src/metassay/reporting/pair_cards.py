@@ -127,11 +127,13 @@ def build_pair_card(
     )
 
 
-def _build_metric_verdict(scores: PairScores, label: str) -> MetricVerdict:
+def _build_metric_verdict(pair_scores: PairScores, metric_label: str) -> MetricVerdict:
     outcome, mark = UNDEFINED_MARK
-    if scores.outcome is not None:
-        outcome, mark = OUTCOME_MARKS.get(scores.outcome, UNDEFINED_MARK)
-    return MetricVerdict(label, outcome, mark, format_score(scores.output), format_score(scores.worse_output))
+    if pair_scores.outcome is not None:
+        outcome, mark = OUTCOME_MARKS.get(pair_scores.outcome, UNDEFINED_MARK)
+    return MetricVerdict(
+        metric_label, outcome, mark, format_score(pair_scores.output), format_score(pair_scores.worse_output)
+    )
 
 
 def _build_other_run_card(

@@ -37,17 +37,17 @@ class HostCheck:
         self.app = app
         self.host = host.lower()
 
-    def is_host_accepted(self, name: str) -> bool:
+    def is_host_accepted(self, host: str) -> bool:
         """Return whether a host name refers to this server.
 
         A server on all interfaces has the addresses and the host name of its machine.
         """
-        if name in LOCAL_HOSTS or name == self.host:
+        if host in LOCAL_HOSTS or host == self.host:
             return True
         if self.host not in ALL_INTERFACES:
             return False
         # An address cannot be a name that another site controls.
-        return name == socket.gethostname().lower() or _is_ip_address(name)
+        return host == socket.gethostname().lower() or _is_ip_address(host)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Respond to one request."""
@@ -85,9 +85,9 @@ def _parse_host(scope: Scope) -> str | None:
     return (match["ipv6"] or match["name"]).lower()
 
 
-def _is_ip_address(name: str) -> bool:
+def _is_ip_address(host: str) -> bool:
     try:
-        ipaddress.ip_address(name)
+        ipaddress.ip_address(host)
     except ValueError:
         return False
     return True

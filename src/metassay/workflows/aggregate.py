@@ -112,13 +112,13 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
     return result
 
 
-def _orient_human_scores(data: Dataset, options: AggregateOptions) -> Dataset:
+def _orient_human_scores(dataset: Dataset, options: AggregateOptions) -> Dataset:
     """Reverse human scores of which lower is better, and warn if another human score may count errors."""
     requested = RequestedDirections(
         split_names(options.lower_is_better), split_names(options.higher_is_better)
     )
-    requested.check_score_names(data.human, "human score")
-    oriented, _ = orient_human_scores(data, requested)
+    requested.check_score_names(dataset.human, "human score")
+    oriented, _ = orient_human_scores(dataset, requested)
     notes = []
     for direction in oriented.directions:
         # If the user named the direction, it is not doubted.
@@ -142,13 +142,17 @@ def _warn_of_contrary_metrics(
     return list(dict.fromkeys(notes))
 
 
-def _choose_metrics_with_statistics(data: Dataset, requested: MetricChoice) -> tuple[StatisticsMetric, ...]:
+def _choose_metrics_with_statistics(
+    dataset: Dataset, requested_metrics: MetricChoice
+) -> tuple[StatisticsMetric, ...]:
     """Choose the requested or the default metrics; refuse those that cannot be aggregated."""
-    default_metrics = data.task_definition.corpus_metrics
+    default_metrics = dataset.task_definition.corpus_metrics
     if not default_metrics:
-        raise InputError(f"aggregation compares scores of texts; this data is of the task {data.task}.")
+        raise InputError(f"aggregation compares scores of texts; this data is of the task {dataset.task}.")
     metrics = []
-    for metric in choose_metrics(data, default_metrics if requested is None else requested):
+    for metric in choose_metrics(
+        dataset, default_metrics if requested_metrics is None else requested_metrics
+    ):
         if not isinstance(metric, StatisticsMetric):
             raise InputError(
                 f"{metric} has no sufficient statistics, so it has no corpus or bootstrap score.",
@@ -159,7 +163,7 @@ def _choose_metrics_with_statistics(data: Dataset, requested: MetricChoice) -> t
 
 
 def _open_aggregate_run(
-    data: Dataset, metrics: Sequence[StatisticsMetric], options: AggregateOptions
+    dataset: Dataset, metrics: Sequence[StatisticsMetric], options: AggregateOptions
 ) -> RunFolder | None:
     """Open the run folder of `aggregate`; options and data that change the result identify it."""
     if options.out is None:
@@ -169,5 +173,5 @@ def _open_aggregate_run(
         "metrics": [metric.signature for metric in metrics],
         "seed": options.seed,
     }
-    identity = {"command": "aggregate", "configuration": configuration, "input": data.content_hash}
-    return RunFolder.open(options.out, identity, data=data.fingerprint)
+    identity = {"command": "aggregate", "configuration": configuration, "input": dataset.content_hash}
+    return RunFolder.open(options.out, identity, data=dataset.fingerprint)

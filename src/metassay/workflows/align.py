@@ -84,12 +84,12 @@ def align(
     return result
 
 
-def _align_outputs(data: Dataset, *, by_characters: bool) -> dict[str, dict[str, Alignment]]:
+def _align_outputs(dataset: Dataset, *, by_characters: bool) -> dict[str, dict[str, Alignment]]:
     """Align all outputs with their references; the result is sorted by system, then by item."""
-    positions = {item: position for position, item in enumerate(sort_ids(data.items))}
-    rows = data.outputs.select("item", "system", "output", "references").rows()
+    positions = {item: position for position, item in enumerate(sort_ids(dataset.items))}
+    rows = dataset.outputs.select("item", "system", "output", "references").rows()
     rows.sort(key=lambda row: positions[row[0]])
-    systems: dict[str, dict[str, Alignment]] = {system: {} for system in data.systems}
+    systems: dict[str, dict[str, Alignment]] = {system: {} for system in dataset.systems}
     for item, system, output, references in rows:
         systems[system][item] = _align_output(output, references, by_characters=by_characters)
     return systems

@@ -204,9 +204,9 @@ def _list_chosen_items(labelled_data: LabelledData, chosen: ChosenItems) -> list
 TextsByOutput = dict[tuple[str, str], tuple[str, ...]]
 
 
-def _read_texts(data: Source, options: AnnotateOptions) -> tuple[TextsByOutput, tuple[str, ...]]:
+def _read_texts(source: Source, options: AnnotateOptions) -> tuple[TextsByOutput, tuple[str, ...]]:
     """Read the source, reference and output text of every output, as far as the data has them."""
-    table = read_score_table(data, options, references=options.reference).frame
+    table = read_score_table(source, options, references=options.reference).frame
 
     def find_column(role: str) -> str | None:
         return next(iter(find_columns_named(table.columns, list_column_names_of_role(role))), None)

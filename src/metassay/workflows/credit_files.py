@@ -28,7 +28,7 @@ _WEIGHT = "weight/"
 
 
 def build_credit_table(
-    dataset: Dataset, scored: ScoredPairs, contexts: Sequence[Context], metric_count: int, ties: str
+    dataset: Dataset, scored_pairs: ScoredPairs, contexts: Sequence[Context], metric_count: int, ties: str
 ) -> list[pl.DataFrame]:
     """Build a table per context with each metric's credit (right pairs) and weight for every cluster of
     items.
@@ -37,11 +37,11 @@ def build_credit_table(
     first `metric_count` metrics.
     """
     metrics = np.arange(metric_count)
-    sampled = scored.outcomes.select_metrics(metrics).select_pairs(scored.is_sampled)
+    sampled = scored_pairs.outcomes.select_metrics(metrics).select_pairs(scored_pairs.is_sampled)
     outcomes, columns = sort_pairs_by_item(
-        sampled, [scored.select_contexts(context).drop_empty_contexts() for context in contexts]
+        sampled, [scored_pairs.select_contexts(context).drop_empty_contexts() for context in contexts]
     )
-    cluster_names = list_cluster_names(dataset, scored.clusters)
+    cluster_names = list_cluster_names(dataset, scored_pairs.clusters)
     frames = []
     for column in (build_global_context(outcomes), *columns):
         for context, clusters in collect_cluster_credits(outcomes, column, ties=ties):

@@ -105,14 +105,14 @@ class Dashboard:
 
         return render_pair_explorer_page(view, build_link)
 
-    def save_notes(self, name: str, text: str, *, token: str, seen_version: str) -> None:
+    def save_notes(self, run_name: str, text: str, *, token: str, seen_version: str) -> None:
         """Save the notes on a run that a user wrote in the dashboard."""
         if not self.writable:
             raise BadRequest("notes can only be written where the dashboard is served to this machine only.")
         # Takes the same time for all tokens, so that none can be guessed letter by letter.
         if not secrets.compare_digest(token.encode(), self.token.encode()):
             raise BadRequest("these notes come from a page of another server.", remedy="Load the page again.")
-        run = self._open_run(name)
+        run = self._open_run(run_name)
         # Browsers send forms with the line ends of Windows.
         notes = text.replace("\r\n", "\n").strip()
         with self._lock:

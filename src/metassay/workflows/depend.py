@@ -201,7 +201,7 @@ def _read_scores(data: Source, options: DependOptions) -> SelectedScores:
 
 
 def _open_depend_run(
-    scores: SelectedScores,
+    selected_scores: SelectedScores,
     human: str,
     grouping: GroupingColumns,
     sampling: SamplingSettings,
@@ -219,41 +219,44 @@ def _open_depend_run(
     if options.correct is not None:
         # Added only where it applies, so that other runs keep their identity.
         configuration["corrected"] = True
-    identity = {"command": "depend", "configuration": configuration, "inputs": dict(scores.hashes)}
-    return RunFolder.open(options.out, identity, data=scores.fingerprint)
+    identity = {"command": "depend", "configuration": configuration, "inputs": dict(selected_scores.hashes)}
+    return RunFolder.open(options.out, identity, data=selected_scores.fingerprint)
 
 
 def _mark_uninformed_metrics(
-    scores: SelectedScores,
+    selected_scores: SelectedScores,
 ) -> tuple[tuple[ScoreCube, ...], dict[str, frozenset[str]]]:
     """Find the metrics that ignore the single outputs, by data set, and add notes about them."""
     cubes = []
     uninformed = {}
-    for cube in scores.cubes:
+    for cube in selected_scores.cubes:
         marked_cube, uninformed[cube.dataset] = mark_uninformed_metrics(cube)
         cubes.append(marked_cube)
     return tuple(cubes), uninformed
 
 
 def _analyze_datasets(
-    scores: SelectedScores, grouping: GroupingColumns, sampling: SamplingSettings, options: DependOptions
+    selected_scores: SelectedScores,
+    grouping: GroupingColumns,
+    sampling: SamplingSettings,
+    options: DependOptions,
 ) -> dict[str, DependenceAnalysis]:
     """Measure system dependence on each data set, by its name."""
     workers = count_workers(options.workers)
     analyses: dict[str, DependenceAnalysis] = {}
-    for cube in scores.cubes:
+    for cube in selected_scores.cubes:
         if options.panel:
             analysis = analyze_panel_dependence(cube, grouping, sampling, progress=options.progress)
         else:
-            outputs = group_outputs(cube, scores.human, grouping)
+            outputs = group_outputs(cube, selected_scores.human, grouping)
             analysis = analyze_dependence(outputs, sampling, workers=workers, progress=options.progress)
         analyses[cube.dataset] = analysis
     return analyses
 
 
-def _collect_notes(scores: SelectedScores, analyses: Mapping[str, DependenceAnalysis]) -> list[str]:
-    notes = list(scores.notes)
-    for cube in scores.cubes:
+def _collect_notes(selected_scores: SelectedScores, analyses: Mapping[str, DependenceAnalysis]) -> list[str]:
+    notes = list(selected_scores.notes)
+    for cube in selected_scores.cubes:
         notes += cube.notes
     for dataset, analysis in analyses.items():
         for metric, reason in sorted(analysis.left_out.items()):
@@ -267,14 +270,14 @@ def _collect_notes(scores: SelectedScores, analyses: Mapping[str, DependenceAnal
     return list(dict.fromkeys(notes))
 
 
-def _correct_scores(scores: SelectedScores, options: DependOptions) -> list[Correction]:
+def _correct_scores(selected_scores: SelectedScores, options: DependOptions) -> list[Correction]:
     """Convert metric scores to predicted human scores, write these to a file, and test them."""
     if options.correct is None:
         return []
     tables: list[pl.DataFrame] = []
     corrections: list[Correction] = []
-    for cube in scores.cubes:
-        cube_tables, cube_corrections = _correct_scores_of_dataset(cube, scores, options)
+    for cube in selected_scores.cubes:
+        cube_tables, cube_corrections = _correct_scores_of_dataset(cube, selected_scores, options)
         tables += cube_tables
         corrections += cube_corrections
     write_table_file(pl.concat(tables), options.correct)
@@ -282,14 +285,18 @@ def _correct_scores(scores: SelectedScores, options: DependOptions) -> list[Corr
 
 
 def _correct_scores_of_dataset(
-    score_cube: ScoreCube, scores: SelectedScores, options: DependOptions
+    score_cube: ScoreCube, selected_scores: SelectedScores, options: DependOptions
 ) -> tuple[list[pl.DataFrame], list[Correction]]:
     """Correct the scores of all metrics on one data set, and of a constant metric for comparison."""
-    human = score_cube.get_oriented_scores(scores.human)
+    human = score_cube.get_oriented_scores(selected_scores.human)
     clusters = (
         np.arange(human.shape[1]) if options.cluster is None else score_cube.number_clusters(options.cluster)
     )
-    names = [name for name in score_cube.check_metric_names(scores.metrics or None) if name != options.weight]
+    names = [
+        name
+        for name in score_cube.check_metric_names(selected_scores.metrics or None)
+        if name != options.weight
+    ]
     metrics = {name: score_cube.get_oriented_scores(name) for name in names}
     # A correction of a constant shows what the mean human score of each system alone predicts.
     metrics[CONSTANT] = np.zeros(human.shape)

@@ -138,11 +138,11 @@ def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
     return result
 
 
-def _get_unit_of_labels(scores: LabelledScores) -> str:
-    return "items" if scores.unit == "item" else f"values of {scores.unit}"
+def _get_unit_of_labels(labelled_scores: LabelledScores) -> str:
+    return "items" if labelled_scores.unit == "item" else f"values of {labelled_scores.unit}"
 
 
-def _choose_estimated_population(scores: LabelledScores, options: EstimateOptions) -> str:
+def _choose_estimated_population(labelled_scores: LabelledScores, options: EstimateOptions) -> str:
     """Choose what is estimated: the mean human score of these items, or of items like these.
 
     The default is these items, unless all of them are labelled: then nothing about them is left to estimate.
@@ -151,7 +151,7 @@ def _choose_estimated_population(scores: LabelledScores, options: EstimateOption
         if options.target not in TARGETS:
             raise UnknownName("target", options.target, TARGETS)
         return TARGETS[options.target]
-    return ITEMS_LIKE_THESE if scores.labelled_items.all() else THESE_ITEMS
+    return ITEMS_LIKE_THESE if labelled_scores.labelled_items.all() else THESE_ITEMS
 
 
 def _open_estimate_run(
@@ -214,9 +214,9 @@ def _build_interval(saved: LabelsSaved) -> Interval:
     return Interval(none_if_nan(saved.value), none_if_nan(saved.low), none_if_nan(saved.high))
 
 
-def _test_random_sample(scores: LabelledScores, seed: int) -> RandomSampleTest | None:
+def _test_random_sample(labelled_scores: LabelledScores, seed: int) -> RandomSampleTest | None:
     """Test whether the labelled items are a random sample of all items; None if that cannot be tested."""
-    check = check_random_sample(scores, np.random.default_rng(seed))
+    check = check_random_sample(labelled_scores, np.random.default_rng(seed))
     if check is None:
         return None
     return RandomSampleTest(check.p, check.metric, check.labelled_mean, check.mean_of_all)

@@ -72,9 +72,9 @@ def choose_compared_human_score(
         return requested_column or dataset.human[0], []
     preference = {name: rank for rank, name in enumerate(PREFERRED_HUMAN_SCORES)}
 
-    def get_human_column_sort_key(name: str) -> tuple[bool, int]:
-        is_single_rater = ":" in name
-        return is_single_rater, preference.get(name.lower(), len(preference))
+    def get_human_column_sort_key(human_column: str) -> tuple[bool, int]:
+        is_single_rater = ":" in human_column
+        return is_single_rater, preference.get(human_column.lower(), len(preference))
 
     column = min(dataset.human, key=get_human_column_sort_key)
     others = ", ".join(name for name in dataset.human if name != column)
@@ -124,7 +124,7 @@ def make_human_pairs(dataset: Dataset, human_column: str, minimum_gap: float = 0
 def score_human_pairs(
     dataset: Dataset,
     human_column: str,
-    scored: ScoredPairs,
+    scored_pairs: ScoredPairs,
     metrics: Sequence[Metric],
     contexts: Sequence[Context],
     weights: FloatArray | None,
@@ -133,9 +133,9 @@ def score_human_pairs(
     rows = find_human_pairs(dataset, human_column)
     if not len(rows):
         return None
-    clusters = scored.clusters
+    clusters = scored_pairs.clusters
     outcomes = []
-    for metric, scores in zip(metrics, scored.output_scores):
+    for metric, scores in zip(metrics, scored_pairs.output_scores):
         tolerance = np.array([metric.tie_tolerance])
         outcomes.append(compute_outcomes(scores[None, rows.better], scores[None, rows.worse], tolerance))
     pair_outcomes = PairOutcomes(
@@ -153,7 +153,7 @@ def score_human_pairs(
         PairContexts(context.name, context.values, context.codes[rows.better], context.codes[rows.worse])
         for context in contexts
     ]
-    score_arrays = _build_score_arrays(dataset, human_column, clusters, scored.output_scores)
+    score_arrays = _build_score_arrays(dataset, human_column, clusters, scored_pairs.output_scores)
     return HumanPairs(human_column, pair_outcomes, pair_contexts, score_arrays)
 
 

@@ -178,9 +178,9 @@ def _check_unrated_items(annotation_file: AnnotationFile, path: str) -> list[str
 
 
 def _choose_human_column(
-    read: SelectedScores,
+    selected_scores: SelectedScores,
     options: EstimateOptions | AnnotateOptions,
-    labels_file: AnnotationFile | None,
+    annotation_file: AnnotationFile | None,
     *,
     needs_labels: bool,
 ) -> str:
@@ -190,13 +190,13 @@ def _choose_human_column(
     a human score under an unusual name, so that the user has to name it, or the metrics.
     """
     names = split_names(options.human)
-    if labels_file is not None and not names:
-        return labels_file.human
-    has_labels = any(cube.human_scores for cube in read.cubes)
+    if annotation_file is not None and not names:
+        return annotation_file.human
+    has_labels = any(cube.human_scores for cube in selected_scores.cubes)
     if names or has_labels:
-        return choose_human_score(read.cubes, names)
-    if not read.metrics:
-        _reject_partly_filled_column(read.cubes)
+        return choose_human_score(selected_scores.cubes, names)
+    if not selected_scores.metrics:
+        _reject_partly_filled_column(selected_scores.cubes)
     if needs_labels:
         raise build_no_labels_error("the human score")
     return "human"
@@ -239,8 +239,8 @@ def _select_labelled_systems(score_cube: ScoreCube, human: str) -> tuple[NDArray
     return has_labels, [f"Left out, since they have no {human} label: {', '.join(missing)}."]
 
 
-def _is_probability_column(name: str) -> bool:
-    return name.lower() == PROBABILITY
+def _is_probability_column(column_name: str) -> bool:
+    return column_name.lower() == PROBABILITY
 
 
 def _read_probabilities(score_cube: ScoreCube) -> FloatArray | None:
@@ -292,12 +292,12 @@ def _find_scored_items(score_cube: ScoreCube, metrics: Sequence[str]) -> NDArray
 
 
 def _select_complete_metrics(
-    score_cube: ScoreCube, names: Sequence[str]
+    score_cube: ScoreCube, metric_names: Sequence[str]
 ) -> tuple[dict[str, FloatArray], list[str]]:
     """Select the metrics that score every output; return oriented scores, and notes on the rest."""
     metrics: dict[str, FloatArray] = {}
     incomplete: list[str] = []
-    for name in names:
+    for name in metric_names:
         scores = score_cube.metric_scores[name]
         if np.isnan(scores).any():
             incomplete.append(name)

@@ -154,12 +154,12 @@ def _describe_model(name: str, folder: Path, metrics: str) -> InstalledModel:
     )
 
 
-def _find_weight_files(folder: Path, name: str) -> list[Path]:
+def _find_weight_files(folder: Path, model_name: str) -> list[Path]:
     """Find the files that hold the weights of a model."""
     for file_name in (*CHECKPOINT_FILES, "weights.npz"):
         if (folder / file_name).is_file():
             return [folder / file_name]
-    return find_weight_files(folder, model=name)
+    return find_weight_files(folder, model=model_name)
 
 
 def _read_licence(folder: Path) -> str | None:

@@ -31,18 +31,18 @@ class ShardPosition:
     perturbations: Sequence[str]
 
 
-def build_outcome_table(scored: ScoredPairs) -> pl.DataFrame:
+def build_outcome_table(scored_pairs: ScoredPairs) -> pl.DataFrame:
     """Build a table of outcomes, one column per metric: 1 right, 0 tie, −1 wrong, null undefined."""
-    columns = [pl.Series("sampled", scored.is_sampled)]
-    for metric, outcomes in zip(scored.outcomes.metrics, scored.outcomes.outcomes):
+    columns = [pl.Series("sampled", scored_pairs.is_sampled)]
+    for metric, outcomes in zip(scored_pairs.outcomes.metrics, scored_pairs.outcomes.outcomes):
         columns.append(pl.Series(metric, outcomes).cast(pl.Int8).replace(MISSING, None))
-    return scored.pairs.frame.select(PAIR_KEY).with_columns(*columns)
+    return scored_pairs.pairs.frame.select(PAIR_KEY).with_columns(*columns)
 
 
 def build_explorer_table(
     dataset: Dataset,
     sample: Pairs,
-    scored: ScoredPairs,
+    scored_pairs: ScoredPairs,
     contexts: Sequence[Context],
     metrics: Sequence[Metric],
     position: ShardPosition | None = None,
@@ -51,7 +51,7 @@ def build_explorer_table(
 
     `position` is given where the data set is a shard of a larger one.
     """
-    rows = scored.rows[scored.is_sampled]
+    rows = scored_pairs.rows[scored_pairs.is_sampled]
     first_row = 0 if position is None else position.first_row
     columns = [sample.frame["item"]]
     columns += [
@@ -70,10 +70,10 @@ def build_explorer_table(
         if "worse_system" in sample.frame.columns:
             columns.append(_find_worse_human_scores(sample.frame, dataset.outputs, name))
     lower_is_better = {metric.spec for metric in metrics if not metric.higher_is_better}
-    for m, metric in enumerate(scored.outcomes.metrics):
+    for m, metric in enumerate(scored_pairs.outcomes.metrics):
         # Scores in memory are oriented to higher is better. Readers know them as the metric prints them.
         sign = -1.0 if metric in lower_is_better else 1.0
-        columns += _build_outcome_columns(scored, m, metric, sign)
+        columns += _build_outcome_columns(scored_pairs, m, metric, sign)
     return pl.DataFrame(columns)
 
 

@@ -37,14 +37,14 @@ class OutputScores:
 
 
 def score_outputs(
-    data: Dataset,
+    dataset: Dataset,
     metrics: Sequence[Metric],
     *,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> OutputScores:
     """Score every output with every metric, and keep the statistics from which corpus scores are computed."""
-    rows = build_rows_for_metrics(data)
+    rows = build_rows_for_metrics(dataset)
     with_statistics = [metric for metric in metrics if isinstance(metric, StatisticsMetric)]
     without_statistics = [metric for metric in metrics if not isinstance(metric, StatisticsMetric)]
     scores = _compute_statistics(with_statistics, rows, workers=workers, progress=progress)
@@ -58,15 +58,15 @@ def score_outputs(
 
 def _compute_statistics(
     metrics: Sequence[StatisticsMetric],
-    rows: OutputRows,
+    output_rows: OutputRows,
     *,
     workers: int | None,
     progress: Progress | None,
 ) -> OutputScores:
     """Compute statistics and segment scores; metrics that read the same fields share a batch."""
     for metric in metrics:
-        rows.check_needed_fields(metric)
-    batches = list(rows.split_into_batches())
+        output_rows.check_needed_fields(metric)
+    batches = list(output_rows.split_into_batches())
     finished: list[int] = []
 
     def compute_batch_statistics(batch_rows: OutputRows) -> BatchStatistics:
@@ -92,26 +92,26 @@ def _compute_statistics(
     return OutputScores(segment_scores, statistics)
 
 
-def build_score_cubes(data: Dataset, scores: OutputScores) -> list[ScoreCube]:
+def build_score_cubes(dataset: Dataset, output_scores: OutputScores) -> list[ScoreCube]:
     """Arrange the scores of outputs as one score cube (metric × system × item) per test set."""
-    test_sets = name_test_sets(data)
-    human_scores = {name: data.outputs[name].cast(pl.Float64).to_numpy() for name in data.human}
+    test_sets = name_test_sets(dataset)
+    human_scores = {name: dataset.outputs[name].cast(pl.Float64).to_numpy() for name in dataset.human}
     cubes = []
     for name in test_sets.unique().sort():
         rows = (test_sets == name).arg_true()
-        cubes.append(_build_score_cube(data, str(name), rows, scores, human_scores))
+        cubes.append(_build_score_cube(dataset, str(name), rows, output_scores, human_scores))
     return cubes
 
 
 def _build_score_cube(
-    data: Dataset,
-    name: str,
+    dataset: Dataset,
+    test_set: str,
     rows: pl.Series,
     scores: OutputScores,
     human_scores: Mapping[str, Scores],
 ) -> ScoreCube:
     """Arrange the scores of the rows of one test set; `rows` are their numbers."""
-    keys = data.outputs.select("system", "item")[rows]
+    keys = dataset.outputs.select("system", "item")[rows]
     row_numbers = rows.to_numpy()
     grid = ScoreGrid.from_rows(keys["system"], keys["item"], sort_items=sorted)
 
@@ -124,7 +124,7 @@ def _build_score_cube(
     # A human score may be given in some test sets only.
     rated = {key: values for key, values in human_scores.items() if not np.isnan(values[row_numbers]).all()}
     return ScoreCube(
-        dataset=name,
+        dataset=test_set,
         systems=grid.systems,
         items=grid.items,
         human_scores=arrange_scores(rated),

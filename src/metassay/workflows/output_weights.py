@@ -55,9 +55,9 @@ def _build_weight_features(dataset: Dataset) -> FloatArray:
     return np.log1p(np.column_stack(lengths))
 
 
-def count_words(column: pl.Series) -> FloatArray:
+def count_words(texts: pl.Series) -> FloatArray:
     """Count the words of each text, or the documents of each ranking; NaN where a text is missing."""
-    if column.dtype.is_nested():
-        return column.list.len().cast(pl.Float64).to_numpy()
-    counts = (np.nan if text is None else len(text.split()) for text in column)
-    return np.fromiter(counts, np.float64, len(column))
+    if texts.dtype.is_nested():
+        return texts.list.len().cast(pl.Float64).to_numpy()
+    counts = (np.nan if text is None else len(text.split()) for text in texts)
+    return np.fromiter(counts, np.float64, len(texts))

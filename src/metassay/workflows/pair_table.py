@@ -157,7 +157,7 @@ class PairTable:
             self._values[column] = sorted(name for name in names if name is not None)
         return self._values[column]
 
-    def read_accuracies(self, column: str) -> list[ContextAccuracy]:
+    def read_accuracies(self, context_column: str) -> list[ContextAccuracy]:
         """Read the accuracies in the contexts of a column, as the assay computed them."""
         file = self.run.find_intact_file(ACCURACIES_FILE)
         if file is None:
@@ -165,7 +165,7 @@ class PairTable:
         names = pl.col("context", "metric").cast(pl.String)
         numbers = pl.col("accuracy", "low", "high").cast(pl.Float64)
         with report_unreadable_file(file):
-            rows = pl.scan_parquet(file, glob=False).filter(pl.col("column") == column)
+            rows = pl.scan_parquet(file, glob=False).filter(pl.col("column") == context_column)
             return [ContextAccuracy(*row) for row in rows.select(names, numbers).collect().iter_rows()]
 
     def read_margins(self, metric: str) -> Iterator[NDArray[Any]]:

@@ -149,8 +149,8 @@ def _has_spans_meta_metric(options: RankOptions) -> bool:
     return any(_is_spans_meta_metric(name) for name in split_names(options.meta))
 
 
-def _is_spans_meta_metric(name: str) -> bool:
-    return name.strip().lower() == SPANS
+def _is_spans_meta_metric(meta_metric: str) -> bool:
+    return meta_metric.strip().lower() == SPANS
 
 
 def _parse_meta_metrics(options: RankOptions) -> tuple[MetaMetric, ...]:
@@ -174,14 +174,16 @@ def _read_scores(data: Source, options: RankOptions, meta_metrics: Sequence[Meta
     return SelectedScores(cubes=(), human=human, metrics=())
 
 
-def _prepare_datasets(scores: SelectedScores, options: RankOptions) -> list[RankingData]:
+def _prepare_datasets(selected_scores: SelectedScores, options: RankOptions) -> list[RankingData]:
     datasets = []
-    for cube in scores.cubes:
-        chosen_cube, uninformed = mark_uninformed_metrics(cube.select_metrics(scores.metrics or None))
+    for cube in selected_scores.cubes:
+        chosen_cube, uninformed = mark_uninformed_metrics(
+            cube.select_metrics(selected_scores.metrics or None)
+        )
         datasets.append(
             prepare_data_for_ranking_metrics(
                 chosen_cube,
-                human=scores.human,
+                human=selected_scores.human,
                 uninformed=uninformed,
                 cluster=options.cluster,
                 pairwise=options.missing == PAIRWISE,
@@ -192,14 +194,14 @@ def _prepare_datasets(scores: SelectedScores, options: RankOptions) -> list[Rank
 
 
 def _open_rank_run(
-    scores: SelectedScores, span_ratings: Sequence[SpanRatings], options: RankOptions
+    selected_scores: SelectedScores, span_ratings: Sequence[SpanRatings], options: RankOptions
 ) -> RunFolder | None:
     """Open the run folder of `rank`; options and data that change the result identify it."""
     if options.out is None:
         return None
     configuration = {
-        "human": scores.human,
-        "metrics": list(scores.metrics) or None,
+        "human": selected_scores.human,
+        "metrics": list(selected_scores.metrics) or None,
         "cluster": options.cluster,
         "pairwise": options.missing == PAIRWISE,
         "meta": list(split_names(options.meta)),
@@ -215,9 +217,9 @@ def _open_rank_run(
         "seed": options.seed,
     }
     span_hashes = {f"{SPANS} {ratings.dataset}": ratings.content_hash for ratings in span_ratings}
-    inputs = {**scores.hashes, **span_hashes}
+    inputs = {**selected_scores.hashes, **span_hashes}
     identity = {"command": "rank", "configuration": configuration, "inputs": inputs}
-    return RunFolder.open(options.out, identity, data=scores.fingerprint)
+    return RunFolder.open(options.out, identity, data=selected_scores.fingerprint)
 
 
 def _build_ranking_plan(meta_metrics: tuple[MetaMetric, ...], options: RankOptions) -> RankingPlan:
@@ -255,12 +257,12 @@ def _rank_spans(
 
 
 def _collect_notes(
-    scores: SelectedScores,
+    selected_scores: SelectedScores,
     rankings: Sequence[MetricRanking],
     span_ratings: Sequence[SpanRatings],
     options: RankOptions,
 ) -> list[str]:
-    notes = list(scores.notes)
+    notes = list(selected_scores.notes)
     if options.significance == BOOTSTRAP:
         notes.append(BOOTSTRAP_NOTE)
     for ranking in rankings:

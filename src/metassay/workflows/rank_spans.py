@@ -26,13 +26,13 @@ HUMAN_SPANS = "human"
 SpanTables = tuple[pl.DataFrame, Mapping[str, pl.DataFrame]]
 
 
-def read_span_ratings(data: Source, options: RankOptions) -> list[SpanRatings]:
+def read_span_ratings(source: Source, options: RankOptions) -> list[SpanRatings]:
     """Read the error spans that people and metrics marked, by data set."""
     files = dict(options.spans or {})
     if HUMAN_SPANS in files:
         sources: list[SpanTables] = [(read_error_spans(str(files.pop(HUMAN_SPANS))), {})]
     else:
-        sources = _read_spans(data, options)
+        sources = _read_spans(source, options)
     metric_spans = {name: read_error_spans(str(file)) for name, file in files.items()}
     ratings = []
     for human_spans, spans_of_tree in sources:
@@ -45,11 +45,11 @@ def read_span_ratings(data: Source, options: RankOptions) -> list[SpanRatings]:
     return ratings
 
 
-def _read_spans(data: Source, options: RankOptions) -> list[SpanTables]:
+def _read_spans(source: Source, options: RankOptions) -> list[SpanTables]:
     """Read the spans of people and of metrics from files and mt-metrics-eval folders."""
     human = next(iter(split_names(options.human)), None)
     tables: list[SpanTables] = []
-    for path in download_remote_paths(data):
+    for path in download_remote_paths(source):
         if has_test_sets(path):
             tables += read_marked_errors(path, human, reference=options.reference)
         else:

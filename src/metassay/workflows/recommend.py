@@ -9,8 +9,6 @@ import polars as pl
 
 from metassay.errors import InputError, UnknownName
 from metassay.meta.contexts.choice import Criteria, read_choice_table, recommend_metric_by_context
-from metassay.reporting.assay_report import prepare_assay_report
-from metassay.reporting.assay_verdict import get_or_build_assay_verdict
 from metassay.reporting.recommendation_reasons import ReasonWriter
 from metassay.reporting.result_display import ResultDisplay
 from metassay.reporting.terminal.blocks import Block
@@ -82,7 +80,7 @@ def recommend(
             shared_errors=result.shared_errors,
             human_comparison=result.human_comparison,
             task=result.task,
-            verdict=[] if criteria else get_or_build_assay_verdict(prepare_assay_report(result)),
+            verdict=[] if criteria else result.verdict,
         )
 
 

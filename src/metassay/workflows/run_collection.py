@@ -11,8 +11,6 @@ from pathlib import Path
 import msgspec
 
 from metassay.errors import InputError, InputLocation, MetassayError, UnknownName, display_path
-from metassay.reporting.assay_report import prepare_assay_report
-from metassay.reporting.assay_verdict import get_or_build_assay_verdict
 from metassay.results.assay import AssayContent
 from metassay.results.overview import MetricAccuracy, OverviewContent, RunChange, RunSummary
 from metassay.results.verdict import Claim
@@ -64,24 +62,24 @@ class RunCollection:
             )
         return folder_by_name
 
-    def open_run(self, name: str) -> RunFolder | None:
+    def open_run(self, run_name: str) -> RunFolder | None:
         """Open the run of this name; None where there is none."""
-        folder = self.list_run_folders().get(name)
+        folder = self.list_run_folders().get(run_name)
         return None if folder is None else _open_regular_run(folder)
 
-    def summarize_run(self, name: str) -> RunSummary:
+    def summarize_run(self, run_name: str) -> RunSummary:
         """Summarise one run without reading the others."""
-        folder = self.list_run_folders()[name]
+        folder = self.list_run_folders()[run_name]
         summary = self._summaries.get(_read_run_state(folder)) or _summarize_run(folder)
-        return msgspec.structs.replace(summary, name=name)
+        return msgspec.structs.replace(summary, name=run_name)
 
     def list_runs_with_pairs(self) -> list[str]:
         """List the names of the runs whose pairs can be explored."""
         return [name for name, folder in self.list_run_folders().items() if (folder / PAIRS_FILE).is_file()]
 
-    def read_file_states_of_run(self, name: str) -> RunState:
+    def read_file_states_of_run(self, run_name: str) -> RunState:
         """Return the times and sizes of the files of a run; if they are unchanged, so is its summary."""
-        return _read_run_state(self.list_run_folders()[name])
+        return _read_run_state(self.list_run_folders()[run_name])
 
     def summarize_runs_on_page(self, page: int | None = None) -> OverviewContent:
         """Summarise the runs on one page of the overview; by default the last page.
@@ -200,7 +198,6 @@ def _add_result_to_summary(summary: RunSummary, run_folder: RunFolder) -> RunSum
             summary, answer=_read_first_verdict_sentence(run_folder, summary.command)
         )
     result = run_folder.read_result(RESULT, AssayContent)
-    verdict = get_or_build_assay_verdict(prepare_assay_report(result))
     metrics = [
         MetricAccuracy(metric=row.metric, accuracy=row.accuracy, low=row.low, high=row.high)
         for row in result.overall
@@ -211,7 +208,7 @@ def _add_result_to_summary(summary: RunSummary, run_folder: RunFolder) -> RunSum
         items=result.items,
         outputs=result.outputs,
         pairs=result.pairs,
-        answer=verdict[0].sentence if verdict else None,
+        answer=result.verdict[0].sentence if result.verdict else None,
         metrics=metrics,
     )
 

@@ -119,9 +119,9 @@ class ScoreResult(ResultDisplay, ScoreContent, frozen=True, kw_only=True):
         return describe_scores(self, score_format)
 
 
-def _build_score_row(entry: ScoredSystem | SystemComparison) -> dict[str, Any]:
+def _build_score_row(system_or_comparison: ScoredSystem | SystemComparison) -> dict[str, Any]:
     """Build the table row of a system score or comparison, without nested fields and unused groups."""
-    row = msgspec.structs.asdict(entry)
+    row = msgspec.structs.asdict(system_or_comparison)
     row.pop("official", None)
     if row["group"] is None:
         del row["group"]
@@ -181,7 +181,7 @@ def _check_score_options(options: ScoreOptions) -> None:
         )
 
 
-def _open_score_run(data: Dataset, metrics: Sequence[Metric], options: ScoreOptions) -> RunFolder | None:
+def _open_score_run(dataset: Dataset, metrics: Sequence[Metric], options: ScoreOptions) -> RunFolder | None:
     """Open the run folder of `score`; options and data that change the result identify it."""
     if options.out is None:
         return None
@@ -192,13 +192,13 @@ def _open_score_run(data: Dataset, metrics: Sequence[Metric], options: ScoreOpti
     del configuration["per_segment"]
     configuration["metrics"] = [metric.signature for metric in metrics]
     configuration["seed"] = options.seed
-    identity = {"command": "score", "configuration": configuration, "input": data.content_hash}
-    return RunFolder.open(options.out, identity, data=data.fingerprint)
+    identity = {"command": "score", "configuration": configuration, "input": dataset.content_hash}
+    return RunFolder.open(options.out, identity, data=dataset.fingerprint)
 
 
-def _build_segment_table(data: Dataset, metrics: Sequence[Metric], scores: OutputScores) -> pl.DataFrame:
+def _build_segment_table(dataset: Dataset, metrics: Sequence[Metric], scores: OutputScores) -> pl.DataFrame:
     """Build the long table of segment scores: a row per metric and output, null where undefined."""
-    keys = data.outputs.select("item", "system")
+    keys = dataset.outputs.select("item", "system")
     tables = []
     for metric in metrics:
         # A list, because Polars imports numpy.ma for an array, which takes longer than scoring a small file.
@@ -209,25 +209,25 @@ def _build_segment_table(data: Dataset, metrics: Sequence[Metric], scores: Outpu
 
 
 def _score_systems(
-    score_cubes: Sequence[ScoreCube], metrics: Sequence[Metric], data: Dataset, options: ScoreOptions
+    score_cubes: Sequence[ScoreCube], metrics: Sequence[Metric], dataset: Dataset, options: ScoreOptions
 ) -> list[ScoredSystem]:
     """Score the systems of every test set with every metric."""
     rows: list[ScoredSystem] = []
     for metric in metrics:
         for cube in score_cubes:
             group = cube.dataset if len(score_cubes) > 1 else None
-            rows += _score_systems_of_test_set(cube, metric, data, options, group)
+            rows += _score_systems_of_test_set(cube, metric, dataset, options, group)
     return rows
 
 
 def _score_systems_of_test_set(
-    score_cube: ScoreCube, metric: Metric, data: Dataset, options: ScoreOptions, group: str | None
+    score_cube: ScoreCube, metric: Metric, dataset: Dataset, options: ScoreOptions, group: str | None
 ) -> list[ScoredSystem]:
     """Score the systems of one test set, with the interval of the first requested aggregation."""
     segment = [_compute_mean(scores) for scores in score_cube.metric_scores[metric.spec]]
     corpus: list[float | None] = [None] * len(score_cube.systems)
     bootstrap: list[float | None] = [None] * len(score_cube.systems)
-    if data.task_definition.is_ranking:
+    if dataset.task_definition.is_ranking:
         corpus = segment  # trec_eval prints the mean over judged topics as the score of `all`
     elif isinstance(metric, StatisticsMetric):
         corpus = [none_if_nan(value) for value in compute_corpus_scores(score_cube, metric)]
@@ -246,7 +246,7 @@ def _score_systems_of_test_set(
             bootstrap=bootstrap[position],
             low=none_if_nan(low[position]),
             high=none_if_nan(high[position]),
-            official=_build_official_score(score_cube, metric, position, data),
+            official=_build_official_score(score_cube, metric, position, dataset),
         )
         for position, system in enumerate(score_cube.systems)
     ]
@@ -271,12 +271,12 @@ def _estimate_intervals(
 
 
 def _build_official_score(
-    score_cube: ScoreCube, metric: Metric, system: int, data: Dataset
+    score_cube: ScoreCube, metric: Metric, system: int, dataset: Dataset
 ) -> OfficialScore | None:
     """Return what sacrebleu prints with the corpus score of a system; None if it has no such score."""
-    if not isinstance(metric, StatisticsMetric) or "references" not in data.outputs.columns:
+    if not isinstance(metric, StatisticsMetric) or "references" not in dataset.outputs.columns:
         return None
-    reference_counts = data.outputs["references"].list.len().unique()
+    reference_counts = dataset.outputs["references"].list.len().unique()
     # sacrebleu has nrefs:var in its signature where segments have different numbers of references.
     reference_count = int(reference_counts[0]) if len(reference_counts) == 1 else -1
     sums = np.nansum(score_cube.statistics[metric.spec][system], axis=0)
@@ -310,9 +310,9 @@ def _find_difference_meanings(
     return find_system_difference_meanings(score_cubes, metrics, options.meaning)
 
 
-def _warn_of_reference_systems(data: Dataset) -> list[str]:
+def _warn_of_reference_systems(dataset: Dataset) -> list[str]:
     """Warn about systems whose outputs are the reference itself."""
-    systems = find_reference_systems(data)
+    systems = find_reference_systems(dataset)
     if not systems:
         return []
     note = (

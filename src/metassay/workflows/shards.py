@@ -251,9 +251,11 @@ class ShardScorer:
         characters = edits.characters.astype(np.int32)
         self._write_shard_table(EDITS, pl.DataFrame({"characters": characters, "share": edits.shares}))
 
-    def _write_shard_table(self, name: str, table: pl.DataFrame) -> None:
-        file = self.execution.scratch.write(f"{Path(name).stem}-{len(self._files[name]):05d}", table)
-        self._files[name].append(file)
+    def _write_shard_table(self, table_name: str, table: pl.DataFrame) -> None:
+        file = self.execution.scratch.write(
+            f"{Path(table_name).stem}-{len(self._files[table_name]):05d}", table
+        )
+        self._files[table_name].append(file)
 
     def _join_pairs_of_shards(
         self, pairs_without_rows: Pairs, largest_errors: LargestErrors
@@ -318,8 +320,8 @@ class ShardScorer:
             weights=None if self.weights is None else self.weights[rows],
         )
 
-    def _memory_map_tables(self, name: str) -> list[pl.DataFrame]:
-        return [memory_map_table(file) for file in self._files[name]]
+    def _memory_map_tables(self, table_name: str) -> list[pl.DataFrame]:
+        return [memory_map_table(file) for file in self._files[table_name]]
 
 
 def _copy_pairs_without_rows(pairs: Pairs) -> Pairs:

@@ -75,9 +75,9 @@ def read_verdicts(
     return VerdictFrame(frame, file, notes)
 
 
-def _find_verdict_files(data: Any) -> list[str]:
+def _find_verdict_files(source: Any) -> list[str]:
     """Find the files with verdicts; of a run folder, its verdict file."""
-    paths: list[Any] = [data] if isinstance(data, str | os.PathLike) else list(data)
+    paths: list[Any] = [source] if isinstance(source, str | os.PathLike) else list(source)
     files = []
     for path in [os.fspath(path) for path in paths]:
         if not (open_run(path) / MANIFEST).is_file():

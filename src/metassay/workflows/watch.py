@@ -180,7 +180,7 @@ def write_watch_page(watch_result: WatchContent, file: Path) -> None:
 
 
 def _find_change_in_series(
-    key: SeriesKey, entries: Sequence[_NamedMeasurement], error_rate: float
+    series_key: SeriesKey, entries: Sequence[_NamedMeasurement], error_rate: float
 ) -> WatchedSeries:
     measurements = [entry.measurement for entry in entries]
     run_series = RunSeries(
@@ -188,7 +188,7 @@ def _find_change_in_series(
         np.array([measurement.variance for measurement in measurements]),
         np.array([float(measurement.clusters) for measurement in measurements]),
     )
-    is_share = key.measure in SHARES
+    is_share = series_key.measure in SHARES
     means, margins = compute_confidence_sequence(run_series, error_rate)
     points = []
     for entry, mean, margin in zip(entries, means, margins):
@@ -197,8 +197,8 @@ def _find_change_in_series(
     change = detect_change(run_series, error_rate)
     delay, delay_of_fixed_test = estimate_detection_delay(run_series, PLANNED_CHANGE, error_rate)
     return WatchedSeries(
-        metric=key.name,
-        measure=key.measure,
+        metric=series_key.name,
+        measure=series_key.measure,
         runs=points,
         change=None if change is None else _build_series_change(change, entries, is_share=is_share),
         delay=delay,

@@ -77,17 +77,17 @@ class LargestErrors:
 
 
 def collect_wrong_pairs(
-    dataset: Dataset, metrics: Sequence[Metric], scored: ScoredPairs, contexts: Sequence[Context]
+    dataset: Dataset, metrics: Sequence[Metric], scored_pairs: ScoredPairs, contexts: Sequence[Context]
 ) -> WrongPairs:
     """Collect pairs that some metric got wrong, the largest errors of each metric in turn.
 
     Pairs whose worse output comes nearer to a reference than the output are doubtful and come last; how many
     of all pairs are doubtful is estimated on pairs evenly spaced over all of them.
     """
-    errors = _find_largest_metric_errors(scored, len(metrics))
+    errors = _find_largest_metric_errors(scored_pairs, len(metrics))
     chosen = _take_pairs_of_each_metric_in_turn(errors.list_wrong_pairs_by_margin(len(metrics)))
-    rows = scored.rows[errors.positions[np.array(chosen, dtype=np.int64)]].tolist()
-    texts = read_pair_texts(scored, errors.positions)[chosen].rows(named=True)
+    rows = scored_pairs.rows[errors.positions[np.array(chosen, dtype=np.int64)]].tolist()
+    texts = read_pair_texts(scored_pairs, errors.positions)[chosen].rows(named=True)
     known = _read_output_fields(dataset, rows)
     outcomes = _list_outcomes_of_pairs(metrics, errors, chosen)
     pairs: list[WrongPair] = []
@@ -99,17 +99,17 @@ def collect_wrong_pairs(
         if pair is not None:
             pairs.append(pair)
             characters_left -= len(str(pair))
-    checked, doubtful = _count_doubtful_labels(dataset, scored)
+    checked, doubtful = _count_doubtful_labels(dataset, scored_pairs)
     return WrongPairs(
         pairs=sorted(pairs, key=lambda pair: pair.is_doubtful), checked=checked, doubtful=doubtful
     )
 
 
-def _find_largest_metric_errors(scored: ScoredPairs, metric_count: int) -> LargestErrors:
-    if scored.spilled is not None:
-        return scored.spilled.largest_errors.keep_largest_errors(metric_count)
-    positions = np.arange(len(scored.rows))
-    errors = LargestErrors(positions, scored.better, scored.worse, scored.outcomes.outcomes)
+def _find_largest_metric_errors(scored_pairs: ScoredPairs, metric_count: int) -> LargestErrors:
+    if scored_pairs.spilled is not None:
+        return scored_pairs.spilled.largest_errors.keep_largest_errors(metric_count)
+    positions = np.arange(len(scored_pairs.rows))
+    errors = LargestErrors(positions, scored_pairs.better, scored_pairs.worse, scored_pairs.outcomes.outcomes)
     return errors.keep_largest_errors(metric_count)
 
 
@@ -123,14 +123,14 @@ def _take_pairs_of_each_metric_in_turn(positions_by_metric: Sequence[LongArray])
     return list(chosen)[:MOST_PAIRS]
 
 
-def read_pair_texts(scored: ScoredPairs, positions: LongArray) -> pl.DataFrame:
+def read_pair_texts(scored_pairs: ScoredPairs, positions: LongArray) -> pl.DataFrame:
     """Read the texts of the pairs at some positions, which must ascend."""
-    if scored.spilled is None:
-        return scored.pairs.frame[positions]
+    if scored_pairs.spilled is None:
+        return scored_pairs.pairs.frame[positions]
     # Shard by shard: a table in many chunks would be copied first.
     tables = []
     first = 0
-    for table in scored.spilled.pair_tables:
+    for table in scored_pairs.spilled.pair_tables:
         in_shard = positions[(positions >= first) & (positions < first + table.height)]
         tables.append(table[in_shard - first])
         first += table.height
@@ -226,19 +226,19 @@ def _is_nearer_to_reference(output: str, worse: str, references: Sequence[str]) 
     return worse_distance < output_distance
 
 
-def _count_doubtful_labels(dataset: Dataset, scored: ScoredPairs) -> tuple[int | None, int | None]:
+def _count_doubtful_labels(dataset: Dataset, scored_pairs: ScoredPairs) -> tuple[int | None, int | None]:
     """Count doubtful labels in evenly spaced pairs; return how many were checked and are doubtful.
 
     None for both if there are no references, or the pairs are rankings.
     """
     has_references = "references" in dataset.outputs.columns
-    if dataset.task_definition.is_ranking or not has_references or not len(scored.rows):
+    if dataset.task_definition.is_ranking or not has_references or not len(scored_pairs.rows):
         return None, None
     # Evenly spaced, because pairs are sorted by item: the first ones would be of few items.
-    positions = np.linspace(0, len(scored.rows) - 1, num=CHECKED_PAIRS)
+    positions = np.linspace(0, len(scored_pairs.rows) - 1, num=CHECKED_PAIRS)
     checked = np.unique(positions.astype(np.int64))
-    references = dataset.outputs["references"].gather(scored.rows[checked]).to_list()
-    texts = read_pair_texts(scored, checked).select("output", "worse").rows()
+    references = dataset.outputs["references"].gather(scored_pairs.rows[checked]).to_list()
+    texts = read_pair_texts(scored_pairs, checked).select("output", "worse").rows()
     doubtful = sum(
         _is_nearer_to_reference(output, worse, own) for (output, worse), own in zip(texts, references)
     )

@@ -33,9 +33,9 @@ def run_recommend(
     print_result(result, json=json, verbose=verbose)
 
 
-def parse_criteria(texts: Sequence[str]) -> dict[str, dict[str, float]]:
+def parse_criteria(criterion_texts: Sequence[str]) -> dict[str, dict[str, float]]:
     """Convert `["licence:bleu=1,comet=0"]` to the numbers of each criterion by metric."""
-    return dict(_parse_criterion(text) for text in texts)
+    return dict(_parse_criterion(text) for text in criterion_texts)
 
 
 def _parse_criterion(text: str) -> tuple[str, dict[str, float]]:

@@ -375,13 +375,13 @@ def _read_document_rows(pair: _LanguagePair, references: Sequence[str], file: st
     return RawTable(file, table, notes=tuple(notes), human_columns=tuple(human_scores))
 
 
-def _average_by_document(scores: pl.DataFrame, name: str, pair: _LanguagePair) -> pl.DataFrame:
+def _average_by_document(scores: pl.DataFrame, score_name: str, language_pair: _LanguagePair) -> pl.DataFrame:
     """Return the mean score of the segments of each document, with the document's number as `seg_id`."""
-    numbers = pair.segments.join(pair.documents, on="doc_id", maintain_order="left").select(
+    numbers = language_pair.segments.join(language_pair.documents, on="doc_id", maintain_order="left").select(
         "seg_id", "_number"
     )
     by_document = scores.join(numbers, on="seg_id").group_by("system", "_number", maintain_order=True)
-    means = by_document.agg(pl.col(name).mean()).rename({"_number": "seg_id"})
+    means = by_document.agg(pl.col(score_name).mean()).rename({"_number": "seg_id"})
     return means.with_columns(pl.col("seg_id").cast(pl.Int64))
 
 

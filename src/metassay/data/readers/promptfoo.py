@@ -119,21 +119,21 @@ def _get_prompt_name(result: Mapping[str, Any]) -> str:
     return str((result.get("prompt") or {}).get("label", ""))
 
 
-def _find_reference(result: Mapping[str, Any]) -> str | None:
+def _find_reference(promptfoo_result: Mapping[str, Any]) -> str | None:
     """Return the expected output of a result, from a variable or from an assertion."""
-    variables = result.get("vars") or {}
+    variables = promptfoo_result.get("vars") or {}
     for name in _REFERENCE_VARIABLES:
         if isinstance(variables.get(name), str):
             return str(variables[name])
-    for assertion in (result.get("testCase") or {}).get("assert") or []:
+    for assertion in (promptfoo_result.get("testCase") or {}).get("assert") or []:
         if assertion.get("type") in _REFERENCE_ASSERTIONS and isinstance(assertion.get("value"), str):
             return str(assertion["value"])
     return None
 
 
-def _collect_scores(result: Mapping[str, Any], location: InputLocation) -> dict[str, float | None]:
+def _collect_scores(promptfoo_result: Mapping[str, Any], location: InputLocation) -> dict[str, float | None]:
     """Return the total score and the named scores of a result."""
-    scores = {"promptfoo": parse_optional_score(result.get("score"), location)}
-    for name, value in (result.get("namedScores") or {}).items():
+    scores = {"promptfoo": parse_optional_score(promptfoo_result.get("score"), location)}
+    for name, value in (promptfoo_result.get("namedScores") or {}).items():
         scores[str(name)] = parse_optional_score(value, location)
     return scores

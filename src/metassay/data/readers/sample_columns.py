@@ -16,20 +16,20 @@ from metassay.errors import InputError, InputLocation
 SCORE_LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 
 
-def parse_optional_score(value: Any, location: InputLocation) -> float | None:
+def parse_optional_score(json_value: Any, location: InputLocation) -> float | None:
     """Return a score as a number; None for other values, such as an explanation or a list."""
-    if isinstance(value, str):
-        if value in SCORE_LETTERS:
-            return SCORE_LETTERS[value]
+    if isinstance(json_value, str):
+        if json_value in SCORE_LETTERS:
+            return SCORE_LETTERS[json_value]
         try:
-            value = float(value)
+            json_value = float(json_value)
         except ValueError:
             return None
-    if not isinstance(value, bool | int | float) or math.isnan(value):
+    if not isinstance(json_value, bool | int | float) or math.isnan(json_value):
         return None
-    if math.isinf(value):
+    if math.isinf(json_value):
         raise InputError("a score is infinite.", location=location)
-    return float(value)
+    return float(json_value)
 
 
 def select_context_values(json_fields: Any, maximum_length: int | None = None) -> dict[str, Any]:

@@ -180,8 +180,8 @@ def _get_text_field(record: Mapping[str, Any], name: str, location: InputLocatio
     return value
 
 
-def _build_segment_id(document: str, number: int) -> str:
-    return f"{document}{ID_SEPARATOR}{number}"
+def _build_segment_id(document: str, paragraph_number: int) -> str:
+    return f"{document}{ID_SEPARATOR}{paragraph_number}"
 
 
 def _add_sources(outputs: _Outputs, path: str) -> None:

@@ -59,28 +59,28 @@ def get_hub_folder() -> Path:
     return Path(os.environ.get("HF_HUB_CACHE") or home / "hub")
 
 
-def find_model_folder(name: str) -> Path:
+def find_model_folder(model_name: str) -> Path:
     """Find the folder of a model: a path, a name in the Hugging Face cache, or a package with the model."""
-    folder = Path(name).expanduser()
+    folder = Path(model_name).expanduser()
     if folder.is_dir():
         return folder
-    for hub_name in (name, *get_hub_aliases(name)):
+    for hub_name in (model_name, *get_hub_aliases(model_name)):
         snapshot = _find_cached_snapshot(hub_name)
         if snapshot is not None:
             return snapshot
-    packaged = _find_model_in_package(name)
+    packaged = _find_model_in_package(model_name)
     if packaged is not None:
         return packaged
     raise InputError(
-        f"the model {name} is not on this machine: there is no such folder, and nothing of that name in "
-        f"{get_hub_folder()}.",
-        remedy=describe_model_download(name),
+        f"the model {model_name} is not on this machine: there is no such folder, and nothing of that name"
+        f" in {get_hub_folder()}.",
+        remedy=describe_model_download(model_name),
     )
 
 
-def _find_cached_snapshot(name: str) -> Path | None:
+def _find_cached_snapshot(model_name: str) -> Path | None:
     """Find the folder of a cached model version: that of `main`, or else the only one."""
-    folder = get_hub_folder() / f"models--{name.replace('/', '--')}"
+    folder = get_hub_folder() / f"models--{model_name.replace('/', '--')}"
     main = folder / "refs" / "main"
     if main.is_file():
         snapshot = folder / "snapshots" / main.read_text(encoding="utf-8").strip()
@@ -94,9 +94,9 @@ def _find_cached_snapshot(name: str) -> Path | None:
     return snapshots[0] if snapshots else None
 
 
-def _find_model_in_package(name: str) -> Path | None:
+def _find_model_in_package(model_name: str) -> Path | None:
     """Find the folder of an installed package that contains the weights of a model."""
-    package = MODEL_PACKAGES.get(name, name)
+    package = MODEL_PACKAGES.get(model_name, model_name)
     try:
         files = metadata.files(package) or []
     except metadata.PackageNotFoundError:
@@ -220,9 +220,9 @@ def read_torch_file(file: Path) -> dict[str, Any]:
     return dict(content)
 
 
-def select_weights_with_prefix(state: Mapping[str, Tensor], prefix: str) -> StateDict:
+def select_weights_with_prefix(weights: Mapping[str, Tensor], prefix: str) -> StateDict:
     """Return the weights whose names begin with a prefix, without the prefix."""
-    return {name.removeprefix(prefix): tensor for name, tensor in state.items() if name.startswith(prefix)}
+    return {name.removeprefix(prefix): tensor for name, tensor in weights.items() if name.startswith(prefix)}
 
 
 def hash_file_contents(files: Sequence[Path]) -> str:

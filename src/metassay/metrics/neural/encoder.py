@@ -27,13 +27,13 @@ def is_compilation_enabled() -> bool:
     return os.environ.get(COMPILE_VARIABLE) == "1"
 
 
-def parse_dtype(name: str) -> torch.dtype:
+def parse_dtype(dtype_name: str) -> torch.dtype:
     """Return torch's dtype for `float32`, `bfloat16` or `float16`."""
     import torch
 
-    if name not in DTYPES:
-        raise UnknownName("dtype", name, DTYPES)
-    dtype: torch.dtype = getattr(torch, name)
+    if dtype_name not in DTYPES:
+        raise UnknownName("dtype", dtype_name, DTYPES)
+    dtype: torch.dtype = getattr(torch, dtype_name)
     return dtype
 
 
@@ -122,6 +122,6 @@ def _find_expected_weight_name(name: str, expected: Mapping[str, Tensor], prefix
     return bare_name if prefix and bare_name in expected else name
 
 
-def _is_optional_weight(name: str) -> bool:
+def _is_optional_weight(weight_name: str) -> bool:
     """Return whether a model works without the weight of this name."""
-    return any(part in name for part in OPTIONAL_WEIGHTS)
+    return any(part in weight_name for part in OPTIONAL_WEIGHTS)

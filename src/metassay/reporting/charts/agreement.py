@@ -8,13 +8,13 @@ from metassay.reporting.charts.theme import Spec, build_chart
 from metassay.results.rank import AgreementCurve
 
 
-def build_agreement_chart(curve: AgreementCurve, label: str) -> Spec:
+def build_agreement_chart(agreement_curve: AgreementCurve, metric_label: str) -> Spec:
     """Draw how often people agree with a difference between scores, by its size, with a 95 % band."""
-    points = [msgspec.to_builtins(point) for point in curve.points]
+    points = [msgspec.to_builtins(point) for point in agreement_curve.points]
     x = {
         "field": "difference",
         "type": "quantitative",
-        "title": f"difference in {label} between two {curve.between}",
+        "title": f"difference in {metric_label} between two {agreement_curve.between}",
     }
     y = {
         "field": "probability",
@@ -38,7 +38,7 @@ def build_agreement_chart(curve: AgreementCurve, label: str) -> Spec:
         "encoding": {"x": x, "y": y, "tooltip": tooltip},
     }
     return build_chart(
-        f"How often people agree with a difference in {label} between two {curve.between}.",
+        f"How often people agree with a difference in {metric_label} between two {agreement_curve.between}.",
         height=260,
         data={"values": points},
         layer=[band, line],

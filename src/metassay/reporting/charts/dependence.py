@@ -35,7 +35,7 @@ COLOUR: Spec = {
 }
 
 
-def build_curves_chart(dependence: MetricDependence, label: str, curves: MetricCurves) -> Spec:
+def build_curves_chart(dependence: MetricDependence, metric_label: str, curves: MetricCurves) -> Spec:
     """Draw the human score as a function of the metric score, for all systems together and for each.
 
     The systems with the highest and the lowest expected deviation are coloured.
@@ -52,7 +52,7 @@ def build_curves_chart(dependence: MetricDependence, label: str, curves: MetricC
     y = {"field": "mean", "type": "quantitative", "title": "expected human score", "scale": {"zero": False}}
     is_coloured = f"datum.slot !== {NEUTRAL}"
     return build_chart(
-        f"Expected human score given {label}, for each system and for all of them together.",
+        f"Expected human score given {metric_label}, for each system and for all of them together.",
         height=340,
         data={"values": rows},
         encoding={"x": {**x, "axis": {"grid": False, "tickCount": 8}}, "y": y},
@@ -73,7 +73,7 @@ def build_curves_chart(dependence: MetricDependence, label: str, curves: MetricC
     )
 
 
-def build_deviations_chart(dependence: MetricDependence, label: str) -> Spec:
+def build_deviations_chart(dependence: MetricDependence, metric_label: str) -> Spec:
     """Draw expected deviations with intervals, split into shrinkage and residual, the best system first."""
     order = dependence.rankings.human
     rows = [_build_deviation_data_point(dependence, group) for group in order]
@@ -82,7 +82,7 @@ def build_deviations_chart(dependence: MetricDependence, label: str) -> Spec:
     title = ["expected deviation (points of the human score);", "above 0: favoured, below 0: disadvantaged"]
     x = {"field": "deviation", "type": "quantitative", "title": title, "axis": {"tickCount": 9}}
     return build_chart(
-        f"Expected deviation of each system under {label}, split into shrinkage and residual.",
+        f"Expected deviation of each system under {metric_label}, split into shrinkage and residual.",
         height=compute_chart_height(rows_meta),
         usermeta=rows_meta,
         data={"values": rows},
@@ -102,7 +102,7 @@ def build_deviations_chart(dependence: MetricDependence, label: str) -> Spec:
     )
 
 
-def build_rank_change_chart(dependence: MetricDependence, label: str) -> Spec:
+def build_rank_change_chart(dependence: MetricDependence, metric_label: str) -> Spec:
     """Draw how the rank of each system changes from the ranking by people to the ranking by the metric.
 
     In between is the ranking by human scores predicted from the metric. Systems in an inverted pair are
@@ -137,7 +137,7 @@ def build_rank_change_chart(dependence: MetricDependence, label: str) -> Spec:
     }
     y = {"field": "rank", "type": "quantitative", "scale": {"reverse": True, "zero": False}, "axis": None}
     return build_chart(
-        f"Order of the systems by human score, by remapped score and by {label}.",
+        f"Order of the systems by human score, by remapped score and by {metric_label}.",
         height=compute_chart_height(rows_meta),
         usermeta=rows_meta,
         data={"values": rows},
@@ -173,10 +173,10 @@ def _list_curve_points(grid: Sequence[float], curve: Curve) -> list[Spec]:
     ]
 
 
-def _find_curve_label_points(rows: Sequence[Spec]) -> list[Spec]:
+def _find_curve_label_points(curve_points: Sequence[Spec]) -> list[Spec]:
     """Find the first point of every coloured curve, next to which its name is written."""
     first: dict[str, Spec] = {}
-    for row in rows:
+    for row in curve_points:
         if row.get("slot") != NEUTRAL:
             first.setdefault(row["group"], row)
     return list(first.values())
@@ -256,10 +256,10 @@ def _build_deviation_tooltip() -> list[Spec]:
     return tooltip
 
 
-def _build_system_names_layer(order: str, **mark: Any) -> Spec:
+def _build_system_names_layer(ranking_name: str, **mark: Any) -> Spec:
     text = {"type": "text", "baseline": "middle", "lineHeight": 13, "aria": False}
     return {
-        "transform": [{"filter": f"datum.order === '{order}'"}],
+        "transform": [{"filter": f"datum.order === '{ranking_name}'"}],
         "mark": {**text, **mark, "text": {"expr": build_line_break_expression("datum.group")}},
         "encoding": {"color": {"value": {"expr": "ink"}}},
     }

@@ -94,31 +94,33 @@ TOOLTIP: list[Spec] = [
 ]
 
 
-def build_rank_agreement_chart(agreement: RankAgreement, column: str) -> Spec:
+def build_rank_agreement_chart(rank_agreement: RankAgreement, context_column: str) -> Spec:
     """Draw the rank agreement between contexts as a heatmap; with many contexts as dots against `global`."""
-    contexts = agreement.contexts
+    contexts = rank_agreement.contexts
     # Of more than 300 contexts, the matrix has only the row of global.
-    if len(contexts) > HEATMAP_UP_TO or len(agreement.matrix) < len(contexts):
-        return _build_global_agreement_chart(agreement, column)
+    if len(contexts) > HEATMAP_UP_TO or len(rank_agreement.matrix) < len(contexts):
+        return _build_global_agreement_chart(rank_agreement, context_column)
     size = range(len(contexts))
     cells = []
     for i in size:
         for j in size:
-            if agreement.matrix[i][j] is not None:
-                cells.append(_build_agreement_cell(agreement, i, j))
-    description = f"Rank agreement of the metrics between {len(contexts)} contexts of {column}, global first."
+            if rank_agreement.matrix[i][j] is not None:
+                cells.append(_build_agreement_cell(rank_agreement, i, j))
+    description = (
+        f"Rank agreement of the metrics between {len(contexts)} contexts of {context_column}, global first."
+    )
     return build_matrix_chart(description, contexts, cells, TOOLTIP)
 
 
-def _build_global_agreement_chart(agreement: RankAgreement, column: str) -> Spec:
-    defined = [j for j in range(1, len(agreement.contexts)) if agreement.matrix[0][j] is not None]
-    cells = [_build_agreement_cell(agreement, 0, j) for j in defined]
+def _build_global_agreement_chart(rank_agreement: RankAgreement, context_column: str) -> Spec:
+    defined = [j for j in range(1, len(rank_agreement.contexts)) if rank_agreement.matrix[0][j] is not None]
+    cells = [_build_agreement_cell(rank_agreement, 0, j) for j in defined]
     rows = sorted(cells, key=lambda cell: (-cell["value"], cell["column"]))
     lowest: float = min([row["low"] if "low" in row else row["value"] for row in rows], default=0.0)
     x = build_ordered_channel("column", [row["column"] for row in rows])
     y: Spec = {"field": "value", "type": "quantitative", "axis": {"title": "agreement with global"}}
     return build_chart(
-        f"Rank agreement of the metrics in each of {len(rows)} contexts of {column} with global.",
+        f"Rank agreement of the metrics in each of {len(rows)} contexts of {context_column} with global.",
         height=260,
         data={"values": rows},
         encoding={
@@ -138,20 +140,20 @@ def _build_global_agreement_chart(agreement: RankAgreement, column: str) -> Spec
     )
 
 
-def _build_agreement_cell(agreement: RankAgreement, row: int, column: int) -> Spec:
+def _build_agreement_cell(rank_agreement: RankAgreement, row: int, column: int) -> Spec:
     cell: Spec = {
-        "row": agreement.contexts[row],
-        "column": agreement.contexts[column],
-        "value": _round_defined(agreement.matrix[row][column]),
+        "row": rank_agreement.contexts[row],
+        "column": rank_agreement.contexts[column],
+        "value": _round_defined(rank_agreement.matrix[row][column]),
     }
     if (
-        row < len(agreement.low)
-        and agreement.low[row][column] is not None
-        and agreement.high[row][column] is not None
+        row < len(rank_agreement.low)
+        and rank_agreement.low[row][column] is not None
+        and rank_agreement.high[row][column] is not None
     ):
         cell |= {
-            "low": _round_defined(agreement.low[row][column]),
-            "high": _round_defined(agreement.high[row][column]),
+            "low": _round_defined(rank_agreement.low[row][column]),
+            "high": _round_defined(rank_agreement.high[row][column]),
         }
     return cell
 
@@ -293,8 +295,8 @@ SIGNIFICANT = 0.05
 def build_signed_heatmap(
     description: str,
     cells: Sequence[Spec],
-    rows: Sequence[str],
-    columns: Sequence[str],
+    row_names: Sequence[str],
+    column_names: Sequence[str],
     titles: Sequence[str],
     *,
     largest_amount: float | None = None,
@@ -311,8 +313,12 @@ def build_signed_heatmap(
     largest_amount = largest_amount or max((abs(cell["value"]) for cell in cells), default=0) or 1
     small = {"labelFontSize": 9, "labelOverlap": "greedy", "labelOffset": 0}
     heads: Spec = {"labelExpr": "split(datum.label, ' ')[0]", **small} if has_numbered_names else {}
-    room = {"room": 0, "count": 2 * len(columns)} if has_numbered_names else measure_space_for_labels(columns)
-    rows_meta = describe_chart_rows(rows, METRIC_HEIGHT) | {"labels": room}
+    room = (
+        {"room": 0, "count": 2 * len(column_names)}
+        if has_numbered_names
+        else measure_space_for_labels(column_names)
+    )
+    rows_meta = describe_chart_rows(row_names, METRIC_HEIGHT) | {"labels": room}
     amount = {"type": "quantitative", "format": "+.3f"}
     kinds: list[Spec] = [{"type": "nominal"}, {"type": "nominal"}, amount]
     tooltip = [
@@ -328,10 +334,10 @@ def build_signed_heatmap(
         data={"values": list(cells)},
         encoding={
             "x": {
-                **build_ordered_channel("column", columns),
+                **build_ordered_channel("column", column_names),
                 "axis": build_names_axis(orient="top", ticks=False, **heads),
             },
-            "y": {**build_ordered_channel("row", rows), "axis": build_names_axis(ticks=False)},
+            "y": {**build_ordered_channel("row", row_names), "axis": build_names_axis(ticks=False)},
             "tooltip": tooltip,
         },
         layer=[

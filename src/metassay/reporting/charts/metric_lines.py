@@ -19,9 +19,9 @@ def build_accuracy_axis(low: float, high: float) -> Spec:
     }
 
 
-def find_accuracy_range(rows: Sequence[HasAccuracy]) -> tuple[float, float]:
+def find_accuracy_range(accuracies: Sequence[HasAccuracy]) -> tuple[float, float]:
     """Find the range of an accuracy axis that includes all accuracies and intervals, with a margin."""
-    ends = [end for row in rows for end in (row.accuracy, row.low, row.high) if end is not None]
+    ends = [end for row in accuracies for end in (row.accuracy, row.low, row.high) if end is not None]
     if not ends:
         return 0.0, 1.0
     # At least two points, so that equal accuracies do not give an empty axis.

@@ -150,12 +150,14 @@ def measure_space_for_labels(labels: Sequence[str]) -> Spec:
     return {"count": len(labels), "room": round(len(labels) * widest)}
 
 
-def build_line_break_expression(name: str, line_length: str = "wrap") -> str:
+def build_line_break_expression(vega_expression: str, line_length: str = "wrap") -> str:
     """Build a Vega expression that breaks a name into lines of `line_length` characters."""
-    pieces = [f"slice({name}, {n} * {line_length}, {n + 1} * {line_length})" for n in range(_LINES - 1)]
-    lines = f"[{', '.join(pieces)}, slice({name}, {_LINES - 1} * {line_length})]"
+    pieces = [
+        f"slice({vega_expression}, {n} * {line_length}, {n + 1} * {line_length})" for n in range(_LINES - 1)
+    ]
+    lines = f"[{', '.join(pieces)}, slice({vega_expression}, {_LINES - 1} * {line_length})]"
     for n in range(_LINES - 1, 0, -1):
-        lines = f"length({name}) <= {n} * {line_length} ? [{', '.join(pieces[:n])}] : {lines}"
+        lines = f"length({vega_expression}) <= {n} * {line_length} ? [{', '.join(pieces[:n])}] : {lines}"
     return lines
 
 
@@ -312,7 +314,7 @@ def make_safe_file_name(text: str) -> str:
     return f"{name.encode()[:_LONGEST].decode(errors='ignore')}-{rest}"
 
 
-def list_first_metrics_of_clusters(rows: list[Any]) -> list[str]:
+def list_first_metrics_of_clusters(ranked_metrics: list[Any]) -> list[str]:
     """List the first metric of each cluster of a ranking except for the first cluster."""
-    ranked = [row for row in rows if row["rank"] is not None]
+    ranked = [row for row in ranked_metrics if row["rank"] is not None]
     return [row["metric"] for before, row in pairwise(ranked) if row["rank"] != before["rank"]]

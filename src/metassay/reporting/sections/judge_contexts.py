@@ -31,7 +31,7 @@ class JudgeContextsSection(ReportSection[JudgeReport]):
         return Section("Accuracy within contexts", grids=tables[:1], folded=tables[1:])
 
 
-def _build_context_accuracy_table(column: str, context_accuracies: Sequence[ContextAccuracy]) -> Grid:
+def _build_context_accuracy_table(context_column: str, context_accuracies: Sequence[ContextAccuracy]) -> Grid:
     """Build a table of the accuracy of judges, with a row per judge and a column per context."""
     contexts = sorted({entry.context for entry in context_accuracies})
     accuracies = {
@@ -43,4 +43,6 @@ def _build_context_accuracy_table(column: str, context_accuracies: Sequence[Cont
     for judge in judges:
         judge_accuracies = [accuracies.get((judge, context), NO_VALUE) for context in contexts]
         rows.append([judge, *judge_accuracies])
-    return build_text_table(f"by {column}", f"Accuracy by {column}", ["judge", *contexts], rows)
+    return build_text_table(
+        f"by {context_column}", f"Accuracy by {context_column}", ["judge", *contexts], rows
+    )

@@ -30,12 +30,14 @@ EXPLANATION = """\
 and "bootstrap" (x-) is the mean of corpus scores over resamples. SE is the standard error over resamples."""
 
 
-def describe_aggregate_result(result: AggregateContent) -> list[Block]:
+def describe_aggregate_result(aggregate_result: AggregateContent) -> list[Block]:
     """Describe how the three aggregations of segment scores differ."""
-    aggregate_report = prepare_aggregate_report(result)
+    aggregate_report = prepare_aggregate_report(aggregate_result)
     labels = aggregate_report.labels
-    downsampled = [{**asdict(row), "metric": labels[row.metric]} for row in result.downsampled]
-    human = [{**asdict(row), "metric": labels[row.metric]} for row in choose_human_correlations(result)]
+    downsampled = [{**asdict(row), "metric": labels[row.metric]} for row in aggregate_result.downsampled]
+    human = [
+        {**asdict(row), "metric": labels[row.metric]} for row in choose_human_correlations(aggregate_result)
+    ]
     return [
         *convert_sentences_to_lines(describe_aggregation_differences(aggregate_report)),
         Table(
@@ -45,7 +47,7 @@ def describe_aggregate_result(result: AggregateContent) -> list[Block]:
             digits=2,
         ),
         Table(
-            [_build_system_row(row, labels) for row in result.systems],
+            [_build_system_row(row, labels) for row in aggregate_result.systems],
             title="System scores",
             most_rows=MOST_ROWS,
         ),
@@ -53,21 +55,21 @@ def describe_aggregate_result(result: AggregateContent) -> list[Block]:
         Details(
             [
                 Table(
-                    [_build_correlation_row(pair, labels) for pair in result.between],
+                    [_build_correlation_row(pair, labels) for pair in aggregate_result.between],
                     title="Pearson correlation between aggregations, over all systems",
                 ),
                 Table(downsampled, title="Pearson correlation when only some segments are used"),
             ]
         ),
-        *summarize_data_in_note(result.data),
-        *convert_sentences_to_notes(result.notes),
+        *summarize_data_in_note(aggregate_result.data),
+        *convert_sentences_to_notes(aggregate_result.notes),
     ]
 
 
-def _build_system_row(system: AggregatedSystem, labels: MetricLabels) -> Row:
+def _build_system_row(system: AggregatedSystem, metric_labels: MetricLabels) -> Row:
     """Return a row in which each score is followed by its standard error: `32.15 (SE 0.31)`."""
     row = asdict(system)
-    row["metric"] = labels[system.metric]
+    row["metric"] = metric_labels[system.metric]
     standard_errors = asdict(row.pop("standard_errors"))
     for aggregation in AGGREGATIONS:
         if row[aggregation] is not None and standard_errors[aggregation] is not None:
@@ -75,7 +77,7 @@ def _build_system_row(system: AggregatedSystem, labels: MetricLabels) -> Row:
     return row
 
 
-def _build_correlation_row(pair: AggregationPair, labels: MetricLabels) -> Row:
-    x = label_aggregated_metric(pair.x, labels)
-    y = label_aggregated_metric(pair.y, labels)
-    return {**asdict(pair), "x": x, "y": y}
+def _build_correlation_row(aggregation_pair: AggregationPair, metric_labels: MetricLabels) -> Row:
+    x = label_aggregated_metric(aggregation_pair.x, metric_labels)
+    y = label_aggregated_metric(aggregation_pair.y, metric_labels)
+    return {**asdict(aggregation_pair), "x": x, "y": y}

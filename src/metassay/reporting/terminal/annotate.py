@@ -16,11 +16,19 @@ from metassay.results.annotate import AnnotateContent
 MOST_ITEMS = 20
 
 
-def describe_annotate_result(result: AnnotateContent) -> list[Block]:
+def describe_annotate_result(annotate_result: AnnotateContent) -> list[Block]:
     """Describe how many items to rate and why, and list the first of them."""
-    blocks: list[Block] = [*convert_sentences_to_lines(describe_items_to_rate(result))]
-    rows = [{"item": entry.item, "probability": entry.probability} for entry in result.items[:MOST_ITEMS]]
+    blocks: list[Block] = [*convert_sentences_to_lines(describe_items_to_rate(annotate_result))]
+    rows = [
+        {"item": entry.item, "probability": entry.probability} for entry in annotate_result.items[:MOST_ITEMS]
+    ]
     blocks.append(Table(rows, title="Items to rate"))
-    if len(result.items) > MOST_ITEMS:
-        blocks.append(Line(f"{len(result.items) - MOST_ITEMS} more items; --json and --csv list them all."))
-    return [*blocks, *summarize_data_in_note(result.data), *convert_sentences_to_notes(result.notes)]
+    if len(annotate_result.items) > MOST_ITEMS:
+        blocks.append(
+            Line(f"{len(annotate_result.items) - MOST_ITEMS} more items; --json and --csv list them all.")
+        )
+    return [
+        *blocks,
+        *summarize_data_in_note(annotate_result.data),
+        *convert_sentences_to_notes(annotate_result.notes),
+    ]

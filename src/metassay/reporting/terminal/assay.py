@@ -21,13 +21,13 @@ from metassay.reporting.terminal.verdict import describe_verdict
 from metassay.results.assay import AccuracyTest, AssayContent, HumanAccuracy, MetricAccuracy
 
 
-def describe_assay_result(result: AssayContent) -> list[Block]:
+def describe_assay_result(assay_result: AssayContent) -> list[Block]:
     """Describe the result of an assay for the terminal."""
-    assay_report = prepare_assay_report(result)
+    assay_report = prepare_assay_report(assay_result)
     doubts = list_remaining_caveats(assay_report)
     blocks: list[Block] = [
         Line(),
-        *describe_verdict(get_or_build_assay_verdict(assay_report), assay_report.labels, result.task),
+        *describe_verdict(get_or_build_assay_verdict(assay_report), assay_report.labels, assay_result.task),
     ]
     if doubts:
         blocks += [
@@ -35,7 +35,7 @@ def describe_assay_result(result: AssayContent) -> list[Block]:
             Line("Before you rely on this:"),
             *convert_sentences_to_lines(f"- {doubt}" for doubt in doubts),
         ]
-    notes = [*describe_data_gaps(result.data), *list_run_notes(assay_report)]
+    notes = [*describe_data_gaps(assay_result.data), *list_run_notes(assay_report)]
     return [*blocks, *convert_sentences_to_notes(notes), Details(_describe_tables(assay_report))]
 
 

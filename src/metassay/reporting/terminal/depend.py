@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from msgspec.structs import asdict
 
-from metassay.reporting.depend_page import build_depend_verdict, prepare_depend_report
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.sections.depend_corrections import COLUMNS, describe_corrections
 from metassay.reporting.sections.depend_method import explain_dependence_terms, explain_deviation
@@ -31,58 +30,64 @@ MOST_IMPORTANT = (
 )
 
 
-def describe_dependence(result: DependContent) -> list[Block]:
+def describe_dependence(depend_result: DependContent) -> list[Block]:
     """Describe the system dependence of each metric, data set by data set, and explain the terms."""
-    labels = MetricLabels(entry.metric for entry in result.metrics)
-    verdict = result.verdict or build_depend_verdict(prepare_depend_report(result))
-    blocks: list[Block] = [*convert_sentences_to_lines(claim.sentence for claim in verdict)]
-    for dataset in dict.fromkeys(entry.dataset for entry in result.metrics):
-        entries = [entry for entry in result.metrics if entry.dataset == dataset]
-        title = f"Dependence on {result.by}, {dataset}, against {result.human} (least dependent first)"
+    labels = MetricLabels(entry.metric for entry in depend_result.metrics)
+    blocks: list[Block] = [*convert_sentences_to_lines(claim.sentence for claim in depend_result.verdict)]
+    for dataset in dict.fromkeys(entry.dataset for entry in depend_result.metrics):
+        entries = [entry for entry in depend_result.metrics if entry.dataset == dataset]
+        scores = f"{dataset}, against {depend_result.human}"
+        title = f"Dependence on {depend_result.by}, {scores} (least dependent first)"
         rows = [_build_dependence_row(entry, labels) for entry in entries]
         blocks.append(
             Table(rows, title=title, most_important=MOST_IMPORTANT, most_rows=MOST_METRICS, digits=2)
         )
         blocks.append(Details(_build_detail_tables(entries, labels)))
-        corrections = [row for row in result.corrections if row.dataset == dataset]
+        corrections = [row for row in depend_result.corrections if row.dataset == dataset]
         if corrections:
-            blocks += convert_sentences_to_lines(describe_corrections(corrections, result.human, labels))
+            blocks += convert_sentences_to_lines(
+                describe_corrections(corrections, depend_result.human, labels)
+            )
             blocks.append(Details([_build_corrections_table(corrections, labels)]))
     return [
         *blocks,
-        Line(explain_deviation(result.by, result.human)),
-        Details(convert_sentences_to_lines(explain_dependence_terms(result.by, result.human))),
-        *summarize_data_in_note(result.data),
-        *convert_sentences_to_notes(result.notes),
+        Line(explain_deviation(depend_result.by, depend_result.human)),
+        Details(convert_sentences_to_lines(explain_dependence_terms(depend_result.by, depend_result.human))),
+        *summarize_data_in_note(depend_result.data),
+        *convert_sentences_to_notes(depend_result.notes),
     ]
 
 
-def _build_dependence_row(entry: MetricDependence, labels: MetricLabels) -> Row:
+def _build_dependence_row(metric_dependence: MetricDependence, metric_labels: MetricLabels) -> Row:
     worst_inversion = None
-    if entry.inversions:
-        worst_inversion = f"{entry.inversions[0].better} > {entry.inversions[0].worse}"
+    if metric_dependence.inversions:
+        worst_inversion = (
+            f"{metric_dependence.inversions[0].better} > {metric_dependence.inversions[0].worse}"
+        )
     return {
-        "metric": labels[entry.metric],
-        "sysdep": entry.sysdep,
-        "low": entry.low,
-        "high": entry.high,
-        "constant": entry.constant,
-        "ratio": entry.ratio,
-        "residual": entry.residual_range,
-        "p_equal": entry.p_equal,
-        "p_fair": entry.p_fair,
-        "favoured": entry.most_favoured,
-        "disadvantaged": entry.most_disadvantaged,
-        "inverted": len(entry.inversions),
+        "metric": metric_labels[metric_dependence.metric],
+        "sysdep": metric_dependence.sysdep,
+        "low": metric_dependence.low,
+        "high": metric_dependence.high,
+        "constant": metric_dependence.constant,
+        "ratio": metric_dependence.ratio,
+        "residual": metric_dependence.residual_range,
+        "p_equal": metric_dependence.p_equal,
+        "p_fair": metric_dependence.p_fair,
+        "favoured": metric_dependence.most_favoured,
+        "disadvantaged": metric_dependence.most_disadvantaged,
+        "inverted": len(metric_dependence.inversions),
         "worst": worst_inversion,
     }
 
 
-def _build_detail_tables(entries: Sequence[MetricDependence], labels: MetricLabels) -> list[Table]:
+def _build_detail_tables(
+    metric_dependences: Sequence[MetricDependence], metric_labels: MetricLabels
+) -> list[Table]:
     local_rows: list[Row] = []
     sensitivity_rows: list[Row] = []
-    for entry in entries:
-        label = labels[entry.metric]
+    for entry in metric_dependences:
+        label = metric_labels[entry.metric]
         local_rows += [{"metric": label, **asdict(row)} for row in entry.local]
         sensitivity_rows += [{"metric": label, **asdict(row)} for row in entry.sensitivity]
     return [
@@ -91,7 +96,7 @@ def _build_detail_tables(entries: Sequence[MetricDependence], labels: MetricLabe
     ]
 
 
-def _build_corrections_table(corrections: Sequence[Correction], labels: MetricLabels) -> Table:
-    rows = [{**asdict(row), "metric": labels[row.metric]} for row in corrections]
+def _build_corrections_table(corrections: Sequence[Correction], metric_labels: MetricLabels) -> Table:
+    rows = [{**asdict(row), "metric": metric_labels[row.metric]} for row in corrections]
     title = "Agreement with human scores on segments that were not used for fitting"
     return Table(select_columns(rows, COLUMNS), title=title)

@@ -21,20 +21,24 @@ MOST_PAIRS = 15
 MOST_IMPORTANT = ("system", "ranks", "estimate", "low", "high", "labels_only")
 
 
-def describe_estimate_result(result: EstimateContent) -> list[Block]:
+def describe_estimate_result(estimate_result: EstimateContent) -> list[Block]:
     """Describe the estimates: the answer, reasons to doubt it, then systems, differences and contexts."""
     blocks: list[Block] = [
-        *convert_sentences_to_lines(describe_estimates(result)),
-        *convert_sentences_to_lines(list_reasons_to_doubt_estimates(result)),
+        *convert_sentences_to_lines(describe_estimates(estimate_result)),
+        *convert_sentences_to_lines(list_reasons_to_doubt_estimates(estimate_result)),
     ]
     blocks += _build_estimate_tables(
-        result.systems, result.differences, f"Mean {result.human} of each system"
+        estimate_result.systems, estimate_result.differences, f"Mean {estimate_result.human} of each system"
     )
-    for column, estimates in result.contexts.items():
+    for column, estimates in estimate_result.contexts.items():
         for entry in estimates:
             title = f"{column} {entry.context}, {entry.labelled} of {entry.items} items labelled"
             blocks.append(Details(_build_estimate_tables(entry.systems, [], title)))
-    return [*blocks, *summarize_data_in_note(result.data), *convert_sentences_to_notes(result.notes)]
+    return [
+        *blocks,
+        *summarize_data_in_note(estimate_result.data),
+        *convert_sentences_to_notes(estimate_result.notes),
+    ]
 
 
 def _build_estimate_tables(

@@ -15,9 +15,9 @@ from metassay.results.models import InstalledModel, ModelsContent
 LISTED_LANGUAGES = 4
 
 
-def describe_installed_components(result: ListContent) -> list[Block]:
+def describe_installed_components(list_result: ListContent) -> list[Block]:
     """Describe for the terminal which metrics, perturbations or readers are installed."""
-    rows = [msgspec.to_builtins(entry) for entry in result.listed_entries]
+    rows = [msgspec.to_builtins(entry) for entry in list_result.listed_entries]
     name_column = next(iter(rows[0]))
     return [Table(rows, most_important=(name_column, "what", "task", "better", "default"))]
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from msgspec.structs import asdict
 
-from metassay.reporting.judge_page import build_judge_verdict
 from metassay.reporting.terminal.blocks import (
     Block,
     Details,
@@ -25,22 +24,21 @@ JUDGE_COLUMNS = (
 ALTERNATIVE_TEST_COLUMNS = ("judge", "winning_rate", "advantage", "epsilon", "passes")
 
 
-def describe_judge_result(result: JudgeContent) -> list[Block]:
+def describe_judge_result(judge_result: JudgeContent) -> list[Block]:
     """Describe the judges; columns that the data cannot fill are left out."""
-    judge_rows = [asdict(entry) for entry in result.judges]
+    judge_rows = [asdict(entry) for entry in judge_result.judges]
     columns = [name for name in JUDGE_COLUMNS if any(row[name] is not None for row in judge_rows)]
-    verdict = result.verdict or build_judge_verdict(result)
     blocks: list[Block] = [
-        *convert_sentences_to_lines(claim.sentence for claim in verdict),
+        *convert_sentences_to_lines(claim.sentence for claim in judge_result.verdict),
         Table(
             select_columns(judge_rows, columns), title="Judges compared with human labels and with themselves"
         ),
     ]
     context_tables = [
         Table([asdict(entry) for entry in entries], title=f"Accuracy by {column}")
-        for column, entries in result.contexts.items()
+        for column, entries in judge_result.contexts.items()
     ]
-    alternative_tests = [asdict(entry) for entry in result.alt_test]
+    alternative_tests = [asdict(entry) for entry in judge_result.alt_test]
     return [
         *blocks,
         Details(
@@ -50,11 +48,14 @@ def describe_judge_result(result: JudgeContent) -> list[Block]:
                     select_columns(alternative_tests, ALTERNATIVE_TEST_COLUMNS),
                     title="Alternative annotator test",
                 ),
-                Table([asdict(entry) for entry in result.self_preference], title="Self-preference by family"),
-                Table(_build_judge_drift_rows(result.drift), title="Drift"),
+                Table(
+                    [asdict(entry) for entry in judge_result.self_preference],
+                    title="Self-preference by family",
+                ),
+                Table(_build_judge_drift_rows(judge_result.drift), title="Drift"),
             ]
         ),
-        *convert_sentences_to_notes(result.notes),
+        *convert_sentences_to_notes(judge_result.notes),
     ]
 
 

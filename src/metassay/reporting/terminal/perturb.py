@@ -9,10 +9,10 @@ from metassay.reporting.terminal.blocks import Block, Table, convert_sentences_t
 from metassay.results.perturb import PerturbContent
 
 
-def describe_perturbed_pairs(result: PerturbContent) -> list[Block]:
+def describe_perturbed_pairs(perturb_result: PerturbContent) -> list[Block]:
     """Describe for the terminal how many pairs were made by each perturbation."""
-    rows = [asdict(perturbation) for perturbation in result.perturbations]
+    rows = [asdict(perturbation) for perturbation in perturb_result.perturbations]
     return [
-        Table(rows, title=f"{result.pairs} pairs from {result.outputs} outputs"),
-        *convert_sentences_to_notes([*describe_data_used(result.data), *result.notes]),
+        Table(rows, title=f"{perturb_result.pairs} pairs from {perturb_result.outputs} outputs"),
+        *convert_sentences_to_notes([*describe_data_used(perturb_result.data), *perturb_result.notes]),
     ]

@@ -44,23 +44,27 @@ THRESHOLD_COLUMNS = (
 )
 
 
-def describe_rankings(result: RankContent) -> list[Block]:
+def describe_rankings(rank_result: RankContent) -> list[Block]:
     """Describe how metrics rank against human scores."""
-    rank_report = prepare_rank_report(result)
+    rank_report = prepare_rank_report(rank_result)
     blocks: list[Block] = [*convert_sentences_to_lines(describe_rank_headline(rank_report))]
-    for ranking in result.global_rankings:
+    for ranking in rank_result.global_rankings:
         blocks += _describe_ranking(ranking, rank_report)
-    for average in result.averages:
+    for average in rank_result.averages:
         blocks += _describe_average_ranking(average, rank_report)
-    for name, rows in list_rows_by_analysis(result.analyses, rank_report.labels).items():
+    for name, rows in list_rows_by_analysis(rank_result.analyses, rank_report.labels).items():
         if name == THRESHOLDS:
             blocks += _describe_agreement_thresholds(rows)
         else:
             blocks.append(Table(rows, title=name))
-    for ranking in result.rankings:
-        if ranking not in result.global_rankings:
+    for ranking in rank_result.rankings:
+        if ranking not in rank_result.global_rankings:
             blocks.append(Details(_describe_ranking(ranking, rank_report)))
-    return [*blocks, *summarize_data_in_note(result.data), *convert_sentences_to_notes(result.notes)]
+    return [
+        *blocks,
+        *summarize_data_in_note(rank_result.data),
+        *convert_sentences_to_notes(rank_result.notes),
+    ]
 
 
 def _describe_ranking(ranking: Ranking, rank_report: RankReport) -> list[Line | Table]:
@@ -92,13 +96,13 @@ def _build_ranked_metric_row(metric: RankedMetric, rank_report: RankReport) -> R
     return columns
 
 
-def _describe_agreement_thresholds(rows: Sequence[Row]) -> list[Block]:
+def _describe_agreement_thresholds(threshold_rows: Sequence[Row]) -> list[Block]:
     """Describe from which difference on people agree; contexts are on the page and in JSON only."""
-    of_all_items = [row for row in rows if row["context"] == GLOBAL]
+    of_all_items = [row for row in threshold_rows if row["context"] == GLOBAL]
     shown = [{name: row[name] for name in THRESHOLD_COLUMNS} for row in of_all_items]
     title = "The difference from which on people agree in 80, 90 and 95 % of pairs, and the share of pairs"
     blocks: list[Block] = [Table(shown, title=f"{title} that differ so much")]
-    if len(shown) < len(rows):
+    if len(shown) < len(threshold_rows):
         blocks.append(Line("Those of contexts are on the page (--out) and in --json."))
     return blocks
 

@@ -10,42 +10,48 @@ from metassay.results.assay import MetricRobustness, Recommendation
 from metassay.results.recommend import RecommendContent
 
 
-def describe_recommendation(result: RecommendContent) -> list[Block]:
+def describe_recommendation(recommend_result: RecommendContent) -> list[Block]:
     """Describe which metric to use in each context."""
-    labels = MetricLabels(result.shared_errors.metrics, result.same_decisions)
-    blocks = describe_verdict(result.verdict, labels, result.task)
-    exceptions = list_contexts_with_other_metric(result, labels)
-    if result.answer is not None and not exceptions and result.recommendation:
-        columns = " or ".join(result.recommendation)
+    labels = MetricLabels(recommend_result.shared_errors.metrics, recommend_result.same_decisions)
+    blocks = describe_verdict(recommend_result.verdict, labels, recommend_result.task)
+    exceptions = list_contexts_with_other_metric(recommend_result, labels)
+    if recommend_result.answer is not None and not exceptions and recommend_result.recommendation:
+        columns = " or ".join(recommend_result.recommendation)
         exceptions = [f"No {columns} is shown to need another metric. Reasons and costs: --verbose"]
-    return [*blocks, *convert_sentences_to_lines(exceptions), Details(_describe_choices(result, labels))]
+    return [
+        *blocks,
+        *convert_sentences_to_lines(exceptions),
+        Details(_describe_choices(recommend_result, labels)),
+    ]
 
 
-def _describe_choices(result: RecommendContent, labels: MetricLabels) -> list[Line | Table | Note]:
+def _describe_choices(
+    recommend_result: RecommendContent, metric_labels: MetricLabels
+) -> list[Line | Table | Note]:
     """Describe the choice for each context with its reason, its robustness, and what metrics cost."""
     blocks: list[Line | Table | Note] = []
-    for column, recommendations in result.recommendation.items():
-        rows = [_build_recommendation_row(labels, *entry) for entry in recommendations.items()]
+    for column, recommendations in recommend_result.recommendation.items():
+        rows = [_build_recommendation_row(metric_labels, *entry) for entry in recommendations.items()]
         blocks.append(Table(rows, title=f"By {column}"))
-        robust_choice = result.robust_choice[column]
+        robust_choice = recommend_result.robust_choice[column]
         if robust_choice is not None:
-            label = labels[robust_choice]
+            label = metric_labels[robust_choice]
             blocks.append(Line(f"Where the mix of {column} may change, {label} is the safest choice."))
-        shown = [row for row in result.robustness[column] if labels.is_shown(row.metric)]
-        blocks.append(Table([_build_robustness_row(labels, row) for row in shown]))
+        shown = [row for row in recommend_result.robustness[column] if metric_labels.is_shown(row.metric)]
+        blocks.append(Table([_build_robustness_row(metric_labels, row) for row in shown]))
     cost_rows = [
         {
-            "metric": labels[metric],
+            "metric": metric_labels[metric],
             "cost": cost_class,
-            "seconds per 1000 outputs": result.seconds.get(metric),
+            "seconds per 1000 outputs": recommend_result.seconds.get(metric),
         }
-        for metric, cost_class in result.cost_class.items()
-        if labels.is_shown(metric)
+        for metric, cost_class in recommend_result.cost_class.items()
+        if metric_labels.is_shown(metric)
     ]
     blocks.append(Table(cost_rows))
-    costs_differ = len(set(result.cost_class.values())) > 1
-    if result.pareto and costs_differ:
-        metrics = ", ".join(labels.label_all(result.pareto))
+    costs_differ = len(set(recommend_result.cost_class.values())) > 1
+    if recommend_result.pareto and costs_differ:
+        metrics = ", ".join(metric_labels.label_all(recommend_result.pareto))
         blocks.append(Line(f"No metric is both more accurate and cheaper than: {metrics}."))
     return blocks
 
@@ -62,11 +68,13 @@ def _build_recommendation_row(
     }
 
 
-def _build_robustness_row(labels: MetricLabels, row: MetricRobustness) -> dict[str, str | float | None]:
+def _build_robustness_row(
+    metric_labels: MetricLabels, metric_robustness: MetricRobustness
+) -> dict[str, str | float | None]:
     return {
-        "metric": labels[row.metric],
-        "stability": row.stability,
-        "worst_case": row.worst_case,
-        "worst_context": row.worst_context,
-        "robust_accuracy": row.robust_accuracy,
+        "metric": metric_labels[metric_robustness.metric],
+        "stability": metric_robustness.stability,
+        "worst_case": metric_robustness.worst_case,
+        "worst_context": metric_robustness.worst_context,
+        "robust_accuracy": metric_robustness.robust_accuracy,
     }

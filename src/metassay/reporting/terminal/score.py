@@ -70,51 +70,57 @@ class ScoreFormat:
         return MISSING if aggregation is None else f"{getattr(system, aggregation):.{decimals}f}"
 
 
-def name_unit_of_resampling(result: ScoreContent, unit: str) -> str:
+def name_unit_of_resampling(score_result: ScoreContent, unit: str) -> str:
     """Name what is resampled for intervals: items, or random groups of them in large test sets."""
-    if result.data is None or result.data.items <= MOST_RESAMPLED_SEGMENTS:
+    if score_result.data is None or score_result.data.items <= MOST_RESAMPLED_SEGMENTS:
         return unit
     return f"{unit}, and in test sets with more than {MOST_RESAMPLED_SEGMENTS:,} of random groups of {unit}"
 
 
-def describe_bare_scores(result: ScoreContent, score_format: ScoreFormat) -> list[Block]:
+def describe_bare_scores(score_result: ScoreContent, score_format: ScoreFormat) -> list[Block]:
     """Describe each score by its number only, for use in scripts."""
     numbers = []
-    for system in result.systems:
+    for system in score_result.systems:
         decimals = score_format.choose_score_decimals(system, default=4)
         numbers.append(score_format.format_score(system, decimals=decimals))
     return [
         *convert_sentences_to_lines(numbers),
-        *summarize_data_in_note(result.data),
-        *convert_sentences_to_notes(result.notes),
+        *summarize_data_in_note(score_result.data),
+        *convert_sentences_to_notes(score_result.notes),
     ]
 
 
-def describe_scores(result: ScoreContent, score_format: ScoreFormat) -> list[Block]:
+def describe_scores(score_result: ScoreContent, score_format: ScoreFormat) -> list[Block]:
     """Describe the scores of all systems in a table; details are aggregations and signatures."""
-    labels = MetricLabels(system.metric for system in result.systems)
-    blocks = _describe_systems(result.systems, labels, score_format)
+    labels = MetricLabels(system.metric for system in score_result.systems)
+    blocks = _describe_systems(score_result.systems, labels, score_format)
     blocks.append(
         Table(
-            [_build_score_row(comparison, labels) for comparison in result.comparisons],
+            [_build_score_row(comparison, labels) for comparison in score_result.comparisons],
             title="Differences between systems",
             most_important=("metric", "a", "b", "difference", "p"),
         )
     )
     if score_format.test is not None:
         blocks.append(Line(P_VALUE_EXPLANATIONS[score_format.test]))
-    if result.meanings:
-        blocks.append(Table(build_difference_agreement_rows(result.meanings, labels), title=TITLE))
-        blocks.append(Line(explain_origin_of_agreement(result.meanings)))
-    blocks.append(Details(_describe_score_details(result.systems, labels, score_format)))
+    if score_result.meanings:
+        blocks.append(Table(build_difference_agreement_rows(score_result.meanings, labels), title=TITLE))
+        blocks.append(Line(explain_origin_of_agreement(score_result.meanings)))
+    blocks.append(Details(_describe_score_details(score_result.systems, labels, score_format)))
     blocks.append(Line("Precisions, counts, signatures and other aggregations: --verbose"))
-    return [*blocks, *summarize_data_in_note(result.data), *convert_sentences_to_notes(result.notes)]
+    return [
+        *blocks,
+        *summarize_data_in_note(score_result.data),
+        *convert_sentences_to_notes(score_result.notes),
+    ]
 
 
-def _build_score_row(entry: ScoredSystem | SystemComparison, labels: MetricLabels) -> Row:
+def _build_score_row(
+    system_or_comparison: ScoredSystem | SystemComparison, metric_labels: MetricLabels
+) -> Row:
     """Return an entry as a row with the label of its metric, without an unused group."""
-    row = {**asdict(entry), "metric": labels[entry.metric]}
-    if entry.group is None:
+    row = {**asdict(system_or_comparison), "metric": metric_labels[system_or_comparison.metric]}
+    if system_or_comparison.group is None:
         del row["group"]
     return row
 
