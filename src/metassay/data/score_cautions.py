@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import polars as pl
-from scipy import stats
+from scipy.special import stdtr
 
 from metassay.data.clusters import CLUSTER_COLUMNS
 from metassay.data.columns import find_columns_named
@@ -147,7 +147,7 @@ def is_contrary_to_human(human_scores: FloatArray, metric_scores: FloatArray) ->
     if spread == 0:
         return bool(covariances[0] < 0)
     t = covariances.mean() / (spread / np.sqrt(len(covariances)))
-    return bool(stats.t.cdf(t, len(covariances) - 1) < CONTRARY_LEVEL)
+    return bool(stdtr(len(covariances) - 1, t) < CONTRARY_LEVEL)
 
 
 def _suggest_cluster_column(score_cube: ScoreCube) -> list[str]:
