@@ -91,10 +91,13 @@ def test_group_means_average_the_pooled_fit():
     np.testing.assert_array_equal(means, [[1.5, 4.5], [1, 1]])
 
 
-def test_fits_on_many_metrics_are_fits_on_each():
+@pytest.mark.parametrize("decimals", [0, 1, 12])
+@pytest.mark.parametrize("size", [4, 16, 17, 80, 1000])
+def test_fits_on_many_metrics_are_fits_on_each(size, decimals):
     rng = np.random.default_rng(3)
-    x = np.round(rng.normal(size=(5, 80)), 1)
-    y, weights, group = rng.normal(size=80), rng.exponential(size=80), rng.integers(0, 4, 80)
+    x = np.round(rng.normal(size=(5, size)), decimals)
+    y = x.mean(axis=0) + rng.normal(size=size)
+    weights, group = rng.exponential(size=size), rng.permutation(np.arange(size) % 4)
     means = fit_scores_by_group(x, y, weights, group, 4)
     for row, found in zip(x, means):
         fit = IsotonicRegression(out_of_bounds="clip").fit(row, y, sample_weight=weights).predict(row)
@@ -102,12 +105,14 @@ def test_fits_on_many_metrics_are_fits_on_each():
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
 
 
-def test_deviations_of_permuted_residuals_are_those_of_fits_on_the_permuted_values():
+@pytest.mark.parametrize("decimals", [0, 1, 12])
+@pytest.mark.parametrize("size", [4, 16, 17, 80, 1000])
+def test_deviations_of_permuted_residuals_are_those_of_fits_on_the_permuted_values(size, decimals):
     rng = np.random.default_rng(4)
-    x = np.round(rng.normal(size=80), 1)
-    fitted, residuals, weights = rng.normal(size=80), rng.normal(size=80), rng.exponential(size=80)
-    group = rng.integers(0, 4, 80)
-    sources = np.stack([rng.permutation(80) for _ in range(3)]).astype(np.int32)
+    x = np.round(rng.normal(size=size), decimals)
+    fitted, residuals, weights = x / 2, rng.normal(size=size), rng.exponential(size=size)
+    group = rng.permutation(np.arange(size) % 4)
+    sources = np.stack([rng.permutation(size) for _ in range(3)]).astype(np.int32)
     deviations = fit_permuted_residuals_by_group(
         sort_scores(x), fitted, residuals, sources, weights, group, 4
     )
@@ -116,3 +121,10 @@ def test_deviations_of_permuted_residuals_are_those_of_fits_on_the_permuted_valu
         fit = official(x, y, weights, x)
         expected = [np.average((fit - y)[group == g], weights=weights[group == g]) for g in range(4)]
         np.testing.assert_allclose(row_deviations, expected, rtol=0, atol=1e-9)
+
+
+def test_weights_that_rounding_loses_do_not_change_a_fit():
+    y = np.array([1.0, 3.0, 2.0, 4.0, 1e30])
+    weights = np.array([1.0, 1.0, 1.0, 1.0, 1e-30])
+    means = fit_scores_by_group(np.arange(5.0)[np.newaxis], y, weights, np.array([0, 0, 1, 1, 2]), 3)
+    np.testing.assert_allclose(means[0, :2], [1.75, 3.25], rtol=0, atol=1e-12)

@@ -1,8 +1,9 @@
 """Isotonic regression that sorts once and then fits many times: with other values, or on resamples.
 
-The fit is the non-decreasing function of the scores that is closest to the values in weighted squares, found
-by pooling adjacent violators. Equal scores are one knot; between knots the function is linear, outside them
-constant: the same function as scikit-learn's `IsotonicRegression(out_of_bounds="clip")`.
+The fit is the non-decreasing function of the scores that is closest to the values in weighted squares. It is
+found by pooling adjacent violators, or faster, for many fits, from the greatest convex minorant. Equal scores
+are one knot; between knots the function is linear, outside them constant: the same function as scikit-learn's
+`IsotonicRegression(out_of_bounds="clip")`.
 
 A resample is a vector of counts, one per cluster. Nothing is sorted again: a score that a resample does not
 contain has no weight, and its fitted value lies on the line between its neighbours.
@@ -17,19 +18,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from metassay.stats.arrays import FloatArray, IntArray, LongArray
 from metassay.stats.compilation import kernel
-from metassay.stats.sorted_scores import SortedScores, starts_new_distinct_score
+from metassay.stats.sorted_scores import SortedScores
 
 # How often each resample contains each cluster: [resamples, clusters].
 Counts = NDArray[np.uint32]
 # Rows fitted at a time, which bounds memory.
 _ROWS_PER_BLOCK = 1024
+# Every how many points make the first approximation of a convex minorant.
+_POINT_STRIDE = 16
 
 
 class _FitSpace(NamedTuple):
     """Arrays for isotonic fits, allocated once because allocating takes longer than fitting.
 
     `present_knots`, `present_sums` and `present_weights` describe the knots that have weight; `block_end` is
-    the number of these knots up to the end of a block.
+    the number of these knots up to the end of a block. `cumulative_sums` and `cumulative_weights` have a 0
+    before the first knot, and the sum up to each knot after it.
     """
 
     knot_sums: FloatArray
@@ -40,6 +44,10 @@ class _FitSpace(NamedTuple):
     block_values: FloatArray
     block_weights: FloatArray
     block_end: LongArray
+    cumulative_sums: FloatArray
+    cumulative_weights: FloatArray
+    candidates: LongArray
+    vertices: LongArray
 
 
 def fit_isotonic(scores: SortedScores, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
@@ -131,12 +139,21 @@ def fit_scores_by_group(
 ) -> FloatArray:
     """Fit values on each row of scores [rows, n], and average each fit over each group: [rows, groups].
 
-    All weights are positive.
+    All weights are positive. Scores of a row that agree in their first digits, 40 bits if there are 4,096
+    scores, are one score.
     """
+    size = score_rows.shape[1]
     sums = np.empty((len(score_rows), group_count))
-    space = _allocate_arrays_for_fits(score_rows.shape[1])
-    orders = np.argsort(score_rows, axis=1)
-    _fit_score_rows(score_rows, orders, weights * values, weights, groups, space, sums)
+    # Sorting numbers is three times as fast as sorting positions by their scores. Each score therefore
+    # carries its position in its last bits.
+    position_bits = size.bit_length()
+    keys = (score_rows + 0.0).view(np.int64)  # adding 0.0 turns -0.0 into 0.0
+    keys >>= position_bits
+    keys <<= position_bits
+    keys |= np.arange(size)
+    keys.view(np.float64).sort(axis=1)
+    space = _allocate_arrays_for_fits(size)
+    _fit_score_rows(keys, position_bits, weights * values, weights, groups, space, sums)
     return sums / np.bincount(groups, weights, minlength=group_count)
 
 
@@ -208,8 +225,8 @@ def fit_resamples_by_group(
 
 
 def _allocate_arrays_for_fits(score_count: int) -> _FitSpace:
-    floats = np.empty((6, score_count + 1))
-    integers = np.empty((2, score_count + 1), dtype=np.int64)
+    floats = np.empty((8, score_count + 1))
+    integers = np.empty((4, score_count + 1), dtype=np.int64)
     return _FitSpace(
         knot_sums=floats[0],
         knot_weights=floats[1],
@@ -219,6 +236,10 @@ def _allocate_arrays_for_fits(score_count: int) -> _FitSpace:
         block_values=floats[4],
         block_weights=floats[5],
         block_end=integers[1],
+        cumulative_sums=floats[6],
+        cumulative_weights=floats[7],
+        candidates=integers[2],
+        vertices=integers[3],
     )
 
 
@@ -231,18 +252,18 @@ def _fit_at_distinct_scores(
     fitted: FloatArray,
     space: _FitSpace,
 ) -> None:
-    """Fill in the fitted value at every distinct score; NaN if all weights are 0.
+    """Fill in the fitted value at every distinct score; NaN if all weights are 0."""
+    knot_count = _sum_present_knots(knot_of_score, len(knots), values, weights, space)
+    blocks = _pool_adjacent_violators(knot_count, space)
+    _fill_fitted_values(blocks, knots, fitted, space)
+
+
+@kernel
+def _fill_fitted_values(blocks: int, knots: FloatArray, fitted: FloatArray, space: _FitSpace) -> None:
+    """Fill in the fitted value at every distinct score; NaN if there is no block.
 
     The fit is constant on a block, linear between blocks, and constant outside them.
     """
-    size = len(knots)
-    for knot in range(size):
-        space.knot_sums[knot] = 0.0
-        space.knot_weights[knot] = 0.0
-    for p in range(len(knot_of_score)):
-        space.knot_sums[knot_of_score[p]] += weights[p] * values[p]
-        space.knot_weights[knot_of_score[p]] += weights[p]
-    blocks = _pool_adjacent_violators(_gather_present_knots(size, space), space)
     if blocks == 0:
         fitted[:] = np.nan
         return
@@ -263,10 +284,18 @@ def _fit_at_distinct_scores(
 
 
 @kernel
-def _gather_present_knots(size: int, space: _FitSpace) -> int:
-    """Gather the knots that have weight and return their number; without branches, which would mispredict."""
+def _sum_present_knots(
+    knot_of_score: LongArray, knot_count: int, values: FloatArray, weights: FloatArray, space: _FitSpace
+) -> int:
+    """Sum values and weights at each knot, gather the knots that have weight, and return their number."""
+    for knot in range(knot_count):
+        space.knot_sums[knot] = 0.0
+        space.knot_weights[knot] = 0.0
+    for p in range(len(knot_of_score)):
+        space.knot_sums[knot_of_score[p]] += weights[p] * values[p]
+        space.knot_weights[knot_of_score[p]] += weights[p]
     count = 0
-    for knot in range(size):
+    for knot in range(knot_count):  # without branches, which would mispredict
         space.present_sums[count] = space.knot_sums[knot]
         space.present_weights[count] = space.knot_weights[knot]
         space.present_knots[count] = knot
@@ -354,45 +383,48 @@ def _fit_value_rows(
 
 @kernel
 def _fit_score_rows(
-    score_rows: FloatArray,
-    orders: LongArray,
+    key_rows: LongArray,
+    position_bits: int,
     weighted_values: FloatArray,
     weights: FloatArray,
     groups: LongArray,
     space: _FitSpace,
     sums: FloatArray,
 ) -> None:
+    """Fit values on each row of sorted keys; the last bits of a key are a position, the others a score."""
     size = len(weights)
+    position_mask = (1 << position_bits) - 1
     knot_ends = np.empty(size, np.int64)
     sorted_weights = np.empty(size)
     sorted_groups = np.empty(size, np.int64)
-    for row in range(len(score_rows)):
-        order = orders[row]
-        scores = score_rows[row]
+    space.cumulative_sums[0] = 0.0
+    space.cumulative_weights[0] = 0.0
+    for row in range(len(key_rows)):
+        keys = key_rows[row]
+        total_sum = 0.0
+        total_weight = 0.0
         count = 0
-        p = 0
-        while p < size:
-            position = order[p]
-            knot_score = scores[position]
-            knot_sum = weighted_values[position]
-            knot_weight = weights[position]
+        for p in range(size):
+            position = keys[p] & position_mask
+            total_sum += weighted_values[position]
+            total_weight += weights[position]
             sorted_weights[p] = weights[position]
             sorted_groups[p] = groups[position]
-            p += 1
-            while p < size and not starts_new_distinct_score(scores[order[p]], knot_score):
-                position = order[p]
-                knot_sum += weighted_values[position]
-                knot_weight += weights[position]
-                sorted_weights[p] = weights[position]
-                sorted_groups[p] = groups[position]
-                p += 1
-            space.present_sums[count] = knot_sum
-            space.present_weights[count] = knot_weight
-            knot_ends[count] = p
-            count += 1
-        blocks = _pool_adjacent_violators(count, space)
-        sums[row] = 0.0
-        _add_fit_by_group(blocks, knot_ends, sorted_weights, sorted_groups, space, sums[row])
+            is_last_of_knot = p + 1 == size or keys[p] >> position_bits != keys[p + 1] >> position_bits
+            space.cumulative_sums[count + 1] = total_sum
+            space.cumulative_weights[count + 1] = total_weight
+            knot_ends[count] = p + 1
+            count += is_last_of_knot
+        blocks = _find_blocks(count, space)
+        row_sums = sums[row]
+        row_sums[:] = 0.0
+        start = 0
+        for block in range(blocks):
+            end = knot_ends[space.block_end[block] - 1]
+            value = space.block_values[block]
+            for p in range(start, end):
+                row_sums[sorted_groups[p]] += sorted_weights[p] * value
+            start = end
 
 
 @kernel
@@ -407,43 +439,102 @@ def _fit_permuted_residuals(
     space: _FitSpace,
     sums: FloatArray,
 ) -> None:
+    weighted_values = np.empty(len(order))
+    output_sums = np.empty(len(order))
+    total_weights = np.cumsum(weights)
+    space.cumulative_sums[0] = 0.0
+    space.cumulative_weights[0] = 0.0
+    for knot in range(len(knot_ends)):
+        space.cumulative_weights[knot + 1] = total_weights[knot_ends[knot] - 1]
     for row in range(len(sources)):
         row_sources = sources[row]
+        total_sum = 0.0
+        for p in range(len(order)):
+            weighted_values[p] = weights[p] * (fitted[p] + residuals[row_sources[order[p]]])
+            total_sum += weighted_values[p]
+            output_sums[p] = total_sum
+        for knot in range(len(knot_ends)):
+            space.cumulative_sums[knot + 1] = output_sums[knot_ends[knot] - 1]
+        blocks = _find_blocks(len(knot_ends), space)
         row_sums = sums[row]
         row_sums[:] = 0.0
         start = 0
-        for knot in range(len(knot_ends)):
-            knot_sum = 0.0
-            knot_weight = 0.0
-            for p in range(start, knot_ends[knot]):
-                weighted_value = weights[p] * (fitted[p] + residuals[row_sources[order[p]]])
-                row_sums[groups[p]] -= weighted_value
-                knot_sum += weighted_value
-                knot_weight += weights[p]
-            space.present_sums[knot] = knot_sum
-            space.present_weights[knot] = knot_weight
-            start = knot_ends[knot]
-        blocks = _pool_adjacent_violators(len(knot_ends), space)
-        _add_fit_by_group(blocks, knot_ends, weights, groups, space, row_sums)
+        for block in range(blocks):
+            end = knot_ends[space.block_end[block] - 1]
+            value = space.block_values[block]
+            for p in range(start, end):
+                row_sums[groups[p]] += weights[p] * value - weighted_values[p]
+            start = end
 
 
 @kernel
-def _add_fit_by_group(
-    blocks: int,
-    knot_ends: LongArray,
-    weights: FloatArray,
-    groups: LongArray,
-    space: _FitSpace,
-    sums: FloatArray,
-) -> None:
-    """Add the weighted sum of the fit in each group to `sums`; the fit is constant on a block."""
-    start = 0
-    for block in range(blocks):
-        end = knot_ends[space.block_end[block] - 1]
-        value = space.block_values[block]
-        for p in range(start, end):
-            sums[groups[p]] += weights[p] * value
-        start = end
+def _find_blocks(count: int, space: _FitSpace) -> int:
+    """Find the blocks of an isotonic fit from the cumulative sums and weights of all knots; return how many.
+
+    The fit is the slope of the greatest convex minorant of the points (cumulative weight, cumulative sum)
+    (Barlow et al., 1972). Few points touch the minorant. The minorant of every 16th point lies on or above
+    that of all points, so every point above it can be left out. This loop has no unpredictable branches;
+    pooling adjacent violators has several per knot and takes four times as long.
+    """
+    x = space.cumulative_weights
+    y = space.cumulative_sums
+    candidates = space.candidates
+    vertices = space.vertices
+    candidate_count = 0
+    for point in range(0, count, _POINT_STRIDE):
+        candidates[candidate_count] = point
+        candidate_count += 1
+    candidates[candidate_count] = count
+    vertex_count = _find_vertices(candidate_count + 1, space)
+    candidate_count = 0
+    for vertex in range(vertex_count - 1):
+        start = vertices[vertex]
+        end = vertices[vertex + 1]
+        slope = _compute_slope(start, end, space)
+        candidates[candidate_count] = start
+        candidate_count += 1
+        for point in range(start + 1, end):
+            candidates[candidate_count] = point
+            candidate_count += y[point] - y[start] < slope * (x[point] - x[start])
+    candidates[candidate_count] = count
+    vertex_count = _find_vertices(candidate_count + 1, space)
+    for block in range(vertex_count - 1):
+        start = vertices[block]
+        end = vertices[block + 1]
+        space.block_values[block] = _compute_slope(start, end, space)
+        space.block_end[block] = end
+    return vertex_count - 1
+
+
+@kernel
+def _compute_slope(start: int, end: int, space: _FitSpace) -> float:
+    """Compute the mean value of the knots between two points; 0 if their weight is lost by rounding."""
+    weight = space.cumulative_weights[end] - space.cumulative_weights[start]
+    if weight == 0.0:
+        return 0.0
+    return float((space.cumulative_sums[end] - space.cumulative_sums[start]) / weight)
+
+
+@kernel
+def _find_vertices(candidate_count: int, space: _FitSpace) -> int:
+    """Fill in the vertices of the greatest convex minorant of the candidate points; return how many."""
+    x = space.cumulative_weights
+    y = space.cumulative_sums
+    vertices = space.vertices
+    vertex_count = 0
+    for candidate in range(candidate_count):
+        point = space.candidates[candidate]
+        while vertex_count >= 2:
+            start = vertices[vertex_count - 2]
+            middle = vertices[vertex_count - 1]
+            rise_before = (y[middle] - y[start]) * (x[point] - x[middle])
+            rise_after = (y[point] - y[middle]) * (x[middle] - x[start])
+            if rise_before < rise_after:
+                break
+            vertex_count -= 1
+        vertices[vertex_count] = point
+        vertex_count += 1
+    return vertex_count
 
 
 @kernel
@@ -465,6 +556,13 @@ def _fit_resamples(
     for b in range(len(counts)):
         for p in range(len(weights)):
             resampled_weights[p] = weights[p] * counts[b, clusters[p]]
-        _fit_at_distinct_scores(knot_of_score, knots, values, resampled_weights, fitted, space)
+        knot_count = _sum_present_knots(knot_of_score, len(knots), values, resampled_weights, space)
+        space.cumulative_sums[0] = 0.0
+        space.cumulative_weights[0] = 0.0
+        for knot in range(knot_count):
+            space.cumulative_sums[knot + 1] = space.cumulative_sums[knot] + space.present_sums[knot]
+            space.cumulative_weights[knot + 1] = space.cumulative_weights[knot] + space.present_weights[knot]
+        blocks = _find_blocks(knot_count, space)
+        _fill_fitted_values(blocks, knots, fitted, space)
         _average_by_group(knot_of_score, offset, knots, fitted, weights, groups, original_means[b])
         _average_by_group(knot_of_score, offset, knots, fitted, resampled_weights, groups, resampled_means[b])

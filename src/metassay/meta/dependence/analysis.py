@@ -386,15 +386,15 @@ def _compare_metric_pairs(
 
     Pairs whose common outputs belong to fewer than two groups are left out.
     """
-    pairs = [
-        pair for pair in combinations(measurements, 2) if _explain_why_not_measurable(outputs, *pair) is None
-    ]
 
-    def compare_metric_pair(pair: tuple[str, str]) -> DependenceDifference:
+    def compare_metric_pair(pair: tuple[str, str]) -> DependenceDifference | None:
         return _compare_two_metrics(outputs, measurements, resample_counts, *pair)
 
+    pairs = list(combinations(measurements, 2))
     comparisons = []
     for (a, b), result in zip(pairs, pool.map(compare_metric_pair, pairs)):
+        if result is None:
+            continue
         comparison = DependenceComparison(
             dataset=outputs.cube.dataset,
             a=a,
@@ -414,14 +414,19 @@ def _compare_two_metrics(
     resample_counts: Counts,
     first_metric: str,
     second_metric: str,
-) -> DependenceDifference:
-    """Compare the system dependence of two metrics on the outputs that both scored."""
+) -> DependenceDifference | None:
+    """Compare the system dependence of two metrics on the outputs that both scored.
+
+    None if these outputs belong to fewer than two groups.
+    """
     first = measurements[first_metric]
     second = measurements[second_metric]
-    is_scored_by_both = outputs.find_scored_outputs(first_metric, second_metric)
-    if is_scored_by_both.sum() == len(first.outputs.human_scores) == len(second.outputs.human_scores):
+    if np.array_equal(first.is_scored, second.is_scored):
         return compare_dependence(first.dependence, second.dependence)
+    if _explain_why_not_measurable(outputs, first_metric, second_metric) is not None:
+        return None
     # the metrics were measured on different outputs: measure both again on those that they share
+    is_scored_by_both = first.is_scored & second.is_scored
     shared_outputs = outputs.select(first_metric, is_scored_by_both)
     other_scores = outputs.get_scores(second_metric)[is_scored_by_both]
     shared_resamples = outputs.restrict_resamples(resample_counts, is_scored_by_both)

@@ -10,7 +10,6 @@ from metassay.errors import InputError
 from metassay.meta.dependence.deviations import (
     CONFIDENCE,
     SystemDependence,
-    largest_difference_between_groups,
     measure_system_dependence,
 )
 from metassay.meta.dependence.scored_outputs import ScoredOutputs
@@ -51,16 +50,11 @@ def compare_dependence(first: SystemDependence, second: SystemDependence) -> Dep
     p is the share of resamples whose difference is at least as far from the difference of the single fits as
     that difference is from 0.
     """
-    if first.resampled_deviations is None or second.resampled_deviations is None:
+    if first.resampled_ranges is None or second.resampled_ranges is None:
         raise InputError("two metrics can only be compared with a bootstrap.", remedy="Set bootstraps=200.")
     estimate = first.sysdep - second.sysdep
-    single_fit_difference = largest_difference_between_groups(
-        first.single_fit_deviations
-    ) - largest_difference_between_groups(second.single_fit_deviations)
-    resampled_differences = largest_difference_between_groups(
-        first.resampled_deviations
-    ) - largest_difference_between_groups(second.resampled_deviations)
-    errors = resampled_differences - single_fit_difference
+    single_fit_difference = first.single_fit_range - second.single_fit_range
+    errors = first.resampled_ranges - second.resampled_ranges - single_fit_difference
     half_width = float(np.quantile(np.abs(errors), CONFIDENCE))
     threshold = np.abs(single_fit_difference) - ROUNDING * (first.sysdep + second.sysdep)
     at_least_as_far = np.count_nonzero(np.abs(errors) >= threshold)

@@ -14,6 +14,7 @@ Outputs can be grouped by another column than the system; everything here theref
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -50,6 +51,18 @@ class SystemDependence:
     deviations_low: FloatArray | None = None
     deviations_high: FloatArray | None = None
     resampled_deviations: FloatArray | None = None
+
+    @cached_property
+    def single_fit_range(self) -> float:
+        """Maximum minus minimum of the deviations of one fit to all data."""
+        return float(largest_difference_between_groups(self.single_fit_deviations))
+
+    @cached_property
+    def resampled_ranges(self) -> FloatArray | None:
+        """Maximum minus minimum of the deviations in each resample; None without a bootstrap."""
+        if self.resampled_deviations is None:
+            return None
+        return largest_difference_between_groups(self.resampled_deviations)
 
 
 def system_dependence(

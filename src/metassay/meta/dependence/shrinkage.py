@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metassay.meta.dependence.deviations import expected_deviations, largest_difference_between_groups
+from metassay.meta.dependence.deviations import largest_difference_between_groups
 from metassay.meta.dependence.scored_outputs import ScoredOutputs
 from metassay.stats.arrays import FloatArray
+from metassay.stats.isotonic import fit_values_by_group
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,14 @@ def dependence_without_each_group(outputs: ScoredOutputs) -> FloatArray:
         return np.full(outputs.group_count, np.nan)
     sysdep = np.empty(outputs.group_count)
     for group in range(outputs.group_count):
-        others = outputs.select(outputs.groups != group)
-        sysdep[group] = largest_difference_between_groups(expected_deviations(others))
+        # a group without weight does not change the fit, and its mean is NaN
+        weights = np.where(outputs.groups == group, 0.0, outputs.weights)
+        predicted_means = fit_values_by_group(
+            outputs.sorted_metric_scores,
+            outputs.human_scores[np.newaxis],
+            weights,
+            outputs.groups,
+            outputs.group_count,
+        )[0]
+        sysdep[group] = largest_difference_between_groups(predicted_means - outputs.human_means)
     return sysdep
