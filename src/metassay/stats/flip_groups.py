@@ -84,7 +84,9 @@ def compare_flipped_sums(left: Float32Array, right: Float32Array, tolerance: np.
     for k in range(len(left)):
         # of a flip and the reversed one, at most one reaches a difference above 0
         difference = abs(left[k] - right[k])
-        half_wins += np.int32(difference > above) + np.int32(difference >= equal)
+        wins = np.int32(difference > above) + np.int32(difference >= equal)
+        # Numba adds in 64 bits; the conversion to 32 bits makes the loop twice as fast
+        half_wins = np.int32(half_wins + wins)
     tail = half_wins / (4.0 * len(left))
     return tail if observed > 0 else 1.0 - tail
 
