@@ -45,8 +45,8 @@ class SegmentSwaps:
 
     def __call__(self, swaps: Swaps) -> Float32Array:
         """Compute SPA(A') - SPA(B') for each draw and pair of metrics: [draws, metric pairs]."""
-        mask = swaps.columns.astype(np.float64)
-        error_differences = np.zeros((len(swaps), len(self.metric_pairs)))
+        mask = np.ascontiguousarray(swaps.columns.T, dtype=np.float64)
+        error_differences = np.zeros((len(self.metric_pairs), len(swaps)))
         first, second = np.triu_indices(self.scores.shape[1], 1)
         for system_pair, (i, j) in enumerate(zip(first, second)):
             differences = self.scores[:, i] - self.scores[:, j]
@@ -63,7 +63,7 @@ class SegmentSwaps:
                 UPPER_TAIL,
                 error_differences,
             )
-        return (error_differences / len(first)).astype(np.float32)
+        return np.ascontiguousarray(error_differences.T / len(first), dtype=np.float32)
 
     def compute_unswapped_accuracies(self) -> FloatArray:
         """Compute the soft accuracy of A and of B on the segments that both have, [metric pairs, 2]."""
@@ -84,16 +84,16 @@ class SegmentSwaps:
     def _sum_by_pattern(self, powers: FloatArray, mask: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sum powers [rows, segments] over all and over swapped segments, less the missing ones of a pattern.
 
-        Returns [patterns, rows] and [patterns, draws, rows].
+        `mask` is [segments, draws]. Returns [patterns, rows] and [patterns, rows, draws].
         """
         all_totals = powers.sum(axis=1)
-        all_sums = mask @ powers.T
+        all_sums = powers @ mask
         totals = np.empty((len(self.missing_segments), *all_totals.shape))
         sums = np.empty((len(self.missing_segments), *all_sums.shape))
         for pattern, missing in enumerate(self.missing_segments):
             missing_powers = powers[:, missing]
             totals[pattern] = all_totals - missing_powers.sum(axis=1)
-            sums[pattern] = all_sums - mask[:, missing] @ missing_powers.T
+            sums[pattern] = all_sums - missing_powers @ mask[missing]
         return totals, sums
 
 
@@ -151,9 +151,10 @@ def _add_error_differences(
     upper_tail: FloatArray,
     error_differences: FloatArray,
 ) -> None:
-    """Add |p_B' - p_human| - |p_A' - p_human| of one pair of systems, [draws, metric pairs].
+    """Add |p_B' - p_human| - |p_A' - p_human| of one pair of systems, [metric pairs, draws].
 
-    `totals` and `sums` have first the differences, then the squared differences of all metrics.
+    `totals` and `sums` have first the differences, then the squared differences of all metrics. The draws
+    are the last axis, so that the inner loop reads neighbouring numbers.
     """
     metrics = totals.shape[1] // 2
     for column in range(len(metric_pairs)):
@@ -169,10 +170,13 @@ def _add_error_differences(
         total_b = totals[pattern_b, b] * scale_b
         squares_a = totals[pattern_a, metrics + a] * scale_a**2
         squares_b = totals[pattern_b, metrics + b] * scale_b**2
-        for draw in range(len(error_differences)):
-            change = sums[pattern_b, draw, b] * scale_b - sums[pattern_a, draw, a] * scale_a
-            square_change = sums[pattern_b, draw, metrics + b] * scale_b**2
-            square_change -= sums[pattern_a, draw, metrics + a] * scale_a**2
+        sums_a = sums[pattern_a, a]
+        sums_b = sums[pattern_b, b]
+        square_sums_a = sums[pattern_a, metrics + a]
+        square_sums_b = sums[pattern_b, metrics + b]
+        for draw in range(error_differences.shape[1]):
+            change = sums_b[draw] * scale_b - sums_a[draw] * scale_a
+            square_change = square_sums_b[draw] * scale_b**2 - square_sums_a[draw] * scale_a**2
             p_a = interpolate_normal_tail(total_a + change, squares_a + square_change, upper_tail)
             p_b = interpolate_normal_tail(total_b - change, squares_b - square_change, upper_tail)
-            error_differences[draw, column] += abs(p_b - p) - abs(p_a - p)
+            error_differences[column, draw] += abs(p_b - p) - abs(p_a - p)
