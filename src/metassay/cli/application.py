@@ -11,6 +11,8 @@ from __future__ import annotations
 import functools
 import importlib
 import itertools
+import typing
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -42,6 +44,8 @@ class _Command(typer.core.TyperCommand):
     example: str
     common_options: tuple[str, ...] = ()
     """Names of the options that `--help` shows; empty for all."""
+    option_types: Mapping[str, Any]
+    """The Python type of each option, by its name."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments, and remember their order for options that depend on it."""
@@ -158,20 +162,20 @@ def build_application(command: str | None = None, *, with_options: bool = True) 
     )
     app.callback()(_accept_version_option)
     modules = {}
+    functions = {}
     for names in COMMAND_GROUPS.values():
         for name in names:
             if command not in (None, name):
                 continue
             module = importlib.import_module(f"metassay.cli.commands.{name}")
             function = getattr(module, f"run_{name}")
-            if with_options:
-                app.command(name, cls=_Command)(flatten_option_groups(function))
-            else:
-                app.command(name, cls=_Command, help=function.__doc__)(_take_no_options)
+            functions[name] = flatten_option_groups(function) if with_options else _take_no_options
+            app.command(name, cls=_Command, help=function.__doc__)(functions[name])
             modules[name] = module
     application: Any = typer.main.get_command(app)
     for name, module in modules.items():
         built_command = application.commands[name]
         built_command.example = module.EXAMPLE
         built_command.common_options = getattr(module, "COMMON_OPTIONS", ())
+        built_command.option_types = typing.get_type_hints(functions[name])
     return application

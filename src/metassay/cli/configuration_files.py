@@ -208,13 +208,16 @@ def _convert_value_to_argument_texts(value: Any, name: str, file: str) -> list[s
 
 
 def _build_command_schema(command: str) -> dict[str, Any]:
+    from metassay.cli.application import build_application
+
     folder_help = "Paths are relative to this folder; default the current one."
     properties: dict[str, Any] = {
         "command": {"const": command},
         FOLDER_KEY: {"type": "string", "description": folder_help},
     }
+    option_types = build_application().commands[command].option_types
     for name, parameter in _get_parameters(command).items():
-        properties[name] = _build_option_schema(parameter)
+        properties[name] = _build_option_schema(parameter, option_types[name])
     return {
         "title": command,
         "type": "object",
@@ -224,9 +227,9 @@ def _build_command_schema(command: str) -> dict[str, Any]:
     }
 
 
-def _build_option_schema(parameter: Any) -> dict[str, Any]:
+def _build_option_schema(parameter: Any, python_type: Any) -> dict[str, Any]:
     """Build the schema of one option: its type, help text and default."""
-    schema = _build_type_schema(parameter)
+    schema = _build_type_schema(parameter, python_type)
     help_text = getattr(parameter, "help", None)
     if help_text:
         schema["description"] = help_text
@@ -235,12 +238,10 @@ def _build_option_schema(parameter: Any) -> dict[str, Any]:
     return schema
 
 
-def _build_type_schema(parameter: Any) -> dict[str, Any]:
+def _build_type_schema(parameter: Any, python_type: Any) -> dict[str, Any]:
     """Build the schema of the values that an option accepts."""
-    annotation = parameter.type_descriptor.annotation
-    is_list = parameter.multiple or parameter.nargs == -1
-    for python_type, json_type in ((bool, "boolean"), (int, "integer"), (float, "number")):
-        if annotation in (python_type, python_type | None) and not is_list:
+    for single_type, json_type in ((bool, "boolean"), (int, "integer"), (float, "number")):
+        if python_type in (single_type, single_type | None):
             return {"type": json_type}
     text = {"type": ["string", "number"]}
     forms: list[dict[str, Any]] = [text, {"type": "array", "items": text}]
