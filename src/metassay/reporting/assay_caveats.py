@@ -86,7 +86,8 @@ def _warn_if_no_metric_beats_chance(assay_report: AssayReport) -> Sentence | Non
     by_spa = None if comparison.by_spa is None else rows[comparison.by_spa.metric]
     if by_spa is None or by_spa.spa_low is None or comparison.spa_constant is None:
         return None
-    if by_spa.spa_low <= comparison.spa_constant:
+    is_in_verdict = by_spa.spa is not None and by_spa.spa <= comparison.spa_constant
+    if by_spa.spa_low <= comparison.spa_constant and not is_in_verdict:
         return format_sentence("No metric is shown to rank systems better than a constant score would.")
     return None
 

@@ -66,12 +66,12 @@ def build_judge_page(judge_result: JudgeContent) -> Page:
 def build_judge_verdict(judge_result: JudgeContent) -> list[Claim]:
     """Build the claims at the top of a report on LLM judges.
 
-    With several judges: which to use, which to avoid, and which depend on the order; then comparisons.
+    They say which judge to use, which to avoid, and which depend on the order; then comparisons.
     """
     judges = sort_judges_by_accuracy(judge_result.judges)
     measured = [judge for judge in judges if judge.accuracy is not None]
-    if len(judges) == 1 or not measured:
-        claims = [_build_judge_accuracy_claim(judge, judge_result) for judge in judges]
+    if not measured:
+        claims = [_build_unmeasured_judge_claim(judge, judge_result) for judge in judges]
     else:
         claims = [
             _build_best_judge_claim(measured, judge_result),
@@ -158,16 +158,10 @@ def _is_accuracy_different_from_chance(judge: JudgeEntry, judge_count: int, *, i
     return judge.accuracy + widening * (judge.high - judge.accuracy) < judge.base_rate
 
 
-def _build_judge_accuracy_claim(judge: JudgeEntry, judge_result: JudgeContent) -> Claim:
-    return Claim(
-        kind="unanswered" if judge.accuracy is None else "answer",
-        metrics=[judge.judge],
-        value=judge.accuracy,
-        low=judge.low,
-        high=judge.high,
-        baseline=judge.base_rate,
-        sentence=_describe_judge_accuracy(judge, judge_result),
-    )
+def _build_unmeasured_judge_claim(judge: JudgeEntry, judge_result: JudgeContent) -> Claim:
+    """Say why nothing is known about how often a judge is right."""
+    sentence = _describe_judge_accuracy(judge, judge_result)
+    return Claim(kind="unanswered", metrics=[judge.judge], baseline=judge.base_rate, sentence=sentence)
 
 
 def sort_judges_by_accuracy(judges: Sequence[JudgeEntry]) -> list[JudgeEntry]:
@@ -192,8 +186,6 @@ def _describe_judge_accuracy(judge: JudgeEntry, judge_result: JudgeContent) -> s
     if judge.low is None or judge.high is None or judge.base_rate is None:
         return f"{text}; {base_rate}."
     text += f" (95 % interval {format_percent_interval(judge.low, judge.high, digits=digits)})"
-    if judge.low <= judge.base_rate <= judge.high:
-        return f"{text}; {base_rate}, so it is not shown to do better than chance."
     return f"{text}; {base_rate}."
 
 

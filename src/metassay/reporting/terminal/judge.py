@@ -31,7 +31,9 @@ def describe_judge_result(judge_result: JudgeContent) -> list[Block]:
     blocks: list[Block] = [
         *convert_sentences_to_lines(claim.sentence for claim in judge_result.verdict),
         Table(
-            select_columns(judge_rows, columns), title="Judges compared with human labels and with themselves"
+            select_columns(judge_rows, columns),
+            title="Judges compared with human labels and with themselves",
+            digits=2,
         ),
     ]
     context_tables = [

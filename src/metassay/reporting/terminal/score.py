@@ -35,6 +35,8 @@ P_VALUE_EXPLANATIONS = {
     "large as this or larger would be found this often (approximate randomisation, two-sided).",
 }
 MISSING = "–"
+# Differences that are printed without `--verbose`.
+MOST_COMPARISONS = 21
 
 
 @dataclass(frozen=True)
@@ -93,12 +95,20 @@ def describe_bare_scores(score_result: ScoreContent, score_format: ScoreFormat) 
 def describe_scores(score_result: ScoreContent, score_format: ScoreFormat) -> list[Block]:
     """Describe the scores of all systems in a table; details are aggregations and signatures."""
     labels = MetricLabels(system.metric for system in score_result.systems)
-    blocks = _describe_systems(score_result.systems, labels, score_format)
+    blocks: list[Block] = []
+    if score_result.comparisons:
+        # Imported here, because without a test the command starts faster.
+        from metassay.reporting.score_page import describe_differences, prepare_score_report
+
+        blocks += convert_sentences_to_lines(describe_differences(prepare_score_report(score_result)))
+    blocks += _describe_systems(score_result.systems, labels, score_format)
     blocks.append(
         Table(
             [_build_score_row(comparison, labels) for comparison in score_result.comparisons],
             title="Differences between systems",
-            most_important=("metric", "a", "b", "difference", "p"),
+            most_important=("metric", "a", "b", "difference", "p_holm", "p"),
+            most_rows=MOST_COMPARISONS,
+            digits=2,
         )
     )
     if score_format.test is not None:
