@@ -68,7 +68,7 @@ class DataOptions(OutputReadOptions):
             dataset = read(self.data, **self.to_dict(OutputReadOptions))
         else:
             raise InputError("no data was named.", remedy="Name a file, or try: metassay demo")
-        return _announce_guessed_task(dataset)
+        return _print_guessed_task(dataset)
 
     def read_pairs(self, file: str) -> Dataset:
         """Read a table of output pairs from a file."""
@@ -77,7 +77,7 @@ class DataOptions(OutputReadOptions):
         if self.data or self.reference or self.hypothesis:
             raise InputError("--pairs FILE and DATA exclude each other.", remedy="Leave DATA out.")
         dataset = read(file, **self.to_dict(OutputReadOptions), pairs=True)
-        return _announce_guessed_task(dataset)
+        return _print_guessed_task(dataset)
 
     def _find_plain_text_files(self) -> tuple[list[str], list[str]]:
         """Find the plain text files with references and outputs, as sacrebleu accepts them."""
@@ -102,7 +102,7 @@ class DataOptions(OutputReadOptions):
         return self.reference, hypotheses
 
 
-def _announce_guessed_task(dataset: Dataset) -> Dataset:
+def _print_guessed_task(dataset: Dataset) -> Dataset:
     if dataset.task_guess is not None:
         print(dataset.task_guess, file=sys.stderr)
     return dataset

@@ -81,7 +81,7 @@ def read_score_table(
         notes += join_table.notes
         left_out.update(join_table.left_out)
         for index, frame in enumerate(frames):
-            left, right = _add_item_ids(frame, join_frame)
+            left, right = _add_missing_item_column(frame, join_frame)
             frames[index], note = join_columns(left, right, file=path, chosen=columns)
             notes.append(note)
     frames = [_rename_chosen_columns(frame, columns) for frame in frames]
@@ -111,17 +111,19 @@ def _list_distinct_names(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _add_item_ids(left: pl.DataFrame, right: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _add_missing_item_column(
+    left_table: pl.DataFrame, right_table: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Add the column `item` to one of two tables if only the other has it."""
-    left_names = [name for name in list_column_names_of_role("item") if name in left.columns]
-    right_names = [name for name in list_column_names_of_role("item") if name in right.columns]
+    left_names = [name for name in list_column_names_of_role("item") if name in left_table.columns]
+    right_names = [name for name in list_column_names_of_role("item") if name in right_table.columns]
     if not left_names or not right_names or {*left_names} & {*right_names}:
-        return left, right
+        return left_table, right_table
     if left_names == ["item"]:
-        return left, _join_item_parts(right, right_names[0])
+        return left_table, _join_item_parts(right_table, right_names[0])
     if right_names == ["item"]:
-        return _join_item_parts(left, left_names[0]), right
-    return left, right
+        return _join_item_parts(left_table, left_names[0]), right_table
+    return left_table, right_table
 
 
 def _join_item_parts(table: pl.DataFrame, item_column: str) -> pl.DataFrame:

@@ -29,27 +29,27 @@ _DEFINED_BY_METRIC = "part of the metric's definition"
 _GIVEN_WITH_SCORES = "given with the scores"
 
 
-def summarize_dataset(data: Dataset, higher_is_better: Mapping[str, bool] | None = None) -> DataSummary:
+def summarize_dataset(dataset: Dataset, higher_is_better: Mapping[str, bool] | None = None) -> DataSummary:
     """Summarize a data set and the scores of its outputs.
 
     `higher_is_better` has the direction of each metric that is computed.
     """
-    counts = data.outputs.group_by("system").agg(
+    counts = dataset.outputs.group_by("system").agg(
         pl.len().alias("outputs"),
         pl.col("item").n_unique(),
-        is_empty_output(data.outputs["output"].dtype).sum(),
+        is_empty_output(dataset.outputs["output"].dtype).sum(),
     )
-    languages = sorted({language for language in data.languages if language is not None})
-    scores = [_summarize_human_score(data, name, languages) for name in data.human]
+    languages = sorted({language for language in dataset.languages if language is not None})
+    scores = [_summarize_human_score(dataset, name, languages) for name in dataset.human]
     for metric, is_higher in (higher_is_better or {}).items():
         better = HIGHER if is_higher else LOWER
         scores.append(ScoreSummary(metric, METRIC_SCORE, better, _DEFINED_BY_METRIC, languages))
     return DataSummary(
-        outputs=len(data),
-        items=data.outputs["item"].n_unique(),
+        outputs=len(dataset),
+        items=dataset.outputs["item"].n_unique(),
         systems=[SystemSummary(*row) for row in counts.sort("system").iter_rows()],
-        left_out=dict(sorted(data.left_out.items())),
-        ignored_columns=dict(sorted(data.ignored_columns.items())),
+        left_out=dict(sorted(dataset.left_out.items())),
+        ignored_columns=dict(sorted(dataset.ignored_columns.items())),
         scores=scores,
     )
 

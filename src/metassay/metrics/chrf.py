@@ -73,7 +73,7 @@ class Chrf(StatisticsMetric):
             counts.append(_count_ngrams(words, single_inputs, self.word_order))
         width = 3 * (self.char_order + self.word_order)
         statistics = np.concatenate(counts, axis=1).reshape(-1, width)
-        best = single_inputs.choose_best_reference(statistics, self.from_statistics(statistics))
+        best = single_inputs.select_statistics_of_best_reference(statistics, self.from_statistics(statistics))
         return best[inputs.input_of_row]
 
     def from_statistics(self, statistics: Scores) -> Scores:

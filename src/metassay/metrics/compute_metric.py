@@ -15,7 +15,7 @@ from metassay import plugins
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, Parameters, Scores
 from metassay.metrics.external import ExternalMetric
-from metassay.metrics.user_scores import to_score_array
+from metassay.metrics.user_scores import convert_to_score_array
 
 # Under which objects with several results usually return the main one.
 _USUAL_KEYS = ("score", "scores", "mean_score", "f1")
@@ -72,7 +72,7 @@ class ComputeMetric(ExternalMetric):
                 scores = []
                 for i in range(len(batch)):
                     scores.append(self._call_compute({name: [values[i]] for name, values in columns.items()}))
-        array = to_score_array(scores, len(batch))
+        array = convert_to_score_array(scores, len(batch))
         if array is None:
             raise InputError(f"{self.name} did not compute a number for each of {len(batch)} outputs.")
         return array

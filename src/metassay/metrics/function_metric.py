@@ -13,7 +13,7 @@ import numpy as np
 from metassay import plugins
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, Metric, Parameters, Scores
-from metassay.metrics.user_scores import to_score_array
+from metassay.metrics.user_scores import convert_to_score_array
 
 REMEDY = "A metric is a function from outputs and references to numbers, or a subclass of metassay's Metric."
 # The field of a function that takes the only reference of each output, as a text.
@@ -81,7 +81,7 @@ class FunctionMetric(Metric):
             scores = self.function(*map(list, columns))
         else:
             scores = [self.function(*row) for row in zip(*columns)]
-        array = to_score_array(scores, len(batch))
+        array = convert_to_score_array(scores, len(batch))
         if array is None:
             raise InputError(
                 f"{self.name} did not return a number for each of {len(batch)} outputs.",

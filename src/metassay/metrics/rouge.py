@@ -68,7 +68,7 @@ class TokenizedInputs:
     inputs: SingleReferenceInputs
 
     @functools.cached_property
-    def shared_ngrams(self) -> Scores:
+    def shared_ngram_counts(self) -> Scores:
         """Numbers of shared unigrams and bigrams: [inputs, 2]."""
         # Each text is a set of references of its own.
         set_offsets = np.arange(len(self.tokens.offsets))
@@ -173,7 +173,7 @@ class RougeMetric(Metric):
         total = precision + recall
         f_measure = 2 * precision * recall / np.where(total > 0, total, 1)
         values = {"precision": precision, "recall": recall, "fmeasure": f_measure}[self.measure]
-        best = tokenized.inputs.choose_best_reference(values[:, None], f_measure)[:, 0]
+        best = tokenized.inputs.select_statistics_of_best_reference(values[:, None], f_measure)[:, 0]
         return best[inputs.input_of_row]
 
 
@@ -186,7 +186,7 @@ class Rouge1(RougeMetric):
     summary: ClassVar[str] = "words in common (rouge-score)"
 
     def _count_compared_units(self, tokenized: TokenizedInputs) -> UnitCounts:
-        return UnitCounts(tokenized.shared_ngrams[:, 0], *tokenized.count_ngrams(1))
+        return UnitCounts(tokenized.shared_ngram_counts[:, 0], *tokenized.count_ngrams(1))
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ class Rouge2(RougeMetric):
     summary: ClassVar[str] = "pairs of neighbouring words in common (rouge-score)"
 
     def _count_compared_units(self, tokenized: TokenizedInputs) -> UnitCounts:
-        return UnitCounts(tokenized.shared_ngrams[:, 1], *tokenized.count_ngrams(2))
+        return UnitCounts(tokenized.shared_ngram_counts[:, 1], *tokenized.count_ngrams(2))
 
 
 @dataclass(frozen=True)

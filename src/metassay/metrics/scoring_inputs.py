@@ -67,7 +67,7 @@ class SingleReferenceInputs:
         restored[self.order] = sorted_values
         return restored
 
-    def choose_best_reference(self, statistics: Scores, scores: Scores) -> Scores:
+    def select_statistics_of_best_reference(self, statistics: Scores, scores: Scores) -> Scores:
         """Return, for each original input, the statistics for the first reference with the highest score."""
         if self.order is None:
             return statistics

@@ -10,7 +10,7 @@ import numpy as np
 from metassay.metrics.base import Scores
 
 
-def to_score_array(scores: Any, size: int) -> Scores | None:
+def convert_to_score_array(scores: Any, size: int) -> Scores | None:
     """Convert scores that user code returned to an array; None if they are not `size` numbers."""
     if not isinstance(scores, Iterable):
         return None

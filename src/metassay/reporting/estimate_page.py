@@ -123,12 +123,12 @@ def _describe_labels_saved_by_metric(estimate_result: EstimateContent) -> str:
     return f"{sentence} for the mean of a system."
 
 
-def count_labels_of_equal_precision(labelled: int, items: int, share_saved: float) -> float:
+def count_labels_of_equal_precision(labelled_items: int, all_items: int, share_saved: float) -> float:
     """Count the human labels that would give the same precision without the help of a metric.
 
     The metric removes its share of the variance that is due to items without labels, 1/labelled - 1/items.
     """
-    return 1 / (1 / labelled - share_saved * (1 / labelled - 1 / items))
+    return 1 / (1 / labelled_items - share_saved * (1 / labelled_items - 1 / all_items))
 
 
 def find_chosen_metric(estimate_result: EstimateContent) -> CandidateMetric | None:

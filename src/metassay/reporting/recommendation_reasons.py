@@ -107,15 +107,15 @@ class ReasonWriter:
             f"{self._format_interval(context, metric)}."
         )
 
-    def _compare_with_overall_choice(self, context: str, choice: str, first: str) -> str:
+    def _compare_with_overall_choice(self, context: str, choice: str, overall_choice: str) -> str:
         """Explain why the overall choice is used in a context, or why another metric is."""
-        first_row = self.rows[context, first]
+        first_row = self.rows[context, overall_choice]
         if first_row.accuracy is None:
-            return f"{self.labels[first]}, the choice over all contexts, scored no pair here."
-        if choice != first:
-            accuracy = f"{_format_percent(first_row.accuracy)}{self._format_interval(context, first)}"
+            return f"{self.labels[overall_choice]}, the choice over all contexts, scored no pair here."
+        if choice != overall_choice:
+            accuracy = f"{_format_percent(first_row.accuracy)}{self._format_interval(context, overall_choice)}"
             return (
-                f"It is shown to be more accurate here than {self.labels[first]}, the choice over all"
+                f"It is shown to be more accurate here than {self.labels[overall_choice]}, the choice over all"
                 f" contexts: {accuracy}."
             )
         if context in self.result.claims.small_contexts.get(self.column, ()):

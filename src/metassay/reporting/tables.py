@@ -186,7 +186,7 @@ def build_grid_from_rows(
 ) -> Grid:
     """Build a table from rows, with their keys as headings; columns that contain mappings are left out."""
     fields = []
-    for key in columns or _list_keys(rows):
+    for key in columns or _list_column_names(rows):
         if not any(isinstance(row.get(key), Mapping) for row in rows):
             fields.append(_guess_field_of_column(key, rows))
     return build_grid(name, caption, fields, rows, at_most=at_most)
@@ -245,7 +245,7 @@ _SHOW = {
 
 def to_csv(rows: Sequence[Row]) -> str:
     """Write rows as CSV (RFC 4180) with LF line ends, full precision, and empty cells for missing values."""
-    names = _list_keys(rows)
+    names = _list_column_names(rows)
     text = io.StringIO()
     lines = [[escape_spreadsheet_formula(name) for name in names]]
     lines += [[escape_spreadsheet_formula(_join_list_cell(row.get(name))) for name in names] for row in rows]
@@ -260,7 +260,7 @@ def to_csv(rows: Sequence[Row]) -> str:
 
 def to_markdown(rows: Sequence[Row], *, right: frozenset[str] = frozenset()) -> str:
     """Write rows as a Markdown table, with escaped cells. Numbers and the columns in `right` align right."""
-    names = _list_keys(rows)
+    names = _list_column_names(rows)
     if not names:
         return ""
     marks = ["---:" if name in right or _is_numeric_column(rows, name) else ":---" for name in names]
@@ -271,7 +271,7 @@ def to_markdown(rows: Sequence[Row], *, right: frozenset[str] = frozenset()) -> 
 
 def to_latex(rows: Sequence[Row], *, right: frozenset[str] = frozenset(), note: str = "") -> str:
     r"""Write rows as a LaTeX `tabular` with escaped cells; it needs `\usepackage{booktabs}`."""
-    names = _list_keys(rows)
+    names = _list_column_names(rows)
     if not names:
         return ""
     align = "".join("r" if name in right or _is_numeric_column(rows, name) else "l" for name in names)
@@ -341,7 +341,7 @@ def _format_significance_stars(field: Field, row: Row) -> str:
     return next((stars for level, stars in STARS if value <= level), "")
 
 
-def _list_keys(rows: Sequence[Row]) -> list[str]:
+def _list_column_names(rows: Sequence[Row]) -> list[str]:
     """List all keys of the rows, in the order of their first appearance."""
     return list(dict.fromkeys(key for row in rows for key in row))
 

@@ -62,7 +62,7 @@ class HostCheck:
                     headers.setdefault(name, value)
             await send(message)
 
-        host = _parse_host(scope)
+        host = _get_requested_host(scope)
         responder: ASGIApp
         if host is None:
             responder = PlainTextResponse("The name of the host is malformed.\n", 400)
@@ -73,9 +73,9 @@ class HostCheck:
         await responder(scope, receive, send_with_headers)
 
 
-def _parse_host(scope: Scope) -> str | None:
+def _get_requested_host(request_scope: Scope) -> str | None:
     """Return the host in a request, without its port; None if it is missing or malformed."""
-    host_headers = [value for name, value in scope["headers"] if name == b"host"]
+    host_headers = [value for name, value in request_scope["headers"] if name == b"host"]
     # Two headers could be read differently by a proxy and by this server.
     if len(host_headers) != 1:
         return None

@@ -141,29 +141,31 @@ def _check_annotate_options(data: Source, options: AnnotateOptions) -> None:
 
 
 def _plan_label_count(
-    labelled_data: LabelledData, labelled: int, options: AnnotateOptions
+    labelled_data: LabelledData, labelled_count: int, options: AnnotateOptions
 ) -> tuple[int, str]:
     """Return how many items must be labelled in total for the goal, and a sentence that says why."""
     scores = labelled_data.scores
     if options.count is not None:
-        needed = min(labelled + options.count, len(scores.items))
-        return needed, explain_number_of_chosen_items(needed - labelled, len(scores.items) - labelled)
-    if labelled < SMALLEST_PILOT:
+        needed = min(labelled_count + options.count, len(scores.items))
+        return needed, explain_number_of_chosen_items(
+            needed - labelled_count, len(scores.items) - labelled_count
+        )
+    if labelled_count < SMALLEST_PILOT:
         raise InputError(
-            f"only {labelled} items have labels; {SMALLEST_PILOT} are needed to plan with.",
+            f"only {labelled_count} items have labels; {SMALLEST_PILOT} are needed to plan with.",
             remedy="Have some items rated first: metassay annotate DATA --count 50",
         )
     if options.width is not None:
         plan: NeededItems = count_items_for_interval_width(scores, options.width, options.seed)
         return plan.count, explain_items_for_width(
-            plan.count, labelled, len(scores.items), options.width, plan.hardest
+            plan.count, labelled_count, len(scores.items), options.width, plan.hardest
         )
     if len(scores.systems) < 2:
         raise InputError("a difference needs two systems.", remedy="Use --width for a single system.")
     difference = options.difference or 0.0
     plan = count_items_for_difference(scores, difference, options.power, options.seed)
     reason = explain_items_for_difference(
-        plan.count, labelled, len(scores.items), difference, options.power, plan.hardest
+        plan.count, labelled_count, len(scores.items), difference, options.power, plan.hardest
     )
     return plan.count, reason
 

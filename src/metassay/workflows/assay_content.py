@@ -195,14 +195,14 @@ def _correct_accuracies(
 
 
 def _insert_corrected_accuracies(
-    statistics: ContextStatistics, corrected: Sequence[CorrectedAccuracy] | None
+    statistics: ContextStatistics, corrected_accuracies: Sequence[CorrectedAccuracy] | None
 ) -> ContextStatistics:
     """Insert accuracies corrected for wrong labels into the accuracies over all outputs."""
-    if corrected is None:
+    if corrected_accuracies is None:
         return statistics
     rows = [
         msgspec.structs.replace(row, **msgspec.structs.asdict(correction))
-        for row, correction in zip(statistics.overall, corrected)
+        for row, correction in zip(statistics.overall, corrected_accuracies)
     ]
     return msgspec.structs.replace(statistics, overall=rows)
 

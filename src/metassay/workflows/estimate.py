@@ -210,8 +210,10 @@ def _estimate_contexts(
     return contexts, notes
 
 
-def _build_interval(saved: LabelsSaved) -> Interval:
-    return Interval(none_if_nan(saved.value), none_if_nan(saved.low), none_if_nan(saved.high))
+def _build_interval(labels_saved: LabelsSaved) -> Interval:
+    return Interval(
+        none_if_nan(labels_saved.value), none_if_nan(labels_saved.low), none_if_nan(labels_saved.high)
+    )
 
 
 def _test_random_sample(labelled_scores: LabelledScores, seed: int) -> RandomSampleTest | None:

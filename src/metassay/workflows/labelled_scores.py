@@ -127,13 +127,13 @@ def _read_scores(
 
 
 def _add_labels_to_score_cube(
-    score_cube: ScoreCube, human: str, annotation_file: AnnotationFile, path: str
+    score_cube: ScoreCube, human_score: str, annotation_file: AnnotationFile, path: str
 ) -> ScoreCube:
     """Add the labels and probabilities of an annotation file to a score cube."""
     system_positions = {name: row for row, name in enumerate(score_cube.systems)}
     item_positions = {name: column for column, name in enumerate(score_cube.qualified_items)}
     no_scores = np.full((len(score_cube.systems), len(score_cube.items)), np.nan)
-    labels = score_cube.human_scores.get(human, no_scores).copy()
+    labels = score_cube.human_scores.get(human_score, no_scores).copy()
     probabilities = no_scores.copy()
     for number, row in enumerate(annotation_file.rows, start=1):
         if row.item not in item_positions or row.system not in system_positions:
@@ -148,7 +148,7 @@ def _add_labels_to_score_cube(
             labels[position] = row.score
     human_scores = dict(score_cube.human_scores)
     if not np.isnan(labels).all():
-        human_scores[human] = labels
+        human_scores[human_score] = labels
     metric_scores = {
         name: scores for name, scores in score_cube.metric_scores.items() if not _is_probability_column(name)
     }
@@ -216,11 +216,13 @@ def _reject_partly_filled_column(score_cubes: Sequence[ScoreCube]) -> None:
             )
 
 
-def _choose_score_cube(score_cubes: Sequence[ScoreCube], human: str, *, needs_labels: bool) -> ScoreCube:
+def _choose_score_cube(
+    score_cubes: Sequence[ScoreCube], human_score: str, *, needs_labels: bool
+) -> ScoreCube:
     """Choose the data set with labels, or the only data set."""
-    labelled_cubes = [cube for cube in score_cubes if human in cube.human_scores]
+    labelled_cubes = [cube for cube in score_cubes if human_score in cube.human_scores]
     if needs_labels and not labelled_cubes:
-        raise build_no_labels_error(human)
+        raise build_no_labels_error(human_score)
     candidates = labelled_cubes or list(score_cubes)
     if len(candidates) > 1:
         names = ", ".join(cube.dataset for cube in candidates)
@@ -231,12 +233,12 @@ def _choose_score_cube(score_cubes: Sequence[ScoreCube], human: str, *, needs_la
     return candidates[0]
 
 
-def _select_labelled_systems(score_cube: ScoreCube, human: str) -> tuple[NDArray[np.bool_], list[str]]:
-    has_labels = np.asarray(~np.isnan(score_cube.human_scores[human]).all(axis=1))
+def _select_labelled_systems(score_cube: ScoreCube, human_score: str) -> tuple[NDArray[np.bool_], list[str]]:
+    has_labels = np.asarray(~np.isnan(score_cube.human_scores[human_score]).all(axis=1))
     missing = [score_cube.systems[row] for row in np.flatnonzero(~has_labels)]
     if not missing:
         return has_labels, []
-    return has_labels, [f"Left out, since they have no {human} label: {', '.join(missing)}."]
+    return has_labels, [f"Left out, since they have no {human_score} label: {', '.join(missing)}."]
 
 
 def _is_probability_column(column_name: str) -> bool:

@@ -66,10 +66,10 @@ class Reader(ABC):
     def read_tables(self, path: str, options: ReaderOptions) -> list[RawTable]:
         """Read all tables of a file or folder. A reader that uses options overrides this method."""
         del options  # most formats have none
-        return wrap_frames_as_raw_tables(path, self.read(path), self.task)
+        return convert_to_raw_tables(path, self.read(path), self.task)
 
 
-def wrap_frames_as_raw_tables(
+def convert_to_raw_tables(
     path: str, frames: pl.DataFrame | RawTable | list[RawTable], task: str | None
 ) -> list[RawTable]:
     """Convert the data frames that a reader returned to `RawTable` objects."""

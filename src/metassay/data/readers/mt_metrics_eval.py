@@ -223,66 +223,76 @@ def _list_language_pairs(test_sets: Sequence[Path]) -> Iterator[tuple[Path, str]
             yield test_set, name
 
 
-def _read_human_spans(pair: _LanguagePair, path: Path, references: Sequence[str]) -> pl.DataFrame:
+def _read_human_spans(language_pair: _LanguagePair, path: Path, references: Sequence[str]) -> pl.DataFrame:
     """Read the error spans that people marked in the outputs of a language pair."""
     spans = read_error_spans(str(path)).with_columns(pl.col("seg_id").cast(pl.Int64))
-    rated = spans.join(pair.segments, on="seg_id", how="left", maintain_order="left")
-    with_texts = add_texts(rated, pair.test_set, pair.lp, references, pair.segments.height)
+    rated = spans.join(language_pair.segments, on="seg_id", how="left", maintain_order="left")
+    with_texts = add_texts(
+        rated, language_pair.test_set, language_pair.lp, references, language_pair.segments.height
+    )
     return with_texts.with_columns(pl.col("seg_id").cast(pl.String))
 
 
-def _read_language_pair(pair: _LanguagePair, requested_references: Sequence[str], file: str) -> RawTable:
+def _read_language_pair(
+    language_pair: _LanguagePair, requested_references: Sequence[str], file: str
+) -> RawTable:
     """Read texts, human scores and metric scores of a language pair: a row per system and segment."""
-    references = _choose_references(pair, requested_references)
-    human_scores = _read_human_scores(pair)
-    if not human_scores and pair.list_human_files("doc"):
-        return _read_document_rows(pair, references, file)
-    score_tables = [*human_scores.values(), *_read_metric_scores(pair, references).values()]
-    notes = _describe_metrics_read(pair, references)
+    references = _choose_references(language_pair, requested_references)
+    human_scores = _read_human_scores(language_pair)
+    if not human_scores and language_pair.list_human_files("doc"):
+        return _read_document_rows(language_pair, references, file)
+    score_tables = [*human_scores.values(), *_read_metric_scores(language_pair, references).values()]
+    notes = _describe_metrics_read(language_pair, references)
     human_columns = list(human_scores)
-    if not (pair.test_set / "metric-scores").is_dir():
+    if not (language_pair.test_set / "metric-scores").is_dir():
         exported, export_notes = read_appraise_scores(
-            list_appraise_exports(pair.test_set), pair.segments, pair.lp
+            list_appraise_exports(language_pair.test_set), language_pair.segments, language_pair.lp
         )
         if exported is not None and not human_scores:
             score_tables.append(exported)
             human_columns += [name for name in exported.columns if name not in OUTPUT_KEY]
             notes += export_notes
-        score_tables.insert(0, _list_outputs(pair))
+        score_tables.insert(0, _list_outputs(language_pair))
     scores = _join_score_tables(score_tables)
-    table = pair.segments.join(scores.sort(OUTPUT_KEY), on="seg_id").sort(OUTPUT_KEY)
-    table = add_texts(table, pair.test_set, pair.lp, references, pair.segments.height)
-    table = _add_texts_of_references(table, pair)
-    table, metadata = add_metadata(table, pair.test_set, pair.lp, pair.segments.height)
+    table = language_pair.segments.join(scores.sort(OUTPUT_KEY), on="seg_id").sort(OUTPUT_KEY)
+    table = add_texts(
+        table, language_pair.test_set, language_pair.lp, references, language_pair.segments.height
+    )
+    table = _add_texts_of_references(table, language_pair)
+    table, metadata = add_metadata(
+        table, language_pair.test_set, language_pair.lp, language_pair.segments.height
+    )
     is_canary = table["domain"] == CANARY_DOMAIN
     if is_canary.any():
         table = table.filter(~is_canary)
-        notes.append(f"{pair.lp}: the canary line was left out.")
-    only_by_document = [name for name in pair.list_human_files("doc") if name not in human_scores]
+        notes.append(f"{language_pair.lp}: the canary line was left out.")
+    only_by_document = [name for name in language_pair.list_human_files("doc") if name not in human_scores]
     if only_by_document:
         names = ", ".join(only_by_document)
-        notes.append(f"{pair.lp}: passed over, since people gave them by document only: {names}.")
+        notes.append(f"{language_pair.lp}: passed over, since people gave them by document only: {names}.")
     return RawTable(
         file, table, notes=tuple(notes), human_columns=tuple(human_columns), metadata_columns=metadata
     )
 
 
-def _list_outputs(pair: _LanguagePair) -> pl.DataFrame:
+def _list_outputs(language_pair: _LanguagePair) -> pl.DataFrame:
     """Return `system, seg_id` of every output that the folder has."""
-    files = (pair.test_set / "system-outputs" / pair.lp).glob("*")
+    files = (language_pair.test_set / "system-outputs" / language_pair.lp).glob("*")
     systems = sorted({path.stem for path in files if path.suffix in {".txt", ".jsonl"}})
     return pl.DataFrame({"system": systems}, schema={"system": pl.String}).join(
-        pair.segments.select("seg_id"), how="cross"
+        language_pair.segments.select("seg_id"), how="cross"
     )
 
 
-def _add_texts_of_references(table: pl.DataFrame, pair: _LanguagePair) -> pl.DataFrame:
+def _add_texts_of_references(table: pl.DataFrame, language_pair: _LanguagePair) -> pl.DataFrame:
     """Add the texts of references that were rated like systems, if they have no file of outputs."""
-    if "hyp" not in table.columns or (pair.test_set / "metric-scores").is_dir():
+    if "hyp" not in table.columns or (language_pair.test_set / "metric-scores").is_dir():
         return table
     without_text = table.filter(pl.col("hyp").is_null())["system"].unique().to_list()
     for name in sorted(without_text):
-        texts = read_texts(pair.test_set / "references", f"{pair.lp}.{name}", pair.segments.height)
+        texts = read_texts(
+            language_pair.test_set / "references", f"{language_pair.lp}.{name}", language_pair.segments.height
+        )
         if texts is not None:
             reference_texts = texts.rename({"text": "_reference"}).with_columns(system=pl.lit(name))
             joined = table.join(reference_texts, on=OUTPUT_KEY, how="left", maintain_order="left")
@@ -312,66 +322,70 @@ def _read_segments(path: Path, language_pair: str) -> pl.DataFrame:
     )
 
 
-def _read_human_scores(pair: _LanguagePair) -> dict[str, pl.DataFrame]:
+def _read_human_scores(language_pair: _LanguagePair) -> dict[str, pl.DataFrame]:
     """Read the human scores of segments by name. MQM without a score file is computed from marked errors."""
-    segments = pair.segments.height
+    segments = language_pair.segments.height
     scores = {}
-    for name, path in pair.list_human_files("seg").items():
+    for name, path in language_pair.list_human_files("seg").items():
         scores[name] = _read_score_file(path, name, segments)
-    for path in sorted((pair.test_set / "human-scores").glob(f"{pair.lp}.mqm*.seg.rating")):
+    for path in sorted((language_pair.test_set / "human-scores").glob(f"{language_pair.lp}.mqm*.seg.rating")):
         if "mqm" not in scores:
             scores["mqm"] = read_mqm_rating_file(path, segments)
     return scores
 
 
-def _read_metric_scores(pair: _LanguagePair, references: Sequence[str]) -> dict[str, pl.DataFrame]:
+def _read_metric_scores(language_pair: _LanguagePair, references: Sequence[str]) -> dict[str, pl.DataFrame]:
     """Read the segment scores of all metrics that use these references or no reference."""
-    files = pair.list_metric_files("seg", references)
-    return {name: _read_score_file(path, name, pair.segments.height) for name, path in files.items()}
+    files = language_pair.list_metric_files("seg", references)
+    return {name: _read_score_file(path, name, language_pair.segments.height) for name, path in files.items()}
 
 
-def _describe_metrics_read(pair: _LanguagePair, references: Sequence[str]) -> list[str]:
+def _describe_metrics_read(language_pair: _LanguagePair, references: Sequence[str]) -> list[str]:
     """Return notes on which metrics were read, and which have no segment scores."""
     notes = []
-    with_segments = pair.list_metric_files("seg")
-    if (pair.test_set / "metric-scores").is_dir():
+    with_segments = language_pair.list_metric_files("seg")
+    if (language_pair.test_set / "metric-scores").is_dir():
         names = ", ".join(references) or "no reference"
-        notes.append(f"{pair.lp}: metrics that use {names} or the source alone.")
-    systems_only = [name for name in pair.list_metric_files("sys", references) if name not in with_segments]
+        notes.append(f"{language_pair.lp}: metrics that use {names} or the source alone.")
+    systems_only = [
+        name for name in language_pair.list_metric_files("sys", references) if name not in with_segments
+    ]
     if systems_only:
         names = ", ".join(systems_only)
-        notes.append(f"{pair.lp}: not rankable by segment, since they have system scores only: {names}.")
+        notes.append(
+            f"{language_pair.lp}: not rankable by segment, since they have system scores only: {names}."
+        )
     return notes
 
 
-def _read_document_rows(pair: _LanguagePair, references: Sequence[str], file: str) -> RawTable:
+def _read_document_rows(language_pair: _LanguagePair, references: Sequence[str], file: str) -> RawTable:
     """Read a row per system and document, for language pairs in which people scored documents.
 
     `seg_id` is the number of the document. A metric without document scores gets the mean over segments.
     Texts of a document are joined by line breaks.
     """
-    documents = pair.documents
+    documents = language_pair.documents
     human_scores = {}
-    for name, path in pair.list_human_files("doc").items():
+    for name, path in language_pair.list_human_files("doc").items():
         human_scores[name] = _read_score_file(path, name, documents.height)
     metric_scores = []
-    document_files = pair.list_metric_files("doc", references)
+    document_files = language_pair.list_metric_files("doc", references)
     for name, path in document_files.items():
         metric_scores.append(_read_score_file(path, name, documents.height))
     averaged = []
-    for name, scores in _read_metric_scores(pair, references).items():
+    for name, scores in _read_metric_scores(language_pair, references).items():
         if name not in document_files:
-            metric_scores.append(_average_by_document(scores, name, pair))
+            metric_scores.append(_average_by_document(scores, name, language_pair))
             averaged.append(name)
     scores = _join_score_tables([*human_scores.values(), *metric_scores])
-    texts = _join_document_texts(pair, scores["system"].unique(), references)
+    texts = _join_document_texts(language_pair, scores["system"].unique(), references)
     numbers = documents.select("doc_id", seg_id=pl.col("_number").cast(pl.Int64))
     table = texts.join(numbers, on="doc_id").join(scores, on=OUTPUT_KEY).sort(OUTPUT_KEY)
-    notes = _describe_metrics_read(pair, references)
-    notes.append(f"{pair.lp}: people scored documents, so that a row is a document, not a segment.")
+    notes = _describe_metrics_read(language_pair, references)
+    notes.append(f"{language_pair.lp}: people scored documents, so that a row is a document, not a segment.")
     if averaged:
         names = join_names(averaged)
-        notes.append(f"{pair.lp}: documents have the mean of their segments' scores in {names}.")
+        notes.append(f"{language_pair.lp}: documents have the mean of their segments' scores in {names}.")
     return RawTable(file, table, notes=tuple(notes), human_columns=tuple(human_scores))
 
 
@@ -385,11 +399,15 @@ def _average_by_document(scores: pl.DataFrame, score_name: str, language_pair: _
     return means.with_columns(pl.col("seg_id").cast(pl.Int64))
 
 
-def _join_document_texts(pair: _LanguagePair, systems: pl.Series, references: Sequence[str]) -> pl.DataFrame:
+def _join_document_texts(
+    language_pair: _LanguagePair, systems: pl.Series, references: Sequence[str]
+) -> pl.DataFrame:
     """Return a row per system and document with its texts; a text is null if a segment lacks it."""
-    outputs = pair.segments.join(systems.to_frame(), how="cross")
-    texts = add_texts(outputs, pair.test_set, pair.lp, references, pair.segments.height)
-    text_columns = [name for name in texts.columns if name not in {*pair.segments.columns, "system"}]
+    outputs = language_pair.segments.join(systems.to_frame(), how="cross")
+    texts = add_texts(
+        outputs, language_pair.test_set, language_pair.lp, references, language_pair.segments.height
+    )
+    text_columns = [name for name in texts.columns if name not in {*language_pair.segments.columns, "system"}]
     joined_texts = []
     for name in text_columns:
         is_complete = pl.col(name).is_not_null().all()
@@ -424,15 +442,15 @@ def _read_score_file(path: Path, score_name: str, segments: int) -> pl.DataFrame
     return table.with_columns(seg_id=pl.int_range(1, pl.len() + 1).over("system"))
 
 
-def _choose_references(pair: _LanguagePair, requested_references: Sequence[str]) -> list[str]:
+def _choose_references(language_pair: _LanguagePair, requested_references: Sequence[str]) -> list[str]:
     """Return the requested references, or else the standard reference of the language pair."""
-    available = {name.rpartition("-")[2] for name in pair.list_metric_files("seg")} - {SOURCE_ONLY}
-    for path in (pair.test_set / "references").glob(f"{pair.lp}.*.*"):
-        available.add(path.name.removeprefix(f"{pair.lp}.").rpartition(".")[0])
+    available = {name.rpartition("-")[2] for name in language_pair.list_metric_files("seg")} - {SOURCE_ONLY}
+    for path in (language_pair.test_set / "references").glob(f"{language_pair.lp}.*.*"):
+        available.add(path.name.removeprefix(f"{language_pair.lp}.").rpartition(".")[0])
     for name in requested_references:
         if name not in available:
             raise UnknownName("reference", name, available)
     if requested_references or not available:
         return list(requested_references)
-    standard = STANDARD_REFERENCES.get((pair.test_set.name, pair.lp), "refA")
+    standard = STANDARD_REFERENCES.get((language_pair.test_set.name, language_pair.lp), "refA")
     return [standard if standard in available else min(available)]

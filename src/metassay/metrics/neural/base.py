@@ -84,11 +84,11 @@ class NeuralMetric(Metric, Generic[N]):
         """Compute the hashes of the model's weights and tokenizer, which are part of the signature."""
 
     @property
-    def pass_key(self) -> Hashable:
+    def shared_pass_key(self) -> Hashable:
         """A key that is equal for metrics which one pass of the network computes together."""
         return self
 
-    def select_scores(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def select_scores_of_metric(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Select the scores of this metric from a pass that several metrics share."""
         return scores
 
@@ -120,13 +120,13 @@ class NeuralMetric(Metric, Generic[N]):
             with MODEL_LOCK:
                 return self.score_inputs(self.load_network(), found.inputs, batch.shared_work)
 
-        result = batch.compute_once(("neural", self.pass_key, self.needs), run_pass)
+        result = batch.compute_once(("neural", self.shared_pass_key, self.needs), run_pass)
         self._warn_if_truncated(result)
-        scores = self.select_scores(result.scores)[found.input_positions]
+        scores = self.select_scores_of_metric(result.scores)[found.input_positions]
         return _aggregate_over_references(scores, found.rows, len(batch), self.reference_aggregation)
 
     def get_parameters_except(self, *names: str) -> tuple[Hashable, ...]:
-        """Return the values of all parameters except the named ones, for use in `pass_key`."""
+        """Return the values of all parameters except the named ones, for use in `shared_pass_key`."""
         return tuple(getattr(self, field.name) for field in fields(self) if field.name not in names)
 
     def _warn_if_truncated(self, result: NetworkScores) -> None:

@@ -368,11 +368,11 @@ class BertScore(NeuralMetric[TokenEncoder]):
         return BEST_LAYERS[short_name]
 
     @property
-    def pass_key(self) -> Hashable:
+    def shared_pass_key(self) -> Hashable:
         """A key that is equal for precision, recall and F1 of one model, which one pass computes."""
         return ("bertscore", *self.get_parameters_except("part_of", "rescale"))
 
-    def select_scores(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def select_scores_of_metric(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Select precision, recall or F1, and rescale it with the baseline on request."""
         column = PARTS.index(self.part_of)
         selected = scores[:, column]

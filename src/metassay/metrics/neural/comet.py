@@ -68,7 +68,7 @@ class SeparateNetwork(CometNetwork):
 
     def encode_batch(self, batch: TokenBatch) -> Tensor:
         """Compute the pooled layer mixture of each text of a batch."""
-        collector = self.layer_mix.create_collector(batch, self.pad_id, separator_id=self.separator_id)
+        collector = self.layer_mix.create_layer_collector(batch, self.pad_id, separator_id=self.separator_id)
         self.run_encoder(batch, collector)
         return collector.get_pooled_mixture()
 

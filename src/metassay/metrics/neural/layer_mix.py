@@ -70,7 +70,7 @@ class LayerMix:
         weights = [float(k == layer % count) for k in range(count)]
         return cls(weights, 1.0, normalises_layers=False, pool=pool)
 
-    def create_collector(
+    def create_layer_collector(
         self, batch: TokenBatch, pad_id: int, *, first_token: bool = False, separator_id: int | None = None
     ) -> LayerCollector:
         """Create a collector for a batch, which pools the mean or, with `first_token`, the first token.

@@ -133,9 +133,9 @@ class UnifiedNetwork(CometNetwork):
                 remedy="Use XCOMET, or a CometKiwi model that was trained with word_level_training.",
             )
         predictions = self.predict_inputs(inputs, input_kinds, shared_work)
-        return self.join_marked_errors(inputs, predictions, shared_work)
+        return self.find_marked_errors(inputs, predictions, shared_work)
 
-    def join_marked_errors(
+    def find_marked_errors(
         self, inputs: Sequence[ScoringInput], predictions: Predictions, shared_work: SharedWork
     ) -> list[list[ErrorSpan]]:
         """Return the error spans of each output, from tag probabilities averaged over the kinds of input."""
@@ -211,7 +211,7 @@ class UnifiedNetwork(CometNetwork):
 
     def _score_batch(self, batch: TokenBatch) -> Tensor:
         assert self.estimator is not None
-        collector = self.layer_mix.create_collector(batch, self.pad_id, first_token=True)
+        collector = self.layer_mix.create_layer_collector(batch, self.pad_id, first_token=True)
         self.run_encoder(batch, collector)
         scores: Tensor = self.estimator(collector.get_pooled_mixture())[:, 0]
         return scores
@@ -221,7 +221,7 @@ class UnifiedNetwork(CometNetwork):
 
         assert self.estimator is not None
         assert self.tag_weight is not None
-        collector = self.layer_mix.create_collector(batch, self.pad_id, first_token=True)
+        collector = self.layer_mix.create_layer_collector(batch, self.pad_id, first_token=True)
         tag_logits: list[Tensor] = []
 
         def collect_layer(k: int, states: Tensor) -> None:

@@ -60,11 +60,11 @@ class XComet(UnifiedMetric):
         return (FINAL_PART, *(PART_OF_INPUT[kind] for kind in self.input_kinds), MQM_PART)
 
     @property
-    def pass_key(self) -> Hashable:
+    def shared_pass_key(self) -> Hashable:
         """A key that is equal for all parts of one model, which one pass computes."""
         return (self.name, *self.get_parameters_except("part_of"))
 
-    def select_scores(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def select_scores_of_metric(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Select the part that the user chose."""
         return scores[:, self.score_names.index(self.part_of)]
 
@@ -83,7 +83,7 @@ class XComet(UnifiedMetric):
             final_scores += weight * capped_scores
             # unbabel-comet reports the part itself as capped only where there is no other kind of input.
             regression_scores.append(capped_scores if has_one_kind else scores)
-        spans = network.join_marked_errors(inputs, predictions, shared_work)
+        spans = network.find_marked_errors(inputs, predictions, shared_work)
         mqm_scores = np.array([compute_mqm_score(output_spans) for output_spans in spans])
         final_scores += MQM_WEIGHT * mqm_scores
         parts = np.column_stack([final_scores, *regression_scores, mqm_scores])

@@ -11,7 +11,7 @@ from metassay.results.watch import WatchedSeries
 HEIGHT = 280
 
 
-def build_runs_chart(
+def build_run_series_chart(
     series: Sequence[WatchedSeries], runs: Sequence[str], metric_labels: MetricLabels, measure: str
 ) -> Spec:
     """Draw how the measures of metrics or judges change over a series of runs, oldest run first."""

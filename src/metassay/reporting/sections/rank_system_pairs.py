@@ -154,20 +154,20 @@ def _name_preferred_system(pair: SystemPair, p: float) -> str:
 
 
 def _build_p_value_heatmap(
-    name: str,
+    chart_name: str,
     systems: Sequence[str],
-    pairs: Sequence[SystemPair],
+    system_pairs: Sequence[SystemPair],
     preferences: Sequence[float],
-    numbers: Sequence[float],
+    shown_numbers: Sequence[float],
 ) -> Spec:
     """Draw a heatmap of system pairs, coloured by how much p-values favour the system of the row.
 
-    `numbers` are written into the cells if there are few systems.
+    `shown_numbers` are written into the cells if there are few systems.
     """
     numbered = {system: f"{position} {system}" for position, system in enumerate(systems, start=1)}
     has_numbers = len(systems) <= MOST_SYSTEMS_WITH_NUMBERS
     cells: list[Spec] = []
-    for pair, preference, number in zip(pairs, preferences, numbers, strict=True):
+    for pair, preference, number in zip(system_pairs, preferences, shown_numbers, strict=True):
         cells.append(
             {
                 "row": numbered[pair.better],
@@ -179,7 +179,7 @@ def _build_p_value_heatmap(
             }
         )
     names = list(numbered.values())
-    description = f"How certainly each of {len(systems)} systems is preferred to each other: {name}."
+    description = f"How certainly each of {len(systems)} systems is preferred to each other: {chart_name}."
     titles = ("system", "and", "in favour of the first", "p by people", "p by the metric")
     return build_signed_heatmap(
         description, cells, names, names[1:], titles, largest_amount=0.5, has_numbered_names=True

@@ -36,7 +36,7 @@ def describe_check_result(check_result: CheckContent, data_arguments: str = DATA
         *convert_sentences_to_lines(_summarize_data(check_result)),
         *_list_questions_with_commands(check_result, data_arguments),
         Line(),
-        Line(_describe_cost(check_result.estimate)),
+        Line(_describe_assay_cost(check_result.estimate)),
         *convert_sentences_to_notes(check_result.notes),
         Details(_describe_properties(check_result)),
     ]
@@ -77,8 +77,8 @@ def _format_number_of_references(check_result: CheckContent) -> str:
     return f"{counts[0]} to {format_plural(counts[-1], 'reference')}"
 
 
-def _describe_cost(estimate: CostEstimate) -> str:
-    seconds = round(estimate.seconds)
+def _describe_assay_cost(cost_estimate: CostEstimate) -> str:
+    seconds = round(cost_estimate.seconds)
     if seconds < 1:
         duration = "less than a second"
     elif seconds < _LONGEST_IN_SECONDS:
