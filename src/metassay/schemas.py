@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+import msgspec
+
 from metassay.errors import UnknownName
-from metassay.results.base import json_schema
 
 # The type of each command's result, in the module of `metassay.results` with the name of the command.
 RESULT_TYPES = {
@@ -37,4 +38,4 @@ def schema(command: str) -> dict[str, Any]:
         raise UnknownName("command with JSON output", command, RESULT_TYPES)
     # Imported when needed, because most commands use one type of result only.
     module = importlib.import_module(f"metassay.results.{command}")
-    return json_schema(getattr(module, RESULT_TYPES[command]))
+    return msgspec.json.schema(getattr(module, RESULT_TYPES[command]))

@@ -6,7 +6,6 @@ sentences with labels.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from statistics import fmean
 from typing import TypeVar
 
@@ -16,7 +15,7 @@ from metassay.data.uninformed_scores import SYSTEM_AND_ITEM
 from metassay.meta.contexts.pair_analysis import PairAnalysis
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.recommendation_reasons import SPECS, ReasonWriter
-from metassay.reporting.wording import join_names
+from metassay.reporting.wording import join_first_names, join_names
 from metassay.results.assay import ContextStatistics, MetricConfounding
 
 _FEW_MOVABLE = 0.1  # a permutation test that moves less than this share has next to no power
@@ -105,15 +104,14 @@ def list_context_warnings(analysis: PairAnalysis) -> list[str]:
         if with_one_cluster:
             warnings.append(
                 f"{name}: there is no interval for contexts with a single cluster"
-                f" ({_list_first_names(with_one_cluster)})."
+                f" ({join_first_names(with_one_cluster, _LISTED_NAMES)})."
             )
         minimum_items = analysis.settings.minimum_items
         small = [value for value, count in zip(values, items) if count < minimum_items]
         if small:
             warnings.append(
-                f"{name}: fewer than {minimum_items} items in {_list_first_names(small)}, so nothing is"
-                " claimed"
-                " there."
+                f"{name}: fewer than {minimum_items} items in {join_first_names(small, _LISTED_NAMES)},"
+                " so nothing is claimed there."
             )
         if column.h1 is None:
             continue
@@ -138,9 +136,3 @@ def list_context_warnings(analysis: PairAnalysis) -> list[str]:
     if len(competing) < 2:
         warnings.append("With a single metric there is no order of metrics to compare between contexts.")
     return warnings
-
-
-def _list_first_names(names: Sequence[str]) -> str:
-    """List the first few names, and say how many more there are."""
-    more = f" and {len(names) - _LISTED_NAMES} more" if len(names) > _LISTED_NAMES else ""
-    return ", ".join(names[:_LISTED_NAMES]) + more

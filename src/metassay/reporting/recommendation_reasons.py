@@ -113,10 +113,12 @@ class ReasonWriter:
         if first_row.accuracy is None:
             return f"{self.labels[overall_choice]}, the choice over all contexts, scored no pair here."
         if choice != overall_choice:
-            accuracy = f"{_format_percent(first_row.accuracy)}{self._format_interval(context, overall_choice)}"
+            accuracy = (
+                f"{_format_percent(first_row.accuracy)}{self._format_interval(context, overall_choice)}"
+            )
             return (
-                f"It is shown to be more accurate here than {self.labels[overall_choice]}, the choice over all"
-                f" contexts: {accuracy}."
+                f"It is shown to be more accurate here than {self.labels[overall_choice]},"
+                f" the choice over all contexts: {accuracy}."
             )
         if context in self.result.claims.small_contexts.get(self.column, ()):
             return "It is the choice over all contexts; this context has too few items for one of its own."

@@ -86,6 +86,12 @@ def join_names(names: Sequence[str]) -> str:
     return str(join_phrases([Sentence((Span(str(name)),)) for name in names]))
 
 
+def join_first_names(names: Sequence[str], most: int) -> str:
+    """Join names with commas: `a, b and 3 more`."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 def format_percent(share: float | None, *, digits: int = 0) -> str:
     """Write a share in per cent: `91 %`. A share that would be rounded to 0 or 1 gets one more decimal."""
     if share is None:

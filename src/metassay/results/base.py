@@ -71,11 +71,6 @@ def select_json_fields(result: ResultStruct, content_type: type[ContentT]) -> Co
     return content_type(**{name: getattr(result, name) for name in content_type.__struct_fields__})
 
 
-def json_schema(result_type: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return the JSON schema of a result, generated from its fields."""
-    return msgspec.json.schema(result_type)
-
-
 def none_if_nan(number: float) -> float | None:
     """Return the number, or None where it is undefined (NaN).
 

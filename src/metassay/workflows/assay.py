@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from metassay.data.context import RowLabel
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError
 from metassay.options import Progress, accept_options
@@ -20,8 +19,6 @@ from metassay.workflows.options import AssayOptions, AssayPartsOptions
 from metassay.workflows.pair_scoring import score_selected_parts
 from metassay.workflows.read import Source, read
 from metassay.workflows.shards import ShardScorer
-
-ContextRequest = str | RowLabel
 
 __all__ = ["PartialRun", "assay", "demo", "read_bundled_sample", "score_assay_parts"]
 

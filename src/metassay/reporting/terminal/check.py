@@ -19,7 +19,7 @@ from metassay.reporting.terminal.blocks import (
     convert_sentences_to_lines,
     convert_sentences_to_notes,
 )
-from metassay.reporting.wording import find_task, format_count, format_plural, join_names
+from metassay.reporting.wording import find_task, format_count, format_plural, join_first_names, join_names
 from metassay.results.check import CheckContent, CostEstimate
 
 _MOST_LISTED_COLUMNS = 8
@@ -133,9 +133,10 @@ def _list_dataset_properties(check_result: CheckContent) -> list[Row]:
         "references per output": _join_names_with_counts(check_result.references) or "none",
         "human scores": _join_names_with_counts(rated) or "none",
         "possible contexts": _join_names_with_counts(check_result.contexts),
-        "columns of metric scores": _join_first_names(check_result.metric_columns) or "none",
-        "missing values": _join_first_names(
-            [f"{name} ({count})" for name, count in check_result.missing.items()]
+        "columns of metric scores": join_first_names(check_result.metric_columns, _MOST_LISTED_COLUMNS)
+        or "none",
+        "missing values": join_first_names(
+            [f"{name} ({count})" for name, count in check_result.missing.items()], _MOST_LISTED_COLUMNS
         )
         or "none",
         "empty outputs": str(check_result.empty_outputs),
@@ -145,13 +146,6 @@ def _list_dataset_properties(check_result: CheckContent) -> list[Row]:
         "metrics": ", ".join(MetricLabels(metrics).label_all(metrics)),
     }
     return [{"property": name, "value": value} for name, value in properties.items()]
-
-
-def _join_first_names(names: list[str]) -> str:
-    """Join names; of many the first, and how many more."""
-    if len(names) <= _MOST_LISTED_COLUMNS:
-        return ", ".join(names)
-    return f"{', '.join(names[:_MOST_LISTED_COLUMNS])} and {len(names) - _MOST_LISTED_COLUMNS} more"
 
 
 def _join_names_with_counts(counts: Mapping[str, object]) -> str:
