@@ -11,11 +11,18 @@ import argparse
 import os
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from metassay.data.dataset import Dataset
-from metassay.meta.contexts.perturbation_validity import summarize_pairs_by_perturbation
+from metassay.meta.contexts.perturbation_validity import (
+    average_edits_by_perturbation,
+    compute_human_score_differences,
+    measure_edit_distances,
+    summarize_perturbations,
+)
 from metassay.perturbations.pairs import Pairs, make_pairs
+from metassay.results.assay import PerturbationStatistics
 
 DATA = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
 PAIRS = ("zh-en", "en-de", "en-ru")
@@ -35,6 +42,19 @@ def load_dataset(pair: str, year: int = 22) -> Dataset:
     return Dataset("mt", columns, human=("mqm",))
 
 
+def summarize_pairs(pairs: Pairs, dataset: Dataset) -> list[PerturbationStatistics]:
+    """Count and describe the pairs of every perturbation."""
+    names = sorted(pairs.counts)
+    edits = measure_edit_distances(pairs.frame["output"], pairs.frame["worse"])
+    codes = pairs.frame["perturbation"].cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int32)
+    return summarize_perturbations(
+        pairs.counts,
+        average_edits_by_perturbation(edits, names, codes),
+        compute_human_score_differences(pairs.frame, dataset),
+        pairs.validity,
+    )
+
+
 def print_rates(data: Dataset, pairs: Pairs) -> None:
     domains = sorted(data.outputs["domain"].unique())
     totals = dict(data.outputs["domain"].value_counts().iter_rows())
@@ -44,7 +64,7 @@ def print_rates(data: Dataset, pairs: Pairs) -> None:
         + "".join(f"{domain:>14}" for domain in domains)
         + f"{'edited':>10}{'judged':>8}{'disagree':>10}"
     )
-    for row in summarize_pairs_by_perturbation(pairs, data):
+    for row in summarize_pairs(pairs, data):
         own = applied.filter(pl.col("perturbation") == row.perturbation)["domain"].value_counts()
         shares = [dict(own.iter_rows()).get(domain, 0) / totals[domain] for domain in domains]
         cells = "".join(f"{share:14.1%}" for share in shares)

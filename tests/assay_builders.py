@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from metassay.meta.contexts.choice import ChoiceTable, Criteria
+from metassay.meta.contexts.robustness import robust_accuracy, true_accuracy_spread
 from metassay.results.assay import (
     GLOBAL,
     AssayContent,
@@ -167,4 +171,39 @@ def make_content(
     }
     return AssayContent(
         overall=list(overall), contexts=columns, recommendation=choices, **(defaults | fields)
+    )
+
+
+def make_choice_table(
+    metric_names: Sequence[str],
+    contexts: Sequence[str],
+    accuracy: np.ndarray,
+    context_shares: np.ndarray | None = None,
+    *,
+    cost_classes: Mapping[str, str] | None = None,
+    criteria: Criteria | None = None,
+) -> ChoiceTable:
+    """Build a choice table from accuracies without sampling error, [metrics, contexts].
+
+    The accuracy over all outputs, "global", is the mean over contexts, weighted by `context_shares`.
+    """
+    accuracy = np.asarray(accuracy, dtype=np.float64)
+    weights = (
+        np.full(len(contexts), 1.0)
+        if context_shares is None
+        else np.asarray(context_shares, dtype=np.float64)
+    )
+    overall = np.round(accuracy @ (weights / weights.sum()), 12)
+    with_global = np.column_stack([overall, accuracy])
+    return ChoiceTable(
+        metrics=tuple(metric_names),
+        contexts=(GLOBAL, *contexts),
+        accuracy=with_global,
+        may_be_best=with_global >= with_global.max(axis=0),
+        is_behind=np.zeros(with_global.shape, dtype=np.bool_),
+        spread=true_accuracy_spread(accuracy, np.zeros_like(accuracy)),
+        robust_accuracy=robust_accuracy(accuracy, weights),
+        worst_case=accuracy.min(axis=1),
+        cost_classes=cost_classes or {},
+        criteria=criteria or {},
     )

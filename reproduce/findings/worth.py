@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from reproduce.findings.score_sets import ScoreSet
 
-from metassay.stats.labels_saved import LabelsSaved, estimate_labels_saved, subtract_system_pairs
+from metassay.stats.intervals import IntervalEstimate
+from metassay.stats.labels_saved import estimate_labels_saved, subtract_system_pairs
 
 COUNTS, ENCODER, LARGE, API = "counts", "encoder", "large model", "LLM service"
 COST_CLASSES = {
@@ -66,7 +67,7 @@ def study_worth(
     return rows
 
 
-def _to_fields(target: str, share: LabelsSaved) -> dict[str, float]:
+def _to_fields(target: str, share: IntervalEstimate) -> dict[str, float]:
     return {target: share.value, f"{target}_low": share.low, f"{target}_high": share.high}
 
 

@@ -13,12 +13,14 @@ from metassay.errors import InputError
 from metassay.perturbations.base import View
 from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.sentences import BorrowedSpan
-from metassay.stats.streams import Stream
+from metassay.stats.streams import Stream, derive_key, hash_output
 
 
 def worse(text: str, *rivals: str, seed: int = 0, longest: int = 8) -> str | None:
     method = BorrowedSpan(longest)
-    return method.apply(View(text, "1", rivals=rivals), Stream.for_output(seed, "1", text, method.name))
+    return method.apply(
+        View(text, "1", rivals=rivals), Stream(derive_key(hash_output(seed, "1", text), method.name))
+    )
 
 
 def test_one_differing_span_is_taken_and_the_rest_stays() -> None:

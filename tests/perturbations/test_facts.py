@@ -14,7 +14,7 @@ from metassay.perturbations.registry import (
     list_default_perturbations,
     parse_perturbation,
 )
-from metassay.stats.streams import Stream
+from metassay.stats.streams import Stream, derive_key, hash_output
 from metassay.tasks import find_task
 from metassay.text.word_lists import WordLists
 
@@ -24,7 +24,10 @@ def all_worse(
 ) -> set[str | None]:
     perturbation = parse_perturbation(method)
     view = View(text, "1", language, source=source)
-    return {perturbation.apply(view, Stream.for_output(seed, "1", text, method)) for seed in range(seeds)}
+    return {
+        perturbation.apply(view, Stream(derive_key(hash_output(seed, "1", text), method)))
+        for seed in range(seeds)
+    }
 
 
 @given(st.integers(2, 10**9), st.sampled_from(["en", "de", None]))

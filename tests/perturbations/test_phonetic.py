@@ -16,13 +16,15 @@ from rapidfuzz.distance import Levenshtein
 
 from metassay.perturbations.base import View
 from metassay.perturbations.phonetic import Phonetic, list_respellings
-from metassay.stats.streams import Stream
+from metassay.stats.streams import Stream, derive_key, hash_output
 
 CAKE = "John said he did not like the cake she baked."
 
 
 def worse(text: str, seed: int = 0) -> str | None:
-    return Phonetic().apply(View(text, language="en"), Stream.for_output(seed, "1", text, "phonetic"))
+    return Phonetic().apply(
+        View(text, language="en"), Stream(derive_key(hash_output(seed, "1", text), "phonetic"))
+    )
 
 
 def test_the_papers_examples() -> None:

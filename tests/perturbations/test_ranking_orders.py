@@ -53,7 +53,7 @@ def test_compiled_orders_equal_single_ones(method: Reordering):
     lists = build_ranked_lists_from_mappings(
         [view.output for view in chosen], [view.grades for view in chosen]
     )
-    assert list(method.reorder_lists(lists, keys)) == single
+    assert list(lists.reorder_documents(method.draw_document_orders(lists.offsets, keys))) == single
     for view, copy in zip(chosen, single):
         assert sorted(copy) == sorted(view.output)
 
@@ -152,7 +152,8 @@ def test_no_measure_prefers_a_clearly_worse_copy(real_data):
     )
     table = runs.select(system="run", item=pl.col("topic").cast(pl.String), document="docid", score="score")
     _, lists = rank_by_score(table, judged)
-    copies = RankSwapping().reorder_lists(lists, np.arange(len(lists), dtype=np.uint64))
+    keys = np.arange(len(lists), dtype=np.uint64)
+    copies = lists.reorder_documents(RankSwapping().draw_document_orders(lists.offsets, keys))
     clear = measure_gain_changes_of_lists(lists, copies).is_clearly_worse
     assert clear.mean() > 0.3
     assert (

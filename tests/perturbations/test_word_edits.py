@@ -16,7 +16,7 @@ from metassay.perturbations import words as word_edits
 from metassay.perturbations.base import View
 from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.words import Insertion, Removal, RemovalShare, Swapping, WordEdit
-from metassay.stats.streams import Stream, derive_keys, hash_outputs
+from metassay.stats.streams import Stream, derive_key, derive_keys, hash_output, hash_outputs
 from metassay.text import segmentation
 
 WORDS = ["really", "that", "Käse", "наверное", "🙂x"]
@@ -38,7 +38,7 @@ def view(text: str) -> View[str]:
 
 
 def worse(edit: WordEdit, text: str, seed: int = 0) -> str | None:
-    return edit.apply(view(text), Stream.for_output(seed, "1", text, edit.name))
+    return edit.apply(view(text), Stream(derive_key(hash_output(seed, "1", text), edit.name)))
 
 
 def words(text: str) -> list[str]:

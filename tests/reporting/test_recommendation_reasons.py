@@ -4,11 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from assay_builders import make_accuracy, make_claims, make_column, make_content, make_robustness
+from assay_builders import (
+    make_accuracy,
+    make_choice_table,
+    make_claims,
+    make_column,
+    make_content,
+    make_robustness,
+)
 from metassay.meta.contexts.choice import (
     ChoiceTable,
     RunChoice,
-    build_table_of_exact_accuracies,
     recommend_metric_by_context,
 )
 from metassay.reporting.labels import MetricLabels
@@ -62,41 +68,35 @@ def write_reason(
 
 
 def test_the_sentence_names_the_metric_the_context_and_the_number() -> None:
-    reason = write_reason(build_table_of_exact_accuracies(METRICS, CONTEXTS, TOY), "Z")
+    reason = write_reason(make_choice_table(METRICS, CONTEXTS, TOY), "Z")
     assert reason.startswith("C tells a better output from a worse one in 90 % of pairs on Z.")
     assert reason.endswith("It is the only metric in the top group; B follows with 70 %.")
 
 
 def test_metrics_are_named_by_their_labels() -> None:
-    table = build_table_of_exact_accuracies(
-        ("bleu", "chrf(word_order=2)"), "XY", np.array([[0.9, 0.9], [0.7, 0.7]])
-    )
+    table = make_choice_table(("bleu", "chrf(word_order=2)"), "XY", np.array([[0.9, 0.9], [0.7, 0.7]]))
     reason = write_reason(table, "X", labels=MetricLabels(table.metrics))
     assert reason.startswith("BLEU tells a better output")
     assert reason.endswith("chrF++ follows with 70 %.")
 
 
 def test_the_sentence_says_what_the_pairs_are() -> None:
-    table = build_table_of_exact_accuracies(METRICS, CONTEXTS, TOY)
+    table = make_choice_table(METRICS, CONTEXTS, TOY)
     assert "in 90 % of human pairs on Z." in write_reason(table, "Z", pairs_from="people")
     assert "in 90 % of perturbed pairs on Z." in write_reason(table, "Z", pairs_from="rule")
 
 
 def test_the_sentence_names_a_difference_in_cost() -> None:
-    table = build_table_of_exact_accuracies(
-        METRICS, CONTEXTS, TOY, cost_classes={"C": "neural GPU", "B": "cheap"}
-    )
+    table = make_choice_table(METRICS, CONTEXTS, TOY, cost_classes={"C": "neural GPU", "B": "cheap"})
     assert write_reason(table, "Z").endswith("B follows with 70 % and costs less (cheap against neural GPU).")
-    table = build_table_of_exact_accuracies(
-        METRICS, CONTEXTS, TOY, cost_classes={"C": "cheap", "B": "tagger"}
-    )
+    table = make_choice_table(METRICS, CONTEXTS, TOY, cost_classes={"C": "cheap", "B": "tagger"})
     assert write_reason(table, "Z").endswith("B follows with 70 % and costs more (tagger against cheap).")
-    table = build_table_of_exact_accuracies(METRICS, CONTEXTS, TOY, cost_classes={"C": "cheap", "B": "cheap"})
+    table = make_choice_table(METRICS, CONTEXTS, TOY, cost_classes={"C": "cheap", "B": "cheap"})
     assert write_reason(table, "Z").endswith("B follows with 70 %.")
 
 
 def test_the_choice_of_the_run_is_explained_in_every_context() -> None:
-    table = build_table_of_exact_accuracies(METRICS, CONTEXTS, TOY)
+    table = make_choice_table(METRICS, CONTEXTS, TOY)
     choice = RunChoice("A", {"Z": ["B", "C"]})
     assert write_reason(table, "X", run_choice=choice).endswith("no other is shown to be more accurate here.")
     assert write_reason(table, "Y", run_choice=choice).endswith("has too few items for one of its own.")
@@ -106,7 +106,7 @@ def test_the_choice_of_the_run_is_explained_in_every_context() -> None:
 
 
 def test_metrics_that_decide_alike_are_one_opinion() -> None:
-    table = build_table_of_exact_accuracies("PQR", "XY", np.array([[0.8, 0.7], [0.8, 0.7], [0.8, 0.7]]))
+    table = make_choice_table("PQR", "XY", np.array([[0.8, 0.7], [0.8, 0.7], [0.8, 0.7]]))
     reason = write_reason(table, "X", same_decisions=[["P", "Q"]])
     assert "R may be as accurate; P is preferred" in reason
     assert "Q" not in reason
@@ -117,16 +117,12 @@ def test_metrics_that_decide_alike_are_one_opinion() -> None:
 
 def test_the_first_preference_that_decides_is_named() -> None:
     same = np.array([[0.8, 0.7], [0.8, 0.7]])
-    by_cost = build_table_of_exact_accuracies(
-        "PQ", "XY", same, cost_classes={"P": "neural CPU", "Q": "cheap"}
-    )
+    by_cost = make_choice_table("PQ", "XY", same, cost_classes={"P": "neural CPU", "Q": "cheap"})
     assert "because it costs less" in write_reason(by_cost, "X")
-    by_criterion = build_table_of_exact_accuracies(
-        "PQ", "XY", same, criteria={"clarity": {"P": 1.0, "Q": 3.0}}
-    )
+    by_criterion = make_choice_table("PQ", "XY", same, criteria={"clarity": {"P": 1.0, "Q": 3.0}})
     assert "for its clarity" in write_reason(by_criterion, "Y")
     rarer = np.array([[0.8, 0.5, 0.8], [0.8, 0.8, 0.5]])
-    by_mix = build_table_of_exact_accuracies("QP", "XYZ", rarer, context_shares=np.array([0.5, 0.3, 0.2]))
+    by_mix = make_choice_table("QP", "XYZ", rarer, context_shares=np.array([0.5, 0.3, 0.2]))
     by_mix = replace(by_mix, may_be_best=np.ones((2, 4), dtype=bool))
     assert write_reason(by_mix, "X").endswith(
         "P is preferred because it is the safest choice when the shares of contexts change."
@@ -134,9 +130,7 @@ def test_the_first_preference_that_decides_is_named() -> None:
 
 
 def test_a_higher_estimate_of_another_is_named_and_a_clear_lead_decides() -> None:
-    both = replace(
-        build_table_of_exact_accuracies("AB", "XYZ", TOY[:2]), may_be_best=np.ones((2, 4), dtype=bool)
-    )
+    both = replace(make_choice_table("AB", "XYZ", TOY[:2]), may_be_best=np.ones((2, 4), dtype=bool))
     assert "though A has the higher estimate" in write_reason(both, "X")
     is_behind = np.zeros((2, 4), dtype=bool)
     is_behind[1, 1] = True

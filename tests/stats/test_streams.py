@@ -15,6 +15,10 @@ from metassay.stats.streams import (
 )
 
 
+def create_stream(seed: int, item: str, text: str, perturbation: str) -> Stream:
+    return Stream(derive_key(hash_output(seed, item, text), perturbation))
+
+
 def test_splitmix64_gives_the_published_sequence() -> None:
     # First outputs of SplitMix64 from state 1234567, as published with the reference implementation.
     increment, state = 0x9E3779B97F4A7C15, 1234567
@@ -48,8 +52,8 @@ def test_keys_of_many_outputs_equal_single_keys() -> None:
     ],
 )
 def test_each_part_of_the_key_matters(other: tuple[int, str, str, str]) -> None:
-    stream = Stream.for_output(0, "17", "a b", "removal")
-    other_stream = Stream.for_output(*other)
+    stream = create_stream(0, "17", "a b", "removal")
+    other_stream = create_stream(*other)
     draws = [stream.draw_integer_below(1 << 30) for _ in range(4)]
     assert draws != [other_stream.draw_integer_below(1 << 30) for _ in range(4)]
 
@@ -60,7 +64,7 @@ def test_item_and_text_are_separated() -> None:
 
 def test_draws_are_uniform() -> None:
     counts = np.bincount(
-        [Stream.for_output(0, str(i), "text", "x").draw_integer_below(10) for i in range(20_000)],
+        [create_stream(0, str(i), "text", "x").draw_integer_below(10) for i in range(20_000)],
         minlength=10,
     )
     chi_square = float(((counts - 2000) ** 2 / 2000).sum())
@@ -68,7 +72,7 @@ def test_draws_are_uniform() -> None:
 
 
 def test_sample_is_without_replacement_and_reaches_every_order() -> None:
-    drawn = {tuple(Stream.for_output(0, str(i), "", "x").sample(3, 3)) for i in range(500)}
+    drawn = {tuple(create_stream(0, str(i), "", "x").sample(3, 3)) for i in range(500)}
     assert drawn == {(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)}
 
 

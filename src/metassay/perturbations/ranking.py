@@ -14,7 +14,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.data.ranked_lists import RankedLists
 from metassay.errors import InputError
 from metassay.perturbations.base import Perturbation, View
 from metassay.stats.arrays import LongArray
@@ -76,10 +75,6 @@ class Reordering(Perturbation[Ranking]):
             is_applicable = _has_list_relevant_document(view)
             perturbed.append(tuple(view.output[position] for position in order) if is_applicable else None)
         return perturbed
-
-    def reorder_lists(self, lists: RankedLists, random_keys: Keys) -> RankedLists:
-        """Return all lists in new orders, including those without a relevant document."""
-        return lists.reorder_documents(self.draw_document_orders(lists.offsets, random_keys))
 
 
 def _has_list_relevant_document(output_view: View[Ranking]) -> bool:

@@ -40,18 +40,40 @@ def to_json_values(value: Any) -> Any:
     return value
 
 
-def mean_ignoring_nan(arrays: Sequence[FloatArray]) -> FloatArray:
-    """Average arrays of one shape elementwise over those that are defined; NaN where none is.
+def divide_or_nan(numerator: ArrayLike, denominator: ArrayLike) -> FloatArray:
+    """Divide two arrays elementwise; NaN where the denominator is not positive.
 
-    >>> mean_ignoring_nan([np.array([1.0, np.nan]), np.array([3.0, 5.0])]).tolist()
+    >>> divide_or_nan([1.0, 2.0], [4.0, 0.0]).tolist()
+    [0.25, nan]
+    """
+    return _divide_if_positive(numerator, denominator, np.nan)
+
+
+def divide_or_zero(numerator: ArrayLike, denominator: ArrayLike) -> FloatArray:
+    """Divide two arrays elementwise; 0 where the denominator is not positive.
+
+    >>> divide_or_zero([1.0, 2.0], [4.0, 0.0]).tolist()
+    [0.25, 0.0]
+    """
+    return _divide_if_positive(numerator, denominator, 0.0)
+
+
+def _divide_if_positive(numerator: ArrayLike, denominator: ArrayLike, default: float) -> FloatArray:
+    """Divide two arrays elementwise; a default value where the denominator is not positive."""
+    numerator, denominator = np.broadcast_arrays(numerator, denominator)
+    quotient = np.full(numerator.shape, default)
+    np.divide(numerator, denominator, out=quotient, where=denominator > 0)
+    return quotient
+
+
+def mean_ignoring_nan(values: FloatArray, axis: int) -> FloatArray:
+    """Average the values that are not NaN along an axis; NaN where there are none.
+
+    >>> mean_ignoring_nan(np.array([[1.0, np.nan], [3.0, 5.0]]), axis=0).tolist()
     [2.0, 5.0]
     """
-    stacked = np.stack(arrays)
-    defined = ~np.isnan(stacked)
-    count = defined.sum(axis=0)
-    total = np.where(defined, stacked, 0).sum(axis=0)
-    mean: FloatArray = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
-    return mean
+    is_defined = ~np.isnan(values)
+    return divide_or_nan(np.where(is_defined, values, 0).sum(axis=axis), is_defined.sum(axis=axis))
 
 
 def count_codes(codes: IntArray, code_count: int) -> LongArray:

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from metassay.stats.arrays import FloatArray, IntArray
+from metassay.stats.arrays import FloatArray, IntArray, divide_or_nan
 from metassay.stats.streams import SPLITMIX_STEP, mix_bits_of_array
 
 _ROUNDING_ERROR = 1e-9  # a sum of weights below this would be 0 without rounding
@@ -97,11 +97,8 @@ def _hash_weights(key: np.uint64, clusters: IntArray, resamples: int, weight_tab
 
 
 def _divide_or_nan(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
-    """Divide elementwise; NaN where the denominator is 0 up to rounding errors."""
-    denominator = np.broadcast_to(denominator, numerator.shape)
-    ratio = np.full(numerator.shape, np.nan)
-    np.divide(numerator, denominator, out=ratio, where=denominator > _ROUNDING_ERROR)
-    return ratio
+    """Divide two arrays elementwise; NaN where the denominator is 0 up to rounding errors."""
+    return divide_or_nan(numerator, np.where(denominator > _ROUNDING_ERROR, denominator, 0.0))
 
 
 def _tabulate_poisson_weights() -> FloatArray:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc
 
-from metassay.stats.arrays import FloatArray
+from metassay.stats.arrays import FloatArray, divide_or_zero
 
 _ROUNDING_ERROR = 1e-9  # eigenvalues of a matrix scaled to 1 that are smaller would be 0 without rounding
 
@@ -50,8 +50,7 @@ def chi_square_statistic(right: FloatArray, total: FloatArray) -> FloatArray:
     share = right.sum(axis=-1, keepdims=True) / np.where(everything > 0, everything, 1)
     variance = total * share * (1 - share)
     squares = (right - total * share) ** 2
-    terms = np.divide(squares, variance, out=np.zeros_like(squares), where=variance > 0)
-    return np.asarray(terms.sum(axis=-1))
+    return np.asarray(divide_or_zero(squares, variance).sum(axis=-1))
 
 
 def cochran_mantel_haenszel_test(right: FloatArray, total: FloatArray) -> ContingencyTest:
@@ -63,8 +62,8 @@ def cochran_mantel_haenszel_test(right: FloatArray, total: FloatArray) -> Contin
     compared: dof 0, p NaN. V is diagonal minus one rank per stratum, so the cost is linear in groups.
     """
     stratum_sizes = total.sum(axis=1)
-    shares = _divide_where(right.sum(axis=1), stratum_sizes, stratum_sizes > 0)
-    correction = _divide_where(stratum_sizes, stratum_sizes - 1, stratum_sizes > 1)
+    shares = divide_or_zero(right.sum(axis=1), stratum_sizes)
+    correction = divide_or_zero(stratum_sizes, stratum_sizes - 1)
     stratum_variances = shares * (1 - shares) * correction
     difference = (right - total * shares[:, None]).sum(axis=0)
     diagonal = (stratum_variances[:, None] * total).sum(axis=0)
@@ -74,7 +73,7 @@ def cochran_mantel_haenszel_test(right: FloatArray, total: FloatArray) -> Contin
     difference = difference[active]
     diagonal = diagonal[active]
     # V = diag(diagonal) - factors' factors, inverted by the Woodbury identity
-    scale = np.sqrt(_divide_where(stratum_variances, stratum_sizes, stratum_sizes > 0))
+    scale = np.sqrt(divide_or_zero(stratum_variances, stratum_sizes))
     factors = scale[:, None] * total[:, active]
     inner = np.eye(len(stratum_sizes)) - (factors / diagonal) @ factors.T
     eigenvalues, eigenvectors = np.linalg.eigh(inner)
@@ -84,9 +83,3 @@ def cochran_mantel_haenszel_test(right: FloatArray, total: FloatArray) -> Contin
     dof = int(active.sum() - (~nonzero).sum())
     p = float(chdtrc(dof, statistic)) if dof > 0 else float("nan")
     return ContingencyTest(statistic, dof, p)
-
-
-def _divide_where(numerator: FloatArray, denominator: FloatArray, where: np.ndarray) -> FloatArray:
-    """Divide elementwise where a condition holds; 0 elsewhere."""
-    quotient: FloatArray = np.divide(numerator, denominator, out=np.zeros_like(numerator), where=where)
-    return quotient

@@ -15,6 +15,15 @@ _FEW_CLUSTERS = 20  # below this many clusters resamples are too coarse for perc
 
 
 @dataclass(frozen=True)
+class IntervalEstimate:
+    """An estimated value with the ends of its 95 % interval; NaN where undefined."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class ClusteredProportions:
     """Proportions with their variance between clusters, and numbers of clusters and observations."""
 

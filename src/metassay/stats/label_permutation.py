@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import fdtrc
 
-from metassay.stats.arrays import FloatArray, IntArray, LongArray
+from metassay.stats.arrays import FloatArray, IntArray, LongArray, divide_or_zero
 from metassay.stats.compilation import kernel
 from metassay.stats.stream_kernels import draw_integer_below, mix_bits_in_kernel
 from metassay.stats.streams import SPLITMIX_STEP
@@ -119,11 +119,7 @@ def _compute_residuals(
     """
     block_of_unit = np.repeat(np.arange(len(block_starts) - 1), np.diff(block_starts))
     right_per_block = _sum_blocks(right, block_starts)
-    total_per_block = np.broadcast_to(_sum_blocks(total, block_starts), right_per_block.shape)
-    shares = np.divide(
-        right_per_block, total_per_block, out=np.zeros(right_per_block.shape), where=total_per_block > 0
-    )
-    share = shares[block_of_unit]
+    share = divide_or_zero(right_per_block, _sum_blocks(total, block_starts))[block_of_unit]
     residuals = right - share * total
     largest_variance = (share * (1 - share) * total.astype(np.float64) ** 2).sum(axis=0) / len(right)
     return residuals, largest_variance
@@ -148,19 +144,19 @@ def _compute_test_statistics(tables: FloatArray, largest_variance: FloatArray) -
     used = units > 1
     degrees = np.where(used, units - 1, 0)
     within = np.where(used, np.maximum(squares - sums**2 / np.maximum(units, 1), 0), 0)
-    mean = _divide_or_zero(sums, total)
+    mean = divide_or_zero(sums, total)
 
     regularised_within = within + _PRIOR_UNITS * largest_variance
     weight = np.where(
-        used, _divide_or_zero(total**2 * (degrees + _PRIOR_UNITS), units * regularised_within), 0
+        used, divide_or_zero(total**2 * (degrees + _PRIOR_UNITS), units * regularised_within), 0
     )
-    centre = _divide_or_zero((weight * mean).sum(axis=1), weight.sum(axis=1))
+    centre = divide_or_zero((weight * mean).sum(axis=1), weight.sum(axis=1))
     welch = (weight * (mean - centre[:, None]) ** 2).sum(axis=1)
 
     size = np.where(used, total, 0)
-    share = _divide_or_zero(size, size.sum(axis=1)[:, None])
+    share = divide_or_zero(size, size.sum(axis=1)[:, None])
     centre = (share * mean).sum(axis=1)
-    variance = _divide_or_zero(
+    variance = divide_or_zero(
         units * (within + _MIN_VARIANCE_SHARE * degrees * largest_variance), degrees * size
     )
     between = (size * (mean - centre[:, None]) ** 2).sum(axis=1)
@@ -183,21 +179,15 @@ def _negative_log_p(
         + (share * variance).sum(axis=1) ** 2
         - 2 * (share * variance**2).sum(axis=1)
     )
-    numerator_degrees = _divide_or_zero(expected**2, squares)
-    within_terms = _divide_or_zero(((1 - share) * variance) ** 2, degrees)
-    denominator_degrees = _divide_or_zero(expected**2, within_terms.sum(axis=1))
+    numerator_degrees = divide_or_zero(expected**2, squares)
+    within_terms = divide_or_zero(((1 - share) * variance) ** 2, degrees)
+    denominator_degrees = divide_or_zero(expected**2, within_terms.sum(axis=1))
     p = fdtrc(
         np.maximum(numerator_degrees, _MIN_DEGREES),
         np.maximum(denominator_degrees, _MIN_DEGREES),
-        _divide_or_zero(between, expected),
+        divide_or_zero(between, expected),
     )
     return np.asarray(-np.log(np.maximum(p, _MIN_P)))
-
-
-def _divide_or_zero(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
-    """Divide; 0 where the denominator is 0, since units that are all alike differ in nothing."""
-    shape = np.broadcast_shapes(numerator.shape, denominator.shape)
-    return np.divide(numerator, denominator, where=denominator > 0, out=np.zeros(shape))
 
 
 @kernel

@@ -29,18 +29,10 @@ import numpy as np
 from scipy.special import stdtrit
 
 from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.intervals import IntervalEstimate
 
 _LEVEL = 0.95
 _BLOCK_SIZE = 2**18  # series times clusters in memory at once; about 25 arrays of this size
-
-
-@dataclass(frozen=True)
-class LabelsSaved:
-    """Share of labels saved with the ends of its 95 % interval; NaN where undefined."""
-
-    value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -50,17 +42,17 @@ class JackknifedShare:
     value: float
     pseudo_values: FloatArray
 
-    def to_interval(self) -> LabelsSaved:
+    def to_interval(self) -> IntervalEstimate:
         """Return the share with its 95 % interval, from the t distribution of the mean pseudo-value."""
         cluster_count = len(self.pseudo_values)
         if cluster_count < 2:
-            return LabelsSaved(self.value, np.nan, np.nan)
+            return IntervalEstimate(self.value, np.nan, np.nan)
         standard_error = float(np.sqrt(self.pseudo_values.var(ddof=1) / cluster_count))
         margin = float(stdtrit(cluster_count - 1, (1 + _LEVEL) / 2)) * standard_error
-        return LabelsSaved(self.value, self.value - margin, self.value + margin)
+        return IntervalEstimate(self.value, self.value - margin, self.value + margin)
 
 
-def estimate_labels_saved(human: FloatArray, metric: FloatArray, clusters: LongArray) -> LabelsSaved:
+def estimate_labels_saved(human: FloatArray, metric: FloatArray, clusters: LongArray) -> IntervalEstimate:
     """Estimate the share of human labels that a metric saves, averaged over series of scores.
 
     `human` and `metric` are `[series, items]`: scores of systems for the mean of a system, differences of

@@ -12,41 +12,24 @@ from metassay.stats.intervals import small_sample_factor
 _MIN_OBSERVATIONS = 0.5
 
 
-def adjust_holm(p_values: ArrayLike) -> FloatArray:
+def adjust_holm(p_values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
     """Adjust p-values by Holm's step-down method (1979), which controls the family-wise error rate.
 
     The i-th smallest of n is multiplied by n - i + 1; the results do not decrease in that order and are at
-    most 1. NaN marks a test that was not made: it stays NaN and is not counted.
+    most 1. NaN marks a test that was not made: it stays NaN and is not counted. With positive `weights`,
+    tests are ordered by p / weight and multiplied by the weight of all tests that remain: a test of more
+    weight is easier to pass.
 
     >>> adjust_holm([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
-    """
-    p = np.asarray(p_values, dtype=np.float64)
-    adjusted = np.full(p.shape, np.nan)
-    tested = np.flatnonzero(~np.isnan(p))
-    order = tested[np.argsort(p[tested], kind="stable")]
-    # The smallest p-value is multiplied by the number of tests, the next one by one less, and so on.
-    scaled = p[order] * np.arange(len(order), 0, -1)
-    adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1)
-    return adjusted
-
-
-def adjust_weighted_holm(p_values: ArrayLike, weights: ArrayLike) -> FloatArray:
-    """Adjust p-values by Holm's method (1979) with positive weights: a test of more weight is easier to pass.
-
-    In the order of p / weight, each is multiplied by the weight of all tests that remain; the results do not
-    decrease in that order and are at most 1. With equal weights this is `adjust_holm`. NaN marks a test that
-    was not made.
-
-    >>> adjust_weighted_holm([0.01, 0.04], [3, 1]).round(4).tolist()
+    >>> adjust_holm([0.01, 0.04], weights=[3, 1]).round(4).tolist()
     [0.0133, 0.04]
     """
     p = np.asarray(p_values, dtype=np.float64)
-    weight = np.asarray(weights, dtype=np.float64)
+    weight = np.ones(p.shape) if weights is None else np.asarray(weights, dtype=np.float64)
     adjusted = np.full(p.shape, np.nan)
     tested = np.flatnonzero(~np.isnan(p))
-    ratios = p[tested] / weight[tested]
-    order = tested[np.argsort(ratios, kind="stable")]
+    order = tested[np.argsort(p[tested] / weight[tested], kind="stable")]
     remaining_weight = np.cumsum(weight[order][::-1])[::-1]
     scaled = p[order] / weight[order] * remaining_weight
     adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1)

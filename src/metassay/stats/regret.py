@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metassay.stats.arrays import FloatArray
-from metassay.stats.intervals import small_sample_factor
+from metassay.stats.intervals import IntervalEstimate, small_sample_factor
 
 _END_LEVEL = 0.975  # of either end of a 95 % interval
 _LEAST_SPREAD = 0.5  # in pairs of one cluster: two metrics that never differed may differ in the next one
@@ -31,18 +31,9 @@ class ContextAccuracies:
     items: int
 
 
-@dataclass(frozen=True)
-class RegretEstimate:
-    """Accuracy lost by using one metric in all contexts, with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-
 def estimate_metric_regret(
     context_accuracies: Sequence[ContextAccuracies], metric: int
-) -> RegretEstimate | None:
+) -> IntervalEstimate | None:
     """Estimate the accuracy lost by using one metric instead of the best metric of each context.
 
     `metric` is a position; None if a context has fewer than two clusters or no accuracy to compare. The best
@@ -69,7 +60,7 @@ def estimate_metric_regret(
     low = _sum_certain_differences(shares, context_accuracies, observed, resampled)
     # Bootstrap correction of bias: the resamples exceed the observed value as much as it exceeds the truth.
     corrected = 2 * observed_regret - float(np.mean(resampled_regret))
-    return RegretEstimate(float(np.clip(corrected, low, max(high, low))), low, max(high, low))
+    return IntervalEstimate(float(np.clip(corrected, low, max(high, low))), low, max(high, low))
 
 
 def _compare_with_other_metrics(context: ContextAccuracies, metric: int) -> tuple[FloatArray, FloatArray]:

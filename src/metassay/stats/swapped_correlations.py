@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from metassay.stats.arrays import Float32Array, FloatArray, average_ranks
+from metassay.stats.arrays import Float32Array, FloatArray, average_ranks, divide_or_nan, divide_or_zero
 from metassay.stats.swaps import Swaps, SwapStatistic
 
 # A variance below this share of the sum of squares is rounding.
@@ -66,9 +66,7 @@ def _correlate(moments: list[FloatArray], cells: int, human_squares: FloatArray)
     x_squares = xx - x * x / cells
     defined = (x_squares > _ROUNDING_ERROR * xx) & (human_squares > 0)
     r = np.where(defined, xh / np.sqrt(np.where(defined, x_squares * human_squares, 1.0)), 0.0)
-    count = defined.sum(axis=-1)
-    mean: FloatArray = np.divide(r.sum(axis=-1), count, out=np.full(count.shape, np.nan), where=count > 0)
-    return mean
+    return divide_or_nan(r.sum(axis=-1), defined.sum(axis=-1))
 
 
 def _standardize_ranks(scores: FloatArray, *, per_system: bool) -> FloatArray:
@@ -80,6 +78,4 @@ def _standardize_ranks(scores: FloatArray, *, per_system: bool) -> FloatArray:
         ranks = average_ranks(scores.reshape(len(scores), -1)).reshape(scores.shape)
         axes = (-2, -1)
     ranks = ranks - ranks.mean(axis=axes, keepdims=True)
-    deviation = ranks.std(axis=axes, keepdims=True)
-    scaled: FloatArray = np.divide(ranks, deviation, out=np.zeros_like(ranks), where=deviation > 0)
-    return scaled
+    return divide_or_zero(ranks, ranks.std(axis=axes, keepdims=True))

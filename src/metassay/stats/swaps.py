@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metassay.errors import UnknownName
-from metassay.stats.arrays import BoolArray, Float32Array, FloatArray, LongArray
+from metassay.stats.arrays import BoolArray, Float32Array, FloatArray, LongArray, divide_or_zero
 from metassay.stats.parallel import map_blocks_in_threads
 from metassay.stats.random import create_generator_of_branch
 
@@ -56,13 +56,6 @@ class Swaps:
         sums = (self.columns.astype(np.float64) @ flat_scores.T).reshape(len(self), metrics, systems)
         return np.where(self.rows[:, None, :], scores.sum(axis=-1) - sums, sums)
 
-    def select_cells(self, draw: int) -> BoolArray:
-        """Return the mask of the swapped cells of one draw, [systems, segments]."""
-        if self.cells is not None:
-            return np.asarray(self.cells[draw], dtype=np.bool_)
-        mask: BoolArray = self.rows[draw][:, None] ^ self.columns[draw][None, :]
-        return mask
-
 
 # Function from a block of swaps to the differences of pairs of metrics: [draws, metric pairs].
 SwapStatistic = Callable[[Swaps], Float32Array]
@@ -79,16 +72,12 @@ def standardize_metrics(metrics: FloatArray) -> FloatArray:
     Afterwards the scores of two metrics can be exchanged.
     """
     centred = metrics - metrics.mean(axis=(1, 2), keepdims=True)
-    deviations = _find_deviations(metrics)[:, None, None]
-    scaled: FloatArray = np.divide(centred, deviations, out=np.zeros_like(centred), where=deviations > 0)
-    return scaled
+    return divide_or_zero(centred, _find_deviations(metrics)[:, None, None])
 
 
 def find_metric_scales(metrics: FloatArray) -> FloatArray:
     """Find 1 / standard deviation of each metric [metrics, systems, segments]; 0 if it is constant."""
-    deviations = _find_deviations(metrics)
-    scales: FloatArray = np.divide(1.0, deviations, out=np.zeros_like(deviations), where=deviations > 0)
-    return scales
+    return divide_or_zero(1.0, _find_deviations(metrics))
 
 
 def _find_deviations(metrics: FloatArray) -> FloatArray:

@@ -27,7 +27,7 @@ from metassay.results.estimate import (
     RandomSampleTest,
     SystemEstimate,
 )
-from metassay.stats.labels_saved import LabelsSaved
+from metassay.stats.intervals import IntervalEstimate
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.labelled_scores import LabelledData, read_labelled_scores
 from metassay.workflows.options import EstimateOptions
@@ -210,7 +210,7 @@ def _estimate_contexts(
     return contexts, notes
 
 
-def _build_interval(labels_saved: LabelsSaved) -> Interval:
+def _build_interval(labels_saved: IntervalEstimate) -> Interval:
     return Interval(
         none_if_nan(labels_saved.value), none_if_nan(labels_saved.low), none_if_nan(labels_saved.high)
     )

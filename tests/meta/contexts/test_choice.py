@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from assay_builders import make_choice_table
 from metassay.meta.contexts.choice import (
     RunChoice,
-    build_table_of_exact_accuracies,
     choose_metric_for_all_contexts,
     choose_robust_metric,
     recommend_metric_by_context,
@@ -18,7 +18,7 @@ TOY = np.array([[0.9, 0.9, 0.3], [0.7, 0.7, 0.7], [0.3, 0.3, 0.9]])  # Deviyani 
 
 
 def test_toy_table_of_the_paper():
-    table = build_table_of_exact_accuracies(METRICS, CONTEXTS, TOY)
+    table = make_choice_table(METRICS, CONTEXTS, TOY)
     found = recommend_metric_by_context(table)
     assert table.accuracy[:, 0] == pytest.approx([0.7, 0.7, 0.5])
     assert found["global"].choice == "B"
@@ -30,52 +30,50 @@ def test_toy_table_of_the_paper():
 
 
 def test_top_group_holds_the_equally_accurate_only():
-    found = recommend_metric_by_context(build_table_of_exact_accuracies(METRICS, CONTEXTS, TOY))
+    found = recommend_metric_by_context(make_choice_table(METRICS, CONTEXTS, TOY))
     assert set(found["global"].top_group) == {"A", "B"}
     assert found["Z"].top_group == ["C"]
 
 
 def test_metrics_are_ordered_by_accuracy():
-    assert recommend_metric_by_context(build_table_of_exact_accuracies(METRICS, CONTEXTS, TOY))[
-        "Z"
-    ].metrics == ["C", "B", "A"]
+    assert recommend_metric_by_context(make_choice_table(METRICS, CONTEXTS, TOY))["Z"].metrics == [
+        "C",
+        "B",
+        "A",
+    ]
 
 
 def test_cost_decides_between_equally_stable_metrics():
     accuracy = np.array([[0.8, 0.7], [0.8, 0.7]])
-    table = build_table_of_exact_accuracies(
-        "PQ", "XY", accuracy, cost_classes={"P": "neural CPU", "Q": "cheap"}
-    )
+    table = make_choice_table("PQ", "XY", accuracy, cost_classes={"P": "neural CPU", "Q": "cheap"})
     assert recommend_metric_by_context(table)["X"].top_group == ["Q", "P"]
 
 
 def test_stability_comes_before_cost():
-    table = build_table_of_exact_accuracies(
-        "AB", "XYZ", TOY[:2], cost_classes={"A": "cheap", "B": "paid requests"}
-    )
+    table = make_choice_table("AB", "XYZ", TOY[:2], cost_classes={"A": "cheap", "B": "paid requests"})
     assert recommend_metric_by_context(table)["global"].choice == "B"
 
 
 def test_criteria_of_the_user_come_after_cost():
     accuracy = np.array([[0.8, 0.7], [0.8, 0.7]])
     criteria = {"interpretability": {"P": 1.0, "Q": 3.0}}
-    table = build_table_of_exact_accuracies("PQ", "XY", accuracy, criteria=criteria)
+    table = make_choice_table("PQ", "XY", accuracy, criteria=criteria)
     assert recommend_metric_by_context(table)["Y"].choice == "Q"
 
 
 def test_shares_weigh_the_mean_over_contexts():
-    table = build_table_of_exact_accuracies(METRICS, CONTEXTS, TOY, context_shares=np.array([0.0, 0.0, 1.0]))
+    table = make_choice_table(METRICS, CONTEXTS, TOY, context_shares=np.array([0.0, 0.0, 1.0]))
     assert recommend_metric_by_context(table)["global"].choice == "C"
 
 
 def test_the_choice_of_the_run_holds_except_where_another_is_shown_to_be_ahead():
-    table = build_table_of_exact_accuracies(METRICS, CONTEXTS, TOY)
+    table = make_choice_table(METRICS, CONTEXTS, TOY)
     found = recommend_metric_by_context(table, RunChoice("A", {"Z": ["B", "C"]}))
     assert [found[name].choice for name in ("global", *CONTEXTS)] == ["A", "A", "A", "C"]
 
 
 def test_a_choice_by_human_pairs_is_the_same_in_every_context():
-    table = build_table_of_exact_accuracies(METRICS, CONTEXTS, TOY)
+    table = make_choice_table(METRICS, CONTEXTS, TOY)
     found = recommend_metric_by_context(table, RunChoice("C", human_top_group=["C", "B"]))
     assert {entry.choice for entry in found.values()} == {"C"}
     assert found["X"].top_group == ["C", "B"]
@@ -93,7 +91,7 @@ def test_the_first_choice_is_the_cheapest_of_those_that_may_be_best():
 
 def test_accuracy_decides_inside_the_top_group_where_it_is_clear():
     """A and B may both be best on X; B is stable, but a paired test puts it behind A there."""
-    table = build_table_of_exact_accuracies("AB", "XYZ", TOY[:2])
+    table = make_choice_table("AB", "XYZ", TOY[:2])
     both = replace(table, may_be_best=np.ones((2, 4), dtype=bool))
     assert recommend_metric_by_context(both)["X"].choice == "B"
     is_behind = np.zeros((2, 4), dtype=bool)
@@ -107,7 +105,7 @@ def test_accuracy_decides_inside_the_top_group_where_it_is_clear():
 def test_of_equally_stable_and_costly_metrics_the_more_robust_is_preferred():
     """Both are right in .8 of two contexts and .5 of the third, which is the rarer one for P."""
     accuracy = np.array([[0.8, 0.5, 0.8], [0.8, 0.8, 0.5]])
-    table = build_table_of_exact_accuracies("QP", "XYZ", accuracy, context_shares=np.array([0.5, 0.3, 0.2]))
+    table = make_choice_table("QP", "XYZ", accuracy, context_shares=np.array([0.5, 0.3, 0.2]))
     both = replace(table, may_be_best=np.ones((2, 4), dtype=bool))
     assert table.robust_accuracy[1] > table.robust_accuracy[0]
     assert recommend_metric_by_context(both)["X"].top_group == ["P", "Q"]
@@ -118,7 +116,7 @@ def test_a_hundredth_of_spread_counts_and_less_does_not():
     spread = np.array([0.100, 0.104, 0.12]) / np.sqrt(2)
     accuracy = 0.7 + np.outer(spread, [1, -1])
     costs = {"A": "neural GPU", "B": "cheap", "C": "cheap"}
-    table = build_table_of_exact_accuracies("ABC", "XY", accuracy, cost_classes=costs)
+    table = make_choice_table("ABC", "XY", accuracy, cost_classes=costs)
     table = replace(table, may_be_best=np.ones((3, 3), dtype=bool))
     assert table.spread == pytest.approx([0.100, 0.104, 0.12])
     assert recommend_metric_by_context(table)["X"].top_group == ["B", "A", "C"]

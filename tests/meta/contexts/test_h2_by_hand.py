@@ -10,7 +10,7 @@ from scipy.stats import kendalltau, norm, t
 
 from assay_builders import make_claims, make_recommendation
 from metassay.meta.contexts.accuracy import sum_pair_outcomes
-from metassay.meta.contexts.choice import RunChoice, build_table_of_exact_accuracies
+from metassay.meta.contexts.choice import RunChoice, make_choice_table
 from metassay.meta.contexts.context_statistics import build_run_answer, group_similar_contexts
 from metassay.meta.contexts.h1 import (
     _combine_p_values_of_levels,
@@ -165,7 +165,7 @@ def test_who_is_behind_within_the_top_group_is_told_by_paired_differences():
 def test_a_metric_serves_a_group_of_contexts_if_it_may_be_best_in_all_of_them():
     """u and v order the metrics alike: a may be best in both, b in u alone, c in v alone; d serves w."""
     table = replace(
-        build_table_of_exact_accuracies("abcd", "uvw", np.full((4, 3), 0.5)),
+        make_choice_table("abcd", "uvw", np.full((4, 3), 0.5)),
         may_be_best=np.array([[True, True, True, False], [True, True, False, False], [True, False, True, False],
                       [True, False, False, True]]),
     )  # fmt: skip

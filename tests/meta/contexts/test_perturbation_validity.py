@@ -16,8 +16,14 @@ from metassay.meta.contexts.difficulty import (
     summarize_human_pair_distances,
 )
 from metassay.meta.contexts.pair_outcomes import PairOutcomes
-from metassay.meta.contexts.perturbation_validity import summarize_pairs_by_perturbation
-from metassay.perturbations.pairs import make_pairs
+from metassay.meta.contexts.perturbation_validity import (
+    average_edits_by_perturbation,
+    compute_human_score_differences,
+    measure_edit_distances,
+    summarize_perturbations,
+)
+from metassay.perturbations.pairs import Pairs, make_pairs
+from metassay.results.assay import PerturbationStatistics
 
 
 def dataset() -> Dataset:
@@ -35,9 +41,22 @@ def dataset() -> Dataset:
     return Dataset("mt", frame, human=("mqm",), language="en")
 
 
+def summarize_pairs(pairs: Pairs, dataset: Dataset) -> list[PerturbationStatistics]:
+    """Count and describe the pairs of every perturbation."""
+    names = sorted(pairs.counts)
+    edits = measure_edit_distances(pairs.frame["output"], pairs.frame["worse"])
+    codes = pairs.frame["perturbation"].cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int32)
+    return summarize_perturbations(
+        pairs.counts,
+        average_edits_by_perturbation(edits, names, codes),
+        compute_human_score_differences(pairs.frame, dataset),
+        pairs.validity,
+    )
+
+
 def test_shares_distances_and_disagreements() -> None:
     pairs = make_pairs(dataset(), perturbations=["negation_removal", "removal"], per_output=None)
-    rows = {row.perturbation: row for row in summarize_pairs_by_perturbation(pairs, dataset())}
+    rows = {row.perturbation: row for row in summarize_pairs(pairs, dataset())}
     negation = rows["negation_removal"]
     assert (negation.outputs, negation.pairs, negation.applied, negation.unchanged) == (8, 3, 3, 0)
     assert negation.edit_distance == 4  # "not "
@@ -48,13 +67,13 @@ def test_shares_distances_and_disagreements() -> None:
 
 def test_without_human_scores_nothing_is_judged() -> None:
     data = Dataset("mt", dataset().outputs.drop("mqm"), language="en")
-    rows = summarize_pairs_by_perturbation(make_pairs(data, perturbations=["removal"]), data)
+    rows = summarize_pairs(make_pairs(data, perturbations=["removal"]), data)
     assert [(row.human_scored, row.disagreements) for row in rows] == [(0, 0)]
 
 
 def test_a_method_that_never_applies_has_no_distance() -> None:
     data = Dataset("mt", pl.DataFrame({"item": ["1"], "system": ["s"], "output": ["word"]}))
-    (row,) = summarize_pairs_by_perturbation(make_pairs(data, perturbations=["removal"]), data)
+    (row,) = summarize_pairs(make_pairs(data, perturbations=["removal"]), data)
     assert (row.applied, row.pairs, row.edit_distance) == (0, 0, None)
 
 

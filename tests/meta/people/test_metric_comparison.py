@@ -54,9 +54,9 @@ def recompute_swapped(meta_metric: MetaMetric, scores: ScoreArrays, test: str, d
     for _, swaps in draw_swap_blocks(
         test, draws=draws, systems=len(scores.human), segments=scores.cluster_count, seed=0
     ):
-        for draw in range(len(swaps)):
-            mask = swaps.select_cells(draw)
-            mask = mask if scores.clusters is None else mask[:, scores.clusters]
+        cells = swaps.rows[:, :, None] ^ swaps.columns[:, None, :] if swaps.cells is None else swaps.cells
+        for mask in cells:
+            mask = mask if scores.clusters is None else mask[:, scores.clusters]  # noqa: PLW2901
             row = []
             for a, b in itertools.combinations(standardised, 2):
                 pair = np.stack([np.where(mask, b, a), np.where(mask, a, b)])

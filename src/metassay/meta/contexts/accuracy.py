@@ -31,7 +31,16 @@ from metassay.meta.contexts.pair_outcomes import (
     PairContexts,
     PairOutcomes,
 )
-from metassay.stats.arrays import FloatArray, IntArray, LongArray, count_codes, find_run_starts, sort_by_code
+from metassay.stats.arrays import (
+    FloatArray,
+    IntArray,
+    LongArray,
+    count_codes,
+    divide_or_nan,
+    find_run_starts,
+    sort_by_code,
+)
+from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.compilation import kernel
 
 # Pairs whose outcomes are summed at a time, which bounds memory for data sets with millions of pairs.
@@ -134,6 +143,11 @@ class AccuracySums:
     def find_slice_of_context(self, context: int) -> slice:
         """Return which entries of the arrays by context and cluster belong to one context."""
         return slice(int(self.starts[context]), int(self.starts[context + 1]))
+
+    def resample_accuracies(self, context: int, bootstrap: ClusterBootstrap) -> FloatArray:
+        """Compute the accuracies of one context on every resample of the clusters, [metrics, resamples]."""
+        cells = self.find_slice_of_context(context)
+        return bootstrap.resample_ratios(self.credit[:, cells], self.weight[:, cells], self.clusters[cells])
 
     def _sum_over_clusters_of_contexts(
         self, cell_values: NDArray[Any], factors: FloatArray | None = None
@@ -336,15 +350,6 @@ def compute_accuracy_by_context(
         accuracies.append(accuracy_sums.accuracy())
         totals.append(accuracy_sums.totals)
     return np.concatenate(accuracies, axis=1), np.concatenate(totals, axis=2)
-
-
-def divide_or_nan(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
-    """Divide two arrays; NaN where the denominator is not positive."""
-    shape = np.broadcast_shapes(numerator.shape, denominator.shape)
-    is_defined = np.broadcast_to(denominator > 0, shape)
-    quotient = np.full(shape, np.nan)
-    np.divide(numerator, denominator, out=quotient, where=is_defined)
-    return quotient
 
 
 def _number_context_cluster_combinations(

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 import msgspec
 import numpy as np
 
-from metassay.meta.contexts.robustness import robust_accuracy, true_accuracy_spread
 from metassay.metrics.base import COST_CLASSES
 from metassay.results.assay import GLOBAL, ContextStatistics, Recommendation
 from metassay.stats.arrays import BoolArray, FloatArray
@@ -73,41 +72,6 @@ def rank_cost_class(cost_class: str | None) -> float:
 def round_spread_of_accuracies(spread: FloatArray) -> FloatArray:
     """Round the spread of accuracies between contexts, so that nearly equal spreads are equal."""
     return np.asarray(np.round(spread / STABILITY_STEP))
-
-
-def build_table_of_exact_accuracies(
-    metric_names: Sequence[str],
-    contexts: Sequence[str],
-    accuracy: FloatArray,
-    context_shares: FloatArray | None = None,
-    *,
-    cost_classes: Mapping[str, str] | None = None,
-    criteria: Criteria | None = None,
-) -> ChoiceTable:
-    """Build a choice table from accuracies without sampling error, [metrics, contexts].
-
-    The accuracy over all outputs, "global", is the mean over contexts, weighted by `context_shares`.
-    """
-    accuracy = np.asarray(accuracy, dtype=np.float64)
-    weights = (
-        np.full(len(contexts), 1.0)
-        if context_shares is None
-        else np.asarray(context_shares, dtype=np.float64)
-    )
-    overall = np.round(accuracy @ (weights / weights.sum()), _TIE_DECIMALS)
-    with_global = np.column_stack([overall, accuracy])
-    return ChoiceTable(
-        metrics=tuple(metric_names),
-        contexts=(GLOBAL, *contexts),
-        accuracy=with_global,
-        may_be_best=with_global >= with_global.max(axis=0),
-        is_behind=np.zeros(with_global.shape, dtype=np.bool_),
-        spread=true_accuracy_spread(accuracy, np.zeros_like(accuracy)),
-        robust_accuracy=robust_accuracy(accuracy, weights),
-        worst_case=accuracy.min(axis=1),
-        cost_classes=cost_classes or {},
-        criteria=criteria or {},
-    )
 
 
 def read_choice_table(assay_result: ContextStatistics, column: str, criteria: Criteria) -> ChoiceTable:

@@ -67,13 +67,13 @@ def select_significant_claims(claim_candidates: ClaimCandidates) -> Claims:
         by_kind["people"] = claim_candidates.human_leads
     tests = {kind: len(tested) for kind, tested in by_kind.items()}
     kinds = sum(count > 0 for count in tests.values())
-    all_leads = _adjust_for_number_of_claim_kinds(claim_candidates.leads, kinds)
+    all_leads = _multiply_p_values(claim_candidates.leads, kinds)
     order: dict[str, dict[str, float]] = {}
     for lead in all_leads:
         if lead.column is not None:
             p_by_context = order.setdefault(lead.column, {})
             p_by_context[lead.context] = min(lead.p, p_by_context.get(lead.context, 1.0))
-    all_variations = _adjust_for_number_of_claim_kinds(claim_candidates.variations, kinds)
+    all_variations = _multiply_p_values(claim_candidates.variations, kinds)
     variation_p: dict[str, dict[str, float]] = {}
     for variation in all_variations:
         variation_p.setdefault(variation.column, {})[variation.metric] = variation.p
@@ -83,33 +83,25 @@ def select_significant_claims(claim_candidates: ClaimCandidates) -> Claims:
         small_contexts={
             column: list(names) for column, names in claim_candidates.small_contexts.items() if names
         },
-        leads=_select_significant_candidates(all_leads),
-        variations=_select_significant_candidates(all_variations),
-        trends=_select_significant_candidates(
-            _adjust_for_number_of_claim_kinds(claim_candidates.trends, kinds)
-        ),
-        predictions=_select_significant_candidates(
-            _adjust_for_number_of_claim_kinds(claim_candidates.predictions, kinds)
-        ),
-        perturbation_dependences=_select_significant_candidates(
-            _adjust_for_number_of_claim_kinds(claim_candidates.perturbation_dependences, kinds)
-        ),
-        human_leads=_select_significant_candidates(
-            _adjust_for_number_of_claim_kinds(claim_candidates.human_leads or (), kinds)
-        ),
+        leads=_select_significant(claim_candidates.leads, kinds),
+        variations=_select_significant(claim_candidates.variations, kinds),
+        trends=_select_significant(claim_candidates.trends, kinds),
+        predictions=_select_significant(claim_candidates.predictions, kinds),
+        perturbation_dependences=_select_significant(claim_candidates.perturbation_dependences, kinds),
+        human_leads=_select_significant(claim_candidates.human_leads or (), kinds),
         order=order,
         variation_p=variation_p,
     )
 
 
-def _adjust_for_number_of_claim_kinds(candidates: Sequence[ClaimT], kind_count: int) -> list[ClaimT]:
+def _multiply_p_values(candidates: Sequence[ClaimT], kind_count: int) -> list[ClaimT]:
     """Multiply the p-values of claims by the number of kinds of claims (Bonferroni)."""
     return [msgspec.structs.replace(claim, p=min(claim.p * kind_count, 1.0)) for claim in candidates]
 
 
-def _select_significant_candidates(candidates: Sequence[ClaimT]) -> list[ClaimT]:
-    """Select the claims whose p-value is significant."""
-    return [claim for claim in candidates if claim.p <= ERROR_RATE]
+def _select_significant(candidates: Sequence[ClaimT], kind_count: int) -> list[ClaimT]:
+    """Select the claims that are significant after correction for the number of kinds of claims."""
+    return [claim for claim in _multiply_p_values(candidates, kind_count) if claim.p <= ERROR_RATE]
 
 
 def collect_claim_candidates(

@@ -12,7 +12,6 @@ from metassay.meta.contexts.accuracy import (
     AccuracySums,
     assign_pairs_to_both_systems,
     compute_accuracy_by_context,
-    divide_or_nan,
     sum_pair_outcomes,
 )
 from metassay.meta.contexts.agreement_prediction import have_equal_cluster_overlap
@@ -34,7 +33,7 @@ from metassay.meta.contexts.h2 import (
 from metassay.meta.contexts.leads import ContextLeads, compute_context_leads
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_global_context
 from metassay.meta.contexts.trend import compute_trend_p_values
-from metassay.stats.arrays import BoolArray, FloatArray, LongArray, count_codes
+from metassay.stats.arrays import BoolArray, FloatArray, LongArray, count_codes, divide_or_nan
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
 from metassay.stats.intervals import ClusteredProportions, proportion_interval
 from metassay.stats.multiplicity import select_possible_best
@@ -165,7 +164,7 @@ def analyze_all_pairs(outcomes: PairOutcomes, settings: AnalysisSettings) -> Glo
     estimates = AccuracyEstimates.from_outcome_sums(sum_pair_outcomes(outcomes, contexts, ties=settings.ties))
     crossed = cross_contexts_with_perturbations(outcomes, contexts)
     by_perturbation, _ = compute_accuracy_by_context(outcomes, crossed, ties=settings.ties)
-    resamples = resample_accuracy(estimates.accuracy_sums, 0, settings)
+    resamples = estimates.accuracy_sums.resample_accuracies(0, settings.bootstrap)
     analysis = _analyze_context(
         estimates,
         0,
@@ -209,7 +208,7 @@ def analyze_contexts_of_column(
         return _analyze_context(
             estimates,
             context_index,
-            resample_accuracy(estimates.accuracy_sums, context_index, settings),
+            estimates.accuracy_sums.resample_accuracies(context_index, settings.bootstrap),
             settings,
             global_accuracy=global_analysis.estimates.accuracy[:, 0],
             global_resamples=global_analysis.resamples,
@@ -265,15 +264,11 @@ def estimate_accuracy_intervals(
     The pairs of an output may lie in several contexts here.
     """
     estimates = AccuracyEstimates.from_outcome_sums(sum_pair_outcomes(outcomes, contexts, ties=ties))
-    accuracy_sums = estimates.accuracy_sums
     lows = []
     highs = []
     for context in range(len(contexts.values)):
-        cells = accuracy_sums.find_slice_of_context(context)
-        drawn = bootstrap.resample_ratios(
-            accuracy_sums.credit[:, cells], accuracy_sums.weight[:, cells], accuracy_sums.clusters[cells]
-        )
-        low, high = proportion_interval(estimates.select_context(context), drawn)
+        resamples = estimates.accuracy_sums.resample_accuracies(context, bootstrap)
+        low, high = proportion_interval(estimates.select_context(context), resamples)
         lows.append(low)
         highs.append(high)
     return estimates, np.stack(lows, axis=1), np.stack(highs, axis=1)
@@ -302,14 +297,6 @@ def _compute_perturbation_shares(
     counts = count_codes(crossed_contexts.codes, context_count * perturbation_count)
     table: FloatArray = counts.reshape(context_count, perturbation_count).astype(np.float64)
     return divide_or_nan(table, table.sum(axis=1, keepdims=True))
-
-
-def resample_accuracy(accuracy_sums: AccuracySums, context: int, settings: AnalysisSettings) -> FloatArray:
-    """Compute the accuracies of one context on every resample of the clusters, [metrics, resamples]."""
-    cells = accuracy_sums.find_slice_of_context(context)
-    return settings.bootstrap.resample_ratios(
-        accuracy_sums.credit[:, cells], accuracy_sums.weight[:, cells], accuracy_sums.clusters[cells]
-    )
 
 
 def _analyze_context(

@@ -23,7 +23,6 @@ from metassay.meta.contexts.accuracy import (
     TIE_CREDIT,
     AccuracySums,
     divide_contexts_into_memory_batches,
-    divide_or_nan,
     sum_outcomes_in_batches,
     sum_pair_outcomes,
 )
@@ -31,7 +30,14 @@ from metassay.meta.contexts.h1 import cross_contexts_with_perturbations
 from metassay.meta.contexts.pair_outcomes import MISSING, RIGHT, TIE, PairContexts, PairOutcomes
 from metassay.results.assay import CombinationVariance, MetricConfounding, OverlookedPerturbation
 from metassay.results.base import none_if_nan
-from metassay.stats.arrays import FloatArray, IntArray, LongArray, find_run_starts
+from metassay.stats.arrays import (
+    FloatArray,
+    IntArray,
+    LongArray,
+    divide_or_nan,
+    find_run_starts,
+    mean_ignoring_nan,
+)
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.intervals import percentile_interval, small_sample_factor
 from metassay.stats.multiplicity import adjust_holm
@@ -148,14 +154,14 @@ def measure_confounding(
     crossed = cross_contexts_with_perturbations(outcomes, contexts)
     crossed_sums = sum_outcomes_in_batches(outcomes, crossed, ties=ties)
     accuracy, resampled = _compute_accuracy_by_perturbation(crossed_sums, outcomes, bootstrap, workers)
-    by_perturbation = _mean_without_nan(accuracy, axis=1)
+    by_perturbation = mean_ignoring_nan(accuracy, axis=1)
     variance = _variance_without_nan(by_perturbation)
     resampled_variances = _variance_without_nan(resampled)
     # Sampling error adds as much to σ² as resampling adds to it again.
-    excess = _mean_without_nan(resampled_variances, axis=1) - variance
+    excess = mean_ignoring_nan(resampled_variances, axis=1) - variance
     low, high = percentile_interval(resampled_variances - _EXCESS * excess[:, None])
     net_variance = np.maximum(variance - excess, 0)
-    mean_accuracy = _mean_without_nan(by_perturbation, axis=1)
+    mean_accuracy = mean_ignoring_nan(by_perturbation, axis=1)
     most_possible = mean_accuracy * (1 - mean_accuracy)
     counts, combination_variances = _compute_combination_variances(outcomes, contexts, ties, rng)
     return Confounding(
@@ -226,9 +232,7 @@ def _compute_accuracy_by_perturbation(
             cells = accuracy_sums.find_slice_of_context(context)
             if cells.start == cells.stop:
                 continue
-            drawn = bootstrap.resample_ratios(
-                accuracy_sums.credit[:, cells], accuracy_sums.weight[:, cells], accuracy_sums.clusters[cells]
-            )
+            drawn = accuracy_sums.resample_accuracies(context, bootstrap)
             sums[perturbation] += np.nan_to_num(drawn)
             counts[perturbation] += ~np.isnan(drawn)
 
@@ -329,7 +333,7 @@ def _compute_accuracy_of_combinations(
             local.append(
                 _compute_local_accuracy_of_combinations(outcomes, contexts, ties, combination_masks, pairs)
             )
-    return _mean_without_nan(np.concatenate(local, axis=2), axis=2)
+    return mean_ignoring_nan(np.concatenate(local, axis=2), axis=2)
 
 
 def _compute_local_accuracy_of_combinations(
@@ -422,12 +426,5 @@ def _compute_weighted_combinations(
 
 def _variance_without_nan(values: FloatArray) -> FloatArray:
     """Mean squared deviation along axis 1, without NaN."""
-    centre = np.expand_dims(_mean_without_nan(values, axis=1), 1)
-    return _mean_without_nan((values - centre) ** 2, axis=1)
-
-
-def _mean_without_nan(values: FloatArray, axis: int) -> FloatArray:
-    """Mean along an axis, without NaN; NaN where all values are."""
-    is_known = ~np.isnan(values)
-    sums = np.where(is_known, values, 0).sum(axis=axis)
-    return divide_or_nan(sums, is_known.sum(axis=axis).astype(np.float64))
+    centre = np.expand_dims(mean_ignoring_nan(values, axis=1), 1)
+    return mean_ignoring_nan((values - centre) ** 2, axis=1)

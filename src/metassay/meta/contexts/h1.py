@@ -30,6 +30,7 @@ from metassay.stats.arrays import (
     IntArray,
     LongArray,
     count_codes,
+    divide_or_zero,
     find_run_starts,
     sort_by_code,
 )
@@ -284,7 +285,7 @@ def compute_cluster_variance_ratios(
     ratios = []
     for m in range(len(outcomes.metrics)):
         total = cells.total[:, m if cells.total.shape[1] > 1 else 0]
-        accuracy = np.divide(cells.right[:, m], total, out=np.zeros(len(total)), where=total > 0)
+        accuracy = divide_or_zero(cells.right[:, m], total)
         # Difficult items are difficult in every context, and contexts may differ: both effects are removed.
         residuals = _subtract_group_means(accuracy, item_of_cell)
         residuals = _subtract_group_means(residuals, cells.labels)

@@ -18,7 +18,7 @@ from metassay.meta.contexts.accuracy import AccuracySums
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.bootstrap import ClusterHalves
 from metassay.stats.clustering import group_rows_by_agreement
-from metassay.stats.intervals import percentile_interval, small_sample_factor
+from metassay.stats.intervals import IntervalEstimate, percentile_interval, small_sample_factor
 from metassay.stats.isotonic import fit_non_decreasing_rows
 from metassay.stats.rank_correlation import correlate_all_rows, correlate_rows
 
@@ -29,15 +29,6 @@ ALL_INTERVALS = 100
 # Distances that are equal up to rounding count as reached.
 _ROUNDING = 1e-9
 _TIE_DECIMALS = 12  # sums in another order differ in the 16th decimal; such accuracies are tied
-
-
-@dataclass(frozen=True)
-class AgreementInterval:
-    """Agreement of two rankings of the metrics with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -98,7 +89,7 @@ def compare_rankings(
     second_values: FloatArray,
     second_resamples: FloatArray,
     statistic: str,
-) -> AgreementInterval:
+) -> IntervalEstimate:
     """Compute the agreement of two rankings of metrics, with an interval from joint resamples."""
     observed = float(
         correlate_rows(_round_accuracies(first_values), _round_accuracies(second_values), statistic)[0]
@@ -107,7 +98,7 @@ def compare_rankings(
         _round_accuracies(first_resamples.T), _round_accuracies(second_resamples.T), statistic
     )
     low, high = _compute_agreement_interval(drawn, observed)
-    return AgreementInterval(observed, low, high)
+    return IntervalEstimate(observed, low, high)
 
 
 def _compute_same_ranking_p_value(

@@ -36,9 +36,8 @@ from metassay.meta.contexts.column_analysis import (
     ColumnAnalysis,
     GlobalAnalysis,
     analyze_all_pairs,
-    resample_accuracy,
 )
-from metassay.meta.contexts.h2 import AgreementInterval, compare_rankings, estimate_noise_ceiling
+from metassay.meta.contexts.h2 import compare_rankings, estimate_noise_ceiling
 from metassay.meta.contexts.leads import compute_lead_p_values
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.meta.contexts.saved_labels import SavedLabels
@@ -59,7 +58,7 @@ from metassay.results.assay import (
 )
 from metassay.results.base import none_if_nan
 from metassay.stats.arrays import FloatArray
-from metassay.stats.intervals import proportion_interval
+from metassay.stats.intervals import IntervalEstimate, proportion_interval
 from metassay.stats.rank_correlation import correlate_rows
 
 # Accuracies that agree to so many decimals are tied: sums over items round differently.
@@ -69,7 +68,7 @@ _LEAST_RELIABILITY = 0.05
 # 1.96 would be too few, because reliabilities are estimated too: in simulations of 6 and 20 metrics intervals
 # with 1.96 contained the true tau in .86 to .99, with 2.25 in .91 to .99 of data sets.
 _MARGIN_DEVIATIONS = 2.25
-_UNDEFINED = AgreementInterval(float("nan"), float("nan"), float("nan"))
+_UNDEFINED = IntervalEstimate(float("nan"), float("nan"), float("nan"))
 
 
 @dataclass(frozen=True)
@@ -103,8 +102,8 @@ class MetricRankingValues:
 class RankingComparison:
     """Kendall's tau-b of two rankings of the metrics, observed and corrected for their reliability."""
 
-    observed: AgreementInterval
-    corrected: AgreementInterval
+    observed: IntervalEstimate
+    corrected: IntervalEstimate
 
 
 @dataclass(frozen=True)
@@ -121,7 +120,7 @@ class HumanContextAnalysis:
     high: FloatArray
     items: int
     pairs: int
-    agreement: AgreementInterval
+    agreement: IntervalEstimate
     ceiling: float
 
 
@@ -378,7 +377,7 @@ def _analyze_human_contexts(
             or items_of_competing[human_context] < settings.minimum_items
         ):
             continue
-        resamples = resample_accuracy(estimates.accuracy_sums, human_context, settings)
+        resamples = estimates.accuracy_sums.resample_accuracies(human_context, settings.bootstrap)
         low, high = proportion_interval(estimates.select_context(human_context), resamples)
         accuracy = estimates.accuracy[competing, human_context]
         by_perturbed = MetricRankingValues(
@@ -421,7 +420,7 @@ def _compare_rankings(first: MetricRankingValues, second: MetricRankingValues | 
 
 def correct_tau_for_reliability(
     tau: float, standard_deviation: float, first_reliability: float, second_reliability: float
-) -> AgreementInterval:
+) -> IntervalEstimate:
     """Correct Kendall's tau of two noisy rankings for the noise in each, with a 95 % interval.
 
     Each tau as a correlation, r = sin(π τ / 2) (Greiner, 1909), is divided by the root of the product of both
@@ -439,7 +438,7 @@ def correct_tau_for_reliability(
     taus = np.clip([tau, tau - margin, tau + margin], -1, 1)
     correlations = np.clip(np.sin(np.pi / 2 * taus) / attenuation, -1, 1)
     value, low, high = (2 / np.pi * np.arcsin(correlations)).tolist()
-    return AgreementInterval(value, low, high)
+    return IntervalEstimate(value, low, high)
 
 
 def _convert_to_ranking_agreement(ranking_comparison: RankingComparison) -> OrderAgreement:

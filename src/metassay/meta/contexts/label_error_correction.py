@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metassay.meta.contexts.accuracy import TIE_CREDIT, divide_or_nan
+from metassay.meta.contexts.accuracy import TIE_CREDIT
 from metassay.meta.contexts.pair_outcomes import MISSING, RIGHT, TIE, OutcomeArray, PairOutcomes
 from metassay.results.assay import CorrectedAccuracy
 from metassay.results.base import none_if_nan
 from metassay.stats import random
-from metassay.stats.arrays import BoolArray, FloatArray, IntArray
+from metassay.stats.arrays import BoolArray, FloatArray, IntArray, divide_or_nan
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.compilation import kernel
 from metassay.stats.intervals import widened_percentile_interval

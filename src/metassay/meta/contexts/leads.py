@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from metassay.meta.contexts.accuracy import AccuracySums, divide_or_nan
-from metassay.stats.arrays import BoolArray, FloatArray, LongArray
+from metassay.meta.contexts.accuracy import AccuracySums
+from metassay.stats.arrays import BoolArray, FloatArray, LongArray, divide_or_nan
 from metassay.stats.bootstrap import ClusterHalves
 
 # Differences that are equal up to rounding count as equal, so that identical metrics get no p-value.

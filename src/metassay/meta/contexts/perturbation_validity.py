@@ -17,7 +17,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from metassay.data.dataset import Dataset
-from metassay.perturbations.pairs import Pairs, PerturbationCount
+from metassay.perturbations.pairs import PerturbationCount
 from metassay.results.assay import PerturbationStatistics
 from metassay.stats.arrays import FloatArray, IntArray, LongArray
 
@@ -130,16 +130,3 @@ def summarize_perturbations(
             )
         )
     return rows
-
-
-def summarize_pairs_by_perturbation(pairs: Pairs, dataset: Dataset) -> list[PerturbationStatistics]:
-    """Count and describe the pairs of every perturbation, for pairs that are in memory."""
-    names = sorted(pairs.counts)
-    edits = measure_edit_distances(pairs.frame["output"], pairs.frame["worse"])
-    codes = pairs.frame["perturbation"].cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int32)
-    return summarize_perturbations(
-        pairs.counts,
-        average_edits_by_perturbation(edits, names, codes),
-        compute_human_score_differences(pairs.frame, dataset),
-        pairs.validity,
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from metassay.stats.arrays import FloatArray
+from metassay.stats.arrays import FloatArray, divide_or_zero
 
 # More halvings than a float64 has bits, so that the bisection ends by precision.
 _BISECTION_STEPS = 200
@@ -65,7 +65,7 @@ def true_accuracy_spread(accuracy: FloatArray, variance: FloatArray) -> FloatArr
     """
     is_known = ~np.isnan(accuracy)
     count = is_known.sum(axis=1)
-    centre = np.divide(np.nansum(accuracy, axis=1), count, out=np.zeros(len(count)), where=count > 0)
+    centre = divide_or_zero(np.nansum(accuracy, axis=1), count)
     squares = np.where(is_known, (accuracy - centre[:, None]) ** 2, 0).sum(axis=1)
     between = squares / np.maximum(count - 1, 1)
     # Accuracies differ between contexts by sampling alone as well: this part is subtracted.

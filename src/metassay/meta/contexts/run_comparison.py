@@ -10,8 +10,8 @@ contexts get 80 % of the error rate, so that many contexts do not hide a change 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from scipy.special import ndtr, ndtri
 
@@ -20,7 +20,7 @@ from metassay.results.assay import GLOBAL, ContextStatistics, MetricAccuracy, Re
 from metassay.results.base import none_if_nan
 from metassay.results.compare import AccuracyChange, ChoiceChange, MetricSwap, OrderChange, RunComparison
 from metassay.stats.arrays import BoolArray, FloatArray
-from metassay.stats.multiplicity import adjust_weighted_holm
+from metassay.stats.multiplicity import adjust_holm
 from metassay.stats.rank_correlation import correlate_rows
 
 _LEVEL = 0.05
@@ -34,45 +34,6 @@ _OVERALL_SHARE = 0.8
 AccuracyTable = Mapping[str, Mapping[str, MetricAccuracy]]
 # Credits of a run by column and context.
 CreditTable = Mapping[tuple[str, str], ClusterCredits]
-
-
-@dataclass(frozen=True)
-class _AccuracyDifference:
-    """Change of one accuracy between two runs, with its interval and p-value.
-
-    `is_possible` is false where no cluster changed: nothing could be found, so nothing is tested.
-    """
-
-    column: str
-    context: str
-    metric: str
-    before: float
-    after: float
-    low: float | None
-    high: float | None
-    p: float | None
-    is_possible: bool = True
-
-
-@dataclass(frozen=True)
-class _RankReversal:
-    """Two metrics whose order was reversed between two runs, with the p-value of the change."""
-
-    better_before: str
-    better_after: str
-    p: float
-
-
-@dataclass(frozen=True)
-class _ContextRankings:
-    """Rankings of the metrics in one context, before and after."""
-
-    column: str
-    context: str
-    before: list[str]
-    after: list[str]
-    agreement: float
-    swaps: list[_RankReversal]
 
 
 def compare_runs(
@@ -91,8 +52,8 @@ def compare_runs(
     the two changed places. Where nothing changed, `changed` is true in at most 5 % of comparisons.
     """
     columns = [name for name in before.contexts if name in after.contexts]
-    differences: list[_AccuracyDifference] = []
-    orders: list[_ContextRankings] = []
+    accuracy_changes: list[AccuracyChange] = []
+    order_changes: list[OrderChange] = []
     for name in (GLOBAL, *columns):
         old_table = _collect_accuracies(before, name)
         new_table = _collect_accuracies(after, name)
@@ -103,16 +64,16 @@ def compare_runs(
                 matched = match_clusters_of_runs(credits_before[key], credits_after[key], metrics)
             old_rows = old_table[context]
             new_rows = new_table[context]
-            differences += [
+            accuracy_changes += [
                 _compare_accuracy(name, old_rows[metric], new_rows[metric], matched) for metric in metrics
             ]
             if len(metrics) > 1:
-                swaps = _find_rank_reversals(metrics, old_rows, new_rows, matched)
-                orders.append(
+                swaps = _find_swapped_metrics(metrics, old_rows, new_rows, matched)
+                order_changes.append(
                     _compare_context_rankings(name, context, metrics, old_rows, new_rows, swaps, agreement)
                 )
     small_contexts = _find_small_contexts(before) | _find_small_contexts(after)
-    accuracy_changes, order_changes = _adjust_p_values(differences, orders, small_contexts)
+    accuracy_changes, order_changes = _adjust_p_values(accuracy_changes, order_changes, small_contexts)
     choices: list[ChoiceChange] = []
     for name in columns:
         choices += _compare_recommended_metrics(
@@ -180,60 +141,50 @@ def _find_small_contexts(assay_result: ContextStatistics) -> set[tuple[str, str]
 
 
 def _adjust_p_values(
-    differences: Sequence[_AccuracyDifference],
-    rankings: Sequence[_ContextRankings],
+    accuracy_changes: Sequence[AccuracyChange],
+    order_changes: Sequence[OrderChange],
     small_contexts: set[tuple[str, str]],
 ) -> tuple[list[AccuracyChange], list[OrderChange]]:
-    """Adjust p-values for all accuracies and all pairs of metrics that were compared."""
+    """Adjust the p-values of all changes for the number of accuracies and pairs of metrics compared.
+
+    An accuracy that did not change in any cluster is not tested: it has an adjusted p-value already.
+    """
     p_values: list[float] = []
-    is_overall: list[bool] = []
-    for difference in differences:
-        is_small = (difference.column, difference.context) in small_contexts
-        is_tested = difference.p is not None and difference.is_possible and not is_small
-        p_values.append(_require_number(difference.p) if is_tested else np.nan)
-        is_overall.append(difference.column == GLOBAL)
+    for change in accuracy_changes:
+        is_small = (change.column, change.context) in small_contexts
+        is_tested = change.p is not None and change.p_holm is None and not is_small
+        p_values.append(_require_number(change.p) if is_tested else np.nan)
+    is_overall = [change.column == GLOBAL for change in accuracy_changes]
     unchanged_pairs = 0
-    for order in rankings:
+    for order in order_changes:
         is_small = (order.column, order.context) in small_contexts
-        p_values += [np.nan if is_small else swap.p for swap in order.swaps]
+        p_values += [np.nan if is_small else swap.p for swap in order.swapped]
         if not is_small:
             pairs = len(order.before) * (len(order.before) - 1) // 2
-            unchanged_pairs += pairs - len(order.swaps)
+            unchanged_pairs += pairs - len(order.swapped)
     # Pairs of metrics that kept their order were compared too, without evidence of a change.
     p_values += [1.0] * unchanged_pairs
     is_overall += [False] * (len(p_values) - len(is_overall))
     adjusted = iter(_adjust_by_group(np.array(p_values), np.array(is_overall, dtype=np.bool_)).tolist())
-    accuracy_changes = []
-    for difference in differences:
+    adjusted_changes = []
+    for change in accuracy_changes:
         p_holm = none_if_nan(next(adjusted))
-        if not difference.is_possible:
-            p_holm = 1.0
-        accuracy_changes.append(_to_accuracy_change(difference, p_holm))
-    order_changes = []
-    for order in rankings:
+        if change.p_holm is not None:
+            p_holm = change.p_holm
+        adjusted_changes.append(msgspec.structs.replace(change, p_holm=p_holm, moved=_is_significant(p_holm)))
+    adjusted_orders = []
+    for order in order_changes:
         swaps = []
-        for swap in order.swaps:
+        for swap in order.swapped:
             p_holm = none_if_nan(next(adjusted))
-            swaps.append(
-                MetricSwap(
-                    better_before=swap.better_before,
-                    better_after=swap.better_after,
-                    p=swap.p,
-                    p_holm=p_holm,
-                    is_significant=p_holm is not None and p_holm <= _LEVEL,
-                )
-            )
-        order_changes.append(
-            OrderChange(
-                column=order.column,
-                context=order.context,
-                before=order.before,
-                after=order.after,
-                agreement=none_if_nan(order.agreement),
-                swapped=swaps,
-            )
-        )
-    return accuracy_changes, order_changes
+            swaps.append(msgspec.structs.replace(swap, p_holm=p_holm, is_significant=_is_significant(p_holm)))
+        adjusted_orders.append(msgspec.structs.replace(order, swapped=swaps))
+    return adjusted_changes, adjusted_orders
+
+
+def _is_significant(p_value: float | None) -> bool:
+    """Return whether a p-value is defined and at most .05."""
+    return p_value is not None and p_value <= _LEVEL
 
 
 def _adjust_by_group(p_values: FloatArray, is_overall: BoolArray) -> FloatArray:
@@ -243,24 +194,7 @@ def _adjust_by_group(p_values: FloatArray, is_overall: BoolArray) -> FloatArray:
     other_tests = int((is_tested & ~is_overall).sum())
     overall_weight = _OVERALL_SHARE / max(overall_tests, 1)
     other_weight = (1 - _OVERALL_SHARE) / max(other_tests, 1)
-    return adjust_weighted_holm(p_values, np.where(is_overall, overall_weight, other_weight))
-
-
-def _to_accuracy_change(difference: _AccuracyDifference, p_holm: float | None) -> AccuracyChange:
-    """Convert a difference of two accuracies to the type of the result."""
-    return AccuracyChange(
-        column=difference.column,
-        context=difference.context,
-        metric=difference.metric,
-        before=difference.before,
-        after=difference.after,
-        difference=difference.after - difference.before,
-        low=difference.low,
-        high=difference.high,
-        p=difference.p,
-        p_holm=p_holm,
-        moved=p_holm is not None and p_holm <= _LEVEL,
-    )
+    return adjust_holm(p_values, weights=np.where(is_overall, overall_weight, other_weight))
 
 
 def _compare_accuracy(
@@ -268,46 +202,44 @@ def _compare_accuracy(
     old_accuracy: MetricAccuracy,
     new_accuracy: MetricAccuracy,
     matched_credits: MatchedCredits | None,
-) -> _AccuracyDifference:
-    """Compare two accuracies; without both intervals there is no test."""
+) -> AccuracyChange:
+    """Compare two accuracies of a metric, without adjusting the p-value; no test without both intervals."""
     before = _require_number(old_accuracy.accuracy)
     after = _require_number(new_accuracy.accuracy)
-    if (
-        old_accuracy.low is None
-        or old_accuracy.high is None
-        or new_accuracy.low is None
-        or new_accuracy.high is None
-    ):
-        return _AccuracyDifference(
-            column, old_accuracy.context, old_accuracy.metric, before, after, None, None, None
-        )
-    if matched_credits is not None:
-        change = matched_credits.test_accuracy_change(old_accuracy.metric)
-        return _AccuracyDifference(
-            column,
-            old_accuracy.context,
-            old_accuracy.metric,
-            before,
-            after,
-            change.low,
-            change.high,
-            change.p,
-            is_possible=change.has_changes,
-        )
     difference = after - before
-    below = float(np.hypot(after - new_accuracy.low, old_accuracy.high - before))
-    above = float(np.hypot(new_accuracy.high - after, before - old_accuracy.low))
-    towards_zero = below if difference > 0 else above
-    p = _compute_two_sided_p_value(difference, towards_zero / _NORMAL)
-    return _AccuracyDifference(
-        column,
-        old_accuracy.context,
-        old_accuracy.metric,
-        before,
-        after,
-        difference - below,
-        difference + above,
-        p,
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    p_holm: float | None = None
+    has_intervals = None not in (old_accuracy.low, old_accuracy.high, new_accuracy.low, new_accuracy.high)
+    if has_intervals and matched_credits is not None:
+        change = matched_credits.test_accuracy_change(old_accuracy.metric)
+        low, high, p = change.low, change.high, change.p
+        # Where no cluster changed, nothing could be found, so nothing is tested.
+        p_holm = None if change.has_changes else 1.0
+    elif has_intervals:
+        below = float(
+            np.hypot(after - _require_number(new_accuracy.low), _require_number(old_accuracy.high) - before)
+        )
+        above = float(
+            np.hypot(_require_number(new_accuracy.high) - after, before - _require_number(old_accuracy.low))
+        )
+        low = difference - below
+        high = difference + above
+        towards_zero = below if difference > 0 else above
+        p = _compute_two_sided_p_value(difference, towards_zero / _NORMAL)
+    return AccuracyChange(
+        column=column,
+        context=old_accuracy.context,
+        metric=old_accuracy.metric,
+        before=before,
+        after=after,
+        difference=difference,
+        low=low,
+        high=high,
+        p=p,
+        p_holm=p_holm,
+        moved=False,
     )
 
 
@@ -331,30 +263,30 @@ def _compare_context_rankings(
     metrics: Sequence[str],
     old_accuracies: Mapping[str, MetricAccuracy],
     new_accuracies: Mapping[str, MetricAccuracy],
-    reversals: list[_RankReversal],
+    swaps: list[MetricSwap],
     agreement: str,
-) -> _ContextRankings:
+) -> OrderChange:
     """Compare the rankings of metrics in one context before and after."""
     before = np.array([old_accuracies[metric].accuracy for metric in metrics], dtype=np.float64)
     after = np.array([new_accuracies[metric].accuracy for metric in metrics], dtype=np.float64)
     rounded = (np.round(before, _TIE_DECIMALS), np.round(after, _TIE_DECIMALS))
-    return _ContextRankings(
+    return OrderChange(
         column=column,
         context=context,
         before=[metrics[m] for m in np.argsort(-before, kind="stable")],
         after=[metrics[m] for m in np.argsort(-after, kind="stable")],
-        agreement=float(correlate_rows(*rounded, agreement)[0]),
-        swaps=reversals,
+        agreement=none_if_nan(correlate_rows(*rounded, agreement)[0]),
+        swapped=swaps,
     )
 
 
-def _find_rank_reversals(
+def _find_swapped_metrics(
     metrics: Sequence[str],
     old_accuracies: Mapping[str, MetricAccuracy],
     new_accuracies: Mapping[str, MetricAccuracy],
     matched_credits: MatchedCredits | None,
-) -> list[_RankReversal]:
-    """Find pairs of metrics whose order was reversed, with the p-value of the change."""
+) -> list[MetricSwap]:
+    """Find pairs of metrics whose order was reversed, with the p-value of the change, not adjusted."""
     swaps = []
     for i, first in enumerate(metrics):
         for second in metrics[i + 1 :]:
@@ -378,7 +310,9 @@ def _find_rank_reversals(
                 p = _compute_two_sided_p_value(lead_after - lead_before, float(np.sqrt(sum(variances))))
             else:
                 p = _require_number(matched_credits.test_lead_change(first, second).p)
-            swaps.append(_RankReversal(better, worse, p))
+            swaps.append(
+                MetricSwap(better_before=better, better_after=worse, p=p, p_holm=None, is_significant=False)
+            )
     return swaps
 
 

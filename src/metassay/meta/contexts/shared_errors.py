@@ -8,7 +8,7 @@ from hashlib import blake2b
 import numpy as np
 
 from metassay.meta.contexts.pair_outcomes import MISSING, RIGHT, PairOutcomes
-from metassay.stats.arrays import FloatArray
+from metassay.stats.arrays import FloatArray, divide_or_nan
 
 _BATCH = 1 << 20  # pairs at a time, so that counts stay exact in float32
 
@@ -33,10 +33,7 @@ def phi_coefficients(outcomes: PairOutcomes) -> FloatArray:
     covariance = both_scored * both_right - first_right * first_right.T
     row_spread = np.sqrt(first_right * (both_scored - first_right))
     column_spread = np.sqrt(first_right.T * (both_scored - first_right.T))
-    spread = row_spread * column_spread
-    phi = np.full((count, count), np.nan)
-    np.divide(covariance, spread, out=phi, where=spread > 0)
-    return phi
+    return divide_or_nan(covariance, row_spread * column_spread)
 
 
 def find_equivalent_metrics(outcome_tables: Sequence[PairOutcomes]) -> list[list[str]]:

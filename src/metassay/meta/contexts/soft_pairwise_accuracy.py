@@ -59,10 +59,10 @@ def measure_soft_pairwise_accuracy(
     them that it has scored.
     """
     agreements = [_measure_test_set(test_set, settings, seed) for test_set in test_sets]
-    values = mean_ignoring_nan([each.values for each in agreements])
-    resamples = mean_ignoring_nan([each.resamples for each in agreements])
-    first_half = mean_ignoring_nan([each.first_half for each in agreements])
-    second_half = mean_ignoring_nan([each.second_half for each in agreements])
+    values = mean_ignoring_nan(np.stack([each.values for each in agreements]), axis=0)
+    resamples = mean_ignoring_nan(np.stack([each.resamples for each in agreements]), axis=0)
+    first_half = mean_ignoring_nan(np.stack([each.first_half for each in agreements]), axis=0)
+    second_half = mean_ignoring_nan(np.stack([each.second_half for each in agreements]), axis=0)
     cluster_count = len(np.unique(np.concatenate([_get_cluster_codes(test_set) for test_set in test_sets])))
     if cluster_count > 1:
         low, high = percentile_interval(resamples)

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import stdtr
 
-from metassay.meta.contexts.accuracy import AccuracySums, divide_or_nan
+from metassay.meta.contexts.accuracy import AccuracySums
 from metassay.results.base import none_if_nan
-from metassay.stats.arrays import BoolArray, FloatArray, average_ranks
+from metassay.stats.arrays import BoolArray, FloatArray, average_ranks, divide_or_nan
 from metassay.stats.correlation import correlate
 
 # Fewer contexts than this show no trend.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.decisions.output_differences import estimate_human_agreement_on_outputs
 from metassay.meta.decisions.system_differences import (
+    HumanAgreement,
     estimate_human_agreement_on_systems,
     resample_system_pairs,
 )
@@ -41,42 +42,27 @@ def estimate_human_agreement_curves(
         resamples = resample_system_pairs(scores, create_generator_of_branch(seed, *key))
     curves = []
     for position, metric in enumerate(metric_names):
-        system_agreement = None
+        agreements: dict[str, HumanAgreement | None] = {}
         if resamples is not None:
-            system_agreement = estimate_human_agreement_on_systems(scores, position, resamples)
-        if system_agreement is not None:
-            curve = AgreementCurve(
-                dataset=dataset,
-                context=context,
-                context_column=context_column,
-                between=SYSTEMS,
-                metric=metric,
-                items=items,
-                pairs=systems * (systems - 1) // 2,
-                accuracy=system_agreement.accuracy,
-                smallest_difference=system_agreement.smallest_difference,
-                largest_difference=system_agreement.largest_difference,
-                points=system_agreement.points,
-                thresholds=system_agreement.thresholds,
-            )
-            curves.append(curve)
+            agreements[SYSTEMS] = estimate_human_agreement_on_systems(scores, position, resamples)
         # every metric gets the same resamples, so that its curve does not depend on the other metrics
         output_rng = create_generator_of_branch(seed, *key, 1)
-        output_agreement = estimate_human_agreement_on_outputs(scores, position, output_rng)
-        if output_agreement is not None:
-            curve = AgreementCurve(
-                dataset=dataset,
-                context=context,
-                context_column=context_column,
-                between=OUTPUTS,
-                metric=metric,
-                items=items,
-                pairs=output_agreement.pairs,
-                accuracy=output_agreement.accuracy,
-                smallest_difference=0.0,
-                largest_difference=output_agreement.largest_difference,
-                points=output_agreement.points,
-                thresholds=output_agreement.thresholds,
-            )
-            curves.append(curve)
+        agreements[OUTPUTS] = estimate_human_agreement_on_outputs(scores, position, output_rng)
+        for between, agreement in agreements.items():
+            if agreement is not None:
+                curve = AgreementCurve(
+                    dataset=dataset,
+                    context=context,
+                    context_column=context_column,
+                    between=between,
+                    metric=metric,
+                    items=items,
+                    pairs=agreement.pairs,
+                    accuracy=agreement.accuracy,
+                    smallest_difference=agreement.smallest_difference,
+                    largest_difference=agreement.largest_difference,
+                    points=agreement.points,
+                    thresholds=agreement.thresholds,
+                )
+                curves.append(curve)
     return curves

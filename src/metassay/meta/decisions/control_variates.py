@@ -80,14 +80,6 @@ class SeriesEstimates:
         high = self.values - lower_quantile * self.standard_errors
         return low, high
 
-    def symmetric_intervals(self) -> tuple[FloatArray, FloatArray]:
-        """Compute the symmetric 95 % bootstrap interval of each estimated difference of systems.
-
-        Differences have heavy tails but little skewness; equal-tailed intervals cover them in 92 % only.
-        """
-        margin = _compute_defined_quantiles(np.abs(self.t_draws), [LEVEL])[0] * self.standard_errors
-        return self.values - margin, self.values + margin
-
     def simultaneous_intervals(self) -> tuple[FloatArray, FloatArray]:
         """Compute intervals that contain all true values at once with probability 95 % (max-t)."""
         largest = np.nanmax(np.abs(self.t_draws), axis=1, initial=0.0)

@@ -8,7 +8,8 @@ import numpy as np
 
 from metassay.meta.decisions.labelled_scores import LabelledScores
 from metassay.stats.arrays import FloatArray
-from metassay.stats.labels_saved import LabelsSaved, estimate_labels_saved, subtract_system_pairs
+from metassay.stats.intervals import IntervalEstimate
+from metassay.stats.labels_saved import estimate_labels_saved, subtract_system_pairs
 
 # A metric that leaves less of the variance was computed from the labels.
 _SMALLEST_RESIDUAL_SHARE = 1e-6
@@ -19,8 +20,8 @@ class MetricCandidate:
     """The share of labels that a metric saves, for the mean of a system and for differences of systems."""
 
     metric: str
-    for_mean: LabelsSaved
-    for_difference: LabelsSaved
+    for_mean: IntervalEstimate
+    for_difference: IntervalEstimate
     copies_labels: bool
     """Whether the metric equals the labels, up to scale, where there are labels."""
 
@@ -56,7 +57,7 @@ def _measure_labels_saved(labelled_scores: LabelledScores, metric_name: str) -> 
     human = labelled_scores.human[:, labelled]
     metric = labelled_scores.metrics[metric_name][:, labelled]
     units = labelled_scores.unit_of_item[labelled]
-    for_difference = LabelsSaved(np.nan, np.nan, np.nan)
+    for_difference = IntervalEstimate(np.nan, np.nan, np.nan)
     if len(human) > 1:
         for_difference = estimate_labels_saved(
             subtract_system_pairs(human), subtract_system_pairs(metric), units

@@ -8,14 +8,12 @@ large difference may still be wrong, if a rater overlooked an error). Intervals 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.decisions.system_differences import AGREEMENT_SHARES
+from metassay.meta.decisions.system_differences import AGREEMENT_SHARES, HumanAgreement
 from metassay.results.rank import AgreementPoint, AgreementThreshold
-from metassay.stats.arrays import FloatArray
+from metassay.stats.arrays import FloatArray, divide_or_zero
 from metassay.stats.isotonic import fit_non_decreasing_rows
 from metassay.stats.resampling import draw_bootstrap_counts
 
@@ -27,20 +25,9 @@ _TAILS = (0.025, 0.975)
 _SMALLEST_WEIGHT = 1e-9
 
 
-@dataclass(frozen=True)
-class OutputAgreement:
-    """How often people agree with the differences of one metric between two outputs of an item."""
-
-    pairs: int
-    accuracy: float
-    largest_difference: float
-    points: list[AgreementPoint]
-    thresholds: list[AgreementThreshold]
-
-
 def estimate_human_agreement_on_outputs(
     scores: ScoreArrays, metric_index: int, rng: np.random.Generator, resamples: int = RESAMPLES
-) -> OutputAgreement | None:
+) -> HumanAgreement | None:
     """Estimate how often people agree with the differences of one metric between two outputs of an item.
 
     None where people, or the metric, prefer no output.
@@ -69,9 +56,10 @@ def estimate_human_agreement_on_outputs(
     weights = np.concatenate([np.ones((1, scores.cluster_count)), drawn])
     curves = _fit_agreement_curves(weights @ right[is_filled].T, weights @ counts[is_filled].T)
     all_sizes = np.abs(metric_differences)
-    return OutputAgreement(
+    return HumanAgreement(
         pairs=len(sizes),
         accuracy=float(pair_credits.mean()),
+        smallest_difference=0.0,
         largest_difference=float(sizes.max()),
         points=_list_curve_points(curves, bin_sizes, float(sizes.max())),
         thresholds=[
@@ -137,7 +125,7 @@ def _interpolate_differences(curves: FloatArray, bin_differences: FloatArray, ag
     rows = np.arange(len(curves))
     rise = curves[rows, bins] - curves[rows, bins_before]
     missing = agreement - curves[rows, bins_before]
-    fractions = np.divide(missing, rise, out=np.zeros(len(curves)), where=rise > 0)
+    fractions = divide_or_zero(missing, rise)
     steps = bin_differences[bins] - bin_differences[bins_before]
     differences = bin_differences[bins_before] + fractions * steps
     return np.where(is_reached.any(axis=1), differences, np.inf)

@@ -51,9 +51,10 @@ class ResampledSystemPairs:
 
 
 @dataclass(frozen=True)
-class SystemAgreement:
-    """How often people agree with the differences of one metric between two systems."""
+class HumanAgreement:
+    """How often people agree with the score differences of one metric, between systems or between outputs."""
 
+    pairs: int
     accuracy: float
     smallest_difference: float
     largest_difference: float
@@ -81,7 +82,7 @@ def resample_system_pairs(
 
 def estimate_human_agreement_on_systems(
     scores: ScoreArrays, metric_index: int, resampled_pairs: ResampledSystemPairs
-) -> SystemAgreement | None:
+) -> HumanAgreement | None:
     """Estimate how often people agree with the differences of one metric between two systems.
 
     None where the metric gives all systems the same mean.
@@ -100,7 +101,8 @@ def estimate_human_agreement_on_systems(
     if largest == 0:
         return None
     slopes = fit_logistic_slopes(differences, agreement, resampled_pairs.pair_weights)
-    return SystemAgreement(
+    return HumanAgreement(
+        pairs=len(first),
         accuracy=_measure_pairwise_accuracy(mean_differences[0], agreement[0]),
         smallest_difference=min(_estimate_noise_of_differences(sums, sizes), largest),
         largest_difference=largest,

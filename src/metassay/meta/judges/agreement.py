@@ -15,13 +15,9 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metassay.errors import UnknownName
-from metassay.stats.arrays import FloatArray
-
-IntArray = NDArray[np.int32]
-BoolArray = NDArray[np.bool_]
+from metassay.stats.arrays import BoolArray, FloatArray, IntArray, divide_or_nan
 
 JUDGEBENCH = "judgebench"
 # Ways of counting ties. `judgebench` adds up both orders, as JudgeBench does (Tan et al., 2024).
@@ -126,10 +122,7 @@ def repeat_agreement(answers: FloatArray, questions: IntArray) -> FloatArray:
     equal_pairs = np.bincount(
         distinct_answers[0].astype(np.int64), weights=counts * (counts - 1.0), minlength=question_count
     )
-    all_pairs = answer_counts * (answer_counts - 1)
-    undefined = np.full(question_count, np.nan)
-    shares: FloatArray = np.divide(equal_pairs, all_pairs, out=undefined, where=answer_counts > 1)
-    return shares
+    return divide_or_nan(equal_pairs, answer_counts * (answer_counts - 1))
 
 
 def compute_score_credits(judge_scores: FloatArray, human_scores: FloatArray) -> tuple[FloatArray, IntArray]:

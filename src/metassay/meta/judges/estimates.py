@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from metassay.stats.arrays import FloatArray
+from metassay.stats.arrays import FloatArray, IntArray
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.intervals import (
     ClusteredProportions,
@@ -18,8 +17,6 @@ from metassay.stats.intervals import (
     proportion_interval,
     small_sample_factor,
 )
-
-IntArray = NDArray[np.int32]
 
 
 @dataclass(frozen=True)

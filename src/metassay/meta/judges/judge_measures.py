@@ -10,8 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.meta.judges.agreement import (
-    BoolArray,
-    IntArray,
     base_rate,
     combine_verdicts_of_both_orders,
     compute_score_credits,
@@ -27,7 +25,7 @@ from metassay.meta.judges.estimates import (
 )
 from metassay.meta.judges.item_order import ItemOrderCredits
 from metassay.meta.judges.label_correction import ShareCorrection, correct_share_of_good_outputs
-from metassay.stats.arrays import FloatArray
+from metassay.stats.arrays import BoolArray, FloatArray, IntArray
 from metassay.stats.bootstrap import ClusterBootstrap
 
 

@@ -16,14 +16,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from metassay.stats.arrays import FloatArray
+from metassay.stats.arrays import FloatArray, IntArray, divide_or_nan
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.intervals import percentile_interval
 from metassay.stats.random import create_random_generator_of_seed
-
-IntArray = NDArray[np.int32]
 
 # With a smaller Se + Sp − 1 a judge carries too little information to be corrected.
 MINIMUM_INFORMATION = 0.2
@@ -73,7 +70,7 @@ def correct_share_of_good_outputs(
     numerators = np.stack([verdicts, verdicts * is_good, (1 - verdicts) * is_bad])
     denominators = np.stack([np.ones(len(verdicts)), is_good, is_bad])
     totals = denominators.sum(axis=1)
-    rates = np.divide(numerators.sum(axis=1), totals, out=np.full(3, np.nan), where=totals > 0)
+    rates = divide_or_nan(numerators.sum(axis=1), totals)
     labelled = int(is_good.sum() + is_bad.sum())
     if labelled:
         rates = np.where(np.isnan(rates), 0.5, rates)
@@ -88,8 +85,8 @@ def correct_share_of_good_outputs(
     right, wrong = rng.gamma(PSEUDO_OUTPUTS, size=(2, 2, bootstrap.resamples))
     numerator_sums[1:] += right
     denominator_sums[1:] += right + wrong
-    resampled_share, resampled_sensitivity, resampled_specificity = np.divide(
-        numerator_sums, denominator_sums, out=np.full_like(numerator_sums, np.nan), where=denominator_sums > 0
+    resampled_share, resampled_sensitivity, resampled_specificity = divide_or_nan(
+        numerator_sums, denominator_sums
     )
     resampled = rogan_gladen_estimate(resampled_share, resampled_sensitivity, resampled_specificity)
     # without information a resample says nothing: the share may be anything

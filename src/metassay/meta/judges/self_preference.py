@@ -21,13 +21,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri, stdtr, stdtrit
 
-from metassay.stats.arrays import FloatArray
+from metassay.stats.arrays import BoolArray, FloatArray, divide_or_nan, mean_ignoring_nan
 from metassay.stats.isotonic import Counts
-
-BoolArray = NDArray[np.bool_]
 
 # Up to this number of distinct human scores, each has its own step.
 FEW_VALUES = 10
@@ -149,7 +146,7 @@ def _subtract_panel_means(scores_by_judge: FloatArray, judge: int, resample_coun
         [_standardize_system_means(judge_scores, resample_counts) for judge_scores in scores_by_judge]
     )
     others = np.delete(z, judge, axis=0)
-    return np.asarray(z[judge] - _average_without_nan(others, axis=0))
+    return np.asarray(z[judge] - mean_ignoring_nan(others, axis=0))
 
 
 def _standardize_system_means(scores: FloatArray, resample_counts: Counts) -> FloatArray:
@@ -180,18 +177,11 @@ def _average_over_resampled_items(scores: FloatArray, resample_counts: Counts) -
     weights = resample_counts.astype(np.float64)
     sums = weights @ np.where(is_scored, scores, 0.0).T
     totals = weights @ is_scored.T.astype(np.float64)
-    return np.asarray(np.divide(sums, totals, out=np.full_like(sums, np.nan), where=totals > 0))
+    return divide_or_nan(sums, totals)
 
 
 def _subtract_other_families(deviations: FloatArray, in_family: BoolArray) -> FloatArray:
     """Return the mean over the systems of a family minus the mean over other systems, `[resamples]`."""
-    family_mean = _average_without_nan(deviations[:, in_family], axis=1)
-    other_mean = _average_without_nan(deviations[:, ~in_family], axis=1)
+    family_mean = mean_ignoring_nan(deviations[:, in_family], axis=1)
+    other_mean = mean_ignoring_nan(deviations[:, ~in_family], axis=1)
     return np.asarray(family_mean - other_mean)
-
-
-def _average_without_nan(values: FloatArray, axis: int) -> FloatArray:
-    """Average the values that are not NaN; NaN where there are none."""
-    counts = (~np.isnan(values)).sum(axis=axis)
-    sums = np.nansum(values, axis=axis)
-    return np.asarray(np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0))

@@ -15,7 +15,7 @@ from metassay.meta.people.intervals import bootstrap_meta_metric, percentile_int
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.results.base import none_if_nan
 from metassay.results.rank import HumanCeiling
-from metassay.stats.arrays import FloatArray
+from metassay.stats.arrays import FloatArray, mean_ignoring_nan
 
 
 def estimate_human_ceiling(
@@ -35,7 +35,7 @@ def estimate_human_ceiling(
     rows = []
     for rater, scores in scores_by_rater.items():
         other_scores = np.stack([other for name, other in scores_by_rater.items() if name != rater])
-        others_mean = _average_raters(other_scores)
+        others_mean = mean_ignoring_nan(other_scores, axis=0)
         is_shared = ~(np.isnan(scores) | np.isnan(others_mean)).any(axis=0)
         value = low = high = None
         if is_shared.any():
@@ -58,10 +58,3 @@ def estimate_human_ceiling(
             )
         )
     return rows
-
-
-def _average_raters(rater_scores: FloatArray) -> FloatArray:
-    """Average `[raters, systems, items]` scores over raters; NaN where no rater gave a score."""
-    counts = (~np.isnan(rater_scores)).sum(axis=0)
-    mean: FloatArray = np.where(counts > 0, np.nansum(rater_scores, axis=0) / np.maximum(counts, 1), np.nan)
-    return mean

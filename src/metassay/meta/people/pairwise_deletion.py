@@ -6,26 +6,12 @@ the same items; pairs of systems without a common item are left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.stats.arrays import FloatArray
+from metassay.stats.intervals import IntervalEstimate
 from metassay.stats.random import PAIRWISE_DELETION, create_generator_of_branch
-
-
-@dataclass(frozen=True)
-class PairwiseDeletionEstimate:
-    """The value of a meta-metric for one metric with missing scores, and its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-    items: int
-    """Items that at least one pair of systems shares."""
-    pairs: int
-    """Pairs of systems that share at least one item."""
 
 
 def estimate_with_pairwise_deletion(
@@ -35,7 +21,7 @@ def estimate_with_pairwise_deletion(
     *,
     draws: int = 1000,
     seed: int = 0,
-) -> PairwiseDeletionEstimate:
+) -> IntervalEstimate:
     """Estimate pairwise accuracy, plain or soft, from `[systems, items]` scores with missing values (NaN).
 
     Soft pairwise accuracy uses normal p-values.
@@ -46,7 +32,7 @@ def estimate_with_pairwise_deletion(
     is_shared = ~(np.isnan(human_differences) | np.isnan(metric_differences))
     has_items = is_shared.any(axis=1)
     if not has_items.any():
-        return PairwiseDeletionEstimate(np.nan, np.nan, np.nan, 0, 0)
+        return IntervalEstimate(np.nan, np.nan, np.nan)
     differences = np.stack(
         [
             np.where(is_shared, human_differences, 0.0)[has_items],
@@ -58,6 +44,4 @@ def estimate_with_pairwise_deletion(
     weights = rng.multinomial(items, np.full(items, 1 / items), size=draws).astype(np.float64)
     low, high = np.quantile(meta_metric.evaluate_with_missing_scores(differences, weights), [0.025, 0.975])
     value = meta_metric.evaluate_with_missing_scores(differences, np.ones((1, items)))[0]
-    return PairwiseDeletionEstimate(
-        float(value), float(low), float(high), int(is_shared.any(axis=0).sum()), int(has_items.sum())
-    )
+    return IntervalEstimate(float(value), float(low), float(high))

@@ -36,7 +36,7 @@ from metassay.meta.people.spans import (
 )
 from metassay.results.base import none_if_nan
 from metassay.results.rank import RankedMetric, Ranking
-from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.arrays import FloatArray, LongArray, divide_or_nan
 from metassay.stats.random import RESAMPLED_UNITS, SPAN_SWAPS, create_generator_of_branch, hash_name
 
 SPAN_TESTS = ("perm-inputs", "perm-systems", "cells", BOOTSTRAP, NO_TEST)
@@ -377,4 +377,4 @@ def _compute_f1(character_counts: FloatArray) -> FloatArray:
     """Compute F1 from the counts in the last axis; NaN where nobody marks anything."""
     shared = character_counts[..., 0]
     marked = character_counts[..., 1] + character_counts[..., 2]
-    return np.asarray(np.divide(2 * shared, marked, out=np.full(shared.shape, np.nan), where=marked > 0))
+    return divide_or_nan(2 * shared, marked)

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from metassay.errors import InputError
-from metassay.stats.arrays import FloatArray
+from metassay.stats.arrays import FloatArray, divide_or_zero
 
 Spans = Sequence[tuple[int, int]]
 
@@ -60,10 +60,7 @@ def average_span_scores(character_counts: FloatArray) -> SpanScores:
     has_no_span = (marked_by_metric == 0) & (marked_by_people == 0)
 
     def average_ratios(numerators: FloatArray, denominators: FloatArray) -> float:
-        ratios = np.divide(
-            numerators, denominators, out=np.zeros(len(character_counts)), where=denominators > 0
-        )
-        return float(np.where(has_no_span, 1.0, ratios).mean())
+        return float(np.where(has_no_span, 1.0, divide_or_zero(numerators, denominators)).mean())
 
     return SpanScores(
         precision=average_ratios(shared, marked_by_metric),

@@ -24,12 +24,11 @@ from metassay.meta.people.meta_metrics.base import (
     MetaMetric,
     MetricDetails,
     WeightedValues,
-    average_defined_values,
     build_item_resampling_function,
 )
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences
-from metassay.stats.arrays import FloatArray
+from metassay.stats.arrays import FloatArray, mean_ignoring_nan
 from metassay.stats.random import create_random_generator_of_seed
 from metassay.stats.swapped_tie_calibration import (
     compare_calibrated_accuracies,
@@ -53,7 +52,7 @@ class AccuracyWithTies(MetaMetric):
     def evaluate_metrics(self, scores: ScoreArrays, settings: ComparisonSettings | None = None) -> FloatArray:
         """Compute `acc_eq` of each metric."""
         del settings
-        return average_defined_values(self.evaluate_metrics_by_item(scores))
+        return mean_ignoring_nan(self.evaluate_metrics_by_item(scores), axis=-1)
 
     def evaluate_metrics_by_item(self, scores: ScoreArrays) -> FloatArray:
         """Compute the accuracy of each metric within each item."""

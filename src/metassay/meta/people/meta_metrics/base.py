@@ -19,7 +19,7 @@ from metassay.data.score_arrays import ScoreArrays
 from metassay.errors import InputError, UnknownName
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_all_pairs
-from metassay.stats.arrays import Float32Array, FloatArray, LongArray
+from metassay.stats.arrays import Float32Array, FloatArray, LongArray, divide_or_nan
 from metassay.stats.swaps import SwapStatistic, simulate_differences_after_swaps
 
 SYSTEM, SEGMENT, ITEM, PER_SYSTEM = "system", "segment", "item", "per_system"
@@ -240,15 +240,6 @@ def draw_differences_after_swaps(
     )
 
 
-def average_defined_values(values: FloatArray) -> FloatArray:
-    """Average over the last axis (items or systems) where values are defined; NaN where none is."""
-    is_defined = ~np.isnan(values)
-    count = is_defined.sum(axis=-1)
-    total = np.where(is_defined, values, 0.0).sum(axis=-1)
-    mean: FloatArray = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
-    return mean
-
-
 def build_item_resampling_function(scores: ScoreArrays, item_values: FloatArray) -> WeightedValues:
     """Return a function that averages item values `[metrics, items]` under weights of the clusters."""
     is_defined = ~np.isnan(item_values)
@@ -257,8 +248,6 @@ def build_item_resampling_function(scores: ScoreArrays, item_values: FloatArray)
 
     def evaluate_resamples(cluster_weights: FloatArray) -> FloatArray:
         total = cluster_totals @ cluster_weights.T
-        count = cluster_counts @ cluster_weights.T
-        mean: FloatArray = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
-        return mean
+        return divide_or_nan(total, cluster_counts @ cluster_weights.T)
 
     return evaluate_resamples

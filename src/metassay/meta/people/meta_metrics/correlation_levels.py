@@ -23,7 +23,6 @@ from metassay.meta.people.meta_metrics.base import (
     SEGMENT,
     SYSTEM,
     WeightedValues,
-    average_defined_values,
     build_item_resampling_function,
 )
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
@@ -32,7 +31,7 @@ from metassay.meta.people.meta_metrics.system_means import (
     build_mean_resampling_function,
     build_mean_swap_function,
 )
-from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.arrays import FloatArray, LongArray, mean_ignoring_nan
 from metassay.stats.correlation import correlate, correlate_systems
 from metassay.stats.random import create_generator_of_branch
 from metassay.stats.sign_flip import draw_sign_flip_sums
@@ -135,7 +134,7 @@ class SegmentLevel(CorrelationLevel):
             is_defined = variances > 1e-12 * xx * hh
             covariances = xh - x * h / count
             r = np.where(is_defined, covariances / np.sqrt(np.where(is_defined, variances, 1.0)), np.nan)
-            return average_defined_values(r.swapaxes(-1, -2))
+            return mean_ignoring_nan(r.swapaxes(-1, -2), axis=-1)
 
         return evaluate_resamples
 
@@ -160,7 +159,7 @@ class PerSystemLevel(SegmentLevel):
     def evaluate_metrics(self, scores: ScoreArrays) -> FloatArray:
         """Compute the correlation over items for each system, and average over systems."""
         by_system = correlate_systems(self.correlation, scores.human, scores.metrics, exact=True)
-        return average_defined_values(by_system)
+        return mean_ignoring_nan(by_system, axis=-1)
 
 
 class ItemLevel(CorrelationLevel):
@@ -168,7 +167,7 @@ class ItemLevel(CorrelationLevel):
 
     def evaluate_metrics(self, scores: ScoreArrays) -> FloatArray:
         """Compute the correlation over systems for each item, and average over items."""
-        return average_defined_values(self.evaluate_metrics_by_item(scores))
+        return mean_ignoring_nan(self.evaluate_metrics_by_item(scores), axis=-1)
 
     def evaluate_metrics_by_item(self, scores: ScoreArrays) -> FloatArray:
         """Compute the correlation over systems on each item."""
@@ -193,7 +192,7 @@ class ItemLevel(CorrelationLevel):
         rng = create_generator_of_branch(settings.seed, settings.stream)
         null_sums = draw_sign_flip_sums(cluster_sums, rng, settings.draws)
         drawn: NDArray[np.float32] = (null_sums / defined_items[:, None]).astype(np.float32)
-        return MetricDifferences(subtract_all_pairs(average_defined_values(by_item)), drawn)
+        return MetricDifferences(subtract_all_pairs(mean_ignoring_nan(by_item, axis=-1)), drawn)
 
 
 LEVELS: dict[str, type[CorrelationLevel]] = {
