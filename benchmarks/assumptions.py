@@ -18,7 +18,11 @@ from metassay.meta.contexts.robustness import robust_accuracy
 from metassay.meta.dependence import deviations
 from metassay.sample import get_sample_path
 from metassay.stats import intervals, label_permutation, multiplicity, soft_accuracy
-from metassay.stats.sign_flip import estimate_error_of_normal_p_values, normal_p_values, sign_flip_p_values
+from metassay.stats.sign_flip import (
+    compute_normal_p_values,
+    compute_sign_flip_p_values,
+    estimate_normal_p_value_errors,
+)
 from metassay.workflows.assay import assay
 from metassay.workflows.read import read
 
@@ -60,9 +64,9 @@ def measure_heavy_tails(limit):
     worst = 0.0
     for _ in range(60):
         scores = rng.standard_t(rng.uniform(1.2, 6), (8, int(rng.integers(20, 300))))
-        if np.abs(estimate_error_of_normal_p_values(scores)).mean() <= limit:
-            drawn = sign_flip_p_values(scores, np.random.default_rng(1), 20_000)
-            worst = max(worst, float(np.abs(drawn - normal_p_values(scores)).mean()))
+        if np.abs(estimate_normal_p_value_errors(scores)).mean() <= limit:
+            drawn = compute_sign_flip_p_values(scores, np.random.default_rng(1), 20_000)
+            worst = max(worst, float(np.abs(drawn - compute_normal_p_values(scores)).mean()))
     return worst
 
 

@@ -19,7 +19,7 @@ from decision_data import load_population
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.decisions.agreement_curves import OUTPUTS, SYSTEMS, estimate_human_agreement_curves
 from metassay.results.rank import AgreementCurve
-from metassay.stats.sign_flip import normal_p_values
+from metassay.stats.sign_flip import compute_normal_p_values
 
 LANGUAGE_PAIRS = ("WMT23 en-de", "WMT23 he-en", "WMT23 zh-en")
 METRICS = ("XCOMET-Ensemble", "COMET", "chrF", "BLEU")
@@ -53,7 +53,7 @@ def predict_systems(curve: AgreementCurve, scores: ScoreArrays, metric: int) -> 
     """Predict agreement on pairs of systems; people agree with the certainty of their paired test."""
     first, second = np.triu_indices(len(scores.human), 1)
     means = scores.metrics[metric].mean(axis=1)
-    first_is_better = 1 - normal_p_values(scores.human)
+    first_is_better = 1 - compute_normal_p_values(scores.human)
     predictions = []
     for pair, difference in enumerate(means[first] - means[second]):
         point = curve.find_agreement(difference)

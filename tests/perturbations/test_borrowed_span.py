@@ -13,13 +13,14 @@ from metassay.errors import InputError
 from metassay.perturbations.base import View
 from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.sentences import BorrowedSpan
-from metassay.stats.streams import Stream, derive_key, hash_output
+from metassay.stats.streams import Stream, compute_output_key, derive_purpose_key
 
 
 def worse(text: str, *rivals: str, seed: int = 0, longest: int = 8) -> str | None:
     method = BorrowedSpan(longest)
     return method.apply(
-        View(text, "1", rivals=rivals), Stream(derive_key(hash_output(seed, "1", text), method.name))
+        View(text, "1", rivals=rivals),
+        Stream(derive_purpose_key(compute_output_key(seed, "1", text), method.name)),
     )
 
 

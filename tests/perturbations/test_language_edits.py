@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from metassay.perturbations.base import View
 from metassay.perturbations.registry import list_default_perturbations, parse_perturbation
-from metassay.stats.streams import Stream, derive_key, hash_output
+from metassay.stats.streams import Stream, compute_output_key, derive_purpose_key
 from metassay.tasks import find_task
 
 CAKE = "John said he did not like the cake she baked."
@@ -26,7 +26,9 @@ LANGUAGE_BOUND = ["synonym", "pronoun", "entity", "negation", "negation_removal"
 def worse(method: str, text: str, language: str, *, seed: int = 0) -> str | None:
     perturbation = parse_perturbation(method)
     view = View(text, "1", language, collected=NAMES)
-    return perturbation.apply(view, Stream(derive_key(hash_output(seed, "1", text), perturbation.name)))
+    return perturbation.apply(
+        view, Stream(derive_purpose_key(compute_output_key(seed, "1", text), perturbation.name))
+    )
 
 
 def all_worse(method: str, text: str, language: str, *, seeds: int = 60) -> set[str | None]:

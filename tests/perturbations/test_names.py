@@ -28,7 +28,7 @@ from metassay.perturbations.languages.russian_names import (
     add_grammatical_forms_to_names,
     find_texts_with_name_forms,
 )
-from metassay.stats.streams import Stream, derive_key, hash_output
+from metassay.stats.streams import Stream, compute_output_key, derive_purpose_key
 from metassay.text import slovnet_names
 from metassay.text.indexed_words import index_words
 from metassay.text.slovnet_names import find_russian_names
@@ -46,7 +46,7 @@ def all_worse(texts: list[str], language: str, *, seeds: int = 60) -> set[str]:
     collected = {"entity": method.collect_from_texts(texts, language, method.analyse_texts(texts, language))}
     view = View(texts[0], "1", language, collected=collected)
     worse = {
-        method.apply(view, Stream(derive_key(hash_output(seed, "1", texts[0]), "entity")))
+        method.apply(view, Stream(derive_purpose_key(compute_output_key(seed, "1", texts[0]), "entity")))
         for seed in range(seeds)
     }
     return {text for text in worse if text is not None}
@@ -230,7 +230,7 @@ def test_on_wmt_one_name_changes_for_another_of_the_data_set(
     for text in texts:
         worse = method.apply(
             View(text, "1", language, collected={"entity": census}),
-            Stream(derive_key(hash_output(0, "1", text), "entity")),
+            Stream(derive_purpose_key(compute_output_key(0, "1", text), "entity")),
         )
         if worse is None:
             continue

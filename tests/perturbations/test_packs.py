@@ -11,7 +11,7 @@ import pytest
 from metassay.perturbations.base import View
 from metassay.perturbations.pattern_rules import load_pattern_rules, lower_text_for_search
 from metassay.perturbations.registry import parse_perturbation
-from metassay.stats.streams import Stream, derive_key, hash_output
+from metassay.stats.streams import Stream, compute_output_key, derive_purpose_key
 from metassay.text.word_lists import WordLists, find_folders_with_file
 from metassay.text.words import WITHOUT_SPACES, find_dictionary_words
 
@@ -24,7 +24,7 @@ def all_worse(method: str, text: str, language: str) -> set[str | None]:
     perturbation = parse_perturbation(method)
     view = View(text, "1", language)
     return {
-        perturbation.apply(view, Stream(derive_key(hash_output(seed, "1", text), method)))
+        perturbation.apply(view, Stream(derive_purpose_key(compute_output_key(seed, "1", text), method)))
         for seed in range(40)
     }
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.cluster import AgglomerativeClustering
 from sklearn.metrics import silhouette_score
 
-from metassay.stats.clustering import group_rows_by_agreement, mean_silhouette
+from metassay.stats.clustering import group_similar_rows, mean_silhouette
 
 
 def planted(groups, inside=0.9, outside=0.1, noise=0.02, seed=0):
@@ -19,7 +19,7 @@ def planted(groups, inside=0.9, outside=0.1, noise=0.02, seed=0):
 
 def test_planted_groups_are_found_and_lie_together():
     truth = np.array([0, 1, 2, 0, 1, 2, 0, 1, 2, 0])
-    order, group = group_rows_by_agreement(planted(truth))
+    order, group = group_similar_rows(planted(truth))
     assert sorted(order) == list(range(10))
     assert len(np.unique(group)) == 3
     assert ((group[:, None] == group) == (truth[:, None] == truth)).all()
@@ -29,17 +29,17 @@ def test_planted_groups_are_found_and_lie_together():
 def test_leaves_follow_a_chain():
     places = np.random.default_rng(3).permutation(12)
     agreement = 1 - np.abs(places[:, None] - places) / 12
-    order, _ = group_rows_by_agreement(agreement)
+    order, _ = group_similar_rows(agreement)
     assert (np.abs(np.diff(places[order])) == 1).all()
 
 
 def test_contexts_all_alike_are_one_group():
-    _, group = group_rows_by_agreement(np.ones((5, 5)))
+    _, group = group_similar_rows(np.ones((5, 5)))
     assert (group == 0).all()
 
 
 def test_few_contexts_keep_their_order():
-    order, group = group_rows_by_agreement(np.array([[1.0, 0.2], [0.2, 1.0]]))
+    order, group = group_similar_rows(np.array([[1.0, 0.2], [0.2, 1.0]]))
     assert order.tolist() == [0, 1]
     assert group.tolist() == [0, 0]
 
@@ -47,7 +47,7 @@ def test_few_contexts_keep_their_order():
 def test_undefined_agreement_is_no_agreement():
     matrix = planted([0, 0, 0, 1, 1])
     matrix[0, 3] = matrix[3, 0] = np.nan
-    _, group = group_rows_by_agreement(matrix)
+    _, group = group_similar_rows(matrix)
     assert len(set(group[:3])) == 1
     assert len(set(group[3:])) == 1
 
@@ -73,5 +73,5 @@ def test_groups_are_those_of_average_linkage_with_the_widest_silhouette(seed):
         for count in range(2, 9)
     ]
     best = max(divisions, key=lambda division: silhouette_score(distance, division, metric="precomputed"))
-    _, group = group_rows_by_agreement(1 - distance)
+    _, group = group_similar_rows(1 - distance)
     assert ((group[:, None] == group) == (best[:, None] == best)).all()

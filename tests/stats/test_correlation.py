@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metassay.stats.correlation import correlate, correlate_systems, lag_one_autocorrelation
+from metassay.stats.correlation import correlate, correlate_system_scores, lag_one_autocorrelation
 
 ORACLES = {
     "pearson": lambda x, y: stats.pearsonr(x, y).statistic,
@@ -24,29 +24,29 @@ def test_short_vectors_equal_scipy(name: str, coarse: bool) -> None:
     if coarse:
         human, metrics = np.round(human), np.round(metrics * 1.5)
     expected = [ORACLES[name](human, metric) for metric in metrics]
-    np.testing.assert_allclose(correlate_systems(name, human, metrics), expected, atol=1e-12)
+    np.testing.assert_allclose(correlate_system_scores(name, human, metrics), expected, atol=1e-12)
     np.testing.assert_allclose([correlate(name, human, m) for m in metrics], expected, atol=1e-12)
 
 
 def test_pairwise_accuracy_counts_pairs_with_the_same_sign() -> None:
-    assert correlate_systems("pa", np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])) == pytest.approx(
-        2 / 3
-    )
-    assert correlate_systems("pa", np.array([1.0, 1.0, 3.0]), np.array([2.0, 2.0, 1.0])) == pytest.approx(
-        1 / 3
-    )
+    assert correlate_system_scores(
+        "pa", np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])
+    ) == pytest.approx(2 / 3)
+    assert correlate_system_scores(
+        "pa", np.array([1.0, 1.0, 3.0]), np.array([2.0, 2.0, 1.0])
+    ) == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize("name", ORACLES)
 def test_a_vector_that_never_varies_has_no_correlation(name: str) -> None:
     constant = np.full(5, 0.1 + 0.2)
-    assert np.isnan(correlate_systems(name, np.arange(5.0), constant))
+    assert np.isnan(correlate_system_scores(name, np.arange(5.0), constant))
     assert np.isnan(correlate(name, np.arange(5.0), constant))
 
 
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(ValueError, match="Did you mean pearson"):
-        correlate_systems("pearsson", np.arange(3.0), np.arange(3.0))
+        correlate_system_scores("pearsson", np.arange(3.0), np.arange(3.0))
     with pytest.raises(ValueError, match="unknown correlation"):
         correlate("cosine", np.arange(3.0), np.arange(3.0))
 
@@ -54,12 +54,12 @@ def test_unknown_names_are_refused() -> None:
 def test_scores_as_given_tie_only_when_equal():
     """Two scores that differ in the twelfth digit of a far larger third are ordered, as scipy orders them."""
     human, metric = np.array([1.0, 2.0, 3.0, 4.0]), np.array([1e-13, 2e-13, 1.0, 0.5])
-    exact = float(correlate_systems("kendall", human, metric, exact=True))
+    exact = float(correlate_system_scores("kendall", human, metric, exact=True))
     assert exact == pytest.approx(stats.kendalltau(human, metric).statistic)
-    assert float(correlate_systems("spearman", human, metric, exact=True)) == pytest.approx(
+    assert float(correlate_system_scores("spearman", human, metric, exact=True)) == pytest.approx(
         stats.spearmanr(human, metric).statistic
     )
-    assert float(correlate_systems("kendall", human, metric)) != pytest.approx(exact)
+    assert float(correlate_system_scores("kendall", human, metric)) != pytest.approx(exact)
 
 
 def test_neighbours_of_shuffled_values_are_alike_by_chance():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metassay.stats.flip_groups import compute_group_p_values, draw_flip_group
+from metassay.stats.flip_groups import compute_flip_group_p_values, draw_flip_group
 
 
 def test_sums_equal_flipping_every_segment_one_by_one() -> None:
@@ -36,7 +36,7 @@ def test_p_values_of_few_segments_equal_enumeration() -> None:
     flipped = differences @ signs.T
     observed = differences.sum(axis=1, keepdims=True)
     exact = ((flipped > observed) + 0.5 * (flipped == observed)).mean(axis=1)
-    np.testing.assert_allclose(compute_group_p_values(scores, group), exact, atol=1e-12)
+    np.testing.assert_allclose(compute_flip_group_p_values(scores, group), exact, atol=1e-12)
 
 
 def test_p_values_of_many_segments_are_as_precise_as_those_of_independent_flips() -> None:
@@ -53,7 +53,7 @@ def test_p_values_of_many_segments_are_as_precise_as_those_of_independent_flips(
     ).pvalue
     drawn = np.array(
         [
-            compute_group_p_values(scores, draw_flip_group(np.random.default_rng(seed), 1000, 60))[0]
+            compute_flip_group_p_values(scores, draw_flip_group(np.random.default_rng(seed), 1000, 60))[0]
             for seed in range(400)
         ]
     )

@@ -20,10 +20,10 @@ from metassay.stats.resampling import (
 )
 from metassay.stats.sufficient_statistics import (
     approximate_randomization,
+    compute_mean_from_statistics,
     compute_scores_of_resamples,
     draw_bootstrap_scores,
     make_mean_statistics,
-    mean_from_statistics,
     paired_bootstrap,
 )
 
@@ -119,7 +119,7 @@ def test_randomization_converges_to_the_exact_p_value():
     signs = np.array(list(itertools.product([1, -1], repeat=8)))
     exact = np.mean(np.abs(signs @ difference) >= abs(difference.sum()) - 1e-9)
     found = approximate_randomization(
-        make_mean_statistics(scores), mean_from_statistics, np.random.default_rng(0), draws=40_000
+        make_mean_statistics(scores), compute_mean_from_statistics, np.random.default_rng(0), draws=40_000
     )
     assert found.p[0, 1] == pytest.approx(exact, abs=0.01)
 
@@ -146,7 +146,9 @@ class TestBothTests:
         """400 data sets without a difference: p-values are uniform."""
         rng = np.random.default_rng(11)
         found = [
-            test(make_mean_statistics(rng.normal(size=(2, 80))), mean_from_statistics, rng, draws=199).p[0, 1]
+            test(
+                make_mean_statistics(rng.normal(size=(2, 80))), compute_mean_from_statistics, rng, draws=199
+            ).p[0, 1]
             for _ in range(400)
         ]
         assert kstest(found, "uniform").pvalue > 0.001
@@ -155,7 +157,7 @@ class TestBothTests:
 
 def test_a_mean_skips_what_is_undefined():
     statistics = make_mean_statistics(np.array([[1.0, np.nan, 3.0], [np.nan] * 3]))
-    found = mean_from_statistics(statistics.sum(axis=1))
+    found = compute_mean_from_statistics(statistics.sum(axis=1))
     assert found[0] == 2.0
     assert np.isnan(found[1])
 

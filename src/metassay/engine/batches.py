@@ -17,7 +17,7 @@ from metassay.data.ranked_lists import build_grades_by_document, build_ranked_li
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, Metric
 from metassay.metrics.shared_work import SharedWork
-from metassay.stats.digests import Digests
+from metassay.stats.digests import Hashes
 
 BATCH_ROWS = 8_192
 # The columns that metrics may read.
@@ -79,7 +79,7 @@ class OutputRows:
         fields.setdefault("output", self.frame["output"].to_list())
         return Batch(fields, self._get_common_language(), self.shared or SharedWork())
 
-    def hash_contents(self, needed_fields: frozenset[str]) -> Digests:
+    def hash_contents(self, needed_fields: frozenset[str]) -> Hashes:
         """Hash the language and all needed fields of each row, to 128 bits."""
         names = self._list_needed_fields(needed_fields)
         # Equal texts in another language, or with other fields, can have another score.

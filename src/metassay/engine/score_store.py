@@ -7,7 +7,7 @@ from typing import Protocol
 
 from metassay.metrics.base import Metric, Scores
 from metassay.recorded_warnings import RecordedWarnings
-from metassay.stats.digests import Digests
+from metassay.stats.digests import Hashes
 
 
 class ScoreStore(Protocol):
@@ -16,7 +16,7 @@ class ScoreStore(Protocol):
     A score is identified by its metric, its batch, and the digest of what was scored.
     """
 
-    def load(self, metric: Metric, batch_number: int, digests: Digests) -> tuple[Scores, RecordedWarnings]:
+    def load(self, metric: Metric, batch_number: int, digests: Hashes) -> tuple[Scores, RecordedWarnings]:
         """Load the stored scores of a batch, NaN for missing ones, and the warnings of their computation."""
         ...
 
@@ -24,7 +24,7 @@ class ScoreStore(Protocol):
         self,
         metric: Metric,
         batch_number: int,
-        digests: Digests,
+        digests: Hashes,
         scores: Scores,
         recorded_warnings: RecordedWarnings,
     ) -> None:

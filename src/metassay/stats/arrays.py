@@ -76,30 +76,30 @@ def mean_ignoring_nan(values: FloatArray, axis: int) -> FloatArray:
     return divide_or_nan(np.where(is_defined, values, 0).sum(axis=axis), is_defined.sum(axis=axis))
 
 
-def count_codes(codes: IntArray, code_count: int) -> LongArray:
-    """Count how often each integer from 0 to `code_count` - 1 occurs; negative integers are ignored.
+def count_occurrences(integers: IntArray, value_count: int) -> LongArray:
+    """Count how often each integer from 0 to `value_count` - 1 occurs; negative integers are ignored.
 
-    >>> count_codes(np.array([2, 0, -1, 0], dtype=np.int32), 3).tolist()
+    >>> count_occurrences(np.array([2, 0, -1, 0], dtype=np.int32), 3).tolist()
     [2, 0, 1]
     """
-    return np.bincount(codes[codes >= 0], minlength=code_count)
+    return np.bincount(integers[integers >= 0], minlength=value_count)
 
 
-def sort_by_code(codes: IntArray, code_count: int) -> IntArray:
+def argsort_integers(integers: IntArray, value_count: int) -> IntArray:
     """Return the positions of non-negative integers, sorted by integer; equal integers keep their order.
 
-    >>> sort_by_code(np.array([2, 0, -1, 0], dtype=np.int32), 3).tolist()
+    >>> argsort_integers(np.array([2, 0, -1, 0], dtype=np.int32), 3).tolist()
     [1, 3, 0]
     """
-    positions = np.flatnonzero(codes >= 0)
-    keys = codes[positions]
-    if code_count <= 2**16:
+    positions = np.flatnonzero(integers >= 0)
+    keys = integers[positions]
+    if value_count <= 2**16:
         keys = keys.astype(np.uint16)  # which NumPy sorts in linear time
     return positions[np.argsort(keys, kind="stable")].astype(np.int32)
 
 
 def find_run_starts(*columns: IntArray) -> LongArray:
-    """Return where each run of equal values begins in columns that are sorted together, and the total length.
+    """Return where each run of equal rows begins in sorted columns; the last entry is the total length.
 
     >>> find_run_starts(np.array([0, 0, 1, 1], np.int32), np.array([5, 5, 5, 6], np.int32)).tolist()
     [0, 2, 3, 4]
@@ -112,16 +112,16 @@ def find_run_starts(*columns: IntArray) -> LongArray:
     return np.append(np.flatnonzero(is_start), length).astype(np.int64)
 
 
-def build_row_offsets(rows: Iterable[Sequence[Any]]) -> LongArray:
+def compute_row_offsets(rows: Iterable[Sequence[Any]]) -> LongArray:
     """Return where each row begins when all rows are concatenated; the last entry is the total length.
 
-    >>> build_row_offsets(["ab", "", "c"]).tolist()
+    >>> compute_row_offsets(["ab", "", "c"]).tolist()
     [0, 2, 2, 3]
     """
     return np.cumsum([0, *map(len, rows)], dtype=np.int64)
 
 
-def find_distinct_integers(numbers: LongArray) -> tuple[LongArray, LongArray]:
+def find_distinct_integers(integers: LongArray) -> tuple[LongArray, LongArray]:
     """Return the sorted distinct values of small non-negative integers, and the index of each value.
 
     Equals `np.unique(numbers, return_inverse=True)`, but takes linear time.
@@ -129,14 +129,14 @@ def find_distinct_integers(numbers: LongArray) -> tuple[LongArray, LongArray]:
     >>> [result.tolist() for result in find_distinct_integers(np.array([7, 2, 7]))]
     [[2, 7], [1, 0, 1]]
     """
-    index_of_value = np.zeros(int(numbers.max(initial=-1)) + 1, np.int64)
-    index_of_value[numbers] = 1
+    index_of_value = np.zeros(int(integers.max(initial=-1)) + 1, np.int64)
+    index_of_value[integers] = 1
     values = np.flatnonzero(index_of_value)
     index_of_value[values] = np.arange(len(values))
-    return values, index_of_value[numbers]
+    return values, index_of_value[integers]
 
 
-def find_positions(mask: BoolArray) -> NDArray[np.uint32]:
+def find_true_positions(mask: BoolArray) -> NDArray[np.uint32]:
     """Return where a mask is true, in order: `np.flatnonzero` in half the memory."""
     blocks = []
     for start in range(0, len(mask), _BLOCK):
@@ -144,10 +144,10 @@ def find_positions(mask: BoolArray) -> NDArray[np.uint32]:
     return np.concatenate(blocks) if blocks else np.empty(0, dtype=np.uint32)
 
 
-def find_lowest_positions(values: NDArray[np.floating[Any]], count: int) -> LongArray:
+def find_positions_of_lowest(values: NDArray[np.floating[Any]], count: int) -> LongArray:
     """Return the positions of the `count` lowest values in ascending order; NaN counts as highest.
 
-    >>> find_lowest_positions(np.array([3.0, np.nan, 1.0, 2.0, 1.0]), 3).tolist()
+    >>> find_positions_of_lowest(np.array([3.0, np.nan, 1.0, 2.0, 1.0]), 3).tolist()
     [2, 4, 3]
     """
     if len(values) <= count:
@@ -162,7 +162,7 @@ def find_lowest_positions(values: NDArray[np.floating[Any]], count: int) -> Long
     return chosen[np.argsort(values[chosen], kind="stable")]
 
 
-def pack_two_bits(codes: NDArray[np.int8]) -> NDArray[np.uint8]:
+def pack_codes_into_two_bits(codes: NDArray[np.int8]) -> NDArray[np.uint8]:
     """Pack codes 0 to 3 into a quarter of the bytes: the first quarter of the codes in the lowest bits."""
     size = -(-len(codes) // 4)
     packed_codes = np.zeros(size, dtype=np.uint8)
@@ -172,38 +172,39 @@ def pack_two_bits(codes: NDArray[np.int8]) -> NDArray[np.uint8]:
     return packed_codes
 
 
-def unpack_two_bits(packed_codes: NDArray[np.uint8], count: int) -> NDArray[np.int8]:
-    """Unpack the first `count` codes that `pack_two_bits` packed.
+def unpack_codes_from_two_bits(packed_codes: NDArray[np.uint8], count: int) -> NDArray[np.int8]:
+    """Unpack the first `count` codes that `pack_codes_into_two_bits` packed.
 
-    >>> unpack_two_bits(pack_two_bits(np.array([3, 0, 1, 2, 2], dtype=np.int8)), 5).tolist()
+    >>> packed_codes = pack_codes_into_two_bits(np.array([3, 0, 1, 2, 2], dtype=np.int8))
+    >>> unpack_codes_from_two_bits(packed_codes, 5).tolist()
     [3, 0, 1, 2, 2]
     """
     quarters = [(packed_codes >> np.uint8(2 * number)) & np.uint8(3) for number in range(4)]
     return np.concatenate(quarters)[:count].view(np.int8)
 
 
-def count_code_pairs(
-    first: NDArray[np.int8],
-    second: NDArray[np.int8],
+def count_joint_occurrences(
+    first_codes: NDArray[np.int8],
+    second_codes: NDArray[np.int8],
     mask: BoolArray | None = None,
     second_positions: LongArray | None = None,
 ) -> LongArray:
-    """Count how often codes 0 to 3 of two arrays occur together: [4, 4].
+    """Count how often each pair of codes from 0 to 3 occurs at the same position of two arrays: [4, 4].
 
     Only positions where `mask` is true count. `second_positions` are the positions in the second array that
     belong to those in the first, negative where there is none; by default they are the same.
 
-    >>> count_code_pairs(np.array([0, 1, 1], np.int8), np.array([2, 3, 3], np.int8))[:2].tolist()
+    >>> count_joint_occurrences(np.array([0, 1, 1], np.int8), np.array([2, 3, 3], np.int8))[:2].tolist()
     [[0, 0, 1, 0], [0, 0, 0, 2]]
     """
     counts = np.zeros(16, dtype=np.int64)
-    for start in range(0, len(first), _BLOCK):
-        positions = np.arange(start, min(start + _BLOCK, len(first)))
+    for start in range(0, len(first_codes), _BLOCK):
+        positions = np.arange(start, min(start + _BLOCK, len(first_codes)))
         if mask is not None:
             positions = positions[mask[positions]]
         partners = positions if second_positions is None else second_positions[positions]
         has_partner = partners >= 0
-        pair_codes = 4 * first[positions[has_partner]] + second[partners[has_partner]]
+        pair_codes = 4 * first_codes[positions[has_partner]] + second_codes[partners[has_partner]]
         counts += np.bincount(pair_codes, minlength=16)
     return counts.reshape(4, 4)
 

@@ -32,7 +32,7 @@ class ClusterBootstrap:
         """Weights of the first clusters: if there are few, every context needs the same ones again."""
 
     def draw_weights(self, clusters: IntArray) -> FloatArray:
-        """Draw the weight of each cluster in each resample: [clusters, resamples]."""
+        """Draw how often every resample contains each cluster: [clusters, resamples]."""
         cluster_count = int(clusters.max(initial=-1)) + 1
         if cluster_count > _CLUSTERS_PER_BLOCK or clusters.min(initial=0) < 0:
             return _hash_weights(self._key, clusters, self.resamples, self._weight_table)
@@ -44,23 +44,23 @@ class ClusterBootstrap:
             self._first_weights = first_weights
         return np.take(first_weights, clusters, axis=0)
 
-    def resample_sums(self, columns: FloatArray, clusters: IntArray) -> FloatArray:
-        """Sum weighted columns, [columns, units] to [columns, resamples]; `clusters` has one per unit."""
-        sums = np.zeros((len(columns), self.resamples))
+    def resample_sums(self, value_rows: FloatArray, clusters: IntArray) -> FloatArray:
+        """Sum each row of values over the clusters of every resample: [rows, resamples]."""
+        sums = np.zeros((len(value_rows), self.resamples))
         for start in range(0, len(clusters), _CLUSTERS_PER_BLOCK):
             block = slice(start, start + _CLUSTERS_PER_BLOCK)
-            sums += columns[:, block] @ self.draw_weights(clusters[block])
+            sums += value_rows[:, block] @ self.draw_weights(clusters[block])
         return sums
 
     def resample_ratios(
-        self, numerator: FloatArray, denominator: FloatArray, clusters: IntArray
+        self, numerators: FloatArray, denominators: FloatArray, clusters: IntArray
     ) -> FloatArray:
-        """Resample ratios [columns, resamples]; a resample in which nothing has weight is NaN.
+        """Divide the sums of two sets of values on every resample: [rows, resamples]; NaN without any weight.
 
-        `numerator` is [columns, units], `denominator` [columns, units] or [1, units].
+        `numerators` is [columns, units], `denominators` [columns, units] or [1, units].
         """
-        sums = self.resample_sums(np.concatenate([numerator, denominator]), clusters)
-        return _divide_or_nan(sums[: len(numerator)], sums[len(numerator) :])
+        sums = self.resample_sums(np.concatenate([numerators, denominators]), clusters)
+        return _divide_or_nan(sums[: len(numerators)], sums[len(numerators) :])
 
 
 class ClusterHalves(ClusterBootstrap):
@@ -71,21 +71,21 @@ class ClusterHalves(ClusterBootstrap):
         self._weight_table = _COIN_WEIGHTS
 
     def compute_ratios_in_both_halves(
-        self, numerator: FloatArray, denominator: FloatArray, clusters: IntArray
+        self, numerators: FloatArray, denominators: FloatArray, clusters: IntArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return the ratios [columns, splits] in the first half and in the second half of each split."""
-        columns = np.concatenate([numerator, denominator])
+        columns = np.concatenate([numerators, denominators])
         first_sums = self.resample_sums(columns, clusters)
         # A cluster that is not in the first half is in the second.
         second_sums = columns.sum(axis=1, keepdims=True) - first_sums
-        count = len(numerator)
+        count = len(numerators)
         first_ratios = _divide_or_nan(first_sums[:count], first_sums[count:])
         second_ratios = _divide_or_nan(second_sums[:count], second_sums[count:])
         return first_ratios, second_ratios
 
 
 def _hash_weights(key: np.uint64, clusters: IntArray, resamples: int, weight_table: FloatArray) -> FloatArray:
-    """Derive weights [clusters, resamples] from SplitMix64: each 64-bit hash gives four of them."""
+    """Compute random weights [clusters, resamples] by hashing key, cluster and resample."""
     start = mix_bits_of_array(key + clusters.astype(np.uint64) * SPLITMIX_STEP)
     # −(−n // 4) rounds n / 4 up.
     steps = np.arange(1, -(-resamples // 4) + 1, dtype=np.uint64) * SPLITMIX_STEP
@@ -102,7 +102,7 @@ def _divide_or_nan(numerator: FloatArray, denominator: FloatArray) -> FloatArray
 
 
 def _tabulate_poisson_weights() -> FloatArray:
-    """Tabulate Poisson(1) quantiles at 2^16 equal steps, so that 16 random bits make one draw."""
+    """Tabulate Poisson(1) draws for every 16-bit random number."""
     # The middle of each step.
     probabilities = np.arange(2**16) / 2**16 + 2**-17
     cumulative = np.cumsum([math.exp(-1) / math.factorial(count) for count in range(12)])

@@ -25,56 +25,59 @@ class ContingencyTest:
     cramers_v: float = float("nan")
 
 
-def chi_square_test(right: FloatArray, total: FloatArray) -> ContingencyTest:
+def chi_square_test(right_counts: FloatArray, total_counts: FloatArray) -> ContingencyTest:
     """Test whether the share of right outcomes is the same in all groups (Pearson, 1900).
 
-    `right` of `total` outcomes per group; empty groups are left out. If all outcomes are right, or none, the
-    statistic is 0, p 1 and V undefined. For a table with two columns Cramér's V is √(chi² / n).
+    `right_counts` of `total_counts` outcomes per group; empty groups are left out. If all outcomes are right,
+    or none, the statistic is 0, p 1 and V undefined. For a table with two columns Cramér's V is √(chi² / n).
 
     >>> test = chi_square_test(np.array([10.0, 20.0]), np.array([40.0, 40.0]))
     >>> round(test.statistic, 4), test.dof, round(test.p, 4), round(test.cramers_v, 4)
     (5.3333, 1, 0.0209, 0.2582)
     """
-    dof = int((total > 0).sum()) - 1
+    dof = int((total_counts > 0).sum()) - 1
     if dof < 1:
         return ContingencyTest(float("nan"), max(dof, 0), float("nan"))
-    statistic = float(chi_square_statistic(right, total))
-    share = right.sum() / total.sum()
-    cramers_v = float(np.sqrt(statistic / total.sum())) if 0 < share < 1 else float("nan")
+    statistic = float(chi_square_statistic(right_counts, total_counts))
+    share = right_counts.sum() / total_counts.sum()
+    cramers_v = float(np.sqrt(statistic / total_counts.sum())) if 0 < share < 1 else float("nan")
     return ContingencyTest(statistic, dof, float(chdtrc(dof, statistic)), cramers_v)
 
 
-def chi_square_statistic(right: FloatArray, total: FloatArray) -> FloatArray:
-    """Compute Σ (right - expected)² / (expected · (1 - share)) over groups, the last axis; 0 if all agree."""
-    everything = total.sum(axis=-1, keepdims=True)
-    share = right.sum(axis=-1, keepdims=True) / np.where(everything > 0, everything, 1)
-    variance = total * share * (1 - share)
-    squares = (right - total * share) ** 2
+def chi_square_statistic(right_counts: FloatArray, total_counts: FloatArray) -> FloatArray:
+    """Compute the chi-square statistic of counts of right outcomes over groups, the last axis.
+
+    Σ (right - expected)² / (expected · (1 - share)); 0 if all outcomes are alike.
+    """
+    everything = total_counts.sum(axis=-1, keepdims=True)
+    share = right_counts.sum(axis=-1, keepdims=True) / np.where(everything > 0, everything, 1)
+    variance = total_counts * share * (1 - share)
+    squares = (right_counts - total_counts * share) ** 2
     return np.asarray(divide_or_zero(squares, variance).sum(axis=-1))
 
 
-def cochran_mantel_haenszel_test(right: FloatArray, total: FloatArray) -> ContingencyTest:
-    """Test whether the share of right outcomes differs between groups within strata: [strata, groups] each.
+def cochran_mantel_haenszel_test(right_counts: FloatArray, total_counts: FloatArray) -> ContingencyTest:
+    """Test whether the share of right outcomes differs between groups within strata.
 
     The generalised statistic g' V⁻ g (Landis, Heyman and Koch, 1978): g is the sum over strata of observed
     minus expected right outcomes, V its hypergeometric covariance, and the degrees of freedom are the rank of
     V: groups - 1, unless no stratum links some groups. If every stratum has one group only, nothing can be
     compared: dof 0, p NaN. V is diagonal minus one rank per stratum, so the cost is linear in groups.
     """
-    stratum_sizes = total.sum(axis=1)
-    shares = divide_or_zero(right.sum(axis=1), stratum_sizes)
+    stratum_sizes = total_counts.sum(axis=1)
+    shares = divide_or_zero(right_counts.sum(axis=1), stratum_sizes)
     correction = divide_or_zero(stratum_sizes, stratum_sizes - 1)
     stratum_variances = shares * (1 - shares) * correction
-    difference = (right - total * shares[:, None]).sum(axis=0)
-    diagonal = (stratum_variances[:, None] * total).sum(axis=0)
+    difference = (right_counts - total_counts * shares[:, None]).sum(axis=0)
+    diagonal = (stratum_variances[:, None] * total_counts).sum(axis=0)
     active = diagonal > 0
     if active.sum() < 2:
-        return ContingencyTest(0.0, max(int((total.sum(axis=0) > 0).sum()) - 1, 0), 1.0)
+        return ContingencyTest(0.0, max(int((total_counts.sum(axis=0) > 0).sum()) - 1, 0), 1.0)
     difference = difference[active]
     diagonal = diagonal[active]
     # V = diag(diagonal) - factors' factors, inverted by the Woodbury identity
     scale = np.sqrt(divide_or_zero(stratum_variances, stratum_sizes))
-    factors = scale[:, None] * total[:, active]
+    factors = scale[:, None] * total_counts[:, active]
     inner = np.eye(len(stratum_sizes)) - (factors / diagonal) @ factors.T
     eigenvalues, eigenvectors = np.linalg.eigh(inner)
     nonzero = eigenvalues > _ROUNDING_ERROR

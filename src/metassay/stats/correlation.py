@@ -1,8 +1,8 @@
 """Correlations of score vectors: Pearson, Spearman, Kendall b and c, and the share of pairs ordered alike.
 
 NaN where a statistic is undefined, as for a vector that never varies. `correlate` takes two vectors of any
-length; `correlate_systems` and `compare_correlations_after_swaps` take many short ones, the mean scores of
-systems.
+length; `correlate_system_scores` and `compare_correlations_after_swaps` take many short ones, the mean scores
+of systems.
 """
 
 from __future__ import annotations
@@ -73,58 +73,71 @@ def lag_one_autocorrelation(values: FloatArray) -> tuple[float, float]:
     return r, float(ndtr(-(r + 1 / n) * math.sqrt(n)))
 
 
-def williams_test(r_a: float, r_b: float, r_ab: float, n: int) -> float:
-    """Test whether correlation `r_a` exceeds `r_b`, both with the same variable (Williams, 1959).
+def williams_test(
+    correlation_a: float, correlation_b: float, correlation_ab: float, system_count: int
+) -> float:
+    """Test whether one of two correlations with the same variable is larger (Williams, 1959).
 
-    Returns the one-sided p-value. `r_ab` is the correlation of the two metrics, `n` the number of systems:
+    Returns the one-sided p-value. `correlation_ab` is the correlation of the two metrics, `system_count` the
+    number of systems:
 
         t = (r_a - r_b) √( (n-1)(1+r_ab) / (2 K (n-1)/(n-3) + (r_a+r_b)²/4 (1-r_ab)³) ),  n - 3 degrees
         K = 1 - r_a² - r_b² - r_ab² + 2 r_a r_b r_ab
     """
-    if n < 4 or any(map(math.isnan, (r_a, r_b, r_ab))):
+    if system_count < 4 or any(map(math.isnan, (correlation_a, correlation_b, correlation_ab))):
         return math.nan
-    k = 1 - r_a**2 - r_b**2 - r_ab**2 + 2 * r_a * r_b * r_ab
-    denominator = 2 * k * (n - 1) / (n - 3) + ((r_a + r_b) / 2) ** 2 * (1 - r_ab) ** 3
+    k = (
+        1
+        - correlation_a**2
+        - correlation_b**2
+        - correlation_ab**2
+        + 2 * correlation_a * correlation_b * correlation_ab
+    )
+    denominator = (
+        2 * k * (system_count - 1) / (system_count - 3)
+        + ((correlation_a + correlation_b) / 2) ** 2 * (1 - correlation_ab) ** 3
+    )
     if denominator <= 1e-15:  # the metrics determine each other, so the difference has no variance
-        return 0.5 if abs(r_a - r_b) < 1e-12 else float(r_a < r_b)
-    t = (r_a - r_b) * math.sqrt((n - 1) * (1 + r_ab) / denominator)
+        return 0.5 if abs(correlation_a - correlation_b) < 1e-12 else float(correlation_a < correlation_b)
+    t = (correlation_a - correlation_b) * math.sqrt((system_count - 1) * (1 + correlation_ab) / denominator)
     from scipy.special import stdtr
 
-    return float(stdtr(n - 3, -t))
+    return float(stdtr(system_count - 3, -t))
 
 
-def correlate_systems(
-    statistic: str, human: FloatArray, metrics: FloatArray, *, exact: bool = False
+def correlate_system_scores(
+    statistic: str, human_scores: FloatArray, metric_scores: FloatArray, *, exact: bool = False
 ) -> FloatArray:
-    """Correlate `human` [..., systems] with `metrics` [..., systems], broadcast against each other.
+    """Correlate the human and metric scores of systems, the last axis, for many rows at once.
 
     Means of many scores tie if they are equal up to rounding; with `exact`, for scores as they were given,
     only if they are equal.
     """
-    human, metrics = np.broadcast_arrays(human, metrics)
-    *outer, systems = metrics.shape
-    human_rows = np.ascontiguousarray(human, dtype=np.float64).reshape(-1, systems)
-    metric_rows = np.ascontiguousarray(metrics, dtype=np.float64).reshape(-1, systems)
+    human_scores, metric_scores = np.broadcast_arrays(human_scores, metric_scores)
+    *outer, systems = metric_scores.shape
+    human_rows = np.ascontiguousarray(human_scores, dtype=np.float64).reshape(-1, systems)
+    metric_rows = np.ascontiguousarray(metric_scores, dtype=np.float64).reshape(-1, systems)
     values = np.empty(len(metric_rows))
     tolerance = 0.0 if exact else TIE_TOLERANCE
-    _correlate_rows(_find_statistic_code(statistic), human_rows, metric_rows, tolerance, values)
+    _fill_row_correlations(_find_statistic_code(statistic), human_rows, metric_rows, tolerance, values)
     return values.reshape(outer)
 
 
 def compare_correlations_after_swaps(
-    statistic: str, human: FloatArray, scores: FloatArray, swaps: Swaps
+    statistic: str, human_means: FloatArray, metric_scores: FloatArray, swaps: Swaps
 ) -> Float32Array:
-    """Compute the statistic of A' minus that of B' after swaps, for all metrics A < B: [draws, pairs].
+    """Compute how much the correlations of every two metrics differ after swaps: [draws, pairs].
 
-    `human` has the mean score of each system; `scores` are standardised, [metrics, systems, segments].
+    `human_means` has the mean score of each system; `metric_scores` are standardised, [metrics, systems,
+    segments].
     """
-    swapped = swaps.sum_swapped_scores(scores)
-    metrics = len(scores)
+    swapped = swaps.sum_swapped_scores(metric_scores)
+    metrics = len(metric_scores)
     differences = np.empty((len(swaps), metrics * (metrics - 1) // 2), dtype=np.float32)
-    _fill_swapped_differences(
+    _fill_correlation_differences(
         _find_statistic_code(statistic),
-        np.ascontiguousarray(human),
-        scores.sum(axis=-1),
+        np.ascontiguousarray(human_means),
+        metric_scores.sum(axis=-1),
         swapped,
         differences,
     )
@@ -132,24 +145,35 @@ def compare_correlations_after_swaps(
 
 
 def _find_statistic_code(statistic: str) -> int:
+    """Return the number of a statistic in compiled code; raise an error for an unknown name."""
     if statistic not in STATISTICS:
         raise UnknownName("statistic", statistic, STATISTICS)
     return STATISTICS[statistic]
 
 
 @kernel
-def _correlate_rows(
-    code: int, human: FloatArray, metrics: FloatArray, tolerance: float, values: FloatArray
+def _fill_row_correlations(
+    statistic_code: int,
+    human_rows: FloatArray,
+    metric_rows: FloatArray,
+    tolerance: float,
+    correlations: FloatArray,
 ) -> None:
-    for row in range(len(metrics)):
-        values[row] = _correlate(code, human[row], metrics[row], tolerance)
+    """Fill in the correlation of each row of human scores with the same row of metric scores."""
+    for row in range(len(metric_rows)):
+        correlations[row] = _correlate(statistic_code, human_rows[row], metric_rows[row], tolerance)
 
 
 @kernel
-def _fill_swapped_differences(
-    code: int, human: FloatArray, total: FloatArray, swapped: FloatArray, differences: Float32Array
+def _fill_correlation_differences(
+    statistic_code: int,
+    human_means: FloatArray,
+    score_sums: FloatArray,
+    swapped_sums: FloatArray,
+    differences: Float32Array,
 ) -> None:
-    draws, metrics, systems = swapped.shape
+    """Fill in the difference of the correlations of every two metrics after each draw of swaps."""
+    draws, metrics, systems = swapped_sums.shape
     first = np.empty(systems)
     second = np.empty(systems)
     for draw in range(draws):
@@ -157,26 +181,28 @@ def _fill_swapped_differences(
         for a in range(metrics):
             for b in range(a + 1, metrics):
                 for i in range(systems):
-                    change = swapped[draw, b, i] - swapped[draw, a, i]
-                    first[i] = total[a, i] + change
-                    second[i] = total[b, i] - change
-                value_a = _correlate(code, human, first, TIE_TOLERANCE)
-                value_b = _correlate(code, human, second, TIE_TOLERANCE)
+                    change = swapped_sums[draw, b, i] - swapped_sums[draw, a, i]
+                    first[i] = score_sums[a, i] + change
+                    second[i] = score_sums[b, i] - change
+                value_a = _correlate(statistic_code, human_means, first, TIE_TOLERANCE)
+                value_b = _correlate(statistic_code, human_means, second, TIE_TOLERANCE)
                 differences[draw, column] = value_a - value_b
                 column += 1
 
 
 @kernel
-def _correlate(code: int, x: FloatArray, y: FloatArray, tolerance: float) -> float:
-    if code == _PEARSON:
-        return _pearson(x, y)
-    if code == _SPEARMAN:
-        return _pearson(_rank(x, tolerance), _rank(y, tolerance))
-    return _compare_pairs(code, x, y, tolerance)
+def _correlate(statistic_code: int, x: FloatArray, y: FloatArray, tolerance: float) -> float:
+    """Compute one of the statistics of two vectors."""
+    if statistic_code == _PEARSON:
+        return _pearson_correlation(x, y)
+    if statistic_code == _SPEARMAN:
+        return _pearson_correlation(_average_ranks(x, tolerance), _average_ranks(y, tolerance))
+    return _correlate_pair_signs(statistic_code, x, y, tolerance)
 
 
 @kernel
-def _pearson(x: FloatArray, y: FloatArray) -> float:
+def _pearson_correlation(x: FloatArray, y: FloatArray) -> float:
+    """Compute Pearson's correlation of two vectors; NaN where one of them does not vary."""
     n = len(x)
     mean_x = x.sum() / n
     mean_y = y.sum() / n
@@ -196,24 +222,24 @@ def _pearson(x: FloatArray, y: FloatArray) -> float:
 
 
 @kernel
-def _rank(x: FloatArray, tolerance: float) -> FloatArray:
-    """Rank from 1, equal values sharing the mean of their ranks; quadratic, for short vectors."""
-    ranks = np.empty(len(x))
-    largest_tie = tolerance * np.abs(x).max()
-    for i in range(len(x)):
+def _average_ranks(values: FloatArray, tolerance: float) -> FloatArray:
+    """Rank values from 1; values that are equal within the tolerance share the mean of their ranks."""
+    ranks = np.empty(len(values))
+    largest_tie = tolerance * np.abs(values).max()
+    for i in range(len(values)):
         below = 0.0
-        for j in range(len(x)):
-            if abs(x[i] - x[j]) <= largest_tie:
+        for j in range(len(values)):
+            if abs(values[i] - values[j]) <= largest_tie:
                 below += 0.5
-            elif x[j] < x[i]:
+            elif values[j] < values[i]:
                 below += 1.0
         ranks[i] = below + 0.5
     return ranks
 
 
 @kernel
-def _compare_pairs(code: int, x: FloatArray, y: FloatArray, tolerance: float) -> float:
-    """Compute Kendall's tau b or c, or the share of pairs with the same sign of difference, ties included."""
+def _correlate_pair_signs(statistic_code: int, x: FloatArray, y: FloatArray, tolerance: float) -> float:
+    """Compute Kendall's tau b or c, or the share of pairs that both vectors order alike."""
     n = len(x)
     largest_tie_x = tolerance * np.abs(x).max()
     largest_tie_y = tolerance * np.abs(y).max()
@@ -223,33 +249,35 @@ def _compare_pairs(code: int, x: FloatArray, y: FloatArray, tolerance: float) ->
     untied_y = 0
     for i in range(n):
         for j in range(i + 1, n):
-            sign_x = _sign(x[i] - x[j], largest_tie_x)
-            sign_y = _sign(y[i] - y[j], largest_tie_y)
+            sign_x = _sign_of_difference(x[i] - x[j], largest_tie_x)
+            sign_y = _sign_of_difference(y[i] - y[j], largest_tie_y)
             concordant_minus_discordant += sign_x * sign_y
             same_sign += sign_x == sign_y
             untied_x += sign_x != 0
             untied_y += sign_y != 0
-    if code == _PAIRWISE_ACCURACY:
+    if statistic_code == _PAIRWISE_ACCURACY:
         return same_sign / (n * (n - 1) / 2)
     if untied_x == 0 or untied_y == 0:
         return np.nan
-    if code == _KENDALL_B:
+    if statistic_code == _KENDALL_B:
         return float(concordant_minus_discordant / np.sqrt(float(untied_x) * float(untied_y)))
-    classes = min(_count_distinct(x, largest_tie_x), _count_distinct(y, largest_tie_y))
+    classes = min(_count_distinct_values(x, largest_tie_x), _count_distinct_values(y, largest_tie_y))
     return 2.0 * concordant_minus_discordant / (n * n * (classes - 1) / classes)
 
 
 @kernel
-def _sign(difference: float, largest_tie: float) -> int:
-    if abs(difference) <= largest_tie:
+def _sign_of_difference(difference: float, tie_tolerance: float) -> int:
+    """Return 1, -1, or 0 for a difference within the tolerance."""
+    if abs(difference) <= tie_tolerance:
         return 0
     return 1 if difference > 0 else -1
 
 
 @kernel
-def _count_distinct(x: FloatArray, largest_tie: float) -> int:
-    ordered = np.sort(x)
+def _count_distinct_values(values: FloatArray, tie_tolerance: float) -> int:
+    """Count the values that differ by more than the tolerance."""
+    ordered = np.sort(values)
     count = 1
     for i in range(1, len(ordered)):
-        count += ordered[i] - ordered[i - 1] > largest_tie
+        count += ordered[i] - ordered[i - 1] > tie_tolerance
     return count

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from metassay.stats.arrays import LongArray
 
 # One digest per row: [n, 2].
-Digests = NDArray[np.uint64]
+Hashes = NDArray[np.uint64]
 
 
-class DistinctDigests(NamedTuple):
+class DistinctHashes(NamedTuple):
     """The distinct hashes among rows, numbered by their first occurrence.
 
     `first_rows` is the row where each occurs first, `numbers` the number of each row's digest, and
@@ -25,33 +25,33 @@ class DistinctDigests(NamedTuple):
     sorted_numbers: LongArray
 
 
-def sort_hashes(digests: Digests) -> LongArray:
-    """Return the row order that sorts 128-bit hashes; equal ones keep their order.
+def argsort_hashes(hashes: Hashes) -> LongArray:
+    """Return the order of rows that sorts 128-bit hashes; equal ones keep their order.
 
-    >>> sort_hashes(np.array([[7, 2], [3, 9], [7, 1]], dtype=np.uint64)).tolist()
+    >>> argsort_hashes(np.array([[7, 2], [3, 9], [7, 1]], dtype=np.uint64)).tolist()
     [1, 2, 0]
     """
-    high = digests[:, 0]
+    high = hashes[:, 0]
     if (high[1:] > high[:-1]).all():
-        return np.arange(len(digests))
+        return np.arange(len(hashes))
     order = np.argsort(high, kind="stable")
-    sorted_high, sorted_low = digests[order].T
+    sorted_high, sorted_low = hashes[order].T
     # Two different digests hardly ever share their upper half, so one column is nearly always enough.
     misplaced = (sorted_high[1:] == sorted_high[:-1]) & (sorted_low[1:] < sorted_low[:-1])
     if misplaced.any():
-        return np.lexsort((digests[:, 1], high))
+        return np.lexsort((hashes[:, 1], high))
     return order
 
 
-def find_distinct_hashes(digests: Digests) -> DistinctDigests:
-    """Find the distinct digests among rows.
+def find_distinct_hashes(hashes: Hashes) -> DistinctHashes:
+    """Find the distinct 128-bit hashes among rows, and number them by first occurrence.
 
     >>> digests = np.array([[7, 2], [3, 9], [7, 2]], dtype=np.uint64)
     >>> [part.tolist() for part in find_distinct_hashes(digests)]
     [[0, 1], [0, 1, 0], [1, 0]]
     """
-    order = sort_hashes(digests)
-    ordered = digests[order]
+    order = argsort_hashes(hashes)
+    ordered = hashes[order]
     is_new = np.ones(len(order), dtype=np.bool_)
     is_new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
     first_rows = order[is_new]
@@ -59,11 +59,11 @@ def find_distinct_hashes(digests: Digests) -> DistinctDigests:
     sorted_numbers[np.argsort(first_rows)] = np.arange(len(first_rows))
     numbers = np.empty(len(order), dtype=np.int64)
     numbers[order] = sorted_numbers[np.cumsum(is_new) - 1]
-    return DistinctDigests(np.sort(first_rows), numbers, sorted_numbers)
+    return DistinctHashes(np.sort(first_rows), numbers, sorted_numbers)
 
 
-def find_positions_of_hashes(
-    hashes: Digests, sorted_high: NDArray[np.uint64], sorted_low: NDArray[np.uint64]
+def look_up_hashes(
+    hashes: Hashes, sorted_upper_halves: NDArray[np.uint64], sorted_lower_halves: NDArray[np.uint64]
 ) -> LongArray:
     """Return the position of each hash among sorted hashes, -1 if it is not there.
 
@@ -71,17 +71,17 @@ def find_positions_of_hashes(
 
     >>> high = np.array([3, 7, 7], dtype=np.uint64)
     >>> low = np.array([9, 1, 2], dtype=np.uint64)
-    >>> find_positions_of_hashes(np.array([[7, 2], [7, 3], [3, 9]], dtype=np.uint64), high, low).tolist()
+    >>> look_up_hashes(np.array([[7, 2], [7, 3], [3, 9]], dtype=np.uint64), high, low).tolist()
     [2, -1, 0]
     """
-    count = len(sorted_high)
+    count = len(sorted_upper_halves)
     if count == 0:
         return np.full(len(hashes), -1)
-    positions = np.searchsorted(sorted_high, hashes[:, 0])
+    positions = np.searchsorted(sorted_upper_halves, hashes[:, 0])
     while True:
         positions = positions.clip(max=count - 1)
-        same_high = sorted_high[positions] == hashes[:, 0]
-        is_found = same_high & (sorted_low[positions] == hashes[:, 1])
+        same_high = sorted_upper_halves[positions] == hashes[:, 0]
+        is_found = same_high & (sorted_lower_halves[positions] == hashes[:, 1])
         next_may_match = same_high & ~is_found & (positions + 1 < count)
         if not next_may_match.any():
             return np.where(is_found, positions, -1)

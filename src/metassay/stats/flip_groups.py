@@ -36,66 +36,68 @@ class FlipGroup:
     size: int
     """Number of products, a power of 2; with the reversed ones there are twice as many flips."""
 
-    def sum_scores(self, by_segment: Float32Array, segments: LongArray | None = None) -> Float32Array:
-        """Sum scores [segments, metrics, systems] under every product: [metrics, systems, size].
+    def sum_scores(self, scores_by_segment: Float32Array, segments: LongArray | None = None) -> Float32Array:
+        """Sum scores over segments under every sign flip of the group: [metrics, systems, flips].
 
         `segments` are the positions of the segments over which scores are summed, by default all.
         """
         if segments is None:
-            segments = np.arange(len(by_segment))
-        rows = np.ascontiguousarray(by_segment).reshape(len(by_segment), -1)
+            segments = np.arange(len(scores_by_segment))
+        rows = np.ascontiguousarray(scores_by_segment).reshape(len(scores_by_segment), -1)
         sums = np.empty((rows.shape[1], self.size), dtype=np.float32)
-        _sum_under_group(rows, self.codes, segments, sums)
-        return sums.reshape(*by_segment.shape[1:], self.size)
+        _fill_flipped_sums(rows, self.codes, segments, sums)
+        return sums.reshape(*scores_by_segment.shape[1:], self.size)
 
 
 def draw_flip_group(rng: np.random.Generator, flips: int, segments: int) -> FlipGroup:
-    """Draw a group of at least `flips` sign flips."""
+    """Draw a group of at least `flips` random sign flips of segments."""
     bits = max(1, int(np.ceil(np.log2(flips))) - 1)
     return FlipGroup(rng.integers(0, 2**bits, size=segments), 2**bits)
 
 
-def compute_group_p_values(scores: FloatArray, group: FlipGroup) -> FloatArray:
-    """Compute the p-values of all pairs of systems, [pairs], from [systems, segments] scores."""
-    sums = group.sum_scores(scores.T[:, None].astype(np.float32))[0]
-    tolerance = find_tie_tolerance(scores[None])
+def compute_flip_group_p_values(scores: FloatArray, flip_group: FlipGroup) -> FloatArray:
+    """Compute the p-value of each pair of systems from a group of sign flips."""
+    sums = flip_group.sum_scores(scores.T[:, None].astype(np.float32))[0]
+    tolerance = compute_tie_tolerance(scores[None])
     first, second = np.triu_indices(len(scores), 1)
-    return np.array([compare_flipped_sums(sums[i], sums[j], tolerance) for i, j in zip(first, second)])
+    return np.array([compute_flipped_sum_p_value(sums[i], sums[j], tolerance) for i, j in zip(first, second)])
 
 
-def find_tie_tolerance(scores: FloatArray) -> np.float32:
-    """Return the difference up to which sums of scores [metrics, systems, segments] are equal."""
+def compute_tie_tolerance(scores: FloatArray) -> np.float32:
+    """Compute the difference below which two sums of scores count as equal."""
     return np.float32(_FLOAT32_TIE * np.abs(scores).max(axis=1).sum(axis=1).max())
 
 
 @kernel
-def compare_flipped_sums(left: Float32Array, right: Float32Array, tolerance: np.float32) -> float:
-    """Compute the p-value that `left` is higher than `right` by chance, from their sums [size] under a group.
+def compute_flipped_sum_p_value(
+    first_sums: Float32Array, second_sums: Float32Array, tolerance: np.float32
+) -> float:
+    """Compute the p-value that one system scores higher than another by chance, from flipped sums.
 
     It is the share of flips whose difference is at least the unflipped one; an equal difference counts half.
     """
-    observed = left[0] - right[0]
+    observed = first_sums[0] - second_sums[0]
     size = abs(observed)
     if size <= tolerance:
         return 0.5
     half_wins = np.int32(0)
     above = size + tolerance
     equal = size - tolerance
-    for k in range(len(left)):
+    for k in range(len(first_sums)):
         # of a flip and the reversed one, at most one reaches a difference above 0
-        difference = abs(left[k] - right[k])
+        difference = abs(first_sums[k] - second_sums[k])
         wins = np.int32(difference > above) + np.int32(difference >= equal)
         # Numba adds in 64 bits; the conversion to 32 bits makes the loop twice as fast
         half_wins = np.int32(half_wins + wins)
-    tail = half_wins / (4.0 * len(left))
+    tail = half_wins / (4.0 * len(first_sums))
     return tail if observed > 0 else 1.0 - tail
 
 
 @kernel
-def _sum_under_group(
-    by_segment: Float32Array, codes: LongArray, segments: LongArray, sums: Float32Array
+def _fill_flipped_sums(
+    scores_by_segment: Float32Array, segment_codes: LongArray, segments: LongArray, sums: Float32Array
 ) -> None:
-    """Sum scores [segments, rows] by code and transform the sums: [rows, size]."""
+    """Fill in the sums of scores over segments under every sign flip of a group: [rows, flips]."""
     rows, size = sums.shape
     # sums by code of some rows, small enough for the cache of a processor
     block = np.empty((size, _ROWS_PER_BLOCK), np.float32)
@@ -103,9 +105,9 @@ def _sum_under_group(
         width = min(_ROWS_PER_BLOCK, rows - start)
         block[:] = 0.0
         for segment in segments:
-            code = codes[segment]
+            code = segment_codes[segment]
             for r in range(width):
-                block[code, r] += by_segment[segment, start + r]
+                block[code, r] += scores_by_segment[segment, start + r]
         half = 1
         while half < size:
             for first in range(0, size, 2 * half):

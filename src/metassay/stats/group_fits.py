@@ -42,17 +42,17 @@ def fit_isotonic_by_group(
     weights: FloatArray,
     groups: LongArray,
     clusters: LongArray,
-    counts: Counts,
+    resample_counts: Counts,
 ) -> GroupFits:
-    """Fit values on scores by isotonic regression for all outputs together and for each group."""
+    """Fit an isotonic regression to all outputs and to each group, in the data and on resamples."""
     group_count = int(groups.max()) + 1
     cluster_count = int(clusters.max()) + 1
     pooled_means = fit_values_by_group(sorted_scores, values[np.newaxis], weights, groups, group_count)[0]
     resampled_fit_means, resampled_means = fit_resamples_by_group(
-        sorted_scores, values, weights, groups, group_count, clusters, counts
+        sorted_scores, values, weights, groups, group_count, clusters, resample_counts
     )
-    group_fit_means = np.empty((len(counts), group_count))
-    group_means = np.empty((len(counts), group_count))
+    group_fit_means = np.empty((len(resample_counts), group_count))
+    group_means = np.empty((len(resample_counts), group_count))
     for group in range(group_count):
         members = np.flatnonzero(groups == group)
         original, resampled = fit_resamples_by_group(
@@ -62,7 +62,7 @@ def fit_isotonic_by_group(
             np.zeros(len(members), dtype=np.int64),
             1,
             clusters[members],
-            counts,
+            resample_counts,
         )
         group_fit_means[:, group] = original[:, 0]
         # Pooling adjacent violators keeps the mean, so the mean of the fit is that of the values.

@@ -81,13 +81,13 @@ def wilson_interval(proportions: ClusteredProportions, level: float = 0.95) -> t
 
 
 def widened_percentile_interval(
-    estimate: FloatArray, resamples: FloatArray, clusters: LongArray, level: float = 0.95
+    estimates: FloatArray, resamples: FloatArray, cluster_counts: LongArray, level: float = 0.95
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute percentiles of resampled proportions, widened about the estimate by `small_sample_factor`."""
+    """Compute percentile intervals of proportions, widened for few clusters."""
     low, high = percentile_interval(resamples, level)
-    factor = small_sample_factor(clusters, level)
-    low = estimate + (low - estimate) * factor
-    high = estimate + (high - estimate) * factor
+    factor = small_sample_factor(cluster_counts, level)
+    low = estimates + (low - estimates) * factor
+    high = estimates + (high - estimates) * factor
     return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
 
@@ -108,17 +108,18 @@ def percentile_interval(resamples: FloatArray, level: float = 0.95) -> tuple[Flo
     return ends[..., 0], ends[..., 1]
 
 
-def small_sample_factor(clusters: LongArray, level: float = 0.95) -> FloatArray:
+def small_sample_factor(cluster_counts: LongArray, level: float = 0.95) -> FloatArray:
     """Return the ratio of the Student t quantile for n clusters to the normal quantile.
 
     A bootstrap interval over few clusters is too narrow by about this factor (Hesterberg, 2015).
     """
-    return np.asarray(_student_t_quantile(clusters, level) / NormalDist().inv_cdf((1 + level) / 2))
+    return np.asarray(_student_t_quantile(cluster_counts, level) / NormalDist().inv_cdf((1 + level) / 2))
 
 
-def _student_t_quantile(clusters: LongArray, level: float) -> FloatArray:
+def _student_t_quantile(cluster_counts: LongArray, level: float) -> FloatArray:
     # One cluster has no variance; its interval is replaced by NaN elsewhere.
-    degrees = np.maximum(clusters - 1, 1).astype(np.float64)
+    """Return the quantile of Student's t that bounds the central `level`, for each number of clusters."""
+    degrees = np.maximum(cluster_counts - 1, 1).astype(np.float64)
     if degrees.size and degrees.min() >= _MANY_DEGREES:
         # the expansion of Abramowitz and Stegun (26.7.5) saves the import of scipy, which takes 0.3 s
         z = NormalDist().inv_cdf((1 + level) / 2)

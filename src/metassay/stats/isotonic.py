@@ -50,8 +50,10 @@ class _FitSpace(NamedTuple):
     vertices: LongArray
 
 
-def fit_isotonic(scores: SortedScores, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
-    """Fit a non-decreasing function of sorted scores to values; return its value at each distinct score.
+def fit_isotonic(
+    sorted_scores: SortedScores, values: ArrayLike, weights: ArrayLike | None = None
+) -> FloatArray:
+    """Fit a non-decreasing function of scores to values; return its value at each distinct score.
 
     NaN if all weights are 0.
 
@@ -61,12 +63,12 @@ def fit_isotonic(scores: SortedScores, values: ArrayLike, weights: ArrayLike | N
     """
     values = np.asarray(values, dtype=np.float64)
     weights = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)
-    size = len(scores.knots)
+    size = len(sorted_scores.knots)
     fitted = np.empty(size)
-    order = scores.order
+    order = sorted_scores.order
     _fit_at_distinct_scores(
-        scores.knot_of_score,
-        scores.knots,
+        sorted_scores.knot_of_score,
+        sorted_scores.knots,
         values[order],
         weights[order],
         fitted,
@@ -75,9 +77,13 @@ def fit_isotonic(scores: SortedScores, values: ArrayLike, weights: ArrayLike | N
     return fitted
 
 
-def predict_isotonic(scores: SortedScores, fitted: FloatArray, at: ArrayLike) -> FloatArray:
-    """Evaluate an isotonic fit: linear between distinct scores, constant outside them."""
-    predictions: FloatArray = np.interp(np.asarray(at, dtype=np.float64), scores.knots, fitted)
+def predict_isotonic(
+    sorted_scores: SortedScores, fitted_values: FloatArray, new_scores: ArrayLike
+) -> FloatArray:
+    """Evaluate a fitted isotonic function at new scores."""
+    predictions: FloatArray = np.interp(
+        np.asarray(new_scores, dtype=np.float64), sorted_scores.knots, fitted_values
+    )
     return predictions
 
 
@@ -114,17 +120,21 @@ def fit_non_decreasing_rows(rows: FloatArray, weights: FloatArray) -> tuple[Floa
 
 
 def fit_values_by_group(
-    scores: SortedScores, values: FloatArray, weights: FloatArray, groups: LongArray, group_count: int
+    sorted_scores: SortedScores,
+    value_rows: FloatArray,
+    weights: FloatArray,
+    groups: LongArray,
+    group_count: int,
 ) -> FloatArray:
-    """Fit each row of values [rows, n] on the scores; average each fit over each group: [rows, groups]."""
-    order = scores.order
-    size = len(scores.knots)
-    means = np.empty((len(values), group_count))
+    """Fit each row of values on the same scores, and average each fit over each group: [rows, groups]."""
+    order = sorted_scores.order
+    size = len(sorted_scores.knots)
+    means = np.empty((len(value_rows), group_count))
     _fit_value_rows(
-        scores.knot_of_score,
-        scores.offset,
-        scores.knots,
-        np.ascontiguousarray(values[:, order]),
+        sorted_scores.knot_of_score,
+        sorted_scores.offset,
+        sorted_scores.knots,
+        np.ascontiguousarray(value_rows[:, order]),
         weights[order],
         groups[order],
         np.empty(size),
@@ -137,7 +147,7 @@ def fit_values_by_group(
 def fit_scores_by_group(
     score_rows: FloatArray, values: FloatArray, weights: FloatArray, groups: LongArray, group_count: int
 ) -> FloatArray:
-    """Fit values on each row of scores [rows, n], and average each fit over each group: [rows, groups].
+    """Fit the same values on each row of scores, and average each fit over each group: [rows, groups].
 
     All weights are positive. Scores of a row that agree in their first digits, 40 bits if there are 4,096
     scores, are one score.
@@ -158,26 +168,26 @@ def fit_scores_by_group(
 
 
 def fit_permuted_residuals_by_group(
-    scores: SortedScores,
-    fitted: FloatArray,
+    sorted_scores: SortedScores,
+    fitted_values: FloatArray,
     residuals: FloatArray,
     sources: IntArray,
     weights: FloatArray,
     groups: LongArray,
     group_count: int,
 ) -> FloatArray:
-    """Deviations of isotonic fits to values whose residuals were permuted: [rows, groups].
+    """Fit values with permuted residuals, and return how far each group lies from its fit: [rows, groups].
 
     The values of a row are `fitted + residuals[sources[row]]`. Its deviation in a group is the mean of the
     fit to these values minus the mean of the values. All weights are positive.
     """
-    order = scores.order
-    knot_ends = np.append(np.flatnonzero(np.diff(scores.knot_of_score)), len(order) - 1) + 1
+    order = sorted_scores.order
+    knot_ends = np.append(np.flatnonzero(np.diff(sorted_scores.knot_of_score)), len(order) - 1) + 1
     sums = np.empty((len(sources), group_count))
     _fit_permuted_residuals(
         order,
         knot_ends,
-        fitted[order],
+        fitted_values[order],
         residuals,
         sources,
         weights[order],
@@ -189,33 +199,33 @@ def fit_permuted_residuals_by_group(
 
 
 def fit_resamples_by_group(
-    scores: SortedScores,
+    sorted_scores: SortedScores,
     values: FloatArray,
     weights: FloatArray,
     groups: LongArray,
     group_count: int,
     clusters: LongArray,
-    counts: Counts,
+    resample_counts: Counts,
 ) -> tuple[FloatArray, FloatArray]:
-    """Fit every resample, and average each fit over each group: two arrays [resamples, groups].
+    """Fit an isotonic function on every resample, and average each fit over each group.
 
-    `counts[b, c]` is how often resample b contains cluster c. The first array averages over the original
-    outputs of a group, the second over the resampled ones. A group that a resample does not contain is NaN
-    in the second array; a resample without any weight is NaN in both.
+    `resample_counts[b, c]` is how often resample b contains cluster c. The first array averages over the
+    original outputs of a group, the second over the resampled ones. A group that a resample does not contain
+    is NaN in the second array; a resample without any weight is NaN in both.
     """
-    order = scores.order
-    size = len(scores.knots)
-    original_means = np.empty((len(counts), group_count))
-    resampled_means = np.empty((len(counts), group_count))
+    order = sorted_scores.order
+    size = len(sorted_scores.knots)
+    original_means = np.empty((len(resample_counts), group_count))
+    resampled_means = np.empty((len(resample_counts), group_count))
     _fit_resamples(
-        scores.knot_of_score,
-        scores.offset,
-        scores.knots,
+        sorted_scores.knot_of_score,
+        sorted_scores.offset,
+        sorted_scores.knots,
         values[order],
         weights[order],
         groups[order],
         clusters[order],
-        counts,
+        resample_counts,
         np.empty(size),
         _allocate_arrays_for_fits(size),
         original_means,
@@ -225,6 +235,7 @@ def fit_resamples_by_group(
 
 
 def _allocate_arrays_for_fits(score_count: int) -> _FitSpace:
+    """Allocate the arrays that fits of this many scores need."""
     floats = np.empty((8, score_count + 1))
     integers = np.empty((4, score_count + 1), dtype=np.int64)
     return _FitSpace(
@@ -376,6 +387,7 @@ def _fit_value_rows(
     space: _FitSpace,
     means: FloatArray,
 ) -> None:
+    """Fill in the mean over each group of the fit to each row of values."""
     for row in range(len(value_rows)):
         _fit_at_distinct_scores(knot_of_score, knots, value_rows[row], weights, fitted, space)
         _average_by_group(knot_of_score, offset, knots, fitted, weights, groups, means[row])
@@ -439,6 +451,7 @@ def _fit_permuted_residuals(
     space: _FitSpace,
     sums: FloatArray,
 ) -> None:
+    """Fill in the weighted sum over each group of fitted minus permuted values."""
     weighted_values = np.empty(len(order))
     output_sums = np.empty(len(order))
     total_weights = np.cumsum(weights)
@@ -552,6 +565,7 @@ def _fit_resamples(
     original_means: FloatArray,
     resampled_means: FloatArray,
 ) -> None:
+    """Fill in the mean over each group of the fit to each resample."""
     resampled_weights = np.empty(len(weights))
     for b in range(len(counts)):
         for p in range(len(weights)):

@@ -40,8 +40,8 @@ class PermutationPValues(NamedTuple):
 
 
 def permute_labels_test(
-    right: IntArray,
-    total: IntArray,
+    right_counts: IntArray,
+    total_counts: IntArray,
     labels: IntArray,
     block_starts: LongArray,
     *,
@@ -49,11 +49,11 @@ def permute_labels_test(
     permutations: int = 999,
     workers: int = 1,
 ) -> PermutationPValues:
-    """Test for each column of `right` [units, columns] whether groups differ, by permuting group labels.
+    """Test whether groups differ in their share of right outcomes, by permuting group labels.
 
-    `total` is [units, columns], or [units, 1] if all columns share it. Units are sorted by block; block b is
-    `block_starts[b]:block_starts[b + 1]`. With r = right - (share in the block) · total, group g has the mean
-    m_g = Σ r / Σ total and its variance v_g from the spread of r over its n_g units:
+    `total_counts` is [units, columns], or [units, 1] if all columns share it. Units are sorted by block;
+    block b is `block_starts[b]:block_starts[b + 1]`. With r = right - (share in the block) · total, group g
+    has the mean m_g = Σ r / Σ total and its variance v_g from the spread of r over its n_g units:
 
         Welch               Σ_g (m_g - m)² / v_g,    m the mean of all m_g weighted by 1 / v_g
         Brown and Forsythe  Σ_g N_g m_g² / Σ_g (1 - N_g / N) N_g v_g,    N_g = Σ total
@@ -71,23 +71,23 @@ def permute_labels_test(
     key = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
     block_starts = block_starts.astype(np.int64)
     labels = labels.astype(np.int32)
-    residuals, largest_variance = _compute_residuals(right, total, block_starts)
+    residuals, largest_variance = _compute_residuals(right_counts, total_counts, block_starts)
 
     def compute_statistics(permutation_numbers: range, *, shuffled: bool) -> FloatArray:
         sums = []
         for number in permutation_numbers:
             sums.append(
-                _sum_groups(residuals, total, labels, block_starts, group_count, key, number, shuffled)
+                _sum_groups(residuals, total_counts, labels, block_starts, group_count, key, number, shuffled)
             )
         return _compute_test_statistics(np.stack(sums), largest_variance)
 
-    def compute_permuted(first: int) -> FloatArray:
-        last = min(first + _PERMUTATIONS_PER_TASK, permutations)
-        return compute_statistics(range(first, last), shuffled=True)
+    def compute_permuted_statistics(first_permutation: int) -> FloatArray:
+        last = min(first_permutation + _PERMUTATIONS_PER_TASK, permutations)
+        return compute_statistics(range(first_permutation, last), shuffled=True)
 
     observed = compute_statistics(range(1), shuffled=False)
     with ThreadPoolExecutor(workers) as pool:
-        tasks = pool.map(compute_permuted, range(0, permutations, _PERMUTATIONS_PER_TASK))
+        tasks = pool.map(compute_permuted_statistics, range(0, permutations, _PERMUTATIONS_PER_TASK))
         null = np.concatenate(list(tasks), axis=1)
     tested = ~np.isnan(observed[0, 0])
     # The largest statistic over all columns of a permutation adjusts for testing all columns.
@@ -113,7 +113,7 @@ def _count_extreme_permutations(
 def _compute_residuals(
     right: IntArray, total: IntArray, block_starts: LongArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Subtract from each unit the share of its block; also return the largest possible variance.
+    """Subtract the right outcomes expected from the share of each block; also return the largest variance.
 
     That is the mean square of a residual if each unit were all right or all wrong, [columns].
     """
@@ -134,7 +134,7 @@ def _sum_blocks(values: IntArray, block_starts: LongArray) -> LongArray:
 
 
 def _compute_test_statistics(tables: FloatArray, largest_variance: FloatArray) -> FloatArray:
-    """Compute both statistics, [2, tables, columns], from the sums of `_sum_groups` [tables, groups, …].
+    """Compute the statistics of Welch and of Brown and Forsythe for each table of group sums.
 
     NaN with fewer than two groups that have more than one unit.
     """
@@ -160,32 +160,32 @@ def _compute_test_statistics(tables: FloatArray, largest_variance: FloatArray) -
         units * (within + _MIN_VARIANCE_SHARE * degrees * largest_variance), degrees * size
     )
     between = (size * (mean - centre[:, None]) ** 2).sum(axis=1)
-    brown_forsythe = _negative_log_p(between, variance, share, degrees)
+    brown_forsythe = _compute_negative_log_p(between, variance, share, degrees)
     return np.where(used.sum(axis=1) > 1, np.stack([welch, brown_forsythe]), np.nan)
 
 
-def _negative_log_p(
-    between: FloatArray, variance: FloatArray, share: FloatArray, degrees: FloatArray
+def _compute_negative_log_p(
+    between_squares: FloatArray, variances: FloatArray, shares: FloatArray, degrees: FloatArray
 ) -> FloatArray:
-    """Return -log p of Brown and Forsythe's statistic, with Mehrotra's (1997) degrees of freedom.
+    """Compute -log p of Brown and Forsythe's statistic, with Mehrotra's (1997) degrees of freedom.
 
-    `between` is the sum of squares between contexts, [rows]; the other arguments are [rows, contexts]. A
-    p-value can be compared between permutations although the ratio cannot: the fewer units the variance
-    comes from, the less a large ratio means (prepivoting; Beran, 1988).
+    `between_squares` is the sum of squares between contexts, [rows]; the other arguments are [rows,
+    contexts]. A p-value can be compared between permutations although the ratio cannot: the fewer units the
+    variance comes from, the less a large ratio means (prepivoting; Beran, 1988).
     """
-    expected = ((1 - share) * variance).sum(axis=1)
+    expected = ((1 - shares) * variances).sum(axis=1)
     squares = (
-        (variance**2).sum(axis=1)
-        + (share * variance).sum(axis=1) ** 2
-        - 2 * (share * variance**2).sum(axis=1)
+        (variances**2).sum(axis=1)
+        + (shares * variances).sum(axis=1) ** 2
+        - 2 * (shares * variances**2).sum(axis=1)
     )
     numerator_degrees = divide_or_zero(expected**2, squares)
-    within_terms = divide_or_zero(((1 - share) * variance) ** 2, degrees)
+    within_terms = divide_or_zero(((1 - shares) * variances) ** 2, degrees)
     denominator_degrees = divide_or_zero(expected**2, within_terms.sum(axis=1))
     p = fdtrc(
         np.maximum(numerator_degrees, _MIN_DEGREES),
         np.maximum(denominator_degrees, _MIN_DEGREES),
-        divide_or_zero(between, expected),
+        divide_or_zero(between_squares, expected),
     )
     return np.asarray(-np.log(np.maximum(p, _MIN_P)))
 
@@ -201,7 +201,7 @@ def _sum_groups(
     permutation: int,
     shuffled: bool,
 ) -> FloatArray:
-    """Sum residuals, their squares, totals, and units with any total, per group: [groups, …].
+    """Sum residuals, squared residuals, totals and units of each group, for one permutation of the labels.
 
     If `shuffled`, the labels are first permuted within blocks (Fisher–Yates).
     """

@@ -52,18 +52,22 @@ class JackknifedShare:
         return IntervalEstimate(self.value, self.value - margin, self.value + margin)
 
 
-def estimate_labels_saved(human: FloatArray, metric: FloatArray, clusters: LongArray) -> IntervalEstimate:
+def estimate_labels_saved(
+    human_scores: FloatArray, metric_scores: FloatArray, clusters: LongArray
+) -> IntervalEstimate:
     """Estimate the share of human labels that a metric saves, averaged over series of scores.
 
-    `human` and `metric` are `[series, items]`: scores of systems for the mean of a system, differences of
-    pairs of systems (`subtract_system_pairs`) for a difference. Missing scores are NaN. `clusters` numbers
-    the cluster of each item from 0. The interval comes from a jackknife over clusters.
+    `human_scores` and `metric_scores` are `[series, items]`: scores of systems for the mean of a system,
+    differences of pairs of systems (`subtract_system_pairs`) for a difference. Missing scores are NaN.
+    `clusters` numbers the cluster of each item from 0. The interval comes from a jackknife over clusters.
     """
-    return jackknife_labels_saved(human, metric, clusters).to_interval()
+    return jackknife_labels_saved(human_scores, metric_scores, clusters).to_interval()
 
 
-def jackknife_labels_saved(human: FloatArray, metric: FloatArray, clusters: LongArray) -> JackknifedShare:
-    """Estimate the share of labels saved, as `estimate_labels_saved`, with all pseudo-values.
+def jackknife_labels_saved(
+    human_scores: FloatArray, metric_scores: FloatArray, clusters: LongArray
+) -> JackknifedShare:
+    """Estimate the share of labels that a metric saves, with the jackknife pseudo-value of each cluster.
 
     Differences of the pseudo-values of two metrics test whether one saves more labels than the other.
     """
@@ -72,9 +76,9 @@ def jackknife_labels_saved(human: FloatArray, metric: FloatArray, clusters: Long
     series_per_block = max(1, _BLOCK_SIZE // cluster_count)
     share_sum = np.zeros(cluster_count + 1)
     defined_count = np.zeros(cluster_count + 1)
-    for start in range(0, len(human), series_per_block):
+    for start in range(0, len(human_scores), series_per_block):
         block = slice(start, start + series_per_block)
-        shares = _compute_shares_without_each_cluster(human[block], metric[block], clusters)
+        shares = _compute_shares_without_each_cluster(human_scores[block], metric_scores[block], clusters)
         defined = ~np.isnan(shares)
         share_sum += np.where(defined, shares, 0.0).sum(axis=0)
         defined_count += defined.sum(axis=0)
@@ -88,15 +92,15 @@ def jackknife_labels_saved(human: FloatArray, metric: FloatArray, clusters: Long
 
 
 def _compute_shares_without_each_cluster(
-    human: FloatArray, metric: FloatArray, clusters: LongArray
+    human_scores: FloatArray, metric_scores: FloatArray, clusters: LongArray
 ) -> FloatArray:
-    """Compute the share of each series with all clusters, and without each one: `[series, 1 + clusters]`."""
-    sums = _sum_moments_by_cluster(human, metric, clusters)
+    """Compute the share of labels saved with all clusters, and without each one: [series, 1 + clusters]."""
+    sums = _sum_moments_by_cluster(human_scores, metric_scores, clusters)
     every_cluster = sums.sum(axis=-1)[..., None]
     terms = sums[_PRODUCT_TERMS]
     grams = np.einsum("asc,bsc->abs", terms, terms)[..., None]
-    with_all = _squared_correlations(every_cluster, grams)
-    without_one = _squared_correlations(every_cluster - sums, grams - terms[:, None] * terms[None, :])
+    with_all = _compute_cross_fitted_shares(every_cluster, grams)
+    without_one = _compute_cross_fitted_shares(every_cluster - sums, grams - terms[:, None] * terms[None, :])
     return np.concatenate([with_all, without_one], axis=1)
 
 
@@ -112,15 +116,17 @@ _COUNT, _HUMAN, _METRIC, _HUMAN_SQUARED, _METRIC_SQUARED, _PRODUCT = range(6)
 _PRODUCT_TERMS = [_PRODUCT, _METRIC, _HUMAN, _COUNT]
 
 
-def _sum_moments_by_cluster(human: FloatArray, metric: FloatArray, clusters: LongArray) -> FloatArray:
-    """Sum 1, h, m, h², m² and hm over the scored items of each cluster: `[6, series, clusters]`.
+def _sum_moments_by_cluster(
+    human_scores: FloatArray, metric_scores: FloatArray, clusters: LongArray
+) -> FloatArray:
+    """Sum powers and products of human and metric scores over the items of each cluster.
 
     Scores are centred first, because sums of squares of uncentred scores lose digits.
     """
-    scored = ~np.isnan(human + metric)
+    scored = ~np.isnan(human_scores + metric_scores)
     counts = np.maximum(scored.sum(axis=1, keepdims=True), 1)
-    centred_human = human - np.where(scored, human, 0.0).sum(axis=1, keepdims=True) / counts
-    centred_metric = metric - np.where(scored, metric, 0.0).sum(axis=1, keepdims=True) / counts
+    centred_human = human_scores - np.where(scored, human_scores, 0.0).sum(axis=1, keepdims=True) / counts
+    centred_metric = metric_scores - np.where(scored, metric_scores, 0.0).sum(axis=1, keepdims=True) / counts
     terms = np.stack(
         [
             np.ones_like(centred_human),
@@ -137,26 +143,27 @@ def _sum_moments_by_cluster(human: FloatArray, metric: FloatArray, clusters: Lon
     return np.asarray(np.add.reduceat(terms[..., order], starts, axis=-1))
 
 
-def _squared_correlations(sums: FloatArray, grams: FloatArray) -> FloatArray:
-    """Return ρ² without products of a cluster with itself, `[series, subsets]`; NaN where h is constant.
+def _compute_cross_fitted_shares(moment_sums: FloatArray, product_sums: FloatArray) -> FloatArray:
+    """Compute the squared correlation of human and metric scores, without products within a cluster.
 
-    `sums` are totals over a subset of clusters, `[6, series, subsets]`, and `grams` the sums over these
-    clusters of products of the four terms of the covariance, `[4, 4, series, subsets]`.
+    `moment_sums` are totals over a subset of clusters, `[6, series, subsets]`, and `product_sums` the sums
+    over these clusters of products of the four terms of the covariance, `[4, 4, series, subsets]`.
     """
-    count = sums[_COUNT]
+    count = moment_sums[_COUNT]
     with np.errstate(divide="ignore", invalid="ignore"):
-        human_mean = sums[_HUMAN] / count
-        metric_mean = sums[_METRIC] / count
-        human_variance = sums[_HUMAN_SQUARED] / count - human_mean**2
-        metric_variance = sums[_METRIC_SQUARED] / count - metric_mean**2
+        human_mean = moment_sums[_HUMAN] / count
+        metric_mean = moment_sums[_METRIC] / count
+        human_variance = moment_sums[_HUMAN_SQUARED] / count - human_mean**2
+        metric_variance = moment_sums[_METRIC_SQUARED] / count - metric_mean**2
         coefficients = np.stack([np.ones_like(count), -human_mean, -metric_mean, human_mean * metric_mean])
-        covariance_sum = np.einsum("ast,ast->st", coefficients, sums[_PRODUCT_TERMS])
-        own_squares = np.einsum("ast,abst,bst->st", coefficients, grams, coefficients)
+        covariance_sum = np.einsum("ast,ast->st", coefficients, moment_sums[_PRODUCT_TERMS])
+        own_squares = np.einsum("ast,abst,bst->st", coefficients, product_sums, coefficients)
         shares = (covariance_sum**2 - own_squares) / (count**2 * human_variance * metric_variance)
     # The tolerance is for rounding: the variance of a constant metric is not exactly 0.
     tolerance = 1e-12
     shares[
-        metric_variance <= tolerance * np.maximum(sums[_METRIC_SQUARED] / np.maximum(count, 1), tolerance)
+        metric_variance
+        <= tolerance * np.maximum(moment_sums[_METRIC_SQUARED] / np.maximum(count, 1), tolerance)
     ] = 0
     shares[~(human_variance > 0)] = np.nan
     return np.asarray(shares)

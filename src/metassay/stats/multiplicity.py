@@ -37,7 +37,7 @@ def adjust_holm(p_values: ArrayLike, weights: ArrayLike | None = None) -> FloatA
 
 
 def adjust_benjamini_yekutieli(p_values: ArrayLike) -> FloatArray:
-    """Adjust p-values by Benjamini and Yekutieli's step-up method (2001).
+    """Adjust p-values by Benjamini and Yekutieli's method (2001), which controls the false discovery rate.
 
     It controls the false discovery rate under any dependence. The i-th smallest of n is multiplied by
     (1 + 1/2 + … + 1/n) n / i; the results do not decrease in that order and are at most 1. NaN marks a test
@@ -57,7 +57,7 @@ def adjust_benjamini_yekutieli(p_values: ArrayLike) -> FloatArray:
 
 
 def select_possible_best(
-    estimate: FloatArray, resamples: FloatArray, clusters: int, level: float = 0.95
+    estimates: FloatArray, resamples: FloatArray, cluster_count: int, level: float = 0.95
 ) -> tuple[BoolArray, FloatArray]:
     """Select the candidates that may be the best, and return the p-value of each.
 
@@ -70,21 +70,21 @@ def select_possible_best(
     dropped in at most 1 - level of cases (Gupta, 1965; Hsu, 1981). Resamples are widened for few clusters. A
     candidate without estimate (NaN) is not selected; with a single cluster all others are.
     """
-    p = np.zeros(len(estimate))
-    defined = ~np.isnan(estimate)
-    if clusters < 2:
+    p = np.zeros(len(estimates))
+    defined = ~np.isnan(estimates)
+    if cluster_count < 2:
         p[defined] = 1.0
         return defined, p
-    estimate = estimate[defined]
+    estimates = estimates[defined]
     draws = resamples[defined]
-    deviations = draws[:, ~np.isnan(draws).any(axis=0)] - estimate[:, None]
-    deviations *= float(small_sample_factor(np.array(clusters), level))
-    spreads = _standard_deviations_of_row_differences(deviations, _MIN_OBSERVATIONS / clusters)
-    p[defined] = _p_values_of_lead_over_rows(estimate, deviations, spreads)
+    deviations = draws[:, ~np.isnan(draws).any(axis=0)] - estimates[:, None]
+    deviations *= float(small_sample_factor(np.array(cluster_count), level))
+    spreads = _compute_sd_of_row_differences(deviations, _MIN_OBSERVATIONS / cluster_count)
+    p[defined] = _compute_best_candidate_p_values(estimates, deviations, spreads)
     return defined & (p > 1 - level), p
 
 
-def _standard_deviations_of_row_differences(deviations: FloatArray, minimum: float) -> FloatArray:
+def _compute_sd_of_row_differences(deviations: FloatArray, minimum: float) -> FloatArray:
     """Return the standard deviation of the difference of every two rows, at least `minimum`.
 
     A smaller one comes from two candidates that happen never to differ.
@@ -97,13 +97,13 @@ def _standard_deviations_of_row_differences(deviations: FloatArray, minimum: flo
     return np.asarray(np.maximum(np.sqrt(difference_variances), minimum))
 
 
-def _p_values_of_lead_over_rows(
-    estimate: FloatArray, deviations: FloatArray, spreads: FloatArray
+def _compute_best_candidate_p_values(
+    estimates: FloatArray, deviations: FloatArray, spreads: FloatArray
 ) -> FloatArray:
-    """Return for each candidate the share of resamples with at least its largest observed lead."""
-    p = np.ones(len(estimate))
-    for m in range(len(estimate)):
-        observed = ((estimate - estimate[m]) / spreads[:, m]).max()
+    """Compute for each candidate the p-value that it is the best."""
+    p = np.ones(len(estimates))
+    for m in range(len(estimates)):
+        observed = ((estimates - estimates[m]) / spreads[:, m]).max()
         if observed > 0:
             scale = 1 / spreads[:, m]
             leads = ((deviations - deviations[m]) * scale[:, None]).max(axis=0, initial=0.0)

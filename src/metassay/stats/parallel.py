@@ -39,4 +39,5 @@ def _find_thread_pools() -> ThreadpoolController:
 
 
 def _count_cores() -> int:
+    """Count the processor cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)

@@ -12,7 +12,7 @@ from zlib import crc32
 
 import numpy as np
 
-# Branches, for `create_generator_of_branch`. Changing a number changes published results.
+# Branches, for `create_branch_generator`. Changing a number changes published results.
 # Below the branch of a data set: bootstrap resamples of segments, documents or items.
 RESAMPLED_UNITS = 1
 # Below the branch of a data set: random subsets of the segments, drawn without replacement.
@@ -44,32 +44,27 @@ SAMPLE_SIZES = 1
 NUMBERS_OF_SYSTEMS = 2
 
 
-def create_random_generator_of_seed(seed: int) -> np.random.Generator:
-    """Create a numpy random generator from a seed."""
-    return np.random.default_rng(seed)
-
-
-def create_generator_of_branch(seed: int, *key: int) -> np.random.Generator:
-    """Create the random generator of one branch of a seed; different branches are independent."""
+def create_branch_generator(seed: int, *key: int) -> np.random.Generator:
+    """Create an independent random generator for one branch of a seed, named by integers."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
 def create_generator_from_numbers(seed: int, *numbers: int) -> np.random.Generator:
-    """Create the random generator of a seed combined with other numbers."""
+    """Create a random generator from a seed and further integers."""
     return np.random.default_rng([seed, *numbers])
 
 
 def create_generator_for_purpose(seed: int, *names: str) -> np.random.Generator:
-    """Create the random generator of a seed for a named purpose, independent of other purposes."""
-    return create_generator_from_numbers(seed, *(hash_name(name) for name in names))
+    """Create an independent random generator for a named purpose."""
+    return create_generator_from_numbers(seed, *(hash_name_to_integer(name) for name in names))
 
 
 def create_generator_from_text(seed: int, text: str) -> np.random.Generator:
-    """Create the random generator of a seed combined with a text."""
+    """Create a random generator from a seed and a text."""
     digest = blake2b(text.encode(), digest_size=8).digest()
     return create_generator_from_numbers(seed, int.from_bytes(digest, "little"))
 
 
-def hash_name(name: str) -> int:
-    """Return a number below 2³² for a name, as a key of `create_generator_of_branch`."""
+def hash_name_to_integer(name: str) -> int:
+    """Return an integer below 2³² that depends on a name only."""
     return crc32(name.encode())

@@ -34,8 +34,8 @@ def tau_ap(reference: ArrayLike, estimate: ArrayLike) -> float:
     -1.0
     """
     reference_scores, estimated_scores = _check_scores(reference, estimate)
-    _refuse_tied_scores(reference_scores, "the reference", "tau_ap_b")
-    _refuse_tied_scores(estimated_scores, "the estimate", "tau_ap_a or tau_ap_b")
+    _check_no_ties(reference_scores, "the reference", "tau_ap_b")
+    _check_no_ties(estimated_scores, "the estimate", "tau_ap_a or tau_ap_b")
     return tau_ap_a(reference_scores, estimated_scores)
 
 
@@ -51,7 +51,7 @@ def tau_ap_a(reference: ArrayLike, estimate: ArrayLike) -> float:
     0.5
     """
     reference_scores, estimated_scores = _check_scores(reference, estimate)
-    _refuse_tied_scores(reference_scores, "the reference", "tau_ap_b")
+    _check_no_ties(reference_scores, "the reference", "tau_ap_b")
     if _are_all_scores_tied(estimated_scores):
         return float("nan")
     total = 0.0
@@ -130,18 +130,19 @@ def _check_scores(reference: ArrayLike, estimate: ArrayLike) -> tuple[FloatArray
     return x, y
 
 
-def _refuse_tied_scores(scores: FloatArray, side: str, remedy: str) -> None:
-    """Raise an error if scores have ties."""
+def _check_no_ties(scores: FloatArray, scores_name: str, alternative: str) -> None:
+    """Raise an error if two scores are equal."""
     if len(np.unique(scores)) < len(scores):
-        raise TiedScores(f"{side} has tied scores.", remedy=f"Use {remedy}.")
+        raise TiedScores(f"{scores_name} has tied scores.", remedy=f"Use {alternative}.")
 
 
 def _are_all_scores_tied(scores: FloatArray) -> bool:
+    """Return whether all scores are equal."""
     return bool((scores == scores[0]).all())
 
 
 def _tau_ap_b_one_direction(reference: FloatArray, estimate: FloatArray) -> float:
-    """Compute one direction of `tau_ap_b`."""
+    """Compute the AP correlation with ties, with one of the two vectors as the reference."""
     precedes = estimate[:, None] > estimate  # [above, below]
     concordant = (precedes & (reference[:, None] > reference)).sum(axis=0)
     above = precedes.sum(axis=0)
@@ -149,18 +150,20 @@ def _tau_ap_b_one_direction(reference: FloatArray, estimate: FloatArray) -> floa
     return float(2 * (concordant[below_top] / above[below_top]).mean() - 1)
 
 
-def correlate_rows(left: FloatArray, right: FloatArray, statistic: str) -> FloatArray:
-    """Compute the rank correlation of row i of `left` with row i of `right`, [rows, items] each.
+def correlate_rows(first_rows: FloatArray, second_rows: FloatArray, statistic: str) -> FloatArray:
+    """Compute the rank correlation of each row of one array with the same row of another.
 
-    `statistic` is tau_ap_b, tau_ap, weighted_tau or kendall. For tau_ap, which is not symmetric, `left` is
-    the reference. A single row is compared with all rows of the other side.
+    `statistic` is tau_ap_b, tau_ap, weighted_tau or kendall. For tau_ap, which is not symmetric, `first_rows`
+    is the reference. A single row is compared with all rows of the other side.
     """
     if statistic not in STATISTICS:
         raise UnknownName("rank agreement", statistic, STATISTICS)
-    left, right = np.broadcast_arrays(np.atleast_2d(left), np.atleast_2d(right))
-    values = np.empty(len(left))
+    first_rows, second_rows = np.broadcast_arrays(np.atleast_2d(first_rows), np.atleast_2d(second_rows))
+    values = np.empty(len(first_rows))
     STATISTICS[statistic](
-        np.ascontiguousarray(left, dtype=np.float64), np.ascontiguousarray(right, dtype=np.float64), values
+        np.ascontiguousarray(first_rows, dtype=np.float64),
+        np.ascontiguousarray(second_rows, dtype=np.float64),
+        values,
     )
     return values
 
@@ -202,8 +205,8 @@ def _fill_weighted_tau(left: FloatArray, right: FloatArray, values: FloatArray) 
         x, y, is_defined = _select_items_scored_by_both(left[row], right[row])
         values[row] = np.nan
         if is_defined:
-            by_x = _pair_agreement(x, y, _hyperbolic_weights(x, y))
-            by_y = _pair_agreement(y, x, _hyperbolic_weights(y, x))
+            by_x = _weighted_kendall_tau(x, y, _hyperbolic_weights(x, y))
+            by_y = _weighted_kendall_tau(y, x, _hyperbolic_weights(y, x))
             values[row] = (by_x + by_y) / 2
 
 
@@ -211,7 +214,7 @@ def _fill_weighted_tau(left: FloatArray, right: FloatArray, values: FloatArray) 
 def _fill_kendall_tau(left: FloatArray, right: FloatArray, values: FloatArray) -> None:
     for row in range(len(left)):
         x, y, is_defined = _select_items_scored_by_both(left[row], right[row])
-        values[row] = _pair_agreement(x, y, np.full(len(x), 0.5)) if is_defined else np.nan
+        values[row] = _weighted_kendall_tau(x, y, np.full(len(x), 0.5)) if is_defined else np.nan
 
 
 @kernel
@@ -235,6 +238,7 @@ def _select_items_scored_by_both(x: FloatArray, y: FloatArray) -> tuple[FloatArr
 
 @kernel
 def _tau_ap_b(x: FloatArray, y: FloatArray) -> float:
+    """Compute the symmetric AP correlation of two vectors in compiled code."""
     total_x = 0.0
     total_y = 0.0
     below_top_x = 0
@@ -260,7 +264,7 @@ def _tau_ap_b(x: FloatArray, y: FloatArray) -> float:
 
 @kernel
 def _tau_ap(reference: FloatArray, estimate: FloatArray) -> float:
-    """Compute tau_ap: ties in the estimate in all possible orders, ties in the reference not concordant."""
+    """Compute the AP correlation of two vectors in compiled code, averaged over all orders of ties."""
     count = len(reference)
     total = 0.0
     for i in range(count):
@@ -287,7 +291,7 @@ def _tau_ap(reference: FloatArray, estimate: FloatArray) -> float:
 
 @kernel
 def _hyperbolic_weights(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Weight items by rank in x, ties broken by y, then by position from the end, as scipy does."""
+    """Compute the weight 1 / (rank + 1) of each item by its rank in x."""
     weights = np.empty(len(x))
     for i in range(len(x)):
         rank = 0
@@ -303,14 +307,14 @@ def _hyperbolic_weights(x: FloatArray, y: FloatArray) -> FloatArray:
 
 
 @kernel
-def _pair_agreement(x: FloatArray, y: FloatArray, weights: FloatArray) -> float:
-    """Divide concordant minus discordant weight by the geometric mean of the weights untied in x and in y."""
+def _weighted_kendall_tau(x: FloatArray, y: FloatArray, item_weights: FloatArray) -> float:
+    """Compute Kendall's tau, with the sum of the weights of two items as the weight of a pair."""
     agreement = 0.0
     untied_x = 0.0
     untied_y = 0.0
     for i in range(1, len(x)):
         for j in range(i):
-            weight = weights[i] + weights[j]
+            weight = item_weights[i] + item_weights[j]
             sign_x = np.sign(x[i] - x[j])
             sign_y = np.sign(y[i] - y[j])
             agreement += weight * sign_x * sign_y

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from metassay.stats.arrays import BoolArray, FloatArray
 from metassay.stats.compilation import kernel
-from metassay.stats.random import create_random_generator_of_seed
 
 # The seed of mt-metrics-eval.
 MTME_SEED = 4
@@ -29,41 +28,43 @@ FLIPS_PER_BLOCK = 2048
 TIE_TOLERANCE = 1e-11
 
 
-def normal_p_values(scores: FloatArray) -> FloatArray:
-    """Compute p-values from the normal limit of the sign-flip distribution, 1 - Phi(Σ d / √Σ d²).
+def compute_normal_p_values(scores: FloatArray) -> FloatArray:
+    """Compute the p-value of each pair of systems from the normal limit of the sign-flip distribution.
 
-    This is the limit of infinitely many flips: no seed, no Monte-Carlo error. Systems that never differ get
-    .5.
+    p = 1 - Phi(Σ d / √Σ d²) is the limit of infinitely many flips: no seed, no Monte-Carlo error. Systems
+    that never differ get .5.
 
-    >>> normal_p_values(np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]))
+    >>> compute_normal_p_values(np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]))
     array([0.5])
     """
-    return normal_upper_tail(*sum_differences(scores))
+    return compute_normal_tail(*sum_system_differences(scores))
 
 
-def weighted_p_values(scores: FloatArray, weights: FloatArray) -> FloatArray:
-    """Compute normal p-values [metrics, draws, pairs] under weights [draws, segments]."""
+def compute_weighted_p_values(scores: FloatArray, segment_weights: FloatArray) -> FloatArray:
+    """Compute normal p-values [metrics, draws, pairs] of system pairs for weighted segments."""
     first, second = np.triu_indices(scores.shape[-2], 1)
     p_values = []
     for metric_scores in scores:
         differences = metric_scores[first] - metric_scores[second]
-        sums = weights @ differences.T
-        squares = weights @ (differences * differences).T
-        p_values.append(normal_upper_tail(sums, squares))
+        sums = segment_weights @ differences.T
+        squares = segment_weights @ (differences * differences).T
+        p_values.append(compute_normal_tail(sums, squares))
     return np.stack(p_values)
 
 
-def normal_upper_tail(sums: FloatArray, squares: FloatArray) -> FloatArray:
-    """Compute 1 - Phi(sums / √squares), .5 where the squares are 0."""
+def compute_normal_tail(difference_sums: FloatArray, square_sums: FloatArray) -> FloatArray:
+    """Compute the normal probability of a larger sum, 1 - Phi(sum / √squares); .5 without differences."""
     from scipy.special import ndtr
 
-    z = np.divide(sums, np.sqrt(squares), out=np.zeros_like(sums), where=squares > 0)
+    z = np.divide(
+        difference_sums, np.sqrt(square_sums), out=np.zeros_like(difference_sums), where=square_sums > 0
+    )
     tail: FloatArray = ndtr(-z)
     return tail
 
 
-def estimate_error_of_normal_p_values(scores: FloatArray) -> FloatArray:
-    """Estimate the error of `normal_p_values`, [..., pairs], by the first term of the Edgeworth series.
+def estimate_normal_p_value_errors(scores: FloatArray) -> FloatArray:
+    """Estimate how far normal p-values of system pairs are off, by the first Edgeworth term.
 
     Signs are symmetric, so the first term is that of the kurtosis,
 
@@ -86,8 +87,8 @@ def estimate_error_of_normal_p_values(scores: FloatArray) -> FloatArray:
     return errors
 
 
-def sum_differences(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Sum the differences of every two systems, and their squares: [..., pairs] each."""
+def sum_system_differences(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Sum the score differences of every two systems, and their squares: [..., pairs] each."""
     systems = scores.shape[-2]
     sums = []
     squares = []
@@ -101,17 +102,17 @@ def sum_differences(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.concatenate(sums, axis=-1), np.concatenate(squares, axis=-1)
 
 
-def find_difference_signs(scores: FloatArray) -> NDArray[np.int8]:
+def find_better_systems(scores: FloatArray) -> NDArray[np.int8]:
     """Find the better system of each pair by mean score: 1 the first, -1 the second, 0 if they are equal."""
-    sums, squares = sum_differences(scores)
+    sums, squares = sum_system_differences(scores)
     largest_sums = np.sqrt(scores.shape[-1] * squares)  # at least Σ |d|, by Cauchy and Schwarz
     is_tie = np.abs(sums) <= TIE_TOLERANCE * largest_sums
     signs: NDArray[np.int8] = np.where(is_tie, 0, np.sign(sums)).astype(np.int8)
     return signs
 
 
-def sign_flip_p_values(scores: FloatArray, rng: np.random.Generator, flips: int) -> FloatArray:
-    """Compute p-values from random flips, the same for every pair; a flipped sum of zero counts half.
+def compute_sign_flip_p_values(scores: FloatArray, rng: np.random.Generator, flips: int) -> FloatArray:
+    """Compute the p-value of each pair of systems from random sign flips, which all pairs share.
 
     Counting ties half makes p_ij + p_ji = 1, so that the order of the systems does not matter.
     """
@@ -128,21 +129,21 @@ def sign_flip_p_values(scores: FloatArray, rng: np.random.Generator, flips: int)
     return (counts / (2.0 * flips)).reshape(*outer, -1)
 
 
-def corpus_p_values(
+def compute_corpus_p_values(
     statistics: FloatArray,
-    score: Callable[[FloatArray], FloatArray],
+    compute_score: Callable[[FloatArray], FloatArray],
     rng: np.random.Generator,
     flips: int,
 ) -> FloatArray:
-    """Compute p-values of scores that are no mean of segment scores, such as corpus BLEU.
+    """Compute sign-flip p-values of system pairs for corpus scores, such as BLEU.
 
-    `statistics` is [systems, segments, s]; `score` takes summed statistics [..., s]. Two systems exchange
-    their statistics of the flipped segments and are scored again; equal differences count half. For a mean
-    of segment scores this equals `sign_flip_p_values`.
+    `statistics` is [systems, segments, s]; `compute_score` takes summed statistics [..., s]. Two systems
+    exchange their statistics of the flipped segments and are scored again; equal differences count half. For
+    a mean of segment scores this equals `compute_sign_flip_p_values`.
     """
     systems, segments, _ = statistics.shape
     total = statistics.sum(axis=1)
-    observed = score(total)
+    observed = compute_score(total)
     first, second = np.triu_indices(systems, 1)
     counts = np.zeros(len(first))
     for start in range(0, flips, FLIPS_PER_BLOCK):
@@ -150,7 +151,7 @@ def corpus_p_values(
         flipped_sums = np.stack([flipped @ system_statistics for system_statistics in statistics])
         for pair, (i, j) in enumerate(zip(first, second)):
             change = flipped_sums[j] - flipped_sums[i]
-            permuted = score(total[i] + change) - score(total[j] - change)
+            permuted = compute_score(total[i] + change) - compute_score(total[j] - change)
             excess = permuted - (observed[i] - observed[j])
             tolerance = TIE_TOLERANCE * max(1.0, abs(float(observed[i])), abs(float(observed[j])))
             counts[pair] += (excess > tolerance).sum() + (excess >= -tolerance).sum()
@@ -158,12 +159,12 @@ def corpus_p_values(
 
 
 def compute_p_values_like_mt_metrics_eval(scores: FloatArray, flips: int) -> FloatArray:
-    """Compute p-values exactly as mt-metrics-eval does: its seed, its float32 arithmetic, its `>=`.
+    """Compute the p-value of each pair of systems exactly as mt-metrics-eval does.
 
     They depend on the order of the systems: with ties, p_ij + p_ji exceeds 1.
     """
     *outer, systems, segments = scores.shape
-    rng = create_random_generator_of_seed(MTME_SEED)
+    rng = np.random.default_rng(MTME_SEED)
     signs = 2 * np.rint(rng.random((flips, segments), dtype=np.float32)) - 1
     first, second = np.triu_indices(systems, 1)
     p_values = []
@@ -176,12 +177,12 @@ def compute_p_values_like_mt_metrics_eval(scores: FloatArray, flips: int) -> Flo
 
 
 def draw_sign_flips(rng: np.random.Generator, flips: int, segments: int) -> BoolArray:
-    """Draw fair coins, [flips, segments], row by row, so that blocks of rows continue the same stream."""
+    """Draw at random which segments change their sign: [flips, segments]."""
     return rng.random((flips, segments), dtype=np.float32) < 0.5
 
 
-def draw_sign_flip_sums(differences: FloatArray, rng: np.random.Generator, draws: int) -> FloatArray:
-    """Sum the rows of `differences` [rows, units] under random signs, [rows, draws]; rows share the signs."""
+def sum_under_random_signs(differences: FloatArray, rng: np.random.Generator, draws: int) -> FloatArray:
+    """Sum each row of differences under random signs: [rows, draws]; all rows share the signs."""
     flipped = draw_sign_flips(rng, draws, differences.shape[1])
     sums: FloatArray = differences @ (1.0 - 2.0 * flipped).T
     return sums

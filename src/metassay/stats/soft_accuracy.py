@@ -6,12 +6,11 @@ import numpy as np
 
 from metassay.stats.arrays import FloatArray, IntArray
 from metassay.stats.bootstrap import ClusterBootstrap
-from metassay.stats.random import create_random_generator_of_seed
 from metassay.stats.sign_flip import (
-    estimate_error_of_normal_p_values,
-    normal_p_values,
-    normal_upper_tail,
-    sign_flip_p_values,
+    compute_normal_p_values,
+    compute_normal_tail,
+    compute_sign_flip_p_values,
+    estimate_normal_p_value_errors,
 )
 
 # Mean error per pair of systems up to which the normal p-values are used: twice the noise of 1,000 flips.
@@ -21,54 +20,58 @@ FLIPS = 1000
 
 
 def soft_accuracy(p_human: FloatArray, p_metric: FloatArray) -> FloatArray:
-    """Compute the mean over pairs of systems, the last axis, of 1 - |p_human - p_metric|."""
+    """Compute 1 - |p_human - p_metric|, averaged over pairs of systems (the last axis)."""
     accuracy: FloatArray = 1.0 - np.abs(p_human - p_metric).mean(axis=-1)
     return accuracy
 
 
-def estimate_soft_accuracies(human: FloatArray, metrics: FloatArray, seed: int = 0) -> FloatArray:
-    """Estimate the soft accuracy of each metric, [metrics].
+def estimate_soft_accuracies(
+    human_scores: FloatArray, metric_scores: FloatArray, seed: int = 0
+) -> FloatArray:
+    """Estimate the soft pairwise accuracy of each metric.
 
-    `human` is [systems, segments], `metrics` [metrics, systems, segments]. p-values are normal ones, or from
-    random flips for the metrics whose normal ones would be off by more than `MAX_NORMAL_ERROR`. The value of
-    a metric does not depend on the other metrics.
+    `human_scores` is [systems, segments], `metric_scores` [metrics, systems, segments]. p-values are normal
+    ones, or from random flips for the metrics whose normal ones would be off by more than `MAX_NORMAL_ERROR`.
+    The value of a metric does not depend on the other metrics.
     """
-    is_inaccurate = estimate_mean_errors_of_normal_p_values(human, metrics) > MAX_NORMAL_ERROR
-    values = np.empty(len(metrics))
+    is_inaccurate = estimate_mean_p_value_errors(human_scores, metric_scores) > MAX_NORMAL_ERROR
+    values = np.empty(len(metric_scores))
     if not is_inaccurate.all():
-        p_values = normal_p_values(np.concatenate([human[None], metrics[~is_inaccurate]]))
+        p_values = compute_normal_p_values(
+            np.concatenate([human_scores[None], metric_scores[~is_inaccurate]])
+        )
         values[~is_inaccurate] = soft_accuracy(p_values[0], p_values[1:])
     if is_inaccurate.any():
-        scores = np.concatenate([human[None], metrics[is_inaccurate]])
-        p_values = sign_flip_p_values(scores, create_random_generator_of_seed(seed), FLIPS)
+        scores = np.concatenate([human_scores[None], metric_scores[is_inaccurate]])
+        p_values = compute_sign_flip_p_values(scores, np.random.default_rng(seed), FLIPS)
         values[is_inaccurate] = soft_accuracy(p_values[0], p_values[1:])
     return values
 
 
-def estimate_mean_errors_of_normal_p_values(human: FloatArray, metrics: FloatArray) -> FloatArray:
-    """Estimate the mean error per pair of systems of the normal p-values of each metric, [metrics].
+def estimate_mean_p_value_errors(human_scores: FloatArray, metric_scores: FloatArray) -> FloatArray:
+    """Estimate how far the normal p-values of each metric are off, averaged over pairs of systems.
 
     It is the larger one of the error for the metric and that for the human scores.
     """
-    scores = np.concatenate([human[None], metrics])
-    mean_errors = np.abs(estimate_error_of_normal_p_values(scores)).mean(axis=-1)
+    scores = np.concatenate([human_scores[None], metric_scores])
+    mean_errors = np.abs(estimate_normal_p_value_errors(scores)).mean(axis=-1)
     return np.asarray(np.maximum(mean_errors[0], mean_errors[1:]))
 
 
 def resample_soft_accuracies(
-    human: FloatArray,
-    metrics: FloatArray,
+    human_scores: FloatArray,
+    metric_scores: FloatArray,
     bootstrap: ClusterBootstrap,
     clusters: IntArray,
     *,
     complement: bool = False,
 ) -> FloatArray:
-    """Resample the soft accuracy of each metric, [metrics, resamples], with normal p-values.
+    """Compute the soft pairwise accuracy of each metric on every resample: [metrics, resamples].
 
     `clusters` has the cluster of each segment. With `complement`, the weights are 1 minus those of
     `bootstrap`: for random halves, the other half.
     """
-    first, second = np.triu_indices(len(human), 1)
+    first, second = np.triu_indices(len(human_scores), 1)
     pairs = len(first)
 
     def resample_p_values(scores: FloatArray) -> FloatArray:
@@ -77,8 +80,8 @@ def resample_soft_accuracies(
         sums = bootstrap.resample_sums(columns, clusters)
         if complement:
             sums = columns.sum(axis=1, keepdims=True) - sums
-        return normal_upper_tail(sums[:pairs].T, np.maximum(sums[pairs:].T, 0))
+        return compute_normal_tail(sums[:pairs].T, np.maximum(sums[pairs:].T, 0))
 
-    p_human = resample_p_values(human)
+    p_human = resample_p_values(human_scores)
     # One metric at a time, so that memory holds pairs of systems times resamples.
-    return np.array([soft_accuracy(p_human, resample_p_values(scores)) for scores in metrics])
+    return np.array([soft_accuracy(p_human, resample_p_values(scores)) for scores in metric_scores])

@@ -39,7 +39,7 @@ class SortedScores:
 
 
 class SortingSpace(NamedTuple):
-    """Arrays that `fill_sorting_order` needs, allocated once for any number of sorts of the same size."""
+    """Arrays for sorting, allocated once for any number of sorts of the same size."""
 
     order: LongArray
     other_order: LongArray
@@ -48,7 +48,7 @@ class SortingSpace(NamedTuple):
 
 
 class KnotSpace(NamedTuple):
-    """Arrays that `fill_distinct_scores` fills, allocated once for any number of sorts of the same size."""
+    """Arrays for distinct scores, allocated once for any number of sorts of the same size."""
 
     knot_of_score: LongArray
     offset: FloatArray
@@ -86,7 +86,7 @@ def allocate_knot_space(size: int) -> KnotSpace:
 
 @kernel
 def fill_sorting_order(bits: BitArray, space: SortingSpace) -> None:
-    """Fill `space.order` with the stable order that sorts float64 scores, which are given as bits.
+    """Fill in the stable order that sorts float64 scores, given as their bits.
 
     A radix sort, four times as fast as NumPy's stable sort. The bits of a float sort like an integer once the
     sign bit is flipped, and for negative numbers every bit.
@@ -117,14 +117,14 @@ def fill_sorting_order(bits: BitArray, space: SortingSpace) -> None:
 
 @kernel
 def starts_new_distinct_score(score: float, last_knot: float) -> bool:
-    """Return whether a score is more than a rounding error above the last knot."""
+    """Return whether a score exceeds the last distinct score by more than a rounding error."""
     gap = score - last_knot
     return gap > 0.0 and gap >= min(_ABSOLUTE_ROUNDING, _RELATIVE_ROUNDING * abs(last_knot))
 
 
 @kernel
 def fill_distinct_scores(scores: FloatArray, order: LongArray, space: KnotSpace) -> int:
-    """Fill `space` with the knots of sorted scores, their distinct values up to rounding; return how many."""
+    """Fill in the distinct values of sorted scores, and return how many there are."""
     knots = space.knots
     count = 0
     for p in range(len(order)):

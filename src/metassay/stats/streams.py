@@ -32,7 +32,7 @@ SPLITMIX_STEP = np.uint64(_INCREMENT)
 class Stream:
     """Stream of random numbers for one output and one perturbation; draw n depends only on key and n.
 
-    >>> key = derive_key(hash_output(0, "17", "a b c"), "removal")
+    >>> key = derive_purpose_key(compute_output_key(0, "17", "a b c"), "removal")
     >>> Stream(key).draw_integer_below(3) == Stream(key).draw_integer_below(3)
     True
     """
@@ -60,29 +60,30 @@ class Stream:
         return order[:count]
 
 
-def hash_output(seed: int, item: str, text: str) -> int:
-    """Return the key of an output's random numbers, which depends on seed, item and text only."""
+def compute_output_key(seed: int, item: str, text: str) -> int:
+    """Compute the 64-bit key of the random numbers of an output, from seed, item and text."""
     content = f"{seed} {len(item)} {item}{text}".encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(content, digest_size=8).digest(), "little")
 
 
-def hash_outputs(seed: int, items: Iterable[str], texts: Iterable[str]) -> Keys:
-    """Return the key of the random numbers of each output, as `hash_output` does for one."""
-    return np.fromiter((hash_output(seed, item, text) for item, text in zip(items, texts)), np.uint64)
+def compute_output_keys(seed: int, items: Iterable[str], texts: Iterable[str]) -> Keys:
+    """Compute the 64-bit keys of the random numbers of many outputs."""
+    return np.fromiter((compute_output_key(seed, item, text) for item, text in zip(items, texts)), np.uint64)
 
 
-def derive_key(key: int, name: str) -> int:
-    """Return the key of an output's random numbers for one purpose, such as one perturbation."""
-    return mix_bits(key ^ _hash_purpose_name(name))
+def derive_purpose_key(output_key: int, purpose: str) -> int:
+    """Derive from the key of an output the key for one purpose, such as one perturbation."""
+    return mix_bits(output_key ^ _hash_purpose_name(purpose))
 
 
-def derive_keys(keys: Keys, name: str) -> Keys:
-    """Return the keys of many outputs for one purpose, as `derive_key` does."""
-    return mix_bits_of_array(keys ^ np.uint64(_hash_purpose_name(name)))
+def derive_purpose_keys(output_keys: Keys, purpose: str) -> Keys:
+    """Derive from the keys of many outputs the keys for one purpose, such as one perturbation."""
+    return mix_bits_of_array(output_keys ^ np.uint64(_hash_purpose_name(purpose)))
 
 
 @functools.lru_cache(maxsize=1024)
 def _hash_purpose_name(name: str) -> int:
+    """Hash the name of a purpose to 64 bits."""
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")
 
 

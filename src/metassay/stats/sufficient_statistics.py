@@ -30,29 +30,29 @@ class SystemComparisons(NamedTuple):
 
 
 def make_mean_statistics(scores: FloatArray) -> FloatArray:
-    """Make statistics of a mean: score and weight, both 0 if undefined, [..., segments, 2]."""
+    """Return for each score the two statistics from which a mean follows: score and count; 0 if undefined."""
     defined = ~np.isnan(scores)
     return np.stack([np.where(defined, scores, 0.0), defined.astype(np.float64)], axis=-1)
 
 
-def mean_from_statistics(statistics: FloatArray) -> FloatArray:
-    """Compute the mean from sums of `make_mean_statistics`; NaN if no score is defined."""
+def compute_mean_from_statistics(statistics: FloatArray) -> FloatArray:
+    """Compute means from summed scores and counts; NaN where no score is defined."""
     total, weight = np.moveaxis(statistics, -1, 0)
     return np.where(weight > 0, total / np.maximum(weight, 1), np.nan)
 
 
-def sum_resamples(statistics: FloatArray, counts: FloatArray) -> FloatArray:
-    """Sum statistics [systems, segments, s] over resamples [draws, segments]: [systems, draws, s]."""
+def sum_statistics_of_resamples(statistics: FloatArray, resample_counts: FloatArray) -> FloatArray:
+    """Sum statistics over the segments of every resample: [systems, draws, statistics]."""
     systems, segments, width = statistics.shape
     by_segment = np.ascontiguousarray(statistics.transpose(1, 0, 2)).reshape(segments, systems * width)
-    return (counts @ by_segment).reshape(len(counts), systems, width).transpose(1, 0, 2)
+    return (resample_counts @ by_segment).reshape(len(resample_counts), systems, width).transpose(1, 0, 2)
 
 
 def compute_scores_of_resamples(
-    statistics: FloatArray, counts: FloatArray, from_statistics: FromStatistics
+    statistics: FloatArray, resample_counts: FloatArray, from_statistics: FromStatistics
 ) -> FloatArray:
-    """Score each system on each resample: [systems, draws]."""
-    return from_statistics(np.ascontiguousarray(sum_resamples(statistics, counts)))
+    """Compute the score of each system on every resample: [systems, draws]."""
+    return from_statistics(np.ascontiguousarray(sum_statistics_of_resamples(statistics, resample_counts)))
 
 
 def draw_bootstrap_scores(
@@ -63,7 +63,7 @@ def draw_bootstrap_scores(
     draws: int = 1000,
     size: int | None = None,
 ) -> FloatArray:
-    """Score each system on bootstrap resamples of `size` segments, by default all: [systems, draws].
+    """Compute the score of each system on random bootstrap resamples of the segments: [systems, draws].
 
     Systems share the resamples, which are drawn in blocks to bound memory.
     """
@@ -131,7 +131,7 @@ def approximate_randomization(
     for start in range(0, draws, draws_per_block):
         block_draws = min(draws_per_block, draws - start)
         chosen = rng.integers(2, size=(block_draws, segments), dtype=bool).astype(np.float64)
-        chosen_sums = sum_resamples(statistics, chosen)
+        chosen_sums = sum_statistics_of_resamples(statistics, chosen)
         other_sums = total - chosen_sums
         for i in range(systems):
             for j in range(i):
@@ -143,7 +143,7 @@ def approximate_randomization(
 
 
 def _is_at_least_observed(absolute_differences: FloatArray, observed: float) -> BoolArray:
-    """Whether absolute differences are at least the observed one; equal up to rounding counts."""
+    """Return whether differences are at least the observed one, up to rounding."""
     threshold = abs(observed)
     reached: BoolArray = absolute_differences >= threshold - _ROUNDING_ERROR * max(1.0, threshold)
     return reached

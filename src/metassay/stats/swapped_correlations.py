@@ -17,29 +17,33 @@ from metassay.stats.swaps import Swaps, SwapStatistic
 _ROUNDING_ERROR = 1e-12
 
 
-def make_correlation_swapper(
-    human: FloatArray,
-    scores: FloatArray,
+def build_swapped_correlation_function(
+    human_scores: FloatArray,
+    metric_scores: FloatArray,
     sum_units: Callable[[FloatArray], FloatArray],
     *,
     by_rank: bool,
     per_system: bool = False,
 ) -> SwapStatistic:
-    """Make a function from a block of swaps to r(A') - r(B') for all pairs of metrics, [draws, pairs].
+    """Build a function that compares the correlations of every two metrics after swaps.
 
-    `human` is [systems, segments], `scores` [metrics, systems, segments]. `sum_units` sums segments to the
-    units that are swapped, such as documents. With `by_rank` every metric is replaced by its ranks before
-    anything is swapped (Spearman). With `per_system`, r is the mean of the correlations within systems.
+    `human_scores` is [systems, segments], `metric_scores` [metrics, systems, segments]. `sum_units` sums
+    segments to the units that are swapped, such as documents. With `by_rank` every metric is replaced by its
+    ranks before anything is swapped (Spearman). With `per_system`, r is the mean of the correlations within
+    systems.
     """
     axes: int | tuple[int, int] = -1 if per_system else (-2, -1)
     if by_rank:
-        human = _standardize_ranks(human[None], per_system=per_system)[0]
-        scores = _standardize_ranks(scores, per_system=per_system)
-    centred_human = human - human.mean(axis=axes, keepdims=True)
-    moments = [sum_units(values) for values in (scores, scores * scores, scores * centred_human)]
+        human_scores = _standardize_ranks(human_scores[None], per_system=per_system)[0]
+        metric_scores = _standardize_ranks(metric_scores, per_system=per_system)
+    centred_human = human_scores - human_scores.mean(axis=axes, keepdims=True)
+    moments = [
+        sum_units(values)
+        for values in (metric_scores, metric_scores * metric_scores, metric_scores * centred_human)
+    ]
     human_squares = (centred_human * centred_human).sum(axis=axes)
-    cells = human.size // human_squares.size
-    first, second = np.triu_indices(len(scores), 1)
+    cells = human_scores.size // human_squares.size
+    first, second = np.triu_indices(len(metric_scores), 1)
 
     def sum_systems(sums: FloatArray) -> FloatArray:
         """Sum [..., systems] to [..., correlations]."""
@@ -70,7 +74,7 @@ def _correlate(moments: list[FloatArray], cells: int, human_squares: FloatArray)
 
 
 def _standardize_ranks(scores: FloatArray, *, per_system: bool) -> FloatArray:
-    """Replace each metric [metrics, systems, segments] by ranks with mean 0 and deviation 1."""
+    """Replace the scores of each metric by ranks with mean 0 and deviation 1."""
     if per_system:
         ranks = average_ranks(scores)
         axes: int | tuple[int, int] = -1

@@ -13,7 +13,7 @@ import numpy as np
 from metassay.stats.arrays import BoolArray, Float32Array, FloatArray, LongArray
 from metassay.stats.compilation import kernel
 from metassay.stats.normal_tail import UPPER_TAIL, interpolate_normal_tail
-from metassay.stats.sign_flip import normal_p_values, normal_upper_tail, sum_differences
+from metassay.stats.sign_flip import compute_normal_p_values, compute_normal_tail, sum_system_differences
 from metassay.stats.soft_accuracy import soft_accuracy
 from metassay.stats.swaps import Swaps, find_metric_scales
 
@@ -67,13 +67,13 @@ class SegmentSwaps:
 
     def compute_unswapped_accuracies(self) -> FloatArray:
         """Compute the soft accuracy of A and of B on the segments that both have, [metric pairs, 2]."""
-        sums, squares = sum_differences(self.scores)
+        sums, squares = sum_system_differences(self.scores)
         accuracies = np.empty(self.metric_pairs.shape)
         for pattern, missing in enumerate(self.missing_segments):
-            missing_sums, missing_squares = sum_differences(self.scores[:, :, missing])
+            missing_sums, missing_squares = sum_system_differences(self.scores[:, :, missing])
             shared_squares = squares - missing_squares
             is_rounding = shared_squares <= _ROUNDING * squares
-            p_metrics = normal_upper_tail(sums - missing_sums, np.where(is_rounding, 0.0, shared_squares))
+            p_metrics = compute_normal_tail(sums - missing_sums, np.where(is_rounding, 0.0, shared_squares))
             for side in range(2):
                 # the segments of A are restricted to those of B, and the other way round
                 pairs = np.flatnonzero(self.pattern_of_metric[self.metric_pairs[:, 1 - side]] == pattern)
@@ -98,13 +98,17 @@ class SegmentSwaps:
 
 
 def prepare_segment_swaps(
-    human: FloatArray, metrics: FloatArray, metric_pairs: LongArray, *, are_standardized: bool = False
+    human_scores: FloatArray,
+    metric_scores: FloatArray,
+    metric_pairs: LongArray,
+    *,
+    are_standardized: bool = False,
 ) -> SegmentSwaps:
-    """Prepare swaps between metrics [metrics, systems, segments], in which NaN means missing.
+    """Prepare a test that swaps whole segments between metrics, some of which lack scores.
 
     Metrics are standardised, unless they are already and have been summed over clusters since.
     """
-    is_complete = np.asarray(~np.isnan(metrics + human).any(axis=1))
+    is_complete = np.asarray(~np.isnan(metric_scores + human_scores).any(axis=1))
     patterns, pattern_of_metric = np.unique(is_complete, axis=0, return_inverse=True)
     pattern_of_metric = pattern_of_metric.ravel()
     pattern_pairs, group_of_pair = np.unique(
@@ -112,17 +116,17 @@ def prepare_segment_swaps(
     )
     group_of_pair = group_of_pair.ravel()
     scales = np.ones(metric_pairs.shape)
-    p_human = np.full((len(pattern_pairs), len(human) * (len(human) - 1) // 2), np.nan)
+    p_human = np.full((len(pattern_pairs), len(human_scores) * (len(human_scores) - 1) // 2), np.nan)
     for group, (pattern, other_pattern) in enumerate(pattern_pairs):
         segments = patterns[pattern] & patterns[other_pattern]
         if not segments.any():
             continue  # undefined, and so are all differences
         pairs = np.flatnonzero(group_of_pair == group)
         if not are_standardized:
-            scales[pairs] = _find_pair_scales(metrics, metric_pairs[pairs], segments)
-        p_human[group] = normal_p_values(human[:, segments])
+            scales[pairs] = _find_pair_scales(metric_scores, metric_pairs[pairs], segments)
+        p_human[group] = compute_normal_p_values(human_scores[:, segments])
     return SegmentSwaps(
-        scores=np.where(is_complete[:, None], metrics, 0.0),
+        scores=np.where(is_complete[:, None], metric_scores, 0.0),
         metric_pairs=metric_pairs,
         scales=scales,
         p_human=p_human,

@@ -10,7 +10,7 @@ import numpy as np
 
 from metassay.stats.arrays import BoolArray, Float32Array, FloatArray, LongArray
 from metassay.stats.compilation import kernel
-from metassay.stats.flip_groups import FlipGroup, compare_flipped_sums, find_tie_tolerance
+from metassay.stats.flip_groups import FlipGroup, compute_flipped_sum_p_value, compute_tie_tolerance
 from metassay.stats.normal_tail import UPPER_TAIL, interpolate_normal_tail
 from metassay.stats.swaps import Swaps
 
@@ -23,7 +23,7 @@ _ROUNDING = 1e-12
 def compare_accuracies_after_score_swaps(
     p_human: FloatArray, scores: FloatArray, metric_pairs: LongArray, swaps: Swaps
 ) -> Float32Array:
-    """Compute differences of soft accuracy between metrics after swapping single scores.
+    """Compute how the soft accuracies of two metrics differ after swaps of single scores.
 
     Here system i under one metric is compared with system j under the other, so products between all metrics
     are needed: per draw one symmetric product over the swapped segments, or over all cells.
@@ -52,14 +52,14 @@ def compare_accuracies_after_score_swaps(
 def compare_permutation_accuracies_after_swaps(
     p_human: FloatArray, scores: FloatArray, metric_pairs: LongArray, swaps: Swaps, group: FlipGroup
 ) -> Float32Array:
-    """Swap any cells, with p-values from a group of sign flips.
+    """Compute how the soft accuracies of two metrics differ after swaps, with sign-flip p-values.
 
     The flipped sums of A' are those of A minus its swapped cells plus those of B, so they are computed once
     per draw and metric; the rest is counting, for every pair of metrics.
     """
     by_segment = np.ascontiguousarray(np.moveaxis(scores, 2, 0), dtype=np.float32)
     total = group.sum_scores(by_segment)
-    tolerance = find_tie_tolerance(scores)
+    tolerance = compute_tie_tolerance(scores)
     accuracy_differences = _allocate_differences(len(swaps), metric_pairs)
     for draw in range(len(swaps)):
         if swaps.cells is not None:
@@ -74,7 +74,7 @@ def compare_permutation_accuracies_after_swaps(
 
 
 def compare_accuracies_after_system_swaps(contributions: Float32Array, swaps: Swaps) -> Float32Array:
-    """Swap whole systems: look up what each pair of systems contributes to the difference of two metrics.
+    """Compute how the soft accuracies of two metrics differ after swaps of whole systems.
 
     `contributions` [metric pairs, system pairs, 4] is from `tabulate_swap_effects_with_normal_p_values` or
     `tabulate_swap_effects_with_permutation_p_values`. This is exact, because a pair of systems has only four
@@ -111,7 +111,9 @@ def tabulate_swap_effects_with_permutation_p_values(
     """
     flipped_sums = group.sum_scores(np.moveaxis(scores, 2, 0).astype(np.float32))
     contributions = np.empty((len(metric_pairs), len(p_human), 4), dtype=np.float32)
-    _tabulate_permuted_swaps(p_human, metric_pairs, flipped_sums, find_tie_tolerance(scores), contributions)
+    _tabulate_permuted_swaps(
+        p_human, metric_pairs, flipped_sums, compute_tie_tolerance(scores), contributions
+    )
     return contributions
 
 
@@ -245,7 +247,7 @@ def _fill_permuted_swaps(
             pair = 0
             for i in range(systems):
                 for j in range(i + 1, systems):
-                    p_metric = compare_flipped_sums(sums[side, i], sums[side, j], tolerance)
+                    p_metric = compute_flipped_sum_p_value(sums[side, i], sums[side, j], tolerance)
                     difference += sign * abs(p_metric - p_human[pair])
                     pair += 1
         accuracy_differences[column] = difference / len(p_human)
@@ -297,7 +299,7 @@ def _tabulate_permuted_swaps(
                 for state in range(4):
                     first = metric_pairs[column, state >> 1]
                     second = metric_pairs[column, state & 1]
-                    p_metric = compare_flipped_sums(
+                    p_metric = compute_flipped_sum_p_value(
                         flipped_sums[first, i], flipped_sums[second, j], tolerance
                     )
                     errors[state] = abs(p_metric - p_human[pair])

@@ -21,20 +21,20 @@ EPSILONS = 256
 _SAMPLED_DIFFERENCES = 4096
 
 
-def count_right_pairs(human: FloatArray, scores: FloatArray) -> Float32Array:
+def count_right_pairs(human_scores: FloatArray, metric_scores: FloatArray) -> Float32Array:
     """Count the pairs of systems that each metric orders as people do: [metrics, segments, tie thresholds].
 
     A pair is right if metric and human score order it alike, where a metric ties two outputs whose scores
-    differ by at most epsilon. `human` is [systems, segments], `scores` [metrics, systems, segments] on one
-    scale.
+    differ by at most epsilon. `human_scores` is [systems, segments], `metric_scores` [metrics, systems,
+    segments] on one scale.
     """
-    first, second = np.triu_indices(len(human), 1)
-    human_signs = np.sign(human[first] - human[second])
-    epsilons = _choose_tie_thresholds(scores, first, second)
-    segments = np.broadcast_to(np.arange(human.shape[1]), human_signs.shape)
-    counts = np.zeros((len(scores), human.shape[1], len(epsilons)), dtype=np.float32)
-    for m, metric_scores in enumerate(scores):
-        differences = metric_scores[first] - metric_scores[second]
+    first, second = np.triu_indices(len(human_scores), 1)
+    human_signs = np.sign(human_scores[first] - human_scores[second])
+    epsilons = _choose_tie_thresholds(metric_scores, first, second)
+    segments = np.broadcast_to(np.arange(human_scores.shape[1]), human_signs.shape)
+    counts = np.zeros((len(metric_scores), human_scores.shape[1], len(epsilons)), dtype=np.float32)
+    for m, scores in enumerate(metric_scores):
+        differences = scores[first] - scores[second]
         is_right = (np.sign(differences) == human_signs) & (human_signs != 0)
         # From this epsilon on the pair is tied: a human tie becomes right, a right order becomes wrong.
         first_tied = np.searchsorted(epsilons, np.abs(differences))
@@ -46,31 +46,31 @@ def count_right_pairs(human: FloatArray, scores: FloatArray) -> Float32Array:
     return counts
 
 
-def compare_calibrated_accuracies(right_pairs: Float32Array, pairs: float) -> FloatArray:
-    """Compute the accuracy of A minus that of B at their best epsilons, for all metrics A < B.
+def compare_calibrated_accuracies(right_pairs: Float32Array, pair_count: float) -> FloatArray:
+    """Compute the difference in tie-calibrated accuracy of every two metrics.
 
-    `right_pairs` comes from `count_right_pairs`; `pairs` is the number of pairs of outputs.
+    `right_pairs` comes from `count_right_pairs`; `pair_count` is the number of pairs of outputs.
     """
     best = right_pairs.sum(axis=1, dtype=np.float64).max(axis=1)
     first, second = np.triu_indices(len(right_pairs), 1)
-    differences: FloatArray = (best[first] - best[second]) / pairs
+    differences: FloatArray = (best[first] - best[second]) / pair_count
     return differences
 
 
 def compare_calibrated_accuracies_after_swaps(
-    right_pairs: Float32Array, pairs: float, swaps: Swaps
+    right_pairs: Float32Array, pair_count: float, swaps: Swaps
 ) -> Float32Array:
-    """Compute differences in tie-calibrated accuracy after swaps of whole segments, [draws, metric pairs]."""
+    """Compute the differences in tie-calibrated accuracy after swaps of whole segments."""
     mask = swaps.columns.astype(np.float32)
     swapped = np.stack([mask @ metric_counts for metric_counts in right_pairs], axis=1)
     metrics = len(right_pairs)
     differences = np.empty((len(swaps), metrics * (metrics - 1) // 2), dtype=np.float32)
-    _fill_differences(right_pairs.sum(axis=1), swapped, np.float32(1.0 / pairs), differences)
+    _fill_differences(right_pairs.sum(axis=1), swapped, np.float32(1.0 / pair_count), differences)
     return differences
 
 
 def _choose_tie_thresholds(scores: FloatArray, first: LongArray, second: LongArray) -> FloatArray:
-    """Choose 0 and equally frequent differences, from a sample of each metric's."""
+    """Choose candidate thresholds for ties: 0 and equally frequent score differences."""
     samples = []
     for metric_scores in scores:
         sizes = np.sort(np.abs(metric_scores[first] - metric_scores[second]).ravel())

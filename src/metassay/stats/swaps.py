@@ -16,7 +16,7 @@ import numpy as np
 from metassay.errors import UnknownName
 from metassay.stats.arrays import BoolArray, Float32Array, FloatArray, LongArray, divide_or_zero
 from metassay.stats.parallel import map_blocks_in_threads
-from metassay.stats.random import create_generator_of_branch
+from metassay.stats.random import create_branch_generator
 
 SWAP_KINDS = ("perm-inputs", "perm-systems", "perm-both", "cells")
 # Each block of draws has a random stream of its own, so that results do not depend on the threads.
@@ -27,7 +27,7 @@ _ROUNDING_ERROR = 1e-13
 
 @dataclass(frozen=True)
 class Swaps:
-    """Random swaps of scores between two metrics: which cells [systems, segments] each draw exchanges.
+    """Which scores, by system and segment, each random draw swaps between two metrics.
 
     `rows` is [draws, systems], `columns` [draws, segments], `cells` [draws, systems, segments].
     """
@@ -45,7 +45,7 @@ class Swaps:
         return cls(np.zeros((1, systems), bool), np.zeros((1, segments), bool))
 
     def sum_swapped_scores(self, scores: FloatArray) -> FloatArray:
-        """Sum the swapped cells of every metric and system: [draws, metrics, systems]."""
+        """Sum the swapped scores of every metric and system: [draws, metrics, systems]."""
         metrics, systems, segments = scores.shape
         if self.cells is not None:
             by_system = []
@@ -66,24 +66,24 @@ def list_metric_pairs(metric_count: int) -> LongArray:
     return np.column_stack(np.triu_indices(metric_count, 1)).astype(np.int64)
 
 
-def standardize_metrics(metrics: FloatArray) -> FloatArray:
+def standardize_metrics(metric_scores: FloatArray) -> FloatArray:
     """Scale each metric [metrics, systems, segments] to mean 0 and deviation 1; 0 if it is constant.
 
     Afterwards the scores of two metrics can be exchanged.
     """
-    centred = metrics - metrics.mean(axis=(1, 2), keepdims=True)
-    return divide_or_zero(centred, _find_deviations(metrics)[:, None, None])
+    centred = metric_scores - metric_scores.mean(axis=(1, 2), keepdims=True)
+    return divide_or_zero(centred, _find_deviations(metric_scores)[:, None, None])
 
 
-def find_metric_scales(metrics: FloatArray) -> FloatArray:
+def find_metric_scales(metric_scores: FloatArray) -> FloatArray:
     """Find 1 / standard deviation of each metric [metrics, systems, segments]; 0 if it is constant."""
-    return divide_or_zero(1.0, _find_deviations(metrics))
+    return divide_or_zero(1.0, _find_deviations(metric_scores))
 
 
-def _find_deviations(metrics: FloatArray) -> FloatArray:
+def _find_deviations(metric_scores: FloatArray) -> FloatArray:
     """Find the standard deviation of each metric; 0 if it is only rounding."""
-    deviations = metrics.std(axis=(1, 2))
-    largest = np.abs(metrics).max(axis=(1, 2), initial=0.0)
+    deviations = metric_scores.std(axis=(1, 2))
+    largest = np.abs(metric_scores).max(axis=(1, 2), initial=0.0)
     varies = deviations > _ROUNDING_ERROR * largest
     return np.where(varies, deviations, 0.0)
 
@@ -100,7 +100,7 @@ def simulate_differences_after_swaps(
     stream: int = 0,
     workers: int | None = None,
 ) -> Float32Array:
-    """Draw random swaps and compute the statistic's differences, [metric pairs, draws].
+    """Draw random swaps, and compute the differences of a statistic between metrics: [metric pairs, draws].
 
     The result does not depend on the number of workers.
     """
@@ -120,15 +120,16 @@ def simulate_differences_after_swaps(
 def draw_swap_blocks(
     swap_kind: str, *, draws: int, systems: int, segments: int, seed: int, stream: int = 0
 ) -> Iterator[tuple[int, Swaps]]:
-    """Yield all random swaps in blocks, each with the number of its first draw."""
+    """Yield random swaps in blocks, each with the number of its first draw."""
     if swap_kind not in SWAP_KINDS:
         raise UnknownName("kind of swap", swap_kind, SWAP_KINDS)
     for block, start in enumerate(range(0, draws, DRAWS_PER_BLOCK)):
-        rng = create_generator_of_branch(seed, stream, block)
+        rng = create_branch_generator(seed, stream, block)
         yield start, _draw_swaps(swap_kind, rng, min(DRAWS_PER_BLOCK, draws - start), systems, segments)
 
 
 def _draw_swaps(swap_kind: str, rng: np.random.Generator, draws: int, systems: int, segments: int) -> Swaps:
+    """Draw random swaps of one kind."""
     if swap_kind == "cells":
         cells = rng.random((draws, systems, segments), dtype=np.float32) < 0.5
         return Swaps(np.zeros((draws, systems), bool), np.zeros((draws, segments), bool), cells)

@@ -11,7 +11,7 @@ import numpy as np
 from metassay.errors import display_path
 from metassay.metrics.base import Metric, Scores
 from metassay.recorded_warnings import RecordedWarnings
-from metassay.stats.digests import Digests
+from metassay.stats.digests import Hashes
 from metassay.store.metric_cache import MetricCache, can_share_scores
 from metassay.store.parts import encode_part
 from metassay.store.remote import local_path
@@ -29,7 +29,7 @@ class CachedScores:
             metric.spec: MetricCache(metric, cache) for metric in metrics if can_share_scores(metric)
         }
 
-    def load(self, metric: Metric, batch_number: int, digests: Digests) -> tuple[Scores, RecordedWarnings]:
+    def load(self, metric: Metric, batch_number: int, digests: Hashes) -> tuple[Scores, RecordedWarnings]:
         """Load the stored scores of a batch, NaN for missing ones; cached scores are copied to the run."""
         scores = np.full(len(digests), np.nan)
         recorded_warnings: RecordedWarnings = ()
@@ -48,7 +48,7 @@ class CachedScores:
         self,
         metric: Metric,
         batch_number: int,
-        digests: Digests,
+        digests: Hashes,
         scores: Scores,
         recorded_warnings: RecordedWarnings,
     ) -> None:

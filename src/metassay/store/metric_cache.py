@@ -26,7 +26,7 @@ from metassay.errors import InputError
 from metassay.metrics.base import COST_CLASSES, Metric, Scores
 from metassay.plugins import hash_user_source
 from metassay.recorded_warnings import RecordedWarnings
-from metassay.stats.digests import Digests, sort_hashes
+from metassay.stats.digests import Hashes, argsort_hashes
 from metassay.store.parts import PackedPart, encode_part, hash_bytes, log_note_for_user, read_part, write_part
 from metassay.store.remote import list_files
 from metassay.store.score_tables import fill_in_scores, make_score_table
@@ -95,7 +95,7 @@ class MetricCache:
         self._single_scores: pl.DataFrame | None = None
         self._lock = threading.Lock()
 
-    def load(self, digests: Digests, scores: Scores) -> RecordedWarnings:
+    def load(self, digests: Hashes, scores: Scores) -> RecordedWarnings:
         """Replace missing scores (NaN) by cached scores.
 
         Returns the warnings of the batch if its scores were cached as a batch. Scores with warnings are
@@ -114,7 +114,7 @@ class MetricCache:
 
     def save(
         self,
-        digests: Digests,
+        digests: Hashes,
         scores: Scores,
         recorded_warnings: RecordedWarnings,
         part: PackedPart | None = None,
@@ -168,7 +168,7 @@ class MetricCache:
                 self._single_scores = distinct.sort("high", "low")
             return self._single_scores
 
-    def _load_batch_scores(self, digests: Digests, scores: Scores) -> RecordedWarnings:
+    def _load_batch_scores(self, digests: Hashes, scores: Scores) -> RecordedWarnings:
         """Replace missing scores by those of a cached batch with the same contents."""
         for path in list_files(self.folder, f"batch-{_hash_batch_contents(digests)}-*.parquet"):
             part = read_part(path)
@@ -180,9 +180,9 @@ class MetricCache:
         return ()
 
 
-def _hash_batch_contents(digests: Digests) -> str:
+def _hash_batch_contents(digests: Hashes) -> str:
     """Hash the contents of a batch, regardless of their order."""
-    return hash_bytes(digests[sort_hashes(digests)].tobytes())
+    return hash_bytes(digests[argsort_hashes(digests)].tobytes())
 
 
 def _mark_part_as_used(path: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from metassay.errors import display_path
 from metassay.metrics.base import Metric, Scores
 from metassay.recorded_warnings import RecordedWarnings
-from metassay.stats.digests import Digests
+from metassay.stats.digests import Hashes
 from metassay.store.parts import (
     PackedPart,
     PartIndex,
@@ -31,7 +31,7 @@ class RunScores:
         self.folder = folder
         self._parts = PartIndex(folder, "part-")
 
-    def load(self, metric: Metric, batch_number: int, digests: Digests) -> tuple[Scores, RecordedWarnings]:
+    def load(self, metric: Metric, batch_number: int, digests: Hashes) -> tuple[Scores, RecordedWarnings]:
         """Load the stored scores of a batch, NaN for missing ones, and the warnings of their computation."""
         scores = np.full(len(digests), np.nan)
         recorded_warnings: RecordedWarnings = ()
@@ -48,7 +48,7 @@ class RunScores:
         self,
         metric: Metric,
         batch_number: int,
-        digests: Digests,
+        digests: Hashes,
         scores: Scores,
         recorded_warnings: RecordedWarnings,
     ) -> None:

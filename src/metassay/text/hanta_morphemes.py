@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from metassay.stats.arrays import FloatArray, LongArray, build_row_offsets
+from metassay.stats.arrays import FloatArray, LongArray, compute_row_offsets
 from metassay.stats.compilation import kernel
 from metassay.text.hash_table import (
     CodePoints,
@@ -145,7 +145,7 @@ def _build_transitions(rows: Sequence[Sequence[tuple[int, int, float]]]) -> Tran
     """Convert lists of steps (target, tag, log p), one list per row, to arrays."""
     steps = [step for row in rows for step in row]
     return Transitions(
-        offsets=build_row_offsets(rows),
+        offsets=compute_row_offsets(rows),
         targets=np.array([target for target, _, _ in steps], np.int64),
         tags=np.array([tag for _, tag, _ in steps], np.int64),
         log_p=np.array([log_p for _, _, log_p in steps]),

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.stats.arrays import LongArray, build_row_offsets
+from metassay.stats.arrays import LongArray, compute_row_offsets
 from metassay.stats.compilation import kernel
 
 CodePoints = NDArray[np.uint32]
@@ -28,7 +28,7 @@ def get_code_points(text: str) -> CodePoints:
 
 def build_hash_table(texts: Sequence[str]) -> HashTable:
     """Build a hash table from distinct texts to their positions in a sequence."""
-    hashes, numbers = _fill_hash_table(get_code_points("".join(texts)), build_row_offsets(texts))
+    hashes, numbers = _fill_hash_table(get_code_points("".join(texts)), compute_row_offsets(texts))
     return HashTable(hashes, numbers)
 
 

@@ -26,7 +26,7 @@ from metassay.stats.arrays import (
     BoolArray,
     Float32Array,
     LongArray,
-    build_row_offsets,
+    compute_row_offsets,
     find_distinct_integers,
 )
 from metassay.stats.compilation import kernel
@@ -49,7 +49,7 @@ _NO_CAPITAL_IN_TEXT = 1 << 30
 
 def find_russian_names(texts: Sequence[str]) -> list[list[Entity]]:
     """Find the names of persons, places and organisations in Russian texts with natasha's news model."""
-    block_of_text = build_row_offsets(texts)[:-1] // _BLOCK_LETTERS
+    block_of_text = compute_row_offsets(texts)[:-1] // _BLOCK_LETTERS
     # A block ends where the number of letters before a text passes a multiple of the block size.
     boundaries = np.flatnonzero(np.diff(block_of_text, prepend=-1, append=-1)).tolist()
     blocks = [texts[start:end] for start, end in itertools.pairwise(boundaries)]

@@ -44,7 +44,7 @@ from metassay.results.assay import (
     Difficulty,
     PerturbationStatistics,
 )
-from metassay.stats.arrays import count_codes
+from metassay.stats.arrays import count_occurrences
 from metassay.stats.correlation import lag_one_autocorrelation
 from metassay.workflows.assay_outcome import AssayOutcome
 from metassay.workflows.assay_plan import AssayPlan
@@ -174,7 +174,7 @@ def _correct_accuracies(
     language_of_pair = language_of_output[sampled_outcomes.outputs]
     # One code for each combination of perturbation and language, the strata in which label errors were read.
     codes = sampled_outcomes.perturbations * np.int32(len(languages)) + language_of_pair
-    has_pairs = count_codes(codes, len(languages) * len(sampled_outcomes.perturbation_names)) > 0
+    has_pairs = count_occurrences(codes, len(languages) * len(sampled_outcomes.perturbation_names)) > 0
     readings = []
     for code in np.flatnonzero(has_pairs):
         perturbation = sampled_outcomes.perturbation_names[code // len(languages)]
@@ -235,7 +235,7 @@ def _warn_if_neighbouring_items_are_similar(
     outcomes = scored.outcomes.outcomes[: len(assay_plan.metrics)]
     items = scored.outcomes.items
     order = sort_items_naturally(dataset)
-    pair_counts = count_codes(items, len(order))
+    pair_counts = count_occurrences(items, len(order))
     right_shares = np.zeros(len(order))
     # In batches, to bound the memory of temporary arrays.
     for start in range(0, len(items), _PAIRS_PER_BATCH):

@@ -20,7 +20,7 @@ from metassay.metrics.base import StatisticsMetric
 from metassay.metrics.registry import parse_metrics
 from metassay.results.rank import CorpusAgreement
 from metassay.stats.arrays import FloatArray
-from metassay.stats.correlation import correlate_systems
+from metassay.stats.correlation import correlate_system_scores
 from metassay.workflows.read import Source, read
 from metassay.workflows.scoring_rows import build_rows_for_metrics
 
@@ -94,6 +94,6 @@ def _compare_aggregations(
             permutations=settings.permutations,
             seed=settings.seed,
         ),
-        pa_corpus=float(correlate_systems("pa", human.mean(axis=1), corpus_scores)),
+        pa_corpus=float(correlate_system_scores("pa", human.mean(axis=1), corpus_scores)),
         pa_item_means=pairwise_accuracy(human, item_scores),
     )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from metassay.errors import UnknownName
 from metassay.results.pair_explorer import OUTCOMES, PAIRS_PER_PAGE, MatchingPairs, PairPage, PairQuery
-from metassay.stats.arrays import count_code_pairs, find_lowest_positions, find_positions
+from metassay.stats.arrays import count_joint_occurrences, find_positions_of_lowest, find_true_positions
 from metassay.workflows.pair_table import (
     OUTCOME_CODES,
     ROWS_PER_READ,
@@ -140,7 +140,7 @@ class PairExplorer:
             if mask is not None:
                 rows = rows[mask[rows]]
         elif mask is not None:
-            rows = find_positions(mask)
+            rows = find_true_positions(mask)
         if other_run is not None:
             all_rows = np.arange(self.table.total, dtype=np.uint32)
             rows = _select_rows_shared_with_other_run(
@@ -237,7 +237,7 @@ class PairExplorer:
                     rows = matching.rows[slice(*np.searchsorted(matching.rows, (start, stop)))]
                 candidate_rows = np.concatenate([best_rows, rows])
                 candidate_margins = np.concatenate([best_margins, sign * margins[rows - start]])
-                chosen = find_lowest_positions(candidate_margins, LISTED_BY_MARGIN)
+                chosen = find_positions_of_lowest(candidate_margins, LISTED_BY_MARGIN)
                 best_rows = candidate_rows[chosen]
                 best_margins = candidate_margins[chosen]
             _add_to_bounded_cache(self._orders, key, best_rows)
@@ -264,7 +264,9 @@ class PairExplorer:
             other_table = self.table if other_run is None else other_run.table
             other_outcomes = other_table.read_outcomes(pair_query.other_metric)
             other_rows = None if other_run is None else other_run.rows
-            counts = count_code_pairs(outcomes - UNDEFINED, other_outcomes - UNDEFINED, mask, other_rows)
+            counts = count_joint_occurrences(
+                outcomes - UNDEFINED, other_outcomes - UNDEFINED, mask, other_rows
+            )
             by_outcomes = {}
             for name, code in OUTCOME_CODES.items():
                 for other_name, other_code in OUTCOME_CODES.items():

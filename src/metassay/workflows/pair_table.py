@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from metassay.errors import InputError, InputLocation, MetassayError
 from metassay.results.pair_explorer import ContextAccuracy, PairScores, StoredPair
-from metassay.stats.arrays import pack_two_bits, unpack_two_bits
+from metassay.stats.arrays import pack_codes_into_two_bits, unpack_codes_from_two_bits
 from metassay.store.run_folder import RunFolder, read_manifest
 
 EXPLORER_FILE = "results/explorer.parquet"
@@ -183,7 +183,7 @@ class PairTable:
             column = pl.col(f"outcome/{metric}").fill_null(UNDEFINED)
             outcomes = self.index.select(column).collect().to_series().to_numpy()
             # Codes from -2 to 1 become 0 to 3, which fit into two bits.
-            self._packed_outcomes[metric] = pack_two_bits(outcomes - UNDEFINED)
+            self._packed_outcomes[metric] = pack_codes_into_two_bits(outcomes - UNDEFINED)
         self._packed_outcomes.move_to_end(metric)
         # The metric that was just read stays, even if it alone exceeds the limit.
         while (
@@ -191,7 +191,7 @@ class PairTable:
             and sum(array.nbytes for array in self._packed_outcomes.values()) > OUTCOME_MEMORY
         ):
             self._packed_outcomes.popitem(last=False)
-        return unpack_two_bits(self._packed_outcomes[metric], self.total) + np.int8(UNDEFINED)
+        return unpack_codes_from_two_bits(self._packed_outcomes[metric], self.total) + np.int8(UNDEFINED)
 
     def find_pairs_with_value(self, column: str, value: str) -> NDArray[np.bool_]:
         """Return a mask of the pairs that have a value in a column."""

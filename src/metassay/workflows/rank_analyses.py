@@ -31,7 +31,7 @@ from metassay.results.rank import (
     StabilityRow,
 )
 from metassay.stats.arrays import FloatArray
-from metassay.stats.random import hash_name
+from metassay.stats.random import hash_name_to_integer
 from metassay.workflows.corpus_agreement import measure_corpus_agreement
 from metassay.workflows.read import Source
 
@@ -101,7 +101,7 @@ def _analyze_discrimination(analysis_input: AnalysisInput) -> list[Discriminatio
     rows = []
     for data, scores in analysis_input.iterate_complete_datasets():
         # Random numbers depend on the name of the data set, not on how many others are analysed before it.
-        settings = replace(analysis_input.settings, stream=hash_name(data.cube.dataset))
+        settings = replace(analysis_input.settings, stream=hash_name_to_integer(data.cube.dataset))
         rows += [
             count_significant_differences_of_metrics(data.cube.dataset, meta_metric, scores, settings)
             for meta_metric in analysis_input.meta_metrics_with_pa_and_spa

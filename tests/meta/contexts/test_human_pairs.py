@@ -16,7 +16,7 @@ from metassay.meta.pairwise import soft_pairwise_accuracy
 from metassay.reporting.assay_sentences import add_explanations_to_assay
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
 from metassay.stats.rank_correlation import correlate_rows
-from metassay.stats.sign_flip import normal_p_values
+from metassay.stats.sign_flip import compute_normal_p_values
 from metassay.stats.soft_accuracy import resample_soft_accuracies, soft_accuracy
 
 METRICS = ("a", "b", "c", "d")
@@ -174,7 +174,7 @@ def test_agreement_under_draws_is_that_of_the_segments_drawn_as_often() -> None:
 
     def directly(weights):
         repeated = np.repeat(np.concatenate([rated.human[None], rated.metrics]), weights[units], axis=2)
-        p = normal_p_values(repeated)
+        p = compute_normal_p_values(repeated)
         return soft_accuracy(p[0], p[1:])
 
     for draws, rest in (

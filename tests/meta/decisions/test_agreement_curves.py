@@ -15,7 +15,7 @@ from metassay.meta.decisions.system_differences import (
     fit_logistic_slopes,
     resample_system_pairs,
 )
-from metassay.stats.sign_flip import normal_p_values
+from metassay.stats.sign_flip import compute_normal_p_values
 
 
 def simulate_scores(seed: int, *, systems: int = 12, items: int = 400) -> ScoreArrays:
@@ -98,7 +98,7 @@ def test_probabilities_for_systems_are_calibrated_on_other_items_and_systems() -
         new = simulate_scores(1000 + seed)
         first, second = np.triu_indices(len(new.human), 1)
         means = new.metrics[0].mean(axis=1)
-        first_is_better = 1 - normal_p_values(new.human)
+        first_is_better = 1 - compute_normal_p_values(new.human)
         for pair, difference in enumerate(means[first] - means[second]):
             point = curve.find_agreement(difference)
             if point is not None:

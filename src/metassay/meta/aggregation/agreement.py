@@ -32,7 +32,11 @@ from metassay.results.aggregate import (
 )
 from metassay.results.base import none_if_nan
 from metassay.stats.resampling import draw_subset_counts
-from metassay.stats.sufficient_statistics import make_mean_statistics, mean_from_statistics, sum_resamples
+from metassay.stats.sufficient_statistics import (
+    compute_mean_from_statistics,
+    make_mean_statistics,
+    sum_statistics_of_resamples,
+)
 
 # How the paper marks the aggregation in the name of a metric.
 PREFIXES = {CORPUS: "", SEGMENT: "m-", BOOTSTRAP: "x-"}
@@ -167,11 +171,12 @@ def _score_segment_samples(
     rng = resampling.create_random_generator(score_cube.dataset, f"downsampled {sample_size}", segment_count)
     counts = draw_subset_counts(segment_count, min(sample_size, segment_count), resampling.repeats, rng)
     statistics_or_zero = np.where(is_present[..., None], statistics, 0.0)[has_outputs]
-    sums = sum_resamples(statistics_or_zero, counts)
+    sums = sum_statistics_of_resamples(statistics_or_zero, counts)
     segment_scores = score_cube.metric_scores[metric.spec][has_outputs]
-    segment_sums = sum_resamples(make_mean_statistics(segment_scores), counts)
+    segment_sums = sum_statistics_of_resamples(make_mean_statistics(segment_scores), counts)
     return SampleScores(
-        corpus=metric.from_statistics(np.ascontiguousarray(sums)), segment=mean_from_statistics(segment_sums)
+        corpus=metric.from_statistics(np.ascontiguousarray(sums)),
+        segment=compute_mean_from_statistics(segment_sums),
     )
 
 

@@ -17,8 +17,8 @@ from metassay.stats.multiplicity import adjust_holm
 from metassay.stats.sufficient_statistics import (
     FromStatistics,
     approximate_randomization,
+    compute_mean_from_statistics,
     make_mean_statistics,
-    mean_from_statistics,
     paired_bootstrap,
 )
 
@@ -84,4 +84,4 @@ def get_sufficient_statistics(
     segment_scores = score_cube.metric_scores[metric.spec]
     statistics = make_mean_statistics(segment_scores)
     statistics[np.isnan(segment_scores)] = np.nan
-    return statistics, mean_from_statistics
+    return statistics, compute_mean_from_statistics

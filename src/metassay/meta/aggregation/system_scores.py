@@ -22,9 +22,9 @@ from metassay.stats.intervals import small_sample_factor
 from metassay.stats.random import create_generator_from_text
 from metassay.stats.sufficient_statistics import (
     FromStatistics,
+    compute_mean_from_statistics,
     draw_bootstrap_scores,
     make_mean_statistics,
-    mean_from_statistics,
 )
 
 BoolArray = NDArray[np.bool_]
@@ -118,13 +118,16 @@ def _aggregate_systems_with_same_segments(
     segment_scores = system_group.select_outputs(score_cube.metric_scores[metric.spec])
     segment_count = segment_scores.shape[1]
     corpus = metric.from_statistics(statistics.sum(axis=1))
-    segment = mean_from_statistics(make_mean_statistics(segment_scores).sum(axis=1))
+    segment = compute_mean_from_statistics(make_mean_statistics(segment_scores).sum(axis=1))
     resampled_bootstrap = _resample_corpus_scores(score_cube.dataset, metric, statistics, resampling)
     bootstrap = resampled_bootstrap.mean(axis=1)
 
     def score_corpus_and_segments(statistic_sums: Scores) -> Scores:
         return np.stack(
-            [metric.from_statistics(statistic_sums[..., :-2]), mean_from_statistics(statistic_sums[..., -2:])]
+            [
+                metric.from_statistics(statistic_sums[..., :-2]),
+                compute_mean_from_statistics(statistic_sums[..., -2:]),
+            ]
         )
 
     # one array with the statistics of both, so that their standard errors come from the same resamples

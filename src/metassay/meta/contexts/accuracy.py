@@ -35,10 +35,10 @@ from metassay.stats.arrays import (
     FloatArray,
     IntArray,
     LongArray,
-    count_codes,
+    argsort_integers,
+    count_occurrences,
     divide_or_nan,
     find_run_starts,
-    sort_by_code,
 )
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.compilation import kernel
@@ -186,9 +186,9 @@ def sort_pairs_by_item(
     item_of_output = np.zeros(output_count, dtype=np.int32)
     item_of_output[outputs] = items
     rank_of_output = np.empty(output_count, dtype=np.int32)
-    outputs_by_item = sort_by_code(item_of_output, int(item_of_output.max()) + 1)
+    outputs_by_item = argsort_integers(item_of_output, int(item_of_output.max()) + 1)
     rank_of_output[outputs_by_item] = np.arange(output_count, dtype=np.int32)
-    order = sort_by_code(rank_of_output[outputs], output_count)
+    order = argsort_integers(rank_of_output[outputs], output_count)
     return outcomes.select_pairs(order), [column.select_pairs(order) for column in contexts]
 
 
@@ -277,8 +277,8 @@ def divide_contexts_into_memory_batches(contexts: PairContexts) -> list[tuple[sl
     """Divide contexts into ranges of about 2^20 pairs, each with its pairs sorted by context."""
     if len(contexts.values) == 1 and contexts.codes.min(initial=0) == 0:
         return [(slice(0, 1), slice(0, len(contexts.codes)))]
-    ends = np.cumsum(count_codes(contexts.codes, len(contexts.values)))
-    order = sort_by_code(contexts.codes, len(ends))
+    ends = np.cumsum(count_occurrences(contexts.codes, len(contexts.values)))
+    order = argsort_integers(contexts.codes, len(ends))
     batches: list[tuple[slice, IntArray | slice]] = []
     first_context = 0
     first_pair = 0

@@ -13,7 +13,7 @@ import numpy as np
 from metassay.errors import InputError
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.results.assay import AgreementPrediction
-from metassay.stats.arrays import FloatArray, LongArray, count_codes
+from metassay.stats.arrays import FloatArray, LongArray, count_occurrences
 from metassay.stats.random import create_generator_from_numbers
 
 # Facts about the contexts of a column: by name, one value per context.
@@ -95,7 +95,7 @@ def have_equal_cluster_overlap(outcomes: PairOutcomes, contexts: PairContexts) -
     for context in range(context_count):
         is_inside = np.zeros(int(clusters.max(initial=0)) + 1, dtype=np.bool_)
         is_inside[clusters[codes == context]] = True
-        shares[context] = count_codes(codes[is_inside[clusters]].astype(np.int32), context_count) > 0
+        shares[context] = count_occurrences(codes[is_inside[clusters]].astype(np.int32), context_count) > 0
     of_different_contexts = shares[~np.eye(context_count, dtype=np.bool_)]
     return bool(of_different_contexts.all() or not of_different_contexts.any())
 

@@ -33,7 +33,7 @@ from metassay.meta.contexts.h2 import (
 from metassay.meta.contexts.leads import ContextLeads, compute_context_leads
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_global_context
 from metassay.meta.contexts.trend import compute_trend_p_values
-from metassay.stats.arrays import BoolArray, FloatArray, LongArray, count_codes, divide_or_nan
+from metassay.stats.arrays import BoolArray, FloatArray, LongArray, count_occurrences, divide_or_nan
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
 from metassay.stats.intervals import ClusteredProportions, proportion_interval
 from metassay.stats.multiplicity import select_possible_best
@@ -283,7 +283,7 @@ def average_accuracy_with_equal_perturbation_shares(
     Perturbations that a context has no pair of are left out there and the other shares scaled up.
     """
     accuracy = accuracy_by_perturbation.reshape(len(accuracy_by_perturbation), context_count, -1)
-    counts = count_codes(outcomes.perturbations, len(outcomes.perturbation_names))
+    counts = count_occurrences(outcomes.perturbations, len(outcomes.perturbation_names))
     shares = counts / outcomes.pair_count
     is_known = ~np.isnan(accuracy)
     weighted_sums = (np.where(is_known, accuracy, 0) * shares).sum(axis=2)
@@ -294,7 +294,7 @@ def _compute_perturbation_shares(
     crossed_contexts: PairContexts, context_count: int, perturbation_count: int
 ) -> FloatArray:
     """Compute the share of each perturbation among the pairs of each context."""
-    counts = count_codes(crossed_contexts.codes, context_count * perturbation_count)
+    counts = count_occurrences(crossed_contexts.codes, context_count * perturbation_count)
     table: FloatArray = counts.reshape(context_count, perturbation_count).astype(np.float64)
     return divide_or_nan(table, table.sum(axis=1, keepdims=True))
 

@@ -29,10 +29,10 @@ from metassay.stats.arrays import (
     FloatArray,
     IntArray,
     LongArray,
-    count_codes,
+    argsort_integers,
+    count_occurrences,
     divide_or_zero,
     find_run_starts,
-    sort_by_code,
 )
 from metassay.stats.compilation import kernel
 from metassay.stats.contingency import chi_square_test, cochran_mantel_haenszel_test
@@ -212,7 +212,7 @@ def build_exchange_levels(
     if not in_context.all():
         outcomes = outcomes.select_pairs(in_context)
         labels = labels[in_context]
-    is_used = count_codes(contexts.codes, len(contexts.values)) > 0
+    is_used = count_occurrences(contexts.codes, len(contexts.values)) > 0
     if not is_used.all():
         # The test needs labels without gaps.
         labels = (np.cumsum(is_used) - 1).astype(np.int32)[labels]
@@ -241,7 +241,7 @@ def build_exchange_levels(
 def _has_cluster_of_several_items(outcomes: PairOutcomes) -> bool:
     """Whether some cluster holds more than one item."""
     is_first_pair = np.diff(outcomes.items, prepend=-1) != 0
-    items_per_cluster = count_codes(outcomes.clusters[is_first_pair], int(outcomes.clusters.max()) + 1)
+    items_per_cluster = count_occurrences(outcomes.clusters[is_first_pair], int(outcomes.clusters.max()) + 1)
     return bool(items_per_cluster.max() > 1)
 
 
@@ -309,7 +309,7 @@ def _group_labels_that_share_blocks(labels: IntArray, blocks: IntArray) -> tuple
     """
     label_count = int(labels.max()) + 1
     lowest = _find_lowest_linked_labels(labels, blocks, label_count, int(blocks.max()) + 1)
-    is_used = count_codes(labels, label_count) > 0
+    is_used = count_occurrences(labels, label_count) > 0
     groups, group = np.unique(lowest[is_used], return_inverse=True)
     group_of_label = np.full(label_count, -1, dtype=np.int32)
     group_of_label[is_used] = group
@@ -373,4 +373,4 @@ def _find_sorting_order(keys: IntArray) -> IntArray | slice:
     """Return the order that sorts keys, stable; a slice of all positions if they are sorted."""
     if (keys[1:] >= keys[:-1]).all():
         return slice(None)
-    return sort_by_code(keys, int(keys.max()) + 1)
+    return argsort_integers(keys, int(keys.max()) + 1)

@@ -17,7 +17,7 @@ import numpy as np
 from metassay.meta.contexts.accuracy import AccuracySums
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.bootstrap import ClusterHalves
-from metassay.stats.clustering import group_rows_by_agreement
+from metassay.stats.clustering import group_similar_rows
 from metassay.stats.intervals import IntervalEstimate, percentile_interval, small_sample_factor
 from metassay.stats.isotonic import fit_non_decreasing_rows
 from metassay.stats.rank_correlation import correlate_all_rows, correlate_rows
@@ -178,7 +178,7 @@ def compare_all_rankings(
     with_global = correlate_rows(rows[:1], rows, statistic)
     if context_count <= FULL_MATRIX:
         matrix = correlate_all_rows(rows, statistic)
-        order, groups = group_rows_by_agreement(matrix[1:, 1:])
+        order, groups = group_similar_rows(matrix[1:, 1:])
     else:
         matrix = with_global[None]
         groups = np.zeros(context_count, dtype=np.int64)

@@ -12,7 +12,7 @@ from metassay.meta.decisions.system_differences import (
     resample_system_pairs,
 )
 from metassay.results.rank import AgreementCurve
-from metassay.stats.random import AGREEMENT_THRESHOLDS, create_generator_of_branch, hash_name
+from metassay.stats.random import AGREEMENT_THRESHOLDS, create_branch_generator, hash_name_to_integer
 
 SYSTEMS = "systems"
 OUTPUTS = "outputs"
@@ -36,17 +36,21 @@ def estimate_human_agreement_curves(
     that is constant. `metric_names` are in the order of `scores.metrics`.
     """
     systems, items = scores.human.shape
-    key = (AGREEMENT_THRESHOLDS, hash_name(dataset), hash_name(f"{context_column}={context}"))
+    key = (
+        AGREEMENT_THRESHOLDS,
+        hash_name_to_integer(dataset),
+        hash_name_to_integer(f"{context_column}={context}"),
+    )
     resamples = None
     if systems >= FEWEST_SYSTEMS:
-        resamples = resample_system_pairs(scores, create_generator_of_branch(seed, *key))
+        resamples = resample_system_pairs(scores, create_branch_generator(seed, *key))
     curves = []
     for position, metric in enumerate(metric_names):
         agreements: dict[str, HumanAgreement | None] = {}
         if resamples is not None:
             agreements[SYSTEMS] = estimate_human_agreement_on_systems(scores, position, resamples)
         # every metric gets the same resamples, so that its curve does not depend on the other metrics
-        output_rng = create_generator_of_branch(seed, *key, 1)
+        output_rng = create_branch_generator(seed, *key, 1)
         agreements[OUTPUTS] = estimate_human_agreement_on_outputs(scores, position, output_rng)
         for between, agreement in agreements.items():
             if agreement is not None:

@@ -34,7 +34,6 @@ from metassay.results import judge as results
 from metassay.results.base import none_if_nan
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.multiplicity import adjust_holm
-from metassay.stats.random import create_random_generator_of_seed
 from metassay.stats.resampling import draw_bootstrap_counts
 
 RESAMPLES = 1000
@@ -68,7 +67,7 @@ def analyze_judges(
     `price` is the cost of a judge whose verdicts have no cost of their own.
     """
     arrays = VerdictArrays(verdict_table)
-    bootstrap = ClusterBootstrap(create_random_generator_of_seed(seed), RESAMPLES)
+    bootstrap = ClusterBootstrap(np.random.default_rng(seed), RESAMPLES)
     columns = arrays.choose_default_contexts() if contexts is None else contexts
     measures = {}
     for judge in arrays.judges:
@@ -228,7 +227,7 @@ def _estimate_self_preference(verdict_arrays: VerdictArrays, seed: int) -> list[
         [verdict_arrays.families.get(system, "") for system in verdict_arrays.systems]
     )
     item_count = len(verdict_arrays.items)
-    counts = draw_bootstrap_counts(item_count, item_count, RESAMPLES, create_random_generator_of_seed(seed))
+    counts = draw_bootstrap_counts(item_count, item_count, RESAMPLES, np.random.default_rng(seed))
     resample_counts = counts.astype(np.uint32)
     preferences: list[tuple[str, str, FamilyPreference]] = []
     for position, judge in enumerate(verdict_arrays.judges):

@@ -20,7 +20,6 @@ import numpy as np
 from metassay.stats.arrays import FloatArray, IntArray, divide_or_nan
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.intervals import percentile_interval
-from metassay.stats.random import create_random_generator_of_seed
 
 # With a smaller Se + Sp − 1 a judge carries too little information to be corrected.
 MINIMUM_INFORMATION = 0.2
@@ -81,7 +80,7 @@ def correct_share_of_good_outputs(
         return ShareCorrection(np.nan, np.nan, np.nan, share, sensitivity, specificity, labelled)
     numerator_sums = bootstrap.resample_sums(numerators, items[is_read])
     denominator_sums = bootstrap.resample_sums(denominators, items[is_read])
-    rng = create_random_generator_of_seed(0)  # the same pseudo-outputs for every judge
+    rng = np.random.default_rng(0)  # the same pseudo-outputs for every judge
     right, wrong = rng.gamma(PSEUDO_OUTPUTS, size=(2, 2, bootstrap.resamples))
     numerator_sums[1:] += right
     denominator_sums[1:] += right + wrong

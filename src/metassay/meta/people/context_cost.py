@@ -15,7 +15,7 @@ from metassay.meta.people.meta_metrics.comparison_settings import NORMAL
 from metassay.meta.people.ranking import MetricRanking
 from metassay.results.rank import ContextCost
 from metassay.stats.arrays import LongArray
-from metassay.stats.random import hash_name
+from metassay.stats.random import hash_name_to_integer
 from metassay.stats.regret import ContextAccuracies, estimate_metric_regret
 
 
@@ -86,7 +86,7 @@ def _evaluate_context(ranking: MetricRanking, metrics: LongArray) -> ContextAccu
         scores,
         draws=settings.draws,
         seed=settings.seed,
-        stream=hash_name(f"{data.cube.dataset} {ranking.context_column} {ranking.context}"),
+        stream=hash_name_to_integer(f"{data.cube.dataset} {ranking.context_column} {ranking.context}"),
         workers=settings.workers,
     )
     if resamples is None:

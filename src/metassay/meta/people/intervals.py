@@ -217,7 +217,7 @@ def bootstrap_meta_metric(
         draws=draws,
         seed=seed,
         stream=stream,
-        size=size,
+        sample_size=size,
         workers=workers,
     )
 

@@ -18,7 +18,7 @@ from metassay.meta.people.intervals import percentile_interval
 from metassay.meta.people.meta_metrics.registry import parse_meta_metric
 from metassay.results.base import none_if_nan
 from metassay.stats.arrays import FloatArray, LongArray
-from metassay.stats.random import CORRECTION_DRAWS, create_generator_of_branch
+from metassay.stats.random import CORRECTION_DRAWS, create_branch_generator
 
 # Scores as they are; mapped by f_G; by an f_G fitted without the two systems; by the f_k of each system.
 RAW, POOLED, UNSEEN, OWN = "raw", "f_G", "f_G unseen", "f_k"
@@ -89,7 +89,7 @@ class MappingEvaluator:
 
     def __init__(self, human: FloatArray, clusters: LongArray, *, draws: int, seed: int) -> None:
         count = int(clusters.max()) + 1
-        rng = create_generator_of_branch(seed, CORRECTION_DRAWS)
+        rng = create_branch_generator(seed, CORRECTION_DRAWS)
         cluster_weights = rng.multinomial(count, np.full(count, 1 / count), size=draws)
         self._human = human
         # the first row is the data itself

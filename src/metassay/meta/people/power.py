@@ -15,7 +15,7 @@ from metassay.meta.people.intervals import bootstrap_meta_metric
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.meta.people.meta_metrics.metric_differences import subtract_all_pairs
 from metassay.stats.arrays import FloatArray
-from metassay.stats.sign_flip import sum_differences
+from metassay.stats.sign_flip import sum_system_differences
 
 
 def count_items_to_separate_systems(
@@ -27,7 +27,7 @@ def count_items_to_separate_systems(
     mean. The test is one-sided at level `alpha`.
     """
     items = scores.shape[-1]
-    sums, squares = sum_differences(scores)
+    sums, squares = sum_system_differences(scores)
     mean = sums / items
     variance = np.maximum(squares / items - mean**2, 0.0)
     return _count_required_items(variance, mean, alpha, power)

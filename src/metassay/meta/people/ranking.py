@@ -37,7 +37,7 @@ from metassay.meta.people.significance_clusters import (
 from metassay.results.base import none_if_nan
 from metassay.results.rank import DownsampledValue, RankedMetric, Ranking, SystemPairPValues
 from metassay.stats.arrays import FloatArray
-from metassay.stats.random import hash_name
+from metassay.stats.random import hash_name_to_integer
 
 # Contexts with fewer items are not ranked, and named in a note.
 FEWEST_ITEMS = 20
@@ -164,7 +164,7 @@ def rank_metrics(
     for number, dataset in enumerate(datasets):
         cube = dataset.cube
         data = dataset.add_notes(*_note_small_contexts(cube, plan.context_columns, plan.fewest_items))
-        settings = replace(plan.settings, stream=hash_name(cube.dataset))
+        settings = replace(plan.settings, stream=hash_name_to_integer(cube.dataset))
         meta_metrics, note = replace_undefined_meta_metrics(plan.meta_metrics, len(cube.systems))
         if note is not None:
             data = data.add_notes(f"{cube.dataset}: {note}")

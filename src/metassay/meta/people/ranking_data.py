@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from metassay.data.score_arrays import ScoreArrays
 from metassay.data.score_cube import Metadata, ScoreCube
 from metassay.stats.arrays import LongArray
-from metassay.stats.random import NOISE_METRIC, create_generator_of_branch
+from metassay.stats.random import NOISE_METRIC, create_branch_generator
 
 # The context of all items.
 GLOBAL = "global"
@@ -114,7 +114,7 @@ def prepare_data_for_ranking_metrics(
     rated = _leave_out_sparse_metrics(rated, pairwise=pairwise)
     scores = rated.to_score_arrays(human, tuple(rated.metric_scores), cluster)
     constant = np.zeros(scores.human.shape)
-    noise = create_generator_of_branch(seed, NOISE_METRIC).normal(size=scores.human.shape)
+    noise = create_branch_generator(seed, NOISE_METRIC).normal(size=scores.human.shape)
     with_baselines = ScoreArrays(scores.human, np.stack([*scores.metrics, constant, noise]), scores.clusters)
     rated_items = set(rated.items)
     dropped = score_cube.restrict_to(items=np.array([item not in rated_items for item in score_cube.items]))

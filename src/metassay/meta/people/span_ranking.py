@@ -37,7 +37,7 @@ from metassay.meta.people.spans import (
 from metassay.results.base import none_if_nan
 from metassay.results.rank import RankedMetric, Ranking
 from metassay.stats.arrays import FloatArray, LongArray, divide_or_nan
-from metassay.stats.random import RESAMPLED_UNITS, SPAN_SWAPS, create_generator_of_branch, hash_name
+from metassay.stats.random import RESAMPLED_UNITS, SPAN_SWAPS, create_branch_generator, hash_name_to_integer
 
 SPAN_TESTS = ("perm-inputs", "perm-systems", "cells", BOOTSTRAP, NO_TEST)
 # Baselines: a metric that marks nothing, and one that marks every output completely.
@@ -326,7 +326,7 @@ def _draw_cluster_weights(
     span_ratings: SpanRatings, settings: ComparisonSettings, cluster_count: int
 ) -> FloatArray:
     """Draw how often each bootstrap resample contains each cluster, `[draws, clusters]`."""
-    rng = create_generator_of_branch(settings.seed, hash_name(span_ratings.dataset), RESAMPLED_UNITS)
+    rng = create_branch_generator(settings.seed, hash_name_to_integer(span_ratings.dataset), RESAMPLED_UNITS)
     weights = rng.multinomial(cluster_count, np.full(cluster_count, 1 / cluster_count), size=settings.draws)
     return weights.astype(np.float64)
 
@@ -344,7 +344,7 @@ def _compute_f1_differences(
     if is_resampled:
         weights = _draw_cluster_weights(span_ratings, settings, cluster_count)
     else:
-        rng = create_generator_of_branch(settings.seed, hash_name(span_ratings.dataset), SPAN_SWAPS)
+        rng = create_branch_generator(settings.seed, hash_name_to_integer(span_ratings.dataset), SPAN_SWAPS)
         weights = (rng.random((settings.draws, cluster_count)) < 0.5).astype(np.float64)
     pairs = list(itertools.combinations(range(span_ratings.metric_count), 2))
     observed = np.empty(len(pairs))

@@ -19,8 +19,8 @@ from metassay.meta.people.intervals import bootstrap_meta_metric, percentile_int
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.results.rank import StabilityRow
 from metassay.stats.arrays import FloatArray, LongArray
-from metassay.stats.correlation import correlate_systems
-from metassay.stats.random import SYSTEM_SUBSETS, create_generator_of_branch
+from metassay.stats.correlation import correlate_system_scores
+from metassay.stats.random import SYSTEM_SUBSETS, create_branch_generator
 
 
 def measure_stability_over_systems(
@@ -47,7 +47,7 @@ def measure_stability_over_systems(
             values = meta_metric.evaluate_on_system_subsets(scores, subsets)
             if values is not None:
                 values_on_all = meta_metric.evaluate_metrics(scores)
-                correlations[str(meta_metric)] = correlate_systems("pearson", values_on_all, values.T)
+                correlations[str(meta_metric)] = correlate_system_scores("pearson", values_on_all, values.T)
         if not correlations:
             return []
         is_defined = ~np.isnan(np.stack(list(correlations.values()))).any(axis=0)
@@ -69,7 +69,7 @@ def _choose_system_subsets(systems: int, subset_size: int, trials: int, seed: in
     """Return [subsets, systems]: all subsets of a size if there are at most `trials`, else random ones."""
     if comb(systems, subset_size) <= trials:
         return np.array(list(combinations(range(systems), subset_size)))
-    rng = create_generator_of_branch(seed, SYSTEM_SUBSETS, subset_size)
+    rng = create_branch_generator(seed, SYSTEM_SUBSETS, subset_size)
     return np.argsort(rng.random((trials, systems)), axis=1)[:, :subset_size]
 
 

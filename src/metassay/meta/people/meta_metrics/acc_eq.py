@@ -29,7 +29,6 @@ from metassay.meta.people.meta_metrics.base import (
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences
 from metassay.stats.arrays import FloatArray, mean_ignoring_nan
-from metassay.stats.random import create_random_generator_of_seed
 from metassay.stats.swapped_tie_calibration import (
     compare_calibrated_accuracies,
     compare_calibrated_accuracies_after_swaps,
@@ -121,9 +120,7 @@ def tie_calibrated_accuracy(
     """
     pairs = _SystemPairs.from_scores(*drop_incomplete_items(human, metric))
     if epsilon is None and cross_fit_seed is not None:
-        item_accuracies, epsilon = _cross_fit_tie_threshold(
-            pairs, create_random_generator_of_seed(cross_fit_seed)
-        )
+        item_accuracies, epsilon = _cross_fit_tie_threshold(pairs, np.random.default_rng(cross_fit_seed))
     else:
         epsilon = _calibrate_tie_threshold(pairs) if epsilon is None else epsilon
         item_accuracies = pairs.compute_item_accuracies(epsilon)

@@ -32,10 +32,10 @@ from metassay.meta.people.meta_metrics.system_means import (
     build_mean_swap_function,
 )
 from metassay.stats.arrays import FloatArray, LongArray, mean_ignoring_nan
-from metassay.stats.correlation import correlate, correlate_systems
-from metassay.stats.random import create_generator_of_branch
-from metassay.stats.sign_flip import draw_sign_flip_sums
-from metassay.stats.swapped_correlations import make_correlation_swapper
+from metassay.stats.correlation import correlate, correlate_system_scores
+from metassay.stats.random import create_branch_generator
+from metassay.stats.sign_flip import sum_under_random_signs
+from metassay.stats.swapped_correlations import build_swapped_correlation_function
 from metassay.stats.swaps import SwapStatistic, standardize_metrics
 
 PEARSON = "pearson"
@@ -79,7 +79,9 @@ class SystemLevel(CorrelationLevel):
 
     def evaluate_metrics(self, scores: ScoreArrays) -> FloatArray:
         """Compute the correlation of the mean scores of systems."""
-        return correlate_systems(self.correlation, scores.human.mean(axis=-1), scores.metrics.mean(axis=-1))
+        return correlate_system_scores(
+            self.correlation, scores.human.mean(axis=-1), scores.metrics.mean(axis=-1)
+        )
 
     def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues:
         """Return a function that computes the correlation of weighted system means."""
@@ -93,7 +95,7 @@ class SystemLevel(CorrelationLevel):
         """Compute the correlation of system means over each subset of the systems."""
         human_means = scores.human.mean(axis=-1)
         metric_means = scores.metrics.mean(axis=-1)
-        return correlate_systems(
+        return correlate_system_scores(
             self.correlation, human_means[system_subsets], metric_means[:, system_subsets]
         )
 
@@ -142,7 +144,7 @@ class SegmentLevel(CorrelationLevel):
         """Return a function that compares metrics by Pearson's r or Spearman's rho of swapped scores."""
         if self.correlation not in {PEARSON, SPEARMAN}:
             return None
-        return make_correlation_swapper(
+        return build_swapped_correlation_function(
             scores.human,
             standardize_metrics(scores.metrics),
             scores.sum_over_clusters,
@@ -158,7 +160,7 @@ class PerSystemLevel(SegmentLevel):
 
     def evaluate_metrics(self, scores: ScoreArrays) -> FloatArray:
         """Compute the correlation over items for each system, and average over systems."""
-        by_system = correlate_systems(self.correlation, scores.human, scores.metrics, exact=True)
+        by_system = correlate_system_scores(self.correlation, scores.human, scores.metrics, exact=True)
         return mean_ignoring_nan(by_system, axis=-1)
 
 
@@ -172,7 +174,7 @@ class ItemLevel(CorrelationLevel):
     def evaluate_metrics_by_item(self, scores: ScoreArrays) -> FloatArray:
         """Compute the correlation over systems on each item."""
         metrics = scores.metrics.swapaxes(-1, -2)
-        return correlate_systems(self.correlation, scores.human.T, metrics, exact=True)
+        return correlate_system_scores(self.correlation, scores.human.T, metrics, exact=True)
 
     def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues:
         """Return a function that averages the correlations of resampled items."""
@@ -189,8 +191,8 @@ class ItemLevel(CorrelationLevel):
         is_defined = ~np.isnan(item_differences)
         defined_items = np.maximum(is_defined.sum(axis=1), 1)
         cluster_sums = scores.sum_over_clusters(np.where(is_defined, item_differences, 0.0))
-        rng = create_generator_of_branch(settings.seed, settings.stream)
-        null_sums = draw_sign_flip_sums(cluster_sums, rng, settings.draws)
+        rng = create_branch_generator(settings.seed, settings.stream)
+        null_sums = sum_under_random_signs(cluster_sums, rng, settings.draws)
         drawn: NDArray[np.float32] = (null_sums / defined_items[:, None]).astype(np.float32)
         return MetricDifferences(subtract_all_pairs(mean_ignoring_nan(by_item, axis=-1)), drawn)
 

@@ -19,7 +19,7 @@ from metassay.meta.people.meta_metrics.system_means import (
     build_mean_swap_function,
 )
 from metassay.stats.arrays import FloatArray, LongArray
-from metassay.stats.sign_flip import TIE_TOLERANCE, find_difference_signs
+from metassay.stats.sign_flip import TIE_TOLERANCE, find_better_systems
 from metassay.stats.swaps import SwapStatistic
 
 
@@ -32,7 +32,7 @@ def pairwise_accuracy(human: ArrayLike, metric: ArrayLike) -> float:
     1.0
     """
     human, metric = drop_incomplete_items(human, metric)
-    human_signs, metric_signs = find_difference_signs(np.stack([human, metric]))
+    human_signs, metric_signs = find_better_systems(np.stack([human, metric]))
     return float((human_signs == metric_signs).mean())
 
 
@@ -106,5 +106,5 @@ def average_over_subset_pairs(
 
 def _has_human_order(scores: ScoreArrays) -> NDArray[np.bool_]:
     """Whether each metric orders each pair of systems as people do, `[metrics, pairs]`."""
-    signs = find_difference_signs(np.concatenate([scores.human[None], scores.metrics]))
+    signs = find_better_systems(np.concatenate([scores.human[None], scores.metrics]))
     return np.asarray(signs[1:] == signs[0])

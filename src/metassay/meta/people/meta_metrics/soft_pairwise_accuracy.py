@@ -26,17 +26,16 @@ from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSett
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences
 from metassay.meta.people.meta_metrics.pairwise_accuracy import average_over_subset_pairs
 from metassay.stats.arrays import FloatArray, LongArray
-from metassay.stats.flip_groups import compute_group_p_values, draw_flip_group
-from metassay.stats.random import create_random_generator_of_seed
+from metassay.stats.flip_groups import compute_flip_group_p_values, draw_flip_group
 from metassay.stats.sign_flip import (
+    compute_corpus_p_values,
+    compute_normal_p_values,
+    compute_normal_tail,
     compute_p_values_like_mt_metrics_eval,
-    corpus_p_values,
-    normal_p_values,
-    normal_upper_tail,
-    sign_flip_p_values,
-    weighted_p_values,
+    compute_sign_flip_p_values,
+    compute_weighted_p_values,
 )
-from metassay.stats.soft_accuracy import estimate_mean_errors_of_normal_p_values, soft_accuracy
+from metassay.stats.soft_accuracy import estimate_mean_p_value_errors, soft_accuracy
 from metassay.stats.swapped_segments import prepare_segment_swaps
 from metassay.stats.swapped_soft_accuracy import (
     compare_accuracies_after_score_swaps,
@@ -84,7 +83,7 @@ def corpus_soft_pairwise_accuracy(
     if human.shape != statistics.shape[:2]:
         raise InputError(f"statistics {statistics.shape} do not fit human scores {human.shape}.")
     p_human = compute_pair_p_values(human, method="permutation", permutations=permutations, seed=seed)
-    p_metric = corpus_p_values(statistics, score, create_random_generator_of_seed(seed), permutations)
+    p_metric = compute_corpus_p_values(statistics, score, np.random.default_rng(seed), permutations)
     return float(soft_accuracy(p_human, p_metric))
 
 
@@ -93,13 +92,13 @@ def compute_pair_p_values(
 ) -> FloatArray:
     """Compute the p-value of every pair of systems `[..., pairs]` from `[..., systems, items]` scores."""
     if method == "normal":
-        return normal_p_values(scores)
+        return compute_normal_p_values(scores)
     if permutations < 1:
         raise InputError(
             f"{permutations} permutations are too few.", remedy="Ask for at least 1; 1000 is usual."
         )
     if method == "permutation":
-        return sign_flip_p_values(scores, create_random_generator_of_seed(seed), permutations)
+        return compute_sign_flip_p_values(scores, np.random.default_rng(seed), permutations)
     if method == "mtme":
         return compute_p_values_like_mt_metrics_eval(scores, permutations)
     raise UnknownName("method", method, METHODS)
@@ -138,7 +137,7 @@ class SoftPairwiseAccuracy(MetaMetric):
         human_and_metrics = np.concatenate([human[None], metrics])
 
         def evaluate_resamples(cluster_weights: FloatArray) -> FloatArray:
-            p = weighted_p_values(human_and_metrics, cluster_weights)
+            p = compute_weighted_p_values(human_and_metrics, cluster_weights)
             return soft_accuracy(p[0], p[1:])
 
         return evaluate_resamples
@@ -179,7 +178,7 @@ class SoftPairwiseAccuracy(MetaMetric):
     def estimate_closed_form_errors(self, scores: ScoreArrays) -> FloatArray:
         """Estimate the error of normal p-values by their Edgeworth correction, averaged over system pairs."""
         human_and_metrics = _stack_cluster_sums(scores)
-        return estimate_mean_errors_of_normal_p_values(human_and_metrics[0], human_and_metrics[1:])
+        return estimate_mean_p_value_errors(human_and_metrics[0], human_and_metrics[1:])
 
     def evaluate_on_system_subsets(self, scores: ScoreArrays, system_subsets: LongArray) -> FloatArray:
         """Compute soft pairwise accuracy on subsets of the systems, as a mean over pairs within a subset.
@@ -194,7 +193,7 @@ class SoftPairwiseAccuracy(MetaMetric):
     ) -> FloatArray:
         """Compute soft pairwise accuracy with each pair of systems on the items that both have."""
         p_human, p_metric = (
-            normal_upper_tail(
+            compute_normal_tail(
                 item_weights @ pair_differences.T, item_weights @ (pair_differences * pair_differences).T
             )
             for pair_differences in score_differences
@@ -231,9 +230,9 @@ def _build_pair_swap_function(
         raise InputError(
             f"{settings.permutations} permutations are too few.", remedy="Ask for at least 1; 1000 is usual."
         )
-    rng = create_random_generator_of_seed(settings.seed)
+    rng = np.random.default_rng(settings.seed)
     group = draw_flip_group(rng, settings.permutations, human.shape[1])
-    p_human = compute_group_p_values(human, group)
+    p_human = compute_flip_group_p_values(human, group)
     if swaps_systems:
         return partial(
             compare_accuracies_after_system_swaps,

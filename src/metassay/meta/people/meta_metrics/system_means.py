@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.meta_metrics.base import WeightedValues
 from metassay.stats.arrays import FloatArray
-from metassay.stats.correlation import compare_correlations_after_swaps, correlate_systems
+from metassay.stats.correlation import compare_correlations_after_swaps, correlate_system_scores
 from metassay.stats.swaps import Swaps, SwapStatistic, standardize_metrics
 
 
@@ -19,7 +19,7 @@ def build_mean_resampling_function(statistic: str, scores: ScoreArrays) -> Weigh
 
     def evaluate_resamples(cluster_weights: FloatArray) -> FloatArray:
         # the statistics do not depend on scale, so weighted sums serve as means
-        return correlate_systems(
+        return correlate_system_scores(
             statistic, cluster_weights @ human.T, cluster_weights @ metrics.swapaxes(1, 2)
         )
 
