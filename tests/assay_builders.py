@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from metassay.meta.contexts.choice import ChoiceTable, Criteria
-from metassay.meta.contexts.robustness import robust_accuracy, true_accuracy_spread
+from metassay.meta.contexts.robustness import estimate_true_accuracy_spread, robust_accuracy
 from metassay.results.assay import (
     GLOBAL,
     AssayContent,
@@ -201,7 +201,7 @@ def make_choice_table(
         accuracy=with_global,
         may_be_best=with_global >= with_global.max(axis=0),
         is_behind=np.zeros(with_global.shape, dtype=np.bool_),
-        spread=true_accuracy_spread(accuracy, np.zeros_like(accuracy)),
+        spread=estimate_true_accuracy_spread(accuracy, np.zeros_like(accuracy)),
         robust_accuracy=robust_accuracy(accuracy, weights),
         worst_case=accuracy.min(axis=1),
         cost_classes=cost_classes or {},

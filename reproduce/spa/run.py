@@ -25,7 +25,7 @@ from reproduce.spa.system_order import measure_system_orders
 
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.pairwise import pairwise_accuracy, soft_pairwise_accuracy
-from metassay.meta.people.discrimination import count_significant_differences_of_metrics
+from metassay.meta.people.discrimination import count_significant_metric_differences
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.registry import parse_meta_metrics
 from metassay.meta.people.stability import measure_stability_over_items, measure_stability_over_systems
@@ -121,7 +121,7 @@ def count_discrimination(scores: ScoreArrays, dataset: str) -> list[Row]:
     rows = []
     for seed in SEEDS:
         for meta_metric in META_METRICS:
-            counts = count_significant_differences_of_metrics(
+            counts = count_significant_metric_differences(
                 dataset, meta_metric, scores, ComparisonSettings(seed=seed)
             )
             rows.append({"seed": seed, **msgspec.to_builtins(counts)})

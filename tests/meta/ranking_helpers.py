@@ -11,7 +11,7 @@ from metassay.data.score_cube import ScoreCube
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.registry import parse_meta_metrics
 from metassay.meta.people.ranking import MetricRanking, RankingPlan, rank_metrics
-from metassay.meta.people.ranking_data import prepare_data_for_ranking_metrics
+from metassay.meta.people.ranking_data import prepare_ranking_data
 
 
 def rank_cubes(
@@ -24,7 +24,7 @@ def rank_cubes(
     fewest_items: int = 20,
     **selection: Any,
 ) -> list[MetricRanking]:
-    """Rank the metrics of cubes; `selection` are keywords of `prepare_data_for_ranking_metrics`."""
+    """Rank the metrics of cubes; `selection` are keywords of `prepare_ranking_data`."""
     settings = settings or ComparisonSettings()
     plan = RankingPlan(
         parse_meta_metrics(meta),
@@ -33,9 +33,7 @@ def rank_cubes(
         fewest_items=fewest_items,
         holm=holm,
     )
-    datasets = [
-        prepare_data_for_ranking_metrics(cube, human="mqm", seed=settings.seed, **selection) for cube in cubes
-    ]
+    datasets = [prepare_ranking_data(cube, human="mqm", seed=settings.seed, **selection) for cube in cubes]
     return rank_metrics(datasets, plan)
 
 

@@ -11,7 +11,7 @@ from metassay.data.score_tables import build_score_cubes
 from metassay.meta.dependence.deviations import system_dependence
 from metassay.meta.pairwise import soft_pairwise_accuracy
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
-from metassay.meta.people.ranking_data import prepare_data_for_ranking_metrics
+from metassay.meta.people.ranking_data import prepare_ranking_data
 from metassay.workflows.corpus_agreement import measure_corpus_agreement
 from metassay.workflows.depend import depend
 from metassay.workflows.rank import rank
@@ -163,7 +163,7 @@ def test_corpus_scores_of_error_rates_are_turned_around(translations) -> None:
     people = cube.human_scores["mqm"].mean(axis=1)
     (row,) = measure_corpus_agreement(
         frame,
-        [prepare_data_for_ranking_metrics(cube, human="mqm")],
+        [prepare_ranking_data(cube, human="mqm")],
         ComparisonSettings(draws=10, permutations=50),
         ["ter"],
     )

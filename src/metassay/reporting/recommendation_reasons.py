@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from metassay.meta.contexts.choice import Criteria, rank_cost_class, round_spread_of_accuracies
+from metassay.meta.contexts.choice import Criteria, rank_cost_class, round_accuracy_spreads
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pair_phrases import HUMAN_PAIRS, PERTURBED_PAIRS, name_kind_of_pairs
 from metassay.reporting.wording import join_names
@@ -201,7 +201,7 @@ class ReasonWriter:
 
     def _get_stability(self, metric: str) -> float:
         stability = self.robustness[metric].stability
-        return float("nan") if stability is None else float(round_spread_of_accuracies(np.array(stability)))
+        return float("nan") if stability is None else float(round_accuracy_spreads(np.array(stability)))
 
     def _get_cost_rank(self, metric: str) -> float:
         return rank_cost_class(self.result.cost_class.get(metric))

@@ -16,7 +16,7 @@ from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.meta.people.meta_metrics.comparison_settings import BOOTSTRAP, TESTS, ComparisonSettings
 from metassay.meta.people.meta_metrics.registry import SPANS, parse_meta_metrics
 from metassay.meta.people.ranking import MetricRanking, RankingPlan, rank_metrics
-from metassay.meta.people.ranking_data import RankingData, prepare_data_for_ranking_metrics
+from metassay.meta.people.ranking_data import RankingData, prepare_ranking_data
 from metassay.meta.people.span_ranking import SpanRanking, SpanRatings, rank_metrics_by_spans
 from metassay.options import accept_options, split_names
 from metassay.reporting.pages import Page
@@ -181,7 +181,7 @@ def _prepare_datasets(selected_scores: SelectedScores, options: RankOptions) -> 
             cube.select_metrics(selected_scores.metrics or None)
         )
         datasets.append(
-            prepare_data_for_ranking_metrics(
+            prepare_ranking_data(
                 chosen_cube,
                 human=selected_scores.human,
                 uninformed=uninformed,

@@ -12,7 +12,7 @@ from metassay.data.score_arrays import ScoreArrays
 from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
 from metassay.meta.decisions.agreement_curves import estimate_human_agreement_curves
-from metassay.meta.people.discrimination import count_significant_differences_of_metrics
+from metassay.meta.people.discrimination import count_significant_metric_differences
 from metassay.meta.people.human_ceiling import estimate_human_ceiling
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
@@ -103,7 +103,7 @@ def _analyze_discrimination(analysis_input: AnalysisInput) -> list[Discriminatio
         # Random numbers depend on the name of the data set, not on how many others are analysed before it.
         settings = replace(analysis_input.settings, stream=hash_name_to_integer(data.cube.dataset))
         rows += [
-            count_significant_differences_of_metrics(data.cube.dataset, meta_metric, scores, settings)
+            count_significant_metric_differences(data.cube.dataset, meta_metric, scores, settings)
             for meta_metric in analysis_input.meta_metrics_with_pa_and_spa
         ]
     return rows

@@ -16,7 +16,7 @@ from metassay.data.reference_systems import find_reference_systems
 from metassay.data.score_cube import ScoreCube
 from metassay.data.summary import summarize_dataset
 from metassay.errors import InputError, UnknownName
-from metassay.meta.aggregation.system_comparison import TESTS, compare_systems, get_sufficient_statistics
+from metassay.meta.aggregation.system_comparison import TESTS, compare_systems, select_sufficient_statistics
 from metassay.meta.aggregation.system_scores import (
     ResamplingSettings,
     compute_bootstrap_scores,
@@ -261,7 +261,7 @@ def _estimate_intervals(
     score_cube: ScoreCube, metric: Metric, options: ScoreOptions
 ) -> tuple[Scores, Scores]:
     first_aggregation = next(iter(options.aggregate), "")
-    statistics, from_statistics = get_sufficient_statistics(
+    statistics, from_statistics = select_sufficient_statistics(
         score_cube, metric, use_segment_means=first_aggregation == SEGMENT
     )
     if options.resamples == 0:

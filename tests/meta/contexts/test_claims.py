@@ -16,7 +16,7 @@ from metassay.meta.contexts.claims import (
     select_leads_to_report,
     select_significant_claims,
 )
-from metassay.meta.contexts.leads import compute_context_leads, compute_lead_p_values
+from metassay.meta.contexts.leads import compare_metrics_in_context, compute_lead_p_values
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_global_context
 from metassay.meta.contexts.trend import compute_trend_p_values
 from metassay.results.assay import AccuracyTrend, AccuracyVariation
@@ -40,7 +40,7 @@ def test_leads_are_those_of_all_signs():
     sums, rows = sum_pair_outcomes(pairs, contexts), np.arange(3)
     overall = sum_pair_outcomes(pairs, build_global_context(pairs)).accuracy()[:, 0]
     signs = ClusterHalves(np.random.default_rng(0), 20_000)
-    leads = [compute_context_leads(sums, c, rows, overall, signs) for c in (0, 1)]
+    leads = [compare_metrics_in_context(sums, c, rows, overall, signs) for c in (0, 1)]
     found = compute_lead_p_values(leads)
 
     right = pairs.outcomes == 1
@@ -64,7 +64,7 @@ def test_metrics_that_never_differ_lead_nowhere():
     same = PairOutcomes(
         ("a", "b"), ("x",), pairs.outcomes[[0, 0]], pairs.items, pairs.items, pairs.items, pairs.items * 0
     )
-    leads = compute_context_leads(
+    leads = compare_metrics_in_context(
         sum_pair_outcomes(same, build_global_context(same)),
         0,
         np.arange(2),
@@ -154,7 +154,7 @@ def test_a_lead_in_every_cluster_has_the_smallest_p_there_is():
     signs = ClusterHalves(np.random.default_rng(0), 300)
     (p,) = compute_lead_p_values(
         [
-            compute_context_leads(
+            compare_metrics_in_context(
                 sum_pair_outcomes(pairs, build_global_context(pairs)), 0, np.arange(2), None, signs
             )
         ]
@@ -168,7 +168,7 @@ def test_who_is_behind_takes_a_t_of_1_96():
         item = np.arange(60)
         right = np.stack([item < ahead, (item >= ahead) & (item < 25)]) | (item >= 25)
         pairs = PairOutcomes(("a", "b"), ("x",), np.where(right, 1, -1), item, item, item, item * 0)
-        leads = compute_context_leads(
+        leads = compare_metrics_in_context(
             sum_pair_outcomes(pairs, build_global_context(pairs)),
             0,
             np.arange(2),

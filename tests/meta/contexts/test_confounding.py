@@ -95,7 +95,7 @@ def test_the_test_of_one_half_is_that_of_a_binomial_where_pairs_are_single():
             PairOutcomes(("m",), ("a",), outcome, each, each, each, zeros), PairContexts("c", ("a",), zeros)
         )
         below, upto = binom.cdf(right - 1, 60, 0.5), binom.cdf(right, 60, 0.5)
-        assert below <= found.p_values_of_accuracy_below_half()[0, 0] <= upto
+        assert below <= found.compute_below_half_p_values()[0, 0] <= upto
 
 
 def test_many_combinations_at_once_give_the_bits_of_one_at_a_time():

@@ -10,9 +10,9 @@ from scipy.sparse.csgraph import connected_components
 from metassay.meta.contexts.accuracy import sum_pair_outcomes
 from metassay.meta.contexts.h1 import (
     _group_labels_that_share_blocks,
-    build_exchange_levels,
     compute_cluster_variance_ratios,
     cross_contexts_with_perturbations,
+    find_exchangeable_units,
     run_equal_accuracy_tests,
 )
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
@@ -57,11 +57,11 @@ def change(judgements, contexts, **options):
     ids=lambda value: getattr(value, "column", None),
 )
 def test_labels_are_exchanged_where_they_vary(contexts, expected):
-    assert [level.name for level in build_exchange_levels(BLANK, contexts, ties="strict")] == expected
+    assert [level.name for level in find_exchangeable_units(BLANK, contexts, ties="strict")] == expected
 
 
 def test_units_and_blocks_of_every_level():
-    systems_of_documents, clusters = build_exchange_levels(BLANK, CROSSED, ties="strict")
+    systems_of_documents, clusters = find_exchangeable_units(BLANK, CROSSED, ties="strict")
     assert len(systems_of_documents.labels) == DOCUMENTS * SYSTEMS
     assert np.diff(systems_of_documents.block_starts).tolist() == [SYSTEMS] * DOCUMENTS
     assert (systems_of_documents.total == 2 * PER_DOCUMENT * METHODS).all()  # counts are doubled
@@ -98,13 +98,15 @@ def test_labels_are_linked_as_nodes_of_a_graph_are(seed):
 
 
 def test_how_many_units_could_move():
-    assert [level.exchangeable_share() for level in build_exchange_levels(BLANK, CROSSED, ties="strict")] == [
+    assert [
+        level.exchangeable_share() for level in find_exchangeable_units(BLANK, CROSSED, ties="strict")
+    ] == [
         1,
         1,
     ]
     codes = DOMAIN.codes.copy()
     codes[BLANK.outputs == 0] = 1  # one output of one item strays
-    (level,) = build_exchange_levels(BLANK, PairContexts("stray", ("a", "b"), codes), ties="strict")
+    (level,) = find_exchangeable_units(BLANK, PairContexts("stray", ("a", "b"), codes), ties="strict")
     assert level.name == "contexts within clusters"
     # Of the first document's two parts both could move; the other documents lie in one context.
     assert level.exchangeable_share() == pytest.approx(2 / (DOCUMENTS + 1))
@@ -112,7 +114,7 @@ def test_how_many_units_could_move():
 
 def test_outputs_are_exchanged_within_items_where_every_item_is_a_cluster():
     items_as_clusters = replace(BLANK, clusters=BLANK.items[::-1].copy())
-    (level,) = build_exchange_levels(items_as_clusters, SYSTEM, ties="strict")
+    (level,) = find_exchangeable_units(items_as_clusters, SYSTEM, ties="strict")
     assert level.name == "outputs within items"
     assert len(level.labels) == DOCUMENTS * PER_DOCUMENT * SYSTEMS
     assert np.diff(level.block_starts).tolist() == [SYSTEMS] * DOCUMENTS * PER_DOCUMENT
@@ -120,7 +122,7 @@ def test_outputs_are_exchanged_within_items_where_every_item_is_a_cluster():
 
 def test_documents_whose_items_are_not_adjacent_are_still_exchanged_as_a_whole():
     scattered = replace(BLANK, clusters=BLANK.items % DOCUMENTS)
-    (level,) = build_exchange_levels(scattered, SYSTEM, ties="strict")
+    (level,) = find_exchangeable_units(scattered, SYSTEM, ties="strict")
     assert level.name == "contexts within clusters"
     assert len(level.labels) == DOCUMENTS * SYSTEMS
     assert (level.total == 2 * PER_DOCUMENT * METHODS).all()
@@ -186,7 +188,7 @@ def test_half_ties_are_counted_exactly():
         ("m",), ("x",), np.array([[0, 0, 1, -1, -2]]), np.arange(5), np.arange(5), np.arange(5), np.zeros(5)
     )
     contexts = PairContexts("side", ("a", "b"), np.array([0, 1, 0, 1, 0]))
-    (level,) = build_exchange_levels(tied, contexts, ties="half")
+    (level,) = find_exchangeable_units(tied, contexts, ties="half")
     assert level.right[:, 0].tolist() == [1, 1, 2, 0, 0]
     assert level.total[:, 0].tolist() == [2, 2, 2, 2, 0]
 

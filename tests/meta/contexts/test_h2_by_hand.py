@@ -14,8 +14,8 @@ from metassay.meta.contexts.choice import RunChoice, make_choice_table
 from metassay.meta.contexts.context_statistics import build_run_answer, group_similar_contexts
 from metassay.meta.contexts.h1 import (
     _combine_p_values_of_levels,
-    build_exchange_levels,
     cross_contexts_with_perturbations,
+    find_exchangeable_units,
     run_equal_accuracy_tests,
 )
 from metassay.meta.contexts.h2 import (
@@ -131,7 +131,7 @@ def test_the_movable_share_is_that_of_the_level_where_fewest_can_move():
     outcome = np.random.default_rng(0).choice([1, -1], size=(1, 32))
     pairs = PairOutcomes(("m",), ("x",), outcome, item, np.arange(32), document, item * 0)
     contexts = PairContexts("both", ("nA", "nB", "tA", "tB"), codes).drop_empty_contexts()
-    shares = [level.exchangeable_share() for level in build_exchange_levels(pairs, contexts, ties="strict")]
+    shares = [level.exchangeable_share() for level in find_exchangeable_units(pairs, contexts, ties="strict")]
     assert len(set(shares)) == len(shares) == 2
     crossed = sum_pair_outcomes(pairs, cross_contexts_with_perturbations(pairs, contexts))
     found = run_equal_accuracy_tests(

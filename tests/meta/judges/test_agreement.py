@@ -10,12 +10,12 @@ from sklearn.metrics import cohen_kappa_score
 
 from metassay.errors import InputError
 from metassay.meta.judges.agreement import (
-    base_rate,
     combine_verdicts_of_both_orders,
+    compute_base_rate,
+    compute_repeat_agreement,
     compute_score_credits,
     compute_verdict_credits,
-    position_preferences,
-    repeat_agreement,
+    find_position_preferences,
 )
 from metassay.meta.judges.estimates import estimate_item_mean, estimate_mean_difference
 from metassay.stats.bootstrap import ClusterBootstrap
@@ -49,7 +49,7 @@ def test_single_order_is_the_verdict_and_has_no_position_bias():
     combined = combine_verdicts_of_both_orders(verdicts, questions, swapped)
     np.testing.assert_array_equal(combined.verdicts, verdicts)
     assert np.isnan(combined.is_consistent).all()
-    assert np.isnan(position_preferences(verdicts, swapped, questions)).all()
+    assert np.isnan(find_position_preferences(verdicts, swapped, questions)).all()
 
 
 def test_judge_that_always_prefers_the_first_position_is_never_consistent():
@@ -60,7 +60,7 @@ def test_judge_that_always_prefers_the_first_position_is_never_consistent():
     combined = combine_verdicts_of_both_orders(verdicts, questions, swapped)
     assert (combined.verdicts == 0.5).all()
     assert (combined.is_consistent == 0).all()
-    assert position_preferences(verdicts, swapped, questions).mean() == 1
+    assert find_position_preferences(verdicts, swapped, questions).mean() == 1
     gold = np.tile([1.0, 0.0], 25)
     assert compute_verdict_credits(combined.verdicts, gold).mean() == 0.5
     assert compute_verdict_credits(combined.verdicts, gold, ties="strict").mean() == 0
@@ -71,10 +71,10 @@ def test_base_rate_is_the_expected_agreement_of_cohens_kappa():
     gold = rng.integers(0, 2, 300).astype(float)
     verdicts = np.where(rng.random(300) < 0.7, gold, 1.0)
     observed = (verdicts == gold).mean()
-    expected = base_rate(verdicts, gold)
+    expected = compute_base_rate(verdicts, gold)
     kappa = cohen_kappa_score(verdicts, gold)
     assert (observed - expected) / (1 - expected) == pytest.approx(kappa)
-    assert np.isnan(base_rate(np.array([NAN]), np.array([1.0])))
+    assert np.isnan(compute_base_rate(np.array([NAN]), np.array([1.0])))
 
 
 def test_base_rate_is_the_mean_credit_over_all_permutations():
@@ -83,13 +83,13 @@ def test_base_rate_is_the_mean_credit_over_all_permutations():
     credits_of_permutations = [
         compute_verdict_credits(np.array(order), gold).mean() for order in itertools.permutations(verdicts)
     ]
-    assert base_rate(verdicts, gold) == pytest.approx(np.mean(credits_of_permutations))
+    assert compute_base_rate(verdicts, gold) == pytest.approx(np.mean(credits_of_permutations))
 
 
 def test_repeated_answers_are_compared_pair_by_pair():
     answers = np.array([1.0, 1.0, 0.0, 0.5, NAN, 1.0, 1.0, NAN])
     questions = np.array([0, 0, 0, 1, 1, 2, 2, 2], dtype=np.int32)
-    shares = repeat_agreement(answers, questions)
+    shares = compute_repeat_agreement(answers, questions)
     assert shares[0] == pytest.approx(1 / 3)
     assert np.isnan(shares[1])
     assert shares[2] == 1

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.people.discrimination import count_significant_differences_of_metrics
+from metassay.meta.people.discrimination import count_significant_metric_differences
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.registry import parse_meta_metric
 from metassay.meta.people.metric_comparison import compute_metric_differences
@@ -41,9 +41,7 @@ def test_counts_are_close_to_table_1_of_the_paper(
     human, *metrics = (table[name].to_numpy().reshape(systems, -1) for name in ["mqm", *names])
     scores = ScoreArrays(human, np.stack(metrics))
     for position, name in enumerate(("pa", "spa")):
-        row = count_significant_differences_of_metrics(
-            lp, parse_meta_metric(name), scores, ComparisonSettings()
-        )
+        row = count_significant_metric_differences(lp, parse_meta_metric(name), scores, ComparisonSettings())
         expected_significant = pytest.approx(significant[position], rel=0.1)
         assert row.metrics == 25
         assert row.distinct_values == distinct[position]
@@ -63,7 +61,7 @@ def test_copies_count_as_if_each_metric_had_been_tested(real_data: Callable[[str
     human, *metrics = (table[name].to_numpy().reshape(12, -1) for name in ["mqm", *names])
     scores = ScoreArrays(human, np.stack(metrics))
     spa = parse_meta_metric("spa")
-    row = count_significant_differences_of_metrics("en-de", spa, scores, ComparisonSettings())
+    row = count_significant_metric_differences("en-de", spa, scores, ComparisonSettings())
     differences = compute_metric_differences(spa, scores, ComparisonSettings())
     assert differences is not None
     one_sided, two_sided = (int((p <= 0.05).sum()) for p in differences.compute_p_values())

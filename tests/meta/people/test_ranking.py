@@ -15,7 +15,7 @@ from metassay.meta.people.averages import average_rankings_over_datasets
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.registry import parse_meta_metric
 from metassay.meta.people.metric_comparison import compute_metric_differences
-from metassay.meta.people.ranking_data import prepare_data_for_ranking_metrics
+from metassay.meta.people.ranking_data import prepare_ranking_data
 
 SYSTEMS, ITEMS = 5, 30
 
@@ -206,7 +206,7 @@ def test_a_metric_that_lacks_a_system_has_no_value_and_is_named() -> None:
 
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(ValueError, match="unknown human score"):
-        prepare_data_for_ranking_metrics(make_cube(), human="da")
+        prepare_ranking_data(make_cube(), human="da")
     with pytest.raises(ValueError, match="unknown metric"):
         rank_cubes([make_cube()], metrics=["m9"])
     with pytest.raises(ValueError, match="unknown meta-metric"):

@@ -16,7 +16,7 @@ from metassay.errors import InputError
 from metassay.meta.aggregation.system_scores import (
     ResamplingSettings,
     aggregate_scores_of_systems,
-    find_present_outputs,
+    mark_scored_outputs,
 )
 from metassay.metrics.base import Scores, StatisticsMetric
 from metassay.results.aggregate import (
@@ -165,7 +165,7 @@ def _score_segment_samples(
     A segment that a system lacks adds nothing to the sums of that system.
     """
     statistics = score_cube.statistics[metric.spec]
-    is_present = find_present_outputs(statistics)
+    is_present = mark_scored_outputs(statistics)
     has_outputs = is_present.any(axis=1)
     segment_count = statistics.shape[1]
     rng = resampling.create_random_generator(score_cube.dataset, f"downsampled {sample_size}", segment_count)
@@ -244,7 +244,7 @@ def _correlate_test_set_with_human(
     """Correlate the scores of systems on rated segments with their mean human scores."""
     human_scores = score_cube.human_scores[human_column]
     is_rated = ~np.isnan(human_scores)
-    is_present = find_present_outputs(score_cube.statistics[metric.spec])
+    is_present = mark_scored_outputs(score_cube.statistics[metric.spec])
     if (is_rated | ~is_present).all():  # all scored segments are rated: the scores are known already
         rows = [row for row in systems if row.group == score_cube.dataset]
     else:
@@ -281,10 +281,12 @@ def _list_human_agreement(
     return rows
 
 
-def pearson_correlation(x: Sequence[float] | Scores, y: Sequence[float] | Scores) -> float:
-    """Pearson correlation of the pairs in which both values are defined; NaN where it is undefined."""
-    x_values = np.asarray(x, dtype=np.float64)
-    y_values = np.asarray(y, dtype=np.float64)
+def pearson_correlation(
+    first_scores: Sequence[float] | Scores, second_scores: Sequence[float] | Scores
+) -> float:
+    """Compute Pearson's correlation over the pairs in which both scores are defined."""
+    x_values = np.asarray(first_scores, dtype=np.float64)
+    y_values = np.asarray(second_scores, dtype=np.float64)
     is_defined = ~(np.isnan(x_values) | np.isnan(y_values))
     x_values = x_values[is_defined]
     y_values = y_values[is_defined]

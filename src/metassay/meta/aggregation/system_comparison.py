@@ -44,7 +44,7 @@ def compare_systems(
     draws = DEFAULT_DRAWS[test_name] if draws is None else draws
     if draws < 1:
         raise InputError(f"{draws} draws are not enough for a test.")
-    statistics, from_statistics = get_sufficient_statistics(score_cube, metric)
+    statistics, from_statistics = select_sufficient_statistics(score_cube, metric)
     is_common = ~np.isnan(statistics).any(axis=(0, 2))
     segment_count = int(is_common.sum())
     if len(score_cube.systems) < 2 or segment_count == 0:
@@ -71,7 +71,7 @@ def compare_systems(
     return comparisons
 
 
-def get_sufficient_statistics(
+def select_sufficient_statistics(
     score_cube: ScoreCube, metric: Metric, *, use_segment_means: bool = False
 ) -> tuple[FloatArray, FromStatistics]:
     """Return the statistics of all outputs, and the function that computes scores from their sums.

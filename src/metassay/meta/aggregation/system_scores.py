@@ -61,28 +61,28 @@ class SystemsWithSameSegments:
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
 
-    def select_outputs(self, values: Scores) -> Scores:
+    def select_outputs(self, output_values: Scores) -> Scores:
         """Select the outputs of this group of systems from an array `[systems, segments, ...]`."""
-        return values[np.ix_(self.rows, self.columns)]
+        return output_values[np.ix_(self.rows, self.columns)]
 
 
-def group_systems_by_segments(is_present: BoolArray) -> list[SystemsWithSameSegments]:
+def group_systems_by_segments(has_output: BoolArray) -> list[SystemsWithSameSegments]:
     """Group systems that have the same segments, so that they can be resampled together.
 
-    `is_present` is `[systems, segments]`. Systems without any segment are left out.
+    `has_output` is `[systems, segments]`. Systems without any segment are left out.
     """
     systems_by_pattern: dict[bytes, list[int]] = {}
-    for system, pattern in enumerate(is_present):
+    for system, pattern in enumerate(has_output):
         if pattern.any():
             systems_by_pattern.setdefault(pattern.tobytes(), []).append(system)
     return [
-        SystemsWithSameSegments(np.array(systems), np.flatnonzero(is_present[systems[0]]))
+        SystemsWithSameSegments(np.array(systems), np.flatnonzero(has_output[systems[0]]))
         for systems in systems_by_pattern.values()
     ]
 
 
-def find_present_outputs(statistics: Scores) -> BoolArray:
-    """Return a mask of the outputs that have statistics, `[systems, segments]`."""
+def mark_scored_outputs(statistics: Scores) -> BoolArray:
+    """Return a mask of the outputs that have statistics, [systems, segments]."""
     return ~np.isnan(statistics[..., 0])
 
 
@@ -97,7 +97,7 @@ def aggregate_scores_of_systems(
     `is_included`, `[systems, segments]`, restricts the segments of each system. Systems without segments are
     left out.
     """
-    is_present = find_present_outputs(score_cube.statistics[metric.spec])
+    is_present = mark_scored_outputs(score_cube.statistics[metric.spec])
     if is_included is not None:
         is_present &= is_included
     aggregated: dict[int, AggregatedSystem] = {}
@@ -178,7 +178,7 @@ def compute_corpus_scores(score_cube: ScoreCube, metric: StatisticsMetric) -> Sc
     """Compute the corpus score of each system on the segments that it has; NaN if it has none."""
     statistics = score_cube.statistics[metric.spec]
     scores = metric.from_statistics(np.nansum(statistics, axis=1))
-    has_outputs = find_present_outputs(statistics).any(axis=1)
+    has_outputs = mark_scored_outputs(statistics).any(axis=1)
     return np.where(has_outputs, scores, np.nan)
 
 
@@ -188,7 +188,7 @@ def compute_bootstrap_scores(
     """Compute the bootstrap score of each system on the segments that it has; NaN if it has none."""
     statistics = score_cube.statistics[metric.spec]
     scores = np.full(len(score_cube.systems), np.nan)
-    for systems in group_systems_by_segments(find_present_outputs(statistics)):
+    for systems in group_systems_by_segments(mark_scored_outputs(statistics)):
         group_statistics = systems.select_outputs(statistics)
         resampled = _resample_corpus_scores(score_cube.dataset, metric, group_statistics, resampling)
         scores[systems.rows] = resampled.mean(axis=1)
@@ -206,14 +206,14 @@ def estimate_score_intervals(
     """
     low = np.full(len(statistics), np.nan)
     high = np.full(len(statistics), np.nan)
-    for systems in group_systems_by_segments(find_present_outputs(statistics)):
+    for systems in group_systems_by_segments(mark_scored_outputs(statistics)):
         segment_count = len(systems.columns)
         if segment_count == 1:
             continue
         present_statistics = systems.select_outputs(statistics)
         rng = resampling.create_random_generator(test_set, "interval", segment_count)
         if segment_count > MOST_RESAMPLED_SEGMENTS:
-            present_statistics = _sum_over_groups(present_statistics, rng)
+            present_statistics = _sum_over_random_groups(present_statistics, rng)
         resampled = draw_bootstrap_scores(
             present_statistics, from_statistics, rng, draws=resampling.resamples
         )
@@ -225,7 +225,7 @@ def estimate_score_intervals(
     return low, high
 
 
-def _sum_over_groups(statistics: Scores, rng: np.random.Generator) -> Scores:
+def _sum_over_random_groups(statistics: Scores, rng: np.random.Generator) -> Scores:
     """Sum statistics `[systems, segments, s]` over random groups of segments of nearly equal size."""
     segment_count = statistics.shape[1]
     starts = np.linspace(0, segment_count, RESAMPLED_GROUPS, endpoint=False).astype(np.int64)

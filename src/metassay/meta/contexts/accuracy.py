@@ -53,7 +53,7 @@ _CREDIT, _WEIGHT, RIGHT_PAIRS, _TIES, ALL_PAIRS, _ITEMS, _OUTPUTS = range(7)
 
 @dataclass(frozen=True)
 class AccuracySums:
-    """Sums of the outcomes of pairs (right, tie, wrong) by context and cluster, from which accuracies follow.
+    """Sums of pair outcomes (right, tie, wrong) by context and cluster, from which accuracies follow.
 
     `credit` and `weight` are [metrics, cells], where a cell is the part of a cluster that lies in one
     context: the weighted sum of its items' accuracies and the sum of their weights, so that sum(credit) /
@@ -71,17 +71,15 @@ class AccuracySums:
     totals: FloatArray
 
     def accuracy(self) -> FloatArray:
-        """Accuracy averaged over items, [metrics, contexts]; NaN where a context has no pair."""
-        return divide_or_nan(
-            self._sum_over_clusters_of_contexts(self.credit), self._sum_over_clusters_of_contexts(self.weight)
-        )
+        """Return the accuracy averaged over items, [metrics, contexts]; NaN where a context has no pair."""
+        return divide_or_nan(self._sum_by_context(self.credit), self._sum_by_context(self.weight))
 
     def micro_accuracy(self) -> FloatArray:
-        """Accuracy averaged over pairs, [metrics, contexts]."""
+        """Return the accuracy averaged over pairs, [metrics, contexts]."""
         return divide_or_nan(self.totals[:, _CREDIT], self.totals[:, _WEIGHT])
 
     def tie_share(self) -> FloatArray:
-        """Share of ties among the scored pairs, [metrics, contexts]."""
+        """Return the share of ties among the scored pairs, [metrics, contexts]."""
         return divide_or_nan(self.totals[:, _TIES], self.totals[:, ALL_PAIRS])
 
     def count_pairs(self) -> LongArray:
@@ -98,10 +96,10 @@ class AccuracySums:
 
     def count_clusters(self) -> LongArray:
         """Count the clusters with a scored pair, [metrics, contexts]."""
-        return self._sum_over_clusters_of_contexts(self.weight > 0).astype(np.int64)
+        return self._sum_by_context(self.weight > 0).astype(np.int64)
 
     def variance(self) -> FloatArray:
-        """Sampling variance of the accuracy, from the spread between clusters (linearised ratio).
+        """Estimate the sampling variance of each accuracy from the spread between clusters.
 
         n / (n - 1) * sum over clusters of (credit - accuracy * weight)² / (sum of weights)²; NaN for one
         cluster.
@@ -109,16 +107,16 @@ class AccuracySums:
         # Σ (credit − accuracy · weight)² written out, so that no array of residuals by cell is needed.
         accuracy = np.nan_to_num(self.accuracy())
         clusters = self.count_clusters().astype(np.float64)
-        squares = self._sum_over_clusters_of_contexts(self.credit, self.credit)
-        squares -= 2 * accuracy * self._sum_over_clusters_of_contexts(self.credit, self.weight)
-        squares += accuracy**2 * self._sum_over_clusters_of_contexts(self.weight, self.weight)
+        squares = self._sum_by_context(self.credit, self.credit)
+        squares -= 2 * accuracy * self._sum_by_context(self.credit, self.weight)
+        squares += accuracy**2 * self._sum_by_context(self.weight, self.weight)
         small_sample_factor = divide_or_nan(clusters, clusters - 1)
-        total_weight = self._sum_over_clusters_of_contexts(self.weight)
+        total_weight = self._sum_by_context(self.weight)
         # Rounding can make a sum of squares slightly negative.
         return small_sample_factor * divide_or_nan(np.maximum(squares, 0), total_weight**2)
 
-    def p_values_of_accuracy_below_half(self) -> FloatArray:
-        """One-sided p-values [metrics, contexts] of the hypothesis that the accuracy is at least ½.
+    def compute_below_half_p_values(self) -> FloatArray:
+        """Compute the p-value that each accuracy is at least ½, [metrics, contexts].
 
         NaN for a single cluster. Student's t; the variance is at least ¼ / n, that of n equal clusters at
         accuracy ½, because a metric that is never right shows no variance.
@@ -140,19 +138,17 @@ class AccuracySums:
             starts=np.zeros_like(self.starts),
         )
 
-    def find_slice_of_context(self, context: int) -> slice:
-        """Return which entries of the arrays by context and cluster belong to one context."""
+    def get_context_slice(self, context: int) -> slice:
+        """Return the slice of the arrays by context and cluster that belongs to one context."""
         return slice(int(self.starts[context]), int(self.starts[context + 1]))
 
     def resample_accuracies(self, context: int, bootstrap: ClusterBootstrap) -> FloatArray:
         """Compute the accuracies of one context on every resample of the clusters, [metrics, resamples]."""
-        cells = self.find_slice_of_context(context)
+        cells = self.get_context_slice(context)
         return bootstrap.resample_ratios(self.credit[:, cells], self.weight[:, cells], self.clusters[cells])
 
-    def _sum_over_clusters_of_contexts(
-        self, cell_values: NDArray[Any], factors: FloatArray | None = None
-    ) -> FloatArray:
-        """Sum values (or products of two) by context and cluster over the clusters of each context."""
+    def _sum_by_context(self, cell_values: NDArray[Any], factors: FloatArray | None = None) -> FloatArray:
+        """Sum values, or products of two values, over the clusters of each context."""
         sums = np.zeros((len(cell_values), len(self.starts) - 1))
         has_cells = self.starts[1:] > self.starts[:-1]
         # `reduceat` returns an element, not 0, for an empty range: contexts without cells are left out.
@@ -169,18 +165,18 @@ class AccuracySums:
 
 
 def sort_pairs_by_item(
-    outcomes: PairOutcomes, contexts: Sequence[PairContexts]
+    pair_outcomes: PairOutcomes, contexts: Sequence[PairContexts]
 ) -> tuple[PairOutcomes, list[PairContexts]]:
     """Sort pairs by item and output, and return their outcomes and contexts in the new order.
 
     `sum_pair_outcomes` expects this order.
     """
-    items, outputs = outcomes.items, outcomes.outputs
+    items, outputs = pair_outcomes.items, pair_outcomes.outputs
     is_later_item = items[1:] > items[:-1]
     is_same_item = items[1:] == items[:-1]
     # Pairs usually come in this order already.
     if (is_later_item | (is_same_item & (outputs[1:] >= outputs[:-1]))).all():
-        return outcomes, list(contexts)
+        return pair_outcomes, list(contexts)
     # Two passes over small codes (outputs by item, pairs by output) instead of a sort by two keys.
     output_count = int(outputs.max()) + 1
     item_of_output = np.zeros(output_count, dtype=np.int32)
@@ -189,50 +185,50 @@ def sort_pairs_by_item(
     outputs_by_item = argsort_integers(item_of_output, int(item_of_output.max()) + 1)
     rank_of_output[outputs_by_item] = np.arange(output_count, dtype=np.int32)
     order = argsort_integers(rank_of_output[outputs], output_count)
-    return outcomes.select_pairs(order), [column.select_pairs(order) for column in contexts]
+    return pair_outcomes.select_pairs(order), [column.select_pairs(order) for column in contexts]
 
 
 def assign_pairs_to_both_systems(
-    outcomes: PairOutcomes, contexts: PairContexts
+    pair_outcomes: PairOutcomes, pair_contexts: PairContexts
 ) -> tuple[PairOutcomes, PairContexts]:
-    """List each pair of two outputs in the contexts of both systems, once if the contexts are the same.
+    """List each pair of two systems' outputs in the contexts of both, once if these are the same.
 
     A metric that prefers the name of a system would be right in every pair that this system wins. Counted
     for the better output alone, these are all of its pairs. Pairs with a perturbed version stay as they are.
     """
-    if contexts.worse_codes is None or outcomes.worse_outputs is None:
-        return outcomes, contexts
-    listed_twice = np.flatnonzero(contexts.worse_codes != contexts.codes)
-    selection = np.concatenate([np.arange(outcomes.pair_count), listed_twice])
+    if pair_contexts.worse_codes is None or pair_outcomes.worse_outputs is None:
+        return pair_outcomes, pair_contexts
+    listed_twice = np.flatnonzero(pair_contexts.worse_codes != pair_contexts.codes)
+    selection = np.concatenate([np.arange(pair_outcomes.pair_count), listed_twice])
     listed = replace(
-        outcomes.select_pairs(selection),
-        outputs=np.concatenate([outcomes.outputs, outcomes.worse_outputs[listed_twice]]),
+        pair_outcomes.select_pairs(selection),
+        outputs=np.concatenate([pair_outcomes.outputs, pair_outcomes.worse_outputs[listed_twice]]),
         worse_outputs=None,
     )
-    codes = np.concatenate([contexts.codes, contexts.worse_codes[listed_twice]])
+    codes = np.concatenate([pair_contexts.codes, pair_contexts.worse_codes[listed_twice]])
     sorted_pairs, sorted_contexts = sort_pairs_by_item(
-        listed, [PairContexts(contexts.column, contexts.values, codes)]
+        listed, [PairContexts(pair_contexts.column, pair_contexts.values, codes)]
     )
     return sorted_pairs, sorted_contexts[0]
 
 
 def sum_pair_outcomes(
-    outcomes: PairOutcomes, contexts: PairContexts, *, ties: str = "strict"
+    pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str = "strict"
 ) -> AccuracySums:
     """Sum for each context and cluster how many pairs each metric ordered correctly; pairs must be sorted."""
-    batches = divide_contexts_into_memory_batches(contexts)
-    sums_by_batch = sum_outcomes_in_batches(outcomes, contexts, ties=ties)
+    batches = split_contexts_into_batches(pair_contexts)
+    sums_by_batch = sum_outcomes_in_batches(pair_outcomes, pair_contexts, ties=ties)
     if len(batches) == 1:
         return next(sums_by_batch)
-    metrics = len(outcomes.metrics)
+    metrics = len(pair_outcomes.metrics)
     # An upper bound: a cluster may hold several items of a context.
     most_cells = 0
     for _, pairs in batches:
-        most_cells += len(find_run_starts(contexts.codes[pairs], outcomes.items[pairs])) - 1
+        most_cells += len(find_run_starts(pair_contexts.codes[pairs], pair_outcomes.items[pairs])) - 1
     # Filled batch by batch: concatenating finished batches would need twice the memory.
     credit = np.empty((metrics, most_cells))
     # Metrics that scored all pairs share one row of weights.
-    weight = np.empty((metrics if _has_missing_outcomes(outcomes) else 1, most_cells))
+    weight = np.empty((metrics if _has_missing_outcomes(pair_outcomes) else 1, most_cells))
     clusters = np.empty(most_cells, np.int32)
     starts = [np.zeros(1, np.int64)]
     totals = []
@@ -246,7 +242,7 @@ def sum_pair_outcomes(
         totals.append(accuracy_sums.totals)
         cell_count = cells.stop
     return AccuracySums(
-        contexts.values,
+        pair_contexts.values,
         credit[:, :cell_count],
         weight[:, :cell_count],
         clusters[:cell_count],
@@ -255,30 +251,35 @@ def sum_pair_outcomes(
     )
 
 
-def _has_missing_outcomes(outcomes: PairOutcomes) -> bool:
-    """Whether some metric could not score some pair."""
-    return int(outcomes.outcomes.min()) == MISSING
+def _has_missing_outcomes(pair_outcomes: PairOutcomes) -> bool:
+    """Return whether a metric could not score some pair."""
+    return int(pair_outcomes.outcomes.min()) == MISSING
 
 
 def sum_outcomes_in_batches(
-    outcomes: PairOutcomes, contexts: PairContexts, *, ties: str = "strict"
+    pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str = "strict"
 ) -> Iterator[AccuracySums]:
     """Sum the outcomes of pairs for a batch of contexts at a time, to save memory."""
     if ties not in TIE_CREDIT:
         raise InputError(f"unknown treatment of ties {ties!r}.", remedy="Known: half, strict.")
-    has_missing = _has_missing_outcomes(outcomes)
-    for context_range, pairs in divide_contexts_into_memory_batches(contexts):
+    has_missing = _has_missing_outcomes(pair_outcomes)
+    for context_range, pairs in split_contexts_into_batches(pair_contexts):
         yield _sum_outcomes_of_batch(
-            outcomes, contexts, pairs, context_range, has_missing=has_missing, tie_credit=TIE_CREDIT[ties]
+            pair_outcomes,
+            pair_contexts,
+            pairs,
+            context_range,
+            has_missing=has_missing,
+            tie_credit=TIE_CREDIT[ties],
         )
 
 
-def divide_contexts_into_memory_batches(contexts: PairContexts) -> list[tuple[slice, IntArray | slice]]:
-    """Divide contexts into ranges of about 2^20 pairs, each with its pairs sorted by context."""
-    if len(contexts.values) == 1 and contexts.codes.min(initial=0) == 0:
-        return [(slice(0, 1), slice(0, len(contexts.codes)))]
-    ends = np.cumsum(count_occurrences(contexts.codes, len(contexts.values)))
-    order = argsort_integers(contexts.codes, len(ends))
+def split_contexts_into_batches(pair_contexts: PairContexts) -> list[tuple[slice, IntArray | slice]]:
+    """Split contexts into ranges of about 2^20 pairs, each with the positions of its pairs."""
+    if len(pair_contexts.values) == 1 and pair_contexts.codes.min(initial=0) == 0:
+        return [(slice(0, 1), slice(0, len(pair_contexts.codes)))]
+    ends = np.cumsum(count_occurrences(pair_contexts.codes, len(pair_contexts.values)))
+    order = argsort_integers(pair_contexts.codes, len(ends))
     batches: list[tuple[slice, IntArray | slice]] = []
     first_context = 0
     first_pair = 0
@@ -294,24 +295,24 @@ def divide_contexts_into_memory_batches(contexts: PairContexts) -> list[tuple[sl
 
 
 def _sum_outcomes_of_batch(
-    outcomes: PairOutcomes,
-    contexts: PairContexts,
+    pair_outcomes: PairOutcomes,
+    pair_contexts: PairContexts,
     pair_positions: IntArray | slice,
     context_range: slice,
     *,
     has_missing: bool,
     tie_credit: float,
 ) -> AccuracySums:
-    """Sum the outcomes of the pairs in a range of contexts."""
-    outputs = outcomes.outputs[pair_positions]
-    codes = contexts.codes[pair_positions]
+    """Sum the outcomes of the pairs in a range of contexts, by context and cluster."""
+    outputs = pair_outcomes.outputs[pair_positions]
+    codes = pair_contexts.codes[pair_positions]
     first_context = context_range.start
-    item_starts = find_run_starts(codes, outcomes.items[pair_positions])
+    item_starts = find_run_starts(codes, pair_outcomes.items[pair_positions])
     context_of_item = codes[item_starts[:-1]] - first_context
-    cluster_of_item = outcomes.clusters[pair_positions][item_starts[:-1]]
+    cluster_of_item = pair_outcomes.clusters[pair_positions][item_starts[:-1]]
     cell_of_item, first_item_of_cell = _number_context_cluster_combinations(context_of_item, cluster_of_item)
-    weights = np.empty(0) if outcomes.weights is None else outcomes.weights[pair_positions]
-    metrics = len(outcomes.metrics)
+    weights = np.empty(0) if pair_outcomes.weights is None else pair_outcomes.weights[pair_positions]
+    metrics = len(pair_outcomes.metrics)
     context_count = context_range.stop - first_context
     cell_count = len(first_item_of_cell)
     credit = np.zeros((metrics, cell_count))
@@ -322,7 +323,7 @@ def _sum_outcomes_of_batch(
         weight_row = weight[m if has_missing else 0]
         weight_row.fill(0)
         _sum_outcomes_of_metric(
-            outcomes.outcomes[m][pair_positions],
+            pair_outcomes.outcomes[m][pair_positions],
             outputs,
             weights,
             item_starts,
@@ -336,17 +337,22 @@ def _sum_outcomes_of_batch(
     context_of_cell = context_of_item[first_item_of_cell]
     starts = np.searchsorted(context_of_cell, np.arange(context_count + 1)).astype(np.int64)
     return AccuracySums(
-        contexts.values[context_range], credit, weight, cluster_of_item[first_item_of_cell], starts, totals
+        pair_contexts.values[context_range],
+        credit,
+        weight,
+        cluster_of_item[first_item_of_cell],
+        starts,
+        totals,
     )
 
 
 def compute_accuracy_by_context(
-    outcomes: PairOutcomes, contexts: PairContexts, *, ties: str
+    pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute accuracies [metrics, contexts] and counts of pairs, one batch of contexts at a time."""
+    """Compute accuracies [metrics, contexts] and counts of pairs, a batch of contexts at a time."""
     accuracies = []
     totals = []
-    for accuracy_sums in sum_outcomes_in_batches(outcomes, contexts, ties=ties):
+    for accuracy_sums in sum_outcomes_in_batches(pair_outcomes, pair_contexts, ties=ties):
         accuracies.append(accuracy_sums.accuracy())
         totals.append(accuracy_sums.totals)
     return np.concatenate(accuracies, axis=1), np.concatenate(totals, axis=2)
@@ -355,7 +361,7 @@ def compute_accuracy_by_context(
 def _number_context_cluster_combinations(
     context_of_item: IntArray, cluster_of_item: IntArray
 ) -> tuple[LongArray, LongArray]:
-    """Number the combinations of context and cluster that occur, and return that of each item.
+    """Number the combinations of context and cluster that occur among items.
 
     Returns the cell of each item and the first item of each cell.
     """
@@ -412,7 +418,7 @@ def _sum_outcomes_of_item(
     end_pair: int,
     tie_credit: float,
 ) -> tuple[int, int, int, int, float, float]:
-    """Count the right, tied and scored pairs of one item, and the outputs that these pairs contain.
+    """Count the right, tied and scored pairs of one item, and sum their weights.
 
     The last two numbers are the weight that the metric earned and the weight of all scored pairs. The pairs
     of an output are neighbours; without weights each pair has 1.

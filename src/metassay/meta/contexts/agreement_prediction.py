@@ -26,14 +26,14 @@ _ROUNDING = 1e-9
 _PAIRS_PER_COEFFICIENT = 3
 
 
-def predict_ranking_agreement_of_contexts(
+def predict_agreement_of_contexts(
     agreement_matrix: FloatArray,
     context_facts: ContextFacts,
     *,
     have_equal_cluster_overlap: bool = True,
     seed: int = 0,
 ) -> AgreementPrediction | None:
-    """Predict from facts about two contexts how far both rank the metrics alike, by least squares.
+    """Predict from facts about two contexts how far they rank the metrics alike (least squares).
 
     `agreement_matrix` is [contexts, contexts], NaN where unknown. The errors are those on left-out contexts.
     None where there are too few pairs of contexts for the fit, or the agreement or all facts are constant.
@@ -65,7 +65,7 @@ def predict_ranking_agreement_of_contexts(
     )
     rmse = float(np.sqrt((errors**2).mean()))
     baseline_rmse = float(np.sqrt((baseline_errors**2).mean()))
-    observed = _residual_sum_of_squares(design, agreements)
+    observed = _compute_residual_sum_of_squares(design, agreements)
     return AgreementPrediction(
         intercept=float(coefficients[0]),
         coefficients=dict(zip(similarities, coefficients[1:].tolist())),
@@ -80,15 +80,15 @@ def predict_ranking_agreement_of_contexts(
     )
 
 
-def have_equal_cluster_overlap(outcomes: PairOutcomes, contexts: PairContexts) -> bool:
-    """Whether every two contexts have pairs of a common cluster, or no two contexts have.
+def have_equal_cluster_overlap(pair_outcomes: PairOutcomes, pair_contexts: PairContexts) -> bool:
+    """Return whether all pairs of contexts share clusters, or no pair does.
 
     Neither holds where columns are crossed: `A+news` shares its documents with `B+news`, not with `A+talk`.
     """
-    in_context = contexts.codes >= 0
-    clusters = outcomes.clusters[in_context]
-    codes = contexts.codes[in_context]
-    context_count = len(contexts.values)
+    in_context = pair_contexts.codes >= 0
+    clusters = pair_outcomes.clusters[in_context]
+    codes = pair_contexts.codes[in_context]
+    context_count = len(pair_contexts.values)
     combined = np.unique(clusters.astype(np.int64) * context_count + codes)
     clusters, codes = np.divmod(combined, context_count)
     shares = np.zeros((context_count, context_count), dtype=np.bool_)
@@ -101,29 +101,29 @@ def have_equal_cluster_overlap(outcomes: PairOutcomes, contexts: PairContexts) -
 
 
 def collect_context_facts(
-    given_contexts: Sequence[PairContexts],
-    used_contexts: Sequence[PairContexts],
-    given_facts: Mapping[str, ContextFacts],
+    all_contexts: Sequence[PairContexts],
+    nonempty_contexts: Sequence[PairContexts],
+    user_facts: Mapping[str, ContextFacts],
 ) -> dict[str, ContextFacts]:
-    """Collect facts about contexts: those that the user gave, and columns with one value in each context.
+    """Collect what is known about the contexts of each column, from the user and from other columns.
 
-    `used_contexts` are the given ones without contexts that have no pairs; facts about those are dropped.
+    `nonempty_contexts` are the given ones without contexts that have no pairs; facts about those are dropped.
     """
     facts: dict[str, ContextFacts] = {}
-    for given, used in zip(given_contexts, used_contexts):
+    for given, used in zip(all_contexts, nonempty_contexts):
         positions = {value: c for c, value in enumerate(given.values)}
         kept = [positions[value] for value in used.values]
-        other_columns = [contexts for contexts in used_contexts if contexts is not used]
+        other_columns = [contexts for contexts in nonempty_contexts if contexts is not used]
         column_facts: dict[str, Sequence[str | float]] = {}
         column_facts.update(find_columns_constant_within_contexts(used, other_columns))
-        for name, values in given_facts.get(used.column, {}).items():
+        for name, values in user_facts.get(used.column, {}).items():
             column_facts[name] = [values[c] for c in kept]
         facts[used.column] = column_facts
     return facts
 
 
 def find_columns_constant_within_contexts(
-    contexts: PairContexts, other_columns: Sequence[PairContexts]
+    pair_contexts: PairContexts, other_columns: Sequence[PairContexts]
 ) -> dict[str, list[str]]:
     """Find the columns that have a single value within each context, and return these values.
 
@@ -131,10 +131,10 @@ def find_columns_constant_within_contexts(
     """
     enclosing: dict[str, list[str]] = {}
     for other in other_columns:
-        in_both = (contexts.codes >= 0) & (other.codes >= 0)
-        codes = contexts.codes[in_both]
+        in_both = (pair_contexts.codes >= 0) & (other.codes >= 0)
+        codes = pair_contexts.codes[in_both]
         other_codes = other.codes[in_both]
-        value_of_context = np.full(len(contexts.values), -1, dtype=np.int32)
+        value_of_context = np.full(len(pair_contexts.values), -1, dtype=np.int32)
         value_of_context[codes] = other_codes
         if (value_of_context >= 0).all() and (value_of_context[codes] == other_codes).all():
             enclosing[other.column] = [other.values[code] for code in value_of_context]
@@ -148,7 +148,7 @@ def _compute_permutation_p_value(
     observed_residuals: float,
     seed: int,
 ) -> float:
-    """Compute the p-value of the predicted rank agreement by exchanging facts between contexts."""
+    """Compute the p-value of a prediction by exchanging facts between contexts at random."""
     rng = create_generator_from_numbers(seed, len(agreement_matrix))
     first, second = pairs
     agreements = agreement_matrix[first, second]
@@ -161,12 +161,12 @@ def _compute_permutation_p_value(
         order = rng.permutation(len(agreement_matrix))
         columns = [table[order[first], order[second]] for table in similarities]
         design = np.column_stack([np.ones(len(first)), *columns])
-        reached += _residual_sum_of_squares(design, agreements) <= observed_residuals * (1 + 1e-9)
+        reached += _compute_residual_sum_of_squares(design, agreements) <= observed_residuals * (1 + 1e-9)
     return (1 + reached) / (1 + _EXCHANGES)
 
 
-def _residual_sum_of_squares(predictors: FloatArray, target: FloatArray) -> float:
-    """Residual sum of squares of a least-squares fit."""
+def _compute_residual_sum_of_squares(predictors: FloatArray, target: FloatArray) -> float:
+    """Compute the residual sum of squares of a least-squares fit."""
     products = predictors.T @ target
     return float(target @ target - products @ np.linalg.lstsq(predictors.T @ predictors, products)[0])
 
@@ -192,7 +192,7 @@ def _compute_left_out_errors(
     second_contexts: LongArray,
     context_count: int,
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute the errors of predictions for each context by a fit without it, and by a constant."""
+    """Compute the prediction errors for each context with a fit to the other contexts."""
     errors = []
     baseline_errors = []
     for context in range(context_count):

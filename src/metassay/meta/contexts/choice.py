@@ -69,9 +69,9 @@ def rank_cost_class(cost_class: str | None) -> float:
     return COST_CLASSES.index(cost_class) if cost_class in COST_CLASSES else np.inf
 
 
-def round_spread_of_accuracies(spread: FloatArray) -> FloatArray:
-    """Round the spread of accuracies between contexts, so that nearly equal spreads are equal."""
-    return np.asarray(np.round(spread / STABILITY_STEP))
+def round_accuracy_spreads(spreads: FloatArray) -> FloatArray:
+    """Round spreads of accuracies between contexts, so that nearly equal ones are equal."""
+    return np.asarray(np.round(spreads / STABILITY_STEP))
 
 
 def read_choice_table(assay_result: ContextStatistics, column: str, criteria: Criteria) -> ChoiceTable:
@@ -105,7 +105,7 @@ def read_choice_table(assay_result: ContextStatistics, column: str, criteria: Cr
 
 
 def choose_metric_for_all_contexts(
-    accuracy: FloatArray,
+    accuracies: FloatArray,
     may_be_best: BoolArray,
     is_behind: BoolArray,
     cost_ranks: FloatArray,
@@ -116,7 +116,7 @@ def choose_metric_for_all_contexts(
     Metrics behind another of them come later, uninformed ones last. `cost_ranks` are ranks of cost classes,
     so that only classes break ties.
     """
-    rounded = np.nan_to_num(np.round(accuracy, _TIE_DECIMALS), nan=-1).tolist()
+    rounded = np.nan_to_num(np.round(accuracies, _TIE_DECIMALS), nan=-1).tolist()
     if is_uninformed is None:
         is_uninformed = np.zeros(len(rounded), dtype=np.bool_)
     uninformed = is_uninformed
@@ -168,8 +168,8 @@ def choose_robust_metric(choice_table: ChoiceTable) -> str | None:
 
 
 def _build_preference_keys(choice_table: ChoiceTable) -> list[tuple[float, ...]]:
-    """Return a sort key for each metric, smallest for the preferred metric; unknown values come last."""
-    spread = round_spread_of_accuracies(choice_table.spread).tolist()
+    """Build a sort key for each metric that puts preferred metrics first."""
+    spread = round_accuracy_spreads(choice_table.spread).tolist()
     robust = np.round(choice_table.robust_accuracy, _TIE_DECIMALS).tolist()
     keys = []
     for m, metric in enumerate(choice_table.metrics):
@@ -208,7 +208,7 @@ def _recommend_for_context(
     chosen = (
         None
         if run_choice is None
-        else _get_recommendation_of_run(choice_table, context, by_accuracy, run_choice)
+        else _find_metric_chosen_by_run(choice_table, context, by_accuracy, run_choice)
     )
     candidates = choice_table.drop_uninformed_metrics(
         [m for m in positions if choice_table.may_be_best[m, context]]
@@ -227,10 +227,10 @@ def _recommend_for_context(
     )
 
 
-def _get_recommendation_of_run(
+def _find_metric_chosen_by_run(
     choice_table: ChoiceTable, context: int, metrics_by_accuracy: list[int], run_choice: RunChoice
 ) -> int | None:
-    """Return the metric that the run recommends for one context.
+    """Return the metric that a run recommends for one context; None where it scored no pair.
 
     None where it scored no pair here.
     """
@@ -259,7 +259,7 @@ def find_pareto_front(choice_table: ChoiceTable) -> list[str] | None:
 
 
 def mark_pareto_optimal_metrics(accuracies: FloatArray, cost_ranks: FloatArray) -> BoolArray:
-    """Mark the metrics that no other metric beats in accuracy or cost without being worse in the other.
+    """Mark the metrics that no other metric beats in both accuracy and cost.
 
     Metrics without accuracy or cost (NaN) are not marked.
     """

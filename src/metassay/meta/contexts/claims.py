@@ -40,7 +40,7 @@ ClaimT = TypeVar(
 
 @dataclass(frozen=True)
 class ClaimCandidates:
-    """All differences that a report could claim, by kind of claim, with p-values adjusted within each kind.
+    """All differences that a report could claim, by kind of claim, with their p-values.
 
     `human_leads` is None where there are no human pairs.
     """
@@ -112,7 +112,7 @@ def collect_claim_candidates(
     metric_names: Sequence[str],
     human_leads: Sequence[MetricLead] | None = None,
 ) -> ClaimCandidates:
-    """Collect all differences between recommendable metrics that an assay could claim."""
+    """Collect all differences between metrics or contexts that a report could claim."""
     compared = {name: column for name, column in column_analyses.items() if len(column.contexts.values) > 1}
     small_contexts = {}
     for name, column in compared.items():
@@ -158,7 +158,7 @@ def _collect_lead_candidates(
 def select_leads_to_report(
     p_values: FloatArray, first_choice: int, *, is_global: bool
 ) -> list[tuple[int, int]]:
-    """Select the pairs (better, worse) of metrics whose difference in accuracy is to be reported.
+    """Select the pairs (better, worse) of metrics whose difference in accuracy may be claimed.
 
     In a context: leads over the first choice, and the clearest lead.
     """

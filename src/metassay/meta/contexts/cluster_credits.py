@@ -23,7 +23,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class ClusterCredits:
-    """Sums of item accuracies (credits) and of item weights of each metric, by cluster, in one context.
+    """Sums of item accuracies (credits) and item weights of each metric by cluster, in one context.
 
     `clusters` are names, or codes of names that the caller keeps.
     """
@@ -72,36 +72,42 @@ class MatchedCredits:
 
 
 def collect_cluster_credits(
-    outcomes: PairOutcomes, contexts: PairContexts, *, ties: str
+    pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str
 ) -> Iterator[tuple[str, ClusterCredits]]:
-    """Yield for every context the sums of item accuracies (credits) of each metric, by cluster."""
-    outcomes, contexts = assign_pairs_to_both_systems(outcomes, contexts)
-    for accuracy_sums in sum_outcomes_in_batches(outcomes, contexts, ties=ties):
+    """Yield for every context the sums of item accuracies (credits) of each metric by cluster."""
+    pair_outcomes, pair_contexts = assign_pairs_to_both_systems(pair_outcomes, pair_contexts)
+    for accuracy_sums in sum_outcomes_in_batches(pair_outcomes, pair_contexts, ties=ties):
         for number, context in enumerate(accuracy_sums.contexts):
-            cells = accuracy_sums.find_slice_of_context(number)
+            cells = accuracy_sums.get_context_slice(number)
             weights = np.broadcast_to(accuracy_sums.weight[:, cells], accuracy_sums.credit[:, cells].shape)
             yield (
                 context,
                 ClusterCredits(
                     clusters=accuracy_sums.clusters[cells],
-                    credits=dict(zip(outcomes.metrics, accuracy_sums.credit[:, cells])),
-                    weights=dict(zip(outcomes.metrics, weights)),
+                    credits=dict(zip(pair_outcomes.metrics, accuracy_sums.credit[:, cells])),
+                    weights=dict(zip(pair_outcomes.metrics, weights)),
                 ),
             )
 
 
 def match_clusters_of_runs(
-    before: ClusterCredits, after: ClusterCredits, metrics: Sequence[str]
+    credits_before: ClusterCredits, credits_after: ClusterCredits, metrics: Sequence[str]
 ) -> MatchedCredits:
-    """Match the clusters of two runs by name; a cluster that one run lacks has no weight in it."""
-    names, positions = np.unique(np.concatenate([before.clusters, after.clusters]), return_inverse=True)
-    old_positions = positions[: len(before.clusters)]
-    new_positions = positions[len(before.clusters) :]
+    """Match the credits of two runs cluster by cluster; a cluster that one run lacks has no weight in it."""
+    names, positions = np.unique(
+        np.concatenate([credits_before.clusters, credits_after.clusters]), return_inverse=True
+    )
+    old_positions = positions[: len(credits_before.clusters)]
+    new_positions = positions[len(credits_before.clusters) :]
     changes = {}
     deviations = {}
     for metric in metrics:
-        old_parts, old_deviations = _compute_cluster_contributions(before, metric, old_positions, len(names))
-        new_parts, new_deviations = _compute_cluster_contributions(after, metric, new_positions, len(names))
+        old_parts, old_deviations = _compute_cluster_contributions(
+            credits_before, metric, old_positions, len(names)
+        )
+        new_parts, new_deviations = _compute_cluster_contributions(
+            credits_after, metric, new_positions, len(names)
+        )
         changes[metric] = new_parts - old_parts
         deviations[metric] = new_deviations - old_deviations
     return MatchedCredits(changes, deviations)
@@ -120,7 +126,7 @@ def _compute_cluster_contributions(
 
 
 def _test_mean_change(changes: FloatArray, deviations: FloatArray) -> PairedChange:
-    """Test whether a mean change over clusters differs from 0, with Student's t.
+    """Test with Student's t whether the mean change over clusters differs from 0.
 
     p is at least 2^(1 - clusters that changed): so often would all changes have the same sign by chance.
     Without this bound, four clusters that changed alike among hundreds that did not would seem significant.

@@ -30,7 +30,7 @@ from metassay.meta.contexts.h2 import (
     compare_context_with_global_ranking,
     estimate_noise_ceiling,
 )
-from metassay.meta.contexts.leads import ContextLeads, compute_context_leads
+from metassay.meta.contexts.leads import ContextLeads, compare_metrics_in_context
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_global_context
 from metassay.meta.contexts.trend import compute_trend_p_values
 from metassay.stats.arrays import BoolArray, FloatArray, LongArray, count_occurrences, divide_or_nan
@@ -44,7 +44,7 @@ _TIE_DECIMALS = 12
 
 @dataclass(frozen=True)
 class AnalysisSettings:
-    """Settings for the analysis of contexts, the same for all columns.
+    """Settings for the analysis of contexts, which all columns share.
 
     `competing` are the positions of the metrics that may be recommended: all but the sentinels. `cost_ranks`
     and `is_uninformed` are of these; an uninformed metric knows nothing of quality and is never the first
@@ -126,7 +126,7 @@ class GlobalAnalysis:
     first_choice: int
 
     def expected_order(self, competing_metrics: LongArray) -> FloatArray:
-        """Return the rounded accuracies over all outputs, with the recommended metric raised to the top.
+        """Return the accuracies over all outputs, rounded, with the recommended metric raised to the top.
 
         Their order is the one that a context may contradict.
         """
@@ -158,12 +158,14 @@ class ColumnAnalysis:
     have_equal_cluster_overlap: bool
 
 
-def analyze_all_pairs(outcomes: PairOutcomes, settings: AnalysisSettings) -> GlobalAnalysis:
-    """Analyse the accuracy of metrics on all pairs together, and choose the metric to use."""
-    contexts = build_global_context(outcomes)
-    estimates = AccuracyEstimates.from_outcome_sums(sum_pair_outcomes(outcomes, contexts, ties=settings.ties))
-    crossed = cross_contexts_with_perturbations(outcomes, contexts)
-    by_perturbation, _ = compute_accuracy_by_context(outcomes, crossed, ties=settings.ties)
+def analyze_all_pairs(pair_outcomes: PairOutcomes, settings: AnalysisSettings) -> GlobalAnalysis:
+    """Compute the accuracy of metrics on all pairs together, and choose the metric to use."""
+    contexts = build_global_context(pair_outcomes)
+    estimates = AccuracyEstimates.from_outcome_sums(
+        sum_pair_outcomes(pair_outcomes, contexts, ties=settings.ties)
+    )
+    crossed = cross_contexts_with_perturbations(pair_outcomes, contexts)
+    by_perturbation, _ = compute_accuracy_by_context(pair_outcomes, crossed, ties=settings.ties)
     resamples = estimates.accuracy_sums.resample_accuracies(0, settings.bootstrap)
     analysis = _analyze_context(
         estimates,
@@ -182,26 +184,28 @@ def analyze_all_pairs(outcomes: PairOutcomes, settings: AnalysisSettings) -> Glo
         settings.cost_ranks,
         settings.is_uninformed,
     )
-    standardised = average_accuracy_with_equal_perturbation_shares(by_perturbation, outcomes, 1)
+    standardised = average_over_equal_perturbation_shares(by_perturbation, pair_outcomes, 1)
     return GlobalAnalysis(estimates, standardised, resamples, analysis, first_choice)
 
 
 def analyze_contexts_of_column(
-    outcomes: PairOutcomes,
-    contexts: PairContexts,
+    pair_outcomes: PairOutcomes,
+    pair_contexts: PairContexts,
     global_analysis: GlobalAnalysis,
     settings: AnalysisSettings,
     rng: np.random.Generator,
 ) -> ColumnAnalysis:
-    """Compute accuracies in the contexts of one column, test their differences and compare their rankings.
+    """Compute and compare the accuracies of metrics in the contexts of one column.
 
     The pairs are sorted by `sort_pairs_by_item`.
     """
-    outcomes, contexts = assign_pairs_to_both_systems(outcomes, contexts)
-    estimates = AccuracyEstimates.from_outcome_sums(sum_pair_outcomes(outcomes, contexts, ties=settings.ties))
-    crossed = cross_contexts_with_perturbations(outcomes, contexts)
-    by_perturbation, totals = compute_accuracy_by_context(outcomes, crossed, ties=settings.ties)
-    context_count = len(contexts.values)
+    pair_outcomes, pair_contexts = assign_pairs_to_both_systems(pair_outcomes, pair_contexts)
+    estimates = AccuracyEstimates.from_outcome_sums(
+        sum_pair_outcomes(pair_outcomes, pair_contexts, ties=settings.ties)
+    )
+    crossed = cross_contexts_with_perturbations(pair_outcomes, pair_contexts)
+    by_perturbation, totals = compute_accuracy_by_context(pair_outcomes, crossed, ties=settings.ties)
+    context_count = len(pair_contexts.values)
     expected_order = global_analysis.expected_order(settings.competing)
 
     def analyze_one_context(context_index: int) -> ContextAnalysis:
@@ -220,14 +224,14 @@ def analyze_contexts_of_column(
         context_analyses = list(pool.map(analyze_one_context, range(context_count)))
     items = estimates.accuracy_sums.count_items()[settings.competing].max(axis=0, initial=0)
     is_large = items >= settings.minimum_items
-    trend_p = compute_trend_p_values(contexts.column, estimates.accuracy_sums, is_large)
+    trend_p = compute_trend_p_values(pair_contexts.column, estimates.accuracy_sums, is_large)
     estimates = replace(estimates, accuracy_sums=estimates.accuracy_sums.drop_cluster_sums())
     h1 = None
     h2 = None
     if context_count > 1:
         h1 = run_equal_accuracy_tests(
-            outcomes.select_metrics(settings.competing),
-            contexts,
+            pair_outcomes.select_metrics(settings.competing),
+            pair_contexts,
             totals[settings.competing],
             ties=settings.ties,
             rng=rng,
@@ -238,13 +242,11 @@ def analyze_contexts_of_column(
         if len(settings.competing) > 1:
             h2 = _compare_context_rankings(estimates, context_analyses, global_analysis, settings)
     return ColumnAnalysis(
-        contexts=contexts,
+        contexts=pair_contexts,
         estimates=estimates,
-        standardised=average_accuracy_with_equal_perturbation_shares(
-            by_perturbation, outcomes, context_count
-        ),
+        standardised=average_over_equal_perturbation_shares(by_perturbation, pair_outcomes, context_count),
         perturbation_shares=_compute_perturbation_shares(
-            crossed, context_count, len(outcomes.perturbation_names)
+            crossed, context_count, len(pair_outcomes.perturbation_names)
         ),
         context_analyses=context_analyses,
         is_large=is_large,
@@ -252,21 +254,23 @@ def analyze_contexts_of_column(
         h2=h2,
         trend_p=trend_p,
         have_equal_cluster_overlap=context_count <= FULL_MATRIX
-        and have_equal_cluster_overlap(outcomes, contexts),
+        and have_equal_cluster_overlap(pair_outcomes, pair_contexts),
     )
 
 
 def estimate_accuracy_intervals(
-    outcomes: PairOutcomes, contexts: PairContexts, ties: str, bootstrap: ClusterBootstrap
+    pair_outcomes: PairOutcomes, pair_contexts: PairContexts, ties: str, bootstrap: ClusterBootstrap
 ) -> tuple[AccuracyEstimates, FloatArray, FloatArray]:
-    """Estimate accuracies with 95 % intervals, [metrics, contexts].
+    """Estimate the accuracy of each metric in each context, with 95 % intervals.
 
     The pairs of an output may lie in several contexts here.
     """
-    estimates = AccuracyEstimates.from_outcome_sums(sum_pair_outcomes(outcomes, contexts, ties=ties))
+    estimates = AccuracyEstimates.from_outcome_sums(
+        sum_pair_outcomes(pair_outcomes, pair_contexts, ties=ties)
+    )
     lows = []
     highs = []
-    for context in range(len(contexts.values)):
+    for context in range(len(pair_contexts.values)):
         resamples = estimates.accuracy_sums.resample_accuracies(context, bootstrap)
         low, high = proportion_interval(estimates.select_context(context), resamples)
         lows.append(low)
@@ -274,17 +278,17 @@ def estimate_accuracy_intervals(
     return estimates, np.stack(lows, axis=1), np.stack(highs, axis=1)
 
 
-def average_accuracy_with_equal_perturbation_shares(
-    accuracy_by_perturbation: FloatArray, outcomes: PairOutcomes, context_count: int
+def average_over_equal_perturbation_shares(
+    accuracy_by_perturbation: FloatArray, pair_outcomes: PairOutcomes, context_count: int
 ) -> FloatArray:
-    """Average the accuracy over perturbations, with the same mix of perturbations in every context.
+    """Average accuracies over perturbations, with the same shares of perturbations in every context.
 
     `accuracy_by_perturbation` is [metrics, contexts · perturbations]; the shares are those among all pairs.
     Perturbations that a context has no pair of are left out there and the other shares scaled up.
     """
     accuracy = accuracy_by_perturbation.reshape(len(accuracy_by_perturbation), context_count, -1)
-    counts = count_occurrences(outcomes.perturbations, len(outcomes.perturbation_names))
-    shares = counts / outcomes.pair_count
+    counts = count_occurrences(pair_outcomes.perturbations, len(pair_outcomes.perturbation_names))
+    shares = counts / pair_outcomes.pair_count
     is_known = ~np.isnan(accuracy)
     weighted_sums = (np.where(is_known, accuracy, 0) * shares).sum(axis=2)
     return divide_or_nan(weighted_sums, (is_known * shares).sum(axis=2))
@@ -310,7 +314,7 @@ def _analyze_context(
     expected_order: FloatArray | None,
     keep_resamples: bool,
 ) -> ContextAnalysis:
-    """Compute for one context the intervals of accuracies, the best metrics, and their ranking.
+    """Compute for one context the accuracy intervals, the metrics that may be best, and their ranking.
 
     `expected_order` is the order of the metrics that leads may contradict; None for all outputs together.
     """
@@ -336,7 +340,7 @@ def _analyze_context(
         high=high,
         may_be_best=top_group,
         order=ContextRankingComparison(agreement_low, agreement_high, order_p, ceiling),
-        leads=compute_context_leads(
+        leads=compare_metrics_in_context(
             estimates.accuracy_sums, context, competing, expected_order, settings.signs
         ),
         resamples=competing_resamples if keep_resamples else None,

@@ -22,7 +22,7 @@ import numpy as np
 from metassay.meta.contexts.accuracy import (
     TIE_CREDIT,
     AccuracySums,
-    divide_contexts_into_memory_batches,
+    split_contexts_into_batches,
     sum_outcomes_in_batches,
     sum_pair_outcomes,
 )
@@ -52,7 +52,7 @@ _LEAST_SPREAD = 0.5  # the spread of an accuracy is at least this difference in 
 
 @dataclass(frozen=True)
 class Confounding:
-    """How much the accuracy of every metric depends on which perturbation made the worse output.
+    """How much the accuracy of each metric depends on the perturbation that made the worse outputs.
 
     `by_perturbation` is [metrics, perturbations]. `variance` is σ² with its interval, `net_variance` σ² less
     what sampling error adds to it; `share` and `share_low` are the net variance, and the low end of its
@@ -77,7 +77,7 @@ class Confounding:
     overlooked: tuple[list[OverlookedPerturbation], ...]
 
     def to_result_rows(self, sentinels: Collection[str] = ()) -> list[MetricConfounding]:
-        """Return the result of each metric; metrics that depend on the perturbation are flagged.
+        """Return the result of each metric; those whose accuracy depends on the perturbation are flagged.
 
         p-values are adjusted by Holm.
         """
@@ -139,34 +139,34 @@ class Confounding:
 
 
 def measure_confounding(
-    outcomes: PairOutcomes,
-    contexts: PairContexts,
+    pair_outcomes: PairOutcomes,
+    pair_contexts: PairContexts,
     *,
     ties: str,
     bootstrap: ClusterBootstrap,
     rng: np.random.Generator,
     workers: int = 1,
 ) -> Confounding:
-    """Measure how much the accuracy of each metric depends on which perturbation made the worse output.
+    """Measure how much the accuracy of each metric depends on the perturbation.
 
     The pairs are sorted and hold all applicable perturbations of every output.
     """
-    crossed = cross_contexts_with_perturbations(outcomes, contexts)
-    crossed_sums = sum_outcomes_in_batches(outcomes, crossed, ties=ties)
-    accuracy, resampled = _compute_accuracy_by_perturbation(crossed_sums, outcomes, bootstrap, workers)
+    crossed = cross_contexts_with_perturbations(pair_outcomes, pair_contexts)
+    crossed_sums = sum_outcomes_in_batches(pair_outcomes, crossed, ties=ties)
+    accuracy, resampled = _compute_accuracy_by_perturbation(crossed_sums, pair_outcomes, bootstrap, workers)
     by_perturbation = mean_ignoring_nan(accuracy, axis=1)
-    variance = _variance_without_nan(by_perturbation)
-    resampled_variances = _variance_without_nan(resampled)
+    variance = _compute_variance_ignoring_nan(by_perturbation)
+    resampled_variances = _compute_variance_ignoring_nan(resampled)
     # Sampling error adds as much to σ² as resampling adds to it again.
     excess = mean_ignoring_nan(resampled_variances, axis=1) - variance
     low, high = percentile_interval(resampled_variances - _EXCESS * excess[:, None])
     net_variance = np.maximum(variance - excess, 0)
     mean_accuracy = mean_ignoring_nan(by_perturbation, axis=1)
     most_possible = mean_accuracy * (1 - mean_accuracy)
-    counts, combination_variances = _compute_combination_variances(outcomes, contexts, ties, rng)
+    counts, combination_variances = _compute_combination_variances(pair_outcomes, pair_contexts, ties, rng)
     return Confounding(
-        metrics=outcomes.metrics,
-        perturbations=outcomes.perturbation_names,
+        metrics=pair_outcomes.metrics,
+        perturbations=pair_outcomes.perturbation_names,
         by_perturbation=by_perturbation,
         variance=variance,
         low=np.clip(low, 0, variance),
@@ -174,23 +174,23 @@ def measure_confounding(
         net_variance=net_variance,
         share=np.nan_to_num(divide_or_nan(net_variance, most_possible)),
         share_low=np.nan_to_num(divide_or_nan(np.maximum(low, 0), most_possible)),
-        p=compute_dependence_p_values(by_perturbation, resampled, len(np.unique(outcomes.clusters))),
+        p=compute_dependence_p_values(by_perturbation, resampled, len(np.unique(pair_outcomes.clusters))),
         combination_variances=combination_variances,
         combination_counts=counts,
-        overlooked=_find_overlooked_perturbations(outcomes),
+        overlooked=_find_overlooked_perturbations(pair_outcomes),
     )
 
 
-def _find_overlooked_perturbations(outcomes: PairOutcomes) -> tuple[list[OverlookedPerturbation], ...]:
-    """Find for each metric the perturbations for which its accuracy is significantly below ½.
+def _find_overlooked_perturbations(pair_outcomes: PairOutcomes) -> tuple[list[OverlookedPerturbation], ...]:
+    """Find for each metric the perturbations that it mostly does not notice (accuracy below ½).
 
     A tie is wrong. p is adjusted by Holm over all metrics and perturbations; the worst come first.
     """
-    names = outcomes.perturbation_names
-    contexts = PairContexts("perturbation", names, outcomes.perturbations)
-    accuracy_sums = sum_pair_outcomes(outcomes, contexts, ties="strict")
+    names = pair_outcomes.perturbation_names
+    contexts = PairContexts("perturbation", names, pair_outcomes.perturbations)
+    accuracy_sums = sum_pair_outcomes(pair_outcomes, contexts, ties="strict")
     accuracy = accuracy_sums.accuracy()
-    p = accuracy_sums.p_values_of_accuracy_below_half()
+    p = accuracy_sums.compute_below_half_p_values()
     p_holm = adjust_holm(p.ravel()).reshape(p.shape)
     found: list[list[OverlookedPerturbation]] = []
     for m, accuracies in enumerate(accuracy):
@@ -208,17 +208,17 @@ def _find_overlooked_perturbations(outcomes: PairOutcomes) -> tuple[list[Overloo
 
 def _compute_accuracy_by_perturbation(
     crossed_sums: Iterable[AccuracySums],
-    outcomes: PairOutcomes,
+    pair_outcomes: PairOutcomes,
     bootstrap: ClusterBootstrap,
     workers: int,
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute accuracies [metrics, contexts, perturbations], and resamples of their means over contexts.
+    """Compute accuracies by context and perturbation, and resample their means over contexts.
 
     The resamples are [metrics, perturbations, resamples]; `crossed_sums` are batches of contexts crossed with
     perturbations.
     """
-    metric_count = len(outcomes.metrics)
-    perturbation_count = len(outcomes.perturbation_names)
+    metric_count = len(pair_outcomes.metrics)
+    perturbation_count = len(pair_outcomes.perturbation_names)
     sums = np.zeros((perturbation_count, metric_count, bootstrap.resamples))
     counts = np.zeros_like(sums)
     accuracies: list[FloatArray] = []
@@ -229,7 +229,7 @@ def _compute_accuracy_by_perturbation(
         """Add the accuracies of one perturbation on bootstrap resamples, in a batch of contexts."""
         first = (perturbation - first_context) % perturbation_count
         for context in range(first, len(accuracy_sums.contexts), perturbation_count):
-            cells = accuracy_sums.find_slice_of_context(context)
+            cells = accuracy_sums.get_context_slice(context)
             if cells.start == cells.stop:
                 continue
             drawn = accuracy_sums.resample_accuracies(context, bootstrap)
@@ -252,7 +252,7 @@ def _compute_accuracy_by_perturbation(
 def compute_dependence_p_values(
     accuracy_by_perturbation: FloatArray, resampled_accuracies: FloatArray, cluster_count: int
 ) -> FloatArray:
-    """Compute p-values [metrics] that accuracy is the same for all perturbations.
+    """Compute for each metric the p-value that it is equally accurate for all perturbations.
 
     `accuracy_by_perturbation` is [metrics, perturbations], `resampled_accuracies` [metrics, perturbations,
     resamples]. The statistic is Σ_k (a_k - a)² / v_k, v_k the variance of a_k and a their mean weighted by 1
@@ -271,26 +271,26 @@ def compute_dependence_p_values(
         if is_known.sum() < 2 or drawn.shape[1] < 2:
             continue
         weights = 1 / np.maximum(drawn.var(axis=1), least_variance)
-        null = _weighted_sum_of_squares(drawn, weights)
-        observed = _weighted_sum_of_squares(accuracy[is_known, None], weights)[0]
+        null = _compute_weighted_sum_of_squares(drawn, weights)
+        observed = _compute_weighted_sum_of_squares(accuracy[is_known, None], weights)[0]
         p[m] = (1 + (null >= observed * (1 - 1e-9)).sum()) / (1 + len(null))
     return p
 
 
-def _weighted_sum_of_squares(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Weighted sum of squared deviations from the weighted mean, for every column."""
+def _compute_weighted_sum_of_squares(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Sum the weighted squared deviations from the weighted mean, for every column."""
     centre = weights @ values / weights.sum()
     return np.asarray(weights @ (values - centre) ** 2)
 
 
 def _compute_combination_variances(
-    outcomes: PairOutcomes, contexts: PairContexts, ties: str, rng: np.random.Generator
+    pair_outcomes: PairOutcomes, pair_contexts: PairContexts, ties: str, rng: np.random.Generator
 ) -> tuple[tuple[int, ...], FloatArray]:
-    """Compute the variance of the mean accuracy over combinations of k perturbations.
+    """Compute how much the accuracy varies between combinations of k perturbations, for each k.
 
     Returns how many combinations each k = 1, 2, … had, and the variances [metrics, perturbations - 1].
     """
-    perturbation_count = len(outcomes.perturbation_names)
+    perturbation_count = len(pair_outcomes.perturbation_names)
     chosen = [
         _sample_perturbation_combinations(perturbation_count, k, rng) for k in range(1, perturbation_count)
     ]
@@ -300,10 +300,12 @@ def _compute_combination_variances(
         for combination in group:
             masks[list(combination), column] = 1
             column += 1
-    accuracy = _compute_accuracy_of_combinations(outcomes, contexts, ties, masks)
+    accuracy = _compute_accuracy_of_combinations(pair_outcomes, pair_contexts, ties, masks)
     counts = tuple(len(group) for group in chosen)
     ends = np.cumsum(counts)
-    variances = [_variance_without_nan(accuracy[:, end - count : end]) for count, end in zip(counts, ends)]
+    variances = [
+        _compute_variance_ignoring_nan(accuracy[:, end - count : end]) for count, end in zip(counts, ends)
+    ]
     if not variances:
         return counts, np.empty((len(accuracy), 0))
     return counts, np.stack(variances, axis=1)
@@ -324,21 +326,23 @@ def _sample_perturbation_combinations(
 
 
 def _compute_accuracy_of_combinations(
-    outcomes: PairOutcomes, contexts: PairContexts, ties: str, combination_masks: FloatArray
+    pair_outcomes: PairOutcomes, pair_contexts: PairContexts, ties: str, combination_masks: FloatArray
 ) -> FloatArray:
-    """Compute the mean accuracy over contexts for each combination of perturbations."""
+    """Compute the accuracy for each combination of perturbations, averaged over contexts."""
     local = []
-    for _, pairs in divide_contexts_into_memory_batches(contexts):
-        if len(contexts.codes[pairs]):
+    for _, pairs in split_contexts_into_batches(pair_contexts):
+        if len(pair_contexts.codes[pairs]):
             local.append(
-                _compute_local_accuracy_of_combinations(outcomes, contexts, ties, combination_masks, pairs)
+                _compute_local_accuracy_of_combinations(
+                    pair_outcomes, pair_contexts, ties, combination_masks, pairs
+                )
             )
     return mean_ignoring_nan(np.concatenate(local, axis=2), axis=2)
 
 
 def _compute_local_accuracy_of_combinations(
-    outcomes: PairOutcomes,
-    contexts: PairContexts,
+    pair_outcomes: PairOutcomes,
+    pair_contexts: PairContexts,
     ties: str,
     combination_masks: FloatArray,
     pair_positions: IntArray | slice,
@@ -347,13 +351,13 @@ def _compute_local_accuracy_of_combinations(
 
     The result is [metrics, combinations, contexts].
     """
-    codes = contexts.codes[pair_positions]
-    item_starts = find_run_starts(codes, outcomes.items[pair_positions])
+    codes = pair_contexts.codes[pair_positions]
+    item_starts = find_run_starts(codes, pair_outcomes.items[pair_positions])
     item_count = len(item_starts) - 1
     item_of_pair = np.repeat(np.arange(item_count), np.diff(item_starts))
-    perturbation_count = len(outcomes.perturbation_names)
-    slot_of_pair = item_of_pair * perturbation_count + outcomes.perturbations[pair_positions]
-    weights = np.ones(len(codes)) if outcomes.weights is None else outcomes.weights[pair_positions]
+    perturbation_count = len(pair_outcomes.perturbation_names)
+    slot_of_pair = item_of_pair * perturbation_count + pair_outcomes.perturbations[pair_positions]
+    weights = np.ones(len(codes)) if pair_outcomes.weights is None else pair_outcomes.weights[pair_positions]
     context_starts = find_run_starts(codes[item_starts[:-1]])[:-1]
     tie_credit = TIE_CREDIT[ties]
 
@@ -363,9 +367,11 @@ def _compute_local_accuracy_of_combinations(
         ).astype(np.float64)
         return sums.reshape(item_count, -1)
 
-    combine = _compute_unweighted_combinations if outcomes.weights is None else _compute_weighted_combinations
+    combine = (
+        _compute_unweighted_combinations if pair_outcomes.weights is None else _compute_weighted_combinations
+    )
     rows = []
-    for metric_outcomes in outcomes.outcomes:
+    for metric_outcomes in pair_outcomes.outcomes:
         batch = metric_outcomes[pair_positions]
         credit = (batch == RIGHT) + tie_credit * (batch == TIE)
         is_scored = batch != MISSING
@@ -383,7 +389,7 @@ def _compute_unweighted_combinations(
     combination_masks: FloatArray,
     context_starts: LongArray,
 ) -> FloatArray:
-    """Compute accuracies of combinations [combinations, contexts] from pairs that all have weight 1.
+    """Compute the accuracy of combinations of perturbations, for pairs that all have weight 1.
 
     The result equals that of `_compute_weighted_combinations` to the last bit, and takes fewer steps.
     """
@@ -408,7 +414,7 @@ def _compute_weighted_combinations(
     combination_masks: FloatArray,
     context_starts: LongArray,
 ) -> FloatArray:
-    """Compute accuracies of combinations [combinations, contexts] from weighted pairs.
+    """Compute the accuracy of combinations of perturbations, for pairs with weights.
 
     The first three arguments are [items, perturbations]: sums of weight × credit, numbers of scored pairs,
     and sums of their weights. `combination_masks` is [perturbations, combinations].
@@ -424,7 +430,7 @@ def _compute_weighted_combinations(
     return accuracy
 
 
-def _variance_without_nan(values: FloatArray) -> FloatArray:
-    """Mean squared deviation along axis 1, without NaN."""
+def _compute_variance_ignoring_nan(values: FloatArray) -> FloatArray:
+    """Compute the variance along axis 1 of the values that are not NaN."""
     centre = np.expand_dims(mean_ignoring_nan(values, axis=1), 1)
     return mean_ignoring_nan((values - centre) ** 2, axis=1)

@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from metassay.meta.contexts.agreement_prediction import ContextFacts, predict_ranking_agreement_of_contexts
+from metassay.meta.contexts.agreement_prediction import ContextFacts, predict_agreement_of_contexts
 from metassay.meta.contexts.choice import (
     ChoiceTable,
     RunChoice,
@@ -18,8 +18,8 @@ from metassay.meta.contexts.choice import (
 from metassay.meta.contexts.claims import collect_claim_candidates, select_significant_claims
 from metassay.meta.contexts.column_analysis import AccuracyEstimates, ColumnAnalysis, ContextAnalysis
 from metassay.meta.contexts.pair_analysis import PairAnalysis
-from metassay.meta.contexts.robustness import robust_accuracy, true_accuracy_spread
-from metassay.meta.contexts.trend import accuracy_trends
+from metassay.meta.contexts.robustness import estimate_true_accuracy_spread, robust_accuracy
+from metassay.meta.contexts.trend import compute_accuracy_trends
 from metassay.results.assay import (
     GLOBAL,
     AgreementPrediction,
@@ -45,7 +45,7 @@ AccuracyT = TypeVar("AccuracyT", bound=MetricAccuracy)
 
 
 def build_context_statistics(pair_analysis: PairAnalysis) -> ContextStatistics:
-    """Build the result of an assay, without sentences, from the analyses of its pairs."""
+    """Build the result of an assay from the analyses of its pairs."""
     # Least squares in one thread, so that results have the same bytes on any machine.
     with threadpool_limits(1):
         predictions = {
@@ -106,7 +106,7 @@ def build_context_statistics(pair_analysis: PairAnalysis) -> ContextStatistics:
 
 
 def find_eligible_metrics(pair_analysis: PairAnalysis) -> list[str]:
-    """Find the metrics that may be recommended: they have an accuracy, and their scores tell about quality.
+    """Find the metrics that may be recommended, because their scores tell about quality.
 
     The first choice is eligible in any case: it is uninformed only where all metrics are.
     """
@@ -121,7 +121,7 @@ def find_eligible_metrics(pair_analysis: PairAnalysis) -> list[str]:
 def build_run_choice(
     claims: Claims, column: str, first_metric: str, uninformed_metrics: frozenset[str]
 ) -> RunChoice:
-    """Return which metric the run recommends for the contexts of a column, with exceptions by context."""
+    """Build the recommendation of a run for one column: a metric, and exceptions by context."""
     ahead: dict[str, list[str]] = {}
     for lead in claims.leads:
         if lead.column == column and lead.worse == first_metric and lead.better not in uninformed_metrics:
@@ -165,7 +165,7 @@ def build_choice_table(pair_analysis: PairAnalysis, column: ColumnAnalysis) -> C
         accuracy=accuracy[competing],
         may_be_best=np.stack([context.may_be_best for context in analyses], axis=1),
         is_behind=np.stack([context.is_behind for context in analyses], axis=1),
-        spread=true_accuracy_spread(estimates.accuracy[competing], estimates.variance[competing]),
+        spread=estimate_true_accuracy_spread(estimates.accuracy[competing], estimates.variance[competing]),
         robust_accuracy=robust_accuracy(estimates.accuracy[competing], shares, pair_analysis.radius),
         worst_case=np.where(np.isinf(worst_case), np.nan, worst_case),
         cost_classes=pair_analysis.cost_classes,
@@ -184,7 +184,7 @@ def _build_column_result(
     competing = pair_analysis.settings.competing.tolist()
     sentinels = [m for m in range(len(pair_analysis.metrics)) if m not in competing]
     metrics = pair_analysis.competing_metrics
-    trends = accuracy_trends(
+    trends = compute_accuracy_trends(
         column.contexts.column, column.contexts.values, column.estimates.accuracy[competing]
     )
     trend_p = replace_nan_by_none(column.trend_p[competing])
@@ -269,7 +269,7 @@ def build_accuracy_rows(
     standardised_accuracies: FloatArray,
     analyses: Sequence[ContextAnalysis],
 ) -> list[AccuracyT]:
-    """Build the accuracies of metrics in each context, sorted by context."""
+    """Build one result row per context and metric with its accuracy."""
     accuracy_sums = estimates.accuracy_sums
     low = np.stack([analysis.low for analysis in analyses], axis=1)
     high = np.stack([analysis.high for analysis in analyses], axis=1)
@@ -307,7 +307,7 @@ def build_accuracy_rows(
 
 
 def predict_column_agreement(column: ColumnAnalysis, facts: ContextFacts) -> AgreementPrediction | None:
-    """Predict the agreement of two contexts from facts about them; small contexts are left out.
+    """Predict from facts how far two contexts of a column rank the metrics alike.
 
     None where there is nothing to learn from.
     """
@@ -316,7 +316,7 @@ def predict_column_agreement(column: ColumnAnalysis, facts: ContextFacts) -> Agr
         return None
     kept = np.flatnonzero(column.is_large[h2.order])
     ordered_facts = {name: [values[c] for c in h2.order[kept]] for name, values in facts.items()}
-    return predict_ranking_agreement_of_contexts(
+    return predict_agreement_of_contexts(
         h2.matrix[1:, 1:][np.ix_(kept, kept)],
         ordered_facts,
         have_equal_cluster_overlap=column.have_equal_cluster_overlap,

@@ -64,7 +64,7 @@ def divide_pairs_by_difficulty(edit_shares: FloatArray) -> DifficultyBins:
 
 
 def measure_accuracy_by_difficulty(
-    outcomes: PairOutcomes,
+    pair_outcomes: PairOutcomes,
     difficulty_bins: DifficultyBins,
     human_pairs: HumanPairDistances | None,
     *,
@@ -80,7 +80,7 @@ def measure_accuracy_by_difficulty(
     if bin_count < 2:
         return None
     contexts = PairContexts("difficulty", tuple(map(str, range(bin_count))), difficulty_bins.codes)
-    pairs, (contexts,) = sort_pairs_by_item(outcomes, [contexts])
+    pairs, (contexts,) = sort_pairs_by_item(pair_outcomes, [contexts])
     with threadpool_limits(1):  # so that results have the same bytes on any machine
         bootstrap = ClusterBootstrap(random.create_generator_for_purpose(seed, "bootstrap"), resamples)
         estimates, low, high = estimate_accuracy_intervals(pairs, contexts, ties, bootstrap)
@@ -119,7 +119,7 @@ def summarize_human_pair_distances(human: str, edit_shares: FloatArray) -> Human
 
 
 def _median_of_sorted(sorted_values: FloatArray) -> float:
-    """Median of sorted values."""
+    """Compute the median of sorted values."""
     return float((sorted_values[(len(sorted_values) - 1) // 2] + sorted_values[len(sorted_values) // 2]) / 2)
 
 

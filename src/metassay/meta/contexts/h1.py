@@ -45,7 +45,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class AccuracyTests:
-    """Tests of hypothesis H1, that a metric is equally accurate in all contexts: statistics and p-values.
+    """Tests of hypothesis H1, that each metric is equally accurate in all contexts.
 
     `p_family` are permutation p-values adjusted for all metrics together. `exchanges` names the levels of the
     permutation test; `exchangeable_share` is the share of units that could get another label, at the level
@@ -91,8 +91,8 @@ class AccuracyTests:
 
 
 @dataclass(frozen=True)
-class ExchangeLevel:
-    """The units (outputs, parts of clusters, or clusters) whose context labels a permutation test exchanges.
+class ExchangeableUnits:
+    """Units (outputs or clusters) whose context labels a permutation test exchanges.
 
     Labels are exchanged within blocks. Units are sorted by block; those of block b are
     `block_starts[b]:block_starts[b + 1]`. `right` and `total` are counts of pairs [units, metrics], doubled
@@ -106,7 +106,7 @@ class ExchangeLevel:
     block_starts: LongArray
 
     def exchangeable_share(self) -> float:
-        """Share of the units that can exchange labels with another unit of the same block."""
+        """Return the share of the units that can exchange labels with another unit."""
         lowest = np.minimum.reduceat(self.labels, self.block_starts[:-1])
         highest = np.maximum.reduceat(self.labels, self.block_starts[:-1])
         sizes = np.diff(self.block_starts)
@@ -114,8 +114,8 @@ class ExchangeLevel:
 
 
 def run_equal_accuracy_tests(
-    outcomes: PairOutcomes,
-    contexts: PairContexts,
+    pair_outcomes: PairOutcomes,
+    pair_contexts: PairContexts,
     pair_totals: FloatArray,
     *,
     ties: str,
@@ -130,15 +130,15 @@ def run_equal_accuracy_tests(
     large take no part in the permutation test. Its p is NaN where no labels can be exchanged, for example
     where contexts are the clusters themselves.
     """
-    right, pairs = _count_right_and_all_pairs(pair_totals, len(contexts.values))
+    right, pairs = _count_right_and_all_pairs(pair_totals, len(pair_contexts.values))
     chi_square_tests = [chi_square_test(r.sum(axis=0), n.sum(axis=0)) for r, n in zip(right, pairs)]
     stratified_tests = [cochran_mantel_haenszel_test(r, n) for r, n in zip(right, pairs)]
-    tested_contexts = contexts if is_large is None else contexts.restrict_to_contexts(is_large)
+    tested_contexts = pair_contexts if is_large is None else pair_contexts.restrict_to_contexts(is_large)
     p_by_level = []
     p_family_by_level = []
     level_names = []
     exchangeable_share = 1.0
-    for level in build_exchange_levels(outcomes, tested_contexts, ties=ties):
+    for level in find_exchangeable_units(pair_outcomes, tested_contexts, ties=ties):
         permuted = permute_labels_test(
             level.right,
             level.total,
@@ -156,7 +156,7 @@ def run_equal_accuracy_tests(
         exchangeable_share = min(exchangeable_share, level.exchangeable_share())
     metric_count = len(chi_square_tests)
     return AccuracyTests(
-        metrics=outcomes.metrics,
+        metrics=pair_outcomes.metrics,
         chi2=np.array([test.statistic for test in chi_square_tests]),
         dof=np.array([test.dof for test in chi_square_tests]),
         p=np.array([test.p for test in chi_square_tests]),
@@ -164,14 +164,14 @@ def run_equal_accuracy_tests(
         p_permutation=_combine_p_values_of_levels(p_by_level, metric_count),
         p_family=_combine_p_values_of_levels(p_family_by_level, metric_count),
         p_cmh=np.array([test.p for test in stratified_tests]),
-        cluster_variance_ratio=compute_cluster_variance_ratios(outcomes, tested_contexts, ties=ties),
+        cluster_variance_ratio=compute_cluster_variance_ratios(pair_outcomes, tested_contexts, ties=ties),
         exchanges=tuple(level_names),
         exchangeable_share=exchangeable_share,
     )
 
 
 def _combine_p_values_of_levels(p_values_by_level: list[FloatArray], metric_count: int) -> FloatArray:
-    """Return the smallest p-value over the exchange levels, times the number of levels with a p-value."""
+    """Combine the p-values of tests with different units: the smallest, times the number of tests."""
     if not p_values_by_level:
         return np.full(metric_count, np.nan)
     # Bonferroni over the levels: each tests the same hypothesis with other units.
@@ -181,12 +181,16 @@ def _combine_p_values_of_levels(p_values_by_level: list[FloatArray], metric_coun
     return np.asarray(np.minimum(smallest * known_levels, 1))
 
 
-def cross_contexts_with_perturbations(outcomes: PairOutcomes, contexts: PairContexts) -> PairContexts:
-    """Cross every context with every perturbation: code = context · perturbations + perturbation."""
-    count = len(outcomes.perturbation_names)
-    codes = np.where(contexts.codes < 0, -1, contexts.codes * count + outcomes.perturbations)
-    names = tuple(f"{value}\t{name}" for value in contexts.values for name in outcomes.perturbation_names)
-    return PairContexts(f"{contexts.column}\tperturbation", names, codes.astype(np.int32))
+def cross_contexts_with_perturbations(
+    pair_outcomes: PairOutcomes, pair_contexts: PairContexts
+) -> PairContexts:
+    """Cross every context with every perturbation, and return the crossed context of each pair."""
+    count = len(pair_outcomes.perturbation_names)
+    codes = np.where(pair_contexts.codes < 0, -1, pair_contexts.codes * count + pair_outcomes.perturbations)
+    names = tuple(
+        f"{value}\t{name}" for value in pair_contexts.values for name in pair_outcomes.perturbation_names
+    )
+    return PairContexts(f"{pair_contexts.column}\tperturbation", names, codes.astype(np.int32))
 
 
 def _count_right_and_all_pairs(pair_totals: FloatArray, context_count: int) -> tuple[FloatArray, FloatArray]:
@@ -200,48 +204,50 @@ def _count_right_and_all_pairs(pair_totals: FloatArray, context_count: int) -> t
     return np.swapaxes(right, 1, 2), np.swapaxes(pairs, 1, 2)
 
 
-def build_exchange_levels(
-    outcomes: PairOutcomes, contexts: PairContexts, *, ties: str
-) -> Iterator[ExchangeLevel]:
-    """Yield the kinds of units whose context labels a permutation test can exchange, smallest first."""
-    in_context = contexts.codes >= 0
+def find_exchangeable_units(
+    pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str
+) -> Iterator[ExchangeableUnits]:
+    """Yield the kinds of units whose context labels can be exchanged, smallest units first."""
+    in_context = pair_contexts.codes >= 0
     if not in_context.any():
         return
-    labels = contexts.codes
+    labels = pair_contexts.codes
     # Pairs outside every context have no label to exchange.
     if not in_context.all():
-        outcomes = outcomes.select_pairs(in_context)
+        pair_outcomes = pair_outcomes.select_pairs(in_context)
         labels = labels[in_context]
-    is_used = count_occurrences(contexts.codes, len(contexts.values)) > 0
+    is_used = count_occurrences(pair_contexts.codes, len(pair_contexts.values)) > 0
     if not is_used.all():
         # The test needs labels without gaps.
         labels = (np.cumsum(is_used) - 1).astype(np.int32)[labels]
-    if _has_cluster_of_several_items(outcomes):
+    if _has_cluster_of_several_items(pair_outcomes):
         within_clusters = "contexts within clusters"
-        units = _number_cluster_label_combinations(outcomes.clusters, labels)
+        units = _number_cluster_label_combinations(pair_outcomes.clusters, labels)
     else:
         within_clusters = "outputs within items"
-        units = outcomes.outputs
-    one_block = np.zeros(outcomes.pair_count, dtype=np.int32)
+        units = pair_outcomes.outputs
+    one_block = np.zeros(pair_outcomes.pair_count, dtype=np.int32)
     levels = (
-        (within_clusters, units, outcomes.clusters),
-        ("clusters", outcomes.clusters, one_block),
+        (within_clusters, units, pair_outcomes.clusters),
+        ("clusters", pair_outcomes.clusters, one_block),
     )
     for name, level_units, blocks in levels:
         group_count, group_of_label = _group_labels_that_share_blocks(labels, blocks)
         if group_count == int(labels.max()) + 1:
             continue  # every block lies in one context: nothing to exchange at this level
-        yield _build_exchange_level(name, outcomes, labels, level_units, blocks, ties)
+        yield _count_pairs_by_unit(name, pair_outcomes, labels, level_units, blocks, ties)
         if group_count == 1:
             return
         # Labels that were exchanged at this level count as one at the next, coarser level.
         labels = group_of_label[labels]
 
 
-def _has_cluster_of_several_items(outcomes: PairOutcomes) -> bool:
-    """Whether some cluster holds more than one item."""
-    is_first_pair = np.diff(outcomes.items, prepend=-1) != 0
-    items_per_cluster = count_occurrences(outcomes.clusters[is_first_pair], int(outcomes.clusters.max()) + 1)
+def _has_cluster_of_several_items(pair_outcomes: PairOutcomes) -> bool:
+    """Return whether some cluster holds more than one item."""
+    is_first_pair = np.diff(pair_outcomes.items, prepend=-1) != 0
+    items_per_cluster = count_occurrences(
+        pair_outcomes.clusters[is_first_pair], int(pair_outcomes.clusters.max()) + 1
+    )
     return bool(items_per_cluster.max() > 1)
 
 
@@ -253,37 +259,37 @@ def _number_cluster_label_combinations(clusters: IntArray, labels: IntArray) -> 
 
 
 def compute_cluster_variance_ratios(
-    outcomes: PairOutcomes, contexts: PairContexts, *, ties: str
+    pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str
 ) -> FloatArray:
-    """Compute the variance of accuracy between clusters, relative to that expected from items, [metrics].
+    """Compare the variance of accuracy between clusters with that expected from single items.
 
     Let r be the accuracy of an item in a context, less the means of the item and of the context. The ratio is
     Σ over contexts and clusters of (Σ r)², divided by Σ r². It is about 1 if the accuracies of a
     context on the items of one cluster are independent, and larger if they are alike.
     NaN where clusters hold one item each, or lie in one context.
     """
-    in_context = contexts.codes >= 0
-    undefined = np.full(len(outcomes.metrics), np.nan)
+    in_context = pair_contexts.codes >= 0
+    undefined = np.full(len(pair_outcomes.metrics), np.nan)
     if not in_context.any():
         return undefined
-    outcomes = outcomes.select_pairs(in_context)
-    labels = contexts.codes[in_context]
-    if not _has_cluster_of_several_items(outcomes):
+    pair_outcomes = pair_outcomes.select_pairs(in_context)
+    labels = pair_contexts.codes[in_context]
+    if not _has_cluster_of_several_items(pair_outcomes):
         return undefined
-    cells = _build_exchange_level(
+    cells = _count_pairs_by_unit(
         "items",
-        outcomes,
+        pair_outcomes,
         labels,
-        _number_cluster_label_combinations(outcomes.items, labels),
-        outcomes.items,
+        _number_cluster_label_combinations(pair_outcomes.items, labels),
+        pair_outcomes.items,
         ties,
     )
     item_of_cell = np.repeat(np.arange(len(cells.block_starts) - 1), np.diff(cells.block_starts))
-    first_pair = np.unique(outcomes.items, return_index=True)[1]
-    cluster_of_cell = outcomes.clusters[first_pair][item_of_cell]
+    first_pair = np.unique(pair_outcomes.items, return_index=True)[1]
+    cluster_of_cell = pair_outcomes.clusters[first_pair][item_of_cell]
     combinations = _number_cluster_label_combinations(cluster_of_cell, cells.labels)
     ratios = []
-    for m in range(len(outcomes.metrics)):
+    for m in range(len(pair_outcomes.metrics)):
         total = cells.total[:, m if cells.total.shape[1] > 1 else 0]
         accuracy = divide_or_zero(cells.right[:, m], total)
         # Difficult items are difficult in every context, and contexts may differ: both effects are removed.
@@ -303,7 +309,7 @@ def _subtract_group_means(values: FloatArray, group_codes: IntArray | LongArray)
 
 
 def _group_labels_that_share_blocks(labels: IntArray, blocks: IntArray) -> tuple[int, IntArray]:
-    """Group context labels that occur in common blocks; return the number of groups and that of each label.
+    """Group context labels that occur in common blocks; return the number of groups and each label's group.
 
     Two labels that occur in one block are in the same group, and so are labels linked by a chain of blocks.
     """
@@ -320,7 +326,7 @@ def _group_labels_that_share_blocks(labels: IntArray, blocks: IntArray) -> tuple
 def _find_lowest_linked_labels(
     labels: IntArray, blocks: IntArray, label_count: int, block_count: int
 ) -> IntArray:
-    """Return for each label the lowest label that it is linked with (union-find)."""
+    """Find for each label the lowest label that it is linked with by blocks (union-find)."""
     parent = np.empty(label_count, np.int32)
     for label in range(label_count):
         parent[label] = label
@@ -342,20 +348,20 @@ def _find_lowest_linked_labels(
     return parent
 
 
-def _build_exchange_level(
-    name: str, outcomes: PairOutcomes, labels: IntArray, units: IntArray, blocks: IntArray, ties: str
-) -> ExchangeLevel:
-    """Count right and all pairs of each unit whose context label can be exchanged."""
+def _count_pairs_by_unit(
+    name: str, pair_outcomes: PairOutcomes, labels: IntArray, units: IntArray, blocks: IntArray, ties: str
+) -> ExchangeableUnits:
+    """Count the right pairs and all pairs of each unit whose context label can be exchanged."""
     # Outputs are sorted within their items already; other units are numbered in the order of their blocks.
-    order = _find_sorting_order(blocks if units is outcomes.outputs else units)
+    order = _find_sorting_order(blocks if units is pair_outcomes.outputs else units)
     units, blocks, labels = units[order], blocks[order], labels[order]
     first_pairs = find_run_starts(units)[:-1]
     doubled_tie_credit = round(2 * TIE_CREDIT[ties])
-    metric_count = len(outcomes.metrics)
-    has_missing = outcomes.outcomes.min() == MISSING
+    metric_count = len(pair_outcomes.metrics)
+    has_missing = pair_outcomes.outcomes.min() == MISSING
     right = np.empty((len(first_pairs), metric_count), dtype=np.int32)
     total = np.empty((len(first_pairs), metric_count if has_missing else 1), dtype=np.int32)
-    for m, metric_outcomes in enumerate(outcomes.outcomes):
+    for m, metric_outcomes in enumerate(pair_outcomes.outcomes):
         sorted_outcomes = metric_outcomes[order]
         credit = np.int8(2) * (sorted_outcomes == RIGHT) + np.int8(doubled_tie_credit) * (
             sorted_outcomes == TIE
@@ -366,11 +372,11 @@ def _build_exchange_level(
             total[:, m] = np.add.reduceat(scored, first_pairs, dtype=np.int32)
     if (total == total[:, :1]).all():
         total = total[:, :1].copy()
-    return ExchangeLevel(name, right, total, labels[first_pairs], find_run_starts(blocks[first_pairs]))
+    return ExchangeableUnits(name, right, total, labels[first_pairs], find_run_starts(blocks[first_pairs]))
 
 
 def _find_sorting_order(keys: IntArray) -> IntArray | slice:
-    """Return the order that sorts keys, stable; a slice of all positions if they are sorted."""
+    """Return the stable order that sorts keys; a slice of everything if they are sorted already."""
     if (keys[1:] >= keys[:-1]).all():
         return slice(None)
     return argsort_integers(keys, int(keys.max()) + 1)

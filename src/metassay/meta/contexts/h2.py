@@ -61,25 +61,25 @@ class AgreementMatrix:
 
 
 def compare_context_with_global_ranking(
-    accuracy: FloatArray,
+    accuracies: FloatArray,
     resamples: FloatArray,
-    global_accuracy: FloatArray,
+    global_accuracies: FloatArray,
     global_resamples: FloatArray,
     statistic: str,
     cluster_count: int,
 ) -> tuple[float, float, float]:
-    """Compare the ranking of metrics in one context with that over all outputs: interval and p-value.
+    """Compare the ranking of metrics in one context with that over all outputs.
 
-    `accuracy` is [metrics], `resamples` [metrics, resamples]. The test asks whether the context truly orders
-    the metrics as all outputs do. Its statistic is the distance of the accuracies, weighed by their
+    `accuracies` is [metrics], `resamples` [metrics, resamples]. The test asks whether the context truly
+    orders the metrics as all outputs do. Its statistic is the distance of the accuracies, weighed by their
     precision, from the nearest ones in the global order; under the null, accuracies are drawn around those
     nearest ones with the deviations of the resamples, stretched for small numbers of clusters.
     """
     # the order of all outputs is the reference of statistics that are not symmetric
-    agreement = compare_rankings(global_accuracy, global_resamples, accuracy, resamples, statistic)
+    agreement = compare_rankings(global_accuracies, global_resamples, accuracies, resamples, statistic)
     if np.isnan(agreement.value):
         return float("nan"), float("nan"), float("nan")
-    p = _compute_same_ranking_p_value(accuracy, resamples, global_accuracy, cluster_count)
+    p = _compute_same_ranking_p_value(accuracies, resamples, global_accuracies, cluster_count)
     return agreement.low, agreement.high, p
 
 
@@ -102,13 +102,13 @@ def compare_rankings(
 
 
 def _compute_same_ranking_p_value(
-    accuracy: FloatArray, resamples: FloatArray, global_accuracy: FloatArray, cluster_count: int
+    accuracies: FloatArray, resamples: FloatArray, global_accuracies: FloatArray, cluster_count: int
 ) -> float:
     """Compute the p-value of the hypothesis that a context ranks the metrics as all outputs do."""
     # Metrics that are tied over all outputs may come in any order: they are put in the order of the context.
-    known = np.flatnonzero(~(np.isnan(accuracy) | np.isnan(global_accuracy)))
-    order = known[np.lexsort((accuracy[known], _round_accuracies(global_accuracy[known])))]
-    deviations = (resamples[order] - accuracy[order, None]).T
+    known = np.flatnonzero(~(np.isnan(accuracies) | np.isnan(global_accuracies)))
+    order = known[np.lexsort((accuracies[known], _round_accuracies(global_accuracies[known])))]
+    deviations = (resamples[order] - accuracies[order, None]).T
     deviations = deviations[~np.isnan(deviations).any(axis=1)]
     if cluster_count < 2 or len(deviations) < 2:
         return float("nan")
@@ -116,22 +116,26 @@ def _compute_same_ranking_p_value(
     variances = deviations.var(axis=0)
     # The floor keeps a metric that is always right from deciding everything.
     weights = 1 / np.maximum(variances, variances.max() * 1e-3 + 1e-12)
-    nearest, distance = fit_non_decreasing_rows(accuracy[order], weights)
+    nearest, distance = fit_non_decreasing_rows(accuracies[order], weights)
     _, null_distances = fit_non_decreasing_rows(nearest + deviations, weights)
     return float((1 + (null_distances >= distance[0] - _ROUNDING).sum()) / (1 + len(null_distances)))
 
 
 def estimate_noise_ceiling(
-    accuracy_sums: AccuracySums, metrics: LongArray, context: int, halves: ClusterHalves, statistic: str
+    accuracy_sums: AccuracySums,
+    metrics: LongArray,
+    context: int,
+    cluster_halves: ClusterHalves,
+    statistic: str,
 ) -> float:
-    """Estimate how far two random samples of one context would rank the metrics alike; NaN if undefined.
+    """Estimate how far two samples of the same context would rank the metrics alike.
 
     The agreement of random halves of the context's clusters is extrapolated to the full number of clusters
     (`extrapolate_agreement_to_full_sample`).
     """
-    cells = accuracy_sums.find_slice_of_context(context)
+    cells = accuracy_sums.get_context_slice(context)
     weight = accuracy_sums.weight if len(accuracy_sums.weight) == 1 else accuracy_sums.weight[metrics]
-    first, second = halves.compute_ratios_in_both_halves(
+    first, second = cluster_halves.compute_ratios_in_both_halves(
         accuracy_sums.credit[metrics, cells], weight[:, cells], accuracy_sums.clusters[cells]
     )
     return estimate_ceiling_from_halves(first, second, statistic)
@@ -163,18 +167,18 @@ def extrapolate_agreement_to_full_sample(agreement_of_halves: float) -> float:
 
 
 def compare_all_rankings(
-    accuracy: FloatArray,
+    accuracies: FloatArray,
     resamples: Sequence[FloatArray],
     against_global: Sequence[ContextRankingComparison],
     statistic: str,
     workers: int = 1,
 ) -> AgreementMatrix:
-    """Compute the agreement of the rankings in every two contexts.
+    """Compute how far every two contexts rank the metrics alike.
 
     Accuracies are [contexts + 1, metrics], "global" first.
     """
-    rows = _round_accuracies(accuracy)
-    context_count = len(accuracy) - 1
+    rows = _round_accuracies(accuracies)
+    context_count = len(accuracies) - 1
     with_global = correlate_rows(rows[:1], rows, statistic)
     if context_count <= FULL_MATRIX:
         matrix = correlate_all_rows(rows, statistic)
@@ -245,6 +249,6 @@ def _reorder_matrix(matrix: FloatArray, positions: LongArray) -> FloatArray:
     return matrix[np.ix_(positions, positions)]
 
 
-def _round_accuracies(accuracy: FloatArray) -> FloatArray:
+def _round_accuracies(accuracies: FloatArray) -> FloatArray:
     """Round accuracies, so that values that differ only by floating-point error are tied."""
-    return np.round(accuracy, _TIE_DECIMALS)
+    return np.round(accuracies, _TIE_DECIMALS)

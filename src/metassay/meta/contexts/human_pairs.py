@@ -88,7 +88,7 @@ class HumanPairs:
 
 @dataclass(frozen=True)
 class MetricRankingValues:
-    """The values [metrics] by which metrics are ranked, and the same on bootstrap resamples.
+    """The values [metrics] by which metrics are ranked, in the data and on bootstrap resamples.
 
     `reliability` is the tau of this order with that of a second sample as large; NaN if it is not known.
     """
@@ -212,11 +212,11 @@ class HumanAnalysis:
                     high=none_if_nan(context.high[m]),
                     ties=none_if_nan(ties[m]),
                     pairs=int(pairs[m]),
-                    rank=_find_rank(accuracy, position),
+                    rank=_rank_value(accuracy, position),
                     spa=none_if_nan(spa[position]),
                     spa_low=none_if_nan(spa_low[position]),
                     spa_high=none_if_nan(spa_high[position]),
-                    rank_spa=_find_rank(spa, position),
+                    rank_spa=_rank_value(spa, position),
                     labels_saved=None if saved is None else none_if_nan(saved.values[position]),
                     labels_saved_low=none_if_nan(saved_low[position]),
                     labels_saved_high=none_if_nan(saved_high[position]),
@@ -347,27 +347,29 @@ def analyze_human_pairs(
         overall=overall,
         spa=soft_pairwise_accuracy,
         saved_labels=saved_labels,
-        perturbed_with_human=_compare_rankings(by_perturbed, by_human),
-        perturbed_with_spa=_compare_rankings(by_perturbed, by_spa),
-        human_with_spa=_compare_rankings(by_human, by_spa),
+        perturbed_with_human=_compare_metric_rankings(by_perturbed, by_human),
+        perturbed_with_spa=_compare_metric_rankings(by_perturbed, by_spa),
+        human_with_spa=_compare_metric_rankings(by_human, by_spa),
         contexts=context_analyses,
         best=int(np.argmax(np.where(settings.is_uninformed, -1, rounded))),
     )
 
 
 def _analyze_human_contexts(
-    outcomes: PairOutcomes,
-    contexts: PairContexts,
+    pair_outcomes: PairOutcomes,
+    pair_contexts: PairContexts,
     perturbed_column: ColumnAnalysis,
     settings: AnalysisSettings,
 ) -> list[HumanContextAnalysis]:
     """Analyse every context that has enough human pairs and enough perturbed pairs."""
-    outcomes, contexts = assign_pairs_to_both_systems(outcomes, contexts)
-    estimates = AccuracyEstimates.from_outcome_sums(sum_pair_outcomes(outcomes, contexts, ties=settings.ties))
+    pair_outcomes, pair_contexts = assign_pairs_to_both_systems(pair_outcomes, pair_contexts)
+    estimates = AccuracyEstimates.from_outcome_sums(
+        sum_pair_outcomes(pair_outcomes, pair_contexts, ties=settings.ties)
+    )
     competing = settings.competing
     items = estimates.accuracy_sums.count_items()
     items_of_competing = items[competing].max(axis=0, initial=0)
-    positions = {value: c for c, value in enumerate(contexts.values)}
+    positions = {value: c for c, value in enumerate(pair_contexts.values)}
     analyses = []
     for c, value in enumerate(perturbed_column.contexts.values):
         human_context = positions.get(value)
@@ -391,7 +393,7 @@ def _analyze_human_contexts(
                 high=high[competing],
                 items=int(items[:, human_context].max()),
                 pairs=int(estimates.pairs[:, human_context].max()),
-                agreement=_compare_rankings(
+                agreement=_compare_metric_rankings(
                     by_perturbed, MetricRankingValues(accuracy, resamples[competing])
                 ).observed,
                 ceiling=estimate_noise_ceiling(
@@ -402,19 +404,33 @@ def _analyze_human_contexts(
     return analyses
 
 
-def _compare_rankings(first: MetricRankingValues, second: MetricRankingValues | None) -> RankingComparison:
+def _compare_metric_rankings(
+    first_ranking: MetricRankingValues, second_ranking: MetricRankingValues | None
+) -> RankingComparison:
     """Compute Kendall's tau-b of two rankings, with an interval if both have resamples."""
-    if second is None:
+    if second_ranking is None:
         return RankingComparison(_UNDEFINED, _UNDEFINED)
-    if first.resamples is None or second.resamples is None:
+    if first_ranking.resamples is None or second_ranking.resamples is None:
         agreement = compare_rankings(
-            first.values, first.values[:, None], second.values, second.values[:, None], KENDALL
+            first_ranking.values,
+            first_ranking.values[:, None],
+            second_ranking.values,
+            second_ranking.values[:, None],
+            KENDALL,
         )
         return RankingComparison(replace(agreement, low=float("nan"), high=float("nan")), _UNDEFINED)
-    observed = compare_rankings(first.values, first.resamples, second.values, second.resamples, KENDALL)
-    resampled = correlate_rows(first.resamples.T, second.resamples.T, KENDALL)
+    observed = compare_rankings(
+        first_ranking.values,
+        first_ranking.resamples,
+        second_ranking.values,
+        second_ranking.resamples,
+        KENDALL,
+    )
+    resampled = correlate_rows(first_ranking.resamples.T, second_ranking.resamples.T, KENDALL)
     spread = float(np.nanstd(resampled)) if (~np.isnan(resampled)).sum() > 1 else float("nan")
-    corrected = correct_tau_for_reliability(observed.value, spread, first.reliability, second.reliability)
+    corrected = correct_tau_for_reliability(
+        observed.value, spread, first_ranking.reliability, second_ranking.reliability
+    )
     return RankingComparison(observed, corrected)
 
 
@@ -455,8 +471,8 @@ def _convert_to_ranking_agreement(ranking_comparison: RankingComparison) -> Orde
     )
 
 
-def _find_rank(values: FloatArray, position: int) -> int | None:
-    """Return the rank of a value from 1; equal values share the best rank, None for undefined values."""
+def _rank_value(values: FloatArray, position: int) -> int | None:
+    """Return the rank of a value from 1; equal values share the best rank."""
     rounded = np.round(values, _TIE_DECIMALS)
     if np.isnan(rounded[position]):
         return None

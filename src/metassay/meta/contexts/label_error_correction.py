@@ -36,7 +36,7 @@ class LabelReading:
 
 
 def correct_accuracy_for_label_errors(
-    outcomes: PairOutcomes,
+    pair_outcomes: PairOutcomes,
     strata: IntArray,
     label_readings: Sequence[LabelReading],
     *,
@@ -71,9 +71,9 @@ def correct_accuracy_for_label_errors(
     not_worse_rates = ((equal + better) / (worse + equal + better))[:, None]
     better_rates = (better / (worse + equal + better))[:, None]
     corrected = []
-    for metric_outcomes in outcomes.outcomes:
+    for metric_outcomes in pair_outcomes.outcomes:
         sums, clusters = _sum_outcomes_by_stratum(
-            outcomes, metric_outcomes, strata, stratum_count, TIE_CREDIT[ties]
+            pair_outcomes, metric_outcomes, strata, stratum_count, TIE_CREDIT[ties]
         )
         if not len(clusters):
             corrected.append(CorrectedAccuracy())
@@ -98,26 +98,26 @@ def correct_accuracy_for_label_errors(
 
 
 def _sum_outcomes_by_stratum(
-    outcomes: PairOutcomes,
+    pair_outcomes: PairOutcomes,
     metric_outcomes: OutcomeArray,
     strata: IntArray,
     stratum_count: int,
     tie_credit: float,
 ) -> tuple[FloatArray, IntArray]:
-    """Sum the outcomes of one metric over each stratum and cluster, [3 · strata, clusters].
+    """Sum the outcomes of one metric by kind of pair (stratum) and cluster.
 
     The rows are, for each stratum: credit, m · weight (m as in `correct_accuracy_for_label_errors`), and
     weight. Also returns the codes of the clusters; clusters without pairs are left out.
     """
-    weights = np.empty(0) if outcomes.weights is None else outcomes.weights
+    weights = np.empty(0) if pair_outcomes.weights is None else pair_outcomes.weights
     sums, is_used = _sum_outcomes_of_all_clusters(
         metric_outcomes,
-        outcomes.items,
-        outcomes.clusters,
+        pair_outcomes.items,
+        pair_outcomes.clusters,
         strata,
         weights,
-        int(outcomes.items.max()) + 1,
-        int(outcomes.clusters.max()) + 1,
+        int(pair_outcomes.items.max()) + 1,
+        int(pair_outcomes.clusters.max()) + 1,
         stratum_count,
         tie_credit,
     )
@@ -136,7 +136,7 @@ def _sum_outcomes_of_all_clusters(
     stratum_count: int,
     tie_credit: float,
 ) -> tuple[FloatArray, BoolArray]:
-    """Sum outcomes over each stratum and cluster, and mark the clusters that have a pair."""
+    """Sum outcomes by kind of pair (stratum) and cluster, and mark the clusters that have a pair."""
     pairs_of_item = np.zeros(item_count, np.int64)
     is_used = np.zeros(cluster_count, np.bool_)
     for pair in range(len(outcomes)):
@@ -160,7 +160,7 @@ def _sum_outcomes_of_all_clusters(
 def _correct_accuracies(
     outcome_sums: FloatArray, not_worse_rates: FloatArray, better_rates: FloatArray
 ) -> FloatArray:
-    """Correct accuracies [draws] for label errors.
+    """Correct accuracies for the rates of pairs whose perturbed output is not worse.
 
     Sums are [3 · strata, draws], rates [strata, draws or 1].
     """

@@ -28,7 +28,7 @@ _CLEAR = float(ndtri(0.975))
 
 @dataclass(frozen=True)
 class ContextLeads:
-    """Test statistics [better, worse] of the differences in accuracy of every two metrics in one context.
+    """Test statistics of the difference in accuracy of every two metrics in one context.
 
     NaN where the two never differ. `tested` marks the leads that may be claimed: those against the order of
     the metrics over all outputs. `largest_by_chance` is the largest of their T under each draw of signs.
@@ -39,12 +39,12 @@ class ContextLeads:
     largest_by_chance: FloatArray
 
     def find_less_accurate_metrics(self, candidate_metrics: BoolArray) -> BoolArray:
-        """Mark the metrics that a paired test (p ≤ .05) finds less accurate than one of the given metrics."""
+        """Mark the metrics that a paired test finds less accurate than one of the given metrics."""
         is_clear = np.nan_to_num(self.statistics) >= _CLEAR
         return np.asarray(is_clear[candidate_metrics].any(axis=0))
 
 
-def compute_context_leads(
+def compare_metrics_in_context(
     accuracy_sums: AccuracySums,
     context: int,
     metric_positions: LongArray,
@@ -56,7 +56,7 @@ def compute_context_leads(
     Leads that agree with `expected_order` (one number per metric, higher first) are not tested; with None all
     are. `signs` draws which half of the clusters keeps its sign.
     """
-    cells = accuracy_sums.find_slice_of_context(context)
+    cells = accuracy_sums.get_context_slice(context)
     weight = np.broadcast_to(accuracy_sums.weight[:, cells], accuracy_sums.credit[:, cells].shape)[
         metric_positions
     ]
@@ -92,7 +92,7 @@ def _find_largest_differences(values: FloatArray, scale: FloatArray) -> FloatArr
 
 
 def compute_lead_p_values(context_leads: Sequence[ContextLeads]) -> list[FloatArray]:
-    """Compute jointly adjusted p-values [better, worse] of the differences between metrics."""
+    """Compute the p-values of all differences between metrics, adjusted for all contexts together."""
     if not context_leads:
         return []
     largest_of_all = np.sort(np.stack([leads.largest_by_chance for leads in context_leads]).max(axis=0))

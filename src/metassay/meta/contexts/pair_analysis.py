@@ -31,7 +31,7 @@ from metassay.meta.contexts.pair_outcomes import (
     check_pairs_can_be_assayed,
 )
 from metassay.meta.contexts.saved_labels import SavedLabels, measure_saved_labels
-from metassay.meta.contexts.shared_errors import find_equivalent_metrics, phi_coefficients
+from metassay.meta.contexts.shared_errors import compute_phi_coefficients, find_equivalent_metrics
 from metassay.meta.contexts.soft_pairwise_accuracy import (
     SoftAccuracyEstimates,
     measure_soft_pairwise_accuracy,
@@ -77,7 +77,7 @@ class PairAnalysis:
 
 
 def analyze_pairs(
-    outcomes: PairOutcomes,
+    pair_outcomes: PairOutcomes,
     contexts: Sequence[PairContexts],
     *,
     ties: str = "strict",
@@ -96,10 +96,10 @@ def analyze_pairs(
     pairs_from: str = "",
     human_pairs: HumanPairs | None = None,
 ) -> PairAnalysis:
-    """Compute accuracies, tests and the effect of perturbations for every column of contexts.
+    """Compute accuracies, tests and rankings of metrics over all pairs and in every context.
 
     `all_perturbations` are outcomes with all applicable perturbations of every output, for confounding, with
-    the same metrics and codes of outputs; by default `outcomes`. `cost_classes` only order a top group.
+    the same metrics and codes of outputs; by default `pair_outcomes`. `cost_classes` only order a top group.
     `sentinels` are metrics that check the assay: reported, but neither ranked nor recommended; `uninformed`
     ones are ranked, as requested, but never the first choice. `facts` say more about the contexts of a
     column, {column: {name: values in the order of the contexts}}; columns that enclose its contexts are
@@ -107,9 +107,9 @@ def analyze_pairs(
     bounds the shift of the mix of contexts in the robust accuracy. `pairs_from` says where the pairs come
     from: rule, model or people. Results depend on `seed`, never on `workers` or the order of the pairs.
     """
-    check_pairs_can_be_assayed(outcomes, contexts, agreement, sentinels)
-    competing = [m for m, name in enumerate(outcomes.metrics) if name not in sentinels]
-    competing_metrics = [outcomes.metrics[m] for m in competing]
+    check_pairs_can_be_assayed(pair_outcomes, contexts, agreement, sentinels)
+    competing = [m for m, name in enumerate(pair_outcomes.metrics) if name not in sentinels]
+    competing_metrics = [pair_outcomes.metrics[m] for m in competing]
     known_costs = cost_classes or {}
     settings = AnalysisSettings(
         ties=ties,
@@ -124,7 +124,7 @@ def analyze_pairs(
         cost_ranks=np.array([rank_cost_class(known_costs.get(metric)) for metric in competing_metrics]),
         is_uninformed=np.array([metric in uninformed for metric in competing_metrics], dtype=np.bool_),
     )
-    pairs, columns = sort_pairs_by_item(outcomes, [column.drop_empty_contexts() for column in contexts])
+    pairs, columns = sort_pairs_by_item(pair_outcomes, [column.drop_empty_contexts() for column in contexts])
     combinations_rng = random.create_generator_for_purpose(seed, "combinations")
     concurrent_workers = workers if pairs.pair_count <= _MOST_CONCURRENT_PAIRS else 1
     # One thread of BLAS, so that results have the same bytes on any machine.
@@ -151,14 +151,14 @@ def analyze_pairs(
     if human_pairs is not None:
         outcome_sets.append(human_pairs.outcomes.select_metrics(settings.competing))
     return PairAnalysis(
-        metrics=outcomes.metrics,
-        perturbations=outcomes.perturbation_names,
+        metrics=pair_outcomes.metrics,
+        perturbations=pair_outcomes.perturbation_names,
         settings=settings,
         overall=overall,
         columns=column_analyses,
         confounding=confounding,
         human=human,
-        phi=phi_coefficients(competing_outcomes),
+        phi=compute_phi_coefficients(competing_outcomes),
         same_decisions=find_equivalent_metrics(outcome_sets),
         facts=collect_context_facts(contexts, columns, facts or {}),
         cost_classes=known_costs,
@@ -170,7 +170,7 @@ def analyze_pairs(
 
 @contextmanager
 def _open_background_executor(workers: int) -> Iterator[Callable[..., Callable[[], Any]]]:
-    """Provide a function that starts a call in another thread and returns a function to get its result.
+    """Provide a function that starts a call in a thread and returns a function to get its result.
 
     With one worker the call is made when its result is asked for.
     """

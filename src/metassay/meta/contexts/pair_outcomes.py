@@ -21,7 +21,7 @@ RIGHT, TIE, WRONG, MISSING = 1, 0, -1, -2
 
 @dataclass(frozen=True)
 class PairOutcomes:
-    """Whether metrics ordered pairs of outputs correctly, [metrics, pairs]: right, tie, wrong or missing.
+    """Whether each metric ordered each pair of outputs correctly: right, tie, wrong or missing.
 
     An outcome is missing where a score is undefined.
     Each pair has codes: `outputs` for its better output, `items` for the item of that output, `clusters` for
@@ -171,7 +171,7 @@ class PairContexts:
         return PairContexts(self.column, self.values, self.codes[selection], worse_codes)
 
     def restrict_to_contexts(self, is_selected: BoolArray) -> PairContexts:
-        """Return the same contexts, with pairs outside the selected contexts in no context.
+        """Return the same contexts, with the pairs of all other contexts in none.
 
         For contexts of which every pair lies in one, as `assign_pairs_to_both_systems` returns them.
         """
@@ -181,9 +181,9 @@ class PairContexts:
         return PairContexts(self.column, self.values, np.where(is_kept, self.codes, -1))
 
 
-def build_global_context(outcomes: PairOutcomes) -> PairContexts:
+def build_global_context(pair_outcomes: PairOutcomes) -> PairContexts:
     """Return a single context that holds every pair."""
-    return PairContexts(GLOBAL, (GLOBAL,), np.zeros(outcomes.pair_count, dtype=np.int32))
+    return PairContexts(GLOBAL, (GLOBAL,), np.zeros(pair_outcomes.pair_count, dtype=np.int32))
 
 
 def compute_outcomes(
@@ -218,7 +218,7 @@ def compute_outcomes(
 
 
 def has_one_value_per_key(keys: IntArray, values: IntArray) -> bool:
-    """Whether equal keys always have equal values."""
+    """Return whether equal keys always have equal values."""
     value_of_key = np.full(int(keys.max()) + 1, MISSING, dtype=np.int32)
     return bool(_fill_single_values(keys, values, value_of_key))
 
@@ -235,20 +235,23 @@ def _fill_single_values(keys: IntArray, values: IntArray, value_of_key: IntArray
 
 
 def check_pairs_can_be_assayed(
-    outcomes: PairOutcomes, contexts: Sequence[PairContexts], agreement_name: str, sentinels: Collection[str]
+    pair_outcomes: PairOutcomes,
+    contexts: Sequence[PairContexts],
+    agreement_name: str,
+    sentinels: Collection[str],
 ) -> None:
     """Raise an error if pairs, contexts, sentinels or rank correlation do not allow an assay."""
     if agreement_name not in STATISTICS:
         raise UnknownName("rank agreement", agreement_name, STATISTICS)
-    if outcomes.pair_count == 0:
+    if pair_outcomes.pair_count == 0:
         raise InputError("there are no pairs to compare.", remedy="No perturbation applied to any output.")
-    if not set(outcomes.metrics) - set(sentinels):
+    if not set(pair_outcomes.metrics) - set(sentinels):
         raise InputError("there is no metric to assay.")
     for column in contexts:
-        if column.codes.shape != (outcomes.pair_count,):
+        if column.codes.shape != (pair_outcomes.pair_count,):
             raise InputError(f"contexts of {column.column} need one code for each pair.")
         if GLOBAL in column.values:
             remedy = "That name means all outputs together: rename the value."
             raise InputError(f"a context of {column.column} is called {GLOBAL!r}.", remedy=remedy)
-        if not has_one_value_per_key(outcomes.outputs, column.codes):
+        if not has_one_value_per_key(pair_outcomes.outputs, column.codes):
             raise InputError(f"an output lies in two contexts of {column.column}.")

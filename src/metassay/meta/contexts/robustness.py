@@ -11,7 +11,7 @@ _BISECTION_STEPS = 200
 
 
 def robust_accuracy(accuracy: FloatArray, context_shares: FloatArray, radius: float = 0.1) -> FloatArray:
-    """Lowest accuracy under any mix of contexts near the observed mix, [metrics].
+    """Compute the lowest accuracy of each metric under any mix of contexts near the observed mix.
 
     min over q of Σ q_c a_c subject to KL(q‖p) ≤ radius, p the shares of the contexts (Duchi, Glynn and
     Namkoong, 2016, with the Kullback–Leibler ball). The minimiser is q ∝ p · exp(-t · a), t ≥ 0 as large as
@@ -51,23 +51,23 @@ def _find_lowest_accuracy_over_mixes(
 
 
 def _tilted_divergence(shares: FloatArray, gaps: FloatArray, tilt: float) -> float:
-    """Kullback–Leibler divergence of q ∝ p · exp(-tilt · gaps) from p."""
+    """Compute the divergence of shares that are tilted towards low accuracies from the observed shares."""
     weights = shares * np.exp(-tilt * gaps)
     total = weights.sum()
     return float(-tilt * (weights * gaps).sum() / total - np.log(total))
 
 
-def true_accuracy_spread(accuracy: FloatArray, variance: FloatArray) -> FloatArray:
-    """Standard deviation of the true accuracies between contexts, [metrics], without sampling noise.
+def estimate_true_accuracy_spread(accuracies: FloatArray, variances: FloatArray) -> FloatArray:
+    """Estimate how much the true accuracy of each metric varies between contexts.
 
     The variance between contexts less the mean sampling variance inside them, at least 0. NaN with fewer than
     two contexts. Both arguments are [metrics, contexts].
     """
-    is_known = ~np.isnan(accuracy)
+    is_known = ~np.isnan(accuracies)
     count = is_known.sum(axis=1)
-    centre = divide_or_zero(np.nansum(accuracy, axis=1), count)
-    squares = np.where(is_known, (accuracy - centre[:, None]) ** 2, 0).sum(axis=1)
+    centre = divide_or_zero(np.nansum(accuracies, axis=1), count)
+    squares = np.where(is_known, (accuracies - centre[:, None]) ** 2, 0).sum(axis=1)
     between = squares / np.maximum(count - 1, 1)
     # Accuracies differ between contexts by sampling alone as well: this part is subtracted.
-    inside = np.where(is_known, np.nan_to_num(variance), 0).sum(axis=1) / np.maximum(count, 1)
+    inside = np.where(is_known, np.nan_to_num(variances), 0).sum(axis=1) / np.maximum(count, 1)
     return np.where(count > 1, np.sqrt(np.maximum(between - inside, 0)), np.nan)

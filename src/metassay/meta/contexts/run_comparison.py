@@ -37,8 +37,8 @@ CreditTable = Mapping[tuple[str, str], ClusterCredits]
 
 
 def compare_runs(
-    before: ContextStatistics,
-    after: ContextStatistics,
+    old_result: ContextStatistics,
+    new_result: ContextStatistics,
     *,
     agreement: str = "tau_ap_b",
     credits_before: CreditTable | None = None,
@@ -51,12 +51,12 @@ def compare_runs(
     than chance. A recommended metric that left the top group for one that was not in it before counts where
     the two changed places. Where nothing changed, `changed` is true in at most 5 % of comparisons.
     """
-    columns = [name for name in before.contexts if name in after.contexts]
+    columns = [name for name in old_result.contexts if name in new_result.contexts]
     accuracy_changes: list[AccuracyChange] = []
     order_changes: list[OrderChange] = []
     for name in (GLOBAL, *columns):
-        old_table = _collect_accuracies(before, name)
-        new_table = _collect_accuracies(after, name)
+        old_table = _collect_accuracies(old_result, name)
+        new_table = _collect_accuracies(new_result, name)
         for context, metrics in _iterate_common_contexts(old_table, new_table):
             matched = None
             if credits_before is not None and credits_after is not None:
@@ -72,23 +72,23 @@ def compare_runs(
                 order_changes.append(
                     _compare_context_rankings(name, context, metrics, old_rows, new_rows, swaps, agreement)
                 )
-    small_contexts = _find_small_contexts(before) | _find_small_contexts(after)
+    small_contexts = _find_small_contexts(old_result) | _find_small_contexts(new_result)
     accuracy_changes, order_changes = _adjust_p_values(accuracy_changes, order_changes, small_contexts)
     choices: list[ChoiceChange] = []
     for name in columns:
         choices += _compare_recommended_metrics(
-            name, before.recommendation[name], after.recommendation[name], order_changes
+            name, old_result.recommendation[name], new_result.recommendation[name], order_changes
         )
     has_moved = any(change.moved for change in accuracy_changes)
     has_new_choice = any(choice.changed for choice in choices)
     has_swapped = any(swap.is_significant for order in order_changes for swap in order.swapped)
-    old_metrics = [row.metric for row in before.overall]
-    new_metrics = [row.metric for row in after.overall]
+    old_metrics = [row.metric for row in old_result.overall]
+    new_metrics = [row.metric for row in new_result.overall]
     return RunComparison(
         paired=credits_before is not None and credits_after is not None,
         columns=columns,
-        only_before=_list_missing_contexts(after, before),
-        only_after=_list_missing_contexts(before, after),
+        only_before=_list_missing_contexts(new_result, old_result),
+        only_after=_list_missing_contexts(old_result, new_result),
         metrics_only_before=[metric for metric in old_metrics if metric not in new_metrics],
         metrics_only_after=[metric for metric in new_metrics if metric not in old_metrics],
         accuracies=accuracy_changes,
@@ -122,7 +122,7 @@ def _list_missing_contexts(other_result: ContextStatistics, assay_result: Contex
 def _iterate_common_contexts(
     old_accuracies: AccuracyTable, new_accuracies: AccuracyTable
 ) -> Iterator[tuple[str, list[str]]]:
-    """Yield the contexts that both runs have, with the metrics that have an accuracy in both."""
+    """Yield the contexts that both runs have, each with the metrics that both runs scored there."""
     for context, old_rows in old_accuracies.items():
         if context not in new_accuracies:
             continue
@@ -188,7 +188,7 @@ def _is_significant(p_value: float | None) -> bool:
 
 
 def _adjust_by_group(p_values: FloatArray, is_overall: BoolArray) -> FloatArray:
-    """Adjust p-values by Holm, with a fixed share of the error rate for those over all contexts."""
+    """Adjust p-values by Holm, with a fixed share of the error rate for tests over all contexts."""
     is_tested = ~np.isnan(p_values)
     overall_tests = int((is_tested & is_overall).sum())
     other_tests = int((is_tested & ~is_overall).sum())
@@ -302,7 +302,7 @@ def _find_swapped_metrics(
                 new_accuracies[first],
                 new_accuracies[second],
             )
-            variances = [_variance_from_interval(row) for row in rows]
+            variances = [_compute_variance_from_interval(row) for row in rows]
             if lead_before * lead_after >= 0 or np.isnan(variances).any():
                 continue
             better, worse = (first, second) if lead_before > 0 else (second, first)
@@ -316,7 +316,7 @@ def _find_swapped_metrics(
     return swaps
 
 
-def _variance_from_interval(accuracy: MetricAccuracy) -> float:
+def _compute_variance_from_interval(accuracy: MetricAccuracy) -> float:
     """Return the variance that a 95 % interval implies; NaN without an interval."""
     if accuracy.low is None or accuracy.high is None:
         return float("nan")

@@ -63,7 +63,7 @@ class SavedLabels:
         )
 
     def _test_positive(self, value: float, contributions: FloatArray) -> float:
-        """Return the one-sided p-value that a value is 0 or less; NaN for a single cluster."""
+        """Compute the one-sided p-value that a value is not positive."""
         cluster_count = len(contributions)
         error = _compute_standard_error(contributions)
         if cluster_count < 2 or error == 0:

@@ -13,18 +13,18 @@ from metassay.stats.arrays import FloatArray, divide_or_nan
 _BATCH = 1 << 20  # pairs at a time, so that counts stay exact in float32
 
 
-def phi_coefficients(outcomes: PairOutcomes) -> FloatArray:
-    """Correlation (phi) of being right on the same pairs, for every two metrics.
+def compute_phi_coefficients(pair_outcomes: PairOutcomes) -> FloatArray:
+    """Correlate for every two metrics on which pairs they are right (phi coefficient).
 
     1: two metrics err on exactly the same pairs; near 0: their errors are unrelated, and a vote of both gains
     most. NaN where a metric is always right or never.
     """
-    count = len(outcomes.metrics)
+    count = len(pair_outcomes.metrics)
     both_scored = np.zeros((count, count))
     first_right = np.zeros((count, count))
     both_right = np.zeros((count, count))
-    for start in range(0, outcomes.pair_count, _BATCH):
-        batch = outcomes.outcomes[:, start : start + _BATCH]
+    for start in range(0, pair_outcomes.pair_count, _BATCH):
+        batch = pair_outcomes.outcomes[:, start : start + _BATCH]
         scored = (batch != MISSING).astype(np.float32)
         right = (batch == RIGHT).astype(np.float32)
         both_scored += scored @ scored.T

@@ -24,7 +24,7 @@ _IDENTIFIER = re.compile(
 
 
 def are_contexts_ordered(column_name: str, contexts: Sequence[str]) -> bool:
-    """Whether contexts are quantities along which accuracy can rise or fall, not names.
+    """Return whether contexts are quantities along which accuracy can rise or fall, not names.
 
     >>> are_contexts_ordered("length:3", ["[1,5]", "[6,9]"]), are_contexts_ordered("doc_id", ["7", "9"])
     (True, False)
@@ -47,22 +47,22 @@ def parse_context_number(context: str) -> float | None:
     return position if math.isfinite(position) else None
 
 
-def accuracy_trends(
-    column_name: str, contexts: Sequence[str], accuracy: FloatArray
+def compute_accuracy_trends(
+    column_name: str, contexts: Sequence[str], accuracies: FloatArray
 ) -> list[float | None] | None:
-    """Spearman correlation of the accuracy of each metric with the order of the contexts.
+    """Correlate the accuracy of each metric with the order of the contexts (Spearman).
 
-    `accuracy` is [metrics, contexts]. None for a metric that is defined in too few contexts or never varies;
-    None altogether where the contexts have no order or are few.
+    `accuracies` is [metrics, contexts]. None for a metric that is defined in too few contexts or never
+    varies; None altogether where the contexts have no order or are few.
     """
     if not are_contexts_ordered(column_name, contexts) or len(contexts) < FEWEST_CONTEXTS:
         return None
     positions = _parse_context_numbers(contexts)
-    return [_rank_correlation(positions, row) for row in accuracy]
+    return [_correlate_with_context_numbers(positions, row) for row in accuracies]
 
 
 def compute_trend_p_values(column_name: str, accuracy_sums: AccuracySums, is_large: BoolArray) -> FloatArray:
-    """Compute the p-value [metrics] that accuracy neither rises nor falls with the order of the contexts.
+    """Compute for each metric the p-value that accuracy does not follow the order of the contexts.
 
     The contrast L = Σ_c w_c a_c, w the centred ranks of the contexts, over its standard error from the spread
     between clusters: cluster k adds Σ_c w_c (credit_kc - a_c weight_kc) / weight_c to L, whether contexts are
@@ -79,7 +79,7 @@ def compute_trend_p_values(column_name: str, accuracy_sums: AccuracySums, is_lar
     contrast = np.zeros(len(weight))
     cluster_parts = np.zeros((len(weight), int(accuracy_sums.clusters.max()) + 1))
     for rank_weight, context in zip(rank_weights, large_contexts):
-        cells = accuracy_sums.find_slice_of_context(int(context))
+        cells = accuracy_sums.get_context_slice(int(context))
         credit = accuracy_sums.credit[:, cells]
         cell_weights = weight[:, cells]
         total_weight = cell_weights.sum(axis=1, keepdims=True)
@@ -102,9 +102,9 @@ def _parse_context_numbers(contexts: Sequence[str]) -> FloatArray:
     return np.array([parse_context_number(context) for context in contexts], dtype=np.float64)
 
 
-def _rank_correlation(context_numbers: FloatArray, accuracy: FloatArray) -> float | None:
-    """Spearman correlation of accuracies with the numbers of the contexts."""
-    is_defined = ~np.isnan(accuracy)
+def _correlate_with_context_numbers(context_numbers: FloatArray, accuracies: FloatArray) -> float | None:
+    """Correlate accuracies with the numbers of their contexts (Spearman)."""
+    is_defined = ~np.isnan(accuracies)
     if is_defined.sum() < FEWEST_CONTEXTS:
         return None
-    return none_if_nan(correlate("spearman", context_numbers[is_defined], accuracy[is_defined]))
+    return none_if_nan(correlate("spearman", context_numbers[is_defined], accuracies[is_defined]))

@@ -92,7 +92,7 @@ def detect_change(
     log_evidence = _compute_log_evidence(run_series.values, variances, typical_change)
     starts = np.arange(1, len(run_series.values))
     # A change after the last look has had no effect yet: its evidence is 1, times its weight.
-    weight_of_future_changes = 1 - np.cumsum(_weight_of_change_start(starts))
+    weight_of_future_changes = 1 - np.cumsum(_compute_weight_of_change_start(starts))
     evidence = np.exp(np.minimum(log_evidence, _LARGEST_LOG_EVIDENCE))
     total_evidence = evidence.sum(axis=0) + weight_of_future_changes
     # By Ville's inequality, a stable series ever reaches 1 / error rate with at most that probability.
@@ -104,11 +104,11 @@ def detect_change(
     alarm = look + 1
     before = _compute_running_means_and_margins(run_series.values[:start], variances[:start], error_rate / 2)
     # Half of the error rate for the mean before, half for the mean after, shared over all possible starts.
-    rate_of_start = error_rate / 2 * float(_weight_of_change_start(np.array(start)))
+    rate_of_start = error_rate / 2 * float(_compute_weight_of_change_start(np.array(start)))
     after = _compute_running_means_and_margins(
         run_series.values[start : alarm + 1], variances[start : alarm + 1], rate_of_start
     )
-    return DetectedChange(alarm, start, _get_last_element(before), _get_last_element(after))
+    return DetectedChange(alarm, start, _get_last_mean_with_margin(before), _get_last_mean_with_margin(after))
 
 
 def estimate_detection_delay(
@@ -150,7 +150,7 @@ def _raise_small_variances(run_series: RunSeries) -> FloatArray:
 def _compute_log_evidence(
     run_values: FloatArray, variances: FloatArray, typical_change: float, only_start: int | None = None
 ) -> FloatArray:
-    """Compute log(w_s E_s), the log evidence of a change after s runs, `[starts, looks]`.
+    """Compute the log evidence of a change after each run, at each later look: [starts, looks].
 
     It is −∞ for changes after the look. `only_start` computes the row of one s.
     """
@@ -168,11 +168,13 @@ def _compute_log_evidence(
     b = np.cumsum(c**2, axis=1)
     spread = typical_change**2
     log_ratios = spread * a**2 / (2 + 2 * spread * b) - 0.5 * np.log1p(spread * b)
-    return np.asarray(np.where(is_after, log_ratios + np.log(_weight_of_change_start(starts)), -np.inf))
+    return np.asarray(
+        np.where(is_after, log_ratios + np.log(_compute_weight_of_change_start(starts)), -np.inf)
+    )
 
 
-def _weight_of_change_start(start: LongArray) -> FloatArray:
-    """Compute w_s, the prior weight of a change after s runs; all weights sum to 1.
+def _compute_weight_of_change_start(start: LongArray) -> FloatArray:
+    """Compute the prior weight of a change after s runs; all weights sum to 1.
 
     It falls slowly at first, so that a change after 30 runs is shown nearly as soon as one after three.
     """
@@ -193,6 +195,7 @@ def _compute_running_means_and_margins(
     return np.asarray(means), np.asarray(margins)
 
 
-def _get_last_element(sequence: tuple[FloatArray, FloatArray]) -> MeanWithMargin:
-    means, margins = sequence
+def _get_last_mean_with_margin(means_and_margins: tuple[FloatArray, FloatArray]) -> MeanWithMargin:
+    """Return the mean over all runs and its margin."""
+    means, margins = means_and_margins
     return MeanWithMargin(float(means[-1]), float(margins[-1]))

@@ -139,19 +139,21 @@ def _scale_rates_to_probabilities(
     """Scale rates to probabilities of at most 1 with which `item_count` unlabelled items are expected."""
     low, high = 0.0, 1.0
     # The bound ends the search if more items are asked for than are unlabelled.
-    while _expected_item_count(high * rates, unit_sizes, is_unlabelled) < item_count and high < 1e12:
+    while _compute_expected_item_count(high * rates, unit_sizes, is_unlabelled) < item_count and high < 1e12:
         high *= 2
     for _ in range(100):
         middle = (low + high) / 2
-        if _expected_item_count(middle * rates, unit_sizes, is_unlabelled) < item_count:
+        if _compute_expected_item_count(middle * rates, unit_sizes, is_unlabelled) < item_count:
             low = middle
         else:
             high = middle
     return np.minimum(high * rates, 1.0)
 
 
-def _expected_item_count(probabilities: FloatArray, unit_sizes: LongArray, is_unlabelled: BoolArray) -> float:
-    """Expected number of items that are drawn, if each unlabelled unit is drawn with its probability."""
+def _compute_expected_item_count(
+    probabilities: FloatArray, unit_sizes: LongArray, is_unlabelled: BoolArray
+) -> float:
+    """Compute how many items are expected to be drawn from unlabelled units."""
     return float((np.minimum(probabilities, 1.0) * unit_sizes)[is_unlabelled].sum())
 
 

@@ -111,18 +111,22 @@ def estimate_human_agreement_on_systems(
     )
 
 
-def fit_logistic_slopes(differences: FloatArray, agreement: FloatArray, weights: FloatArray) -> FloatArray:
-    """Fit beta of P(d) = 1 / (1 + exp(-beta d)) by maximum likelihood, for each row `[draws, pairs]`.
+def fit_logistic_slopes(
+    differences: FloatArray, agreements: FloatArray, pair_weights: FloatArray
+) -> FloatArray:
+    """Fit the slope of a logistic agreement curve to each row of differences (maximum likelihood).
 
     beta d is bounded by `_LARGEST_EXPONENT`.
     """
     scale = np.maximum(differences.max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    return np.asarray(_fit_scaled_slopes(differences / scale, agreement, weights) / scale[:, 0])
+    return np.asarray(_fit_scaled_slopes(differences / scale, agreements, pair_weights) / scale[:, 0])
 
 
 @kernel
-def _fit_scaled_slopes(differences: FloatArray, agreement: FloatArray, weights: FloatArray) -> FloatArray:
-    """Fit the slope of each row by Newton's method within a bracket; differences are at most 1.
+def _fit_scaled_slopes(
+    differences: FloatArray, agreements: FloatArray, pair_weights: FloatArray
+) -> FloatArray:
+    """Fit the slope of each row by Newton's method; differences are scaled to at most 1.
 
     The derivative of the likelihood, Σ w d (y - P(d)), falls with the slope, so that its sign says on which
     side of the slope the maximum lies. A step that leaves the bracket is replaced by its middle.
@@ -137,9 +141,9 @@ def _fit_scaled_slopes(differences: FloatArray, agreement: FloatArray, weights: 
             curvature = 0.0
             for pair in range(differences.shape[1]):
                 difference = differences[row, pair]
-                weighted = weights[row, pair] * difference
+                weighted = pair_weights[row, pair] * difference
                 probability = 1 / (1 + np.exp(-slope * difference))
-                derivative += weighted * (agreement[row, pair] - probability)
+                derivative += weighted * (agreements[row, pair] - probability)
                 curvature += weighted * difference * probability * (1 - probability)
             if derivative > 0:
                 low = slope

@@ -39,8 +39,8 @@ def compute_verdict_credits(
     return np.where(np.isnan(distances), np.nan, distances == 0)
 
 
-def base_rate(verdicts: FloatArray, gold_labels: FloatArray, *, ties: str = "half") -> float:
-    """Accuracy that the verdicts would have if they were assigned to items at random.
+def compute_base_rate(verdicts: FloatArray, gold_labels: FloatArray, *, ties: str = "half") -> float:
+    """Compute the accuracy that verdicts would have if they were assigned to items at random.
 
     This is the expected agreement of Cohen's kappa: the mean credit over all pairs of a verdict and a gold
     label, each from any item.
@@ -67,7 +67,7 @@ class CombinedVerdicts:
 def combine_verdicts_of_both_orders(
     verdicts: FloatArray, questions: IntArray, is_swapped: BoolArray, *, ties: str = "half"
 ) -> CombinedVerdicts:
-    """Combine the verdicts on each question, which was asked in one order of the outputs or in both.
+    """Combine the verdicts on each question that was asked in both orders of the outputs.
 
     Two verdicts that prefer the same output count as that verdict, others as a tie; with `judgebench`, a
     preference and a tie count as the preference. A question with an order that could not be read has no
@@ -97,8 +97,8 @@ def _arrange_by_question(verdicts: FloatArray, questions: IntArray, question_cou
     return arranged
 
 
-def position_preferences(verdicts: FloatArray, is_swapped: BoolArray, questions: IntArray) -> FloatArray:
-    """Return 1 where a verdict prefers the output shown first, 0 where it prefers the second, ½ for a tie.
+def find_position_preferences(verdicts: FloatArray, is_swapped: BoolArray, questions: IntArray) -> FloatArray:
+    """Return 1 where a verdict prefers the output shown first, 0 for the second, ½ for a tie.
 
     The mean is P(first preferred), and the outputs do not influence it, because each is shown first once. NaN
     for questions with one order only, where position and quality cannot be separated.
@@ -108,8 +108,8 @@ def position_preferences(verdicts: FloatArray, is_swapped: BoolArray, questions:
     return np.where(np.isnan(is_consistent[questions]), np.nan, prefers_first)
 
 
-def repeat_agreement(answers: FloatArray, questions: IntArray) -> FloatArray:
-    """Share of equal pairs among repeated answers to the same question.
+def compute_repeat_agreement(answers: FloatArray, questions: IntArray) -> FloatArray:
+    """Compute for each question the share of equal pairs among repeated answers.
 
     NaN for a question with fewer than two readable answers.
     """

@@ -140,14 +140,14 @@ def _build_judge_result(
         length_bias=none_if_nan(measures.length_bias.value),
         repeats_same=none_if_nan(measures.repeats_same.value),
         missing=measures.missing_count,
-        corrected=_convert_correction(measures.corrected),
+        corrected=_convert_share_correction(measures.corrected),
         cost=float(verdict_rows["cost"].sum()) if has_costs else price,
         verdicts=verdict_rows.height,
         intervals=intervals,
     )
 
 
-def _convert_correction(correction: ShareCorrection | None) -> results.CorrectedShare | None:
+def _convert_share_correction(correction: ShareCorrection | None) -> results.CorrectedShare | None:
     """Convert the corrected share of good outputs to the type of the result."""
     if correction is None or math.isnan(correction.value):
         return None

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.meta.judges.agreement import (
-    base_rate,
     combine_verdicts_of_both_orders,
+    compute_base_rate,
+    compute_repeat_agreement,
     compute_score_credits,
     compute_verdict_credits,
-    position_preferences,
-    repeat_agreement,
+    find_position_preferences,
 )
 from metassay.meta.judges.estimates import (
     UNDEFINED,
@@ -60,7 +60,7 @@ class JudgeVerdicts:
     def estimate_repeat_agreement(self, bootstrap: ClusterBootstrap) -> ItemEstimate:
         """Estimate how often two answers to the same question are equal."""
         _, first_positions = np.unique(self.repeat_questions, return_index=True)
-        shares = repeat_agreement(self.values, self.repeat_questions)
+        shares = compute_repeat_agreement(self.values, self.repeat_questions)
         return estimate_item_mean(shares, self.items[first_positions], bootstrap)
 
 
@@ -114,11 +114,11 @@ def measure_preference_judge(
     gold = verdicts.gold[first]
     items = verdicts.items[first]
     judge_credits = JudgeCredits(compute_verdict_credits(combined.verdicts, gold, ties=ties), items, first)
-    prefers_first = position_preferences(verdicts.values, verdicts.swapped, verdicts.pair_questions)
+    prefers_first = find_position_preferences(verdicts.values, verdicts.swapped, verdicts.pair_questions)
     return JudgeMeasures(
         judge_credits=judge_credits,
         accuracy=judge_credits.estimate_accuracy(bootstrap),
-        base_rate=base_rate(combined.verdicts, gold, ties=ties),
+        base_rate=compute_base_rate(combined.verdicts, gold, ties=ties),
         both_orders_same=estimate_item_mean(combined.is_consistent, items, bootstrap),
         position_bias=estimate_item_mean(prefers_first, verdicts.items, bootstrap).add_constant_to_estimate(
             -0.5
@@ -166,7 +166,7 @@ def measure_label_judge(verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap) ->
     return JudgeMeasures(
         judge_credits=judge_credits,
         accuracy=judge_credits.estimate_accuracy(bootstrap),
-        base_rate=base_rate(verdicts.values, verdicts.gold, ties="strict"),
+        base_rate=compute_base_rate(verdicts.values, verdicts.gold, ties="strict"),
         repeats_same=verdicts.estimate_repeat_agreement(bootstrap),
         corrected=corrected,
         missing_count=verdicts.missing_count,
@@ -174,14 +174,14 @@ def measure_label_judge(verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap) ->
 
 
 def measure_score_judge(
-    scores: FloatArray, human: FloatArray, verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap
+    judge_scores: FloatArray, human_scores: FloatArray, verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap
 ) -> JudgeMeasures:
     """Measure a judge that scores outputs, `[systems, items]`.
 
     Accuracy is over all pairs of outputs of an item with different human scores. The accuracy expected from
     base rates is ½, because without information both orders are equally likely.
     """
-    pair_credits, items = compute_score_credits(scores, human)
+    pair_credits, items = compute_score_credits(judge_scores, human_scores)
     judge_credits = JudgeCredits(pair_credits, items, items.astype(np.int64))
     return JudgeMeasures(
         judge_credits=judge_credits,

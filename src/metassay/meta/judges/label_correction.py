@@ -44,7 +44,7 @@ class ShareCorrection:
 
 
 def rogan_gladen_estimate(share: FloatArray, sensitivity: FloatArray, specificity: FloatArray) -> FloatArray:
-    """Share of good outputs, corrected for the errors of a judge; NaN if the judge has no information.
+    """Correct the share of outputs that a judge calls good for the errors of the judge.
 
     (share + specificity - 1) / (sensitivity + specificity - 1), limited to [0, 1].
     """

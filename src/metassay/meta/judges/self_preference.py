@@ -49,26 +49,26 @@ UNDEFINED = FamilyPreference(np.nan, np.nan, np.nan, np.nan)
 
 
 def estimate_preference_at_equal_quality(
-    scores: FloatArray, human: FloatArray, in_family: BoolArray
+    judge_scores: FloatArray, human_scores: FloatArray, in_family: BoolArray
 ) -> FamilyPreference:
     """Estimate how much higher a judge rates a family of systems than others with equal human scores.
 
     Both scores are `[systems, items]`, `in_family` is per system. Undefined where no human score occurs both
     inside and outside the family.
     """
-    is_scored = ~(np.isnan(scores) | np.isnan(human))
+    is_scored = ~(np.isnan(judge_scores) | np.isnan(human_scores))
     systems, items = np.nonzero(is_scored)
     is_member = in_family[systems].astype(np.float64)
     if len(np.unique(is_member)) < 2 or len(np.unique(items)) < 2:
         return UNDEFINED
-    judge_scores = _convert_to_normal_scores(scores[is_scored])
-    basis = _build_human_score_basis(human[is_scored])
+    normal_scores = _convert_to_normal_scores(judge_scores[is_scored])
+    basis = _build_human_score_basis(human_scores[is_scored])
     membership = _remove_projection(is_member, basis)
     sum_of_squares = float(membership @ membership)
     if sum_of_squares <= _ROUNDING * len(membership):
         return UNDEFINED
-    deviation = float(membership @ judge_scores) / sum_of_squares
-    errors = _remove_projection(judge_scores, basis) - deviation * membership
+    deviation = float(membership @ normal_scores) / sum_of_squares
+    errors = _remove_projection(normal_scores, basis) - deviation * membership
     leverages = (basis**2).sum(axis=1) + membership**2 / sum_of_squares
     scaled_errors = errors / np.maximum(1 - leverages, _LEAST_FREEDOM)
     item_errors = np.bincount(items, membership * scaled_errors)
@@ -103,7 +103,7 @@ def estimate_preference_against_panel(
 
 
 def _build_preference(deviation: float, standard_error: float, degrees_of_freedom: float) -> FamilyPreference:
-    """Build the interval and the p-value of a deviation with Student's t."""
+    """Build a preference with its interval and p-value from Student's t."""
     if standard_error <= _ROUNDING:
         # a judge without any error, for instance one that repeats the human scores
         return FamilyPreference(deviation, deviation, deviation, float(abs(deviation) <= _ROUNDING))
@@ -149,19 +149,19 @@ def _subtract_panel_means(scores_by_judge: FloatArray, judge: int, resample_coun
     return np.asarray(z[judge] - mean_ignoring_nan(others, axis=0))
 
 
-def _standardize_system_means(scores: FloatArray, resample_counts: Counts) -> FloatArray:
+def _standardize_system_means(judge_scores: FloatArray, resample_counts: Counts) -> FloatArray:
     """Standardise system means over systems on each resample, `[resamples, systems]`.
 
     The unit is the standard deviation of the observed means, also on resamples: where systems hardly differ,
     the standard deviation on a resample is mostly noise, and tests with it reject too often (.13 instead of
     .05).
     """
-    every_item = np.ones((1, scores.shape[1]), dtype=np.uint32)
-    observed_means = _average_over_resampled_items(scores, every_item)
+    every_item = np.ones((1, judge_scores.shape[1]), dtype=np.uint32)
+    observed_means = _average_over_resampled_items(judge_scores, every_item)
     sd = 0.0
     if (~np.isnan(observed_means)).any():
         sd = float(np.sqrt(np.nanmean(_subtract_mean_over_systems(observed_means) ** 2)))
-    centred = _subtract_mean_over_systems(_average_over_resampled_items(scores, resample_counts))
+    centred = _subtract_mean_over_systems(_average_over_resampled_items(judge_scores, resample_counts))
     return centred / sd if sd > 1e-12 else np.full_like(centred, np.nan)
 
 
@@ -171,11 +171,11 @@ def _subtract_mean_over_systems(system_means: FloatArray) -> FloatArray:
     return np.asarray(system_means - np.nansum(system_means, axis=1, keepdims=True) / counts)
 
 
-def _average_over_resampled_items(scores: FloatArray, resample_counts: Counts) -> FloatArray:
+def _average_over_resampled_items(judge_scores: FloatArray, resample_counts: Counts) -> FloatArray:
     """Average scores `[systems, items]` over the items of each resample, `[resamples, systems]`."""
-    is_scored = ~np.isnan(scores)
+    is_scored = ~np.isnan(judge_scores)
     weights = resample_counts.astype(np.float64)
-    sums = weights @ np.where(is_scored, scores, 0.0).T
+    sums = weights @ np.where(is_scored, judge_scores, 0.0).T
     totals = weights @ is_scored.T.astype(np.float64)
     return divide_or_nan(sums, totals)
 

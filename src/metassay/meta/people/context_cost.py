@@ -20,51 +20,55 @@ from metassay.stats.regret import ContextAccuracies, estimate_metric_regret
 
 
 def estimate_context_costs(rankings: Sequence[MetricRanking]) -> list[ContextCost]:
-    """Estimate for each data set, meta-metric and column what the best metric costs in all contexts."""
+    """Estimate what it costs to use the best metric over all items in every context of a column."""
     costs = []
     for overall in rankings:
         if overall.context_column is not None or overall.is_too_small or overall.data.pairwise:
             continue
-        for column, contexts in _group_contexts(rankings, overall).items():
-            cost = _estimate_assay_cost(overall, column, contexts)
+        for column, contexts in _group_context_rankings(rankings, overall).items():
+            cost = _estimate_context_cost(overall, column, contexts)
             if cost is not None:
                 costs.append(cost)
     return costs
 
 
-def _group_contexts(
-    rankings: Sequence[MetricRanking], overall: MetricRanking
+def _group_context_rankings(
+    rankings: Sequence[MetricRanking], overall_ranking: MetricRanking
 ) -> dict[str, list[MetricRanking]]:
     """Group the rankings in contexts by column, for the data set and meta-metric of a ranking."""
     by_column: dict[str, list[MetricRanking]] = {}
     for ranking in rankings:
-        is_same_dataset = ranking.data.cube.dataset == overall.data.cube.dataset
+        is_same_dataset = ranking.data.cube.dataset == overall_ranking.data.cube.dataset
         if ranking.context_column is None or not is_same_dataset or ranking.is_too_small:
             continue
-        if str(ranking.meta_metric) == str(overall.meta_metric):
+        if str(ranking.meta_metric) == str(overall_ranking.meta_metric):
             by_column.setdefault(ranking.context_column, []).append(ranking)
     return by_column
 
 
-def _estimate_assay_cost(
-    overall: MetricRanking, column: str, contexts: Sequence[MetricRanking]
+def _estimate_context_cost(
+    overall_ranking: MetricRanking, column: str, context_rankings: Sequence[MetricRanking]
 ) -> ContextCost | None:
     """Estimate the cost of the best metric in the contexts of a column; None where it is undefined."""
-    names = overall.data.metric_names
-    informed = [position for position in overall.best_first if names[position] not in overall.data.uninformed]
-    informed = [position for position in informed if not np.isnan(overall.values[position])]
-    if len(contexts) < 2 or len(informed) < 2:
+    names = overall_ranking.data.metric_names
+    informed = [
+        position
+        for position in overall_ranking.best_first
+        if names[position] not in overall_ranking.data.uninformed
+    ]
+    informed = [position for position in informed if not np.isnan(overall_ranking.values[position])]
+    if len(context_rankings) < 2 or len(informed) < 2:
         return None
-    evaluated = [_evaluate_context(ranking, np.array(informed)) for ranking in contexts]
+    evaluated = [_evaluate_metrics_in_context(ranking, np.array(informed)) for ranking in context_rankings]
     known = [context for context in evaluated if context is not None]
-    if len(known) < len(contexts):
+    if len(known) < len(context_rankings):
         return None
     regret = estimate_metric_regret(known, metric=0)  # the best metric comes first
     if regret is None:
         return None
     return ContextCost(
-        dataset=overall.data.cube.dataset,
-        meta_metric=str(overall.meta_metric),
+        dataset=overall_ranking.data.cube.dataset,
+        meta_metric=str(overall_ranking.meta_metric),
         column=column,
         metric=names[informed[0]],
         value=regret.value,
@@ -73,13 +77,15 @@ def _estimate_assay_cost(
     )
 
 
-def _evaluate_context(ranking: MetricRanking, metrics: LongArray) -> ContextAccuracies | None:
+def _evaluate_metrics_in_context(
+    ranking: MetricRanking, metric_positions: LongArray
+) -> ContextAccuracies | None:
     """Evaluate metrics on the items of a context and on resamples of these; None if that is too slow."""
     data = ranking.data
     is_complete = data.is_scored_by_all_metrics
     if not is_complete.any():
         return None
-    scores = data.scores.select_metrics(metrics).restrict_to(items=is_complete)
+    scores = data.scores.select_metrics(metric_positions).restrict_to(items=is_complete)
     settings = replace(ranking.settings, method=NORMAL)  # as the values in contexts
     resamples = bootstrap_meta_metric(
         ranking.meta_metric,

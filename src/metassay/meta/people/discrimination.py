@@ -22,10 +22,10 @@ from metassay.meta.people.significance_clusters import (
 from metassay.results.rank import DiscriminationRow
 
 
-def count_significant_differences_of_metrics(
+def count_significant_metric_differences(
     dataset: str, meta_metric: MetaMetric, scores: ScoreArrays, settings: ComparisonSettings
 ) -> DiscriminationRow:
-    """Count the distinct values, significant differences and significance clusters of a meta-metric."""
+    """Count the distinct values and significant differences of metrics by a meta-metric."""
     copies = _count_identical_metrics(scores)
     different_metrics = np.array(list(copies))
     copy_counts = np.array(list(copies.values()))

@@ -162,7 +162,7 @@ class MappingEvaluator:
                     kendall_item=kendall.get(name),
                     tied=None
                     if name == UNSEEN
-                    else _share_of_pairs_tied_by_mapping(differences[RAW], differences[name]),
+                    else _compute_share_tied_by_mapping(differences[RAW], differences[name]),
                     sysdep=_average_deviation_range(human, scores[name], folds)
                     if name in {POOLED, OWN}
                     else None,
@@ -207,19 +207,19 @@ def _estimate_gain(values_by_mapping: Mapping[str, FloatArray], mapping: str) ->
 
 
 def _compute_kendall_within_items(
-    human: FloatArray, scores_by_mapping: Mapping[str, FloatArray]
+    human_scores: FloatArray, scores_by_mapping: Mapping[str, FloatArray]
 ) -> dict[str, float | None]:
     """Compute Kendall's tau of human and mapped scores within items, for each mapping."""
     values = parse_meta_metric("kendall:item").evaluate_metrics(
-        ScoreArrays(human, np.stack(list(scores_by_mapping.values())))
+        ScoreArrays(human_scores, np.stack(list(scores_by_mapping.values())))
     )
     return {name: none_if_nan(float(value)) for name, value in zip(scores_by_mapping, values)}
 
 
-def _share_of_pairs_tied_by_mapping(
+def _compute_share_tied_by_mapping(
     raw_differences: FloatArray, mapped_differences: FloatArray
 ) -> float | None:
-    """Share of output pairs with different metric scores whose mapped scores are equal."""
+    """Compute the share of output pairs with different metric scores whose mapped scores are equal."""
     is_different = raw_differences != 0
     if not is_different.any():
         return None

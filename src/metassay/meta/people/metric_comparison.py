@@ -192,7 +192,7 @@ def compute_p_value_matrices(
     return PValueMatrices.create_from_differences(differences, ranking_data.metric_count, is_defined)
 
 
-def compute_p_values_of_other_population(
+def compute_p_values_for_other_population(
     ranking_data: RankingData,
     meta_metric: MetaMetric,
     p_value_methods: PValueMethods,

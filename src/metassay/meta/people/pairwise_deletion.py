@@ -22,7 +22,7 @@ def estimate_with_pairwise_deletion(
     draws: int = 1000,
     seed: int = 0,
 ) -> IntervalEstimate:
-    """Estimate pairwise accuracy, plain or soft, from `[systems, items]` scores with missing values (NaN).
+    """Estimate pairwise accuracy, plain or soft, from scores with missing values (NaN).
 
     Soft pairwise accuracy uses normal p-values.
     """

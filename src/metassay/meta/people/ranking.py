@@ -25,7 +25,7 @@ from metassay.meta.people.metric_comparison import (
     PValueMatrices,
     compute_differences_on_shared_items,
     compute_p_value_matrices,
-    compute_p_values_of_other_population,
+    compute_p_values_for_other_population,
 )
 from metassay.meta.people.pair_p_values import list_system_pair_p_values
 from metassay.meta.people.ranking_data import BASELINES, GLOBAL, RankingData
@@ -227,7 +227,7 @@ def rank_dataset(
         high=estimates.high,
         differences=differences,
         p_values=compute_p_value_matrices(ranking_data, settings, estimates.values, differences),
-        other_one_sided=compute_p_values_of_other_population(
+        other_one_sided=compute_p_values_for_other_population(
             ranking_data, meta_metric, methods, estimates.values
         ),
         holm=holm,

@@ -95,7 +95,7 @@ class RankingData:
         return replace(self, cube=self.cube.add_notes(*notes))
 
 
-def prepare_data_for_ranking_metrics(
+def prepare_ranking_data(
     score_cube: ScoreCube,
     *,
     human: str,

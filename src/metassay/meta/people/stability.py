@@ -65,12 +65,12 @@ def measure_stability_over_systems(
     return rows
 
 
-def _choose_system_subsets(systems: int, subset_size: int, trials: int, seed: int) -> LongArray:
-    """Return [subsets, systems]: all subsets of a size if there are at most `trials`, else random ones."""
-    if comb(systems, subset_size) <= trials:
-        return np.array(list(combinations(range(systems), subset_size)))
+def _choose_system_subsets(system_count: int, subset_size: int, maximum_count: int, seed: int) -> LongArray:
+    """Choose subsets of the systems: all of a size, or random ones if these are too many."""
+    if comb(system_count, subset_size) <= maximum_count:
+        return np.array(list(combinations(range(system_count), subset_size)))
     rng = create_branch_generator(seed, SYSTEM_SUBSETS, subset_size)
-    return np.argsort(rng.random((trials, systems)), axis=1)[:, :subset_size]
+    return np.argsort(rng.random((maximum_count, system_count)), axis=1)[:, :subset_size]
 
 
 def measure_stability_over_items(

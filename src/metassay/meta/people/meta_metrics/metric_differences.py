@@ -65,12 +65,18 @@ class MetricDifferences:
 
 
 def subtract_all_pairs(values: FloatArray) -> FloatArray:
-    """Return `values[a] - values[b]` for all a < b, over the first axis."""
+    """Subtract every two entries along the first axis: `values[a] - values[b]` for all a < b."""
     first, second = np.triu_indices(len(values), 1)
     differences: FloatArray = values[first] - values[second]
     return differences
 
 
-def find_pair_positions(first: LongArray, second: LongArray, metric_count: int) -> LongArray:
+def find_pair_positions(first_metrics: LongArray, second_metrics: LongArray, metric_count: int) -> LongArray:
     """Find the positions of pairs first < second among all pairs, in the order of `numpy.triu_indices`."""
-    return first * metric_count - first * (first + 1) // 2 + second - first - 1
+    return (
+        first_metrics * metric_count
+        - first_metrics * (first_metrics + 1) // 2
+        + second_metrics
+        - first_metrics
+        - 1
+    )

@@ -46,7 +46,7 @@ class PairwiseAccuracy(MetaMetric):
     def evaluate_metrics(self, scores: ScoreArrays, settings: ComparisonSettings | None = None) -> FloatArray:
         """Compute the pairwise accuracy of each metric."""
         del settings
-        return np.asarray(_has_human_order(scores).mean(axis=-1), dtype=np.float64)
+        return np.asarray(_orders_pairs_like_humans(scores).mean(axis=-1), dtype=np.float64)
 
     def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues:
         """Return a function that computes pairwise accuracy from weights of the clusters."""
@@ -65,7 +65,7 @@ class PairwiseAccuracy(MetaMetric):
         The order of two systems does not depend on other systems.
         """
         return average_over_subset_pairs(
-            _has_human_order(scores).astype(np.float64), system_subsets, len(scores.human)
+            _orders_pairs_like_humans(scores).astype(np.float64), system_subsets, len(scores.human)
         )
 
     def evaluate_with_missing_scores(
@@ -104,7 +104,7 @@ def average_over_subset_pairs(
     return means
 
 
-def _has_human_order(scores: ScoreArrays) -> NDArray[np.bool_]:
-    """Whether each metric orders each pair of systems as people do, `[metrics, pairs]`."""
+def _orders_pairs_like_humans(scores: ScoreArrays) -> NDArray[np.bool_]:
+    """Return whether each metric orders each pair of systems as people do, [metrics, pairs]."""
     signs = find_better_systems(np.concatenate([scores.human[None], scores.metrics]))
     return np.asarray(signs[1:] == signs[0])

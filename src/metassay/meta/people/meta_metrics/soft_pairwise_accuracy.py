@@ -68,22 +68,23 @@ def soft_pairwise_accuracy(
 
 
 def corpus_soft_pairwise_accuracy(
-    human: FloatArray,
+    human_scores: FloatArray,
     statistics: FloatArray,
-    score: Callable[[FloatArray], FloatArray],
+    compute_score: Callable[[FloatArray], FloatArray],
     *,
     permutations: int = 1000,
     seed: int = 0,
 ) -> float:
     """Compute the soft pairwise accuracy of a corpus-level metric from its sufficient statistics.
 
-    `human` is `[systems, items]` without gaps, `statistics` `[systems, items, s]`. `score` computes corpus
-    scores, higher is better, from summed statistics. People and metric share the permutations.
+    `human_scores` is `[systems, items]` without gaps, `statistics` `[systems, items, s]`. `compute_score`
+    computes corpus scores, higher is better, from summed statistics. People and metric share the
+    permutations.
     """
-    if human.shape != statistics.shape[:2]:
-        raise InputError(f"statistics {statistics.shape} do not fit human scores {human.shape}.")
-    p_human = compute_pair_p_values(human, method="permutation", permutations=permutations, seed=seed)
-    p_metric = compute_corpus_p_values(statistics, score, np.random.default_rng(seed), permutations)
+    if human_scores.shape != statistics.shape[:2]:
+        raise InputError(f"statistics {statistics.shape} do not fit human scores {human_scores.shape}.")
+    p_human = compute_pair_p_values(human_scores, method="permutation", permutations=permutations, seed=seed)
+    p_metric = compute_corpus_p_values(statistics, compute_score, np.random.default_rng(seed), permutations)
     return float(soft_accuracy(p_human, p_metric))
 
 
@@ -209,7 +210,7 @@ def _stack_cluster_sums(scores: ScoreArrays) -> FloatArray:
 def _build_pair_swap_function(
     scores: ScoreArrays, settings: ComparisonSettings, metric_pairs: LongArray
 ) -> SwapStatistic:
-    """Return a function that compares the soft pairwise accuracy of pairs of metrics with swapped scores.
+    """Build a function that compares the soft accuracies of pairs of metrics after swaps of scores.
 
     p-values are normal, or from one group of sign flips that all draws share.
     """
