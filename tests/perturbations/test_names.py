@@ -13,9 +13,9 @@ from metassay.perturbations.base import View
 from metassay.perturbations.entity import EntitySubstitution, find_mentions
 from metassay.perturbations.entity_census import (
     MentionCounts,
+    build_name_census,
     can_replace_name,
     describe_name_position,
-    take_name_census,
 )
 from metassay.perturbations.languages.name_finder import (
     find_names,
@@ -157,7 +157,7 @@ def decide_kinds(mentions: list[tuple[str, str]], language: str) -> dict[str, st
     counts = MentionCounts()
     for name, kind in mentions:
         counts.add(name, [(0, len(name), kind, "")])
-    return take_name_census(counts, language)["kinds"]
+    return build_name_census(counts, language)["kinds"]
 
 
 def test_mistakes_of_the_finder_are_outvoted() -> None:

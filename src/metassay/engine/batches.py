@@ -17,7 +17,7 @@ from metassay.data.ranked_lists import build_grades_by_document, build_ranked_li
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, Metric
 from metassay.metrics.shared_work import SharedWork
-from metassay.stats.digests import Hashes
+from metassay.stats.hashes import Hashes
 
 BATCH_ROWS = 8_192
 # The columns that metrics may read.

@@ -7,16 +7,18 @@ from typing import Protocol
 
 from metassay.metrics.base import Metric, Scores
 from metassay.recorded_warnings import RecordedWarnings
-from metassay.stats.digests import Hashes
+from metassay.stats.hashes import Hashes
 
 
 class ScoreStore(Protocol):
     """Stores the scores of finished batches, so that an interrupted run can continue.
 
-    A score is identified by its metric, its batch, and the digest of what was scored.
+    A score is identified by its metric, its batch, and the hash of what was scored.
     """
 
-    def load(self, metric: Metric, batch_number: int, digests: Hashes) -> tuple[Scores, RecordedWarnings]:
+    def load(
+        self, metric: Metric, batch_number: int, content_hashes: Hashes
+    ) -> tuple[Scores, RecordedWarnings]:
         """Load the stored scores of a batch, NaN for missing ones, and the warnings of their computation."""
         ...
 
@@ -24,7 +26,7 @@ class ScoreStore(Protocol):
         self,
         metric: Metric,
         batch_number: int,
-        digests: Hashes,
+        content_hashes: Hashes,
         scores: Scores,
         recorded_warnings: RecordedWarnings,
     ) -> None:
@@ -32,7 +34,7 @@ class ScoreStore(Protocol):
         ...
 
     def has_batch(self, metric: Metric, batch_number: int) -> bool:
-        """Whether the run has stored scores of this metric and batch."""
+        """Return whether the run has stored scores of this metric and batch."""
         ...
 
     def refresh(self) -> None:

@@ -19,7 +19,7 @@ from metassay.metrics.base import Batch, Metric, Scores
 from metassay.options import Progress
 from metassay.recorded_warnings import RecordedWarnings, WarningRecorder, reissue_warnings
 from metassay.stats.arrays import LongArray
-from metassay.stats.digests import find_distinct_hashes
+from metassay.stats.hashes import find_distinct_hashes
 
 # How many outputs are scored to measure what a metric costs.
 COST_SAMPLE_ROWS = 256
@@ -191,17 +191,17 @@ def _score_all_rows(
 class _DistinctRows:
     """The distinct rows of a batch, which metrics with the same needs share.
 
-    `numbers` is the number of each row's content. `digests` are sorted, once for all metrics, and `order` has
-    the number of the content that each belongs to.
+    `numbers` is the number of each row's content. `content_hashes` are sorted, once for all metrics, and
+    `order` has the number of the content that each belongs to.
     """
 
     def __init__(
         self, output_rows: OutputRows, needed_fields: frozenset[str], recorder: WarningRecorder
     ) -> None:
-        digests = output_rows.hash_contents(needed_fields)
-        first_rows, self.numbers, self.order = find_distinct_hashes(digests)
+        content_hashes = output_rows.hash_contents(needed_fields)
+        first_rows, self.numbers, self.order = find_distinct_hashes(content_hashes)
         self.rows = output_rows.select(first_rows)
-        self.digests = digests[first_rows[self.order]]
+        self.content_hashes = content_hashes[first_rows[self.order]]
         self.needs = needed_fields
         self.recorder = recorder
         self.batch: Batch | None = None
@@ -214,9 +214,9 @@ class _DistinctRows:
         if store is None or not metric.is_cacheable:
             scores = check_metric_scores(metric, metric.score(self._get_or_build_batch()), self.rows.frame)
             return scores, self.recorder.take_recorded_warnings()
-        stored_scores, recorded_warnings = store.load(metric, batch_number, self.digests)
+        stored_scores, recorded_warnings = store.load(metric, batch_number, self.content_hashes)
         scores = np.empty(len(stored_scores))
-        # Stored scores are sorted by digest; `order` brings them back into the order of the rows.
+        # Stored scores are sorted by hash; `order` brings them back into the order of the rows.
         scores[self.order] = stored_scores
         missing = np.flatnonzero(np.isnan(scores))
         if len(missing):
@@ -226,7 +226,7 @@ class _DistinctRows:
             # Undefined scores are not stored, so that a batch without any new score need not be written
             # again.
             if not np.isnan(new_scores).all():
-                store.save(metric, batch_number, self.digests, scores[self.order], recorded_warnings)
+                store.save(metric, batch_number, self.content_hashes, scores[self.order], recorded_warnings)
         return scores, recorded_warnings
 
     def _score_distinct_rows(self, metric: Metric, numbers: LongArray) -> Scores:

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class View(Generic[T_co]):
-    """An output and everything that a perturbation may read about it: source, references, language and so on.
+    """An output and everything that a perturbation may read about it: item, source, references, language.
 
     The system is not part of it, so that equal outputs of an item get equal perturbed outputs.
     """
@@ -85,7 +85,7 @@ class Perturbation(ABC, Generic[T]):
         return [self.apply(view, Stream(key)) for view, key in zip(output_views, random_keys.tolist())]
 
     def analyse_texts(self, texts: Sequence[str], language: str | None) -> list[Any] | None:  # noqa: ARG002
-        """Analyse each text of a data set for `collect_from_texts`; None if no analysis is needed.
+        """Analyse each text of a data set before perturbing; None if no analysis is needed.
 
         For work that takes long: it is shared among processes, and stored in the run. The results must be
         JSON-able.
@@ -98,7 +98,7 @@ class Perturbation(ABC, Generic[T]):
         language: str | None,  # noqa: ARG002
         analyses: Iterable[Any],  # noqa: ARG002
     ) -> Any:
-        """Collect what `apply` needs from all texts of a language, such as a vocabulary; None if nothing.
+        """Collect from all texts of a language what the perturbation needs, such as a vocabulary.
 
         The texts are distinct and sorted. `analyses` are the results of `analyse_texts` in the same order,
         empty if there are none. The result must be JSON-able; `apply` finds it in
@@ -112,7 +112,7 @@ class Perturbation(ABC, Generic[T]):
         return self.name
 
     def describe_missing_resource(self, language: str) -> str | None:  # noqa: ARG002
-        """Return which dictionary or package is missing for a language and how to get it; None if none is."""
+        """Return how to install a dictionary or package that a language needs; None if none is missing."""
         return None
 
     @property

@@ -23,7 +23,7 @@ BATCH_SIZE = 4096
 
 @dataclass(frozen=True)
 class CollectedData:
-    """What each perturbation of a run collected from all texts of a data set, such as a vocabulary."""
+    """What the perturbations of a run collected from all texts, such as a vocabulary."""
 
     by_language: Mapping[str | None, Mapping[str, Any]]
     """By language and name of the perturbation."""
@@ -31,14 +31,14 @@ class CollectedData:
     """The hash of the data set."""
 
 
-def collect_from_dataset(
+def collect_perturbation_data(
     dataset: Dataset,
     perturbations: Sequence[AnyPerturbation],
     preprocess: str,
     workers: int = 1,
     store: TextStore | None = None,
 ) -> CollectedData:
-    """Let every perturbation collect what it needs from all outputs and references of each language."""
+    """Let every perturbation collect what it needs from all outputs and references."""
     by_language: dict[str | None, dict[str, Any]] = {}
     # Perturbations of rankings collect nothing.
     if dataset.task_definition.is_ranking:
@@ -108,7 +108,7 @@ def _find_distinct_texts(rows: pl.DataFrame, preprocess: str) -> Sequence[str]:
 def _collect_or_load_text_data(
     perturbation: AnyPerturbation, text_source: _TextSource, dependencies: str, store: TextStore | None
 ) -> Any:
-    """Return what a perturbation collects from all texts of a language; load it if a cache has it."""
+    """Return what a perturbation collects from all texts of a language, from a cache if it has it."""
     name = f"{identify_perturbation_code(perturbation)} collected {dependencies}"
     stored = None if store is None else store.load(name)
     if store is not None and stored is not None:

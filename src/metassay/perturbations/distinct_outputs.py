@@ -56,7 +56,7 @@ def find_distinct_outputs(
     seed: int,
     collected: Mapping[str | None, Mapping[str, Any]],
 ) -> DistinctOutputs:
-    """Find the distinct outputs of a data set, with the fields that the perturbations need.
+    """Find the distinct outputs of a data set, with what the perturbations may read about each.
 
     `collected` is what the perturbations collected from all texts, by language.
     """

@@ -11,10 +11,10 @@ from metassay.perturbations.base import View
 from metassay.perturbations.entity_census import (
     Census,
     MentionCounts,
+    build_name_census,
     can_replace_name,
     describe_name_position,
     resolve_name_mention,
-    take_name_census,
 )
 from metassay.perturbations.languages.name_finder import (
     add_article_forms,
@@ -81,7 +81,7 @@ class EntitySubstitution(WordEdit):
             counts.add(text, mentions)
             # `apply` reads the same texts next, and would search them again.
             cache.add(text, mentions)
-        return take_name_census(counts, language)
+        return build_name_census(counts, language)
 
     def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
         """Return the output with random names replaced."""
@@ -156,7 +156,7 @@ class _NameList:
 
 
 def _find_replacement_names(key: tuple[str, str, _NameList]) -> list[str]:
-    """Find the names that can replace a name in its grammatical form, among given candidates."""
+    """Find the names that can replace a name in its grammatical form, among candidates."""
     name, form, candidates = key
     return [other for other in candidates.names if can_replace_name(name, other, form)]
 

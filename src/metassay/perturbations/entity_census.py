@@ -24,7 +24,7 @@ KindCounts = dict[str, int]
 
 
 class Census(TypedDict):
-    """All names of the texts in a language, their kinds, and which names can replace each other."""
+    """All names in the texts of a language, their kinds, and which names can replace each other."""
 
     kinds: dict[str, str]
     """The kind of each name: PER, LOC, ORG and so on."""
@@ -49,11 +49,11 @@ class MentionCounts:
             self.last_forms[name] = form
 
 
-def take_name_census(mentions: MentionCounts, language: str) -> Census:
-    """Decide the kind of each name from all its mentions, and find the names that can replace each other."""
-    kinds = _decide_kinds_of_names(mentions, language)
+def build_name_census(mention_counts: MentionCounts, language: str) -> Census:
+    """Decide the kind of each name from all its mentions, and find names that can replace each other."""
+    kinds = _decide_kinds_of_names(mention_counts, language)
     decided: Counter[tuple[str, str, str]] = Counter()
-    for (name, kind, form), count in mentions.counts.items():
+    for (name, kind, form), count in mention_counts.counts.items():
         resolved = resolve_name_mention(name, kind, form, kinds, language)
         if resolved is not None:
             decided[resolved] += count
@@ -77,34 +77,34 @@ def take_name_census(mentions: MentionCounts, language: str) -> Census:
 
 
 def resolve_name_mention(
-    name: str, kind: str, form: str, kinds: dict[str, str], language: str
+    name: str, kind: str, form: str, kind_of_name: dict[str, str], language: str
 ) -> tuple[str, str, str] | None:
-    """Return the name, kind and form of a mention, given the kinds of all names; None if they disagree.
+    """Return the name, kind and form of a mention; None if its kind differs from that of the name elsewhere.
 
     A German person's name may carry the -s of the genitive, which is then not part of the name.
     """
-    if name in kinds:
+    if name in kind_of_name:
         # A question mark after the kind means that only a hint supports it.
-        if kind.rstrip("?") in {kinds[name], "NAME"}:
-            return name, kinds[name], form
+        if kind.rstrip("?") in {kind_of_name[name], "NAME"}:
+            return name, kind_of_name[name], form
         return None
     base_name = name.removesuffix("s")
-    if language == "de" and kinds.get(base_name) == "PER":
+    if language == "de" and kind_of_name.get(base_name) == "PER":
         return base_name, "PER", "gent"
     return None
 
 
-def _decide_kinds_of_names(mentions: MentionCounts, language: str) -> dict[str, str]:
+def _decide_kinds_of_names(mention_counts: MentionCounts, language: str) -> dict[str, str]:
     """Return the kind of each name that its mentions agree on.
 
     A name of unknown kind (NAME) is a person's if it is the family name in somebody's full name. Otherwise it
     is used only in English: in other languages a capital, or a model, says too little.
     """
     counts_of: dict[str, KindCounts] = defaultdict(dict)
-    for (name, kind, _), count in mentions.counts.items():
+    for (name, kind, _), count in mention_counts.counts.items():
         kind_counts = counts_of[name]
         kind_counts[kind] = kind_counts.get(kind, 0) + count
-    family_names = _find_family_names(counts_of, mentions.last_forms, language)
+    family_names = _find_family_names(counts_of, mention_counts.last_forms, language)
     kinds: dict[str, str] = {}
     for name in sorted(counts_of):  # so that a German genitive comes after the name itself
         kind = _decide_kind_of_name(counts_of[name])
@@ -154,7 +154,7 @@ def _decide_kind_of_name(kind_counts: KindCounts) -> str:
 
 
 def describe_name_position(name: str, kind: str, form: str, language: str) -> tuple[str, ...]:
-    """Describe the position of a name in its sentence at several levels, the strictest first.
+    """Describe the grammatical position of a name; names with the same description can replace each other.
 
     Names with the same description can replace each other.
     """
@@ -183,10 +183,10 @@ def _find_gender_of_given_name(given_name: str) -> str:
     return "m" if given_name in MALE_NAMES else ""
 
 
-def can_replace_name(name: str, other: str, form: str) -> bool:
+def can_replace_name(name: str, other_name: str, form: str) -> bool:
     """Return whether another name can replace a name: it differs clearly and has a fitting form."""
     lower_name = name.casefold()
-    lower_other = other.casefold()
+    lower_other = other_name.casefold()
     begins_alike = lower_name[:EQUAL_LETTERS] == lower_other[:EQUAL_LETTERS] and not lower_name.isdigit()
     if begins_alike or lower_name in lower_other or lower_other in lower_name:
         return False
@@ -194,17 +194,17 @@ def can_replace_name(name: str, other: str, form: str) -> bool:
     if form in {"a", "an"}:
         return (lower_other[0] in "aeiou") == (form == "an")
     # German names that end like this take an apostrophe in the genitive, not an -s.
-    return not (form == "gent" and other.endswith(_SIBILANTS))
+    return not (form == "gent" and other_name.endswith(_SIBILANTS))
 
 
 def _find_names_for_strictest_position(
-    levels: Sequence[str], names_by_level: dict[str, Counter[str]]
+    position_levels: Sequence[str], names_by_level: dict[str, Counter[str]]
 ) -> Counter[str]:
-    """Return the names, with counts, for the strictest description of a position that fits several names."""
-    for level in levels:
+    """Return the names that fit the strictest description of a position which several names fit."""
+    for level in position_levels:
         if len(names_by_level[level]) > 1:
             return names_by_level[level]
-    return names_by_level[levels[-1]]
+    return names_by_level[position_levels[-1]]
 
 
 def _find_russian_names_with_all_cases(level: str, names_by_level: dict[str, Counter[str]]) -> Counter[str]:
@@ -218,10 +218,10 @@ def _find_russian_names_with_all_cases(level: str, names_by_level: dict[str, Cou
     return names
 
 
-def _drop_rare_names(names: Counter[str]) -> list[str]:
-    """Return the names sorted, without those that occur once if there are enough others."""
-    repeated = sorted(name for name, count in names.items() if count > 1)
+def _drop_rare_names(name_counts: Counter[str]) -> list[str]:
+    """List names sorted, without those that occur once if there are enough others."""
+    repeated = sorted(name for name, count in name_counts.items() if count > 1)
     if len(repeated) > RARE_NAMES_LIMIT:
         return repeated
     # Names with count 0 occur only in uncertain forms.
-    return sorted(name for name, count in names.items() if count)
+    return sorted(name for name, count in name_counts.items() if count)

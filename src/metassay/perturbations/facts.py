@@ -66,7 +66,7 @@ class Number(RandomReplacement):
 
 
 def _is_list_number(text: str, number: re.Match[str]) -> bool:
-    """Whether a number begins the text and numbers an entry of a list, such as `2.`."""
+    """Return whether a number numbers an entry of a list, such as `2.`."""
     return text[: number.start()].strip() == "" and text[number.end() : number.end() + 1] in {".", ")"}
 
 
@@ -152,7 +152,7 @@ class Date(RandomReplacement):
 
 
 def _is_part_of_date(text: str, word: re.Match[str], language: str) -> bool:
-    """Whether a word that names a day or month is used as a date, unlike the verb "may"."""
+    """Return whether a word that names a day or month is used as a date."""
     # The longest word that the patterns look for fits into 12 characters, with its spaces.
     before = text[max(0, word.start() - 12) : word.start()]
     if language == "ru" and not word[0].endswith(_RUSSIAN_MONTH_ENDINGS):

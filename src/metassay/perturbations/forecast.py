@@ -73,7 +73,7 @@ def _build_forecast(
     tried: int,
     language_counts: Mapping[str | None, int],
 ) -> PerturbationForecast:
-    """Estimate how many outputs a perturbation changes, from the outputs that were tried and changed."""
+    """Build the forecast for one perturbation from the outputs that were tried."""
     reasons = []
     for language in sorted(language_counts, key=lambda name: name or ""):
         reason = explain_why_not_applicable(perturbation, language, requested=False, strict_resources=False)

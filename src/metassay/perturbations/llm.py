@@ -287,7 +287,7 @@ _HOW_TO_CHOOSE_LOCAL_MODEL = "Pass --llm-local with the name or folder of a mode
 def connect_perturbation_to_model(
     perturbation: Perturbation[Any], llm: LlmSettings | None, task: Task
 ) -> Perturbation[Any]:
-    """Return the perturbation, connected to the language model of the settings if it needs one."""
+    """Return a perturbation connected to the language model of the settings, if it needs one."""
     if isinstance(perturbation, LlmRewriting) and perturbation.asker is None:
         return LlmRewriting.from_settings(llm or LlmSettings(), task, **perturbation.parameters)
     if isinstance(perturbation, Likeliest) and perturbation.likelihoods is None:

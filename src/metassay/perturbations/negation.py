@@ -136,17 +136,17 @@ def _find_english_negations(text: str) -> list[Edit]:
     return edits or _find_do_negations(text)
 
 
-def _is_auxiliary_verb(text: str, words: list[re.Match[str]], lower_words: list[str], i: int) -> bool:
-    """Return whether "not" can follow word `i`, unlike "have" in "have friends" and "will" in "my will"."""
-    if i + 1 == len(words) or starts_sentence(text, words[i].start()):
+def _is_auxiliary_verb(text: str, words: list[re.Match[str]], lower_words: list[str], position: int) -> bool:
+    """Return whether a word is an auxiliary that "not" can follow, unlike "have" in "have friends"."""
+    if position + 1 == len(words) or starts_sentence(text, words[position].start()):
         return False
-    word = lower_words[i]
-    next_word = lower_words[i + 1]
-    if next_word == "only" or (i > 0 and lower_words[i - 1] in _WORDS_BEFORE_NOUN):
+    word = lower_words[position]
+    next_word = lower_words[position + 1]
+    if next_word == "only" or (position > 0 and lower_words[position - 1] in _WORDS_BEFORE_NOUN):
         return False
     if word in {"have", "has", "had"}:
-        has_adverb = next_word in _ADVERBS_BEFORE_PARTICIPLE and i + 2 < len(words)
-        participle = lower_words[i + 2] if has_adverb else next_word
+        has_adverb = next_word in _ADVERBS_BEFORE_PARTICIPLE and position + 2 < len(words)
+        participle = lower_words[position + 2] if has_adverb else next_word
         # "have" is an auxiliary only before a participle.
         return participle.endswith(("ed", "en", "wn", "ught")) or participle in _IRREGULAR_PARTICIPLES
     if word in {"do", "does", "did"}:
@@ -155,13 +155,13 @@ def _is_auxiliary_verb(text: str, words: list[re.Match[str]], lower_words: list[
     return True
 
 
-def _can_auxiliary_be_negated(lower_words: list[str], i: int) -> bool:
-    """Return whether auxiliary `i` is the first of its verb and not negated yet."""
-    if i > 0:
-        previous_word = lower_words[i - 1]
+def _can_auxiliary_be_negated(lower_words: list[str], position: int) -> bool:
+    """Return whether an auxiliary is the first of its verb and not negated yet."""
+    if position > 0:
+        previous_word = lower_words[position - 1]
         if previous_word in _WORDS_BEFORE_SECOND_VERB or "n't" in previous_word:
             return False
-    return {"not", "no", "never"}.isdisjoint(lower_words[i + 1 : i + 3])
+    return {"not", "no", "never"}.isdisjoint(lower_words[position + 1 : position + 3])
 
 
 def _find_do_negations(text: str) -> list[Edit]:
@@ -246,7 +246,7 @@ def _load_negation_rule(language: str) -> PatternRule:
 
 
 def _is_in_question(text: str, position: int) -> bool:
-    """Whether the sentence at a position is a question, which often means the same with a negation."""
+    """Return whether the sentence at a position is a question."""
     sentence_end = _SENTENCE_END.search(text, position)
     return sentence_end is not None and not {"?", "？"}.isdisjoint(sentence_end[0])
 

@@ -14,7 +14,7 @@ from metassay.data.dataset import Dataset
 from metassay.errors import InputError
 from metassay.llm.settings import LlmSettings
 from metassay.perturbations.base import AnyPerturbation
-from metassay.perturbations.collection import CollectedData, collect_from_dataset
+from metassay.perturbations.collection import CollectedData, collect_perturbation_data
 from metassay.perturbations.distinct_outputs import DistinctOutputs, find_distinct_outputs
 from metassay.perturbations.llm import LlmRewriting, connect_perturbation_to_model
 from metassay.perturbations.preprocessing import check_preprocessing_name
@@ -155,7 +155,7 @@ def make_pairs_of_perturbations(
     collected: CollectedData | None = None,
     skipped: SkippedByLanguage | None = None,
 ) -> Pairs:
-    """Pair each output with its versions by given perturbations; count in `skipped` where none applies.
+    """Perturb every output with the given perturbations, and pair it with its perturbed versions.
 
     For a shard of a data set, `collected` is from the whole data set, and `skipped` has what was skipped in
     the shards before.
@@ -168,7 +168,7 @@ def make_pairs_of_perturbations(
     if dataset.task_definition.is_ranking:
         settings = replace(settings, store=None)
     if collected is None:
-        collected = collect_from_dataset(
+        collected = collect_perturbation_data(
             dataset, perturbations, settings.preprocess, settings.workers, settings.store
         )
     if skipped is None:
@@ -198,7 +198,9 @@ def make_pairs_by_shard(
     """
     check_preprocessing_name(settings.preprocess)
     chosen = _choose_perturbations(dataset.task_definition, perturbations, None)
-    collected = collect_from_dataset(dataset, chosen, settings.preprocess, settings.workers, settings.store)
+    collected = collect_perturbation_data(
+        dataset, chosen, settings.preprocess, settings.workers, settings.store
+    )
     skipped = SkippedByLanguage()
     for shard in shards:
         yield make_pairs_of_perturbations(shard, chosen, settings, collected, skipped)

@@ -36,7 +36,7 @@ class LowerText(NamedTuple):
 
 
 def lower_text_for_search(text: str) -> LowerText | None:
-    """Convert a text to lower case; None if that would move characters to other positions."""
+    """Convert a text to lower case for searching; None if that would move characters."""
     lower = text.lower()
     if len(lower) != len(text) or _ODD_CASE.search(text) is not None:
         return None
@@ -45,7 +45,7 @@ def lower_text_for_search(text: str) -> LowerText | None:
 
 @dataclass(frozen=True)
 class PatternRule:
-    """A regular expression and its replacement; without a replacement, matches are kept from later rules."""
+    """A regular expression of a language pack and what replaces its matches."""
 
     pattern: re.Pattern[str]
     replacement: str | None
@@ -113,7 +113,7 @@ def load_pattern_rules(language: str, list_name: str) -> tuple[PatternRule, ...]
 
 
 def _find_letters_in_every_match(pattern: str) -> str:
-    r"""Return the longest sequence of letters of a pattern that every match contains.
+    r"""Return the longest sequence of letters that every match of a pattern contains.
 
     >>> _find_letters_in_every_match(r"\bn(?:e |')(\S+) rien\b"), _find_letters_in_every_match("sans?|ni")
     (' rien', '')
@@ -125,7 +125,7 @@ def _find_letters_in_every_match(pattern: str) -> str:
 
 
 def _find_words_in_every_match(pattern: str, read_words: ReadWords) -> frozenset[str]:
-    r"""Return words of which every match of a pattern contains at least one; empty if there are none.
+    r"""Return words of which every match of a pattern contains at least one; empty if unknown.
 
     >>> sorted(_find_words_in_every_match(r"\b(il y|elle) ({verbs})\b", lambda _: ["a"]))
     ['elle', 'il']
@@ -143,7 +143,7 @@ def _find_words_in_every_match(pattern: str, read_words: ReadWords) -> frozenset
 
 
 def _blank_out_pattern_groups(pattern: str) -> str:
-    """Replace escapes, character sets and groups of a pattern by tabs, so that only literal letters stay."""
+    """Replace escapes, character sets and groups of a pattern by tabs."""
     flat_pattern = re.sub(r"\\.|\[[^]]*\]", "\t", pattern)
     # From the innermost group outwards: the pattern for a group allows no brackets in it.
     while _GROUP.search(flat_pattern):

@@ -79,7 +79,7 @@ def _list_fitting_pronouns(text: str, word: re.Match[str], language: str) -> tup
 
 
 def find_pronoun_paradigm_row(text: str, word: re.Match[str], language: str) -> int:
-    """Return the row (by case) of the pronoun table that a pronoun in a sentence belongs to; -1 for none."""
+    """Return the row (by case) of the pronoun table that a pronoun of a text belongs to; -1 for none."""
     start, end = word.span()
     # The pattern ends at the pronoun. Without a bound it would be tried from every word of the text.
     previous_match = _PREVIOUS_WORD.search(text, max(0, start - 25), start)

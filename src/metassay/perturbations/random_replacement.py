@@ -55,7 +55,7 @@ class DisjointSpans:
         insort(self._spans, span)
 
     def is_span_free(self, span: Span) -> bool:
-        """Whether a span overlaps with none of the spans in the set."""
+        """Return whether a span overlaps with none of the spans in the set."""
         start, end = span
         position = bisect_right(self._spans, span)
         is_after_previous = position == 0 or self._spans[position - 1][1] <= start

@@ -1,7 +1,7 @@
 """`rank_swapping` and `shuffle`: perturbations that change the order of ranked documents.
 
 Only a list with a relevant document can get worse by another order, so lists without one are not changed.
-Whether a changed order is worse depends on the documents that moved: see `measure_gain_changes_of_lists`.
+Whether a changed order is worse depends on the documents that moved: see `measure_gain_changes`.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ class Reordering(Perturbation[Ranking]):
             raise InputError(f"the copies of {self.name} are counted from 1, not {self.copy}.")
 
     @abstractmethod
-    def draw_document_order(self, size: int, random_stream: Stream) -> list[int]:
-        """Draw a new order of a list of `size` documents: the old position of each document."""
+    def draw_document_order(self, list_size: int, random_stream: Stream) -> list[int]:
+        """Draw a new order of a list of `list_size` documents: the old position of each document."""
 
     @abstractmethod
-    def draw_document_orders(self, offsets: LongArray, random_keys: Keys) -> LongArray:
-        """Draw new orders of many lists: the old position of each entry. List i begins at `offsets[i]`."""
+    def draw_document_orders(self, list_offsets: LongArray, random_keys: Keys) -> LongArray:
+        """Draw new orders of many lists: the old position of each document."""
 
     def apply(self, output_view: View[Ranking], random_stream: Stream) -> Ranking | None:
         """Return the documents of an output in a new order; None if no document is relevant."""
-        if not _has_list_relevant_document(output_view):
+        if not _has_relevant_document(output_view):
             return None
         order = self.draw_document_order(
             len(output_view.output), _start_random_stream_of_copy(random_stream, self.copy)
@@ -72,12 +72,12 @@ class Reordering(Perturbation[Ranking]):
         perturbed: list[Ranking | None] = []
         for view, start, end in zip(output_views, offsets[:-1], offsets[1:]):
             order = positions[start:end].tolist()
-            is_applicable = _has_list_relevant_document(view)
+            is_applicable = _has_relevant_document(view)
             perturbed.append(tuple(view.output[position] for position in order) if is_applicable else None)
         return perturbed
 
 
-def _has_list_relevant_document(output_view: View[Ranking]) -> bool:
+def _has_relevant_document(output_view: View[Ranking]) -> bool:
     """Return whether the ranked list of an output contains a relevant document."""
     return any(output_view.grades.get(document, 0) > 0 for document in output_view.output)
 
@@ -105,26 +105,28 @@ class RankSwapping(Reordering):
         """Return several independent versions of this perturbation, as rankings have no other default."""
         return tuple(cls(copy=copy) for copy in range(1, DEFAULT_COPIES + 1))
 
-    def count_swaps(self, sizes: LongArray) -> LongArray:
+    def count_swaps(self, list_sizes: LongArray) -> LongArray:
         """Return the number of pairs that are swapped in lists of these sizes."""
-        requested = np.maximum(sizes // 5, 1) if self.swaps == 0 else np.full_like(sizes, self.swaps)
+        requested = (
+            np.maximum(list_sizes // 5, 1) if self.swaps == 0 else np.full_like(list_sizes, self.swaps)
+        )
         # Each swap takes two documents, and no document moves twice.
-        return np.minimum(requested, sizes // 2)
+        return np.minimum(requested, list_sizes // 2)
 
-    def draw_document_order(self, size: int, random_stream: Stream) -> list[int]:
+    def draw_document_order(self, list_size: int, random_stream: Stream) -> list[int]:
         """Draw an order in which random pairs of documents are swapped."""
-        count = int(self.count_swaps(np.array([size]))[0])
+        count = int(self.count_swaps(np.array([list_size]))[0])
         # One sample for all pairs: distinct positions ensure that no document moves twice.
-        drawn = random_stream.sample(size, 2 * count)
-        order = list(range(size))
+        drawn = random_stream.sample(list_size, 2 * count)
+        order = list(range(list_size))
         for first, second in zip(drawn[::2], drawn[1::2]):
             order[first], order[second] = order[second], order[first]
         return order
 
-    def draw_document_orders(self, offsets: LongArray, random_keys: Keys) -> LongArray:
+    def draw_document_orders(self, list_offsets: LongArray, random_keys: Keys) -> LongArray:
         """Draw orders of many lists in which random pairs of documents are swapped."""
         return _swap_document_pairs_in_lists(
-            offsets, random_keys, self.count_swaps(np.diff(offsets)), self.copy
+            list_offsets, random_keys, self.count_swaps(np.diff(list_offsets)), self.copy
         )
 
 
@@ -142,19 +144,19 @@ class Shuffle(Reordering):
         if self.top < 2:
             raise InputError(f"the first {self.top} documents cannot be shuffled.")
 
-    def draw_document_order(self, size: int, random_stream: Stream) -> list[int]:
+    def draw_document_order(self, list_size: int, random_stream: Stream) -> list[int]:
         """Draw an order in which the first documents are shuffled and the others stay."""
-        top = min(size, self.top)
-        return [*random_stream.sample(top, top), *range(top, size)]
+        top = min(list_size, self.top)
+        return [*random_stream.sample(top, top), *range(top, list_size)]
 
-    def draw_document_orders(self, offsets: LongArray, random_keys: Keys) -> LongArray:
+    def draw_document_orders(self, list_offsets: LongArray, random_keys: Keys) -> LongArray:
         """Draw orders of many lists in which the first documents are shuffled."""
-        return _shuffle_top_of_lists(offsets, random_keys, self.top, self.copy)
+        return _shuffle_top_of_lists(list_offsets, random_keys, self.top, self.copy)
 
 
-def _start_random_stream_of_copy(random_stream: Stream, copy: int) -> Stream:
+def _start_random_stream_of_copy(random_stream: Stream, copy_number: int) -> Stream:
     """Start the random stream of a numbered copy, whose key is drawn from the stream of the copy before."""
-    for _ in range(copy - 1):
+    for _ in range(copy_number - 1):
         # A key has 64 bits, and a draw has 32.
         random_stream = Stream(
             (random_stream.draw_integer_below(1 << 32) << 32) | random_stream.draw_integer_below(1 << 32)
@@ -163,9 +165,9 @@ def _start_random_stream_of_copy(random_stream: Stream, copy: int) -> Stream:
 
 
 @kernel
-def _start_random_state_of_copy(state: np.uint64, copy: int) -> np.uint64:
-    """Return the first state of the random stream of a numbered copy, in compiled code."""
-    for _ in range(copy - 1):
+def _start_random_state_of_copy(state: np.uint64, copy_number: int) -> np.uint64:
+    """Return the first random state of a numbered copy, in compiled code."""
+    for _ in range(copy_number - 1):
         state, high = advance_random_state(state)
         state, low = advance_random_state(state)
         state = (high << np.uint64(32)) | low
@@ -174,7 +176,7 @@ def _start_random_state_of_copy(state: np.uint64, copy: int) -> np.uint64:
 
 @kernel
 def _sample_positions(positions: LongArray, size: int, count: int, state: np.uint64) -> None:
-    """Write `count` random distinct numbers below `size` to the front of `positions` (Fisher–Yates)."""
+    """Write random distinct integers below `size` to the front of an array (Fisher–Yates)."""
     for i in range(size):
         positions[i] = i
     for i in range(count):
@@ -185,16 +187,18 @@ def _sample_positions(positions: LongArray, size: int, count: int, state: np.uin
 
 @kernel
 def _swap_document_pairs_in_lists(
-    offsets: LongArray, random_keys: Keys, swaps: LongArray, copy: int
+    list_offsets: LongArray, random_keys: Keys, swap_counts: LongArray, copy_number: int
 ) -> LongArray:
-    """Draw new orders of ranked lists in which `swaps[i]` random pairs of documents of list i are swapped."""
-    order = np.arange(offsets[-1])
-    drawn = np.empty(np.max(np.diff(offsets)) if len(random_keys) else 0, np.int64)
+    """Draw new orders of ranked lists in which random pairs of documents are swapped."""
+    order = np.arange(list_offsets[-1])
+    drawn = np.empty(np.max(np.diff(list_offsets)) if len(random_keys) else 0, np.int64)
     for i in range(len(random_keys)):
-        start = offsets[i]
-        size = offsets[i + 1] - start
-        _sample_positions(drawn, size, 2 * swaps[i], _start_random_state_of_copy(random_keys[i], copy))
-        for swap in range(swaps[i]):
+        start = list_offsets[i]
+        size = list_offsets[i + 1] - start
+        _sample_positions(
+            drawn, size, 2 * swap_counts[i], _start_random_state_of_copy(random_keys[i], copy_number)
+        )
+        for swap in range(swap_counts[i]):
             first = start + drawn[2 * swap]
             second = start + drawn[2 * swap + 1]
             order[first], order[second] = order[second], order[first]
@@ -202,14 +206,16 @@ def _swap_document_pairs_in_lists(
 
 
 @kernel
-def _shuffle_top_of_lists(offsets: LongArray, random_keys: Keys, top: int, copy: int) -> LongArray:
-    """Draw the order of every list after its first `top` entries are shuffled."""
-    order = np.arange(offsets[-1])
-    drawn = np.empty(np.max(np.diff(offsets)) if len(random_keys) else 0, np.int64)
+def _shuffle_top_of_lists(
+    list_offsets: LongArray, random_keys: Keys, top_count: int, copy_number: int
+) -> LongArray:
+    """Draw new orders of ranked lists in which the first documents are shuffled."""
+    order = np.arange(list_offsets[-1])
+    drawn = np.empty(np.max(np.diff(list_offsets)) if len(random_keys) else 0, np.int64)
     for i in range(len(random_keys)):
-        start = offsets[i]
-        size = min(offsets[i + 1] - start, top)
-        _sample_positions(drawn, size, size, _start_random_state_of_copy(random_keys[i], copy))
+        start = list_offsets[i]
+        size = min(list_offsets[i + 1] - start, top_count)
+        _sample_positions(drawn, size, size, _start_random_state_of_copy(random_keys[i], copy_number))
         for rank in range(size):
             order[start + rank] = start + drawn[rank]
     return order
@@ -217,22 +223,22 @@ def _shuffle_top_of_lists(offsets: LongArray, random_keys: Keys, top: int, copy:
 
 @kernel
 def write_reordered_lists(
-    offsets: LongArray,
-    order: LongArray,
-    rows: LongArray,
-    starts: LongArray,
+    list_offsets: LongArray,
+    document_order: LongArray,
+    list_numbers: LongArray,
+    new_starts: LongArray,
     documents: Codes,
     grades: Codes,
     new_documents: Codes,
     new_grades: Codes,
 ) -> None:
-    """Write ranked lists in their new order; list `rows[i]` begins at `starts[i]` of the new arrays."""
-    for i in range(len(rows)):
-        first = offsets[rows[i]]
-        for rank in range(offsets[rows[i] + 1] - first):
-            old_entry = order[first + rank]
-            new_documents[starts[i] + rank] = documents[old_entry]
-            new_grades[starts[i] + rank] = grades[old_entry]
+    """Write ranked lists in a new order of their documents to arrays."""
+    for i in range(len(list_numbers)):
+        first = list_offsets[list_numbers[i]]
+        for rank in range(list_offsets[list_numbers[i] + 1] - first):
+            old_entry = document_order[first + rank]
+            new_documents[new_starts[i] + rank] = documents[old_entry]
+            new_grades[new_starts[i] + rank] = grades[old_entry]
 
 
 PERTURBATIONS = (RankSwapping, Shuffle)

@@ -29,7 +29,7 @@ Grades = NDArray[np.int32]
 
 @dataclass(frozen=True, kw_only=True)
 class RankedPairs(Pairs):
-    """Pairs of ranked lists as integer arrays, so that metrics can score them without document ids."""
+    """Pairs of a ranked list and a reordered version of it, as integer arrays that metrics can score fast."""
 
     lists: RankedLists
     """The outputs of the data set, in its order."""
@@ -93,43 +93,55 @@ def make_ranked_pairs(
     return RankedPairs(frame, counts, notes, {}, priorities, lists=lists, rows=rows, copies=copies)
 
 
-def _find_lists_changed_by_order(offsets: LongArray, order: LongArray) -> NDArray[np.bool_]:
+def _find_lists_changed_by_order(list_offsets: LongArray, document_order: LongArray) -> NDArray[np.bool_]:
     """Find the lists in which an order moves a document."""
     # A running count answers for all lists at once whether any document moved in them.
-    moved_before = np.concatenate([[0], np.cumsum(order != np.arange(len(order)))])
-    return np.asarray(moved_before[offsets[1:]] > moved_before[offsets[:-1]])
+    moved_before = np.concatenate([[0], np.cumsum(document_order != np.arange(len(document_order)))])
+    return np.asarray(moved_before[list_offsets[1:]] > moved_before[list_offsets[:-1]])
 
 
 def _reorder_lists(
-    lists: RankedLists, orders: Sequence[LongArray], rows: LongArray, order_numbers: LongArray
+    ranked_lists: RankedLists,
+    document_orders: Sequence[LongArray],
+    list_numbers: LongArray,
+    order_numbers: LongArray,
 ) -> RankedLists:
-    """Return ranked lists in new orders: for each i, list `rows[i]` in order `order_numbers[i]`."""
-    offsets = np.concatenate([[0], np.cumsum(np.diff(lists.offsets)[rows])]).astype(np.int64)
+    """Return copies of ranked lists, each in one of several document orders."""
+    offsets = np.concatenate([[0], np.cumsum(np.diff(ranked_lists.offsets)[list_numbers])]).astype(np.int64)
     documents = np.empty(offsets[-1], np.int32)
     grades = np.empty(offsets[-1], np.int32)
-    for number, order in enumerate(orders):
+    for number, order in enumerate(document_orders):
         selected = np.flatnonzero(order_numbers == number)
         write_reordered_lists(
-            lists.offsets,
+            ranked_lists.offsets,
             order,
-            rows[selected],
+            list_numbers[selected],
             offsets[selected],
-            lists.documents,
-            lists.grades,
+            ranked_lists.documents,
+            ranked_lists.grades,
             documents,
             grades,
         )
-    return replace(lists, offsets=offsets, documents=documents, grades=grades, topics=lists.topics[rows])
+    return replace(
+        ranked_lists,
+        offsets=offsets,
+        documents=documents,
+        grades=grades,
+        topics=ranked_lists.topics[list_numbers],
+    )
 
 
 def _draw_sampling_priorities(
-    random_keys: Keys, reorderings: Sequence[Reordering], rows: LongArray, reordering_numbers: LongArray
+    random_keys: Keys,
+    reorderings: Sequence[Reordering],
+    list_numbers: LongArray,
+    reordering_numbers: LongArray,
 ) -> Keys:
     """Draw a random number for each pair, which decides which pairs are sampled first."""
     priorities = np.array(
         [derive_purpose_keys(random_keys, f"sample {reordering.spec}") for reordering in reorderings]
     )
-    return np.asarray(priorities[reordering_numbers, rows], dtype=np.uint64)
+    return np.asarray(priorities[reordering_numbers, list_numbers], dtype=np.uint64)
 
 
 def _list_notes_on_irrelevant_lists(has_relevant_document: NDArray[np.bool_]) -> tuple[str, ...]:
@@ -171,18 +183,20 @@ class GainChange:
         }
 
 
-def measure_gain_changes_of_lists(lists: RankedLists, copies: RankedLists) -> GainChange:
+def measure_gain_changes(ranked_lists: RankedLists, reordered_lists: RankedLists) -> GainChange:
     """Measure how the discounted gain changes from each ranked list to its reordered version."""
     # The ideal list of a topic has all its judged documents, and may be longer than any ranked list.
-    longest = max(np.diff(lists.offsets).max(initial=0), np.diff(lists.judgements.offsets).max(initial=0))
+    longest = max(
+        np.diff(ranked_lists.offsets).max(initial=0), np.diff(ranked_lists.judgements.offsets).max(initial=0)
+    )
     discounts = np.log2(np.arange(2, longest + 2, dtype=np.float64))
     change, is_clearly_worse = _compute_gain_changes(
-        lists.offsets,
-        lists.grades,
-        copies.grades,
-        lists.topics,
-        lists.judgements.offsets,
-        lists.judgements.grades,
+        ranked_lists.offsets,
+        ranked_lists.grades,
+        reordered_lists.grades,
+        ranked_lists.topics,
+        ranked_lists.judgements.offsets,
+        ranked_lists.judgements.grades,
         discounts,
     )
     return GainChange(change, is_clearly_worse)
@@ -190,7 +204,7 @@ def measure_gain_changes_of_lists(lists: RankedLists, copies: RankedLists) -> Ga
 
 @kernel
 def _compute_gain_changes(
-    offsets: LongArray,
+    list_offsets: LongArray,
     grades_before: Grades,
     grades_after: Grades,
     topics: LongArray,
@@ -198,7 +212,7 @@ def _compute_gain_changes(
     judged_grades: Grades,
     discounts: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Compute by how much the gain of every reordered list fell, and whether it clearly fell."""
+    """Compute how the discounted gain of each list changed, and whether it fell at every rank."""
     change = np.zeros(len(topics), np.float64)
     is_clearly_worse = np.zeros(len(topics), np.bool_)
     for i in range(len(topics)):
@@ -210,8 +224,8 @@ def _compute_gain_changes(
         lowest_difference = 0
         highest_difference = 0
         discounted_difference = 0.0
-        for rank in range(offsets[i + 1] - offsets[i]):
-            entry = offsets[i] + rank
+        for rank in range(list_offsets[i + 1] - list_offsets[i]):
+            entry = list_offsets[i] + rank
             # Negative grades gain nothing. The grade of documents that nobody judged is -1.
             step = max(grades_after[entry], 0) - max(grades_before[entry], 0)
             difference += step

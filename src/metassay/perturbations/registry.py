@@ -42,7 +42,7 @@ def load_perturbations() -> dict[str, type[AnyPerturbation]]:
 
 
 def is_built_in_perturbation(perturbation: AnyPerturbation) -> bool:
-    """Whether a perturbation is part of metassay, not of a plug-in or user code."""
+    """Return whether a perturbation is part of metassay, not of a plug-in or user code."""
     is_registered = load_perturbations().get(perturbation.name) is type(perturbation)
     return is_registered and not plugins.hash_user_source(perturbation)
 
@@ -108,7 +108,7 @@ def _reject_perturbations_of_other_tasks(perturbations: Iterable[AnyPerturbation
 def _convert_parameter_to_type_of_default(
     perturbation_class: type[AnyPerturbation], name: str, value: Any
 ) -> Any:
-    """Return the value of a parameter, converted to the type of its default."""
+    """Convert the value of a parameter to the type of its default."""
     fields = {field.name: field for field in list_perturbation_parameters(perturbation_class)}
     if name not in fields:
         raise UnknownName(f"parameter of {perturbation_class.name}", name, fields)

@@ -45,7 +45,7 @@ class SkippedOutputs:
 
 
 class SkippedByLanguage(dict[tuple[str, str | None], SkippedOutputs]):
-    """The skipped outputs by perturbation and language."""
+    """The outputs that each perturbation skipped, by language."""
 
     def add(self, spec: str, language: str | None, reason: str, count: int) -> None:
         """Add outputs of a language that a perturbation skipped, with the reason."""
@@ -247,7 +247,7 @@ def _build_batch_payload(runner: PerturbationRunner, batch: OutputBatch) -> Batc
 
 
 def perturb_batch_of_payload(payload: BatchPayload) -> list[Any]:
-    """Perturb the outputs of a batch; called in worker processes."""
+    """Perturb the outputs of a batch; worker processes call this function."""
     rows = zip(payload.outputs, payload.items, payload.sources, payload.references)
     views = [
         View(output, item, payload.language, source, references) for output, item, source, references in rows

@@ -62,24 +62,24 @@ def unpack_texts(code_points: CodePoints, lengths: LongArray) -> list[str | None
 
 
 @kernel
-def find_word_boundaries(
+def fill_word_boundaries(
     code_points: CodePoints,
-    kinds: CharacterKinds,
-    start: int,
-    stop: int,
+    character_kinds: CharacterKinds,
+    text_start: int,
+    text_end: int,
     word_starts: LongArray,
     word_ends: LongArray,
 ) -> int:
     """Write the start and end of each word of a text to two arrays; return the number of words."""
     count = 0
-    i = start
-    while i < stop:
-        while i < stop and kinds[code_points[i]] == SPACE:
+    i = text_start
+    while i < text_end:
+        while i < text_end and character_kinds[code_points[i]] == SPACE:
             i += 1
         word_start = i
         is_word = False
-        while i < stop and kinds[code_points[i]] != SPACE:
-            is_word |= kinds[code_points[i]] == LETTER
+        while i < text_end and character_kinds[code_points[i]] != SPACE:
+            is_word |= character_kinds[code_points[i]] == LETTER
             i += 1
         if is_word:
             word_starts[count] = word_start
@@ -89,10 +89,10 @@ def find_word_boundaries(
 
 
 @kernel
-def compute_maximum_word_count(offsets: LongArray) -> int:
+def bound_word_count(text_offsets: LongArray) -> int:
     """Return an upper bound for the number of words of the longest text."""
     longest = 0
-    for i in range(offsets.size - 1):
-        longest = max(longest, offsets[i + 1] - offsets[i])
+    for i in range(text_offsets.size - 1):
+        longest = max(longest, text_offsets[i + 1] - text_offsets[i])
     # Words are separated by at least one space, so that at most every second character begins one.
     return longest // 2 + 2

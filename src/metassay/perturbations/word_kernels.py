@@ -15,8 +15,8 @@ from metassay.perturbations.word_arrays import (
     CharacterKinds,
     CodePoints,
     PackedTexts,
-    compute_maximum_word_count,
-    find_word_boundaries,
+    bound_word_count,
+    fill_word_boundaries,
     pack_texts,
     unpack_texts,
 )
@@ -33,7 +33,7 @@ def remove_random_words(
 ) -> list[str | None]:
     """Remove random words from texts; `count_removed_words` returns how many, given the number of words."""
     packed = pack_texts(texts)
-    word_counts = range(int(compute_maximum_word_count(packed.offsets)) + 1)
+    word_counts = range(int(bound_word_count(packed.offsets)) + 1)
     # A table by number of words, because compiled code cannot call the Python function.
     removed_counts = np.fromiter(map(count_removed_words, word_counts), np.int64)
     output = np.empty(packed.code_points.size, np.uint32)
@@ -67,12 +67,14 @@ def swap_random_words(texts: Sequence[str], random_keys: Keys, strength: int) ->
 
 
 @kernel
-def _copy_code_points(source: CodePoints, start: int, stop: int, output: CodePoints, position: int) -> int:
-    """Copy code points to a position of the output; return the position after them."""
-    for i in range(start, stop):
-        output[position] = source[i]
-        position += 1
-    return position
+def _copy_code_points(
+    source: CodePoints, source_start: int, source_end: int, target: CodePoints, target_position: int
+) -> int:
+    """Copy characters to a position of an array; return the position after them."""
+    for i in range(source_start, source_end):
+        target[target_position] = source[i]
+        target_position += 1
+    return target_position
 
 
 @kernel
@@ -81,7 +83,7 @@ def _remove_words_from_texts(
 ) -> LongArray:
     """Write each text without random words; `removed_counts[n]` words of a text with n words are removed."""
     lengths = np.empty(random_keys.size, np.int64)
-    limit = compute_maximum_word_count(texts.offsets)
+    limit = bound_word_count(texts.offsets)
     word_starts = np.empty(limit, np.int64)
     word_ends = np.empty(limit, np.int64)
     order = np.empty(limit, np.int64)
@@ -90,7 +92,7 @@ def _remove_words_from_texts(
     for row in range(random_keys.size):
         start = texts.offsets[row]
         stop = texts.offsets[row + 1]
-        count = find_word_boundaries(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
+        count = fill_word_boundaries(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
         if removed_counts[count] == 0:
             lengths[row] = -1
             continue
@@ -122,35 +124,35 @@ def _remove_words_from_texts(
 @kernel
 def _copy_without_words(
     code_points: CodePoints,
-    kinds: CharacterKinds,
-    start: int,
-    stop: int,
+    character_kinds: CharacterKinds,
+    text_start: int,
+    text_end: int,
     word_starts: LongArray,
     word_ends: LongArray,
     is_removed: BoolArray,
-    output: CodePoints,
-    position: int,
+    target: CodePoints,
+    target_position: int,
 ) -> int:
-    """Copy a text without some of its words; return the position after the copied text."""
-    output_start = position
-    end_of_text = stop
-    while end_of_text > start and kinds[code_points[end_of_text - 1]] == SPACE:
+    """Copy a text without some of its words to an array; return the position after it."""
+    output_start = target_position
+    end_of_text = text_end
+    while end_of_text > text_start and character_kinds[code_points[end_of_text - 1]] == SPACE:
         end_of_text -= 1
-    done = start
+    done = text_start
     for i in range(word_starts.size):
         if not is_removed[i]:
             continue
-        position = _copy_code_points(code_points, done, word_starts[i], output, position)
+        target_position = _copy_code_points(code_points, done, word_starts[i], target, target_position)
         done = word_ends[i]
         # The last word takes the space before it along, any other word the space after it, as `remove_words`
         # does.
         if done == end_of_text:
-            while position > output_start and kinds[output[position - 1]] == SPACE:
-                position -= 1
+            while target_position > output_start and character_kinds[target[target_position - 1]] == SPACE:
+                target_position -= 1
         else:
-            while done < stop and kinds[code_points[done]] == SPACE:
+            while done < text_end and character_kinds[code_points[done]] == SPACE:
                 done += 1
-    return _copy_code_points(code_points, done, stop, output, position)
+    return _copy_code_points(code_points, done, text_end, target, target_position)
 
 
 @kernel
@@ -164,7 +166,7 @@ def _insert_words_into_texts(
 ) -> LongArray:
     """Write each text with random words of the vocabulary inserted."""
     lengths = np.empty(random_keys.size, np.int64)
-    limit = compute_maximum_word_count(texts.offsets)
+    limit = bound_word_count(texts.offsets)
     word_starts = np.empty(limit, np.int64)
     word_ends = np.empty(limit, np.int64)
     places = np.empty(strength, np.int64)
@@ -174,7 +176,7 @@ def _insert_words_into_texts(
     for row in range(random_keys.size):
         start = texts.offsets[row]
         stop = texts.offsets[row + 1]
-        count = find_word_boundaries(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
+        count = fill_word_boundaries(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
         if count == 0:
             lengths[row] = -1
             continue
@@ -212,7 +214,7 @@ def _swap_words_in_texts(
 ) -> LongArray:
     """Write each text with random pairs of words swapped."""
     lengths = np.empty(random_keys.size, np.int64)
-    limit = compute_maximum_word_count(texts.offsets)
+    limit = bound_word_count(texts.offsets)
     word_starts = np.empty(limit, np.int64)
     word_ends = np.empty(limit, np.int64)
     order = np.empty(limit, np.int64)
@@ -222,7 +224,7 @@ def _swap_words_in_texts(
     for row in range(random_keys.size):
         start = texts.offsets[row]
         stop = texts.offsets[row + 1]
-        count = find_word_boundaries(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
+        count = fill_word_boundaries(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
         is_swapped = _draw_swapped_order(
             texts.code_points,
             word_starts[:count],
@@ -259,9 +261,9 @@ def _draw_swapped_order(
     free_words: LongArray,
     candidates: LongArray,
     strength: int,
-    state: np.uint64,
+    random_state: np.uint64,
 ) -> bool:
-    """Draw the order of a text's words after `strength` random swaps; False if too few words differ.
+    """Draw the order of words after random swaps; return False if too few words differ.
 
     `free_words` and `candidates` are working memory.
     """
@@ -272,7 +274,7 @@ def _draw_swapped_order(
     for _ in range(strength):
         if free_count == 0:
             return False
-        state, drawn = draw_integer_below(state, free_count)
+        random_state, drawn = draw_integer_below(random_state, free_count)
         first = free_words[drawn]
         candidate_count = ZERO
         for k in range(free_count):
@@ -284,7 +286,7 @@ def _draw_swapped_order(
                 candidate_count += 1
         if candidate_count == 0:
             return False
-        state, drawn = draw_integer_below(state, candidate_count)
+        random_state, drawn = draw_integer_below(random_state, candidate_count)
         second = candidates[drawn]
         order[first] = second
         order[second] = first
@@ -300,12 +302,12 @@ def _draw_swapped_order(
 
 @kernel
 def _are_words_equal(
-    code_points: CodePoints, start: int, stop: int, other_start: int, other_stop: int
+    code_points: CodePoints, first_start: int, first_end: int, second_start: int, second_end: int
 ) -> bool:
-    """Whether two words have the same code points."""
-    if stop - start != other_stop - other_start:
+    """Return whether two words of a text are equal."""
+    if first_end - first_start != second_end - second_start:
         return False
     i = 0
-    while start + i < stop and code_points[start + i] == code_points[other_start + i]:
+    while first_start + i < first_end and code_points[first_start + i] == code_points[second_start + i]:
         i += 1
-    return start + i == stop
+    return first_start + i == first_end

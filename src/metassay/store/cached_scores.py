@@ -11,7 +11,7 @@ import numpy as np
 from metassay.errors import display_path
 from metassay.metrics.base import Metric, Scores
 from metassay.recorded_warnings import RecordedWarnings
-from metassay.stats.digests import Hashes
+from metassay.stats.hashes import Hashes
 from metassay.store.metric_cache import MetricCache, can_share_scores
 from metassay.store.parts import encode_part
 from metassay.store.remote import local_path
@@ -29,40 +29,42 @@ class CachedScores:
             metric.spec: MetricCache(metric, cache) for metric in metrics if can_share_scores(metric)
         }
 
-    def load(self, metric: Metric, batch_number: int, digests: Hashes) -> tuple[Scores, RecordedWarnings]:
+    def load(
+        self, metric: Metric, batch_number: int, content_hashes: Hashes
+    ) -> tuple[Scores, RecordedWarnings]:
         """Load the stored scores of a batch, NaN for missing ones; cached scores are copied to the run."""
-        scores = np.full(len(digests), np.nan)
+        scores = np.full(len(content_hashes), np.nan)
         recorded_warnings: RecordedWarnings = ()
         if self.run_scores is not None:
-            scores, recorded_warnings = self.run_scores.load(metric, batch_number, digests)
+            scores, recorded_warnings = self.run_scores.load(metric, batch_number, content_hashes)
         missing = np.isnan(scores)
         metric_cache = self._metric_caches.get(metric.spec)
         if metric_cache is not None and missing.any():
-            recorded_warnings = (*recorded_warnings, *metric_cache.load(digests, scores))
+            recorded_warnings = (*recorded_warnings, *metric_cache.load(content_hashes, scores))
             if self.run_scores is not None and (missing != np.isnan(scores)).any():
                 # A run folder is complete in itself: it can be resumed on a machine without this cache.
-                self.run_scores.save(metric, batch_number, digests, scores, recorded_warnings)
+                self.run_scores.save(metric, batch_number, content_hashes, scores, recorded_warnings)
         return scores, recorded_warnings
 
     def save(
         self,
         metric: Metric,
         batch_number: int,
-        digests: Hashes,
+        content_hashes: Hashes,
         scores: Scores,
         recorded_warnings: RecordedWarnings,
     ) -> None:
         """Store the defined scores of a batch in the run folder and in the cache."""
         # Encoded once for both places.
-        part = encode_part(make_score_table(digests, scores), recorded_warnings)
+        part = encode_part(make_score_table(content_hashes, scores), recorded_warnings)
         if self.run_scores is not None:
             self.run_scores.save_part(metric, batch_number, part)
         metric_cache = self._metric_caches.get(metric.spec)
         if metric_cache is not None:
-            metric_cache.save(digests, scores, recorded_warnings, part)
+            metric_cache.save(content_hashes, scores, recorded_warnings, part)
 
     def has_batch(self, metric: Metric, batch_number: int) -> bool:
-        """Whether the run folder has scores of this metric and batch."""
+        """Return whether the run folder has scores of this metric and batch."""
         return self.run_scores is not None and self.run_scores.has_batch(metric, batch_number)
 
     def refresh(self) -> None:

@@ -100,7 +100,7 @@ def _get_machine_name() -> str:
 
 
 def _is_process_running(process_id: int) -> bool:
-    """Whether a process of this machine is running."""
+    """Return whether a process of this machine is running."""
     if os.name == "nt":  # signal 0 is Ctrl-C there
         return True
     try:

@@ -1,7 +1,7 @@
 """The cached scores of one metric, which any number of processes read and extend at the same time.
 
     AB/ABCD…/about.json                    the metric: its signature, and the versions its scores depend on
-    AB/ABCD…/part-CHECKSUM.parquet         scores of single outputs, found by the digest of what was scored
+    AB/ABCD…/part-CHECKSUM.parquet         scores of single outputs, found by the hash of what was scored
     AB/ABCD…/batch-HASH-CHECKSUM.parquet   scores of one batch, valid for exactly the same batch
 
 The folder name is a hash of signature and versions, so that scores of another metric, weight file or library
@@ -26,7 +26,7 @@ from metassay.errors import InputError
 from metassay.metrics.base import COST_CLASSES, Metric, Scores
 from metassay.plugins import hash_user_source
 from metassay.recorded_warnings import RecordedWarnings
-from metassay.stats.digests import Hashes, argsort_hashes
+from metassay.stats.hashes import Hashes, argsort_hashes
 from metassay.store.parts import PackedPart, encode_part, hash_bytes, log_note_for_user, read_part, write_part
 from metassay.store.remote import list_files
 from metassay.store.score_tables import fill_in_scores, make_score_table
@@ -38,7 +38,7 @@ DESCRIPTION_FILE = "about.json"
 
 
 def can_share_scores(metric: Metric) -> bool:
-    """Whether other runs may use the scores of a metric.
+    """Return whether other runs may use the scores of a metric.
 
     Not if they come from user code, programs or services: no hash covers all that these depend on.
     """
@@ -80,7 +80,7 @@ def write_dependencies(folder: Path, description: Mapping[str, Any]) -> None:
 
 
 def _does_score_depend_on_batch(metric: Metric) -> bool:
-    """Whether a score may depend on other outputs of the batch, as with padding in neural models."""
+    """Return whether a score may depend on other outputs of the batch."""
     return metric.cost_class != COST_CLASSES[0]
 
 
@@ -95,7 +95,7 @@ class MetricCache:
         self._single_scores: pl.DataFrame | None = None
         self._lock = threading.Lock()
 
-    def load(self, digests: Hashes, scores: Scores) -> RecordedWarnings:
+    def load(self, content_hashes: Hashes, scores: Scores) -> RecordedWarnings:
         """Replace missing scores (NaN) by cached scores.
 
         Returns the warnings of the batch if its scores were cached as a batch. Scores with warnings are
@@ -104,20 +104,20 @@ class MetricCache:
         missing = np.flatnonzero(np.isnan(scores))
         if not self.by_batch:
             cached_scores = scores[missing]
-            fill_in_scores(self._read_single_scores(), digests[missing], cached_scores)
+            fill_in_scores(self._read_single_scores(), content_hashes[missing], cached_scores)
             scores[missing] = cached_scores
         # The scores of a batch depend on all its outputs, so that they are taken together or not at all.
         all_were_missing = len(missing) == len(scores)
         if all_were_missing and np.isnan(scores).any():
-            return self._load_batch_scores(digests, scores)
+            return self._load_batch_scores(content_hashes, scores)
         return ()
 
     def save(
         self,
-        digests: Hashes,
+        content_hashes: Hashes,
         scores: Scores,
         recorded_warnings: RecordedWarnings,
-        part: PackedPart | None = None,
+        packed_part: PackedPart | None = None,
     ) -> None:
         """Add scores that the cache does not have yet; `packed_part` has all of them if already encoded.
 
@@ -125,22 +125,24 @@ class MetricCache:
         """
         if not self.is_writable:
             return
-        is_new = np.ones(len(digests), dtype=np.bool_)
+        is_new = np.ones(len(content_hashes), dtype=np.bool_)
         if self.by_batch or recorded_warnings:
-            name = f"batch-{_hash_batch_contents(digests)}"
+            name = f"batch-{_hash_batch_contents(content_hashes)}"
         else:
             name = "part"
-            cached_scores = np.full(len(digests), np.nan)
-            fill_in_scores(self._read_single_scores(), digests, cached_scores)
+            cached_scores = np.full(len(content_hashes), np.nan)
+            fill_in_scores(self._read_single_scores(), content_hashes, cached_scores)
             is_new = np.isnan(cached_scores)
         if np.isnan(scores[is_new]).all():
             return
         # The part that was encoded for the run folder has the same bytes if all its scores are new here.
-        if part is None or not is_new.all():
-            part = encode_part(make_score_table(digests[is_new], scores[is_new]), recorded_warnings)
+        if packed_part is None or not is_new.all():
+            packed_part = encode_part(
+                make_score_table(content_hashes[is_new], scores[is_new]), recorded_warnings
+            )
         try:
             write_dependencies(self.folder, self.description)
-            write_part(self.folder, name, part)
+            write_part(self.folder, name, packed_part)
         except InputError as error:
             # A cache only saves time, so that a full disk or a read-only folder does not stop the run.
             self.is_writable = False
@@ -153,7 +155,7 @@ class MetricCache:
             self._single_scores = None
 
     def _read_single_scores(self) -> pl.DataFrame:
-        """Read all scores of single outputs, sorted by digest."""
+        """Read all scores of single outputs, sorted by hash."""
         with self._lock:
             if self._single_scores is None:
                 # An empty table has the right columns where the folder has no parts.
@@ -168,21 +170,21 @@ class MetricCache:
                 self._single_scores = distinct.sort("high", "low")
             return self._single_scores
 
-    def _load_batch_scores(self, digests: Hashes, scores: Scores) -> RecordedWarnings:
+    def _load_batch_scores(self, content_hashes: Hashes, scores: Scores) -> RecordedWarnings:
         """Replace missing scores by those of a cached batch with the same contents."""
-        for path in list_files(self.folder, f"batch-{_hash_batch_contents(digests)}-*.parquet"):
+        for path in list_files(self.folder, f"batch-{_hash_batch_contents(content_hashes)}-*.parquet"):
             part = read_part(path)
             if part is not None:
                 table, recorded_warnings = part
-                fill_in_scores(table, digests, scores)
+                fill_in_scores(table, content_hashes, scores)
                 _mark_part_as_used(path)
                 return recorded_warnings
         return ()
 
 
-def _hash_batch_contents(digests: Hashes) -> str:
+def _hash_batch_contents(content_hashes: Hashes) -> str:
     """Hash the contents of a batch, regardless of their order."""
-    return hash_bytes(digests[argsort_hashes(digests)].tobytes())
+    return hash_bytes(content_hashes[argsort_hashes(content_hashes)].tobytes())
 
 
 def _mark_part_as_used(path: Path) -> None:

@@ -73,7 +73,7 @@ def read_part(path: Path) -> tuple[pl.DataFrame, RecordedWarnings] | None:
 
 
 def is_part_intact(path: Path) -> bool:
-    """Whether the content of a part matches the checksum in its name."""
+    """Return whether the content of a part matches the checksum in its name."""
     download(path)
     try:
         return hash_bytes(path.read_bytes()) == _parse_checksum_of_part(path)

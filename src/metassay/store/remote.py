@@ -54,7 +54,7 @@ def local_path(path: str | Path) -> Path:
 
 
 def is_mirrored(path: Path) -> bool:
-    """Whether a local path is the mirror of a remote file, or in a folder that is."""
+    """Return whether a local path mirrors a remote file or folder."""
     # Only the folder that was opened is registered, not the files in it.
     return any(parent in _mirrors for parent in (path, *path.parents))
 

@@ -154,7 +154,7 @@ class RunFolder:
         self.write_manifest({"state": "finished", "versions": self.versions, **entries, "files": checksums})
 
     def is_finished(self, dependencies: str) -> bool:
-        """Whether the folder has complete, unchanged results with these dependencies, and no broken part.
+        """Return whether the folder has complete, unchanged results with these dependencies.
 
         `dependencies` is the hash of `hash_dependencies`.
         """
@@ -282,7 +282,7 @@ def _hash_file(file: Path) -> str | None:
 
 
 def _has_foreign_files(folder: Path) -> bool:
-    """Whether a folder without a manifest has files that are not from an interrupted run."""
+    """Return whether a folder without a manifest has files of something other than a run."""
     # A remote folder without a manifest is empty here, because nothing of it is downloaded. It exists only if
     # there are remote files.
     return is_mirrored(folder) or any(

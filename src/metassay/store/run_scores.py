@@ -11,7 +11,7 @@ import numpy as np
 from metassay.errors import display_path
 from metassay.metrics.base import Metric, Scores
 from metassay.recorded_warnings import RecordedWarnings
-from metassay.stats.digests import Hashes
+from metassay.stats.hashes import Hashes
 from metassay.store.parts import (
     PackedPart,
     PartIndex,
@@ -31,15 +31,17 @@ class RunScores:
         self.folder = folder
         self._parts = PartIndex(folder, "part-")
 
-    def load(self, metric: Metric, batch_number: int, digests: Hashes) -> tuple[Scores, RecordedWarnings]:
+    def load(
+        self, metric: Metric, batch_number: int, content_hashes: Hashes
+    ) -> tuple[Scores, RecordedWarnings]:
         """Load the stored scores of a batch, NaN for missing ones, and the warnings of their computation."""
-        scores = np.full(len(digests), np.nan)
+        scores = np.full(len(content_hashes), np.nan)
         recorded_warnings: RecordedWarnings = ()
         for path in self._parts.find(_make_part_name(metric, batch_number)):
             part = read_part(path)
             if part is not None:
                 table, part_warnings = part
-                fill_in_scores(table, digests, scores)
+                fill_in_scores(table, content_hashes, scores)
                 recorded_warnings = (*recorded_warnings, *part_warnings)
         # Two parts of the same batch can have the same warning.
         return scores, tuple(dict.fromkeys(recorded_warnings))
@@ -48,13 +50,13 @@ class RunScores:
         self,
         metric: Metric,
         batch_number: int,
-        digests: Hashes,
+        content_hashes: Hashes,
         scores: Scores,
         recorded_warnings: RecordedWarnings,
     ) -> None:
         """Store the defined scores of a batch, in place of earlier ones."""
         self.save_part(
-            metric, batch_number, encode_part(make_score_table(digests, scores), recorded_warnings)
+            metric, batch_number, encode_part(make_score_table(content_hashes, scores), recorded_warnings)
         )
 
     def save_part(self, metric: Metric, batch_number: int, packed_part: PackedPart) -> None:
@@ -62,7 +64,7 @@ class RunScores:
         self._parts.write(_make_part_name(metric, batch_number), packed_part)
 
     def has_batch(self, metric: Metric, batch_number: int) -> bool:
-        """Whether scores of this metric and batch are stored."""
+        """Return whether scores of this metric and batch are stored."""
         return bool(self._parts.find(_make_part_name(metric, batch_number)))
 
     def refresh(self) -> None:

@@ -1,4 +1,4 @@
-"""Tables of scores, sorted by the digest of what was scored."""
+"""Tables of scores, sorted by the hash of what was scored."""
 
 from __future__ import annotations
 
@@ -6,20 +6,22 @@ import numpy as np
 import polars as pl
 
 from metassay.metrics.base import Scores
-from metassay.stats.digests import Hashes, argsort_hashes, look_up_hashes
+from metassay.stats.hashes import Hashes, argsort_hashes, look_up_hashes
 
 
-def make_score_table(digests: Hashes, scores: Scores) -> pl.DataFrame:
-    """Make a table of digests and defined scores, sorted by digest."""
+def make_score_table(content_hashes: Hashes, scores: Scores) -> pl.DataFrame:
+    """Make a table of content hashes and defined scores, sorted by hash."""
     defined = ~np.isnan(scores)
-    digests = digests[defined]
-    order = argsort_hashes(digests)
-    digests = digests[order]
-    return pl.DataFrame({"high": digests[:, 0], "low": digests[:, 1], "score": scores[defined][order]})
+    content_hashes = content_hashes[defined]
+    order = argsort_hashes(content_hashes)
+    content_hashes = content_hashes[order]
+    return pl.DataFrame(
+        {"high": content_hashes[:, 0], "low": content_hashes[:, 1], "score": scores[defined][order]}
+    )
 
 
-def fill_in_scores(table: pl.DataFrame, digests: Hashes, scores: Scores) -> None:
-    """Write the scores that a table has for digests to an array; scores of other digests are not changed."""
-    positions = look_up_hashes(digests, table["high"].to_numpy(), table["low"].to_numpy())
+def fill_in_scores(table: pl.DataFrame, content_hashes: Hashes, scores: Scores) -> None:
+    """Copy the scores of a table to an array, for outputs with these content hashes."""
+    positions = look_up_hashes(content_hashes, table["high"].to_numpy(), table["low"].to_numpy())
     is_found = positions >= 0
     scores[is_found] = table["score"].to_numpy()[positions[is_found]]

@@ -17,8 +17,8 @@ from metassay.stats.compilation import kernel
 from metassay.text.hash_table import (
     CodePoints,
     HashTable,
-    add_to_hash,
     build_hash_table,
+    extend_hash,
     get_code_points,
     look_up_hash,
 )
@@ -154,7 +154,7 @@ def _build_transitions(rows: Sequence[Sequence[tuple[int, int, float]]]) -> Tran
 
 @kernel
 def _find_best_splits(word: CodePoints, model: MorphemeModel) -> tuple[LongArray, FloatArray]:
-    """Return the possible parts of speech of a word, with the log-probability of the best splits for each."""
+    """Find the best split of a word into morphemes for each part of speech, with its log-probability."""
     size = len(word)
     state_count = len(model.final.offsets) - 1
     best = np.full((size + 1, state_count), -np.inf)  # log p of the best way to a state at a letter
@@ -172,7 +172,7 @@ def _find_best_splits(word: CodePoints, model: MorphemeModel) -> tuple[LongArray
         continued = _choose_best_states(states[start, : counts[start]], best[start])
         text_hash = np.uint64(1)
         for end in range(start + 1, size + 1):
-            text_hash = add_to_hash(text_hash, word[end - 1])
+            text_hash = extend_hash(text_hash, word[end - 1])
             morpheme = look_up_hash(text_hash, model.morphemes)
             is_new = morpheme < 0
             # HanTa gives new morphemes of one or two letters no probability, except in short words.
@@ -194,27 +194,27 @@ def _find_best_splits(word: CodePoints, model: MorphemeModel) -> tuple[LongArray
 
 
 @kernel
-def _score_endings(word: CodePoints, endings: HashTable, log_p: FloatArray) -> FloatArray:
-    """Return the log p of the longest known ending of at most k letters before each letter, by class."""
-    class_count = log_p.shape[1]
+def _score_endings(word: CodePoints, endings: HashTable, ending_log_p: FloatArray) -> FloatArray:
+    """Compute the log-probability of the longest known ending at each letter of a word, by class."""
+    class_count = ending_log_p.shape[1]
     weights = np.empty((len(word) + 1, _LONGEST_ENDING + 1, class_count), np.float64)
     for end in range(1, len(word) + 1):
         text_hash = np.uint64(1)
         # Loops over columns compile much faster than assignments of rows.
         for column in range(class_count):
-            weights[end, 0, column] = log_p[0, column]
+            weights[end, 0, column] = ending_log_p[0, column]
         for length in range(1, _LONGEST_ENDING + 1):
             for column in range(class_count):
                 weights[end, length, column] = weights[end, length - 1, column]
             if length > end:
                 continue
-            text_hash = add_to_hash(text_hash, word[end - length])
+            text_hash = extend_hash(text_hash, word[end - length])
             ending = look_up_hash(text_hash, endings)
             if ending < 0:
                 continue
             for column in range(class_count):
-                if not np.isnan(log_p[ending, column]):
-                    weights[end, length, column] = log_p[ending, column]
+                if not np.isnan(ending_log_p[ending, column]):
+                    weights[end, length, column] = ending_log_p[ending, column]
     return weights
 
 
@@ -227,7 +227,7 @@ def _score_morpheme(
     model: MorphemeModel,
     log_p_of_class: FloatArray,
 ) -> None:
-    """Write the log p of a morpheme for each class: of a known one, or of a new one by length and ending."""
+    """Write the log-probability of a morpheme for each class to an array."""
     log_p_of_class[:] = -np.inf
     new_morphemes = model.new_morphemes
     if word_length < 4 or length > 2:
@@ -247,9 +247,9 @@ def _score_morpheme(
 
 @kernel
 def _choose_best_states(states: LongArray, best: FloatArray) -> LongArray:
-    """Return the most likely states and those of almost the same probability; overwrites `states`."""
+    """Return the most likely states and those of almost the same probability."""
     log_p = best[states]
-    bound = find_lower_bound(log_p, np.empty(_CONTINUED_STATES, np.float64))
+    bound = compute_pruning_bound(log_p, np.empty(_CONTINUED_STATES, np.float64))
     count = 0
     for position in range(len(states)):
         if log_p[position] >= bound:
@@ -259,15 +259,15 @@ def _choose_best_states(states: LongArray, best: FloatArray) -> LongArray:
 
 
 @kernel
-def find_lower_bound(log_p: FloatArray, highest: FloatArray) -> float:
-    """Return 1 less than the n-th highest log p, where n is the length of `highest`, which is overwritten."""
-    highest[:] = -np.inf
-    for value in log_p:
+def compute_pruning_bound(log_probabilities: FloatArray, highest_values: FloatArray) -> float:
+    """Compute the log-probability below which states are not continued: 1 less than the n-th highest."""
+    highest_values[:] = -np.inf
+    for value in log_probabilities:
         smaller = value
-        for rank in range(len(highest)):
-            if smaller > highest[rank]:
-                smaller, highest[rank] = highest[rank], smaller
-    bound: float = max(highest[-1] - 1, MINIMUM_LOG_P)
+        for rank in range(len(highest_values)):
+            if smaller > highest_values[rank]:
+                smaller, highest_values[rank] = highest_values[rank], smaller
+    bound: float = max(highest_values[-1] - 1, MINIMUM_LOG_P)
     return bound
 
 
@@ -275,7 +275,7 @@ def find_lower_bound(log_p: FloatArray, highest: FloatArray) -> float:
 def _sum_states_by_tag(
     states: LongArray, best: FloatArray, model: MorphemeModel
 ) -> tuple[LongArray, FloatArray]:
-    """Sum the probabilities of the best way to each pair of classes by part of speech.
+    """Sum the probabilities of the best splits by part of speech.
 
     Returns the parts of speech and their log-probabilities.
     """

@@ -26,7 +26,7 @@ from metassay.text.hanta_morphemes import (
     UNKNOWN,
     MorphemeSplitter,
     TagReading,
-    find_lower_bound,
+    compute_pruning_bound,
 )
 
 _MODEL_FILES = {"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz"}
@@ -175,17 +175,17 @@ class Tagger:
 
 @kernel
 def _find_best_tags(
-    tags: LongArray,
-    log_p: FloatArray,
-    counts: LongArray,
+    reading_tags: LongArray,
+    reading_log_p: FloatArray,
+    reading_counts: LongArray,
     transitions: FloatArray,
     end_transitions: FloatArray,
 ) -> LongArray:
-    """Return the most likely tag of each word of a sentence; word i has `counts[i]` readings."""
-    word_count = len(counts)
+    """Find the most likely sequence of tags for the words of a sentence."""
+    word_count = len(reading_counts)
     tag_count = end_transitions.shape[1] - 1
     # A state is the pair of tags of two successive words, with a pointer to the best state before it.
-    state_limit = _bound_state_count(counts)
+    state_limit = _bound_state_count(reading_counts)
     first_tag = np.empty(state_limit, np.int64)
     second_tag = np.empty(state_limit, np.int64)
     previous = np.empty(state_limit, np.int64)
@@ -198,16 +198,16 @@ def _find_best_tags(
     high = low + 1
     first_reading = 0
     for i in range(word_count):
-        bound = find_lower_bound(best[low:high], highest)
+        bound = compute_pruning_bound(best[low:high], highest)
         top = high
         for state in range(low, high):
             if best[state] < bound:
                 continue
             a = first_tag[state]
             b = second_tag[state]
-            for reading in range(first_reading, first_reading + counts[i]):
-                c = tags[reading]
-                path_log_p = best[state] + transitions[a, b, c] + log_p[reading]
+            for reading in range(first_reading, first_reading + reading_counts[i]):
+                c = reading_tags[reading]
+                path_log_p = best[state] + transitions[a, b, c] + reading_log_p[reading]
                 if path_log_p <= MINIMUM_LOG_P:
                     continue
                 target = _find_state_of_tags(b, c, high, top, first_tag, second_tag)
@@ -220,7 +220,7 @@ def _find_best_tags(
                     top = max(top, target + 1)
         low = high
         high = top
-        first_reading += counts[i]
+        first_reading += reading_counts[i]
     winner = low
     winner_log_p = -np.inf
     for state in range(low, high):
@@ -236,20 +236,25 @@ def _find_best_tags(
 
 
 @kernel
-def _bound_state_count(counts: LongArray) -> int:
-    """Return an upper bound for the number of states of a sentence; word i has `counts[i]` readings."""
-    state_count = 1 + counts[0]
-    for i in range(1, len(counts)):
-        state_count += counts[i] * counts[i - 1]
+def _bound_state_count(reading_counts: LongArray) -> int:
+    """Compute an upper bound for the number of states in the search for tags."""
+    state_count = 1 + reading_counts[0]
+    for i in range(1, len(reading_counts)):
+        state_count += reading_counts[i] * reading_counts[i - 1]
     return int(state_count)
 
 
 @kernel
 def _find_state_of_tags(
-    first: int, second: int, start: int, end: int, first_tags: LongArray, second_tags: LongArray
+    first_tag: int,
+    second_tag: int,
+    first_state: int,
+    end_state: int,
+    first_tags: LongArray,
+    second_tags: LongArray,
 ) -> int:
-    """Return which of the states from `start` to `end` has two given tags; `end` if none has."""
-    state = start
-    while state < end and (first_tags[state] != first or second_tags[state] != second):
+    """Return which of the states has two given tags; the end of the range if none has."""
+    state = first_state
+    while state < end_state and (first_tags[state] != first_tag or second_tags[state] != second_tag):
         state += 1
     return state

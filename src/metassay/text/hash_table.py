@@ -15,7 +15,7 @@ CodePoints = NDArray[np.uint32]
 
 
 class HashTable(NamedTuple):
-    """Hash table from texts to numbers: the text with hash `hashes[i]` has `numbers[i]`; -1: empty slot."""
+    """A hash table from texts to integers, searched by the hash of a text."""
 
     hashes: NDArray[np.uint64]
     numbers: LongArray
@@ -33,8 +33,8 @@ def build_hash_table(texts: Sequence[str]) -> HashTable:
 
 
 @kernel
-def add_to_hash(text_hash: np.uint64, code_point: np.uint32) -> np.uint64:
-    """Return the hash of a text after one more character; the hash of the empty text is 1.
+def extend_hash(text_hash: np.uint64, code_point: np.uint32) -> np.uint64:
+    """Return the hash of a text with one more character; the hash of the empty text is 1.
 
     With 64 bits, no two texts have the same hash in practice.
     """
@@ -46,7 +46,7 @@ def add_to_hash(text_hash: np.uint64, code_point: np.uint32) -> np.uint64:
 
 @kernel
 def look_up_hash(text_hash: np.uint64, table: HashTable) -> np.int64:
-    """Return the number of the text that has a hash; -1 if the table does not contain it."""
+    """Return the integer of the text with a hash; -1 if the table does not contain it."""
     last_slot = len(table.hashes) - 1
     slot = np.int64(text_hash & np.uint64(last_slot))
     while table.numbers[slot] >= 0 and table.hashes[slot] != text_hash:
@@ -56,6 +56,7 @@ def look_up_hash(text_hash: np.uint64, table: HashTable) -> np.int64:
 
 @kernel
 def _fill_hash_table(code_points: CodePoints, offsets: LongArray) -> tuple[NDArray[np.uint64], LongArray]:
+    """Enter the hash of each text and its number into the arrays of a hash table."""
     size = 4
     # A power of two lets a bit mask replace the division. At most half of the slots are used, so that
     # searches end soon.
@@ -66,7 +67,7 @@ def _fill_hash_table(code_points: CodePoints, offsets: LongArray) -> tuple[NDArr
     for number in range(len(offsets) - 1):
         text_hash = np.uint64(1)
         for position in range(offsets[number], offsets[number + 1]):
-            text_hash = add_to_hash(text_hash, code_points[position])
+            text_hash = extend_hash(text_hash, code_points[position])
         slot = np.int64(text_hash & np.uint64(size - 1))
         while numbers[slot] >= 0:
             slot = (slot + 1) & (size - 1)

@@ -56,6 +56,7 @@ def index_non_space_runs(texts: Sequence[str]) -> IndexedWords:
 
 
 def _index_matches(texts: Sequence[str], pattern: re.Pattern[str]) -> IndexedWords:
+    """Number the distinct matches of a pattern in texts."""
     number_of: dict[str, int] = {}
     numbers: list[int] = []
     positions: list[int] = []

@@ -78,6 +78,7 @@ def get_base_language(tag: str | None) -> str:
 
 
 def _are_different_languages(first: str, second: str) -> bool:
+    """Return whether two texts name two different languages."""
     codes = {parse_language(first), parse_language(second)}
     return len(codes) == 2 and None not in codes
 

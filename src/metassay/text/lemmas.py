@@ -28,13 +28,14 @@ def find_lemma(word: str, language: str) -> str | None:
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def is_common_word(word: str, language: str) -> bool:
-    """Whether the dictionary has the lower-case word, so that it is not only a name."""
+    """Return whether a dictionary has a word in lower case, so that it is not only a name."""
     lemma = find_lemma(word.lower(), language)
     return lemma is not None and lemma.islower()
 
 
 @functools.cache
 def _load_lookup() -> Any:
+    """Load the dictionary look-up of simplemma."""
     from simplemma.strategies import DictionaryLookupStrategy
 
     return DictionaryLookupStrategy(_PackedDictionaryFactory())  # type: ignore[arg-type]
@@ -42,6 +43,7 @@ def _load_lookup() -> Any:
 
 @functools.cache
 def _load_lemmatizer() -> Any:
+    """Load the lemmatizer of simplemma."""
     from simplemma import Lemmatizer
     from simplemma.strategies import DefaultStrategy
 

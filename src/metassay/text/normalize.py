@@ -49,6 +49,7 @@ def find_normalizer(scheme: str) -> Callable[[str], str]:
 
 
 def _normalize_english(text: str) -> str:
+    """Write a text in lower case, without punctuation and symbols except apostrophes."""
     lower = text.translate(_APOSTROPHES).lower()
     words = "".join(map(_replace_punctuation, lower)).split()
     return " ".join(word for word in words if word.strip("'"))
@@ -65,6 +66,7 @@ def _replace_punctuation(character: str) -> str:
 
 
 def _normalize_whisper(text: str) -> str:
+    """Normalise an English text as in the evaluation of Whisper."""
     # Imported here because their rules take time to compile, and few data sets need them.
     from metassay.text.english_numbers import write_numbers_in_digits
     from metassay.text.english_spelling import expand_contractions, get_american_spelling

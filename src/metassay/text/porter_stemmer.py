@@ -122,11 +122,12 @@ def _count_vowel_consonant_groups(stem: str) -> int:
 
 
 def _has_vowel(stem: str) -> bool:
+    """Return whether a stem contains a vowel."""
     return bool(_VOWEL.search(stem)) or ("y" in stem and not all(_find_consonants(stem)))
 
 
 def _ends_in_short_syllable(stem: str) -> bool:
-    """Whether a stem ends in consonant, vowel, consonant (not w, x, y), or is a vowel and a consonant."""
+    """Return whether a stem ends in consonant, vowel, consonant (not w, x, y)."""
     is_consonant = _find_consonants(stem)
     # An extension of NLTK. Porter's condition needs three letters.
     if len(stem) == 2:
@@ -135,6 +136,7 @@ def _ends_in_short_syllable(stem: str) -> bool:
 
 
 def _remove_plural(word: str) -> str:
+    """Apply step 1a of Porter's algorithm: remove plurals, as in `caresses`."""
     if not word.endswith("s") or word.endswith("ss"):
         return word
     if word.endswith("sses"):
@@ -146,6 +148,7 @@ def _remove_plural(word: str) -> str:
 
 
 def _remove_past_or_gerund(word: str) -> str:
+    """Apply step 1b of Porter's algorithm: remove `-ed` and `-ing`."""
     if word.endswith("ied"):
         return word[:-1] if len(word) == 4 else word[:-2]
     if word.endswith("eed"):
@@ -169,6 +172,7 @@ def _repair_verb_stem(stem: str) -> str:
 
 
 def _replace_final_y(word: str) -> str:
+    """Apply step 1c of Porter's algorithm: replace a final y after a consonant by i."""
     if word.endswith("y") and len(word) > 2 and _find_consonants(word[:-1])[-1]:
         return word[:-1] + "i"
     return word
@@ -208,6 +212,7 @@ def _remove_suffix(word: str) -> str:
 
 
 def _remove_final_e(word: str) -> str:
+    """Apply step 5a of Porter's algorithm: remove a final e."""
     if not word.endswith("e"):
         return word
     measure = _count_vowel_consonant_groups(word[:-1])
@@ -217,6 +222,7 @@ def _remove_final_e(word: str) -> str:
 
 
 def _reduce_double_l(word: str) -> str:
+    """Apply step 5b of Porter's algorithm: write a final `ll` as `l`."""
     return word[:-1] if word.endswith("ll") and _count_vowel_consonant_groups(word[:-1]) > 1 else word
 
 

@@ -162,7 +162,7 @@ def find_thesaurus_file(language: str) -> Path | None:
 
 
 def is_package_installed(package: str) -> bool:
-    """Whether a Python package is installed."""
+    """Return whether a Python package is installed."""
     return importlib.util.find_spec(package) is not None
 
 
@@ -191,6 +191,7 @@ def _hash_file(file: Path, _size: int, _modified: int) -> bytes:
 
 
 def _make_package_resource(package: str, language: str, purpose: str) -> Resource:
+    """Describe a Python package that perturbations of a language need."""
     location = f"Python package {package}"
     return Resource(
         package,
@@ -202,6 +203,7 @@ def _make_package_resource(package: str, language: str, purpose: str) -> Resourc
 
 
 def _make_spacy_resource(language: str) -> Resource:
+    """Describe the spaCy model of a language."""
     genre = "web" if language == "en" else "news"
     return Resource(
         "spaCy model",
@@ -213,10 +215,12 @@ def _make_spacy_resource(language: str) -> Resource:
 
 
 def _format_path(path: Folder | None) -> str | None:
+    """Convert a path to text; None stays None."""
     return None if path is None else str(path)
 
 
 def _list_user_folders() -> list[Path]:
+    """List the folders that the environment variable METASSAY_RESOURCES names."""
     folders = os.environ.get(FOLDERS_VARIABLE, "").split(os.pathsep)
     return [Path(folder) for folder in folders if folder]
 

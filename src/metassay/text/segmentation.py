@@ -69,14 +69,14 @@ _SEGMENTER_PACKAGES = {"zh": ("jieba", "zh"), "yue": ("jieba", "zh"), "ja": ("fu
 
 
 def is_written_without_spaces(text: str, language: str | None) -> bool:
-    """Whether a text is written without spaces, by its language or, if that is unknown, by its script."""
+    """Return whether a text is written without spaces, by its language or else by its script."""
     if language is not None:
         return get_base_language(language) in WITHOUT_SPACES
     return not text.isascii() and is_spaceless_script(text)
 
 
 def has_segmenter(language: str | None) -> bool:
-    """Whether a word segmenter for a language without spaces is installed."""
+    """Return whether a word segmenter for a language without spaces is installed."""
     return _load_segmenter(get_base_language(language)) is not None
 
 

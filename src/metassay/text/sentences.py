@@ -50,8 +50,10 @@ def find_sentences(text: str) -> list[Span]:
     return sentences
 
 
-def _does_stop_end_sentence(text: str, match: re.Match[str], start: int, *, has_no_capitals: bool) -> bool:
-    """Whether a stop followed by a space ends the sentence that began at `start`."""
+def _does_stop_end_sentence(
+    text: str, match: re.Match[str], sentence_start: int, *, has_no_capitals: bool
+) -> bool:
+    """Return whether a full stop followed by a space ends a sentence."""
     stop = match["stop"]
     next_letter = match["next"]
     if next_letter.islower():
@@ -60,7 +62,7 @@ def _does_stop_end_sentence(text: str, match: re.Match[str], start: int, *, has_
         if is_ellipsis or not (has_no_capitals or stands_alone):
             return False
     # Not before the start of the sentence: its end could look like an abbreviation.
-    before = text[max(start, match.end() - _ABBREVIATION_LENGTH) : match.end()]
+    before = text[max(sentence_start, match.end() - _ABBREVIATION_LENGTH) : match.end()]
     abbreviation = _ABBREVIATION.search(before)
     if abbreviation is None:
         return True

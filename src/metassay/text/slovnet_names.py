@@ -77,11 +77,12 @@ def load_slovnet() -> Any:
 
 @functools.cache
 def _load_name_finder() -> _NameFinder:
+    """Load the name recognition model of slovnet."""
     return _NameFinder(load_slovnet())
 
 
 def has_capital(word: str) -> bool:
-    """Whether a word has a capital letter."""
+    """Return whether a word has a capital letter."""
     return word != word.lower()
 
 
@@ -114,6 +115,7 @@ class _Vocabulary:
 
     def _clear_cache(self) -> None:
         # Only numbers and texts, which the garbage collector does not visit.
+        """Forget all words and runs of characters."""
         self._number_of_pair: dict[int, int] = {}
         self._number_of_word: dict[str, int] = {}
         self._row_of_run: dict[str, int] = {}
@@ -128,7 +130,7 @@ class _Vocabulary:
         runs = index_non_space_runs(texts)
         have_capitals = runs.find_matching_vocabulary(has_capital)[runs.numbers]
         # A run of characters has at least one word, so that no word near a capital is lost by counting runs.
-        is_near = _measure_distances(have_capitals, runs.offsets) <= maximum_distance
+        is_near = _measure_distances_to_capitals(have_capitals, runs.offsets) <= maximum_distance
         keys = self._make_run_keys(runs.vocabulary, runs.numbers, runs.offsets)[is_near]
         distinct_keys, key_indexes = find_distinct_integers(keys)
         rows = np.array(
@@ -187,6 +189,7 @@ class _Vocabulary:
         return row
 
     def _find_word_number(self, word: str) -> int:
+        """Return the number of a word; a new word gets the next number."""
         number = self._number_of_word.get(word)
         if number is None:
             is_lower_case = word.islower() and "а" <= word[0] <= "я" and len(word) > 1
@@ -258,14 +261,14 @@ class _NameFinder:
 
         Words far from capitals have the window -1.
         """
-        distances = _measure_distances(words.have_capitals, words.offsets)
+        distances = _measure_distances_to_capitals(words.have_capitals, words.offsets)
         reach = REACH + len(self._layers)
         used_words, numbers = find_distinct_integers(words.numbers)
         vectors = self._embed_words(*self._vocabulary.list_model_numbers(used_words))
         for layer in self._layers:
             # After each layer, one word less on both sides of a name is still needed.
             reach -= 1
-            numbers, windows = _find_windows(numbers, words.offsets, distances <= reach)
+            numbers, windows = _number_distinct_windows(numbers, words.offsets, distances <= reach)
             summands = [
                 _multiply_window_position(vectors, windows[:, place], layer.taps[place]) for place in range(3)
             ]
@@ -317,49 +320,49 @@ def _multiply_window_position(
     return products, indexes
 
 
-def _multiply_rows(vectors: Float32Array, rows: LongArray, columns: Float32Array) -> Float32Array:
-    """Multiply some rows of a matrix by another matrix in blocks; the result is padded to whole blocks."""
+def _multiply_rows(vectors: Float32Array, row_numbers: LongArray, matrix: Float32Array) -> Float32Array:
+    """Multiply some rows of a matrix by another matrix, in blocks of fixed size."""
     # Matrix products of other sizes may add in another order, and differ in the last digit.
-    rows = np.append(rows, np.zeros(-len(rows) % _PRODUCT_ROWS, np.int64))
-    products = np.empty((len(rows), columns.shape[1]), np.float32)
+    row_numbers = np.append(row_numbers, np.zeros(-len(row_numbers) % _PRODUCT_ROWS, np.int64))
+    products = np.empty((len(row_numbers), matrix.shape[1]), np.float32)
     block = np.empty((_PRODUCT_ROWS, vectors.shape[1]), np.float32)
-    for start in range(0, len(rows), _PRODUCT_ROWS):
-        np.take(vectors, rows[start : start + _PRODUCT_ROWS], axis=0, out=block, mode="clip")
-        np.matmul(block, columns, out=products[start : start + _PRODUCT_ROWS])
+    for start in range(0, len(row_numbers), _PRODUCT_ROWS):
+        np.take(vectors, row_numbers[start : start + _PRODUCT_ROWS], axis=0, out=block, mode="clip")
+        np.matmul(block, matrix, out=products[start : start + _PRODUCT_ROWS])
     return products
 
 
-def _measure_distances(is_wanted: BoolArray, offsets: LongArray) -> LongArray:
-    """Return the distance of each word to the nearest wanted word of its text."""
-    positions = np.arange(len(is_wanted))
+def _measure_distances_to_capitals(is_capitalised: BoolArray, offsets: LongArray) -> LongArray:
+    """Measure the distance of each word to the nearest capitalised word of its text."""
+    positions = np.arange(len(is_capitalised))
     text_starts = np.repeat(offsets[:-1], np.diff(offsets))
     text_ends = np.repeat(offsets[1:], np.diff(offsets))
-    last_wanted = np.maximum.accumulate(np.where(is_wanted, positions, -1))
-    next_wanted = np.minimum.accumulate(np.where(is_wanted, positions, len(is_wanted))[::-1])[::-1]
+    last_wanted = np.maximum.accumulate(np.where(is_capitalised, positions, -1))
+    next_wanted = np.minimum.accumulate(np.where(is_capitalised, positions, len(is_capitalised))[::-1])[::-1]
     left = np.where(last_wanted >= text_starts, positions - last_wanted, _NO_CAPITAL_IN_TEXT)
     right = np.where(next_wanted < text_ends, next_wanted - positions, _NO_CAPITAL_IN_TEXT)
     return np.minimum(left, right)
 
 
-def _find_windows(
-    numbers: LongArray, offsets: LongArray, is_wanted: BoolArray
+def _number_distinct_windows(
+    word_numbers: LongArray, text_offsets: LongArray, is_needed: BoolArray
 ) -> tuple[LongArray, LongArray]:
-    """Number the distinct windows around wanted words.
+    """Number the distinct windows of three words around needed words.
 
     Returns the number of the window of each word, -1 if it is not wanted, and the words of each window.
     A window is three numbers: of the word before, the word and the word after; -1 beyond the end of a text.
     """
-    text_lengths = np.diff(offsets)
-    before = np.roll(numbers, 1)
-    before[offsets[:-1][text_lengths > 0]] = -1
-    after = np.roll(numbers, -1)
-    after[offsets[1:][text_lengths > 0] - 1] = -1
-    wanted = np.flatnonzero(is_wanted)
-    windows = np.stack([before[wanted], numbers[wanted], after[wanted]], axis=1)
-    base = int(numbers.max(initial=0)) + 2
+    text_lengths = np.diff(text_offsets)
+    before = np.roll(word_numbers, 1)
+    before[text_offsets[:-1][text_lengths > 0]] = -1
+    after = np.roll(word_numbers, -1)
+    after[text_offsets[1:][text_lengths > 0] - 1] = -1
+    wanted = np.flatnonzero(is_needed)
+    windows = np.stack([before[wanted], word_numbers[wanted], after[wanted]], axis=1)
+    base = int(word_numbers.max(initial=0)) + 2
     keys = ((windows[:, 0] + 1) * base + windows[:, 1]) * base + windows[:, 2] + 1
     _, first_positions, window_numbers = np.unique(keys, return_index=True, return_inverse=True)
-    numbers_of_words = np.full(len(numbers), -1)
+    numbers_of_words = np.full(len(word_numbers), -1)
     numbers_of_words[wanted] = window_numbers
     return numbers_of_words, windows[first_positions]
 
@@ -387,22 +390,26 @@ def _add_window_products(
 
 @kernel
 def _find_best_tags(
-    weights: Float32Array, numbers: LongArray, offsets: LongArray, transitions: Float32Array, outside: int
+    tag_weights: Float32Array,
+    weight_numbers: LongArray,
+    text_offsets: LongArray,
+    transitions: Float32Array,
+    outside: int,
 ) -> NDArray[np.uint8]:
-    """Return the best sequence of tags for each text; words with number -1 are outside of names."""
+    """Find the best sequence of tags for the words of each text."""
     tag_count = len(transitions)
-    tags = np.empty(len(numbers), np.uint8)
-    best_before = np.empty((len(numbers), tag_count), np.uint8)
+    tags = np.empty(len(weight_numbers), np.uint8)
+    best_before = np.empty((len(weight_numbers), tag_count), np.uint8)
     score = np.empty(tag_count, np.float32)
     new_score = np.empty(tag_count, np.float32)
     # Words that were not computed can only have the tag O.
     only_outside = np.full(tag_count, -np.inf, np.float32)
     only_outside[outside] = 0
-    for text in range(len(offsets) - 1):
-        start = offsets[text]
-        end = offsets[text + 1]
+    for text in range(len(text_offsets) - 1):
+        start = text_offsets[text]
+        end = text_offsets[text + 1]
         for i in range(start, end):
-            word_weights = weights[numbers[i]] if numbers[i] >= 0 else only_outside
+            word_weights = tag_weights[weight_numbers[i]] if weight_numbers[i] >= 0 else only_outside
             for tag in range(tag_count):
                 if i == start:
                     best_before[i, tag] = 0

@@ -43,6 +43,7 @@ def find_spacy_entities(texts: Sequence[str], language: str) -> list[list[Entity
 
 @functools.lru_cache(maxsize=4)
 def _load_model(language: str) -> Any:
+    """Load the largest installed spaCy model of a language."""
     import spacy
 
     logging.getLogger("spacy").setLevel(logging.ERROR)

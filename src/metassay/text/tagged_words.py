@@ -68,6 +68,7 @@ class _SecondWordFilters:
         self.runs = BoundedCache(self._can_run_contain_second_word, maximum=_CACHED_WORDS)
 
     def _can_be_second_word(self, word: str) -> bool:
+        """Return whether a word can be the second word of a pair, whatever is around it."""
         listed_tags = _list_dictionary_tags(word, self._wanted.language)
         if listed_tags and self._wanted.second_tags.isdisjoint(listed_tags):
             return False
@@ -78,6 +79,7 @@ class _SecondWordFilters:
         return not self._wanted.second_tags.isdisjoint(possible_tags)
 
     def _can_run_contain_second_word(self, run: str) -> bool:
+        """Return whether a run of characters contains a word that can be the second of a pair."""
         return any(self.second_words[word] for word in _tokenize_run(run))
 
 
@@ -86,11 +88,13 @@ _load_filters = functools.lru_cache(maxsize=8)(_SecondWordFilters)
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def _tokenize_run(run: str) -> list[str]:
+    """Split a run of characters into words."""
     return tokenize_words(run)
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def _list_dictionary_tags(word: str, language: str) -> frozenset[str]:
+    """List the tags of a word in the dictionary of the tagger."""
     return load_tagger(language).list_dictionary_tags(word)
 
 

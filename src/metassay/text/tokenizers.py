@@ -105,6 +105,7 @@ def load_plain_classes() -> CharacterClasses:
 
 
 def _mark_space_characters() -> CharacterClasses:
+    """Return the classes of all characters with white space marked."""
     classes = np.zeros(_CODE_POINT_COUNT, dtype=np.uint8)
     # The last white space of Unicode is U+3000.
     classes[[code for code in range(0x3001) if chr(code).isspace()]] = SPACE
@@ -259,7 +260,7 @@ def choose_character_tokenizer(language: str | None) -> str | None:
 
 @functools.lru_cache(maxsize=32)
 def is_tokenizer_installed(name: str) -> bool:
-    """Whether the packages and files that a tokenizer of sacrebleu needs are installed."""
+    """Return whether the packages and files that a tokenizer needs are installed."""
     try:
         find_tokenizer_scheme(name)
     except InputError:

@@ -32,7 +32,7 @@ def tokenize_words(text: str) -> list[str]:
 
 
 def find_tokens(text: str) -> list[Span]:
-    """Return the span of each token of `tokenize_words`."""
+    """Find the spans of words, numbers, clitics and punctuation marks, as `tokenize_words` splits them."""
     return [match.span() for match in _TOKEN.finditer(text)]
 
 

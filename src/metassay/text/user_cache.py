@@ -31,6 +31,7 @@ def load_or_compute(file_name: str, compute: Callable[[], bytes]) -> bytes:
 
 
 def _find_cache_folder() -> Path:
+    """Return the folder for cached files of the user."""
     try:
         home = Path.home()
     except RuntimeError:  # a user without a home directory
@@ -39,4 +40,5 @@ def _find_cache_folder() -> Path:
 
 
 def _compute_checksum(content: bytes) -> bytes:
+    """Compute the checksum of a cached file."""
     return hashlib.blake2b(content, digest_size=16).hexdigest().encode()

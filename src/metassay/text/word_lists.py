@@ -48,7 +48,7 @@ class WordLists:
         return tuple(rows)
 
     def read_mapping_from_list(self, list_name: str) -> dict[str, str]:
-        """Read a tab-separated word list of two columns as a mapping from first to second column.
+        """Read a list with two columns as a mapping from the first to the second column.
 
         >>> WordLists("metassay.text", "en").read_mapping_from_list("british_words")["tyre"]
         'tire'
@@ -56,26 +56,26 @@ class WordLists:
         return {key: value for key, value in self.read_tab_separated_rows(list_name, 2)}  # noqa: C416 - dict() has no typed length
 
     def read_lists_by_first_cell(self, list_name: str) -> dict[str, tuple[str, ...]]:
-        """Read a tab-separated word list; returns second cells by first cell, as lists."""
+        """Read a list with two columns; return the second cells by first cell, as lists."""
         groups: dict[str, list[str]] = {}
         for group, word in self.read_tab_separated_rows(list_name, 2):
             groups.setdefault(group, []).append(word)
         return {group: tuple(words) for group, words in groups.items()}
 
     def read_sets_by_first_cell(self, list_name: str) -> dict[str, frozenset[str]]:
-        """Read a tab-separated word list; returns second cells by first cell, as sets."""
+        """Read a list with two columns; return the second cells by first cell, as sets."""
         return {group: frozenset(words) for group, words in self.read_lists_by_first_cell(list_name).items()}
 
 
 @functools.lru_cache(maxsize=256)
-def find_folders_with_file(package: str, file: str) -> frozenset[str]:
+def find_folders_with_file(package: str, file_name: str) -> frozenset[str]:
     """Return the names of the folders of a package that contain a file.
 
     >>> sorted(find_folders_with_file("metassay.text", "british_our.txt"))
     ['en']
     """
     folders = (folder for folder in files(package).iterdir() if folder.is_dir())
-    return frozenset(folder.name for folder in folders if folder.joinpath(file).is_file())
+    return frozenset(folder.name for folder in folders if folder.joinpath(file_name).is_file())
 
 
 @functools.lru_cache(maxsize=1024)
@@ -106,15 +106,16 @@ def build_word_pattern(words: Iterable[str]) -> str:
         for letter in word:
             branch = branch.setdefault(letter, {})
         branch[""] = {}  # a word ends here
-    return _format_tree(tree)
+    return _format_letter_tree(tree)
 
 
-def _format_tree(tree: dict[str, Any]) -> str:
+def _format_letter_tree(tree: dict[str, Any]) -> str:
+    """Format a tree of letters as a regular expression."""
     can_end = "" in tree
     branches = []
     for letter, branch in sorted(tree.items()):
         if letter:
-            branches.append(re.escape(letter) + (_format_tree(branch) if branch else ""))
+            branches.append(re.escape(letter) + (_format_letter_tree(branch) if branch else ""))
     if not branches:
         return ""
     if len(branches) == 1 and not can_end:

@@ -62,25 +62,25 @@ class WordNet:
         self._exceptions: dict[str, dict[str, tuple[str, ...]]] = {}
         self._synset_words = BoundedCache(self._read_synset_words, maximum=_CACHED_SYNSETS)
 
-    def list_synsets(self, lemma: str, pos: str) -> tuple[int, ...]:
+    def list_synsets(self, lemma: str, part_of_speech: str) -> tuple[int, ...]:
         """Return the synsets of a lower-case lemma, most frequent first."""
-        return (self._indexes.get(pos) or self._load_index(pos)).get(lemma, ())
+        return (self._indexes.get(part_of_speech) or self._load_index(part_of_speech)).get(lemma, ())
 
     @functools.cached_property
     def phrases(self) -> frozenset[str]:
         """Nouns and verbs that consist of several words, with `_` for spaces."""
         return frozenset(lemma for pos in ("n", "v") for lemma in self._load_index(pos) if "_" in lemma)
 
-    def list_words(self, pos: str, offset: int) -> tuple[str, ...]:
+    def list_words(self, part_of_speech: str, synset: int) -> tuple[str, ...]:
         """Return the words of a synset in the order of the database; phrases have `_` for spaces."""
-        return self._synset_words[pos, offset]
+        return self._synset_words[part_of_speech, synset]
 
-    def find_antonyms(self, lemma: str, pos: str, offset: int) -> tuple[str, ...]:
+    def find_antonyms(self, lemma: str, part_of_speech: str, synset: int) -> tuple[str, ...]:
         """Return the antonyms of a lemma in one of its synsets."""
-        fields = self._read_fields(pos, offset)
+        fields = self._read_synset_fields(part_of_speech, synset)
         if b"!" not in fields:
             return ()
-        lower_words = [word.lower() for word in self.list_words(pos, offset)]
+        lower_words = [word.lower() for word in self.list_words(part_of_speech, synset)]
         word_number = lower_words.index(lemma) + 1 if lemma in lower_words else 0
         antonyms = []
         for symbol, target, target_pos, word_numbers in _split_pointers(fields):
@@ -92,41 +92,43 @@ class WordNet:
                 antonyms.append(self.list_words(pos_of_target, int(target))[target_number - 1])
         return tuple(antonyms)
 
-    def list_related_synsets(self, pos: str, offset: int, relation_symbol: str) -> list[int]:
+    def list_related_synsets(self, part_of_speech: str, synset: int, relation_symbol: str) -> list[int]:
         """Return the synsets of the same part of speech that a synset is related to by a relation.
 
         The symbol `@` points to what the synset is a kind of, `~` to its kinds.
         """
         targets = []
-        for pointer_symbol, target, target_pos, _ in _split_pointers(self._read_fields(pos, offset)):
-            if pointer_symbol == relation_symbol.encode() and target_pos == pos.encode():
+        for pointer_symbol, target, target_pos, _ in _split_pointers(
+            self._read_synset_fields(part_of_speech, synset)
+        ):
+            if pointer_symbol == relation_symbol.encode() and target_pos == part_of_speech.encode():
                 targets.append(int(target))
         return targets
 
-    def get_topic_number(self, pos: str, offset: int) -> int:
+    def get_topic_number(self, part_of_speech: str, synset: int) -> int:
         """Return the topic number of a synset: person, food, act, state … (lexnames(5WN))."""
-        return int(self._read_fields(pos, offset)[1])
+        return int(self._read_synset_fields(part_of_speech, synset)[1])
 
-    def find_lemmas(self, form: str, pos: str) -> list[str]:
+    def find_lemmas(self, word_form: str, part_of_speech: str) -> list[str]:
         """Return the lemmas in the database that a lower-case word form can have (morphy)."""
-        index = self._load_index(pos)
-        candidates = [form, *self.load_irregular_forms(pos).get(form, ())]
+        index = self._load_index(part_of_speech)
+        candidates = [word_form, *self.load_irregular_forms(part_of_speech).get(word_form, ())]
         if len(candidates) == 1:  # not an exception: the form is regular
-            for ending, replacement in _ENDINGS_BY_LETTER.get((pos, form[-1:]), ()):
-                if form.endswith(ending):
-                    candidates.append(form[: -len(ending)] + replacement)
+            for ending, replacement in _ENDINGS_BY_LETTER.get((part_of_speech, word_form[-1:]), ()):
+                if word_form.endswith(ending):
+                    candidates.append(word_form[: -len(ending)] + replacement)
         return [lemma for lemma in dict.fromkeys(candidates) if lemma in index]
 
-    def load_irregular_forms(self, pos: str) -> dict[str, tuple[str, ...]]:
+    def load_irregular_forms(self, part_of_speech: str) -> dict[str, tuple[str, ...]]:
         """Load the irregular word forms of a part of speech, each with its lemmas."""
-        if pos not in self._exceptions:
+        if part_of_speech not in self._exceptions:
             exceptions = {}
-            for line in self._read_lines(f"{_FILE_NAMES[pos]}.exc"):
+            for line in self._read_lines(f"{_FILE_NAMES[part_of_speech]}.exc"):
                 form, *base_forms = line.split() or [""]
                 if form:
                     exceptions[form] = tuple(base_forms)
-            self._exceptions[pos] = exceptions
-        return self._exceptions[pos]
+            self._exceptions[part_of_speech] = exceptions
+        return self._exceptions[part_of_speech]
 
     @functools.cached_property
     def sense_counts(self) -> dict[tuple[str, str, int], int]:
@@ -147,27 +149,32 @@ class WordNet:
             counts[lemma, pos] = counts.get((lemma, pos), 0) + count
         return counts
 
-    def _load_index(self, pos: str) -> dict[str, tuple[int, ...]]:
-        if pos not in self._indexes:
-            self._indexes[pos] = dict(_parse_index(self._read_lines(f"index.{_FILE_NAMES[pos]}")))
-        return self._indexes[pos]
+    def _load_index(self, part_of_speech: str) -> dict[str, tuple[int, ...]]:
+        """Load the synsets of all lemmas of a part of speech."""
+        if part_of_speech not in self._indexes:
+            self._indexes[part_of_speech] = dict(
+                _parse_index(self._read_lines(f"index.{_FILE_NAMES[part_of_speech]}"))
+            )
+        return self._indexes[part_of_speech]
 
     def _read_synset_words(self, synset: tuple[str, int]) -> tuple[str, ...]:
+        """Read the words of a synset from the database."""
         pos, offset = synset
-        fields = self._read_fields(pos, offset)
+        fields = self._read_synset_fields(pos, offset)
         words = map(bytes.decode, fields[4 : 4 + 2 * int(fields[3], 16) : 2])
         if pos == "a":  # adjectives can have a marker of position, as in `galore(ip)`
             return tuple(word.partition("(")[0] for word in words)
         return tuple(words)
 
-    def _read_fields(self, pos: str, offset: int) -> list[bytes]:
+    def _read_synset_fields(self, part_of_speech: str, synset: int) -> list[bytes]:
         """Return the fields of the line of a synset, without its gloss."""
-        if pos not in self._data:
-            self._data[pos] = (self._folder / f"data.{_FILE_NAMES[pos]}").read_bytes()
-        data = self._data[pos]
-        return data[offset : data.index(b"|", offset)].split()
+        if part_of_speech not in self._data:
+            self._data[part_of_speech] = (self._folder / f"data.{_FILE_NAMES[part_of_speech]}").read_bytes()
+        data = self._data[part_of_speech]
+        return data[synset : data.index(b"|", synset)].split()
 
     def _read_lines(self, file: str) -> list[str]:
+        """Read the lines of a database file."""
         return (self._folder / file).read_text(encoding="utf-8").splitlines()
 
 

@@ -25,7 +25,7 @@ _LETTER_WITHOUT_SPACES = re.compile("[\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3
 
 
 def is_spaceless_script(text: str) -> bool:
-    """Whether most letters of a text belong to scripts that are written without spaces."""
+    """Return whether most letters of a text belong to scripts without spaces between words."""
     count = len(_LETTER_WITHOUT_SPACES.findall(text))
     return count > 0 and 2 * count > sum(map(str.isalpha, text))
 
@@ -121,7 +121,7 @@ def iterate_with_next_word(text: str) -> Iterator[tuple[re.Match[str], str]]:
 
 
 def starts_sentence(text: str, position: int) -> bool:
-    """Whether the word at a position begins a sentence, which may explain its capital."""
+    """Return whether the word at a position begins a sentence."""
     # The pattern is anchored at the end, but would be searched from the beginning of a long text.
     before = text[max(position - 8, 0) : position]
     return _BEFORE_SENTENCE_START.search(before) is not None or position == 0

@@ -109,22 +109,24 @@ class WordEntry:
     replacements: tuple[str, ...]
 
 
-def find_fitting_synonyms(previous_word: str, form: str, next_word: str) -> tuple[str, ...]:
+def find_fitting_synonyms(previous_word: str, word_form: str, next_word: str) -> tuple[str, ...]:
     """Find the synonyms of a word that fit between its neighbouring words (all in lower case)."""
-    return _filter_replacements_by_neighbours(_find_synonym_entry(form), previous_word, form, next_word)
+    return _filter_replacements_by_neighbours(
+        _find_synonym_entry(word_form), previous_word, word_form, next_word
+    )
 
 
 def find_fitting_related_words(
-    relation: Relation, previous_word: str, form: str, next_word: str
+    relation: Relation, previous_word: str, word_form: str, next_word: str
 ) -> tuple[str, ...]:
     """Find antonyms, hypernyms and so on of a word that fit between its neighbours (in lower case)."""
     return _filter_replacements_by_neighbours(
-        find_related_words(form, relation), previous_word, form, next_word
+        find_related_words(word_form, relation), previous_word, word_form, next_word
     )
 
 
 def _filter_replacements_by_neighbours(
-    word_entry: WordEntry | None, previous_word: str, form: str, next_word: str
+    word_entry: WordEntry | None, previous_word: str, word_form: str, next_word: str
 ) -> tuple[str, ...]:
     """Return the replacements of a word that fit its neighbours; none if it is part of a phrase."""
     if word_entry is None:
@@ -134,7 +136,7 @@ def _filter_replacements_by_neighbours(
         return ()
     if previous_word in {"a", "an"}:
         # The article stays, so the new word must begin with a similar sound.
-        has_vowel = form[0] in "aeiou"
+        has_vowel = word_form[0] in "aeiou"
         return tuple(word for word in word_entry.replacements if (word[0] in "aeiou") == has_vowel)
     return word_entry.replacements
 
@@ -173,9 +175,9 @@ def _find_synonym_entry(form: str) -> WordEntry | None:
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def find_related_words(form: str, relation: Relation) -> WordEntry | None:
+def find_related_words(word_form: str, relation: Relation) -> WordEntry | None:
     """Find antonyms, hypernyms and so on of a word, inflected like it; None if it has none."""
-    reading = _find_part_of_speech_and_lemma(form)
+    reading = _find_part_of_speech_and_lemma(word_form)
     if reading is None:
         return None
     part_of_speech, lemma = reading
@@ -183,7 +185,7 @@ def find_related_words(form: str, relation: Relation) -> WordEntry | None:
         return None
     related_words = dict.fromkeys(_RELATION_FINDERS[relation](lemma, part_of_speech))
     plain_words = [word for word in related_words if _is_plain_word(word)]
-    inflected_words = _inflect_words_like(plain_words, lemma, form, part_of_speech)
+    inflected_words = _inflect_words_like(plain_words, lemma, word_form, part_of_speech)
     return WordEntry(part_of_speech, lemma, inflected_words) if inflected_words else None
 
 

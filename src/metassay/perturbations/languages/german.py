@@ -142,9 +142,9 @@ def _find_subject_number(verb: str) -> str:
     return ""
 
 
-def find_fitting_synonyms(previous_word: str, form: str, next_word: str) -> tuple[str, ...]:  # noqa: ARG001
+def find_fitting_synonyms(previous_word: str, word_form: str, next_word: str) -> tuple[str, ...]:  # noqa: ARG001
     """Find the synonyms of a word form, inflected like it; nouns are capitalised."""
-    return _find_inflected_synonyms(form)
+    return _find_inflected_synonyms(word_form)
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)

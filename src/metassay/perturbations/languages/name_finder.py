@@ -52,7 +52,7 @@ def find_names(
 def _find_texts_containing(
     is_searched_word: Callable[[str], bool], texts: Sequence[str], indexed_words: IndexedWords | None
 ) -> Iterable[bool]:
-    """Return for each text whether it contains a searched word; True for all if there is no index."""
+    """Return for each text whether it contains a word that satisfies a condition."""
     if indexed_words is None:
         return [True] * len(texts)
     has_word: list[bool] = indexed_words.find_texts_with_word(is_searched_word).tolist()
@@ -106,7 +106,7 @@ def find_names_in_text(text: str, language: str) -> Iterator[Mention]:
 
 
 def _is_headline(text: str, capitalised_words: Sequence[WordMatch]) -> bool:
-    """Whether most words are capitalised within sentences, as in English headlines."""
+    """Return whether most words of a text are capitalised, as in English headlines."""
     # At least 3, because a short text can consist of a name.
     maximum = max(HEADLINE_SHARE * len(text.split()), 3)
     # Cheap test first: most texts have few capitals.

@@ -107,15 +107,15 @@ def _find_subject_row(pronoun: str, next_word: str) -> int:
 
 
 def can_ne_precede_word(word: str) -> bool:
-    """Return whether "не" (not) can precede a lower-case word: a verb or a predicate."""
+    """Return whether "не" (not) can precede a word: a verb or a predicate."""
     if word in NEGATABLE_WORDS:
         return True
     return len(word) > 4 and word.endswith(NEGATABLE_ENDINGS) and word not in NOT_NEGATABLE
 
 
-def find_fitting_synonyms(previous_word: str, form: str, next_word: str) -> tuple[str, ...]:  # noqa: ARG001
+def find_fitting_synonyms(previous_word: str, word_form: str, next_word: str) -> tuple[str, ...]:  # noqa: ARG001
     """Find the synonyms of a lower-case word form, in the same case, number, gender, tense and so on."""
-    return _find_inflected_synonyms(form)
+    return _find_inflected_synonyms(word_form)
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)

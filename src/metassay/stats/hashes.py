@@ -1,4 +1,4 @@
-"""128-bit digests in two columns of 64 bits: sort them, find the distinct ones, look them up."""
+"""128-bit hashes in two columns of 64 bits: sort them, find the distinct ones, look them up."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 
 from metassay.stats.arrays import LongArray
 
-# One digest per row: [n, 2].
+# One hash per row: [n, 2].
 Hashes = NDArray[np.uint64]
 
 
 class DistinctHashes(NamedTuple):
     """The distinct hashes among rows, numbered by their first occurrence.
 
-    `first_rows` is the row where each occurs first, `numbers` the number of each row's digest, and
-    `sorted_numbers` the numbers in the order of the digests.
+    `first_rows` is the row where each occurs first, `numbers` the number of each row's hash, and
+    `sorted_numbers` the numbers in the order of the hashes.
     """
 
     first_rows: LongArray
@@ -36,7 +36,7 @@ def argsort_hashes(hashes: Hashes) -> LongArray:
         return np.arange(len(hashes))
     order = np.argsort(high, kind="stable")
     sorted_high, sorted_low = hashes[order].T
-    # Two different digests hardly ever share their upper half, so one column is nearly always enough.
+    # Two different hashes hardly ever share their upper half, so one column is nearly always enough.
     misplaced = (sorted_high[1:] == sorted_high[:-1]) & (sorted_low[1:] < sorted_low[:-1])
     if misplaced.any():
         return np.lexsort((hashes[:, 1], high))
@@ -46,8 +46,8 @@ def argsort_hashes(hashes: Hashes) -> LongArray:
 def find_distinct_hashes(hashes: Hashes) -> DistinctHashes:
     """Find the distinct 128-bit hashes among rows, and number them by first occurrence.
 
-    >>> digests = np.array([[7, 2], [3, 9], [7, 2]], dtype=np.uint64)
-    >>> [part.tolist() for part in find_distinct_hashes(digests)]
+    >>> hashes = np.array([[7, 2], [3, 9], [7, 2]], dtype=np.uint64)
+    >>> [part.tolist() for part in find_distinct_hashes(hashes)]
     [[0, 1], [0, 1, 0], [1, 0]]
     """
     order = argsort_hashes(hashes)
@@ -67,7 +67,7 @@ def look_up_hashes(
 ) -> LongArray:
     """Return the position of each hash among sorted hashes, -1 if it is not there.
 
-    The sorted digests are given as two columns, as tables hold them.
+    The sorted hashes are given as two columns, as tables hold them.
 
     >>> high = np.array([3, 7, 7], dtype=np.uint64)
     >>> low = np.array([9, 1, 2], dtype=np.uint64)
