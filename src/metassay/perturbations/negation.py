@@ -78,7 +78,9 @@ class Negation(WordEdit):
     def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
         """Return the output with a negation added at random places."""
         text = output_view.output
-        edits = _find_negating_edits(text, output_view.language or "")
+        language = output_view.language or ""
+        find_edits = _NEGATION_FINDERS.get(language)
+        edits = _find_negations_by_rules(text, language) if find_edits is None else find_edits(text)
         # Most texts have no question mark, and the search for the end of each sentence is saved.
         if "?" in text or "？" in text:
             edits = [edit for edit in edits if not _is_in_question(text, edit[0][0])]
@@ -91,12 +93,6 @@ def _apply_random_edits(text: str, edits: Sequence[Edit], count: int, random_str
         return None
     drawn = sorted(random_stream.sample(len(edits), count))
     return replace_spans(text, [edits[i] for i in drawn])
-
-
-def _find_negating_edits(text: str, language: str) -> list[Edit]:
-    """Find the edits that negate a text, by the rules of its language."""
-    find_edits = _NEGATION_FINDERS.get(language)
-    return _find_negations_by_rules(text, language) if find_edits is None else find_edits(text)
 
 
 def _make_word_insertion(text: str, position: int, word: str) -> Edit:
@@ -273,18 +269,15 @@ def _find_negation_removals(text: str, language: str) -> list[Edit]:
     """Find the edits that remove a negation, in the order of the text; questions are left out."""
     edits = []
     for span, replacement in _find_edits_of_rules(text, language, "negation_removal", DisjointSpans()):
-        edits.append((span, _clean_replacement_text(replacement)))
+        # The sign ∅ stands for an empty replacement.
+        cleaned = re.sub(r"  +", " ", replacement).strip().replace("∅", "")
+        edits.append((span, cleaned))
     edits.sort(key=lambda edit: edit[0])
     return [
         _copy_capital_to_edit(text, span, replacement)
         for span, replacement in edits
         if not _is_in_question(text, span[0])
     ]
-
-
-def _clean_replacement_text(replacement: str) -> str:
-    """Remove repeated spaces and the sign ∅, which stands for an empty replacement."""
-    return re.sub(r"  +", " ", replacement).strip().replace("∅", "")
 
 
 def _copy_capital_to_edit(text: str, span: Span, replacement: str) -> Edit:

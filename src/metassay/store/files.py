@@ -48,8 +48,9 @@ def create_temporary_file(path: Path) -> Iterator[Path]:
 
     The name says which process writes it, so that `remove_abandoned_files` knows whether it still runs.
     """
+    writer = f"{os.getpid()}-{threading.get_ident()}@{_get_machine_name()}"
     # Beside the file, because a rename is one step only within a file system.
-    temporary = path.with_name(f".{path.name}.{_identify_writer()}.part")
+    temporary = path.with_name(f".{path.name}.{writer}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
@@ -87,11 +88,6 @@ def remove_abandoned_files(folder: Path) -> None:
             continue
         with suppress(OSError):
             path.unlink()
-
-
-def _identify_writer() -> str:
-    """Return a text that identifies this process and thread, and the machine they run on."""
-    return f"{os.getpid()}-{threading.get_ident()}@{_get_machine_name()}"
 
 
 def _get_machine_name() -> str:

@@ -66,7 +66,9 @@ def open_run(path: str | Path) -> Path:
     """
     folder = local_path(path)
     if is_remote_path(path) and is_mirrored(folder):
-        _clear_local_mirror(folder)
+        upload_growing_files()
+        # Files that were deleted remotely must not stay.
+        shutil.rmtree(folder, ignore_errors=True)
         with open_remote_filesystem(str(path)) as (file_system, remote_path):
             _download_run_files(file_system, remote_path, folder)
     return folder
@@ -182,12 +184,6 @@ def _list_remote_names(file_system: Any, folder: str) -> list[str]:
         return []
     names = [get_relative_path(folder, str(path).rstrip("/")) for path in paths]
     return sorted(name for name in names if name and not name.endswith(_PARTIAL_SUFFIX))
-
-
-def _clear_local_mirror(folder: Path) -> None:
-    """Delete the local mirror of a folder, so that files deleted remotely do not stay."""
-    upload_growing_files()
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _download_run_files(file_system: Any, remote_folder: str, folder: Path) -> None:

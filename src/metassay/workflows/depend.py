@@ -25,7 +25,7 @@ from metassay.meta.dependence.analysis import (
 )
 from metassay.meta.dependence.correction import CorrectedScores, convert_to_human_scale
 from metassay.meta.dependence.grouped_outputs import SYSTEM, GroupingColumns, group_outputs
-from metassay.meta.people.mapping_evaluation import MappingEvaluation, MappingEvaluator
+from metassay.meta.people.mapping_evaluation import MappingEvaluator
 from metassay.meta.people.ranking_data import CONSTANT
 from metassay.options import Progress, accept_options, split_names
 from metassay.reporting.depend_page import (
@@ -302,25 +302,26 @@ def _correct_scores_of_dataset(
     metrics[CONSTANT] = np.zeros(human.shape)
     evaluator = MappingEvaluator(human, clusters, draws=options.draws, seed=options.seed)
 
-    def correct_metric(metric: FloatArray) -> tuple[CorrectedScores, list[MappingEvaluation]]:
+    def correct_metric(name: str) -> tuple[CorrectedScores, list[Correction]]:
         corrected = convert_to_human_scale(
-            human, metric, clusters, bootstraps=options.bootstraps, seed=options.seed
+            human, metrics[name], clusters, bootstraps=options.bootstraps, seed=options.seed
         )
-        return corrected, evaluator.evaluate_mappings(metric, corrected)
+        evaluations = evaluator.evaluate_mappings(
+            metrics[name],
+            corrected,
+            dataset=score_cube.dataset,
+            metric=name,
+            is_baseline=name == CONSTANT,
+        )
+        return corrected, evaluations
 
     tables: list[pl.DataFrame] = []
     corrections: list[Correction] = []
     with ThreadPoolExecutor(count_workers(options.workers)) as pool:
-        results = zip(metrics, pool.map(correct_metric, metrics.values()))
+        results = zip(metrics, pool.map(correct_metric, metrics))
         for done, (name, (corrected, evaluations)) in enumerate(results, start=1):
-            is_baseline = name == CONSTANT
-            corrections += [
-                Correction(
-                    dataset=score_cube.dataset, metric=name, baseline=is_baseline, **asdict(evaluation)
-                )
-                for evaluation in evaluations
-            ]
-            if not is_baseline:
+            corrections += evaluations
+            if name != CONSTANT:
                 tables += [
                     _build_long_table(score_cube, name, metrics[name]),
                     _build_long_table(score_cube, f"f_G({name})", corrected.pooled_scores),

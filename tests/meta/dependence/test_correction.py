@@ -10,6 +10,8 @@ from metassay.meta.dependence.correction import FOLDS, assign_clusters_to_folds,
 from metassay.meta.pairwise import pairwise_accuracy, soft_pairwise_accuracy
 from metassay.meta.people.mapping_evaluation import OWN, POOLED, RAW, UNSEEN, MappingEvaluator
 
+NAMES = {"dataset": "test", "metric": "m", "is_baseline": False}
+
 
 @pytest.fixture
 def scores():
@@ -106,7 +108,9 @@ def test_agreement_is_the_mean_over_folds(scores):
     corrected = convert_to_human_scale(human, metric, clusters, bootstraps=10)
     rows = {
         row.mapping: row
-        for row in MappingEvaluator(human, clusters, draws=200, seed=0).evaluate_mappings(metric, corrected)
+        for row in MappingEvaluator(human, clusters, draws=200, seed=0).evaluate_mappings(
+            metric, corrected, **NAMES
+        )
     }
     assert list(rows) == [RAW, POOLED, UNSEEN, OWN]
     for name, mapped in ((RAW, metric), (POOLED, corrected.pooled_scores), (OWN, corrected.system_scores)):
@@ -133,9 +137,11 @@ def test_unrated_system_is_mapped_but_not_evaluated(scores):
     corrected = convert_to_human_scale(human, metric, clusters, bootstraps=5)
     assert not np.isnan(corrected.pooled_scores[4]).any()
     assert np.isnan(corrected.system_scores[4]).all()
-    with_unrated = MappingEvaluator(human, clusters, draws=20, seed=0).evaluate_mappings(metric, corrected)
+    with_unrated = MappingEvaluator(human, clusters, draws=20, seed=0).evaluate_mappings(
+        metric, corrected, **NAMES
+    )
     without = convert_to_human_scale(human[:4], metric[:4], clusters, bootstraps=5)
     without_unrated = MappingEvaluator(human[:4], clusters, draws=20, seed=0).evaluate_mappings(
-        metric[:4], without
+        metric[:4], without, **NAMES
     )
     assert with_unrated == without_unrated

@@ -121,7 +121,7 @@ def _compare_on_segment_samples(
     resampling: ResamplingSettings,
 ) -> list[DownsampledAgreement]:
     """Correlate scores on samples of few segments with each other and with scores on all segments."""
-    bootstrap_scores = np.array([_nan_if_none(row.bootstrap) for row in systems])
+    bootstrap_scores = np.array([row.bootstrap for row in systems], dtype=np.float64)  # None becomes NaN
     rows = []
     for sample_size in resampling.sample_sizes:
         samples = [_score_segment_samples(cube, metric, sample_size, resampling) for cube in score_cubes]
@@ -178,11 +178,6 @@ def _score_segment_samples(
         corpus=metric.from_statistics(np.ascontiguousarray(sums)),
         segment=compute_mean_from_statistics(segment_sums),
     )
-
-
-def _nan_if_none(number: float | None) -> float:
-    """Return the number, or NaN instead of None."""
-    return math.nan if number is None else number
 
 
 def _compute_quantiles(values: Iterable[float]) -> tuple[float | None, float | None, float | None]:

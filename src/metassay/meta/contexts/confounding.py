@@ -29,7 +29,7 @@ from metassay.meta.contexts.accuracy import (
 from metassay.meta.contexts.h1 import cross_contexts_with_perturbations
 from metassay.meta.contexts.pair_outcomes import MISSING, RIGHT, TIE, PairContexts, PairOutcomes
 from metassay.results.assay import CombinationVariance, MetricConfounding, OverlookedPerturbation
-from metassay.results.base import none_if_nan
+from metassay.results.base import none_if_nan, replace_nan_by_none
 from metassay.stats.arrays import (
     FloatArray,
     IntArray,
@@ -85,6 +85,7 @@ class Confounding:
         rows = []
         for m, metric in enumerate(self.metrics):
             is_flagged = bool(p_holm[m] <= _LEVEL)
+            by_perturbation = replace_nan_by_none(self.by_perturbation[m])
             rows.append(
                 MetricConfounding(
                     metric=metric,
@@ -92,7 +93,7 @@ class Confounding:
                     low=none_if_nan(self.low[m]),
                     high=none_if_nan(self.high[m]),
                     flag=is_flagged,
-                    by_perturbation=self._list_accuracies_by_perturbation(m),
+                    by_perturbation=dict(zip(self.perturbations, by_perturbation)),
                     by_k=self._list_combination_variances(m),
                     variance_net=none_if_nan(self.net_variance[m]),
                     share=none_if_nan(self.share[m]),
@@ -105,10 +106,6 @@ class Confounding:
                 )
             )
         return rows
-
-    def _list_accuracies_by_perturbation(self, metric: int) -> dict[str, float | None]:
-        """Return the accuracy of a metric for each perturbation."""
-        return {name: none_if_nan(a) for name, a in zip(self.perturbations, self.by_perturbation[metric])}
 
     def _list_combination_variances(self, metric: int) -> list[CombinationVariance]:
         """List, for k = 1, 2, …, the variance of a metric's accuracy over combinations of k perturbations.

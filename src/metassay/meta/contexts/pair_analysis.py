@@ -30,10 +30,9 @@ from metassay.meta.contexts.pair_outcomes import (
     build_global_context,
     check_pairs_can_be_assayed,
 )
-from metassay.meta.contexts.saved_labels import SavedLabels, measure_saved_labels
+from metassay.meta.contexts.saved_labels import measure_saved_labels
 from metassay.meta.contexts.shared_errors import compute_phi_coefficients, find_equivalent_metrics
 from metassay.meta.contexts.soft_pairwise_accuracy import (
-    SoftAccuracyEstimates,
     measure_soft_pairwise_accuracy,
 )
 from metassay.stats import random
@@ -126,11 +125,14 @@ def analyze_pairs(
     )
     pairs, columns = sort_pairs_by_item(pair_outcomes, [column.drop_empty_contexts() for column in contexts])
     combinations_rng = random.create_generator_for_purpose(seed, "combinations")
+    # Without human scores of systems there are no test sets, and nothing to compare metrics with.
+    test_sets = () if human_pairs is None else human_pairs.test_sets
     concurrent_workers = workers if pairs.pair_count <= _MOST_CONCURRENT_PAIRS else 1
     # One thread of BLAS, so that results have the same bytes on any machine.
     with threadpool_limits(1), _open_background_executor(concurrent_workers) as start:
-        get_spa = start(_measure_agreement_with_human_scores, human_pairs, settings, seed)
-        get_saved_labels = start(_measure_saved_labels, human_pairs, settings)
+        if test_sets:
+            get_spa = start(measure_soft_pairwise_accuracy, test_sets, settings, seed)
+            get_saved_labels = start(measure_saved_labels, test_sets, settings.competing)
         get_confounding = start(
             _measure_confounding, all_perturbations, pairs, columns, settings, combinations_rng
         )
@@ -139,13 +141,12 @@ def analyze_pairs(
         for column in columns:
             rng = random.create_generator_for_purpose(seed, "exchange", column.column)
             column_analyses[column.column] = analyze_contexts_of_column(pairs, column, overall, settings, rng)
-        spa = get_spa()
+        spa = get_spa() if test_sets else None
         confounding = get_confounding()
         human = None
         if human_pairs is not None:
-            human = analyze_human_pairs(
-                human_pairs, overall, column_analyses, settings, spa, get_saved_labels()
-            )
+            saved_labels = get_saved_labels() if test_sets else None
+            human = analyze_human_pairs(human_pairs, overall, column_analyses, settings, spa, saved_labels)
     competing_outcomes = pairs.select_metrics(settings.competing)
     outcome_sets = [competing_outcomes]
     if human_pairs is not None:
@@ -179,22 +180,6 @@ def _open_background_executor(workers: int) -> Iterator[Callable[..., Callable[[
         return
     with ThreadPoolExecutor(workers) as pool:
         yield lambda function, *arguments: pool.submit(function, *arguments).result
-
-
-def _measure_agreement_with_human_scores(
-    human_pairs: HumanPairs | None, settings: AnalysisSettings, seed: int
-) -> SoftAccuracyEstimates | None:
-    """Compute the soft pairwise accuracy of metrics; None without human scores of systems."""
-    if human_pairs is None or not human_pairs.test_sets:
-        return None
-    return measure_soft_pairwise_accuracy(human_pairs.test_sets, settings, seed)
-
-
-def _measure_saved_labels(human_pairs: HumanPairs | None, settings: AnalysisSettings) -> SavedLabels | None:
-    """Estimate the labels saved by metrics; None without human scores of systems."""
-    if human_pairs is None or not human_pairs.test_sets:
-        return None
-    return measure_saved_labels(human_pairs.test_sets, settings.competing)
 
 
 def _measure_confounding(

@@ -177,9 +177,11 @@ def _sum_scores_by_unit(labelled_sample: LabelledSample, series: int, *, use_met
         sampled_shares = np.full(unit_count, labelled.mean())
     else:
         weights = 1 / labelled_sample.probabilities[labelled]
-        sampled_shares = _average_by_unit(
-            labelled_sample.probabilities, labelled_sample.unit_of_item, unit_count
+        unit_sizes = np.bincount(labelled_sample.unit_of_item, minlength=unit_count)
+        probability_sums = np.bincount(
+            labelled_sample.unit_of_item, labelled_sample.probabilities, minlength=unit_count
         )
+        sampled_shares = probability_sums / np.maximum(unit_sizes, 1)
     terms = [
         np.ones(len(human)),
         human,
@@ -196,12 +198,6 @@ def _sum_scores_by_unit(labelled_sample: LabelledSample, series: int, *, use_met
         metric=np.bincount(labelled_sample.unit_of_item, metric, minlength=unit_count).astype(np.float64),
         item_count=len(labelled),
     )
-
-
-def _average_by_unit(item_values: FloatArray, unit_of_item: LongArray, unit_count: int) -> FloatArray:
-    """Average one value per item over the items of each sampling unit."""
-    sizes = np.bincount(unit_of_item, minlength=unit_count)
-    return np.asarray(np.bincount(unit_of_item, item_values, minlength=unit_count) / np.maximum(sizes, 1))
 
 
 @kernel

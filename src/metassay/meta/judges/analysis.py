@@ -12,7 +12,6 @@ import polars as pl
 from metassay.data.verdict_types import GRADE, LABEL, PAIRWISE
 from metassay.data.verdicts import VerdictTable
 from metassay.meta.judges.alternative_annotator_test import alternative_annotator_test
-from metassay.meta.judges.estimates import ItemEstimate
 from metassay.meta.judges.judge_measures import (
     JudgeCredits,
     JudgeMeasures,
@@ -281,20 +280,15 @@ def _estimate_accuracy_drift(
         assert isinstance(before.judge_credits, JudgeCredits)
         assert isinstance(after.judge_credits, JudgeCredits)
         change = estimate_accuracy_change(before.judge_credits, after.judge_credits, bootstrap)
-        entries.append(_build_drift_result(judge, dates[0], dates[-1], change))
+        entries.append(
+            results.AccuracyDrift(
+                judge=judge,
+                first_date=dates[0],
+                last_date=dates[-1],
+                change=none_if_nan(change.value),
+                low=none_if_nan(change.low),
+                high=none_if_nan(change.high),
+                pairs=change.pairs,
+            )
+        )
     return entries
-
-
-def _build_drift_result(
-    judge: str, first_date: str, last_date: str, change: ItemEstimate
-) -> results.AccuracyDrift:
-    """Build the result on the change of the accuracy of one judge."""
-    return results.AccuracyDrift(
-        judge=judge,
-        first_date=first_date,
-        last_date=last_date,
-        change=none_if_nan(change.value),
-        low=none_if_nan(change.low),
-        high=none_if_nan(change.high),
-        pairs=change.pairs,
-    )

@@ -54,7 +54,9 @@ class VerdictArrays:
             return frame if "system" in frame.columns else None
         if not self.table.has_columns("system_1", "system_2"):
             return None
-        return pl.concat([_score_first_system(frame), _score_second_system(frame)], how="diagonal")
+        # A preference for the first output is a score of 1 for the first system and of 0 for the second.
+        second = frame.with_columns(value=1 - pl.col("value"), gold=1 - pl.col("gold"))
+        return pl.concat([_choose_system(frame, "1"), _choose_system(second, "2")], how="diagonal")
 
     @cached_property
     def systems(self) -> list[str]:
@@ -183,16 +185,11 @@ class VerdictArrays:
         return dict(grouped.iter_rows())
 
 
-def _score_first_system(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Turn preferences into scores of the system of the first output."""
-    table = pairs.with_columns(system=pl.col("system_1"))
-    return table.with_columns(family=pl.col("family_1")) if "family_1" in pairs.columns else table
-
-
-def _score_second_system(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Turn preferences into scores of the system of the second output."""
-    table = pairs.with_columns(system=pl.col("system_2"), value=1 - pl.col("value"), gold=1 - pl.col("gold"))
-    return table.with_columns(family=pl.col("family_2")) if "family_2" in pairs.columns else table
+def _choose_system(pair_verdicts: pl.DataFrame, output_number: str) -> pl.DataFrame:
+    """Name the system (and its family) of the first or second output as the one that verdicts are about."""
+    system = pair_verdicts.with_columns(system=pl.col(f"system_{output_number}"))
+    family = f"family_{output_number}"
+    return system.with_columns(family=pl.col(family)) if family in pair_verdicts.columns else system
 
 
 def combine_repeated_verdicts(verdict_column: pl.Expr) -> pl.Expr:

@@ -17,6 +17,7 @@ from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.intervals import percentile_interval
 from metassay.meta.people.meta_metrics.registry import parse_meta_metric
 from metassay.results.base import none_if_nan
+from metassay.results.depend import Correction
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.random import CORRECTION_DRAWS, create_branch_generator
 
@@ -51,30 +52,6 @@ class MappedScores(Protocol):
 
 
 @dataclass(frozen=True)
-class MappingEvaluation:
-    """How well mapped metric scores agree with human scores, and the gain over unmapped scores.
-
-    Intervals of gains are 95 %.
-    """
-
-    mapping: str
-    segments: int
-    spa: float | None
-    spa_gain: float | None
-    spa_low: float | None
-    spa_high: float | None
-    pa: float | None
-    pa_gain: float | None
-    pa_low: float | None
-    pa_high: float | None
-    kendall_item: float | None
-    tied: float | None
-    """Of the pairs of outputs with different metric scores, the share whose mapped scores are equal."""
-    sysdep: float | None
-    """Range over systems of the mean difference between mapped and human scores, averaged over folds."""
-
-
-@dataclass(frozen=True)
 class _GainEstimate:
     """A meta-metric of mapped scores, and its gain over unmapped scores with a 95 % interval."""
 
@@ -96,8 +73,14 @@ class MappingEvaluator:
         self._weights = np.concatenate([np.ones((1, len(clusters))), cluster_weights[:, clusters]])
 
     def evaluate_mappings(
-        self, metric_scores: FloatArray, mapped_scores: MappedScores
-    ) -> list[MappingEvaluation]:
+        self,
+        metric_scores: FloatArray,
+        mapped_scores: MappedScores,
+        *,
+        dataset: str,
+        metric: str,
+        is_baseline: bool,
+    ) -> list[Correction]:
         """Evaluate each mapping of the scores of one metric, on the items that have all scores.
 
         Empty if fewer than two systems are rated, or no item is complete.
@@ -148,7 +131,10 @@ class MappingEvaluator:
             spa_gain = _estimate_gain(spa, name)
             pa_gain = _estimate_gain(pa, name)
             evaluations.append(
-                MappingEvaluation(
+                Correction(
+                    dataset=dataset,
+                    metric=metric,
+                    baseline=is_baseline,
                     mapping=name,
                     segments=len(items),
                     spa=spa_gain.value,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -107,11 +107,7 @@ def add_grammatical_forms_to_names(text: str, entities: Sequence[Entity]) -> lis
 
     Names whose form is not clear are left out.
     """
-    return list(_generate_mentions(text, entities)) if entities else []
-
-
-def _generate_mentions(text: str, entities: Sequence[Entity]) -> Iterator[Mention]:
-    """Yield the names of a text whose grammatical form is known."""
+    mentions = []
     ends = {end for _, end, _ in entities}
     for start, end, entity_kind in entities:
         name = text[start:end]
@@ -136,7 +132,8 @@ def _generate_mentions(text: str, entities: Sequence[Entity]) -> Iterator[Mentio
             form = _restrict_form_by_preposition(name, previous_word.lower(), form)
         # «во», «со» depend on the first sounds of the name that follows, and would not fit another one.
         if form is not None and previous_word.lower() not in _LONG_PREPOSITIONS:
-            yield start, end, kind, form
+            mentions.append((start, end, kind, form))
+    return mentions
 
 
 def _restrict_form_by_preposition(name: str, preposition: str, form: str | None) -> str | None:
