@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.meta.judges.agreement import BoolArray
 from metassay.meta.judges.estimates import ItemEstimate
-from metassay.stats.arrays import FloatArray
+from metassay.stats.arrays import BoolArray, FloatArray
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.intervals import ClusteredProportions, wilson_interval
 
