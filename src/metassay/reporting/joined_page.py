@@ -9,8 +9,8 @@ from metassay.meta.people.meta_metrics.registry import label_meta_metric
 from metassay.reporting.accuracy_phrases import format_accuracy
 from metassay.reporting.aggregate_page import (
     build_aggregate_page,
+    build_aggregate_verdict,
     choose_human_correlations,
-    describe_aggregation_differences,
     prepare_aggregate_report,
 )
 from metassay.reporting.assay_answer import describe_assay_answer
@@ -20,7 +20,7 @@ from metassay.reporting.assay_tables import build_overall_accuracy_table
 from metassay.reporting.assay_verdict import get_or_build_assay_verdict
 from metassay.reporting.charts.accuracy import build_accuracy_chart
 from metassay.reporting.charts.ranking import MetricPoint, build_accuracy_agreement_chart
-from metassay.reporting.depend_page import build_depend_page, describe_dependence
+from metassay.reporting.depend_page import build_depend_page, build_depend_verdict
 from metassay.reporting.depend_report import CurvesByDataset, DependReport, find_unfair_metrics
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Chart, Page, Section
@@ -229,9 +229,10 @@ def _write_joined_lead_sentences(joined_report: JoinedReport) -> list[str]:
             for ranking in joined_report.rankings_over_all_items
         ]
     if joined_report.dependence is not None:
-        sentences += describe_dependence(joined_report.dependence)
+        claims = build_depend_verdict(joined_report.dependence)
+        sentences += [claim.sentence for claim in claims if claim.kind != "answer"]
     if joined_report.aggregation is not None:
-        sentences += describe_aggregation_differences(joined_report.aggregation)
+        sentences.append(build_aggregate_verdict(joined_report.aggregation)[0].sentence)
     return sentences
 
 
@@ -256,6 +257,10 @@ def _describe_agreement_with_people(joined_report: JoinedReport, metric: str, me
     row = joined_report.find_human_agreement(metric, meta_metric)
     if row is None or row.value is None:
         return "it was not ranked against people"
+    rankings = [each for each in joined_report.rankings_over_all_items if each.meta_metric == meta_metric]
+    constants = [ranking.constant_value for ranking in rankings if ranking.constant_value is not None]
+    if constants and row.value <= min(constants):
+        return f"its agreement with people ({label}) is not above that of a constant score"
     if row.rank is None:
         return f"its agreement with people is {label} {format_number(row.value, digits=3)}"
     if row.rank == 1:

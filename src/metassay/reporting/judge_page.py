@@ -98,9 +98,9 @@ def _build_best_judge_claim(judges: Sequence[JudgeEntry], judge_result: JudgeCon
             sentence=f"No judge is shown to agree with people better than chance. {agreement}",
         )
     tied = [judge.judge for judge in judges[1:] if judge.high is None or judge.high >= (best.low or 0.0)]
-    recommendation = f"Use {best.judge}."
+    sentence = f"Use {best.judge}: {_describe_judge_accuracy(best, judge_result, subject='it')}"
     if tied:
-        recommendation = f"Use {best.judge}; tied with it (overlapping intervals): {join_names(tied)}."
+        sentence += f" Tied with it (overlapping intervals): {join_names(tied)}."
     return Claim(
         kind="use",
         metrics=[best.judge, *tied],
@@ -108,7 +108,7 @@ def _build_best_judge_claim(judges: Sequence[JudgeEntry], judge_result: JudgeCon
         low=best.low,
         high=best.high,
         baseline=best.base_rate,
-        sentence=f"{recommendation} {agreement}",
+        sentence=sentence,
     )
 
 
@@ -135,7 +135,7 @@ def _build_order_consistency_claims(judges: Sequence[JudgeEntry]) -> list[Claim]
     if not measured:
         return []
     ordered = sorted(measured, key=lambda judge: judge.both_orders_same or 0.0)
-    listed = [f"{judge.judge} {format_percent(1 - (judge.both_orders_same or 0.0))}" for judge in ordered]
+    listed = [f"{judge.judge} ({format_percent(1 - (judge.both_orders_same or 0.0))})" for judge in ordered]
     return [
         Claim(
             kind="finding",
@@ -169,7 +169,10 @@ def sort_judges_by_accuracy(judges: Sequence[JudgeEntry]) -> list[JudgeEntry]:
     return sorted(judges, key=lambda entry: 1.0 if entry.accuracy is None else -entry.accuracy)
 
 
-def _describe_judge_accuracy(judge: JudgeEntry, judge_result: JudgeContent) -> str:
+def _describe_judge_accuracy(
+    judge: JudgeEntry, judge_result: JudgeContent, *, subject: str | None = None
+) -> str:
+    """Say how often a judge agrees with people; the sentence begins with `subject` or the judge."""
     if judge.accuracy is None:
         reason = "there are no human labels to compare with"
         if judge_result.gold is not None:
@@ -179,8 +182,8 @@ def _describe_judge_accuracy(judge: JudgeEntry, judge_result: JudgeContent) -> s
     unit = UNIT_ACROSS_ITEMS if judge_result.compares_items else UNITS[judge_result.kind]
     label = "" if judge_result.gold == DEFAULT_GOLD else f" ({judge_result.gold})"
     text = (
-        f"{judge.judge} agrees with people{label} in {format_percent(judge.accuracy, digits=digits)} of"
-        f" {format_count(judge.pairs)} {unit}"
+        f"{subject or judge.judge} agrees with people{label} in"
+        f" {format_percent(judge.accuracy, digits=digits)} of {format_count(judge.pairs)} {unit}"
     )
     base_rate = f"chance would give {format_percent(judge.base_rate)}"
     if judge.low is None or judge.high is None or judge.base_rate is None:
