@@ -39,7 +39,7 @@ def test_alignments_are_complete_and_the_cheapest(reference, output):
         diagonal = lowest_cost(i - 1, j - 1) + 4 * (reference[i - 1] != output[j - 1])
         return min(diagonal, lowest_cost(i - 1, j) + 3, lowest_cost(i, j - 1) + 3)
 
-    alignment_cost = sum(COSTS[kind] * count for kind, count in alignment.step_counts.items())
+    alignment_cost = sum(COSTS[kind] * count for kind, count in alignment.counts.items())
     assert alignment_cost == lowest_cost(len(reference), len(output))
 
 
@@ -116,7 +116,7 @@ def test_counts_and_rates_equal_sclite(real_data, tmp_path, system, unit):
     ]
     official = count_with_sclite(*(texts if unit == "words" else spaced_characters), tmp_path)
     align = align_words if unit == "words" else align_characters
-    ours = {key: list(align(texts[0][key], texts[1][key]).step_counts.values()) for key in texts[0]}
+    ours = {key: list(align(texts[0][key], texts[1][key]).counts.values()) for key in texts[0]}
     assert len(official) == len(ours) == 2620
     assert ours == official
     if unit == "words":

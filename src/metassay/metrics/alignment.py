@@ -50,7 +50,7 @@ class Alignment:
     steps: tuple[Step, ...]
 
     @property
-    def step_counts(self) -> dict[Kind, int]:
+    def counts(self) -> dict[Kind, int]:
         """Number of steps of each kind; hits, substitutions and deletions add up to the reference."""
         kinds = [step.kind for step in self.steps]
         return {kind: kinds.count(kind) for kind in KINDS}
@@ -63,7 +63,7 @@ class Alignment:
     @property
     def error_rate(self) -> float | None:
         """Edits per token of the reference; None for an empty reference."""
-        counts = self.step_counts
+        counts = self.counts
         reference_length = counts["hit"] + counts["substitution"] + counts["deletion"]
         return self.edit_count / reference_length if reference_length else None
 

@@ -58,5 +58,5 @@ class ScliteCharacterErrorRate(CharacterErrorRate):
 
 
 def _count_sclite_edits(output: str, references: tuple[str, ...]) -> list[float]:
-    counts = align_characters(references[0].strip(), output.strip()).step_counts
+    counts = align_characters(references[0].strip(), output.strip()).counts
     return [counts[kind] for kind in KINDS]

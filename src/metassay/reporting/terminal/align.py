@@ -50,7 +50,7 @@ def _summarize_errors(alignments: Sequence[Alignment], *, by_characters: bool) -
     """Describe the errors of all outputs together, and the error rates that jiwer reports."""
     counts = dict.fromkeys(KINDS, 0)
     for alignment in alignments:
-        for kind, count in alignment.step_counts.items():
+        for kind, count in alignment.counts.items():
             counts[kind] += count
     hits = counts["hit"]
     substitutions = counts["substitution"]
