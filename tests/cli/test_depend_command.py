@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 import jsonschema
+import msgspec
 import numpy as np
 import polars as pl
 import pytest
 
 from metassay.cli import run
-from metassay.results.base import json_schema
 from metassay.results.depend import DependContent
 
 FAST = ("--bootstraps", "10", "--draws", "19")
@@ -60,7 +60,7 @@ def test_json_follows_its_schema(file, capsys, bootstraps):
         ["depend", file, "--json", "--quiet", "--bootstraps", bootstraps, "--draws", "19", "--analysis"]
     )
     content = json.loads(capsys.readouterr().out)
-    jsonschema.validate(content, json_schema(DependContent))
+    jsonschema.validate(content, msgspec.json.schema(DependContent))
     assert status == 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -19,6 +20,7 @@ from metassay.reporting.assay_caveats import list_data_remarks
 from metassay.reporting.assay_page import build_assay_page
 from metassay.reporting.assay_report import AssayReport, prepare_assay_report
 from metassay.reporting.assay_sentences import add_explanations_to_assay, list_context_warnings
+from metassay.reporting.assay_verdict import build_assay_verdict
 from metassay.reporting.joined_page import build_joined_page
 from metassay.reporting.pages import Page
 from metassay.reporting.sections.assay_tests import build_test_table
@@ -116,7 +118,8 @@ def random_result(seed: int) -> AssayContent:
         notes=["a", "a"],
         warnings=list_context_warnings(analysis),
     )
-    return add_explanations_to_assay(content)
+    content = add_explanations_to_assay(content)
+    return msgspec.structs.replace(content, verdict=build_assay_verdict(prepare_assay_report(content)))
 
 
 def store(result: AssayContent, folder) -> RunFolder:

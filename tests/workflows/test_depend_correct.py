@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
+import msgspec
 import numpy as np
 import polars as pl
 import pytest
@@ -14,7 +15,6 @@ import pytest
 import metassay
 from metassay.cli import run
 from metassay.errors import InputError
-from metassay.results.base import json_schema
 from metassay.results.depend import DependContent
 
 ROOT = Path(__file__).parents[2]
@@ -43,7 +43,7 @@ def file(tmp_path: Path) -> Path:
 def test_corrected_scores_can_be_ranked_and_the_json_follows_its_schema(file: Path, tmp_path: Path) -> None:
     target = tmp_path / "corrected.parquet"
     content = metassay.depend(file, correct=target, **FAST).to_dict()
-    jsonschema.validate(content, json_schema(DependContent))
+    jsonschema.validate(content, msgspec.json.schema(DependContent))
     table = pl.read_parquet(target)
     assert table.columns == ["item", "system", "metric", "score"]
     assert {*table["metric"]} == {f"{how}{name}{end}" for name in ("good", "ter") for how, end in (("", ""), ("f_G(", ")"), ("f_k(", ")"))}  # fmt: skip

@@ -6,6 +6,7 @@ import json
 import re
 
 import jsonschema
+import msgspec
 import numpy as np
 import polars as pl
 import pytest
@@ -17,7 +18,6 @@ from metassay.data.verdict_types import PAIRWISE
 from metassay.data.verdicts import VerdictTable
 from metassay.errors import InputError
 from metassay.meta.judges.verdict_arrays import VerdictArrays, combine_repeated_verdicts
-from metassay.results.base import json_schema
 from metassay.results.judge import JudgeContent
 
 RIGHT = {"GPT-4": 0.845, "PaLM2": 0.705, "Falcon": 0.564, "ChatGPT": 0.400}
@@ -41,7 +41,7 @@ def test_llmbar_gives_the_published_numbers(llmbar):
     assert by_judge(llmbar, "missing") == {
         "GPT-4": 0, "PaLM2": 8, "Falcon": 0, "ChatGPT": 0, "ChatGPT-0301": 0, "LLaMA2": 2
     }  # fmt: skip
-    jsonschema.validate(llmbar, json_schema(JudgeContent))
+    jsonschema.validate(llmbar, msgspec.json.schema(JudgeContent))
 
 
 def test_intervals_of_llmbar_subsets_contain_the_estimate(llmbar):
@@ -165,7 +165,7 @@ def test_self_preference_is_detected_with_either_yardstick(people, yardstick):
     assert ("with equal human scores" in sentences) == people
     assert ("than the other judges do" in sentences) == (not people)
     assert (content["judges"][0]["accuracy"] is None) == (not people)
-    jsonschema.validate(json.loads(result.to_json()), json_schema(JudgeContent))
+    jsonschema.validate(json.loads(result.to_json()), msgspec.json.schema(JudgeContent))
 
 
 def test_fair_judge_is_tested_for_its_own_family_only_and_not_accused():

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import msgspec
 import numpy as np
 import polars as pl
 import pytest
 
 from metassay.errors import InputError, UnknownName
-from metassay.results.base import json_schema
 from metassay.results.rank import RankContent
 from metassay.workflows.depend import DependResult, depend
 from metassay.workflows.rank import RankResult, rank
@@ -35,7 +35,7 @@ def frame() -> pl.DataFrame:
 
 def test_the_json_has_the_promised_keys(frame: pl.DataFrame) -> None:
     found = json.loads(rank(frame, draws=50, meta="spa,acc_eq").to_json())
-    jsonschema.validate(found, json_schema(RankContent))
+    jsonschema.validate(found, msgspec.json.schema(RankContent))
     assert list(found)[:4] == ["schema_version", "human", "results", "average"]
     assert found["human"] == "mqm"
     for result in found["results"]:

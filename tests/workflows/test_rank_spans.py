@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import msgspec
 import numpy as np
 import pytest
 
@@ -19,7 +20,6 @@ from metassay.data.readers.error_spans import read_error_spans
 from metassay.errors import InputError
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.span_ranking import match_span_ratings, rank_metrics_by_spans
-from metassay.results.base import json_schema
 from metassay.results.rank import RankContent
 
 
@@ -52,7 +52,7 @@ def test_precision_recall_and_f1_by_hand(files: dict[str, Path]) -> None:
         files["people"], meta="spans", spans={"good": files["good"], "poor": files["poor"]}
     )
     found = result.to_dict()
-    jsonschema.validate(found, json_schema(RankContent))
+    jsonschema.validate(found, msgspec.json.schema(RankContent))
     (one,) = found["results"]
     assert (one["meta"], one["systems"], one["segments"], found["human"]) == ("spans", 2, 2, "marked errors")
     rows = {row["metric"]: row for row in one["metrics"]}

@@ -6,6 +6,7 @@ import itertools
 import json
 
 import jsonschema
+import msgspec
 import numpy as np
 import polars as pl
 import pytest
@@ -16,7 +17,6 @@ import metassay
 from metassay.cli import run
 from metassay.errors import InputError
 from metassay.results.aggregate import AggregateContent
-from metassay.results.base import json_schema
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +118,7 @@ def test_aggregate_compares_all_aggregations(texts):
     path, _ = texts
     result = metassay.aggregate(path, metrics="bleu,chrf,ter", resamples=30, repeats=10)
     content = result.to_dict()
-    jsonschema.validate(content, json_schema(AggregateContent))
+    jsonschema.validate(content, msgspec.json.schema(AggregateContent))
     assert {row["group"] for row in content["systems"]} == {"2024/xx-en", "2024/yy-en"}
     names = [prefix + metric for metric in ("bleu", "chrf", "ter") for prefix in ("", "m-", "x-")]
     assert {(row["x"], row["y"]) for row in content["between"]} == set(itertools.combinations(names, 2))
@@ -187,7 +187,7 @@ def test_commands_print_tables_and_json(texts, capfd):
     assert run(["aggregate", path, *few, "--verbose"]) == 0
     assert "m-BLEU" in capfd.readouterr().out
     assert run(["aggregate", path, *few, "--json"]) == 0
-    jsonschema.validate(json.loads(capfd.readouterr().out), json_schema(AggregateContent))
+    jsonschema.validate(json.loads(capfd.readouterr().out), msgspec.json.schema(AggregateContent))
     assert run(["aggregate", path, "--metrics", "meteor"]) == 2
     assert "no sufficient statistics" in capfd.readouterr().err
 
