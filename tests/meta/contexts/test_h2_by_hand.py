@@ -8,9 +8,9 @@ import pytest
 from by_hand import assay_pairs
 from scipy.stats import kendalltau, norm, t
 
-from assay_builders import make_claims, make_recommendation
+from assay_builders import make_choice_table, make_claims, make_recommendation
 from metassay.meta.contexts.accuracy import sum_pair_outcomes
-from metassay.meta.contexts.choice import RunChoice, make_choice_table
+from metassay.meta.contexts.choice import RunChoice
 from metassay.meta.contexts.context_statistics import build_run_answer, group_similar_contexts
 from metassay.meta.contexts.h1 import (
     _combine_p_values_of_levels,
