@@ -1,9 +1,10 @@
 """Compare `metassay score` with the command of sacrebleu, in CPU seconds of the whole process.
 
-python benchmarks/bench_score.py [--lines 1000 100000] [--repeat 3]
+python benchmarks/bench_score.py [--lines 1000 100000] [--repeat 3] [--distinct]
 
 Texts are the German outputs of WMT22 in the real tables (METASSAY_DATA, else ../shared/data), repeated as
-needed. Both tools read the same two files and print the same scores. The smallest of several runs counts.
+needed. With `--distinct` every line ends with its number, because sacrebleu tokenises equal lines only once.
+Both tools read the same two files and print the same scores. The smallest of several runs counts.
 """
 
 from __future__ import annotations
@@ -24,10 +25,12 @@ THEIRS = [sys.executable, "-m", "sacrebleu"]
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
-def write_lines(path: Path, texts: list[str], lines: int) -> None:
-    """Write a file of this many lines, repeating the texts."""
-    repeated = texts * (lines // len(texts) + 1)
-    path.write_text("\n".join(repeated[:lines]) + "\n", encoding="utf-8")
+def write_lines(path: Path, texts: list[str], lines: int, *, distinct: bool) -> None:
+    """Write a file of this many lines, repeating the texts; on request with the number of each line."""
+    repeated = (texts * (lines // len(texts) + 1))[:lines]
+    if distinct:
+        repeated = [f"{text} {number}" for number, text in enumerate(repeated)]
+    path.write_text("\n".join(repeated) + "\n", encoding="utf-8")
 
 
 def measure_cpu_seconds(command: list[str], repeat: int) -> float:
@@ -49,6 +52,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--lines", type=int, nargs="*", default=[1_000, 100_000])
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--distinct", action="store_true")
     options = parser.parse_args()
     table = pl.read_parquet(DATA / "wmt22" / "wmt22_en-de.parquet").filter(pl.col("hyp").is_not_null())
     print(f"{'lines':>8} {'metrics':14} {'sacrebleu, s':>12} {'metassay, s':>12} {'ratio':>6}")
@@ -56,8 +60,9 @@ def main() -> None:
         for lines in options.lines:
             outputs = Path(folder) / f"outputs_{lines}.txt"
             references = Path(folder) / f"references_{lines}.txt"
-            write_lines(outputs, [text.replace("\n", " ") for text in table["hyp"]], lines)
-            write_lines(references, [text.replace("\n", " ") for text in table["ref"]], lines)
+            for path, column in ((outputs, "hyp"), (references, "ref")):
+                texts = [text.replace("\n", " ") for text in table[column]]
+                write_lines(path, texts, lines, distinct=options.distinct)
             for metrics in (["bleu"], ["bleu", "chrf", "ter"]):
                 ours = [*OURS, "--reference", f"{references}", f"{outputs}", "--metrics", ",".join(metrics)]
                 ours.append("-b")
