@@ -49,7 +49,7 @@ def test_the_verdict_of_rank_has_the_value_of_the_best_metric():
 
 def test_the_verdict_of_judge_has_the_base_rate():
     claim = compute("judge").verdict[0]
-    assert (claim.kind, claim.metrics, claim.value) == ("answer", ["j"], 0.5)
+    assert (claim.kind, claim.metrics, claim.value) == ("none", ["j"], 0.5)
     assert claim.baseline is not None
 
 
