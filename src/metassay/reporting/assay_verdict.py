@@ -150,8 +150,9 @@ def _build_worse_metrics_claim(assay_report: AssayReport) -> Claim | None:
     answer = assay_report.result.answer
     usable = [] if answer is None else [answer.metric, *answer.top_group]
     comparison = assay_report.result.human_comparison
-    if comparison is not None and comparison.by_spa is not None:
-        usable.append(comparison.by_spa.metric)
+    if comparison is not None:
+        best_choices = (comparison.by_spa, comparison.by_labels_saved)
+        usable += [choice.metric for choice in best_choices if choice is not None]
     behind = [metric for metric in assay_report.metrics if metric in p_perturbed and metric in p_human]
     # A metric that is best for any question is not named as one to avoid.
     behind = [metric for metric in behind if metric not in usable]
