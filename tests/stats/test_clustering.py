@@ -75,3 +75,28 @@ def test_groups_are_those_of_average_linkage_with_the_widest_silhouette(seed):
     best = max(divisions, key=lambda division: silhouette_score(distance, division, metric="precomputed"))
     _, group = group_similar_rows(1 - distance)
     assert ((group[:, None] == group) == (best[:, None] == best)).all()
+
+
+@pytest.mark.parametrize("count", [3, 4, 7, 14])
+def test_the_number_of_groups_is_that_of_the_largest_silhouette_of_scikit_learn(count):
+    rng = np.random.default_rng(count)
+    for _ in range(20):
+        points = rng.normal(size=(count, 2)) + 3 * rng.integers(0, 4, size=(count, 2))
+        distance = np.linalg.norm(points[:, None] - points, axis=-1)
+        divisions = [
+            AgglomerativeClustering(groups, metric="precomputed", linkage="average").fit_predict(distance)
+            for groups in range(2, min(10, count - 1) + 1)
+        ]
+        silhouettes = [silhouette_score(distance, each, metric="precomputed") for each in divisions]
+        _, group = group_rows_by_agreement(1 - distance)
+        if max(silhouettes) <= 0:
+            assert (group == 0).all()
+        else:
+            best = divisions[int(np.argmax(silhouettes))]
+            assert ((group[:, None] == group) == (best[:, None] == best)).all()
+
+
+def test_no_division_is_chosen_for_a_silhouette_of_0():
+    """Where all distances are equal, every division has the silhouette 0."""
+    _, group = group_rows_by_agreement(np.full((6, 6), 0.5))
+    assert (group == 0).all()

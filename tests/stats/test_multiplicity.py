@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy.stats import norm as normal
 from scipy.stats import t as student
 
 from metassay.stats.bootstrap import ClusterBootstrap
-from metassay.stats.multiplicity import adjust_benjamini_yekutieli, adjust_holm, select_possible_best
+from metassay.stats.multiplicity import (
+    adjust_benjamini_yekutieli,
+    adjust_holm,
+    adjust_weighted_holm,
+    select_possible_best,
+)
 
 
 def test_example_of_the_step_down_rule():
@@ -26,6 +33,24 @@ def test_adjusted_p_rejects_exactly_where_the_sequential_procedure_does():
                 break
             rejected[which] = True
         assert ((adjust_holm(p) <= level) == rejected).all()
+
+
+def test_weighted_holm_is_the_closed_test_of_weighted_bonferroni():
+    """By enumeration: a hypothesis is rejected if every set of hypotheses that contains it is."""
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        count = int(rng.integers(1, 7))
+        p = rng.random(count) ** 2
+        weights = rng.integers(1, 6, size=count).astype(float)
+        subsets = [np.array(bits, dtype=bool) for bits in product((False, True), repeat=count)]
+        expected = [
+            max(min(1, (p[each] / weights[each]).min() * weights[each].sum()) for each in subsets if each[i])
+            for i in range(count)
+        ]
+        assert adjust_weighted_holm(p, weights) == pytest.approx(expected)
+        with_gap = adjust_weighted_holm([*p, np.nan], [*weights, 3.0])
+        assert with_gap[:count] == pytest.approx(expected)
+        assert np.isnan(with_gap[count])
 
 
 def test_tests_not_made_are_not_counted():

@@ -263,6 +263,24 @@ def test_williams_matches_a_worked_example() -> None:
     assert williams_test(0.7, 0.9, 0.6, 12) == pytest.approx(1 - williams_test(0.9, 0.7, 0.6, 12))
 
 
+def test_williams_needs_four_systems_and_knows_determined_metrics() -> None:
+    """Hendrickson's form with the determinant of the correlations; one degree of freedom is Cauchy's law."""
+    from metassay.stats.correlation import williams_test
+
+    r_a, r_b, r_ab = 0.8, 0.3, 0.5
+    determinant = np.linalg.det(np.array([[1, r_a, r_b], [r_a, 1, r_ab], [r_b, r_ab, 1]]))
+    mean = (r_a + r_b) / 2
+    t = (r_a - r_b) * np.sqrt(3 * (1 + r_ab) / (2 * determinant * 3 / 1 + mean**2 * (1 - r_ab) ** 3))
+    assert williams_test(r_a, r_b, r_ab, 4) == pytest.approx(stats.cauchy.sf(t), rel=1e-12)
+    assert np.isnan(williams_test(r_a, r_b, r_ab, 3))
+    for nan_at in range(3):
+        correlations = [r_a, r_b, r_ab]
+        correlations[nan_at] = np.nan
+        assert np.isnan(williams_test(*correlations, 10))
+    assert williams_test(0.7, 0.7, 1.0, 10) == 0.5  # the same metric twice
+    assert (williams_test(1.0, -1.0, -1.0, 10), williams_test(-1.0, 1.0, -1.0, 10)) == (0.0, 1.0)
+
+
 def test_williams_has_its_nominal_size() -> None:
     rng = np.random.default_rng(2)
     p_values = []

@@ -1,0 +1,57 @@
+"""Differences of correlations after swaps of scores, against scipy on scores that were really swapped."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from metassay.stats.swapped_correlations import make_correlation_swapper
+from metassay.stats.swaps import draw_swap_blocks
+
+
+def correlate_with_scipy(human: np.ndarray, scores: np.ndarray, *, per_system: bool) -> float:
+    """Correlate over all cells, or average the correlations within systems that are defined."""
+    if not per_system:
+        return float(stats.pearsonr(human.ravel(), scores.ravel()).statistic)
+    return float(
+        np.mean(
+            [
+                stats.pearsonr(*rows).statistic
+                for rows in zip(human, scores)
+                if np.ptp(rows[0]) and np.ptp(rows[1])
+            ]
+        )
+    )
+
+
+@pytest.mark.parametrize("kind", ["perm-inputs", "perm-systems", "perm-both", "cells"])
+@pytest.mark.parametrize("per_system", [False, True])
+@pytest.mark.parametrize("by_rank", [False, True])
+def test_differences_are_those_of_swapped_scores(kind: str, per_system: bool, by_rank: bool) -> None:
+    rng = np.random.default_rng(0)
+    human = rng.normal(3, 2, size=(4, 15))
+    scores = human + rng.normal(size=(3, 4, 15))
+    swapper = make_correlation_swapper(
+        human, scores, lambda values: values, by_rank=by_rank, per_system=per_system
+    )
+    if by_rank:
+        # The ranks of each metric, among all cells or within each system, are swapped as standard scores.
+        axis = -1 if per_system else None
+        human = stats.zscore(stats.rankdata(human, axis=axis), axis=axis)
+        scores = np.stack(
+            [stats.zscore(stats.rankdata(each, axis=axis), axis=axis) for each in scores]
+        ).reshape(3, 4, 15)
+    for _, swaps in draw_swap_blocks(kind, draws=5, systems=4, segments=15, seed=1):
+        differences = swapper(swaps)
+        for draw in range(len(swaps)):
+            cells = swaps.select_cells(draw)
+            for position, (i, j) in enumerate(combinations(range(3), 2)):
+                first = np.where(cells, scores[j], scores[i])
+                second = np.where(cells, scores[i], scores[j])
+                expected = correlate_with_scipy(human, first, per_system=per_system) - correlate_with_scipy(
+                    human, second, per_system=per_system
+                )
+                assert differences[draw, position] == pytest.approx(expected, abs=2e-6)
