@@ -54,3 +54,16 @@ def test_every_row_is_a_claim_that_a_command_makes():
     made = {(COMMANDS[path.stem], kind) for path in MODULES for kind in find_claim_kinds(path)}
     assert read_documented_claims() <= made
     assert {kind for _, kind in made} == set(get_args(ClaimKind))
+
+
+def test_every_error_rate_is_descriptive_or_measured():
+    """A row that is not descriptive has a rate, or names rows of simulations that exist."""
+    simulations = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| `(\w+)` \| (\S.*) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    for command, kind, rate in rows:
+        assert "not simulated" not in rate, (command, kind)
+        named_rows = re.findall(r'rows? "([^"]+)"', rate)
+        for name in named_rows:
+            assert re.search(rf"^\|.*\b{re.escape(name)}", simulations, re.MULTILINE), (command, kind, name)
+        is_measured = bool(named_rows) or re.search(r"\d %|in all of \d+|\d of \d+", rate)
+        assert is_measured or "descriptive" in rate or "the same test" in rate, (command, kind)

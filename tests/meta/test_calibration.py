@@ -128,3 +128,12 @@ def test_equally_good_metrics_rarely_seem_to_save_more_or_fewer_labels(calibrati
     _, left_out = calibration.measure_saving_claims(0.5, 100)
     assert saves <= 0.1  # 5 % and more than two standard errors of the simulation
     assert left_out <= 0.1
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "randomization"])
+def test_tests_of_systems_keep_their_level_and_find_differences(calibration, test):
+    any_rejected, single_rejected, _ = calibration.measure_system_tests(test, 200, draws=299)
+    assert any_rejected <= 0.11
+    assert 0.02 <= single_rejected <= 0.1
+    _, _, power = calibration.measure_system_tests(test, 30, draws=299, gain=0.6)
+    assert power >= 0.9
