@@ -88,7 +88,7 @@ def test_the_number_of_groups_is_that_of_the_largest_silhouette_of_scikit_learn(
             for groups in range(2, min(10, count - 1) + 1)
         ]
         silhouettes = [silhouette_score(distance, each, metric="precomputed") for each in divisions]
-        _, group = group_rows_by_agreement(1 - distance)
+        _, group = group_similar_rows(1 - distance)
         if max(silhouettes) <= 0:
             assert (group == 0).all()
         else:
@@ -98,5 +98,5 @@ def test_the_number_of_groups_is_that_of_the_largest_silhouette_of_scikit_learn(
 
 def test_no_division_is_chosen_for_a_silhouette_of_0():
     """Where all distances are equal, every division has the silhouette 0."""
-    _, group = group_rows_by_agreement(np.full((6, 6), 0.5))
+    _, group = group_similar_rows(np.full((6, 6), 0.5))
     assert (group == 0).all()
