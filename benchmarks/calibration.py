@@ -43,12 +43,12 @@ from metassay.meta.dependence.scored_outputs import build_scored_outputs
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.registry import parse_meta_metric
 from metassay.meta.people.metric_comparison import compute_metric_differences
-from metassay.metrics.registry import parse_metric
+from metassay.metrics.bleu import Bleu
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.intervals import proportion_interval
 from metassay.stats.multiplicity import adjust_holm, select_possible_best
 from metassay.stats.rank_correlation import correlate_rows
-from metassay.stats.sufficient_statistics import make_mean_statistics, mean_from_statistics
+from metassay.stats.sufficient_statistics import compute_mean_from_statistics, make_mean_statistics
 
 METRICS = 20
 LEVEL = 0.05
@@ -685,7 +685,7 @@ def measure_system_tests(test, replicates, means=False, draws=999, seed=0, **des
     segment scores instead of corpus BLEU.
     """
     rng = np.random.default_rng(seed)
-    bleu = parse_metric("bleu")
+    bleu = Bleu()
     any_rejected = 0
     single_rejected = 0
     first_rejected = 0
@@ -694,7 +694,7 @@ def measure_system_tests(test, replicates, means=False, draws=999, seed=0, **des
         from_statistics = bleu.from_statistics
         if means:
             statistics = make_mean_statistics(bleu.segment_scores(statistics))
-            from_statistics = mean_from_statistics
+            from_statistics = compute_mean_from_statistics
         p = TESTS[test](statistics, from_statistics, rng, draws=draws).p
         p_values = p[np.triu_indices(len(p), 1)]
         adjusted = adjust_holm(p_values)
