@@ -120,6 +120,9 @@ def _find_ignored_nodes(function: ast.AST) -> set[int]:
     for node in ast.walk(function):
         if isinstance(node, ast.Raise | ast.JoinedStr | ast.arg):
             ignored |= {id(inner) for inner in ast.walk(node)}
+        annotation = getattr(node, "returns", None) or getattr(node, "annotation", None)
+        if annotation is not None:
+            ignored |= {id(inner) for inner in ast.walk(annotation)}
     return ignored
 
 

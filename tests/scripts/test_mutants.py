@@ -57,3 +57,8 @@ def test_fast_tests_of_the_function_come_first_within_the_budget() -> None:
 def test_methods_have_qualified_names_and_nested_functions_belong_to_the_outer_one() -> None:
     tree = ast.parse("class A:\n    def f(self):\n        def g(): ...\n")
     assert [name for name, _ in list_functions(tree)] == ["A.f"]
+
+
+def test_annotations_are_not_changed() -> None:
+    text = "def f(x: int | None) -> int | None:\n    y: int | None = x\n    return y\n"
+    assert list(list_mutations(Path("f.py"), text)) == []
