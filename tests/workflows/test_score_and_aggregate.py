@@ -210,3 +210,24 @@ def test_text_files_are_scored_as_by_sacrebleu(tmp_path, capfd):
     outputs = ["the cat sat on a mat", "a dog ran over a hill"]
     references = ["the cat sat on the mat", "a dog ran over the hill"]
     assert row["corpus"] == pytest.approx(corpus_bleu(outputs, [references]).score, rel=1e-12)
+
+
+def test_a_test_of_segments_in_documents_has_a_warning(some_words):
+    rng = np.random.default_rng(2)
+    frame = pl.DataFrame(
+        {
+            "system": np.repeat(["a", "b"], 20),
+            "seg_id": np.tile(np.arange(20), 2),
+            "doc_id": np.tile(np.arange(20) // 5, 2),
+            "hyp": [" ".join(rng.choice(some_words, 6)) for _ in range(40)],
+            "ref": [" ".join(rng.choice(some_words, 6)) for _ in range(20)] * 2,
+        }
+    )
+
+    def list_notes_on_documents(data, **options):
+        return [note for note in metassay.score(data, metrics="bleu", **options).notes if "doc_id" in note]
+
+    assert len(list_notes_on_documents(frame, test="bootstrap", draws=10)) == 1
+    assert not list_notes_on_documents(frame)
+    one_segment_each = frame.with_columns(doc_id=pl.col("seg_id"))
+    assert not list_notes_on_documents(one_segment_each, test="bootstrap", draws=10)

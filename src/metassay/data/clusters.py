@@ -46,7 +46,7 @@ def assign_outputs_to_clusters(dataset: Dataset, cluster_column: str | None) -> 
     items = _number_distinct_labels(outputs["item"])
     requested = cluster_column is not None
     if cluster_column is None:
-        cluster_column = _find_cluster_column(dataset)
+        cluster_column = find_cluster_column(dataset)
     if cluster_column is None or cluster_column == "item":
         why = "no column names a document, chapter, speaker or session that holds several items"
         return Clusters(items, items, "item", "asked for" if requested else why)
@@ -98,7 +98,7 @@ def _build_cluster_labels(outputs: pl.DataFrame, cluster_column: str) -> pl.Seri
     return outputs.select(label.alias("label"))["label"]
 
 
-def _find_cluster_column(dataset: Dataset) -> str | None:
+def find_cluster_column(dataset: Dataset) -> str | None:
     """Find a column that groups several items, such as a document id; None if there is no such column."""
     for column in find_columns_named(dataset.metadata, CLUSTER_COLUMNS):
         labels = _build_cluster_labels(dataset.outputs, column)

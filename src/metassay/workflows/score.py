@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from metassay.data.clusters import find_cluster_column
 from metassay.data.dataset import Dataset
 from metassay.data.normalisation import choose_text_normalisation
 from metassay.data.preparation import prepare_dataset
@@ -159,7 +160,12 @@ def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
         systems=_score_systems(cubes, metrics, data, options),
         comparisons=_compare_systems(cubes, metrics, options),
         meanings=_find_difference_meanings(cubes, metrics, options),
-        notes=[*data.notes, *_warn_of_reference_systems(data), *metric_warnings],
+        notes=[
+            *data.notes,
+            *_warn_of_reference_systems(data),
+            *_warn_of_documents(data, options),
+            *metric_warnings,
+        ],
         segments=segments,
         data=summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics}),
     )
@@ -308,6 +314,20 @@ def _find_difference_meanings(
     from metassay.workflows.score_meaning import find_system_difference_meanings
 
     return find_system_difference_meanings(score_cubes, metrics, options.meaning)
+
+
+def _warn_of_documents(dataset: Dataset, options: ScoreOptions) -> list[str]:
+    """Warn that a requested test ignores documents, if there are any."""
+    if options.test is None:
+        return []
+    column = find_cluster_column(dataset)
+    if column is None:
+        return []
+    note = (
+        f"The test takes segments as independent, but several segments share one {column}. If systems do"
+        f" better on some of these than on others, the test finds too many differences."
+    )
+    return [note]
 
 
 def _warn_of_reference_systems(dataset: Dataset) -> list[str]:
