@@ -50,7 +50,9 @@ def test_terminal_output_explains_the_table(file, capsys):
     assert run(["depend", file, "--where", "domain=news", *FAST]) == 0
     shown = capsys.readouterr()
     assert "Dependence on system" in shown.out
-    assert "SysDep is the range of expected deviations over systems" in " ".join(shown.out.split())
+    assert "SysDep is the highest expected deviation of a system minus the lowest" in " ".join(
+        shown.out.split()
+    )
     assert "metrics: done (1 of 1)" in shown.err
 
 

@@ -75,7 +75,7 @@ def test_a_column_with_one_value_has_no_hypotheses_and_a_warning():
     result = build_context_statistics(analysis).to_dict()
     assert result["contexts"]["year"]["h1"] is None
     assert result["contexts"]["year"]["h2"] is None
-    assert "year has one value only: there are no contexts to compare." in list_context_warnings(analysis)
+    assert "year has only one value, so there are no contexts to compare." in list_context_warnings(analysis)
 
 
 def test_pairs_in_no_context_count_globally_only():
