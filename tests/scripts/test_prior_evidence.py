@@ -17,7 +17,7 @@ def test_one_test_set_gives_the_numbers_of_the_package(real_data):
     computed = rank_test_set(folder, "2023/en-de")
     assert len(computed) == 49
     for metric, values in computed.items():
-        entry = evidence.get(metric)
+        entry = evidence.get_published_results(metric)
         assert entry is not None
         assert entry.spa["2023/en-de"] == pytest.approx(values["spa"], abs=1e-4)
         if "labels_saved" in values:
@@ -30,6 +30,6 @@ def test_published_figures_on_wmt23():
     test_sets = ["2023/en-de", "2023/he-en", "2023/zh-en"]
     published = {"GEMBA-MQM": 0.954, "XCOMET-Ensemble": 0.925, "COMET": 0.917, "chrF": 0.813, "BLEU": 0.828}
     for metric, value in published.items():
-        entry = evidence.get(metric)
+        entry = evidence.get_published_results(metric)
         assert entry is not None
         assert entry.average_spa(test_sets) == pytest.approx(value, abs=1e-3)

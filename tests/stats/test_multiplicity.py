@@ -13,7 +13,6 @@ from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.multiplicity import (
     adjust_benjamini_yekutieli,
     adjust_holm,
-    adjust_weighted_holm,
     select_possible_best,
 )
 
@@ -47,8 +46,8 @@ def test_weighted_holm_is_the_closed_test_of_weighted_bonferroni():
             max(min(1, (p[each] / weights[each]).min() * weights[each].sum()) for each in subsets if each[i])
             for i in range(count)
         ]
-        assert adjust_weighted_holm(p, weights) == pytest.approx(expected)
-        with_gap = adjust_weighted_holm([*p, np.nan], [*weights, 3.0])
+        assert adjust_holm(p, weights) == pytest.approx(expected)
+        with_gap = adjust_holm([*p, np.nan], [*weights, 3.0])
         assert with_gap[:count] == pytest.approx(expected)
         assert np.isnan(with_gap[count])
 

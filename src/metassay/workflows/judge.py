@@ -55,8 +55,8 @@ class JudgeResult(ResultDisplay, JudgeContent, frozen=True, kw_only=True):
         """Return the sentences about the judges with which the report page and the terminal output begin.
 
         >>> rows = [{"item": n, "judge": "j", "winner": 1, "better": 1 + n % 2} for n in range(40)]
-        >>> judge(pl.DataFrame(rows)).describe()[0].partition(" in ")[0]
-        'j agrees with people'
+        >>> judge(pl.DataFrame(rows)).describe()[0].partition(".")[0]
+        'No judge is shown to agree with people better than chance'
         """
         return [claim.sentence for claim in self.verdict]
 

@@ -109,7 +109,7 @@ def test_the_headline_names_the_winners_of_contexts() -> None:
     assert winners["chat"] != winners["global"]
     assert winners["news"] != winners["global"]
     assert f"By domain the winner changes; using {winners['global']} everywhere costs" in lead
-    assert f"Shown to be better than {winners['global']}: {winners['chat']} on chat" in lead
+    assert f"These are shown to be better than {winners['global']}: {winners['chat']} on chat" in lead
 
 
 def test_the_headline_says_when_one_metric_is_highest_everywhere() -> None:
