@@ -69,3 +69,14 @@ def test_json_follows_its_schema(file, capsys, bootstraps):
 def test_invalid_input_exits_with_status_2_and_a_remedy(file, capsys):
     assert run(["depend", file, "--by", "domian", "--quiet"]) == 2
     assert "Did you mean domain?" in capsys.readouterr().err
+
+
+def test_without_intervals_no_metric_is_called_tied(file, capsys):
+    table = pl.read_csv(file).with_columns(other=pl.col("good") + pl.col("seg_id") % 3)
+    table.write_csv(file)
+    assert run(["depend", file, "--bootstraps", "10", "--draws", "19"]) == 0
+    assert "tied with it." in " ".join(capsys.readouterr().out.split())
+    assert run(["depend", file, "--bootstraps", "0", "--draws", "19"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "No intervals were computed, so it is not known which metrics are tied with it." in shown
+    assert "is tied with it" not in shown

@@ -77,7 +77,7 @@ def warn_of_different_scales_of_outputs(outputs: pl.DataFrame, human_score: str)
 
 
 def _has_other_spread(scores: FloatArray, other_scores: Sequence[FloatArray]) -> bool:
-    """Whether the scores of a system are spread much wider or much less than those of the median system.
+    """Return whether a system has a much wider or much narrower spread of scores than the median system.
 
     Both the whole range and the range without the 5 % lowest and highest scores must differ. Equal scores
     say nothing about the scale.
@@ -97,7 +97,7 @@ def _has_other_spread(scores: FloatArray, other_scores: Sequence[FloatArray]) ->
 
 
 def _lies_outside(scores: FloatArray, other_scores: Sequence[FloatArray]) -> bool:
-    """Whether the middle half of the scores of a system lies outside the range of all other systems.
+    """Return whether the middle half of the scores of a system lies outside the range of all other systems.
 
     A system whose scores are all equal may just be perfect.
     """

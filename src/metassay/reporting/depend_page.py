@@ -90,6 +90,9 @@ def _build_favoured_systems_claim(
     """Say how many metrics favour some systems, and where the largest difference is."""
     by = depend_report.result.by
     unfair = find_unfair_metrics(dependences)
+    if all(entry.p_fair is None for entry in dependences):
+        sentence = f"It could not be tested whether a metric favours some {by}s."
+        return Claim(kind="unanswered", sentence=sentence)
     if not unfair:
         sentence = f"No metric is shown to favour any {by} (p fair > .05 after Holm's correction)."
         return Claim(kind="finding", sentence=sentence)
@@ -124,7 +127,9 @@ def _build_lowest_dependence_claim(
         value += f" (95 % interval {format_number(least.low)} to {format_number(least.high)})"
     value += f"; a constant metric has {format_number(least.constant)}"
     sentence = f"{depend_report.labels[least.metric]} has the lowest system dependence (SysDep): {value}."
-    if tied:
+    if tied and least.low is None:
+        sentence += " No intervals were computed, so it is not known which metrics are tied with it."
+    elif tied:
         verb = "is" if len(tied) == 1 else "are"
         sentence += f" {list_names(depend_report.labels.label_all(tied), '')} {verb} tied with it."
     sentence += " SysDep also contains shrinkage, which any noisy metric shows."

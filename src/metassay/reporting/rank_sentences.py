@@ -250,9 +250,9 @@ def list_ranking_doubts(ranking: Ranking, rank_report: RankReport) -> list[str]:
             )
             doubts.append(doubt)
     if ranking.dropped_items:
-        doubts.append(
-            f"{scope}: {format_plural(ranking.dropped_items, 'item')} without all scores were left out."
-        )
+        verb = "was" if ranking.dropped_items == 1 else "were"
+        dropped = format_plural(ranking.dropped_items, "item")
+        doubts.append(f"{scope}: {dropped} without all scores {verb} left out.")
     return doubts
 
 
