@@ -230,7 +230,7 @@ def test_random_results_contradict_themselves_nowhere(tmp_path, capsys):
     untested = 0
     alike = 0
     followed = 0
-    for seed in range(200):
+    for seed in range(80):
         result = random_result(seed)
         store(result, tmp_path / str(seed))
         ahead += check(result, tmp_path / str(seed), capsys)
@@ -238,10 +238,10 @@ def test_random_results_contradict_themselves_nowhere(tmp_path, capsys):
         followed += bool(result.human_comparison and result.human_comparison.followed)
         tests = [column.h1 or [] for column in result.contexts.values()]
         untested += any(test.p_permutation is None for column_tests in tests for test in column_tests)
-    assert ahead >= 10
-    assert untested >= 20
-    assert alike >= 20
-    assert followed >= 10
+    assert ahead >= 4
+    assert untested >= 8
+    assert alike >= 8
+    assert followed >= 4
 
 
 @pytest.mark.parametrize("task", ["mt", "asr", "text", "ranking"])

@@ -181,7 +181,7 @@ def test_p_values_are_uniform_under_the_null(name: str, test: str) -> None:
     assert stats.kstest(p_values, "uniform").pvalue > 0.01
 
 
-@pytest.mark.parametrize("lp", ["en-de", "he-en"])
+@pytest.mark.parametrize("lp", ["en-de", pytest.param("he-en", marks=pytest.mark.slow)])
 def test_real_metrics_agree_with_a_slow_transcription(real_data: Callable[[str], Path], lp: str) -> None:
     """30 pairs of metrics, whole segments swapped under draws of its own, each SPA computed from scratch."""
     table = pl.read_parquet(real_data(f"wmt23/wmt23_{lp}_metrics.parquet")).sort("system", "seg_id")
