@@ -4,7 +4,7 @@
     python benchmarks/people_scores.py neural FOLDER     # a sample of the same texts
     python benchmarks/people_study.py FOLDER             # the tables, in people_study.json beside this script
 
-What is found is told in docs/do-perturbations-predict-people.md.
+docs/findings.md has the conclusions, and measurements.md the tables.
 """
 
 import json

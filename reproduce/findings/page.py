@@ -55,10 +55,7 @@ def list_fields(results: Results) -> dict[str, Callable[[], str]]:
         "regret_table": lambda: render_regret_by_context_table(rows),
         "interaction_table": lambda: render_interaction_table(rows),
         "lexical_table": lambda: render_question_table(results["lexical_questions"]),
-        "lexical_short_table": lambda: render_question_table(select_perturbed(results["lexical_questions"])),
         "family_table": lambda: render_family_table(results),
-        "official_short_table": lambda: render_short_question_table(results["official_questions"]),
-        "strategy_short_table": lambda: render_gain_table(results["strategies"]),
         "representative_table": lambda: render_representative_table(results),
         "official_table": lambda: render_question_table(results["official_questions"]),
         "strategy_table": lambda: render_strategy_table(results["strategies"]),
@@ -273,11 +270,6 @@ def _render_interaction(value: Row) -> str:
     return f"{value['interaction']:.3f} ({value['low']:.3f} to {value['high']:.3f})"
 
 
-def select_perturbed(rows: Sequence[Row]) -> list[Row]:
-    """Select the comparisons of perturbed pairs with questions about people."""
-    return [row for row in rows if row["first"] == "perturbed" and row["second"] != "perturbed_half"]
-
-
 def render_question_table(rows: Sequence[Row]) -> str:
     """Render the agreement of every two questions."""
     head = [
@@ -292,19 +284,6 @@ def render_question_table(rows: Sequence[Row]) -> str:
             render_range(row["choices"].values(), 2),
             render_interval(row["corrected"]),
             ", ".join(f"{value:.2f}" for value in row["reliabilities"]),
-        ]
-        for row in rows
-    ]
-    return "\n".join(format_table(head, cells))
-
-
-def render_short_question_table(rows: Sequence[Row]) -> str:
-    """Render the agreement of every two questions, without ranges and reliabilities."""
-    head = ["two measures", "all metrics", "one metric per family", "corrected for reliability"]
-    cells = [
-        [
-            f"{QUESTIONS[row['first']]} – {QUESTIONS[row['second']]}",
-            *(render_interval(row[kind]) for kind in ("all", "blocked", "corrected")),
         ]
         for row in rows
     ]
@@ -338,18 +317,6 @@ def render_family_table(results: Results) -> str:
         ],
     ]
     return "\n".join(format_table(["metrics compared", "ties wrong", "ties half right"], cells))
-
-
-def render_gain_table(rows: Sequence[Row]) -> str:
-    """Render what each way to choose a lexical metric gains over the choice by perturbed pairs."""
-    targets = ("human", "human_half", "acc_eq", "spa")
-    gains = {(row["strategy"], row["target"]): row["gain"] for row in rows if "gain" in row}
-    strategies = dict.fromkeys(strategy for strategy, _ in gains if strategy != "perturbed pairs")
-    cells = [
-        [strategy, *(render_interval(gains[strategy, target], 3) for target in targets)]
-        for strategy in strategies
-    ]
-    return "\n".join(format_table(["choice", *(QUESTIONS[target] for target in targets)], cells))
 
 
 def render_representative_table(results: Results) -> str:

@@ -17,7 +17,7 @@ from reproduce.findings.contexts import (
     permute_contexts,
 )
 from reproduce.findings.dependence import compute_accuracies_by_system
-from reproduce.findings.page import PAGES, find_break_even, list_fields, render_page
+from reproduce.findings.page import PAGES, find_break_even, render_page
 from reproduce.findings.questions import (
     MeasuredSet,
     compare_strategies,
@@ -201,10 +201,3 @@ def test_pages_have_the_figures_of_the_script(name, path) -> None:
 @pytest.mark.parametrize(("claim", "holds"), list_claims(RESULTS).items())
 def test_every_claim_of_the_prose_holds(claim, holds) -> None:
     assert holds, claim
-
-
-def test_the_page_on_perturbations_has_the_tables_of_the_script() -> None:
-    page = (ROOT / "docs/do-perturbations-predict-people.md").read_text(encoding="utf-8")
-    fields = list_fields(RESULTS)
-    for name in ("lexical_short_table", "tau_perturbed_human_blocked"):
-        assert fields[name]() in page
