@@ -57,9 +57,7 @@ def assign_outputs_to_clusters(dataset: Dataset, cluster_column: str | None) -> 
     notes: tuple[str, ...] = ()
     missing = outputs[cluster_column].null_count()
     if missing:
-        notes = (
-            f"{missing} outputs have no {cluster_column}: each of them belongs to the cluster of its item.",
-        )
+        notes = (f"{missing} outputs have no {cluster_column}. Each of them is in the cluster of its item.",)
     return Clusters(codes, items, cluster_column, "asked for" if requested else why, notes)
 
 
