@@ -1,4 +1,4 @@
-"""Write docs/which-metric.md: measures of quality for the metrics of WMT22 and WMT23."""
+"""Render docs/which-metric.md and the table of all metrics: measures of quality of the metrics of WMT23."""
 
 from __future__ import annotations
 
@@ -14,15 +14,33 @@ YEARS = {"wmt23": "WMT23", "wmt22": "WMT22"}
 MEASURES = {"spa": "SPA", "acc_eq": "acc_eq", "sysdep": "SysDep", "residual": "residual"}
 OUR_MEASURES = ("local", "mean", "corpus")
 """Measured for the metrics that we compute ourselves."""
+LEADERS = 5
+"""Number of metrics with the highest SPA that the documentation shows."""
+WIDELY_USED = (
+    *("XCOMET-Ensemble", "COMET", "MetricX-23", "BLEURT-20", "CometKiwi", "YiSi-1", "BERTscore"),
+    *("ter, ours", "meteor, ours", "bleu, ours", "rougel, ours", "chrf, ours"),
+)
+"""Metrics that the documentation shows whatever their SPA is."""
 
 
 def render_page(rows: Sequence[Row]) -> str:
     """Return docs/which-metric.md."""
-    newest = [row for row in rows if row["year"] == "wmt23"]
+    newest = _average_over_pairs([row for row in rows if row["year"] == "wmt23"])
+    shown = [row for place, row in enumerate(newest) if place < LEADERS or row["metric"] in WIDELY_USED]
     lines = ["# Metrics of WMT22 and WMT23", "", *_list_conclusions(rows), ""]
-    lines += ["## What the table shows", "", INTRODUCTION, ""]
-    lines += ["## WMT23", "", _describe_data(newest), "", *_render_table(newest)]
+    lines += ["## Results on WMT23", "", INTRODUCTION, "", *_render_table(shown)]
     return "\n".join(lines) + "\n"
+
+
+def render_full_page(rows: Sequence[Row]) -> str:
+    """Return reproduce/which_metric/README.md, with all metrics of WMT23."""
+    newest = [row for row in rows if row["year"] == "wmt23"]
+    explanation = (
+        "[Metrics of WMT22 and WMT23](../../docs/which-metric.md) explains the columns. `ours.json` also has "
+        "the values of WMT22 and of each language pair."
+    )
+    lines = ["# Metrics of WMT23", "", _describe_data(newest), "", explanation, ""]
+    return "\n".join([*lines, *_render_table(_average_over_pairs(newest))]) + "\n"
 
 
 INTRODUCTION = (Path(__file__).parent / "introduction.md").read_text(encoding="utf-8").rstrip()
@@ -52,6 +70,7 @@ def _describe_data(rows: Sequence[Row]) -> str:
 
 
 def _render_table(rows: Sequence[Row]) -> list[str]:
+    """Render a table of means over language pairs."""
     head = ["metric", "reads", "SPA", "acc_eq", "SysDep", "residual"]
     cells = [
         [
@@ -62,24 +81,24 @@ def _render_table(rows: Sequence[Row]) -> list[str]:
             f"{row['sysdep']:.0%}",
             f"{row['residual']:.0%}",
         ]
-        for row in _average_over_pairs(rows)
+        for row in rows
     ]
     return format_table(head, cells)
 
 
 def _list_conclusions(rows: Sequence[Row]) -> list[str]:
     newest = _average_over_pairs([row for row in rows if row["year"] == "wmt23"])
-    leaders = newest[:5]
+    leaders = newest[:LEADERS]
     free = max((row for row in newest if row["reads"] == "source"), key=lambda row: row["spa"])
     fairest = min(leaders, key=lambda row: row["residual"])
     ranking = (
-        f"- **To rank systems like those of WMT23**: {', '.join(row['metric'] for row in leaders)} have the "
-        f"highest SPA ({leaders[-1]['spa']:.3f} to {leaders[0]['spa']:.3f}). `metassay rank` tests whether "
-        "these metrics differ by more than chance. Of these five metrics, "
-        f"{fairest['metric']} favours systems least (residual {fairest['residual']:.0%})."
+        "- To rank systems, use one of the metrics with the highest soft pairwise accuracy on WMT23 "
+        f"(SPA {leaders[-1]['spa']:.3f} to {leaders[0]['spa']:.3f}): "
+        f"{', '.join(row['metric'] for row in leaders)}. Of these five metrics, {fairest['metric']} favours "
+        f"single systems least (residual {fairest['residual']:.0%})."
     )
     source = (
-        f"- **Without a reference**: {free['metric']} is best (SPA {free['spa']:.3f}, rank "
+        f"- If you have no reference, {free['metric']} is best (SPA {free['spa']:.3f}, rank "
         f"{newest.index(free) + 1} of {len(newest)})."
     )
     return [ranking, source, _describe_lexical_metrics(rows), ADVICE]
@@ -94,12 +113,10 @@ def _describe_lexical_metrics(rows: Sequence[Row]) -> str:
         lexical = [row for row in metrics if row["local"] is not None]
         firsts.add(lexical[0]["metric"])
         above = sum(row["spa"] > lexical[0]["spa"] for row in metrics)
+        best = lexical[0]["metric"].removesuffix(", ours")
         descriptions.append(
-            f"On {name}, {lexical[0]['metric'].removesuffix(', ours')} is the best lexical metric by SPA and "
-            f"{lexical[-1]['metric'].removesuffix(', ours')} the last; "
-            f"{above} of all {len(metrics)} metrics have a higher SPA than the best lexical metric."
+            f"On {name}, the lexical metric with the highest SPA is {best}, and "
+            f"{above} of all {len(metrics)} metrics have a higher SPA."
         )
-    moved = (
-        " The order of lexical metrics depends on the year, so none is preferred." if len(firsts) > 1 else ""
-    )
-    return f"- **If you can run only a lexical metric**: {' '.join(descriptions)}{moved}"
+    moved = " No lexical metric, such as BLEU or chrF, is best in both years." if len(firsts) > 1 else ""
+    return f"-{moved} {' '.join(descriptions)}"

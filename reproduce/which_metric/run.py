@@ -2,7 +2,8 @@
 
     python -m reproduce.which_metric.run FOLDER     a folder with wmt22 and wmt23
 
-Writes `ours.json` next to this file, and the page. `--page` writes the page only, from that file.
+Writes `ours.json` and a table of all metrics next to this file, and the page. With `--page`, writes only the
+table and the page, from `ours.json`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from reproduce.entry import write_json
-from reproduce.which_metric.page import render_page
+from reproduce.which_metric.page import render_full_page, render_page
 
 from metassay.meta.dependence import system_dependence
 from metassay.meta.dependence.shrinkage import split_deviations
@@ -46,6 +47,7 @@ def main() -> None:
                 write_json(FOLDER / "ours.json", {"rows": rows})
     stored = json.loads((FOLDER / "ours.json").read_text(encoding="utf-8"))["rows"]
     PAGE.write_text(render_page(stored), encoding="utf-8")
+    (FOLDER / "README.md").write_text(render_full_page(stored), encoding="utf-8")
 
 
 def measure_language_pair(folder: Path, name: str) -> list[Row]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from reproduce.which_metric.page import render_page
+from reproduce.which_metric.page import WIDELY_USED, render_full_page, render_page
 
 ROOT = Path(__file__).parents[2]
 
@@ -15,9 +15,10 @@ def text(path: str) -> str:
 
 
 def test_the_joined_page_is_made_of_what_the_script_left() -> None:
-    assert text("docs/which-metric.md") == render_page(
-        json.loads(text("reproduce/which_metric/ours.json"))["rows"]
-    )
+    rows = json.loads(text("reproduce/which_metric/ours.json"))["rows"]
+    assert text("docs/which-metric.md") == render_page(rows)
+    assert text("reproduce/which_metric/README.md") == render_full_page(rows)
+    assert all(f"| {metric} |" in text("docs/which-metric.md") for metric in WIDELY_USED)
 
 
 def test_the_tables_of_challenge_sets_are_those_of_the_script() -> None:

@@ -25,6 +25,7 @@ from metassay.stats.sufficient_statistics import (
     draw_bootstrap_scores,
     make_mean_statistics,
     paired_bootstrap,
+    sum_statistics_within_clusters,
 )
 
 
@@ -122,6 +123,21 @@ def test_randomization_converges_to_the_exact_p_value():
         make_mean_statistics(scores), compute_mean_from_statistics, np.random.default_rng(0), draws=40_000
     )
     assert found.p[0, 1] == pytest.approx(exact, abs=0.01)
+
+
+def test_randomization_of_clusters_converges_to_the_exact_p_value():
+    """All 2^5 exchanges of five clusters of unequal size, whose segments are not adjacent, enumerated."""
+    clusters = np.array([3, 0, 1, 0, 4, 2, 2, 3, 0, 4])
+    scores = np.random.default_rng(5).normal(size=(2, 10)).round(2)
+    difference = scores[0] - scores[1]
+    signs = np.array(list(itertools.product([1, -1], repeat=5)))[:, clusters]
+    exact = np.mean(np.abs(signs @ difference) >= abs(difference.sum()) - 1e-9)
+    sums = sum_statistics_within_clusters(make_mean_statistics(scores), clusters)
+    found = approximate_randomization(
+        sums, compute_mean_from_statistics, np.random.default_rng(0), draws=40_000
+    )
+    assert found.p[0, 1] == pytest.approx(exact, abs=0.01)
+    assert found.differences[0, 1] == pytest.approx(difference.mean())
 
 
 @pytest.mark.parametrize("test", [paired_bootstrap, approximate_randomization])

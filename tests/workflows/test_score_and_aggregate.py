@@ -229,5 +229,38 @@ def test_a_test_of_segments_in_documents_has_a_warning(some_words):
 
     assert len(list_notes_on_documents(frame, test="bootstrap", draws=10)) == 1
     assert not list_notes_on_documents(frame)
+    assert not list_notes_on_documents(frame, test="bootstrap", draws=10, cluster="doc_id")
     one_segment_each = frame.with_columns(doc_id=pl.col("seg_id"))
     assert not list_notes_on_documents(one_segment_each, test="bootstrap", draws=10)
+
+
+def test_clusters_are_resampled_as_a_whole(some_words):
+    """With two copies of every segment in one document, results are those of one copy of the segments."""
+    rng = np.random.default_rng(4)
+    single = pl.DataFrame(
+        {
+            "system": np.repeat(["a", "b"], 30),
+            "seg_id": np.tile(np.arange(30), 2),
+            "hyp": [" ".join(rng.choice(some_words[:8], 6)) for _ in range(60)],
+            "ref": [" ".join(rng.choice(some_words[:8], 6)) for _ in range(30)] * 2,
+        }
+    ).with_columns(doc_id=pl.col("seg_id"))
+    double = pl.concat([single, single.with_columns(pl.col("seg_id") + 30)])
+    options = {"metrics": "chrf,meteor", "test": "randomization", "draws": 200, "cluster": "doc_id"}
+    once = metassay.score(single, **options)
+    twice = metassay.score(double, **options)
+    for a, b in zip(once.systems, twice.systems, strict=True):
+        assert (a.low, a.high) == pytest.approx((b.low, b.high))
+    for a, b in zip(once.comparisons, twice.comparisons, strict=True):
+        assert (a.p, a.difference) == pytest.approx((b.p, b.difference))
+        assert b.segments == 2 * a.segments
+
+
+def test_a_cluster_column_has_one_value_per_item():
+    by_output = [
+        {"system": system, "seg_id": 1, "doc_id": system, "hyp": "a b", "ref": "a b"} for system in "xy"
+    ]
+    with pytest.raises(InputError, match="unknown cluster column 'chapter'"):
+        metassay.score(by_output, metrics="bleu", cluster="chapter")
+    with pytest.raises(InputError, match="item 1 has several values of doc_id"):
+        metassay.score(by_output, metrics="bleu", cluster="doc_id")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from metassay.stats.arrays import BoolArray, FloatArray
+from metassay.stats.arrays import BoolArray, FloatArray, LongArray
 from metassay.stats.resampling import draw_bootstrap_counts
 
 # Function from sums of statistics [..., s] to scores [...].
@@ -39,6 +39,18 @@ def compute_mean_from_statistics(statistics: FloatArray) -> FloatArray:
     """Compute means from summed scores and counts; NaN where no score is defined."""
     total, weight = np.moveaxis(statistics, -1, 0)
     return np.where(weight > 0, total / np.maximum(weight, 1), np.nan)
+
+
+def sum_statistics_within_clusters(statistics: FloatArray, cluster_numbers: LongArray) -> FloatArray:
+    """Sum statistics over the segments of each cluster: [systems, clusters, s], in the order of the numbers.
+
+    Resampling the sums is the same as resampling whole clusters.
+    """
+    _, clusters = np.unique(cluster_numbers, return_inverse=True)
+    order = np.argsort(clusters, kind="stable")
+    starts = np.flatnonzero(np.diff(clusters[order], prepend=-1))
+    sums: FloatArray = np.add.reduceat(statistics[:, order], starts, axis=1)
+    return sums
 
 
 def sum_statistics_of_resamples(statistics: FloatArray, resample_counts: FloatArray) -> FloatArray:

@@ -173,6 +173,10 @@ class ScoreSettings(Settings):
     draws: Annotated[
         int | None, declare_option("Draws of the test; default 1000 and 10000.", metavar="N", minimum=1)
     ] = None
+    cluster: Annotated[
+        str | None,
+        declare_option("Resample and exchange these (doc_id) instead of segments.", metavar="COLUMN"),
+    ] = None
     meaning: Annotated[
         FilePath | None,
         declare_option(

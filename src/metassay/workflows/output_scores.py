@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -16,6 +16,7 @@ from metassay.engine.batches import OutputRows
 from metassay.engine.row_scores import check_metric_scores
 from metassay.engine.scoring import score_rows
 from metassay.engine.workers import count_workers
+from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
 from metassay.options import Progress
 from metassay.stats.parallel import map_blocks_in_threads
@@ -92,15 +93,42 @@ def _compute_statistics(
     return OutputScores(segment_scores, statistics)
 
 
-def build_score_cubes(dataset: Dataset, output_scores: OutputScores) -> list[ScoreCube]:
-    """Arrange the scores of outputs as one score cube (metric × system × item) per test set."""
+def build_score_cubes(
+    dataset: Dataset, output_scores: OutputScores, cluster_column: str | None = None
+) -> list[ScoreCube]:
+    """Arrange the scores of outputs as one score cube (metric × system × item) per test set.
+
+    The cubes have `cluster_column` as metadata of their items, if it is given.
+    """
+    clusters = None if cluster_column is None else _find_clusters_of_items(dataset, cluster_column)
     test_sets = name_test_sets(dataset)
     human_scores = {name: dataset.outputs[name].cast(pl.Float64).to_numpy() for name in dataset.human}
     cubes = []
     for name in test_sets.unique().sort():
         rows = (test_sets == name).arg_true()
-        cubes.append(_build_score_cube(dataset, str(name), rows, output_scores, human_scores))
+        cube = _build_score_cube(dataset, str(name), rows, output_scores, human_scores)
+        if cluster_column is not None and clusters is not None:
+            labels = tuple(clusters[item] for item in cube.items)
+            cube = replace(cube, item_metadata={cluster_column: labels})
+        cubes.append(cube)
     return cubes
+
+
+def _find_clusters_of_items(dataset: Dataset, cluster_column: str) -> dict[str, str | None]:
+    """Return the value of a column for each item; None if an item has no value."""
+    if cluster_column not in dataset.metadata:
+        raise UnknownName("cluster column", cluster_column, dataset.metadata)
+    values = dataset.outputs.select("item", pl.col(cluster_column).cast(pl.String).alias("cluster")).unique()
+    named = values.drop_nulls()
+    repeated = named.filter(pl.col("item").is_duplicated())["item"]
+    if len(repeated):
+        raise InputError(
+            f"item {min(repeated)} has several values of {cluster_column}.",
+            remedy="A cluster column has one value per item, such as the document of a segment.",
+        )
+    clusters: dict[str, str | None] = dict.fromkeys(values["item"])
+    clusters.update(named.iter_rows())
+    return clusters
 
 
 def _build_score_cube(

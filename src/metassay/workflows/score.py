@@ -113,7 +113,7 @@ class ScoreResult(ResultDisplay, ScoreContent, frozen=True, kw_only=True):
             settings.resamples,
             unit,
             decimals,
-            resampled_unit=name_unit_of_resampling(self, unit),
+            resampled_unit=name_unit_of_resampling(self, unit, settings.cluster),
         )
         if bare:
             return describe_bare_scores(self, score_format)
@@ -135,6 +135,7 @@ def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
 
     `aggregate` names any of corpus, segment and bootstrap. Intervals are those of the first of these, from
     `resamples` resamples of segments. `test` (bootstrap or randomization) compares all pairs of systems.
+    `cluster` names a column such as doc_id, whose groups of segments are resampled and exchanged as a whole.
     `meaning` names a run of `rank` with the analysis `thresholds`, to say how often people agree with each
     difference. `per_segment` names a file for the table of segment scores, `out` a folder for all results.
 
@@ -155,7 +156,7 @@ def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
     segments = _build_segment_table(data, metrics, scores)
     if options.per_segment is not None:
         write_table_file(segments, options.per_segment)
-    cubes = build_score_cubes(data, scores)
+    cubes = build_score_cubes(data, scores, options.cluster)
     result = ScoreResult(
         systems=_score_systems(cubes, metrics, data, options),
         comparisons=_compare_systems(cubes, metrics, options),
@@ -273,7 +274,8 @@ def _estimate_intervals(
     if options.resamples == 0:
         return np.full(len(statistics), np.nan), np.full(len(statistics), np.nan)
     resampling = ResamplingSettings(options.resamples, seed=options.seed)
-    return estimate_score_intervals(statistics, from_statistics, score_cube.dataset, resampling)
+    clusters = None if options.cluster is None else score_cube.number_clusters(options.cluster)
+    return estimate_score_intervals(statistics, from_statistics, score_cube.dataset, resampling, clusters)
 
 
 def _build_official_score(
@@ -300,7 +302,13 @@ def _compare_systems(
         for cube in score_cubes:
             group = cube.dataset if len(score_cubes) > 1 else None
             comparisons += compare_systems(
-                cube, metric, options.test, draws=options.draws, seed=options.seed, group=group
+                cube,
+                metric,
+                options.test,
+                draws=options.draws,
+                seed=options.seed,
+                group=group,
+                cluster_column=options.cluster,
             )
     return comparisons
 
@@ -318,14 +326,15 @@ def _find_difference_meanings(
 
 def _warn_of_documents(dataset: Dataset, options: ScoreOptions) -> list[str]:
     """Warn that a requested test ignores documents, if there are any."""
-    if options.test is None:
+    if options.test is None or options.cluster is not None:
         return []
     column = find_cluster_column(dataset)
     if column is None:
         return []
     note = (
-        f"The test takes segments as independent, but several segments share one {column}. If systems do"
-        f" better on some of these than on others, the test finds too many differences."
+        f"The test assumes that segments are independent, but several segments share one {column}. If systems"
+        " do better on some of these than on others, the test finds too many differences. To resample or"
+        f" exchange all segments of one {column} together: --cluster {column}"
     )
     return [note]
 

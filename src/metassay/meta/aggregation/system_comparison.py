@@ -20,6 +20,7 @@ from metassay.stats.sufficient_statistics import (
     compute_mean_from_statistics,
     make_mean_statistics,
     paired_bootstrap,
+    sum_statistics_within_clusters,
 )
 
 TESTS = {"bootstrap": paired_bootstrap, "randomization": approximate_randomization}
@@ -34,12 +35,14 @@ def compare_systems(
     draws: int | None = None,
     seed: int = 0,
     group: str | None = None,
+    cluster_column: str | None = None,
 ) -> list[SystemComparison]:
     """Test the differences of all pairs of systems of a test set, on the segments that all systems have.
 
     Corpus scores are compared where the metric has them, else means of segment scores. `test_name` is
     `bootstrap` or `randomization`. p-values are two-sided; `p_holm` is corrected for all pairs. `group` is
-    the name of the test set in the result.
+    the name of the test set in the result. `cluster_column` names the metadata column whose values, such as
+    documents, are resampled or exchanged as a whole.
     """
     draws = DEFAULT_DRAWS[test_name] if draws is None else draws
     if draws < 1:
@@ -49,8 +52,12 @@ def compare_systems(
     segment_count = int(is_common.sum())
     if len(score_cube.systems) < 2 or segment_count == 0:
         return []
-    rng = ResamplingSettings(seed=seed).create_random_generator(score_cube.dataset, test_name, segment_count)
-    result = TESTS[test_name](statistics[:, is_common], from_statistics, rng, draws=draws)
+    units = statistics[:, is_common]
+    if cluster_column is not None:
+        cluster_numbers = score_cube.number_clusters(cluster_column)
+        units = sum_statistics_within_clusters(units, cluster_numbers[is_common])
+    rng = ResamplingSettings(seed=seed).create_random_generator(score_cube.dataset, test_name, units.shape[1])
+    result = TESTS[test_name](units, from_statistics, rng, draws=draws)
     pairs = list(combinations(range(len(score_cube.systems)), 2))
     adjusted = adjust_holm([result.p[pair] for pair in pairs])
     comparisons = []

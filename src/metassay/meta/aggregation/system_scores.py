@@ -18,6 +18,7 @@ from metassay.data.score_cube import ScoreCube
 from metassay.metrics.base import Scores, StatisticsMetric
 from metassay.results.aggregate import AggregatedSystem, StandardErrors
 from metassay.results.base import none_if_nan
+from metassay.stats.arrays import LongArray
 from metassay.stats.intervals import small_sample_factor
 from metassay.stats.random import create_generator_from_text
 from metassay.stats.sufficient_statistics import (
@@ -25,6 +26,7 @@ from metassay.stats.sufficient_statistics import (
     compute_mean_from_statistics,
     draw_bootstrap_scores,
     make_mean_statistics,
+    sum_statistics_within_clusters,
 )
 
 BoolArray = NDArray[np.bool_]
@@ -196,29 +198,38 @@ def compute_bootstrap_scores(
 
 
 def estimate_score_intervals(
-    statistics: Scores, from_statistics: FromStatistics, test_set: str, resampling: ResamplingSettings
+    statistics: Scores,
+    from_statistics: FromStatistics,
+    test_set: str,
+    resampling: ResamplingSettings,
+    cluster_numbers: LongArray | None = None,
 ) -> tuple[Scores, Scores]:
     """Estimate 95 % intervals of the score of each system from percentiles over resampled segments.
 
     `statistics` are `[systems, segments, s]`, NaN where a system has no score. Intervals are widened for few
     segments by t / z · √(n / (n - 1)) (Hesterberg, 2015). A single segment has no interval (NaN). More than
     `MOST_RESAMPLED_SEGMENTS` segments are divided at random into groups, and groups are resampled.
+    `cluster_numbers` says to which cluster each segment belongs, if clusters are to be resampled instead.
     """
     low = np.full(len(statistics), np.nan)
     high = np.full(len(statistics), np.nan)
     for systems in group_systems_by_segments(mark_scored_outputs(statistics)):
-        segment_count = len(systems.columns)
-        if segment_count == 1:
-            continue
         present_statistics = systems.select_outputs(statistics)
-        rng = resampling.create_random_generator(test_set, "interval", segment_count)
-        if segment_count > MOST_RESAMPLED_SEGMENTS:
+        if cluster_numbers is not None:
+            present_statistics = sum_statistics_within_clusters(
+                present_statistics, cluster_numbers[systems.columns]
+            )
+        unit_count = present_statistics.shape[1]
+        if unit_count == 1:
+            continue
+        rng = resampling.create_random_generator(test_set, "interval", unit_count)
+        if unit_count > MOST_RESAMPLED_SEGMENTS:
             present_statistics = _sum_over_random_groups(present_statistics, rng)
         resampled = draw_bootstrap_scores(
             present_statistics, from_statistics, rng, draws=resampling.resamples
         )
         scores = from_statistics(present_statistics.sum(axis=1))
-        widening = small_sample_factor(np.array(segment_count)) * np.sqrt(segment_count / (segment_count - 1))
+        widening = small_sample_factor(np.array(unit_count)) * np.sqrt(unit_count / (unit_count - 1))
         lower, upper = np.quantile(resampled, [0.025, 0.975], axis=1)
         low[systems.rows] = scores + (lower - scores) * widening
         high[systems.rows] = scores + (upper - scores) * widening

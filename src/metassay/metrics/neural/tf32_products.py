@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # A mask of the bits of a float32 that TF32 keeps: sign, exponent and the upper ten of the fraction.
 TF32_BITS = -(2**13)
-# Terms that tensor cores add up; docs/speed.md compares the error with that of plain products.
+# Terms that tensor cores add up; benchmarks/measurements.md compares the error with that of plain products.
 TERMS_PER_SUM = 256
 # How far a trial product may be from float64, as a share of its largest entry.
 MAX_RELATIVE_ERROR = 2e-6

@@ -30,7 +30,7 @@ from metassay.results.score import ScoreContent, ScoredSystem, SystemComparison
 
 P_VALUE_EXPLANATIONS = {
     "bootstrap": "p: if the true difference between the two systems were 0, a difference as large as this or "
-    "larger would be found this often (paired bootstrap over segments, two-sided).",
+    "larger would be found this often (paired bootstrap, two-sided).",
     "randomization": "p: if it did not matter which of the two systems made which output, a difference as "
     "large as this or larger would be found this often (approximate randomisation, two-sided).",
 }
@@ -72,8 +72,10 @@ class ScoreFormat:
         return MISSING if aggregation is None else f"{getattr(system, aggregation):.{decimals}f}"
 
 
-def name_unit_of_resampling(score_result: ScoreContent, unit: str) -> str:
-    """Name what is resampled for intervals: items, or random groups of them in large test sets."""
+def name_unit_of_resampling(score_result: ScoreContent, unit: str, cluster_column: str | None = None) -> str:
+    """Name what is resampled for intervals: items, clusters of them, or random groups in large test sets."""
+    if cluster_column is not None:
+        return f"groups of {unit} with the same {cluster_column}"
     if score_result.data is None or score_result.data.items <= MOST_RESAMPLED_SEGMENTS:
         return unit
     return f"{unit}, and in test sets with more than {MOST_RESAMPLED_SEGMENTS:,} of random groups of {unit}"
