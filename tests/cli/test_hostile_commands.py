@@ -31,7 +31,7 @@ def refused(capfd, *arguments: object) -> str:
     err = capfd.readouterr().err
     assert status == 2, err
     assert "Traceback" not in err
-    said = [line for line in err.splitlines() if not line.startswith("Taken for")]
+    said = [line for line in err.splitlines() if not line.startswith("The data is read as")]
     assert len(said) <= 2 or said[0].startswith("Usage"), err
     return "\n".join(said)
 

@@ -114,4 +114,4 @@ def test_an_output_without_a_document_belongs_to_the_cluster_of_its_item() -> No
         build_dataset(doc_id=["d1", "d1", None, None, "d2", "d2"]), "doc_id"
     )
     assert len(np.unique(clusters.codes)) == 4
-    assert clusters.notes == ("4 outputs have no doc_id: each of them belongs to the cluster of its item.",)
+    assert clusters.notes == ("4 outputs have no doc_id. Each of them is in the cluster of its item.",)

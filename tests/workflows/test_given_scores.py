@@ -163,7 +163,7 @@ def test_a_direction_may_be_given(folder) -> None:
             lambda t: pl.concat([t, t[:1].with_columns(bleu=-1.0)]),
             r"row \d+: the text has the score -1 here and",
         ),
-        (lambda t: t.drop("id"), "no column says which text"),
+        (lambda t: t.drop("id"), "no column says which output"),
         (lambda t: t.drop("bleu"), "no column holds scores"),
         (
             lambda t: t.with_columns(pl.lit(float("inf")).alias("bleu")),

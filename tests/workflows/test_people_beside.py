@@ -106,7 +106,7 @@ def test_people_who_count_errors_are_heard_the_right_way_round() -> None:
     right = assay(read(counted), metrics=METRICS, lower_is_better="mqm", **FAST).to_dict()
     assert right["people"] == guessed["people"] == usual["people"] != wrong["people"]
     assert not any("never negative" in warning for warning in (*usual["warnings"], *right["warnings"]))
-    assert "Lower mqm is better: it was reversed." in right["notes"]
+    assert "Lower mqm is better, so its sign was reversed." in right["notes"]
 
 
 def test_of_several_human_scores_one_is_heard_and_named(dataset) -> None:

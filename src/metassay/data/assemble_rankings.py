@@ -237,8 +237,8 @@ def _describe_missing_ranked_lists(missing_lists: pl.DataFrame, *, complete: boo
     consequence = "They get a score of 0." if complete else "They are left out of the means."
     systems = missing_lists["system"].n_unique()
     return (
-        f"{systems} of the runs have no list for some judged topics ({missing_lists.height} lists in all, "
-        f"such as topic {missing_lists['item'][0]} of {missing_lists['system'][0]}). {consequence}"
+        f"Lists missing for judged topics: {missing_lists.height}, in {systems} of the runs "
+        f"(such as topic {missing_lists['item'][0]} of {missing_lists['system'][0]}). {consequence}"
     )
 
 

@@ -151,7 +151,7 @@ class ScoreCube:
             raise UnknownName("human score", human_score, self.human_scores)
         if not self.metric_scores:
             raise InputError(
-                f"{self.dataset}: there is no metric to rank, because only human scores are columns of numbers.",
+                f"{self.dataset}: there is no metric to rank: all columns of numbers are human scores.",
                 remedy="Add scores with --join FILE, or compute them with: metassay score --per-segment FILE",
             )
         systems, notes = _find_rated_systems(self, human_score)
@@ -214,7 +214,8 @@ def _describe_incomplete_metrics(score_cube: ScoreCube) -> list[str]:
     ]
     if not incomplete:
         return []
-    return [
+    note = (
         f"{score_cube.dataset}: these metrics have no item with scores for all systems, so they are not "
         f"ranked: {', '.join(incomplete)}."
-    ]
+    )
+    return [note]

@@ -176,7 +176,7 @@ def test_a_joined_export_is_matched_by_its_documents(tmp_path: Path, first: int,
     joined, note = join_columns(pl.DataFrame(rows), read_one(export).frame, file=str(export))
     scores = dict(joined.filter(system="GPT-4").select("seg_id", "esa").rows())
     assert scores == {n + 1: 80.0 + n for n in range(5)}
-    assert ("1 lower" in note) == (shift == 1)
+    assert ("increased by 1" in note) == (shift == 1)
 
 
 @pytest.fixture
