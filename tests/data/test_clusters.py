@@ -62,7 +62,7 @@ def test_a_requested_column_is_used() -> None:
 def test_an_assay_reports_and_resamples_its_clusters() -> None:
     result = assay(read(get_sample_path("mt")), contexts=["system"], **FAST).to_dict()
     assert result["cluster"]["column"] == "doc_id"
-    assert "162 items lie in 27" in result["cluster"]["why"]
+    assert "162 items belong to 27" in result["cluster"]["why"]
     assert {row["clusters"] for row in result["global"]} == {27}
 
 

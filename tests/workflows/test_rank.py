@@ -259,7 +259,7 @@ def test_human_scores_that_count_errors_are_reversed(frame: pl.DataFrame, human:
     errors = frame.select(pl.exclude("mqm"), (10 - pl.col("mqm")).alias(human))
     result = rank(errors, human=human, draws=10)
     assert values(result) == pytest.approx(expected, abs=1e-12)
-    assert [note for note in result.notes if f"reversed: {human}." in note]
+    assert [note for note in result.notes if f"because lower is better: {human}." in note]
 
 
 def test_ter_as_score_writes_it_ranks_as_high_as_on_wmt23(

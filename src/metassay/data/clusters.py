@@ -53,7 +53,9 @@ def assign_outputs_to_clusters(dataset: Dataset, cluster_column: str | None) -> 
     if cluster_column not in outputs.columns:
         raise UnknownName("cluster column", cluster_column, ("item", *dataset.metadata))
     codes = _number_distinct_labels(_build_cluster_labels(outputs, cluster_column))
-    why = f"{len(dataset.items)} items lie in {len(np.unique(codes))} of them, and items of one go together"
+    why = (
+        f"{len(dataset.items)} items belong to {len(np.unique(codes))} of them, and items of one are similar"
+    )
     notes: tuple[str, ...] = ()
     missing = outputs[cluster_column].null_count()
     if missing:

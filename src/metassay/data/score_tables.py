@@ -222,8 +222,9 @@ def _drop_reference_systems(
     systems = rows.filter(is_reference)["_system"].unique().sort().to_list()
     if not systems:
         return rows, []
+    kept = rows.filter(~pl.col("_system").is_in(systems))
     note = (
-        f"{dataset}: systems whose outputs are the reference were left out: {', '.join(systems)}. "
-        "To keep them, add --keep-references."
+        f"{dataset}: systems whose outputs are the reference were left out: {', '.join(systems)} "
+        f"({rows.height - kept.height:,} outputs). To keep them, add --keep-references."
     )
-    return rows.filter(~pl.col("_system").is_in(systems)), [note]
+    return kept, [note]

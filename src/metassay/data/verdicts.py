@@ -257,8 +257,8 @@ def _choose_verdict_type(
     if not ratings.has_human_verdicts or not are_whole or ratings.are_numbers_grades():
         return GRADE, []
     note = (
-        "The verdicts are whole numbers and are read as labels without an order, because the data does not show"
-        " that raters who disagree choose close numbers. If they are grades, add --verdict-type grade."
+        "The verdicts are whole numbers and are read as labels without an order, because the data does not"
+        " show that raters who disagree choose close numbers. If they are grades, add --verdict-type grade."
     )
     return LABEL, [note]
 

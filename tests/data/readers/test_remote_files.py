@@ -164,7 +164,7 @@ def test_what_is_no_address() -> None:
             ["C:\\data.csv", "C:/data.csv", "data.csv", "/a/b", "-", "own.py:Metric", "a:b", "a::b"],
         )
     )
-    with pytest.raises(InputError, match="Pass it as text"):
+    with pytest.raises(InputError, match="Pass addresses as text"):
         read(Path("s3://bucket/data.csv"))
 
 

@@ -195,7 +195,7 @@ def test_a_bad_rating_names_its_line(write):
     with pytest.raises(InputError, match=r"x\.dat, line 1: a rating needs user, item and rating"):
         read_rating_log(path)
     path = write("user,item,rating\n1,2,good\n", "x.dat")
-    with pytest.raises(InputError, match=r"x\.dat, line 2: the rating 'good' is no number"):
+    with pytest.raises(InputError, match=r"x\.dat, line 2: the rating 'good' is not a number"):
         read_rating_log(path)
 
 

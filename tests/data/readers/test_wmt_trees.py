@@ -299,11 +299,14 @@ def test_the_file_of_human_scores_of_wmt24_has_scores_as_texts(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('{"doc_id": 3, "src_text": "", "tgt_text": {}, "scores": {}}', "doc_id is no text"),
-        ('{"doc_id": "a", "src_text": "", "tgt_text": {}, "scores": {"s": 3}}', "no list"),
-        ('{"doc_id": "a", "src_text": "", "tgt_text": {}, "scores": {"s": [{"score": true}]}}', "no number"),
+        ('{"doc_id": 3, "src_text": "", "tgt_text": {}, "scores": {}}', "doc_id is not text"),
+        ('{"doc_id": "a", "src_text": "", "tgt_text": {}, "scores": {"s": 3}}', "not a list"),
+        (
+            '{"doc_id": "a", "src_text": "", "tgt_text": {}, "scores": {"s": [{"score": true}]}}',
+            "not a number",
+        ),
         ('{"doc_id": "a", "src_text": "", "tgt_text": [], "scores": {}}', "expected"),
-        ('{"doc_id": "a", "src_text": "", "tgt_text": {}, "scores": {}', "no JSON"),
+        ('{"doc_id": "a", "src_text": "", "tgt_text": {}, "scores": {}', "not JSON"),
     ],
 )
 def test_malformed_files_are_refused(tmp_path: Path, content: str, message: str) -> None:
