@@ -56,7 +56,9 @@ def is_remote_path(path: str | os.PathLike[str]) -> bool:
     (True, False)
     """
     if isinstance(path, PurePath) and _ADDRESS_WITHOUT_SLASH.match(str(path)):
-        raise InputError(f"{str(path)!r} is an address no more.", remedy="Pass it as text, not as a Path.")
+        raise InputError(
+            f"{str(path)!r} is no longer a valid address.", remedy="Pass addresses as text, not as a Path."
+        )
     return isinstance(path, str) and _ADDRESS.match(path) is not None
 
 

@@ -76,7 +76,7 @@ def _load_entry_point_object(entry_point: Any, group: str) -> Any:
         reason = " ".join(str(error).split())
         raise InputError(
             f"the plug-in {description} cannot be loaded ({type(error).__name__}: {reason}).",
-            remedy="Repair or uninstall the package that brings it.",
+            remedy="Repair or uninstall the package that provides it.",
         ) from error
 
 

@@ -209,12 +209,12 @@ OWN_ERRORS = {
     "def mine(outputs, references):\n    return 1 / 0\n": "line 2: ZeroDivisionError: division by zero",
     "def mine(outputs, references)\n    return 1\n": "line 1: SyntaxError: expected ':'",
     "import nowhere_at_all\n": "line 1: ModuleNotFoundError: No module named 'nowhere_at_all'",
-    "class mine:\n    pass\n": "line 1: the class mine is no metric.",
+    "class mine:\n    pass\n": "line 1: the class mine is not a metric.",
     f"{_CLASS}    def score(self, batch):\n        return []\n": "line 2: the metric mine has no name.",
     f"{_NAMED}undefined\n": "line 5: NameError: name 'undefined' is not defined",
     f"{_NAMED}[1.0]\n": "line 2: mine returned (1,) scores",
     "def mine(outputs):\n    return outputs\n": "line 1: mine did not return a number for each",
-    "def mine():\n    return 1\n": "line 1: mine takes no outputs.",
+    "def mine():\n    return 1\n": "line 1: mine has no parameter for outputs.",
 }
 
 
@@ -264,11 +264,11 @@ ERRORS = {
     "unknown parameter": (["score", "DATA", "--metrics", "chrf(word=2)"], "unknown parameter of chrf 'word'"),
     "metric twice": (["score", "DATA", "--metrics", "bleu,BLEU"], "bleu is asked for twice."),
     "unknown context": (["assay", "DATA", "--context", "domian"], "unknown context 'domian'. Did you mean domain?"),
-    "no context varies": (["assay", "DATA", "--systems", "a", "--context", "system"], "no requested context varies"),
+    "no context varies": (["assay", "DATA", "--systems", "a", "--context", "system"], "each requested context has only one value"),
     "unknown perturbation": (["assay", "DATA", "--perturbations", "remove"], "'remove'"),
     "bad assignment": (["check", "DATA", "--where", "domain"], "--where 'domain' is not NAME=VALUE."),
     "no data": (["check"], "no data was named."),
-    "not a run": (["report", "DATA"], "this is no run folder"),
+    "not a run": (["report", "DATA"], "this is not a run folder"),
     "unknown list": (["list", "metric"], "unknown list 'metric'. Did you mean metrics?"),
     "unknown option": (["check", "DATA", "--bogus"], "No such option: --bogus"),
     "unknown task": (["check", "DATA", "--task", "nmt"], "unknown task 'nmt'. Did you mean mt?"),
@@ -306,7 +306,7 @@ def test_an_output_folder_of_another_run_is_refused(capfd, data, tmp_path) -> No
     (tmp_path / "other" / "notes.txt").write_text("mine")
     status, _, err = metassay(capfd, *options[:-3], "--out", tmp_path / "other")
     assert status == 2
-    assert "no run folder" in err
+    assert "not a run folder" in err
 
 
 def test_a_defect_of_ours_is_exit_1_and_says_so(capfd, data, monkeypatch) -> None:

@@ -31,7 +31,7 @@ def refused(capfd, *arguments: object) -> str:
     err = capfd.readouterr().err
     assert status == 2, err
     assert "Traceback" not in err
-    said = [line for line in err.splitlines() if not line.startswith("Taken for")]
+    said = [line for line in err.splitlines() if not line.startswith("The data is read as")]
     assert len(said) <= 2 or said[0].startswith("Usage"), err
     return "\n".join(said)
 
@@ -80,7 +80,7 @@ def test_the_python_functions_refuse_the_same(data) -> None:
         ({"workers": 0}, "workers is 0"),
         ({"workers": "two"}, "workers is 'two', which is not a number"),
         ({"draws": "many"}, "draws is 'many', which is not a number"),
-        ({"per_segment": data}, "this is an input"),
+        ({"per_segment": data}, "this file is also an input"),
     ):
         with pytest.raises(InputError, match=said):
             score(data, **keywords)
@@ -100,7 +100,7 @@ def test_no_input_is_written_over(capfd, data, name, monkeypatch) -> None:
     Path("other.csv").hardlink_to(data)
     Path("judged.csv").write_text("seg_id,system,speaker\n0,a,s\n")
     said = refused(capfd, "score", data, "--join", "judged.csv", "--per-segment", name, "--metrics", "chrf")
-    assert "this is an input, which writing would replace" in said
+    assert "this file is also an input and would be overwritten" in said
     assert data.read_text() == TABLE
     assert Path("judged.csv").read_text().startswith("seg_id")
 
@@ -109,10 +109,10 @@ def test_neither_a_file_in_a_folder_of_data_nor_an_input_as_run_folder(capfd, da
     folder = data.parent / "folder"
     folder.mkdir()
     inside = data.rename(folder / "data.csv")
-    assert "this is an input" in refused(capfd, "score", folder, "--per-segment", inside)
+    assert "this file is also an input" in refused(capfd, "score", folder, "--per-segment", inside)
     for command in ("assay", "perturb", "rank", "depend"):
         said = refused(capfd, command, inside, "--out", inside, "--quiet")
-        assert "this exists and is no run folder" in said
+        assert "this exists and is not a run folder" in said
     assert inside.read_text() == TABLE
 
 

@@ -62,7 +62,7 @@ def test_the_bare_number_is_that_of_sacrebleu(capfd, folder) -> None:
         assert metassay(capfd, folder, "score", "--reference", "ref.txt", "a.txt", "-b", *more)[0] == official
     out, err = metassay(capfd, folder, "score", "ref.txt", "-i", "a.txt", "-b")
     assert out == sacrebleu(folder, "ref.txt", "-i", "a.txt", "-b")
-    assert "ref.txt is taken for the reference." in err
+    assert "ref.txt is used as the reference." in err
 
 
 def test_outputs_come_on_standard_input(folder) -> None:
@@ -125,8 +125,8 @@ def test_a_reference_is_never_scored_as_a_system_without_a_word(capfd, folder, t
     copy = tmp_path / "newstest.refA.en.txt"
     copy.write_text((folder / "ref.txt").read_text())
     _, err = metassay(capfd, folder, "score", "-r", "ref.txt", "a.txt", str(copy), "-m", "chrf", "-q")
-    assert f"{copy} is scored as a system, though its name says reference." in err
-    assert "their outputs are the reference itself: newstest.refA.en." in err
+    assert f"{copy} is scored as a system, although its name suggests a reference." in err
+    assert "whose outputs are the reference are scored too: newstest.refA.en." in err
     wrong = (["a.txt", "ref.txt"], ["-i", "a.txt", "b.txt", "ref.txt"], ["-i", "a.txt", "b.txt"])
     for arguments in wrong:
         assert run(["score", *(str(folder / one) if ".txt" in one else one for one in arguments)]) == 2

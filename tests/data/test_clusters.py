@@ -62,7 +62,7 @@ def test_a_requested_column_is_used() -> None:
 def test_an_assay_reports_and_resamples_its_clusters() -> None:
     result = assay(read(get_sample_path("mt")), contexts=["system"], **FAST).to_dict()
     assert result["cluster"]["column"] == "doc_id"
-    assert "162 items lie in 27" in result["cluster"]["why"]
+    assert "162 items belong to 27" in result["cluster"]["why"]
     assert {row["clusters"] for row in result["global"]} == {27}
 
 
@@ -114,4 +114,4 @@ def test_an_output_without_a_document_belongs_to_the_cluster_of_its_item() -> No
         build_dataset(doc_id=["d1", "d1", None, None, "d2", "d2"]), "doc_id"
     )
     assert len(np.unique(clusters.codes)) == 4
-    assert clusters.notes == ("4 outputs have no doc_id: each of them belongs to the cluster of its item.",)
+    assert clusters.notes == ("4 outputs have no doc_id. Each of them is in the cluster of its item.",)

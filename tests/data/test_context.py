@@ -33,7 +33,7 @@ def test_a_column_and_its_gaps(data) -> None:
     context = divide_outputs_into_contexts(data, "domain")
     assert context.values == ("chat", "news")
     assert context.codes.tolist() == [1, 0, -1] * 4
-    assert context.notes == ("4 outputs have no value of domain and are in no context of it.",)
+    assert context.notes == ("4 outputs have no value of domain, so they belong to none of its contexts.",)
 
 
 def test_a_crossing_joins_in_the_order_asked(data) -> None:
@@ -89,7 +89,7 @@ def test_large_numbers_sort_as_numbers() -> None:
 def test_a_note_says_when_fewer_buckets_came_out(data) -> None:
     assert divide_outputs_into_contexts(data, "length:3").notes == ()
     assert divide_outputs_into_contexts(data, "mqm:4").notes == (
-        "mqm: 3 buckets instead of 4, since scores tie.",
+        "mqm has 3 buckets instead of 4, because equal values stay together.",
     )
 
 

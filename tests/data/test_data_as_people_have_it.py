@@ -90,7 +90,7 @@ def test_a_file_of_sources_makes_the_task_translation(
     source = write_lines(tmp_path / "src.txt", "das Haus", "ein Baum")
     command = ["score", "-r", str(reference), str(output), "--source", str(source), "-m", "bleu", "--quiet"]
     assert run(command) == 0
-    assert "machine translation (--task mt), since there is a file of sources" in capfd.readouterr().err
+    assert "machine translation (--task mt) because a file of sources was given" in capfd.readouterr().err
 
 
 def test_human_scores_may_stand_in_lines(tmp_path: Path) -> None:

@@ -209,7 +209,9 @@ def test_bad_tables_name_file_row_and_column(write, case) -> None:
 
 
 def test_where_the_file_stands_for_the_system_the_remedy_says_so(write) -> None:
-    with pytest.raises(InputError, match=r"That is the file's name.* columns=\{\"system\": \"COLUMN\"\}"):
+    with pytest.raises(
+        InputError, match=r"The system was named after the file.* columns=\{\"system\": \"COLUMN\"\}"
+    ):
         read(write("bad.csv", "id,engine,hyp,ref\n1,a,x,r\n1,b,z,r\n"))
 
 
@@ -274,7 +276,7 @@ def test_joined_columns_are_matched_by_keys(write) -> None:
     other = write("b.csv", "system,seg_id,COMET\na,1,.5\nb,2,.25\n")
     dataset = read(path, join=other)
     assert dataset.outputs["COMET"].to_list() == [".5", None, None, ".25"]
-    assert "2 of 4 rows found a match" in dataset.notes[-1]
+    assert "2 of 4 rows have a match" in dataset.notes[-1]
     with pytest.raises(InputError, match="occurs more than once"):
         read(path, join=write("c.csv", "system,COMET\na,1\na,2\n"))
     with pytest.raises(InputError, match="shares no key column"):

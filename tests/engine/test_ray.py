@@ -30,7 +30,7 @@ TABLE = "seg_id,system,domain,hyp,ref\n" + "".join(
 
 @pytest.mark.parametrize("text", ["dask", "ray:6379", "local,here", ""])
 def test_another_engine_is_refused(text) -> None:
-    with pytest.raises(InputError, match="is no engine"):
+    with pytest.raises(InputError, match="is not an engine"):
         parse_engine_option(text)
 
 
@@ -161,5 +161,5 @@ def test_neural_metrics_go_where_a_gpu_is_and_the_others_do_not_wait_for_it(
 def test_a_cluster_needs_a_folder(tmp_path) -> None:
     (tmp_path / "data.csv").write_text(TABLE)
     data = read(tmp_path / "data.csv", task="mt", language="en")
-    with pytest.raises(InputError, match="leaves its parts in a run folder"):
+    with pytest.raises(InputError, match="needs a run folder or a cache"):
         assay(data, **HOW, engine="ray")

@@ -116,7 +116,7 @@ def test_the_budget_is_never_exceeded_and_the_next_run_goes_on(server, tmp_path)
 
 
 def test_a_budget_without_a_price_is_refused(tmp_path):
-    with pytest.raises(InputError, match="what tokens cost"):
+    with pytest.raises(InputError, match="needs the prices of tokens"):
         LlmSettings("http://localhost:1", budget=1.0)
     table = tmp_path / "prices.json"
     table.write_text(json.dumps({"m": [0.5, 1.5], "bad": [1], "worse": [1, "x"]}))

@@ -72,6 +72,6 @@ def test_several_references_are_passed_as_lists_and_unclear_results_are_refused(
             return {"first": 1.0, "second": float(len(references[0]))}
 
     batch = Batch.of(["a"], [["b", "c"]])
-    with pytest.raises(InputError, match="TwoResults computes first, second; which is meant is not clear"):
+    with pytest.raises(InputError, match="TwoResults computes several scores: first, second"):
         convert_to_metric(TwoResults()).score(batch)
     assert ComputeMetric(TwoResults(), "second").score(batch).tolist() == [2.0]

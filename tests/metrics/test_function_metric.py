@@ -57,7 +57,7 @@ def test_a_parameter_reference_gets_the_only_reference_as_a_text():
         return len({*output} & {*reference})
 
     assert convert_to_metric(common).score(Batch.of(["ab"], [["bc"]])).tolist() == [1.0]
-    with pytest.raises(InputError, match="takes one reference, and some outputs have several"):
+    with pytest.raises(InputError, match="takes one reference, but some outputs have several"):
         convert_to_metric(common).score(BATCH)
 
 
@@ -98,13 +98,13 @@ class MetricWithoutScore(Metric):
         (MetricWithoutName, r"test_function_metric.py, line \d+: the metric MetricWithoutName has no name."),
         (
             ClassThatIsNoMetric,
-            r"test_function_metric.py, line \d+: the class ClassThatIsNoMetric is no metric.",
+            r"test_function_metric.py, line \d+: the class ClassThatIsNoMetric is not a metric.",
         ),
         (
             MetricWithoutScore,
-            r"test_function_metric.py, line \d+: the metric MetricWithoutScore cannot be made",
+            r"test_function_metric.py, line \d+: the metric MetricWithoutScore cannot be created",
         ),
-        (3, "3 is no metric"),
+        (3, "3 is not a metric"),
     ],
 )
 def test_candidates_that_are_no_metric_are_refused_with_their_place(candidate, message):

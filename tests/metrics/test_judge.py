@@ -90,7 +90,7 @@ def test_an_unreadable_answer_is_requested_again_and_then_missing(server, tmp_pa
         (get_shown_outputs(body)[0], body["seed"], body["temperature"]) for body, _ in running.asked
     )
     assert seeds == [("good", 0, 0.0), ("late", 0, 0.0), ("late", 1, 0.5), ("never", 0, 0.0), ("never", 1, 0.5), ("never", 2, 0.5)]  # fmt: skip
-    assert "1 of 3 answers could not be had or read, asked up to 3 times" in " ".join(judge.notes())
+    assert "1 of 3 answers are missing. In up to 3 attempts" in " ".join(judge.notes())
     connect_judge(running.url, tmp_path).score(Batch.of(["good", "late", "never"]))
     assert len(running.asked) == 6  # replayed, unreadable ones too
 
@@ -114,7 +114,7 @@ def test_pairs_are_shown_in_both_orders_and_a_flip_is_a_tie(server, tmp_path):
     assert found.order_dependent_count == 1
     orders = {tuple(get_shown_outputs(body)) for body, _ in running.asked}
     assert orders >= {("longer one", "short"), ("short", "longer one")}
-    assert "1 of 4 verdicts flip" in " ".join(judge.notes())
+    assert "1 of 4 verdicts change with the order" in " ".join(judge.notes())
     with pytest.raises(InputError, match="compares two outputs"):
         judge.score(first)
 

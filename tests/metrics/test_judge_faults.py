@@ -124,9 +124,9 @@ def test_whatever_the_server_does_every_pair_is_scored_or_missing_and_a_rerun_as
         assert missing == list(LASTING)
         assert judgements[judge].drop_nulls().unique().to_list() == [1]
     notes = " ".join(found["notes"])
-    assert "8 of 160 requests to the language model got no answer; they are missing" in notes
+    assert "8 of 160 requests to the language model got no answer, so their results are missing" in notes
     for judge in JUDGES:
-        assert f"{judge}: 4 of 80 answers could not be had or read" in notes
+        assert f"{judge}: 4 of 80 answers are missing" in notes
     ill[0] = False
     before = len(running.asked)
     run_assay(pairs, running.url, tmp_path / "run")
@@ -157,7 +157,7 @@ def test_a_judge_that_points_elsewhere_is_an_error_and_nobody_else_hears_the_key
     other = thief.url.replace("127.0.0.1", "localhost")
     target = other if where == "another host" else thief.url.replace("http:", "https:")
     honest = server(lambda h, _: h.reply(b"", 302, {"Location": f"{target}/chat/completions"}))
-    with pytest.raises(InputError, match="points to another address") as caught:
+    with pytest.raises(InputError, match="a redirect to another address") as caught:
         metassay.assay(
             metassay.read(pairs, pairs=True, task="text"),
             metrics=f"judge(mode={mode})",

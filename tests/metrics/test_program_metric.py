@@ -72,9 +72,9 @@ def test_a_program_that_computes_bleu_is_assayed_like_bleu(program, tmp_path, ca
     ("expression", "message"),
     [
         ("1, end=''", r"mine: the program wrote 1 lines for 3 outputs"),
-        ("'good'", r"mine: the program wrote 'good' in line 1, which is no number"),
+        ("'good'", r"mine: the program wrote 'good' in line 1, which is not a number"),
         ("1 / 0", r"mine: the program ended with status 1: ZeroDivisionError: division by zero"),
-        ("float('inf')", "which is no number"),
+        ("float('inf')", "which is not a number"),
     ],
 )
 def test_errors_of_a_program_name_the_program(program, expression, message) -> None:
@@ -96,7 +96,7 @@ def test_the_signature_of_a_program_changes_with_its_content(program, tmp_path) 
     (metric,) = collect_requested_metrics(None, [program("1")]) or []
     assert isinstance(metric, ProgramMetric)
     (tmp_path / "plain").write_text("no program")
-    with pytest.raises(InputError, match="no program that can be run"):
+    with pytest.raises(InputError, match="not an executable program"):
         collect_requested_metrics(None, [f"{tmp_path}/plain"])
     with pytest.raises(InputError, match="there is no such file"):
         collect_requested_metrics(None, [f"{tmp_path}/absent"])

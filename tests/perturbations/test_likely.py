@@ -75,12 +75,12 @@ def test_a_text_the_model_cannot_read_is_never_preferred() -> None:
 @pytest.mark.parametrize(
     ("spec", "why"),
     [
-        ("likely(of=1)", "nothing to choose"),
+        ("likely(of=1)", "must be at least 2"),
         ("likely(method=llm)", "several times"),
         ("likely(method=likely)", "several times"),
         ("likely(method=borrowed_span)", "several times"),
         ("likely(method=shuffle)", "several times"),
-        ("likely", "needs a model"),
+        ("likely", "needs a language model"),
         ("likely(method=pronoun)", "is not made for"),
     ],
 )

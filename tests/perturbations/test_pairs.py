@@ -168,7 +168,7 @@ def test_what_cannot_be_a_perturbation_is_refused(names: list[str], message: str
 
 
 def test_none_per_output_is_refused() -> None:
-    with pytest.raises(InputError, match="leave nothing"):
+    with pytest.raises(InputError, match="at least 1 is needed"):
         make_pairs(dataset(), perturbations=BASIC, per_output=0)
 
 

@@ -150,9 +150,9 @@ def test_without_human_scores_items_and_systems_decide(runs, tmp_path):
 
 
 def test_what_cannot_be_joined_is_said(runs, tmp_path):
-    with pytest.raises(InputError, match="no place for the page was named"):
+    with pytest.raises(InputError, match="no file for the page was named"):
         report(runs / "assay", runs / "rank")
-    with pytest.raises(InputError, match="a second run of `metassay rank`, beside"):
+    with pytest.raises(InputError, match="a second run of `metassay rank`, in addition to"):
         report(runs / "rank", runs / "elsewhere", out=tmp_path / "page.html")
     shutil.copytree(runs / "rank", tmp_path / "judge")
     manifest = json.loads((tmp_path / "judge" / "manifest.json").read_text("utf-8"))
@@ -163,7 +163,7 @@ def test_what_cannot_be_joined_is_said(runs, tmp_path):
     del manifest["data"]
     manifest["identity"]["command"] = "depend"
     (tmp_path / "judge" / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(InputError, match="does not say of which data the run is"):
+    with pytest.raises(InputError, match="does not name the data of the run"):
         report(runs / "rank", tmp_path / "judge", out=tmp_path / "page.html")
 
 

@@ -99,7 +99,7 @@ def test_changes_over_all_runs_have_a_page_with_a_chart(ask: Ask, runs: Path) ->
     shutil.rmtree(runs / "run-2")
     status, _, page = ask("/watch")
     assert status == 500
-    assert "there is one run only" in page
+    assert "there is only one run" in page
 
 
 def test_the_overview_as_data(ask: Ask, runs: Path) -> None:
@@ -450,7 +450,7 @@ def test_a_port_in_use_and_a_folder_without_runs_are_said(runs: Path, tmp_path: 
         RunServer([tmp_path / "empty"])
     with pytest.raises(InputError, match="run-3: there is no such file"):
         RunServer([runs / "run-1", runs / "run-3"])
-    with pytest.raises(InputError, match="this is no run folder"):
+    with pytest.raises(InputError, match="this is not a run folder"):
         RunServer([runs / "run-1", runs / "run-1" / "results"])
 
 

@@ -177,12 +177,12 @@ def test_a_cache_that_cannot_be_written_stops_nobody(length, tmp_path, caplog) -
     cache.folder.write_text("in the way")
     assert scored(length, ["a"], tmp_path)[0] == [1]
     assert len(caplog.messages) == 1
-    assert "The scores of len are not shared." in caplog.messages[0]
+    assert "The scores of len are not stored in the cache." in caplog.messages[0]
 
 
 def test_a_cache_that_can_be_none_is_refused(tmp_path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(InputError, match="this can be no cache"):
+    with pytest.raises(InputError, match="this cannot be used as a cache"):
         assay(read(get_sample_path("mt")), metrics="chrf", cache=tmp_path / "file" / "cache", **FAST)
 
 
@@ -302,8 +302,10 @@ def test_a_cache_that_cannot_be_written_is_told_of_once(tmp_path: Path, caplog: 
     texts = CachedTexts(own, tmp_path / "cache", about)
     texts.save("new", ["b"])
     texts.save("newer", ["c"])
-    assert [record.getMessage() for record in caplog.records if "not shared" in record.getMessage()] == [
-        f"Note: {cache / 'about.json'}: cannot be written (Is a directory). Perturbed outputs are not shared."
+    assert [
+        record.getMessage() for record in caplog.records if "not stored in the cache" in record.getMessage()
+    ] == [
+        f"Note: {cache / 'about.json'}: cannot be written (Is a directory). Perturbed outputs are not stored in the cache."
     ]
     assert own.load("new") == ["b"]
     assert texts.load("newer") == ["c"]

@@ -194,7 +194,7 @@ def test_results_that_do_not_fit_together_are_said_to(runs) -> None:
     result = json.loads(file.read_text())
     result["recommendation"] = {}
     file.write_text(json.dumps(result))
-    with pytest.raises(InputError, match=r"one: its results cannot be made sense of \(KeyError: 'domain'\)"):
+    with pytest.raises(InputError, match=r"one: its results cannot be read \(KeyError: 'domain'\)"):
         recommend(runs / "one")
 
 

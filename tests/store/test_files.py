@@ -44,7 +44,7 @@ def test_half_a_manifest_of_any_writer_does_not_block_a_folder(tmp_path) -> None
     assert RunFolder.open(tmp_path, IDENTITY).path == tmp_path
     (tmp_path / "manifest.json").unlink()
     (tmp_path / "thesis.tex").write_text("dear")
-    with pytest.raises(InputError, match="this exists and is no run folder"):
+    with pytest.raises(InputError, match="this exists and is not a run folder"):
         RunFolder.open(tmp_path, IDENTITY)
 
 

@@ -151,7 +151,7 @@ def test_a_broken_part_is_set_aside_there_and_made_again(tmp_path, options, ther
     there.pipe(part, bytes([known[0] ^ 1]) + known[1:])
     forget()
     assert run([*options, "--out", "memory://runs/one"]) == 0
-    assert f"memory:/{part}: broken (its checksum differs), now" in caplog.text
+    assert f"memory:/{part}: its checksum is wrong, and it was renamed to" in caplog.text
     found = away(there, "/runs/one")
     aside = [name for name in found if name.endswith(".broken")]
     assert len(aside) == 1
@@ -162,7 +162,7 @@ def test_what_is_no_run_or_another_is_left_alone(data, there) -> None:
     there.pipe("/data/x.csv", b"x")
     there.pipe("/one/manifest.json", b'{"identity": {"command": "rank"}}')
     for place, what in (
-        ("data", "this exists and is no run folder"),
+        ("data", "this exists and is not a run folder"),
         ("one", "this folder holds another run"),
     ):
         with pytest.raises(InputError, match=rf"^memory://{place}: {what}"):

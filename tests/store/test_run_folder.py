@@ -33,9 +33,9 @@ def test_a_folder_of_another_run_is_refused_and_left_alone(tmp_path) -> None:
 
 def test_a_folder_with_other_things_is_refused(tmp_path) -> None:
     (tmp_path / "thesis.tex").write_text("dear")
-    with pytest.raises(InputError, match="this exists and is no run folder"):
+    with pytest.raises(InputError, match="this exists and is not a run folder"):
         RunFolder.open(tmp_path, IDENTITY)
-    with pytest.raises(InputError, match="this exists and is no run folder"):
+    with pytest.raises(InputError, match="this exists and is not a run folder"):
         RunFolder.open(tmp_path / "thesis.tex", IDENTITY)
 
 
@@ -71,7 +71,7 @@ def test_nan_never_reaches_json(tmp_path) -> None:
 
 
 def test_what_is_no_run_says_so(tmp_path) -> None:
-    with pytest.raises(InputError, match=r"no run folder \(it has no manifest.json\)"):
+    with pytest.raises(InputError, match=r"not a run folder \(it has no manifest.json\)"):
         RunFolder.load(tmp_path)
     run = RunFolder.open(tmp_path / "run", IDENTITY)
     with pytest.raises(InputError, match="the run has not finished"):
@@ -82,7 +82,7 @@ def test_what_is_no_run_says_so(tmp_path) -> None:
 def test_what_is_no_json_number_is_refused_on_reading(tmp_path, number) -> None:
     run = RunFolder.open(tmp_path / "run", {"command": "test"})
     (run.path / "x.json").write_text(f'{{"a": {number}}}')
-    with pytest.raises(InputError, match="no JSON number"):
+    with pytest.raises(InputError, match="not a JSON number"):
         run.read_json("x.json")
 
 

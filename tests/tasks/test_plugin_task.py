@@ -88,7 +88,7 @@ def run_verb(capsys, *arguments: str) -> dict:
 def test_every_verb_works_on_data_of_the_task(captions_file, tmp_path, capsys) -> None:
     result = run_verb(capsys, "check", captions_file)
     assert result["task"] == "captions"
-    assert "since there are captions of images" in result["task_guess"]
+    assert "because there are captions of images" in result["task_guess"]
     assert result["task_guess"] in result["_err"]
     assert result["human"] == {"vividness": 72}
 

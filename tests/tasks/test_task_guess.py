@@ -53,8 +53,8 @@ def test_evidence(columns, more, expected) -> None:
 def test_the_guess_is_a_sentence_and_a_named_task_is_none() -> None:
     dataset = read(pl.DataFrame(TEXTS | {"speaker": ["s"] * 4}))
     assert dataset.task_guess == (
-        "Taken for text generation (--task text), since there are outputs (hyp) with ref. "
-        "If this is speech (speaker), say so: --task asr."
+        "The data is read as text generation (--task text) because there is a column of outputs (hyp) and a "
+        "column ref. If this is speech (speaker), add --task asr."
     )
     assert read(pl.DataFrame(TEXTS), task="asr").task_guess is None
 
@@ -114,11 +114,11 @@ def test_row_numbers_of_other_programs_are_no_context() -> None:
     assert read(frame).metadata == ("domain",)
 
 
-def test_rows_that_repeat_to_the_letter_are_kept_once() -> None:
+def test_exact_copies_of_rows_are_left_out() -> None:
     frame = pl.DataFrame(TEXTS)
     dataset = read(pl.concat([frame, frame[:1]]))
     assert len(dataset) == 4
-    assert any(note.startswith("1 row repeats another") for note in dataset.notes)
+    assert any(note.startswith("1 row is an exact copy of another") for note in dataset.notes)
     changed = frame[:1].with_columns(hyp=pl.lit("other"))
     with pytest.raises(ValueError, match="was already given in row 1"):
         read(pl.concat([frame, changed]))

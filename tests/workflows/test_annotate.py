@@ -114,7 +114,7 @@ def test_it_says_when_to_stop() -> None:
 @pytest.mark.parametrize("options", [{}, {"count": 5, "width": 1.0}])
 def test_exactly_one_goal_must_be_named(options) -> None:
     table, _ = build_table()
-    with pytest.raises(InputError, match="how many items"):
+    with pytest.raises(InputError, match="exactly one of count, width and difference"):
         metassay.annotate(table, **options)
 
 

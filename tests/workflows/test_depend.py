@@ -149,7 +149,7 @@ def test_run_is_repeated_in_its_folder_and_refused_in_other_folders(table, tmp_p
     with pytest.raises(InputError):
         depend(table, metrics="errors", out=tmp_path / "run", **QUICK)
     (tmp_path / "taken").touch()
-    with pytest.raises(InputError, match="no run folder"):
+    with pytest.raises(InputError, match="not a run folder"):
         depend(table, metrics="good", out=tmp_path / "taken", **QUICK)
 
 
@@ -192,7 +192,7 @@ def test_known_metrics_are_oriented_by_their_names(table):
     named = table.rename({"errors": "wer"})
     turned, explicit = depend(named, **QUICK), depend(table, lower_is_better="errors", **QUICK)
     assert sysdep_entry(turned, "wer").sysdep == sysdep_entry(explicit, "errors").sysdep
-    assert any("reversed: wer." in note for note in turned.notes)
+    assert any("because lower is better: wer." in note for note in turned.notes)
     kept = depend(named, higher_is_better="wer", **QUICK)
     plain = depend(table, higher_is_better="errors", **QUICK)
     assert sysdep_entry(kept, "wer").sysdep == sysdep_entry(plain, "errors").sysdep

@@ -91,7 +91,7 @@ def test_invalid_requests_are_errors_before_anything_is_computed(file: Path, tmp
         metassay.depend(file, correct=tmp_path / "c.csv", panel=True)
     with pytest.raises(InputError, match="cannot tell the format"):
         metassay.depend(file, correct=tmp_path / "c.txt")
-    with pytest.raises(InputError, match="this is an input"):
+    with pytest.raises(InputError, match="this file is also an input"):
         metassay.depend(file, correct=file)
 
 

@@ -73,7 +73,7 @@ def test_page_and_terminal_do_not_mention_human_scores(table, tmp_path, capsys):
 def test_panel_needs_several_metrics_and_excludes_human_scores(table):
     with pytest.raises(InputError, match="only one metric"):
         metassay.depend(table.select("system", "seg_id", "a"), panel=True)
-    with pytest.raises(InputError, match="takes the place of a human score"):
+    with pytest.raises(InputError, match="replaces the human score"):
         metassay.depend(table.with_columns(mqm=pl.col("a")), human="mqm", panel=True)
     with pytest.raises(InputError, match="no human scores"):
         metassay.depend(table)

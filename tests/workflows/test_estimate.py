@@ -129,7 +129,7 @@ def test_contexts_with_few_labels_are_left_out() -> None:
     table = build_table(domain=["news" if n % 200 < 150 else "rare" for n in range(400)])
     result = metassay.estimate(table, human="mqm", context="domain")
     assert [entry.context for entry in result.contexts["domain"]] == ["news"]
-    assert any("domain rare is left out" in note for note in result.notes)
+    assert any("domain rare was left out" in note for note in result.notes)
     labelled_news = table.filter(pl.col("domain") == "news", pl.col("system") == "s0")["mqm"].drop_nulls()
     assert result.contexts["domain"][0].labelled == len(labelled_news)
 

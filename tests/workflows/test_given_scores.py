@@ -129,7 +129,7 @@ def test_metricx_predictions_are_errors_under_the_name_of_the_file(folder, tmp_p
     bleu = assayed(folder, metrics="bleu").to_dict()["global"][0]
     assert found["metrics"][0]["higher_is_better"] is False
     assert found["global"][0] == bleu | {"metric": "metricx-24"}
-    assert any("lower is better" in note for note in found["notes"])
+    assert any("lower scores are treated as better" in note for note in found["notes"])
     turned = assayed(folder, scores=tmp_path / "metricx-24.jsonl", higher_is_better="metricx-24").to_dict()
     assert turned["global"][0]["micro"] < 0.5 < bleu["micro"]
 
@@ -163,7 +163,7 @@ def test_a_direction_may_be_given(folder) -> None:
             lambda t: pl.concat([t, t[:1].with_columns(bleu=-1.0)]),
             r"row \d+: the text has the score -1 here and",
         ),
-        (lambda t: t.drop("id"), "no column says which text"),
+        (lambda t: t.drop("id"), "no column says which output"),
         (lambda t: t.drop("bleu"), "no column holds scores"),
         (
             lambda t: t.with_columns(pl.lit(float("inf")).alias("bleu")),
@@ -178,7 +178,7 @@ def test_what_is_wrong_with_scores_is_said_with_its_place(folder, change, messag
 
 def test_a_file_of_lines_needs_one_for_each_text(folder, tmp_path) -> None:
     (tmp_path / "mine.seg.score").write_text("0.5\nNone\n")
-    with pytest.raises(InputError, match="there are 2 lines, and"):
+    with pytest.raises(InputError, match="the file has 2 lines, but"):
         assayed(folder, scores=tmp_path / "mine.seg.score")
 
 

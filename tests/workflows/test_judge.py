@@ -267,7 +267,7 @@ def test_repeated_run_writes_the_same_bytes_and_escapes_names(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (pl.col("winner").replace("1", "the former").alias("winner"), "names no output"),
+        (pl.col("winner").replace("1", "the former").alias("winner"), "is not the name of an output"),
         (pl.lit(1).alias("repeat"), "nothing distinguishes them"),
         (pl.lit("perhaps").alias("swapped"), "true or false"),
         (pl.Series("better", [1, 2] * 240), "differ between rows"),

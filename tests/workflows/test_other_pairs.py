@@ -52,7 +52,7 @@ def test_the_human_score_must_be_clear(data) -> None:
     assert find_human_column(data, None) == "mqm"
     with pytest.raises(UnknownName, match="Did you mean mqm"):
         find_human_column(data, "mqn")
-    with pytest.raises(InputError, match="not one human score but: none"):
+    with pytest.raises(InputError, match="exactly one human score is needed, but the data has: none"):
         find_human_column(Dataset("mt", data.outputs), None)
 
 
@@ -161,7 +161,7 @@ def test_pairs_brought_along_are_the_pairs() -> None:
     rows = found["contexts"]["perturbation"]["local_accuracy"]
     assert {row["context"]: row["micro"] for row in rows} == {"cut": 1.0, "other": 0.0}
     assert found["global"][0]["micro"] == 0.5
-    assert "3 distinct outputs are in 4 pairs; each pair counts as one output." in found["notes"]
+    assert "The 4 pairs contain 3 distinct outputs. Each pair counts as one output." in found["notes"]
 
 
 def test_the_order_of_brought_pairs_does_not_matter() -> None:
@@ -188,7 +188,7 @@ def test_what_cannot_be_a_file_of_pairs_is_said() -> None:
         assay(None, pairs=BROUGHT.drop("worse"))
     with pytest.raises(InputError, match="no data was named"):
         assay(None)
-    with pytest.raises(InputError, match="need no other data"):
+    with pytest.raises(InputError, match="cannot be combined with other data"):
         assay(BROUGHT, pairs=BROUGHT)
     with pytest.raises(InputError, match="neither perturbed"):
         assay(None, pairs=BROUGHT, perturbations="removal")

@@ -106,7 +106,7 @@ def test_people_who_count_errors_are_heard_the_right_way_round() -> None:
     right = assay(read(counted), metrics=METRICS, lower_is_better="mqm", **FAST).to_dict()
     assert right["people"] == guessed["people"] == usual["people"] != wrong["people"]
     assert not any("never negative" in warning for warning in (*usual["warnings"], *right["warnings"]))
-    assert "Lower mqm is better: it was reversed." in right["notes"]
+    assert "Lower mqm is better, so its sign was reversed." in right["notes"]
 
 
 def test_of_several_human_scores_one_is_heard_and_named(dataset) -> None:
@@ -132,7 +132,10 @@ def test_scores_that_tell_nothing_apart_are_said_to(dataset) -> None:
     flat = dataset.outputs.with_columns(pl.lit(1.0).alias(dataset.human[0]))
     found = assay(read(flat, task="mt"), metrics="chrf", **FAST).to_dict()
     assert found["people"] is None
-    assert f"{dataset.human[0]} tells no two outputs of an item apart." in found["notes"]
+    assert (
+        f"{dataset.human[0]} has no two different scores for outputs of the same item, so there are no human pairs."
+        in found["notes"]
+    )
 
 
 def test_label_errors_stand_beside_accuracies_where_all_methods_were_read(result) -> None:

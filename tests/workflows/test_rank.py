@@ -238,19 +238,19 @@ def test_error_rates_are_reversed_by_name_unless_the_user_says_otherwise(
     errors = frame.select(pl.exclude("bad"), (10 - pl.col("good")).alias(name))
     result = rank(errors, draws=10)
     assert values(result)[name] == values(result)["good"]
-    assert [note for note in result.notes if f"reversed: {name}." in note]
+    assert [note for note in result.notes if f"because lower is better: {name}." in note]
     kept = rank(errors, draws=10, higher_is_better=name)
     assert values(kept)[name] < values(result)[name]
     requested = rank(errors, draws=10, lower_is_better=name)
     assert values(requested)[name] == values(result)[name]
-    assert not [note for note in requested.notes if "were reversed" in note]
+    assert not [note for note in requested.notes if "was reversed" in note]
 
 
 def test_error_rates_that_are_negative_were_reversed_before(frame: pl.DataFrame) -> None:
     reversed_before = frame.select(pl.exclude("bad"), (pl.col("good") - 10).alias("TER-refA"))
     result = rank(reversed_before, draws=10)
     assert values(result)["TER-refA"] == values(result)["good"]
-    assert not [note for note in result.notes if "were reversed" in note]
+    assert not [note for note in result.notes if "was reversed" in note]
 
 
 @pytest.mark.parametrize("human", ["hter", "errors", "rank"])
@@ -259,7 +259,7 @@ def test_human_scores_that_count_errors_are_reversed(frame: pl.DataFrame, human:
     errors = frame.select(pl.exclude("mqm"), (10 - pl.col("mqm")).alias(human))
     result = rank(errors, human=human, draws=10)
     assert values(result) == pytest.approx(expected, abs=1e-12)
-    assert [note for note in result.notes if f"reversed: {human}." in note]
+    assert [note for note in result.notes if f"because lower is better: {human}." in note]
 
 
 def test_ter_as_score_writes_it_ranks_as_high_as_on_wmt23(

@@ -105,7 +105,7 @@ def test_outputs_that_a_metric_left_out_count_for_the_others(files: dict[str, Pa
     ).to_dict()
     rows = {row["metric"]: row for row in found["results"][0]["metrics"]}
     assert (rows["half"]["value"], rows["half"]["segments"], rows["poor"]["segments"]) == (1, 1, 2)
-    assert any("half marks 2 of 4" in note for note in found["notes"])
+    assert any("half has spans for the outputs of 2 of 4" in note for note in found["notes"])
 
 
 def test_contexts_tests_and_a_report(files: dict[str, Path], tmp_path: Path) -> None:
@@ -120,15 +120,15 @@ def test_contexts_tests_and_a_report(files: dict[str, Path], tmp_path: Path) -> 
     for test in ("perm-systems", "cells", "bootstrap"):
         one = metassay.rank(files["people"], significance=test, **asked).to_dict()["results"][0]
         assert 0 < one["comparisons"][0]["p"] <= 1
-    with pytest.raises(InputError, match="no test for spans"):
+    with pytest.raises(InputError, match="cannot be used with spans"):
         metassay.rank(files["people"], significance="perm-both", **asked)
-    with pytest.raises(InputError, match="no metric marks spans"):
+    with pytest.raises(InputError, match="no metric has error spans"):
         metassay.rank(files["people"], meta="spans")
 
 
 def test_ids_that_do_not_meet_are_shown(files: dict[str, Path], tmp_path: Path) -> None:
     other = write(tmp_path / "other.csv", {("C", 9): [(0, 1)]})
-    with pytest.raises(InputError, match=r"no output that people rated.*1/A is not there"):
+    with pytest.raises(InputError, match=r"has no spans for any rated output.*1/A is missing"):
         metassay.rank(files["people"], meta="spans", spans={"other": other})
 
 

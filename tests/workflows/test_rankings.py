@@ -145,7 +145,7 @@ def test_pairs_that_did_not_get_worse_are_told_and_can_be_dropped(real_data):
     quick = {"metrics": "ndcg,recip_rank", "contexts": ["system"], "resamples": 50, "permutations": 49}
     every = metassay.assay(data, valid_pairs=False, **quick).to_dict()
     assert not every["valid_pairs_only"]
-    assert any("lost discounted gain" in note for note in every["notes"])
+    assert any("have lower discounted gain" in note for note in every["notes"])
     validity = every["validity"]
     kinds = ("worse", "equal", "better")
     assert sum(row[kind] for row in validity for kind in kinds) == every["pairs"]

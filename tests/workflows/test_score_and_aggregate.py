@@ -197,7 +197,7 @@ def test_warnings_of_metrics_become_notes(tmp_path):
     frame = pl.DataFrame(rows, schema=["lp", "system", "seg_id", "hyp", "ref"], orient="row")
     frame.write_parquet(tmp_path / "russian.parquet")
     content = metassay.score(tmp_path / "russian.parquet", metrics="rouge1,rougel")
-    assert sum("uses Unicode letters" in note for note in content.notes) == 2
+    assert sum("is computed on Unicode letters" in note for note in content.notes) == 2
     assert all(0 < row.segment < 1 for row in content.systems)
 
 

@@ -139,7 +139,7 @@ def test_chinese_of_unknown_language_is_said_to_be_split_at_spaces(table) -> Non
         warnings.simplefilter("ignore")
         scored, checked = metassay.score(data, metrics="chrf"), metassay.check(data, metrics="chrf")
     for notes in (scored.notes, checked.to_dict()["notes"]):
-        assert [note for note in notes if "name it with --language" in note]
+        assert [note for note in notes if "Name the language with --language" in note]
     assert not [
         n for n in metassay.score(read(get_sample_path("mt")), metrics="chrf").notes if "--language" in n
     ]

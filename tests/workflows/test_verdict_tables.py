@@ -53,7 +53,7 @@ def test_letters_that_name_outputs_stay_outputs():
     letters = frame.with_columns(winner=pl.col("winner").replace_strict({1: "A", 2: "B"}))
     result = metassay.judge(letters)
     assert result.to_dict()["judges"][0] == get_judge(frame)
-    assert any("the output, wherever it was shown" in note for note in result.notes)
+    assert any("the output, in whichever position it was shown" in note for note in result.notes)
 
 
 def test_unknown_meaning_of_letters_is_an_error():

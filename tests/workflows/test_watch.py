@@ -84,7 +84,7 @@ def test_exit_status_is_3_on_change(runs, tmp_path, capsys) -> None:
 
 def test_one_run_is_refused(runs) -> None:
     folder, _ = runs
-    with pytest.raises(InputError, match="one run only"):
+    with pytest.raises(InputError, match="only one run"):
         metassay.watch(folder / "run00")
 
 

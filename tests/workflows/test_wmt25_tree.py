@@ -105,7 +105,7 @@ def test_every_human_score_is_one_and_never_a_metric(tree: Path) -> None:
     ranked = [row["metric"] for row in one["metrics"] if not row["baseline"]]
     assert ranked == ["Good-refA", "Weak-src"]
     assert (one["dataset"], one["systems"], one["segments"], one["dropped_segments"]) == (LP, 3, 23, 1)
-    assert any("refA" in note and "reference itself" in note for note in result["notes"])
+    assert any("refA" in note and "outputs are the reference" in note for note in result["notes"])
 
 
 def test_with_several_humans_one_is_asked_for_and_all_are_named(tree: Path) -> None:

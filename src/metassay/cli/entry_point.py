@@ -135,7 +135,7 @@ def _print_unexpected_error(error: BaseException) -> int:
         print(OUT_OF_MEMORY, file=sys.stderr)
         return EXIT_BAD_INPUT
     if isinstance(error, OSError) and error.errno in FULL_DEVICE:
-        print(f"The output cannot be written ({error.strerror}).\nMake room there.", file=sys.stderr)
+        print(f"The output cannot be written ({error.strerror}). Free some disk space.", file=sys.stderr)
         _discard_output()
         return EXIT_BAD_INPUT
     plugin_error = describe_user_error(error)

@@ -88,7 +88,7 @@ class DataOptions(OutputReadOptions):
                 raise InputError(
                     "it is not clear which file is the reference.", remedy="Name it: --reference FILE"
                 )
-            print(f"{self.data[0]} is taken for the reference.", file=sys.stderr)
+            print(f"{self.data[0]} is used as the reference.", file=sys.stderr)
             return self.data, self.hypothesis
         hypotheses = [*self.hypothesis, *self.data]
         if not hypotheses:
@@ -98,7 +98,12 @@ class DataOptions(OutputReadOptions):
             hypotheses = ["-"]
         for file in hypotheses:
             if _NAMED_LIKE_A_REFERENCE.search(file.rpartition("/")[2]):
-                print(f"Note: {file} is scored as a system, though its name says reference.", file=sys.stderr)
+                print(
+                    f"Note: {file} is scored as a system, although its name suggests a reference. To "
+                    "use it as the "
+                    "reference, add --reference.",
+                    file=sys.stderr,
+                )
         return self.reference, hypotheses
 
 

@@ -167,17 +167,18 @@ def _drop_unjudged_topics(
         return documents, {}, []
     unjudged = documents.filter(~is_judged)
     first = unjudged.row(0, named=True)
-    message = f"topic {first['item']} is not among the judged ones"
+    message = f"topic {first['item']} has no relevance judgements"
     if not is_judged.any():
         raise InputError(
-            f"{message}, nor is any other of the {documents['item'].n_unique()} here.",
+            f"{message}, and neither has any other of the {documents['item'].n_unique()} topics.",
             location=_find_location_of_document(first),
-            remedy="Do the judgements belong to these runs?",
+            remedy="Check that the judgements belong to these runs.",
         )
     lists = unjudged.select("system", "item").n_unique()
     topics = unjudged["item"].n_unique()
     note = (
-        f"{_find_location_of_document(first)}: {message}; {topics} such topics ({lists} lists) are left out."
+        f"{_find_location_of_document(first)}: {message}. "
+        f"Topics without judgements are left out: {topics} ({lists} lists)."
     )
     return documents.filter(is_judged), {UNJUDGED_TOPIC_REASON: lists}, [note]
 
@@ -187,17 +188,17 @@ def _check_judged_documents(documents: pl.DataFrame, qrels: pl.DataFrame) -> lis
     is_judged = documents["document"].is_in(qrels["document"].unique().implode())
     if not is_judged.any():
         raise InputError(
-            f"no retrieved document is among the judged ones, such as {documents['document'][0]}; judged are "
-            f"documents such as {qrels['document'][0]}.",
+            f"no retrieved document has a relevance judgement. The runs contain {documents['document'][0]}, "
+            f"the judgements {qrels['document'][0]}.",
             location=_find_location_of_document(documents.row(0, named=True)),
-            remedy="Do runs and judgements write document ids in the same way?",
+            remedy="Check that runs and judgements write document ids in the same way.",
         )
     judged_systems = documents.filter(is_judged)["system"].unique()
     unjudged_systems = documents.filter(~pl.col("system").is_in(judged_systems.implode()))["system"].unique()
     if unjudged_systems.is_empty():
         return []
     names = ", ".join(unjudged_systems.sort())
-    return [f"No document of these runs is judged, so that their scores are 0: {names}."]
+    return [f"These runs get a score of 0 because none of their documents has a judgement: {names}."]
 
 
 def _warn_of_scores_that_increase_with_rank(documents: pl.DataFrame) -> list[str]:
@@ -217,8 +218,8 @@ def _warn_of_scores_that_increase_with_rank(documents: pl.DataFrame) -> list[str
         return []
     names = ", ".join(steps["system"].sort())
     note = (
-        f"Scores increase with rank in {names}. Documents are ordered by score, highest first, as in "
-        "trec_eval, so that these lists are upside down. If lower scores are better, reverse their sign."
+        f"Scores increase with rank in {names}. Documents are sorted by score, highest first, as in "
+        "trec_eval, so these lists are reversed. If lower scores are better, change their sign in the file."
     )
     return [note]
 
@@ -233,11 +234,11 @@ def _build_empty_lists_for_missing_topics(existing_lists: pl.DataFrame, qrels: p
 
 def _describe_missing_ranked_lists(missing_lists: pl.DataFrame, *, complete: bool) -> str:
     """Return a note on the judged topics for which a system has no list."""
-    consequence = "count as 0" if complete else "are left out of the means"
+    consequence = "They get a score of 0." if complete else "They are left out of the means."
     systems = missing_lists["system"].n_unique()
     return (
-        f"Judged topics without a list: {missing_lists.height}, in {systems} of the runs "
-        f"(such as topic {missing_lists['item'][0]} of {missing_lists['system'][0]}); they {consequence}."
+        f"Lists missing for judged topics: {missing_lists.height}, in {systems} of the runs "
+        f"(such as topic {missing_lists['item'][0]} of {missing_lists['system'][0]}). {consequence}"
     )
 
 

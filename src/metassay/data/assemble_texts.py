@@ -51,10 +51,11 @@ _LIST_SAMPLE = 100
 _FILE = "_file"
 _ROW = "_row"
 _UNNAMED_SYSTEM_REMEDY = (
-    "That is the file's name. If another column says which system it is: --column system=COLUMN."
+    "The system was named after the file. If a column holds the system, add --column system=COLUMN."
 )
 _REPEATED_ITEM_REMEDY = (
-    "A system has one output per item; a column year, lp or testset keeps the ids of files apart."
+    "A system has one output per item. If rows come from several test sets, name the test set in a column "
+    "year, lp or testset."
 )
 
 
@@ -216,7 +217,7 @@ def _hash_texts(texts: pl.Series) -> pl.Series:
     """Return a short hash of each text, to be used as its id."""
     if texts.has_nulls():
         raise InputError(
-            "there is no id, and the source, which would identify the item, is missing.",
+            "the row has neither an id nor a source, so its item cannot be identified.",
             location=InputLocation(row=int(texts.is_null().arg_max() or 0) + 1, column=texts.name),
         )
     ids = {text: hashlib.blake2b(text.encode(), digest_size=5).hexdigest() for text in texts.unique()}
@@ -233,12 +234,12 @@ def _build_system_names(frame: pl.DataFrame, column_roles: ColumnRoles, file: st
                 raise InputError(
                     "the system is missing.",
                     location=InputLocation(file, int(is_missing.arg_max() or 0) + 1, column_roles.system),
-                    remedy="Every row needs one: fill it in or delete the row.",
+                    remedy="Fill in the system or delete the row.",
                 )
         return cells.parse_id_column(systems, file)
     if file == STANDARD_INPUT:
         raise InputError(
-            "there is no system column, and standard input has no name to use instead.",
+            "there is no column of systems, and standard input has no file name to use instead.",
             location=InputLocation(file=file),
             remedy="Add a column system, or name one with --column system=COLUMN.",
         )
@@ -353,8 +354,8 @@ def _drop_repeated_rows(outputs: pl.DataFrame, *, rows_are_pairs: bool) -> tuple
     repeats = outputs.height - distinct.height
     if not repeats:
         return distinct, []
-    rows = "1 row repeats" if repeats == 1 else f"{repeats} rows repeat"
-    return distinct, [f"{rows} another to the letter; each is kept once."]
+    rows = "1 row is an exact copy" if repeats == 1 else f"{repeats} rows are exact copies"
+    return distinct, [f"{rows} of another row and {'was' if repeats == 1 else 'were'} left out."]
 
 
 def _count_distinct_hashes(keys: pl.DataFrame) -> int:
@@ -391,7 +392,7 @@ def _check_equal_references(outputs: pl.DataFrame, references_rule: str) -> list
     Returns notes.
     """
     if "references" not in outputs.columns:
-        return ["There are no references: only metrics that do without can be used."]
+        return ["There are no references, so only metrics that need no reference can be used."]
     references = pl.col("references").list
     has_single_references = bool((outputs["references"].list.len() == 1).all())
     reference_key = (references.first() if has_single_references else references.join("\x1f")).alias("key")
@@ -404,14 +405,15 @@ def _check_equal_references(outputs: pl.DataFrame, references_rule: str) -> list
     if varying.is_empty():
         return []
     if references_rule == "per-output":
-        return [f"The references of {varying.height} items differ between rows; each row keeps its own."]
+        note = f"The references of {varying.height} items differ between rows. Each row keeps its references."
+        return [note]
     item = varying["item"].sort()[0]
     rows = keys.filter(pl.col("item") == item)
     other = rows.filter(pl.col("key") != rows["key"][0]).row(0, named=True)
     noun = "item" if varying.height == 1 else "items"
     raise InputError(
-        f"the reference of item {item} differs from that in row {rows[_ROW][0]} "
+        f"the reference of item {item} differs from the one in row {rows[_ROW][0]} "
         f"({varying.height} such {noun} in all).",
         location=InputLocation(other[_FILE], other[_ROW], "references"),
-        remedy="Use --references per-output if each row should keep its own.",
+        remedy="If each row should keep its own reference, add --references per-output.",
     )

@@ -45,7 +45,7 @@ def assign_to_equal_frequency_buckets(
         if len(distinct_buckets) < bucket_count:
             of_group = f" of {group}" if len(group_names) > 1 else ""
             counts = f"{len(distinct_buckets)} buckets instead of {bucket_count}"
-            notes.append(f"{column}{of_group}: {counts}, since scores tie.")
+            notes.append(f"{column}{of_group} has {counts}, because equal values stay together.")
     return labels, notes
 
 
@@ -62,7 +62,7 @@ def assign_to_ranges(
     except ValueError:
         raise InputError(f"{context_request!r} has bounds that are not numbers.") from None
     if len(bounds) < 2 or not (np.diff(bounds) > 0).all():
-        raise InputError(f"{context_request!r} needs two or more bounds that increase.")
+        raise InputError(f"{context_request!r} needs two or more bounds in increasing order.")
     codes = np.searchsorted(bounds, numbers, side="right") - 1
     codes[numbers == bounds[-1]] = len(bounds) - 2
     is_inside = (codes >= 0) & (codes < len(bounds) - 1) & ~np.isnan(numbers)

@@ -215,7 +215,7 @@ def replace_decimal_commas(table: pl.DataFrame, file: str, notes: list[str]) -> 
     columns = [name for name, column in table.to_dict().items() if _has_decimal_commas(column)]
     if columns:
         notes.append(
-            f"{display_path(file)}: numbers with a decimal comma were read as with a point: "
+            f"{display_path(file)}: commas in these columns were read as decimal points: "
             f"{', '.join(columns)}."
         )
     return table.with_columns(pl.col(columns).str.replace(",", ".", literal=True))

@@ -53,13 +53,13 @@ def assign_outputs_to_clusters(dataset: Dataset, cluster_column: str | None) -> 
     if cluster_column not in outputs.columns:
         raise UnknownName("cluster column", cluster_column, ("item", *dataset.metadata))
     codes = _number_distinct_labels(_build_cluster_labels(outputs, cluster_column))
-    why = f"{len(dataset.items)} items lie in {len(np.unique(codes))} of them, and items of one go together"
+    why = (
+        f"{len(dataset.items)} items belong to {len(np.unique(codes))} of them, and items of one are similar"
+    )
     notes: tuple[str, ...] = ()
     missing = outputs[cluster_column].null_count()
     if missing:
-        notes = (
-            f"{missing} outputs have no {cluster_column}: each of them belongs to the cluster of its item.",
-        )
+        notes = (f"{missing} outputs have no {cluster_column}. Each of them is in the cluster of its item.",)
     return Clusters(codes, items, cluster_column, "asked for" if requested else why, notes)
 
 

@@ -87,8 +87,8 @@ def build_contexts(
     if needs_contexts and not any(context.has_several_contexts for context in contexts):
         names = ", ".join(context.name for context in contexts)
         raise InputError(
-            f"no requested context varies ({names}), so there is nothing to compare.",
-            remedy=f"Columns that could serve: {', '.join(('system', *dataset.metadata))}.",
+            f"each requested context has only one value ({names}), so there is nothing to compare.",
+            remedy=f"Choose one of these columns: {', '.join(('system', *dataset.metadata))}.",
         )
     return contexts
 
@@ -116,7 +116,7 @@ def _label_outputs_by_request(dataset: Dataset, context_request: str) -> tuple[p
         return pl.Series(assign_to_ranges(numbers, division, context_request), dtype=pl.String), []
     if not division.isdecimal() or len(division) > _MAXIMUM_COUNT_DIGITS or int(division) < 1:
         raise InputError(
-            f"{context_request!r} does not say how to cut {column}.",
+            f"{context_request!r} does not say how to divide {column}.",
             remedy=f"Write {column}:20 for 20 buckets, or {column}:0..10..20 for ranges.",
         )
     labels, notes = assign_to_equal_frequency_buckets(
@@ -147,13 +147,13 @@ def _get_number_column(dataset: Dataset, column: str) -> NDArray[np.float64]:
     if column == "human" and column not in outputs.columns:
         if len(dataset.human) != 1:
             listing = ", ".join(dataset.human) or "none"
-            raise InputError(f"'human' is not one column here (human scores: {listing}).")
+            raise InputError(f"'human' needs data with exactly one human score (human scores: {listing}).")
         column = dataset.human[0]
     if column not in outputs.columns:
         raise UnknownName("context", column, (*dataset.metadata, *dataset.human, "length"))
     numbers = outputs[column].cast(pl.Float64, strict=False)
     if numbers.null_count() == len(numbers):
-        raise InputError(f"column {column} holds no numbers to cut into buckets.")
+        raise InputError(f"column {column} holds no numbers that could be divided into buckets.")
     return numbers.fill_null(float("nan")).to_numpy()
 
 
@@ -173,7 +173,7 @@ def _build_context_from_labels(name: str, labels_of_outputs: pl.Series, notes: S
     if without_label:
         notes = [
             *notes,
-            f"{without_label} outputs have no value of {name} and are in no context of it.",
+            f"{without_label} outputs have no value of {name}, so they belong to none of its contexts.",
         ]
     return Context(name, tuple(values), codes, tuple(notes))
 

@@ -80,7 +80,7 @@ class Dataset:
             if name not in self.outputs.columns:
                 raise InputError(f"a data set needs the column {name}.")
         if self.outputs.is_empty():
-            raise InputError("there is no output to work on: every row was left out or the file is empty.")
+            raise InputError("there are no outputs: every row was left out or the file is empty.")
         if not _is_sorted_by_item(self.outputs["item"], self.outputs["system"]):
             object.__setattr__(self, "outputs", self.outputs.sort("item", "system", maintain_order=True))
         object.__setattr__(self, "left_out", MappingProxyType(dict(self.left_out)))

@@ -129,7 +129,7 @@ def find_score_direction(
     if score_name in lower_metrics or has_name_of_error_count(score_name, kind):
         # Some tables hold error metrics with reversed sign, so that higher is better.
         if _is_mostly_negative(scores):
-            return ScoreDirection(score_name, kind, HIGHER, "an error rate, but negative: reversed already")
+            return ScoreDirection(score_name, kind, HIGHER, "an error rate with reversed sign")
         return ScoreDirection(score_name, kind, LOWER, "named like an error rate")
     if look_like_error_counts(score_name, scores) and _is_most_often_zero(scores):
         return ScoreDirection(score_name, kind, LOWER, "MQM that is never negative counts errors")
@@ -181,10 +181,10 @@ def orient_human_scores(
 
 def _describe_negated_score(score_direction: ScoreDirection) -> str:
     """Return a note that says which human score was negated, and why."""
-    note = f"Lower {score_direction.score} is better: it was reversed."
+    note = f"Lower {score_direction.score} is better, so its sign was reversed."
     if score_direction.why == REQUESTED:
         return note
-    return f"{note} If that is wrong, say so: --higher-is-better {score_direction.score}."
+    return f"{note} If higher is better, add --higher-is-better {score_direction.score}."
 
 
 def describe_negated_scores(score_directions: Iterable[ScoreDirection]) -> list[str]:
@@ -196,8 +196,8 @@ def describe_negated_scores(score_directions: Iterable[ScoreDirection]) -> list[
     if not reversed_scores:
         return []
     note = (
-        f"Lower is better, so these scores were reversed: {', '.join(sorted(reversed_scores))}. "
-        "If they were reversed before, keep them with --higher-is-better."
+        f"The sign of these scores was reversed because lower is better: "
+        f"{', '.join(sorted(reversed_scores))}. If higher is better, add --higher-is-better NAME."
     )
     return [note]
 
@@ -231,7 +231,7 @@ def warn_of_scores_that_may_count_errors(score_name: str, scores: NDArray[np.flo
     if not look_like_error_counts(score_name, scores):
         return []
     note = (
-        f"{score_name} is never negative, and higher is taken for better. If it counts errors, say so: "
+        f"{score_name} is never negative, and higher scores are treated as better. If it counts errors, add "
         f"--lower-is-better {score_name}."
     )
     return [note]

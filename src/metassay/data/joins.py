@@ -45,7 +45,7 @@ def join_columns(
     other_table, shift_note = _align_segment_numbers(table, other_table)
     if not keys:
         raise InputError(
-            "shares no key column with the data.",
+            "the file shares no key column with the data.",
             location=InputLocation(file=file),
             remedy="Name the id that both have with --column item=COLUMN, or rename it to one of: "
             f"{', '.join(dict.fromkeys(possible_keys))}.",
@@ -59,7 +59,7 @@ def join_columns(
                 )
     added = [name for name in other_table.columns if name not in table.columns]
     if not added:
-        raise InputError("adds no column that the data does not have.", location=InputLocation(file=file))
+        raise InputError("the file has no column that the data lacks.", location=InputLocation(file=file))
     is_repeated = other_table.select(keys).is_duplicated()
     if is_repeated.any():
         row = int(is_repeated.arg_max() or 0) + 1
@@ -74,7 +74,9 @@ def join_columns(
     right = other_table.select(*added, *key_columns, pl.lit(value=True).alias("_has_match"))
     joined = left.join(right, on=text_keys, how="left", maintain_order="left")
     matches = int(joined["_has_match"].fill_null(value=False).sum())
-    note = f"{Path(file).name}: joined by {', '.join(keys)}; {matches} of {table.height} rows found a match."
+    note = (
+        f"{Path(file).name} was joined by {', '.join(keys)}: {matches} of {table.height} rows have a match."
+    )
     note += shift_note
     return joined.drop([*text_keys, "_has_match"]), note
 
@@ -100,7 +102,7 @@ def _align_segment_numbers(table: pl.DataFrame, other_table: pl.DataFrame) -> tu
             if shift == 0:
                 return other_table, ""
             number = pl.col("seg_id").cast(pl.Int64, strict=False) + shift
-            return other_table.with_columns(number), f" Its segment numbers are {shift} lower."
+            return other_table.with_columns(number), f" Its seg_id was increased by {shift} to match."
     return other_table, ""
 
 

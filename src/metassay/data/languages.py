@@ -49,6 +49,6 @@ def warn_of_language_pair_given_as_language(named_language: str | None) -> list[
         return []
     note = (
         f"--language {named_language} is read as a language pair, with outputs in {target}. "
-        "Write a region in capitals, as in fr-CA."
+        "If the second part is a region, write it in capitals, as in fr-CA."
     )
     return [note]

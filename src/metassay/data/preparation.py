@@ -35,7 +35,7 @@ def warn_of_unknown_language(dataset: Dataset) -> list[str]:
     if 2 * spaceless <= len(texts):
         return []
     note = (
-        "Most texts are written without spaces, and their language is not known, so that metrics split them "
-        "at spaces all the same: name it with --language."
+        "Most texts are written without spaces and their language is unknown, so metrics treat whole "
+        "sentences as one word. Name the language with --language."
     )
     return [note]

@@ -179,10 +179,10 @@ def _choose_task(
         has_source_file=has_source_file,
     )
     task, reason = guess_task(evidence)
-    guess = f"Taken for {task.title} (--task {task.name}), since {reason}."
+    guess = f"The data is read as {task.title} (--task {task.name}) because {reason}."
     speech_columns = sorted(_SPEECH_COLUMNS & columns)
     if speech_columns and not task.ignores_case_and_punctuation and not task.is_ranking:
-        guess += f" If this is speech ({', '.join(speech_columns)}), say so: --task {asr.TASK.name}."
+        guess += f" If this is speech ({', '.join(speech_columns)}), add --task {asr.TASK.name}."
     return task, guess
 
 
@@ -216,9 +216,9 @@ def _join_line_scores(tables: Sequence[RawTable], score_file: str) -> tuple[list
     scores = read_line_scores(score_file)
     if len(scores) != outputs:
         raise InputError(
-            f"{len(scores)} lines of scores, but there are {outputs} outputs.",
+            f"the file has {len(scores)} lines of scores, but there are {outputs} outputs.",
             location=InputLocation(file=score_file),
-            remedy="One line is needed for each output, the systems one after the other.",
+            remedy="Write one line per output: all lines of the first system, then those of the next.",
         )
     joined = []
     start = 0
@@ -227,7 +227,8 @@ def _join_line_scores(tables: Sequence[RawTable], score_file: str) -> tuple[list
         human_columns = (*table.human_columns, scores.name)
         joined.append(replace(table, frame=table.frame.with_columns(part), human_columns=human_columns))
         start += table.frame.height
-    return joined, [f"{display_path(score_file)}: read as human scores, one line per output ({scores.name})."]
+    note = f"{display_path(score_file)}: the lines are read as human scores ({scores.name}), one per output."
+    return joined, [note]
 
 
 def _select_requested_rows(dataset: Dataset, options: ReadOptions) -> Dataset:

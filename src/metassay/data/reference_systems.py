@@ -38,15 +38,15 @@ def drop_reference_systems(dataset: Dataset) -> Dataset:
         return dataset
     if references.height == len(dataset):
         raise InputError(
-            "every output is the reference itself, so there is nothing to compare.",
-            remedy="Keep such systems with --keep-references.",
+            "the outputs of every system are the reference, so there is nothing to compare.",
+            remedy="To keep systems that are the reference, add --keep-references.",
         )
     is_reference = pl.Series([False] * len(dataset)).scatter(references["row"], True)
     kept = dataset.filter_rows(~is_reference, reason=REFERENCE_SYSTEM_REASON)
     names = tuple(sorted(references["name"].unique()))
     return replace(kept, reference_systems=names).add_notes(
-        f"Left out, since their outputs are the reference itself: {', '.join(names)}. "
-        "Keep them with --keep-references."
+        f"Systems whose outputs are the reference were left out: {', '.join(names)} "
+        f"({references.height:,} outputs). To keep them, add --keep-references."
     )
 
 

@@ -120,8 +120,8 @@ def warn_of_metrics_contrary_to_human(score_cube: ScoreCube, human_score: str) -
     if not contrary:
         return []
     note = (
-        f"Worse than a constant metric for {human_score}, because they prefer outputs that people rate "
-        f"lower: {', '.join(contrary)}. If the direction of a score is wrong, set it with --lower-is-better."
+        f"These metrics prefer outputs with a lower {human_score}, so a constant score would be better: "
+        f"{', '.join(contrary)}. If lower scores are better, add --lower-is-better NAME."
     )
     return [note]
 
@@ -156,8 +156,8 @@ def _suggest_cluster_column(score_cube: ScoreCube) -> list[str]:
         clusters = len(np.unique(score_cube.number_clusters(column)))
         if 1 < clusters < len(score_cube.items):
             note = (
-                f"Segments are taken as independent of each other, though several lie in one {column}. Where "
-                f"those go together, intervals and tests need it as their unit: --cluster {column}."
+                f"Intervals and tests treat items as independent, but several items share one {column}. If "
+                f"items of one {column} get similar scores, intervals are too narrow: add --cluster {column}."
             )
             return [note]
     return []

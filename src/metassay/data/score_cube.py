@@ -151,7 +151,7 @@ class ScoreCube:
             raise UnknownName("human score", human_score, self.human_scores)
         if not self.metric_scores:
             raise InputError(
-                f"{self.dataset}: there is no metric to rank: no column of numbers beside the human scores.",
+                f"{self.dataset}: there is no metric to rank: all columns of numbers are human scores.",
                 remedy="Add scores with --join FILE, or compute them with: metassay score --per-segment FILE",
             )
         systems, notes = _find_rated_systems(self, human_score)
@@ -160,8 +160,8 @@ class ScoreCube:
         items = np.asarray(is_rated.sum(axis=0) >= required)
         if not items.any():
             raise InputError(
-                f"{self.dataset}: no segment has a {human_score} score of every system.",
-                remedy="Compare each pair of systems on what both have: --missing pairwise.",
+                f"{self.dataset}: no item has a {human_score} score for every system.",
+                remedy="To compare each pair of systems on the items that both have, add --missing pairwise.",
             )
         rated = self.restrict_to(items=items, systems=systems)
         if every_system:
@@ -200,7 +200,7 @@ def _find_rated_systems(score_cube: ScoreCube, human_score: str) -> tuple[NDArra
     for is_missing, kind in ((~has_human, "human"), (has_human & ~has_metric, "metric")):
         if is_missing.any():
             names = ", ".join(score_cube.systems[row] for row in np.flatnonzero(is_missing))
-            notes.append(f"{score_cube.dataset}: left out, since they have no {kind} scores: {names}.")
+            notes.append(f"{score_cube.dataset}: systems without {kind} scores were left out: {names}.")
     rated = np.asarray(has_human & has_metric)
     if not rated.any():
         raise InputError(f"{score_cube.dataset}: no system has both human and metric scores.")
@@ -214,4 +214,8 @@ def _describe_incomplete_metrics(score_cube: ScoreCube) -> list[str]:
     ]
     if not incomplete:
         return []
-    return [f"{score_cube.dataset}: no segment has a score of every system by {', '.join(incomplete)}."]
+    note = (
+        f"{score_cube.dataset}: these metrics have no item with scores for all systems, so they are not "
+        f"ranked: {', '.join(incomplete)}."
+    )
+    return [note]

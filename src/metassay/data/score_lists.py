@@ -188,7 +188,7 @@ def _select_key_columns(
             return pl.DataFrame({"id": cells.parse_id_column(table[id_column], file)})
     if output_column is None:
         raise InputError(
-            "no column says which text a score is of.",
+            "no column says which output each score belongs to.",
             location=InputLocation(file),
             remedy="Keep the column id of texts.jsonl, or item and output.",
         )

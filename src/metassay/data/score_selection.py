@@ -72,7 +72,7 @@ def select_score_cubes(
         if cube.metric_scores and (cube.human_scores or not needs_human_scores):
             usable_cubes.append(cube)
         else:
-            unusable_notes.append(f"{cube.dataset}: passed over, without metric or human scores.")
+            unusable_notes.append(f"{cube.dataset} was left out because it has no metric or no human scores.")
     if not usable_cubes:
         raise _build_no_comparable_scores_error(score_cubes)
     reversal_notes = describe_negated_scores(

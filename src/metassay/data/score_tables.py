@@ -118,13 +118,13 @@ def pivot_long_scores(table: pl.DataFrame, file: str = "") -> pl.DataFrame:
     if is_repeated.any():
         row = int(is_repeated.arg_max() or 0) + 1
         raise InputError(
-            f"{', '.join(keys)} and {metric_column} name this score more than once.",
+            f"the table has several scores with the same {', '.join(keys)} and {metric_column}.",
             location=InputLocation(file or None, row),
         )
     clashing = [name for name in keys if (table[metric_column].cast(pl.String) == name).any()]
     if clashing:
         raise InputError(
-            f"a metric has the name of the column {clashing[0]}.",
+            f"a metric has the same name as the column {clashing[0]}.",
             location=InputLocation(file or None, column=metric_column),
             remedy="Rename the metric.",
         )
@@ -159,7 +159,7 @@ def _check_unique_outputs(rows: pl.DataFrame, dataset: str, file: str) -> None:
         raise InputError(
             f"item {row['_item']} of system {row['_system']} occurs more than once in {dataset}.",
             location=InputLocation(file or None),
-            remedy="A column year, lp or testset keeps the ids of files apart.",
+            remedy="If rows come from several test sets, name the test set in a column year, lp or testset.",
         )
 
 
@@ -222,5 +222,9 @@ def _drop_reference_systems(
     systems = rows.filter(is_reference)["_system"].unique().sort().to_list()
     if not systems:
         return rows, []
-    note = f"{dataset}: left out, since their output is the reference itself: {', '.join(systems)}."
-    return rows.filter(~pl.col("_system").is_in(systems)), [note]
+    kept = rows.filter(~pl.col("_system").is_in(systems))
+    note = (
+        f"{dataset}: systems whose outputs are the reference were left out: {', '.join(systems)} "
+        f"({rows.height - kept.height:,} outputs). To keep them, add --keep-references."
+    )
+    return kept, [note]

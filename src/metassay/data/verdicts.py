@@ -231,7 +231,7 @@ def _check_raters(table: pl.DataFrame, raters: Sequence[str]) -> None:
 
 _WINNERS_READ_AS_LABELS = (
     "The winners name no output, so they are compared as labels without an order. For verdicts on pairs of"
-    " outputs write 1, 2 or tie; for labels say so: --verdict-type label."
+    " outputs, write 1, 2 or tie. If they are labels, add --verdict-type label."
 )
 
 
@@ -257,8 +257,8 @@ def _choose_verdict_type(
     if not ratings.has_human_verdicts or not are_whole or ratings.are_numbers_grades():
         return GRADE, []
     note = (
-        "The verdicts are whole numbers and are read as labels without an order, because nothing shows that"
-        " raters who disagree choose close numbers. If they are grades, say so: --verdict-type grade."
+        "The verdicts are whole numbers and are read as labels without an order, because the data does not"
+        " show that raters who disagree choose close numbers. If they are grades, add --verdict-type grade."
     )
     return LABEL, [note]
 
@@ -286,7 +286,7 @@ def _parse_ratings(
         column = directions.named_scores[0]
         raise InputError(
             f"{column} holds verdicts of type {verdict_type}, and only grades have a direction.",
-            remedy="If they are grades, say so: --verdict-type grade.",
+            remedy="If they are grades, add --verdict-type grade.",
         )
     if verdict_type == PAIRWISE:
         return _parse_pairwise_winners(ratings, letter_meaning, file)
@@ -330,9 +330,9 @@ def _parse_pairwise_winners(ratings: _RatingColumns, letter_meaning: str, file: 
     if letter_meaning == AUTO and has_swapped_letters and ratings.human_columns:
         gold = columns[ratings.human_columns[0]]
         are_positions = are_letters_positions(verdicts.values, gold, swapped, verdicts.is_letter)
-        meaning = "the position shown" if are_positions else "the output, wherever it was shown"
+        meaning = "the position shown" if are_positions else "the output, in whichever position it was shown"
         notes.append(
-            f"A and B in {ratings.verdict_column} are read as {meaning}. To change that: --letters"
+            f"A and B in {ratings.verdict_column} are read as {meaning}. If that is wrong, add --letters"
             f" {OUTPUT if are_positions else POSITION}."
         )
     if are_positions:
@@ -515,7 +515,7 @@ def _check_unique_verdicts(table: pl.DataFrame, role_columns: Mapping[str, str],
     if not is_repeated.any():
         return
     row = table.filter(is_repeated).row(0, named=True)
-    remedy = "A column repeat numbers verdicts on one question; pair and system distinguish questions."
+    remedy = "Number repeated verdicts in a column repeat; distinguish questions by columns pair and system."
     if "judge" not in role_columns:
         remedy = "If several judges gave them, name the judge of each in a column judge."
     elif "repeat" in role_columns:

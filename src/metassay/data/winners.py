@@ -81,10 +81,10 @@ def parse_winners(frame: pl.DataFrame, column: str, verdicts: pl.DataFrame, file
             values.append(0.5)
         else:
             raise InputError(
-                f"{frame[column][row - 1]!r} names no output.",
+                f"{frame[column][row - 1]!r} is not the name of an output.",
                 location=InputLocation(file or None, row, column),
-                remedy="Write 1, 2 or tie; nothing where no verdict could be read."
-                " Labels of single outputs need --verdict-type label.",
+                remedy="Write 1, 2 or tie, or leave the cell empty if there is no verdict."
+                " For labels of single outputs, add --verdict-type label.",
             )
     systems = {*first_systems, *second_systems}
     letters = [letter for letter in LETTERS if letter not in systems]

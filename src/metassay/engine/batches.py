@@ -46,7 +46,7 @@ class OutputRows:
         for name in sorted(metric.needs - present):
             addition = _HOW_TO_ADD.get(name, f"a column {name}")
             raise InputError(
-                f"{metric} needs {name}, and the data has none.",
+                f"{metric} needs {name}, but the data has none.",
                 remedy=f"Add {addition}, or choose other metrics.",
             )
 

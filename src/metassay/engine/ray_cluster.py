@@ -38,7 +38,7 @@ def parse_engine_option(text: str) -> RayCluster | None:
     """Parse the option `--engine`: a Ray cluster for `ray` or `ray,ADDRESS`; None for `local`."""
     kind, _, address = text.partition(",")
     if kind not in {LOCAL_ENGINE, RAY_ENGINE} or (kind == LOCAL_ENGINE and address):
-        raise InputError(f"{text!r} is no engine.", remedy="Use local, ray, or ray,ADDRESS.")
+        raise InputError(f"{text!r} is not an engine.", remedy="Use local, ray, or ray,ADDRESS.")
     return None if kind == LOCAL_ENGINE else RayCluster(address.strip() or None)
 
 
@@ -109,7 +109,7 @@ def _log_failed_task(number: int, error: Exception) -> None:
     """Log that a task failed and that this process scores its batch instead."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     logging.getLogger("metassay").warning(
-        "Note: Ray did not do part %s (%s); it is done here.", number, lines[-1]
+        "Note: Ray did not compute part %s (%s), so it is computed on this machine.", number, lines[-1]
     )
 
 
@@ -189,7 +189,9 @@ def score_batch_on_worker(job: ClusterJob, number: int, batch: bytes) -> int:
         metric = _build_described_metric(description)
         if metric is None:
             raise MetricFailure(
-                "This machine has other metrics, or other versions of them, than the one that asked."
+                "This machine has other metrics, or other versions of them, than the machine that "
+                "started the "
+                "run."
             )
         metrics.append(metric)
     shared = None if job.repeated_texts is None else SharedWork(*_decode_repeated_texts(job.repeated_texts))

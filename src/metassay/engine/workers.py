@@ -12,5 +12,7 @@ def count_workers(requested: int | None) -> int:
     if requested is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if requested < 1:
-        raise InputError(f"{requested} workers cannot work.", remedy="Use --workers 1 or more.")
+        raise InputError(
+            f"the number of workers is {requested}; it must be at least 1.", remedy="Use --workers 1 or more."
+        )
     return requested

@@ -51,11 +51,11 @@ class Asker:
             usage.add_counts(cached=1)
             return cached_answer
         if usage.failed >= MAX_FAILURES_WITHOUT_ANSWER and usage.asked == 0:
-            raise LlmFailure("the model does not answer; run the same command again when it does.")
+            raise LlmFailure("the language model does not answer. Run the same command again later.")
         if not self.budget.reserve_cost(request):
             raise LlmFailure(
-                f"the budget of {self.settings.budget:g} is spent ({self.budget.spent:.4g}); answers so far"
-                " are kept.\nRun the same command again with a larger --budget: it asks only for the rest."
+                f"the budget of {self.settings.budget:g} is spent ({self.budget.spent:.4g}). Answers so far "
+                "are kept: run the same command again with a larger --budget to ask for the rest."
             )
         answer = None
         try:
@@ -103,8 +103,8 @@ class Asker:
         if not failed:
             return None
         return (
-            f"{failed} of {total} requests to the language model got no answer; they are missing. The same"
-            " command with the same --out asks for these alone."
+            f"{failed} of {total} requests to the language model got no answer, so their results are "
+            "missing. Run the same command with the same --out to repeat only these requests."
         )
 
     def _count_tokens(self, answers: Sequence[Answer]) -> None:
@@ -123,7 +123,8 @@ class Asker:
         failed, total = self._count_failures()
         if failed > MAX_FAILED_SHARE * total:
             raise LlmFailure(
-                f"{failed} of {total} requests to the language model got no answer, more than"
-                f" {MAX_FAILED_SHARE:.0%}: that is no result.\nAnswers so far are kept: run the same command"
-                " again, and it asks only for the rest."
+                f"{failed} of {total} requests to the language model got no answer, which is more"
+                f" than {MAX_FAILED_SHARE:.0%}.\nAnswers so far are kept: run the same command again to "
+                "repeat"
+                " only these requests."
             )

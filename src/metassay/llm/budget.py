@@ -39,9 +39,9 @@ def read_token_price(path: str | Path, model: str) -> TokenPrice:
     prices = table.get(model) if isinstance(table, Mapping) else None
     if not (isinstance(prices, list) and len(prices) == 2 and all(map(_is_valid_price, prices))):
         raise InputError(
-            f"there is no price of {model!r}.",
+            f"there is no price for {model!r}.",
             location=location,
-            remedy='Such as {"MODEL": [0.5, 1.5]}: money for a million tokens asked and answered.',
+            remedy='Write the prices of a million input and output tokens, such as {"MODEL": [0.5, 1.5]}.',
         )
     return TokenPrice(float(prices[0]), float(prices[1]))
 

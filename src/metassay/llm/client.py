@@ -136,16 +136,17 @@ class Endpoint:
         status = response.status_code
         if 300 <= status < 400:
             raise InputError(
-                f"{self._shown_address} answered {status}: it points to another address,"
-                " which is not followed.",
-                remedy="Name the address that answers itself with --llm-url.",
+                f"{self._shown_address} answered {status}, a redirect to another address, which is not "
+                "followed.",
+                remedy="Pass the final address with --llm-url.",
             )
         if status in FATAL_STATUSES:
             remedy = "Check the address, the model's name and the key in METASSAY_LLM_KEY."
             if self._key is None and (os.environ.get(METASSAY_KEY) or os.environ.get(OPENAI_KEY)):
                 remedy = (
-                    f"No key was sent: {METASSAY_KEY} goes to https or to this machine,"
-                    f" {OPENAI_KEY} to OpenAI."
+                    f"No key was sent: {METASSAY_KEY} is sent only over https or to this machine, "
+                    f"{OPENAI_KEY} "
+                    "only to OpenAI."
                 )
             raise InputError(f"{self._shown_address} answered {status}.", remedy=remedy)
         if status in RETRY_STATUSES:
@@ -196,7 +197,7 @@ def _split_url(url: str) -> SplitResult:
         raise InputError(f"{url!r} is not an address.", remedy="Such as http://localhost:8000/v1")
     if parts.username is not None or parts.query or parts.fragment:
         raise InputError(
-            "the address of the model holds a name, a password or a query.",
+            "the address of the model contains a user name, a password or a query.",
             remedy=f"Put the key into {METASSAY_KEY}, and write the address like http://localhost:8000/v1",
         )
     return parts
@@ -213,7 +214,7 @@ def _is_this_machine(host: str) -> bool:
 def _check_api_key(key: str, variable: str) -> str:
     """Return an API key. Raises an error if it has characters that no key has."""
     if not (key.isascii() and key.isprintable()):
-        raise InputError(f"the key in {variable} holds characters that no key has.")
+        raise InputError(f"the key in {variable} contains characters that are not allowed in a key.")
     return key
 
 

@@ -34,9 +34,11 @@ class LlmSettings:
 
     def __post_init__(self) -> None:
         if self.budget is not None and self.price is None:
-            raise InputError("a budget needs to know what tokens cost.", remedy="Pass --prices FILE.")
+            raise InputError("a budget needs the prices of tokens.", remedy="Pass --prices FILE.")
         if self.concurrency < 1:
-            raise InputError(f"{self.concurrency} requests at a time ask nothing.")
+            raise InputError(
+                f"the number of requests at a time is {self.concurrency}; it must be at least 1."
+            )
 
     @property
     def model_name(self) -> str:
@@ -50,7 +52,7 @@ class LlmSettings:
 
             return LocalModel(self.local)
         if self.url is None:
-            raise InputError("llm needs a model to ask.", remedy=HOW_TO_CHOOSE_MODEL)
+            raise InputError("llm needs a language model.", remedy=HOW_TO_CHOOSE_MODEL)
         from metassay.llm.client import Endpoint
 
         return Endpoint(self.url, timeout=self.timeout)

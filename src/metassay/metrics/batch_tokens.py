@@ -115,8 +115,8 @@ def warn_if_written_without_spaces(metric: Metric, language: str | None) -> None
     """Warn if a metric splits words at spaces but the language is written without spaces."""
     if get_base_language(language) in WITHOUT_SPACES:
         warnings.warn(
-            f"{metric.label} compares words split at spaces, and {language} is written without them, so most "
-            "pairs tie: prefer a metric of characters, such as chrF or CER.",
+            f"{metric.label} splits words at spaces, but {language} is written without spaces, so most "
+            "pairs tie. Use a character metric such as chrF or CER.",
             stacklevel=3,
         )
 

@@ -126,7 +126,7 @@ class Bleu(StatisticsMetric):
         better = choose_language_tokenizer(language)
         if better is not None and tokenizer in _SPLITTING_AT_SPACES:
             warnings.warn(
-                f"{self.label} on words split at spaces says little about {language}: consider "
+                f"{self.label} splits words at spaces, which is not suitable for {language}. Consider "
                 f"{self.name}(tokenizer={better}).",
                 stacklevel=3,
             )

@@ -115,8 +115,8 @@ class ComputeMetric(ExternalMetric):
                 key = next((name for name in (self.name, *_USUAL_KEYS) if name in candidates), None)
         if key is None or key not in results:
             raise InputError(
-                f"{self.name} computes {', '.join(map(str, results))}; which is meant is not clear.",
-                remedy=f'Name it: ComputeMetric({self.name}, key="…") of metassay.metrics.compute_metric.',
+                f"{self.name} computes several scores: {', '.join(map(str, results))}.",
+                remedy=f'Choose one: ComputeMetric({self.name}, key="…") of metassay.metrics.compute_metric.',
             )
         return results[key]
 

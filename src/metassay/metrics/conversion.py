@@ -21,7 +21,7 @@ def convert_to_metric(candidate: Any) -> Metric:
         return ComputeMetric(candidate)
     if callable(candidate) and hasattr(candidate, "__name__"):
         return FunctionMetric(candidate)
-    raise InputError(f"{candidate!r} is no metric.", remedy=REMEDY)
+    raise InputError(f"{candidate!r} is not a metric.", remedy=REMEDY)
 
 
 def _create_metric_from_class(metric_class: type) -> Metric:
@@ -29,7 +29,7 @@ def _create_metric_from_class(metric_class: type) -> Metric:
     place = plugins.locate_definition(metric_class)
     class_name = metric_class.__name__
     if not issubclass(metric_class, Metric):
-        raise InputError(f"the class {class_name} is no metric.", location=place, remedy=REMEDY)
+        raise InputError(f"the class {class_name} is not a metric.", location=place, remedy=REMEDY)
     if not isinstance(getattr(metric_class, "name", None), str) or not metric_class.name:
         raise InputError(
             f"the metric {class_name} has no name.",
@@ -39,4 +39,4 @@ def _create_metric_from_class(metric_class: type) -> Metric:
     try:
         return metric_class()
     except TypeError as error:
-        raise InputError(f"the metric {class_name} cannot be made: {error}.", location=place) from error
+        raise InputError(f"the metric {class_name} cannot be created: {error}.", location=place) from error

@@ -42,7 +42,7 @@ def check_single_references(batch: Batch) -> None:
     """Raise an error where an output has several references."""
     if any(len(references) != 1 for references in batch.references):
         raise InputError(
-            "error rates are defined for one reference; some outputs have several.",
+            "error rates are defined for one reference, but some outputs have several.",
             remedy="Keep one reference for each output.",
         )
 

@@ -96,9 +96,10 @@ class FunctionMetric(Metric):
             return batch[field]
         if any(len(references) != 1 for references in batch.references):
             raise InputError(
-                f"{self.name} takes one reference, and some outputs have several.",
+                f"{self.name} takes one reference, but some outputs have several.",
                 location=plugins.locate_definition(self.function),
-                remedy="Name its parameter references: it is then given all of them as a list.",
+                remedy="Rename its parameter to references. It then gets all references of an output as "
+                "a list.",
             )
         return [references[0] for references in batch.references]
 
@@ -123,7 +124,7 @@ def _get_required_parameters(function: Callable[..., Any]) -> list[str]:
             required.append(parameter.name)
     if not required:
         raise InputError(
-            f"{function.__name__} takes no outputs.",
+            f"{function.__name__} has no parameter for outputs.",
             location=plugins.locate_definition(function),
             remedy=REMEDY,
         )
@@ -138,7 +139,7 @@ def _find_batch_field_of_parameter(function: Callable[..., Any], parameter: str)
     if len(_get_required_parameters(function)) == 2:
         return "references"
     raise InputError(
-        f"{function.__name__}: it is not clear what the parameter {parameter} is.",
+        f"{function.__name__} has the parameter {parameter}, which is not a known field.",
         location=plugins.locate_definition(function),
-        remedy=f"Name it one of: {', '.join(dict.fromkeys(_FIELD_OF_PARAMETER.values()))}.",
+        remedy=f"Rename it to one of: {', '.join(dict.fromkeys(_FIELD_OF_PARAMETER.values()))}.",
     )

@@ -129,7 +129,7 @@ class Judge(Metric):
         if self.mode not in MODES:
             raise UnknownName("mode of judge", self.mode, MODES)
         if self.again < 0 or self.tokens < 1 or not self.temperature >= 0:
-            raise InputError("judge: again and temperature are 0 or more, tokens 1 or more.")
+            raise InputError("judge: again and temperature must be at least 0, tokens at least 1.")
 
     @property
     def compares_two_outputs(self) -> bool:
@@ -184,7 +184,7 @@ class Judge(Metric):
         """The connection to the model; raises an error if there is none."""
         if self.connection is None:
             raise InputError(
-                "judge needs a model to ask, and runs in assay and judge.", remedy=HOW_TO_CHOOSE_MODEL
+                "judge needs a language model. It can be used in assay and judge.", remedy=HOW_TO_CHOOSE_MODEL
             )
         return self.connection
 
@@ -192,7 +192,7 @@ class Judge(Metric):
         """Ask for a score of each output; NaN where no answer could be parsed."""
         if self.compares_two_outputs:
             raise InputError(
-                "judge(mode=pairwise) compares two outputs and scores none.",
+                "judge(mode=pairwise) compares two outputs and does not give scores.",
                 remedy="Use it in assay, or with: metassay judge PAIRS --llm-url URL",
             )
         criteria = [criterion.strip() for criterion in self.criteria.split(";") if criterion.strip()]
@@ -233,12 +233,14 @@ class Judge(Metric):
         notes = [session.asker.describe_failures()]
         if session.unreadable:
             notes.append(
-                f"{session.unreadable} of {session.questions} answers could not be had or read, asked up to"
-                f" {self.again + 1} times; they are missing."
+                f"{session.unreadable} of {session.questions} answers are missing. In up to {self.again + 1} "
+                "attempts the language model gave no answer, or none that could be parsed."
             )
         if session.flipped_pairs:
             notes.append(
-                f"{session.flipped_pairs} of {session.pairs} verdicts flip with the order, and are ties."
+                f"{session.flipped_pairs} of {session.pairs} verdicts change with the order of the "
+                "outputs, so "
+                "they count as ties."
             )
         return tuple(f"{self.spec}: {note}" for note in notes if note)
 

@@ -95,8 +95,9 @@ class PrecomputedScores(ExternalMetric):
             unmatched = _count_unmatched_scores(score_list, matches)
             if unmatched:
                 notes.append(
-                    f"{unmatched:,} scores of {self.name} in {display_path(score_list.file)} "
-                    "are of texts not compared here."
+                    f"{unmatched:,} scores of {self.name} in {display_path(score_list.file)} belong to "
+                    "texts that "
+                    "are not compared."
                 )
             for text_id, index in matches.iter_rows():
                 score = score_list.scores[index]
@@ -108,8 +109,8 @@ class PrecomputedScores(ExternalMetric):
         if not self.higher_is_better:
             reason = self.find_score_direction().why
             notes.append(
-                f"{self.name}: lower is better ({reason}). If that is wrong, say so: "
-                f"--higher-is-better {self.name}."
+                f"{self.name}: lower scores are treated as better ({reason}). If higher scores are better, "
+                f"add --higher-is-better {self.name}."
             )
         score_of_text = {text_id: sourced.score for text_id, sourced in scores.items()}
         return self._copy_with_changed_attributes(score_of_text=score_of_text, binding_notes=tuple(notes))
@@ -193,9 +194,9 @@ def _match_by_line(score_list: ScoreList, texts: pl.DataFrame) -> pl.DataFrame:
     """Match scores with texts by line number."""
     if len(score_list.scores) != len(texts):
         raise InputError(
-            f"there are {len(score_list.scores):,} lines, and {len(texts):,} texts to score.",
+            f"the file has {len(score_list.scores):,} lines, but there are {len(texts):,} texts to score.",
             location=score_list.find_location_of_score(len(score_list.scores) - 1),
-            remedy="One line is needed for each line of texts.jsonl, which metassay perturb writes.",
+            remedy="Write one line per line of texts.jsonl, the file that metassay perturb writes.",
         )
     return texts.select("id").with_row_index("index")
 
@@ -225,7 +226,7 @@ def _match_by_text(score_list: ScoreList, keys: pl.DataFrame, texts: pl.DataFram
     matches = numbered.join(texts.select("id", *stripped), on=shared, nulls_equal=True, maintain_order="left")
     if matches.is_empty():
         raise InputError(
-            "no score is of a text that is compared here.",
+            "no score belongs to a text that is compared.",
             location=score_list.find_location_of_score(0),
             remedy="The texts must be those of metassay perturb with the same data, seed and settings.",
         )

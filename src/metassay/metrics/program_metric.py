@@ -43,7 +43,7 @@ class ProgramMetric(ExternalMetric):
         if not is_executable_file(self.path):
             remedy = "Make it executable: chmod +x FILE. A Python metric is named FILE.py:NAME."
             raise InputError(
-                "this is no program that can be run.", location=InputLocation(self.path), remedy=remedy
+                "this is not an executable program.", location=InputLocation(self.path), remedy=remedy
             )
         object.__setattr__(self, "name", Path(self.path).stem)
 
@@ -65,7 +65,7 @@ class ProgramMetric(ExternalMetric):
             raise InputError(
                 f"the program wrote {len(answers)} lines for {len(batch)} outputs.",
                 location=InputLocation(self.path),
-                remedy="It must write one line for each it reads: a number, or null.",
+                remedy="It must write one line per input line: a number or null.",
             )
         return np.array(
             [self._parse_score_line(answer, line) for line, answer in enumerate(answers, start=1)]
@@ -86,7 +86,7 @@ class ProgramMetric(ExternalMetric):
             raise InputError(
                 f"the program did not answer within {self.timeout:g} seconds.",
                 location=InputLocation(self.path),
-                remedy="Score the texts by themselves and bring the scores: see metassay assay --scores.",
+                remedy="Compute the scores separately and pass them with metassay assay --scores.",
             ) from None
         except OSError as error:
             reason = error.strerror or type(error).__name__
@@ -112,7 +112,7 @@ class ProgramMetric(ExternalMetric):
             score = math.inf
         if math.isinf(score):
             raise InputError(
-                f"the program wrote {answer[:60]!r} in line {line}, which is no number.",
+                f"the program wrote {answer[:60]!r} in line {line}, which is not a number.",
                 location=InputLocation(self.path),
             )
         return score

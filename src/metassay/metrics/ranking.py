@@ -71,7 +71,7 @@ class InterpolatedPrecision(BinaryMetric):
         super().__post_init__()
         object.__setattr__(self, "level", float(self.level))
         if not 0 <= self.level <= 1:
-            raise InputError(f"{self.name}_{self.level}: a recall level lies between 0 and 1.")
+            raise InputError(f"{self.name}_{self.level}: a recall level must be between 0 and 1.")
 
     @property
     def measure_argument(self) -> float:

@@ -260,7 +260,7 @@ def _convert_parameter_value(
     expected = str(field.type).removesuffix(" | None")
     is_optional = str(field.type).endswith(" | None")
     if isinstance(value, float) and not math.isfinite(value):
-        raise InputError(f"{metric_class.name}: {field.name} is {value}, which is no number to compute with.")
+        raise InputError(f"{metric_class.name}: {field.name} is {value}, but it must be finite.")
     if value is None and is_optional:
         return None
     if expected == "str":

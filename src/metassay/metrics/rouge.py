@@ -143,11 +143,12 @@ class RougeMetric(Metric):
             return self._score_with_tokenizer(OFFICIAL, batch)
         if self.tokenizer == OFFICIAL:
             raise InputError(
-                "rouge-score keeps the letters a–z and digits alone: of these references it leaves nothing.",
+                "rouge-score keeps only the letters a–z and digits, so nothing is left of these references.",
                 remedy=f"Use {self.name}(tokenizer=unicode).",
             )
         warnings.warn(
-            f"{self.label} uses Unicode letters here: rouge-score's own tokeniser knows only a–z and digits.",
+            f"{self.label} is computed on Unicode letters, because the tokeniser of rouge-score keeps only "
+            "a–z and digits.",
             stacklevel=2,
         )
         if is_non_latin.all():

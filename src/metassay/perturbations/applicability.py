@@ -34,8 +34,8 @@ def explain_why_not_applicable(
                 remedy=f"Name it: {_HOW_TO_NAME_LANGUAGE}.",
             )
         return (
-            "The language is not known, and methods that need it are left out;"
-            f" name it: {_HOW_TO_NAME_LANGUAGE}"
+            "The language is unknown, so perturbations that need it were left out. Name it with "
+            f"{_HOW_TO_NAME_LANGUAGE}"
         )
     if language not in perturbation.languages:
         supported = ", ".join(sorted(perturbation.languages))

@@ -139,7 +139,7 @@ class LlmRewriting(Perturbation[str]):
     def _require_model_connection(self) -> Asker:
         """Return the connection to the language model; raise an error if no model was chosen."""
         if self.asker is None:
-            raise InputError("llm needs a model to ask.", remedy=HOW_TO_CHOOSE_MODEL)
+            raise InputError("llm needs a language model.", remedy=HOW_TO_CHOOSE_MODEL)
         return self.asker
 
 
@@ -207,7 +207,7 @@ class Likeliest(Perturbation[str]):
 
     def __post_init__(self) -> None:
         if self.of < 2:
-            raise InputError(f"{self.spec} has nothing to choose from.")
+            raise InputError(f"{self.spec}: parameter of must be at least 2.")
         inner = self.inner_perturbation
         uses_model = isinstance(inner, LlmRewriting | Likeliest)
         if uses_model or inner.needed_fields or inner.output_kind is not OutputKind.TEXT:
@@ -242,7 +242,7 @@ class Likeliest(Perturbation[str]):
     ) -> list[str | None]:
         """Perturb each output several times, and return the version that a model finds most likely."""
         if self.likelihoods is None:
-            raise InputError(f"{self.spec} needs a model to ask.", remedy=_HOW_TO_CHOOSE_LOCAL_MODEL)
+            raise InputError(f"{self.spec} needs a language model.", remedy=_HOW_TO_CHOOSE_LOCAL_MODEL)
         draws = [
             self.inner_perturbation.apply_to_outputs(output_views, np.array(keys, np.uint64))
             for keys in keys_by_draw
@@ -293,7 +293,9 @@ def connect_perturbation_to_model(
     if isinstance(perturbation, Likeliest) and perturbation.likelihoods is None:
         parse_perturbations(perturbation.method, task=task)  # refuses perturbations of other tasks
         if llm is None or llm.local is None:
-            raise InputError(f"{perturbation.spec} needs a model to ask.", remedy=_HOW_TO_CHOOSE_LOCAL_MODEL)
+            raise InputError(
+                f"{perturbation.spec} needs a language model.", remedy=_HOW_TO_CHOOSE_LOCAL_MODEL
+            )
         return replace(perturbation, likelihoods=LocalModel(llm.local).compute_log_likelihoods)
     return perturbation
 

@@ -84,7 +84,7 @@ class Pairs:
         if per_output is None:
             return self
         if per_output < 1:
-            raise InputError(f"{per_output} perturbations per output leave nothing to compare.")
+            raise InputError(f"{per_output} perturbations per output are too few; at least 1 is needed.")
         table = self.frame.with_columns(pl.Series("priority", self.priorities))
         # Ordinal ranks, so that exactly `per_output` pairs stay even where two priorities are equal.
         ranks = table.select(pl.col("priority").rank("ordinal").over("item", "system")).to_series()

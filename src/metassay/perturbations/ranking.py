@@ -39,7 +39,7 @@ class Reordering(Perturbation[Ranking]):
 
     def __post_init__(self) -> None:
         if self.copy < 1:
-            raise InputError(f"the copies of {self.name} are counted from 1, not {self.copy}.")
+            raise InputError(f"copy of {self.name} is {self.copy}; it must be at least 1.")
 
     @abstractmethod
     def draw_document_order(self, list_size: int, random_stream: Stream) -> list[int]:

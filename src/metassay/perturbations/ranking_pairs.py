@@ -51,7 +51,7 @@ def make_ranked_pairs(
 ) -> RankedPairs:
     """Reorder every ranked list of a data set by every perturbation, all lists at once."""
     if dataset.qrels is None:
-        raise InputError("rankings can be made worse only where relevance is known.", remedy="Pass --qrels.")
+        raise InputError("rankings can be perturbed only with relevance judgements.", remedy="Pass --qrels.")
     outputs = dataset.outputs
     lists = build_ranked_lists(outputs["item"], outputs["output"], dataset.qrels)
     # Readers refuse the null character, so that different lists are different texts.
@@ -150,7 +150,9 @@ def _list_notes_on_irrelevant_lists(has_relevant_document: NDArray[np.bool_]) ->
     if not irrelevant_count:
         return ()
     total = len(has_relevant_document)
-    return (f"{irrelevant_count} of {total} lists hold no relevant document: no order can make them worse.",)
+    return (
+        f"{irrelevant_count} of {total} lists contain no relevant document, so no order can make them worse.",
+    )
 
 
 @dataclass(frozen=True)

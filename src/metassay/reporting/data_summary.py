@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
+from metassay.data.reference_systems import REFERENCE_SYSTEM_REASON
 from metassay.reporting.wording import format_count, format_plural
 from metassay.results.data_summary import HIGHER, LOWER, DataSummary
 
@@ -29,8 +30,12 @@ def describe_data_gaps(data: DataSummary | None) -> list[str]:
     if data is None:
         return []
     sentences = []
-    if data.left_out:
-        rows = ", ".join(f"{format_count(number)} ({reason})" for reason, number in data.left_out.items())
+    # A note of the run names the systems that are the reference, and counts their outputs.
+    left_out = {
+        reason: number for reason, number in data.left_out.items() if reason != REFERENCE_SYSTEM_REASON
+    }
+    if left_out:
+        rows = ", ".join(f"{format_count(number)} ({reason})" for reason, number in left_out.items())
         sentences.append(f"Rows left out: {rows}.")
     systems = [system for system in data.systems if system.empty_outputs]
     if systems:

@@ -60,7 +60,7 @@ def decode_json(content: bytes, result_type: type[ResultT], file: str) -> Result
         raise InputError(
             f"this is not a result of this version of metassay: {error}.",
             location=InputLocation(file=file),
-            remedy="Make the run again, in another folder.",
+            remedy="Repeat the run in another folder.",
         ) from None
     except RecursionError:
         raise InputError("this JSON is nested too deeply.", location=InputLocation(file=file)) from None

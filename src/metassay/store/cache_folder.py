@@ -30,7 +30,7 @@ def find_cache_folder(requested: str | Path | None) -> Path | None:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(
-            f"this can be no cache ({reason}).", location=InputLocation(file=str(chosen))
+            f"this cannot be used as a cache ({reason}).", location=InputLocation(file=str(chosen))
         ) from None
     return folder
 

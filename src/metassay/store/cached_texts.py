@@ -62,7 +62,9 @@ class CachedTexts:
             self._cached.save_part(name, part)
         except InputError as error:
             self._is_writable = False
-            log_note_for_user(f"{error.location}: {error.message} Perturbed outputs are not shared.")
+            log_note_for_user(
+                f"{error.location}: {error.message} Perturbed outputs are not stored in the cache."
+            )
 
     def private(self) -> RunTexts | None:
         """Return a store of texts in the run folder only, which other runs do not share.

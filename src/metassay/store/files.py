@@ -64,7 +64,7 @@ def create_temporary_file(path: Path) -> Iterator[Path]:
         raise InputError(
             f"cannot be written ({reason}).",
             location=InputLocation(file=str(path)),
-            remedy="Make room there, or choose another place.",
+            remedy="Free some disk space or choose another folder.",
         ) from None
 
 

@@ -147,7 +147,9 @@ class MetricCache:
             # A cache only saves time, so that a full disk or a read-only folder does not stop the run.
             self.is_writable = False
             metric = self.description["metric"]
-            log_note_for_user(f"{error.location}: {error.message} The scores of {metric} are not shared.")
+            log_note_for_user(
+                f"{error.location}: {error.message} The scores of {metric} are not stored in the cache."
+            )
 
     def refresh(self) -> None:
         """Read the folder again, to find scores that other processes cached."""

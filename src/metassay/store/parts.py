@@ -61,7 +61,7 @@ def read_part(path: Path) -> tuple[pl.DataFrame, RecordedWarnings] | None:
         return None
     except OSError as error:
         log_note_for_user(
-            f"{display_path(path)}: cannot be read ({error.strerror}); what it holds is computed again."
+            f"{display_path(path)} cannot be read ({error.strerror}), so its contents are computed again."
         )
         return None
     if hash_bytes(content) != _parse_checksum_of_part(path):
@@ -157,7 +157,7 @@ def _rename_broken_part(path: Path) -> None:
         upload(renamed)
         delete_file(path)
     except (OSError, InputError):
-        outcome = "broken (its checksum differs)"
+        outcome = "its checksum is wrong"
     else:
-        outcome = f"broken (its checksum differs), now {renamed.name}"
-    log_note_for_user(f"{display_path(path)}: {outcome}; what it held is computed again.")
+        outcome = f"its checksum is wrong, and it was renamed to {renamed.name}"
+    log_note_for_user(f"{display_path(path)}: {outcome}. Its contents are computed again.")

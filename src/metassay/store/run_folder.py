@@ -29,7 +29,7 @@ from metassay.store.versions import collect_versions
 # Rows per row group in the tables of a finished run: few, so that the dashboard reads a single row fast.
 ROWS_PER_GROUP = 2**14
 _CHOOSE_ANOTHER_FOLDER = "Choose another --out."
-_RUN_AGAIN = "Make the run again, in another folder."
+_RUN_AGAIN = "Repeat the run in another folder."
 
 
 class RunFolder:
@@ -67,7 +67,7 @@ class RunFolder:
                 run.is_resumed = True
             elif is_taken:
                 raise InputError(
-                    "this exists and is no run folder.",
+                    "this exists and is not a run folder.",
                     location=InputLocation(file=str(path)),
                     remedy=_CHOOSE_ANOTHER_FOLDER,
                 )
@@ -168,7 +168,9 @@ class RunFolder:
             return False
         changed = [name for name, checksum in checksums.items() if _hash_file(self.path / name) != checksum]
         for name in changed:
-            log_note_for_user(f"{display_path(self.path / name)}: not as the run left it; it is made again.")
+            log_note_for_user(
+                f"{display_path(self.path / name)} was changed after the run, so it is written again."
+            )
         if changed:
             return False
         for folder in (SCORES_FOLDER, TEXTS_FOLDER):
@@ -196,9 +198,9 @@ class RunFolder:
         checksum = _hash_unchanged_file(path, status.st_ino, status.st_size, status.st_mtime_ns)
         if checksum != self.checksums[name]:
             raise InputError(
-                "this file was changed after the run: its checksum is not that of the manifest.",
+                "this file was changed after the run: its checksum differs from the manifest.",
                 location=InputLocation(file=str(path)),
-                remedy="Run the command of this run again: it makes the file anew.",
+                remedy="Run the command of this run again to restore the file.",
             )
         return path
 
@@ -242,9 +244,9 @@ class RunFolder:
         except Exception as error:
             reason = " ".join(str(error).split())
             raise InputError(
-                f"its results cannot be made sense of ({type(error).__name__}: {reason}).",
+                f"its results cannot be read ({type(error).__name__}: {reason}).",
                 location=InputLocation(file=str(self.path)),
-                remedy=f"{_RUN_AGAIN} If that does not help, it is a defect of metassay.",
+                remedy=f"{_RUN_AGAIN} If that does not help, please report a bug in metassay.",
             ) from error
 
 
@@ -254,9 +256,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     check_readable_path(str(folder))
     if not file.is_file():
         raise InputError(
-            "this is no run folder (it has no manifest.json).",
+            "this is not a run folder (it has no manifest.json).",
             location=InputLocation(file=str(folder)),
-            remedy="Make one with: metassay assay DATA --out FOLDER",
+            remedy="Create one with: metassay assay DATA --out FOLDER",
         )
     manifest = _read_untrusted_json(file)
     if not isinstance(manifest, dict) or not isinstance(manifest.get("identity", {}), dict):
@@ -317,7 +319,7 @@ def _read_untrusted_json(file: Path) -> Any:
 
 def _reject_json_constant(name: str) -> float:
     """Raise an error for a constant that JSON does not have, such as NaN."""
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _check_run_identity(folder: Path, identity: Mapping[str, Any]) -> None:

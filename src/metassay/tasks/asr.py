@@ -19,7 +19,7 @@ def _explain_asr_match(table_evidence: TableEvidence) -> str | None:
     # normalise its texts and so change all scores.
     """Return why a table looks like speech recognition; None if it does not."""
     if table_evidence.format_task == TASK.name:
-        return "the file is in a format of speech recognition"
+        return "the file has a format of speech recognition"
     return None
 
 

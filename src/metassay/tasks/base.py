@@ -65,7 +65,7 @@ class Task:
     """What reports call one output: "translation", as in "a better translation"."""
     output_noun_plural: str
     explain_match: Callable[[TableEvidence], str | None]
-    """Returns why a table belongs to this task, in words that follow "since", or None if it does not."""
+    """Returns why a table belongs to this task, in words that follow "because", or None if it does not."""
     default_metrics: tuple[str, ...]
     """Specs of the metrics that are used when the user names none."""
     perturbations: tuple[str, ...]

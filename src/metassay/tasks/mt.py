@@ -20,15 +20,15 @@ def _explain_mt_match(table_evidence: TableEvidence) -> str | None:
     if table_evidence.find_text_column("output") is None:
         return None
     if table_evidence.find_column("lp"):
-        return "there are outputs with a language pair (lp)"
+        return "the outputs have a language pair (lp)"
     if table_evidence.has_source_file:
-        return "there is a file of sources (--source)"
+        return "a file of sources was given (--source)"
     source = table_evidence.find_text_column("source")
     target_language = table_evidence.language or table_evidence.find_column(
         "tgt", "target_language", "tgt_lang"
     )
     if source and target_language:
-        return f"there are outputs with a source ({source}) and a target language"
+        return f"the outputs have a source ({source}) and a target language"
     return None
 
 

@@ -19,11 +19,11 @@ def _explain_ranking_match(table_evidence: TableEvidence) -> str | None:
     if table_evidence.has_judgements:
         return "relevance judgements were given"
     if table_evidence.format_task == TASK.name:
-        return "the file is a run"
+        return "the file is a TREC run"
     document = table_evidence.find_column(*COLUMNS["document"])
     topic = table_evidence.find_column(*COLUMNS["item"])
     if document and topic and not table_evidence.find_text_column("output"):
-        return f"there are document ids ({document}) for topics ({topic})"
+        return f"there is a column of documents ({document}) and one of topics ({topic})"
     return None
 
 

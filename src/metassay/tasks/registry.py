@@ -48,9 +48,9 @@ def find_task(name_or_task: str | Task) -> Task:
 
 
 def guess_task(evidence: TableEvidence) -> tuple[Task, str]:
-    """Return the task that fits the columns of a table, and the reason, in words that follow "since"."""
+    """Return the task that fits the columns of a table, and the reason, in words that follow "because"."""
     for task in load_tasks().values():
         reason = task.explain_match(evidence)
         if reason is not None:
             return task, reason
-    return FALLBACK_TASK, "nothing speaks for another task"
+    return FALLBACK_TASK, "no column indicates another task"

@@ -44,8 +44,8 @@ def _explain_text_match(table_evidence: TableEvidence) -> str | None:
     reference = table_evidence.find_column("ref", "reference", "references", "ref1", "reference1")
     companion = reference or table_evidence.find_column(*COLUMNS["source"])
     if companion is None:
-        return f"there are outputs ({output})"
-    return f"there are outputs ({output}) with {companion}"
+        return f"there is a column of outputs ({output})"
+    return f"there is a column of outputs ({output}) and a column {companion}"
 
 
 TASK = Task(

@@ -148,7 +148,7 @@ def _choose_metrics_with_statistics(
     """Choose the requested or the default metrics; refuse those that cannot be aggregated."""
     default_metrics = dataset.task_definition.corpus_metrics
     if not default_metrics:
-        raise InputError(f"aggregation compares scores of texts; this data is of the task {dataset.task}.")
+        raise InputError(f"aggregation needs texts, but the task of this data is {dataset.task}.")
     metrics = []
     for metric in choose_metrics(
         dataset, default_metrics if requested_metrics is None else requested_metrics

@@ -70,7 +70,7 @@ def align(
     """
     data = prepare_dataset(read(dataset), normalize=normalize, keep_references=True)
     if "references" not in data.outputs.columns or data.task_definition.is_ranking:
-        raise InputError("outputs can only be aligned with references, and this data has none.")
+        raise InputError("outputs are aligned with references, but this data has none.")
     configuration = {"characters": characters, "normalize": normalize}
     identity = {"command": "align", "configuration": configuration, "input": data.content_hash}
     run = None if out is None else RunFolder.open(out, identity, data=data.fingerprint)

@@ -130,7 +130,7 @@ def _check_annotate_options(data: Source, options: AnnotateOptions) -> None:
     goals = [goal for goal in (options.count, options.width, options.difference) if goal is not None]
     if len(goals) != 1 or goals[0] == 0:
         raise InputError(
-            "name how many items to choose, or what they are needed for.",
+            "exactly one of --count, --width and --difference is needed.",
             remedy="One of: --count 100, --width 0.5, --difference 0.3 --power 0.8",
         )
     if options.csv is not None:
@@ -152,7 +152,8 @@ def _plan_label_count(
         )
     if labelled_count < SMALLEST_PILOT:
         raise InputError(
-            f"only {labelled_count} items have labels; {SMALLEST_PILOT} are needed to plan with.",
+            f"only {labelled_count} items have labels, but at least {SMALLEST_PILOT} are needed for "
+            "planning.",
             remedy="Have some items rated first: metassay annotate DATA --count 50",
         )
     if options.width is not None:

@@ -34,7 +34,9 @@ def choose_judge(spec: str | None, judged_rows: pl.DataFrame) -> Judge:
         spec = f"judge(mode={PAIRWISE})" if has_two_outputs else "judge"
     judge = parse_metric(spec)
     if not isinstance(judge, Judge):
-        raise InputError(f"{judge} is not a judge.", remedy="Such as --judge 'judge(mode=pairwise)'.")
+        raise InputError(
+            f"{judge} is not a judge.", remedy="Write for example --judge 'judge(mode=pairwise)'."
+        )
     if judge.compares_two_outputs and not has_two_outputs:
         names = (*VERDICT_COLUMNS["output_1"], *VERDICT_COLUMNS["output_2"])
         raise build_missing_column_error("output_1", names, judged_rows.columns, "")

@@ -65,7 +65,7 @@ def score_assay_parts(dataset: Dataset | Source | None, options: AssayPartsOptio
     plan = prepared.plan
     execution = prepared.execution
     if prepared.run is None or data.task_definition.is_ranking:
-        raise InputError("parts are of a run with a folder, and of texts.", remedy="Pass --out.")
+        raise InputError("parts can be scored only for texts and only in a run folder.", remedy="Pass --out.")
     metrics = prepared.all_metrics
     further_rows = prepared.find_human_scored_rows()
     if needs_shards(data, plan, execution):
@@ -89,7 +89,7 @@ def score_assay_parts(dataset: Dataset | Source | None, options: AssayPartsOptio
         result = PartialRun(part_numbers=selected.numbers, part_count=selected.batch_count)
     if not result.part_numbers:
         last = result.part_count - 1
-        raise InputError(f"this run has no such part: its {last + 1} are numbered from 0 to {last}.")
+        raise InputError(f"this run has no such part. Its {last + 1} parts are numbered from 0 to {last}.")
     return result
 
 

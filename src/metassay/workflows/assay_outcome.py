@@ -84,7 +84,10 @@ def compute_assay_outcome(prepared_assay: PreparedAssay) -> AssayOutcome:
     if plan.compared_human is not None:
         human_pairs = score_human_pairs(dataset, plan.compared_human, scored, metrics, plan.contexts, weights)
         if human_pairs is None:
-            note = f"{plan.compared_human} tells no two outputs of an item apart."
+            note = (
+                f"{plan.compared_human} has no two different scores for outputs of the same item, so there "
+                "are no human pairs."
+            )
             scored = replace(scored, notes=(*scored.notes, note))
     costs = collect_metric_costs(plan.metrics)
     analysis = analyze_pairs(

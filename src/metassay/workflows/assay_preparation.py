@@ -118,7 +118,7 @@ def read_assay_data(source: Dataset | Source | None, options: AssayOptions) -> t
     if is_pair_source(options.pairs):
         if source is not None:
             raise InputError(
-                "pairs that are brought along need no other data.", remedy="Leave one of the two out."
+                "a file of pairs cannot be combined with other data.", remedy="Leave one of the two out."
             )
         dataset = read(options.pairs, pairs=True)
     elif source is None:
@@ -128,7 +128,7 @@ def read_assay_data(source: Dataset | Source | None, options: AssayOptions) -> t
     if not dataset.rows_are_pairs:
         return dataset, options
     if options.perturbations is not None or options.preprocess != "none":
-        raise InputError("pairs that are brought along are neither perturbed nor preprocessed.")
+        raise InputError("pairs from a file are neither perturbed nor preprocessed.")
     return dataset, replace(options, pairs=GIVEN_PAIRS)
 
 
@@ -194,7 +194,7 @@ def _choose_metrics(
     precomputed = read_precomputed_scores(options.scores)
     # Precomputed scores are found by the text that was scored.
     if precomputed and dataset.task_definition.is_ranking:
-        raise InputError("scores made elsewhere are taken of texts, not of rankings.")
+        raise InputError("scores from a file can be used for texts, but not for rankings.")
     if options.metrics is not None:
         computed = parse_metrics(options.metrics)
     elif precomputed:
@@ -224,7 +224,7 @@ def _choose_execution(
         score_store = CachedScores(run_scores, cache_folder, plan.metrics)
         text_store = CachedTexts(run_texts, cache_folder, environment)
     if cluster is not None and score_store is None:
-        raise InputError("a cluster leaves its parts in a run folder.", remedy="Pass --out.")
+        raise InputError("a Ray cluster needs a run folder or a cache.", remedy="Pass --out.")
     return ExecutionOptions(
         workers=count_workers(options.workers),
         score_store=score_store,

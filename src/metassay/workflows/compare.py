@@ -56,7 +56,7 @@ def compare(*runs: str | Path) -> CompareResult:
     folders = find_run_folders(runs)
     if len(folders) < 2:
         raise InputError(
-            "there is one run only.", remedy="Name two or more runs, or a folder that holds them."
+            "there is only one run.", remedy="Name two or more runs, or a folder that holds them."
         )
     opened = [load_assay_run(folder) for folder in folders]
     results = [run.read_result(RESULT, AssayContent) for run in opened]

@@ -38,7 +38,7 @@ def measure_corpus_agreement(
     rows = []
     for metric in parse_metrics(metrics):
         if not isinstance(metric, StatisticsMetric):
-            raise InputError(f"{metric.spec} has no sufficient statistics, hence no corpus score of its own.")
+            raise InputError(f"{metric.spec} has no sufficient statistics, so it has no corpus score.")
         bound_metric = metric.adapt_to_languages(texts.languages)
         statistics = _compute_statistics(bound_metric, texts)
         for data in datasets:
@@ -75,7 +75,7 @@ def _compare_aggregations(
 
     is_complete = ~np.isnan(statistics).any(axis=(0, 2))
     if not is_complete.any():
-        raise InputError(f"{ranking_data.cube.dataset}: no rated segment has a text of every system.")
+        raise InputError(f"{ranking_data.cube.dataset}: no rated item has an output of every system.")
     human = ranking_data.scores.human[:, is_complete]
     complete_statistics = statistics[:, is_complete]
     item_scores = score(complete_statistics)

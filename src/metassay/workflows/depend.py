@@ -181,7 +181,8 @@ def depend(data: Source, options: DependOptions) -> DependResult:
 def _check_depend_options(data: Source, options: DependOptions) -> None:
     if options.panel and options.human is not None:
         raise InputError(
-            "a panel of metrics takes the place of a human score.", remedy="Leave out --panel or --human."
+            "--panel replaces the human score, so the two cannot be combined.",
+            remedy="Leave out --panel or --human.",
         )
     if options.correct is None:
         return
@@ -260,7 +261,7 @@ def _collect_notes(selected_scores: SelectedScores, analyses: Mapping[str, Depen
         notes += cube.notes
     for dataset, analysis in analyses.items():
         for metric, reason in sorted(analysis.left_out.items()):
-            notes.append(f"{dataset}: {metric} is left out: {reason}.")
+            notes.append(f"{dataset}: {metric} was left out because {reason}.")
     for dataset, analysis in analyses.items():
         every_group = {group for entry in analysis.metrics for group in entry.deviations}
         for entry in analysis.metrics:

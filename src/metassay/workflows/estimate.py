@@ -100,8 +100,8 @@ def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
     scores = labelled_data.scores
     if scores.labelled_unit_count < SMALLEST_SAMPLE:
         raise InputError(
-            f"only {scores.labelled_unit_count} {_get_unit_of_labels(scores)} have labels;"
-            f" estimates need at least {SMALLEST_SAMPLE}.",
+            f"only {scores.labelled_unit_count} {_get_unit_of_labels(scores)} have labels, but estimates "
+            f"need at least {SMALLEST_SAMPLE}.",
             remedy="Choose more items to have rated with: metassay annotate DATA --count 100",
         )
     target = _choose_estimated_population(scores, options)
@@ -191,8 +191,8 @@ def _estimate_contexts(
             scores = labelled_data.scores.restrict_to_items(codes == code)
             if scores.labelled_unit_count < SMALLEST_CONTEXT:
                 notes.append(
-                    f"{column} {value} is left out: it has {scores.labelled_unit_count} labelled"
-                    f" {_get_unit_of_labels(scores)}, fewer than {SMALLEST_CONTEXT}."
+                    f"{column} {value} was left out because it has {scores.labelled_unit_count} labelled "
+                    f"{_get_unit_of_labels(scores)}, fewer than {SMALLEST_CONTEXT}."
                 )
                 continue
             estimated = estimate_system_scores(

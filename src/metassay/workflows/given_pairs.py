@@ -31,7 +31,8 @@ def build_given_pairs(dataset: Dataset) -> Pairs:
     distinct = outputs.select("item", "system", "output").n_unique()
     if distinct < len(dataset):
         notes.append(
-            f"{distinct:,} distinct outputs are in {len(dataset):,} pairs; each pair counts as one output."
+            f"The {len(dataset):,} pairs contain {distinct:,} distinct outputs. Each pair counts as one "
+            "output."
         )
     notes += _warn_of_worse_references(outputs)
     return Pairs(frame, counts, tuple(notes), rows=np.arange(len(dataset)))
@@ -47,7 +48,7 @@ def _warn_of_worse_references(outputs: pl.DataFrame) -> list[str]:
     if not count:
         return []
     note = (
-        f"In {count:,} pairs the worse text is the reference itself: a metric that rewards likeness to it"
-        " must be wrong there."
+        f"In {count:,} pairs the worse output is the reference. A metric that rewards similarity to "
+        "the reference gets these pairs wrong."
     )
     return [note]

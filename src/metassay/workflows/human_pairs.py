@@ -50,7 +50,8 @@ def find_human_column(dataset: Dataset, requested_column: str | None) -> str:
     if len(dataset.human) != 1:
         listing = ", ".join(dataset.human) or "none"
         raise InputError(
-            f"the data has not one human score but: {listing}.", remedy="Name one with --human COLUMN."
+            f"exactly one human score is needed, but the data has: {listing}.",
+            remedy="Name one with --human COLUMN.",
         )
     return dataset.human[0]
 
@@ -67,7 +68,7 @@ def choose_compared_human_score(
     if settings.pairs != PERTURBED_PAIRS or not dataset.human or dataset.task_definition.is_ranking:
         return None, []
     if settings.preprocess != "none":
-        return None, ["Human scores are for texts that were not preprocessed, so human pairs are not used."]
+        return None, ["Human pairs are not used, because people rated the texts before preprocessing."]
     if requested_column is not None or len(dataset.human) == 1:
         return requested_column or dataset.human[0], []
     preference = {name: rank for rank, name in enumerate(PREFERRED_HUMAN_SCORES)}
@@ -117,7 +118,7 @@ def make_human_pairs(dataset: Dataset, human_column: str, minimum_gap: float = 0
         raise InputError(f"no two outputs of an item differ in {human_column} by more than {minimum_gap:g}.")
     count = PerturbationCount(applied=frame.height, pairs=frame.height)
     unrated = dataset.outputs[human_column].null_count()
-    notes = (f"{unrated} outputs without {human_column} are in no pair.",) if unrated else ()
+    notes = (f"{unrated} outputs have no {human_column} score, so they are in no pair.",) if unrated else ()
     return Pairs(frame, {HUMAN_PERTURBATION: count}, notes, worse_rows=rows.worse)
 
 

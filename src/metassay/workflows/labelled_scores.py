@@ -78,9 +78,11 @@ def read_labelled_scores(
     is_scored = _find_scored_items(cube, metric_names)
     if not is_scored.all():
         count = int((~is_scored).sum())
-        notes.append(f"{count} of {len(is_scored)} items are left out: some system has no metric score.")
+        notes.append(
+            f"{count} of {len(is_scored)} items were left out because some system has no metric score."
+        )
     if not is_scored.any():
-        raise InputError("no item has a metric score of every system.")
+        raise InputError("no item has a metric score for every system.")
     cube = cube.restrict_to(items=is_scored)
     probabilities = None if probabilities is None else probabilities[is_scored]
     metrics, metric_notes = _select_complete_metrics(cube, metric_names)
@@ -89,7 +91,9 @@ def read_labelled_scores(
     metrics = {name: scores for name, scores in metrics.items() if name not in uninformed}
     notes += marked_cube.notes
     if uninformed:
-        notes.append(f"Left out, since they do not rate single outputs: {', '.join(sorted(uninformed))}.")
+        notes.append(
+            f"Metrics that do not rate single outputs were left out: {', '.join(sorted(uninformed))}."
+        )
     labels = np.full((len(cube.systems), len(cube.items)), np.nan)
     if human in cube.human_scores:
         labels = cube.get_oriented_scores(human)
@@ -238,7 +242,7 @@ def _select_labelled_systems(score_cube: ScoreCube, human_score: str) -> tuple[N
     missing = [score_cube.systems[row] for row in np.flatnonzero(~has_labels)]
     if not missing:
         return has_labels, []
-    return has_labels, [f"Left out, since they have no {human_score} label: {', '.join(missing)}."]
+    return has_labels, [f"Systems without a {human_score} label were left out: {', '.join(missing)}."]
 
 
 def _is_probability_column(column_name: str) -> bool:
@@ -262,7 +266,7 @@ def _read_probabilities(score_cube: ScoreCube) -> FloatArray | None:
     if len(differs):
         raise InputError(
             f"item {score_cube.items[differs[0]]} has several values of {names[0]}.",
-            remedy="All outputs of an item are chosen together: give them the same probability.",
+            remedy="All outputs of an item are chosen together, so they must have the same probability.",
         )
     return np.asarray(np.where(has_value.any(axis=0), lowest, np.nan))
 
@@ -307,4 +311,4 @@ def _select_complete_metrics(
             metrics[name] = orient_scores(scores, higher_is_better=name not in score_cube.lower_is_better)
     if not incomplete:
         return metrics, []
-    return metrics, [f"Left out, since they do not score every output: {', '.join(incomplete)}."]
+    return metrics, [f"Metrics without a score for every output were left out: {', '.join(incomplete)}."]

@@ -116,7 +116,9 @@ class PairTable:
         if wrong:
             location = InputLocation(file=str(self.file), column=wrong[0])
             raise InputError(
-                "this column is not as an assay writes it.", location=location, remedy=_RUN_AGAIN
+                "this column does not have the format that assay writes.",
+                location=location,
+                remedy=_RUN_AGAIN,
             )
         if self.total != _count_table_rows(self.texts):
             location = InputLocation(file=str(self.file))

@@ -62,8 +62,8 @@ class AnalysisInput:
         for data in self.datasets:
             if not data.is_scored_by_all_metrics.any():
                 raise InputError(
-                    f"{data.cube.dataset}: no segment has the scores of all metrics.",
-                    remedy="Leave out the metrics with gaps: name the others with --metrics.",
+                    f"{data.cube.dataset}: no item has scores of all metrics.",
+                    remedy="Name only metrics with complete scores: --metrics.",
                 )
             metrics = data.scores.select_metrics(data.metric_positions)
             yield data, metrics.restrict_to(items=data.is_scored_by_all_metrics)

@@ -41,7 +41,10 @@ def read_span_ratings(source: Source, options: RankOptions) -> list[SpanRatings]
             ordered = rows.sort("seg_id", "system")
             ratings.append(match_span_ratings(ordered, {**selected, **metric_spans}, dataset=dataset))
     if not ratings:
-        raise InputError("nobody marked errors here.", remedy="Name people's spans with --spans human=FILE.")
+        raise InputError(
+            "the data has no error spans from people.",
+            remedy="Name a file of human spans with --spans human=FILE.",
+        )
     return ratings
 
 

@@ -20,7 +20,7 @@ def check_ranking_gains(pairs: Pairs, *, valid_only: bool) -> Pairs:
     """
     if not isinstance(pairs, RankedPairs):
         if valid_only:
-            raise InputError("only of rankings can it be told which pairs are valid.")
+            raise InputError("pairs can be checked for validity only in rankings.")
         return pairs
     changes = measure_gain_changes(pairs.lists.take(pairs.rows), pairs.copies)
     perturbations = pairs.frame["perturbation"].to_numpy()
@@ -36,10 +36,10 @@ def check_ranking_gains(pairs: Pairs, *, valid_only: bool) -> Pairs:
         return checked
     is_valid = changes.is_worse & ~np.isin(perturbations.astype(str), refused)
     if not is_valid.any():
-        reason = f" {', '.join(refused)}: copies gained as often as they lost." if refused else ""
+        reason = f" {', '.join(refused)}: perturbed lists gained as often as they lost." if refused else ""
         raise InputError(
             f"no reordered list lost gain, so no pair is valid.{reason}",
-            remedy="--all-pairs keeps every pair, whatever its label is worth.",
+            remedy="To keep all pairs, including those with wrong labels, add --all-pairs.",
         )
     return checked.filter_rows(is_valid)
 
@@ -49,11 +49,12 @@ def _describe_gain_changes(changes: GainChange, *, valid_only: bool) -> str:
     counts = Counter(np.sign(changes.change).astype(int).tolist())
     shares = {sign: f"{100 * counts[sign] / max(total, 1):.1f} %" for sign in (-1, 0, 1)}
     clearly_worse = f"{100 * changes.is_clearly_worse.mean():.1f} %" if total else "0 %"
-    consequence = "The labels of the last two are wrong: without --all-pairs they are dropped."
+    consequence = (
+        "Lists with the same or higher gain have wrong labels. Without --all-pairs they are dropped."
+    )
     if valid_only:
-        consequence = "The last two are dropped."
+        consequence = "Lists with the same or higher gain are dropped."
     return (
-        f"Of {total} reordered lists {shares[-1]} lost discounted gain "
-        f"({clearly_worse} hold more than before at no rank), {shares[0]} kept it and {shares[1]} won."
-        f" {consequence}"
+        f"Of {total} reordered lists, {shares[-1]} have lower discounted gain ({clearly_worse} are not "
+        f"better at any rank), {shares[0]} the same and {shares[1]} higher. {consequence}"
     )

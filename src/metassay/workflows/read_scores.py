@@ -43,7 +43,7 @@ _ROW = "_scored_row"
 _SENTINEL_NAMES = frozenset(sentinel.name for sentinel in SENTINELS)
 
 WITHOUT_TEXTS_NOTE = (
-    "The data has scores without texts: a metric that knows only the lengths of outputs is not recognised."
+    "The data has no texts, so metrics that depend only on the length of outputs are not recognised."
 )
 
 # Options of the verbs that compare metric scores with human scores.

@@ -66,7 +66,7 @@ def report(
     'report.html'
     """
     if not runs or (len(runs) > 1 and out is None):
-        raise InputError("no place for the page was named.", remedy="Name one: --out page.html")
+        raise InputError("no file for the page was named.", remedy="Name one: --out page.html")
     folders = [open_run(run) for run in runs]
     target = folders[0] / REPORT if out is None else local_path(out)
     if out is not None:
@@ -181,14 +181,14 @@ def _load_runs_by_command(runs: Sequence[str | Path]) -> dict[str, RunFolder]:
             raise InputError(
                 f"this is a run of `metassay {command}`, which has a page of its own.",
                 location=InputLocation(file=str(run)),
-                remedy=f"Runs that are joined are of: {', '.join(QUESTIONS)}.",
+                remedy=f"Only runs of these commands can be joined: {', '.join(QUESTIONS)}.",
             )
         if command in folders:
             first = display_path(folders[command].path)
             raise InputError(
-                f"this is a second run of `metassay {command}`, beside {first}.",
+                f"this is a second run of `metassay {command}`, in addition to {first}.",
                 location=InputLocation(file=str(run)),
-                remedy="Name one run of each verb.",
+                remedy="Name one run of each command.",
             )
         folders[command] = folder
     return folders
@@ -223,9 +223,9 @@ def _read_data_fingerprint(run_folder: RunFolder) -> dict[str, Any]:
     fingerprint = read_manifest(run_folder.path).get("data")
     if not isinstance(fingerprint, dict) or not {"items", "systems", "keys", "human"} <= set(fingerprint):
         raise InputError(
-            "its manifest does not say of which data the run is.",
+            "its manifest does not name the data of the run.",
             location=InputLocation(file=str(run_folder.path)),
-            remedy="Make the run again, in another folder.",
+            remedy="Repeat the run in another folder.",
         )
     if not isinstance(fingerprint["human"], dict):
         raise InputError("its manifest was edited.", location=InputLocation(file=str(run_folder.path)))

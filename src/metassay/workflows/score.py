@@ -184,7 +184,7 @@ def _check_score_options(options: ScoreOptions) -> None:
         raise UnknownName("test", options.test, TESTS)
     if options.resamples == 1:
         raise InputError(
-            "one resample is too few for an interval.", remedy="Ask for at least 2, or 0 for no intervals."
+            "one resample is too few for an interval.", remedy="Use at least 2, or 0 for no intervals."
         )
 
 
@@ -345,7 +345,7 @@ def _warn_of_reference_systems(dataset: Dataset) -> list[str]:
     if not systems:
         return []
     note = (
-        f"Scored as systems, though their outputs are the reference itself: {', '.join(systems)}."
-        " Leave them out with --drop-references."
+        f"Systems whose outputs are the reference are scored too: {', '.join(systems)}. To leave them "
+        "out, add --drop-references."
     )
     return [note]

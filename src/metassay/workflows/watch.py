@@ -115,12 +115,12 @@ def watch_folders(folder_by_name: Mapping[str, Path]) -> WatchResult:
     """Look for changes in runs that are shown under these names, oldest first; see `watch`."""
     if len(folder_by_name) < 2:
         raise InputError(
-            "there is one run only.", remedy="Name two or more runs, or a folder that holds them."
+            "there is only one run.", remedy="Name two or more runs, or a folder that holds them."
         )
     if len(folder_by_name) > MOST_RUNS:
         raise InputError(
-            f"these are {len(folder_by_name)} runs, more than {MOST_RUNS}.",
-            remedy="Name the runs since a fixed date, which must not move from look to look.",
+            f"there are {len(folder_by_name)} runs, but at most {MOST_RUNS} can be watched.",
+            remedy="Name only the runs after a fixed date, and keep this date in later calls.",
         )
     measurements, notes = _measure_all_runs(folder_by_name)
     watched = {key: entries for key, entries in measurements.items() if len(entries) > 1}
@@ -152,7 +152,7 @@ def _measure_all_runs(
         run = RunFolder.load(folder)
         command = get_run_command(run)
         if command not in MEASURED_COMMANDS:
-            notes.append(f"{name} is left out: it is a run of `metassay {command}`.")
+            notes.append(f"{name} was left out because it is a run of `metassay {command}`.")
             continue
         measured = MEASURED_COMMANDS[command](run)
         kind = kind_by_command.setdefault(command, measured.kind)
@@ -162,8 +162,8 @@ def _measure_all_runs(
             entries = measurements.setdefault(key, [])
             if entries and not are_measurements_comparable(entries[0].measurement, measurement):
                 notes.append(
-                    f"{name} is left out of {key.measure} of {key.name}:"
-                    " it has another number of systems or items than the first run."
+                    f"{name} was left out of {key.measure} of {key.name} because it has another number of "
+                    "systems or items than the first run."
                 )
                 continue
             entries.append(_NamedMeasurement(name, measurement))

@@ -138,8 +138,8 @@ def test_texts_are_those_without_tags_and_keys_are_ours(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("system,item,start,end\nA,1,9,4\n", r"row 1.*cannot go from 9 to 4"),
-        ("system,item,start,end\nA,1,x,4\n", r"row 1.*is no span"),
-        ("system,item,x\nA,1,9\n", r"no error spans are here"),
+        ("system,item,start,end\nA,1,x,4\n", r"row 1.*is not a span"),
+        ("system,item,x\nA,1,9\n", r"there are no error spans"),
         ("item,start,end\n1,9,4\n", r"no column holds system"),
         ("system,item,start_indices,end_indices,error_types\nA,1,1 5,3,minor\n", r"row 1.*2 starts, 1 ends"),
         ("system,seg_id,target,severity\nA,1,a <v>b,minor\n", r"row 1.*never closed"),

@@ -66,7 +66,7 @@ def test_a_rating_file_that_lost_a_line_is_refused_with_both_counts(tmp_path) ->
 )
 def test_what_is_no_rating_is_refused_with_its_line(tmp_path, rating) -> None:
     said = refused(read_language_pairs, tree(tmp_path, f"a\t{RATING}\na\t{rating}\na\t{RATING}\n"))
-    assert "line 2: this is no rating" in said
+    assert "line 2: this is not a rating" in said
 
 
 @pytest.mark.posix

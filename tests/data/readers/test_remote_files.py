@@ -139,9 +139,7 @@ def test_messages_name_the_address(there) -> None:
     there.pipe("/folder/one.csv", b"seg_id,system,hyp,ref\n,a,b,c\n")
     with pytest.raises(InputError, match=r"^memory://x/data\.csv, row 2, column seg_id: "):
         read("memory://x/data.csv")
-    assert (
-        read("memory://x/comma.csv").notes[0].startswith("memory://x/comma.csv: numbers with a decimal comma")
-    )
+    assert read("memory://x/comma.csv").notes[0].startswith("memory://x/comma.csv: commas in these columns")
     with pytest.raises(InputError, match=r"^memory://x/empty\.csv, line 1: the file is empty"):
         read("memory://x/empty.csv")
     with pytest.raises(InputError, match=r"^memory://folder/one\.csv, row 1"):
@@ -166,7 +164,7 @@ def test_what_is_no_address() -> None:
             ["C:\\data.csv", "C:/data.csv", "data.csv", "/a/b", "-", "own.py:Metric", "a:b", "a::b"],
         )
     )
-    with pytest.raises(InputError, match="Pass it as text"):
+    with pytest.raises(InputError, match="Pass addresses as text"):
         read(Path("s3://bucket/data.csv"))
 
 

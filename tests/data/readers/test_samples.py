@@ -115,7 +115,7 @@ def test_broken_logs_are_refused_with_their_file(tmp_path: Path) -> None:
         metassay.read(empty)
     cut = tmp_path / "b.json"
     cut.write_text('{"version": 2, "status": "success", "eval": {"task": "t", "model": "m"}, "samples": [')
-    with pytest.raises(InputError, match=r"b\.json.*no log of inspect"):
+    with pytest.raises(InputError, match=r"b\.json.*not a log of inspect"):
         metassay.read(cut)
     broken = tmp_path / "c.eval"
     with zipfile.ZipFile(broken, "w") as log:

@@ -113,9 +113,11 @@ def test_topics_missing_on_either_side_are_reported(write):
     run = read_trec_run(write(RUN + "q7 Q0 d1 1 3 my run\n"))
     data = assemble_rankings([RawTable("run.txt", run)], read_relevance_judgements(write(QRELS, "qrels")))
     assert data.left_out == {UNJUDGED_TOPIC_REASON: 1}
-    assert any(note.startswith("run.txt, line 6: topic q7 is not among the judged") for note in data.notes)
     assert any(
-        "without a list: 1, in 1 of the runs (such as topic q3 of my run); they count as 0" in note
+        note.startswith("run.txt, line 6: topic q7 has no relevance judgements") for note in data.notes
+    )
+    assert any(
+        "judged topics: 1, in 1 of the runs (such as topic q3 of my run). They get a score of 0." in note
         for note in data.notes
     )
     assert data.outputs.filter(item="q3")["output"].to_list() == [[]]
@@ -131,7 +133,9 @@ def test_unanswered_topics_can_be_left_out(write):
 
 def test_a_run_of_which_no_topic_is_judged_is_an_error_with_its_line(write):
     run = read_trec_run(write("# x\nq8 Q0 d1 1 3 t\nq9 Q0 d1 1 3 t\n"))
-    with pytest.raises(InputError, match=r"run\.txt, line 2: topic q8 .* nor is any other of the 2 here"):
+    with pytest.raises(
+        InputError, match=r"run\.txt, line 2: topic q8 .* neither has any other of the 2 topics"
+    ):
         assemble_rankings([RawTable("run.txt", run)], read_relevance_judgements(write(QRELS, "qrels")))
 
 
@@ -191,7 +195,7 @@ def test_a_bad_rating_names_its_line(write):
     with pytest.raises(InputError, match=r"x\.dat, line 1: a rating needs user, item and rating"):
         read_rating_log(path)
     path = write("user,item,rating\n1,2,good\n", "x.dat")
-    with pytest.raises(InputError, match=r"x\.dat, line 2: the rating 'good' is no number"):
+    with pytest.raises(InputError, match=r"x\.dat, line 2: the rating 'good' is not a number"):
         read_rating_log(path)
 
 

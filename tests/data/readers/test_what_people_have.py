@@ -239,13 +239,13 @@ def test_decimal_commas_become_points(tmp_path, cells, read_as) -> None:
     notes: list[str] = []
     assert read_table(str(tmp_path / "x.csv"), notes=notes)["mqm"].to_list() == read_as
     (note,) = notes
-    assert note.endswith("x.csv: numbers with a decimal comma were read as with a point: mqm.")
+    assert note.endswith("x.csv: commas in these columns were read as decimal points: mqm.")
 
 
 def test_numbers_that_were_read_with_a_point_are_told_of(tmp_path) -> None:
     (tmp_path / "texts.csv").write_text("seg_id;system;hyp;ref;mqm\n1;a;x;y;-1,5\n2;a;x;y;0,0\n")
     (tmp_path / "more.csv").write_text("seg_id;system;len\n1;a;2,5\n2;a;3,5\n")
-    said = "numbers with a decimal comma were read as with a point: "
+    said = "commas in these columns were read as decimal points: "
     found = metassay.read(tmp_path / "texts.csv", task="mt", join=tmp_path / "more.csv")
     assert [note.split(": ", 1)[1] for note in found.notes if said in note] == [f"{said}mqm.", f"{said}len."]
     told = metassay.read(ROWS, task="mt").notes

@@ -176,7 +176,7 @@ def test_a_joined_export_is_matched_by_its_documents(tmp_path: Path, first: int,
     joined, note = join_columns(pl.DataFrame(rows), read_one(export).frame, file=str(export))
     scores = dict(joined.filter(system="GPT-4").select("seg_id", "esa").rows())
     assert scores == {n + 1: 80.0 + n for n in range(5)}
-    assert ("1 lower" in note) == (shift == 1)
+    assert ("increased by 1" in note) == (shift == 1)
 
 
 @pytest.fixture
@@ -299,11 +299,14 @@ def test_the_file_of_human_scores_of_wmt24_has_scores_as_texts(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('{"doc_id": 3, "src_text": "", "tgt_text": {}, "scores": {}}', "doc_id is no text"),
-        ('{"doc_id": "a", "src_text": "", "tgt_text": {}, "scores": {"s": 3}}', "no list"),
-        ('{"doc_id": "a", "src_text": "", "tgt_text": {}, "scores": {"s": [{"score": true}]}}', "no number"),
+        ('{"doc_id": 3, "src_text": "", "tgt_text": {}, "scores": {}}', "doc_id is not text"),
+        ('{"doc_id": "a", "src_text": "", "tgt_text": {}, "scores": {"s": 3}}', "not a list"),
+        (
+            '{"doc_id": "a", "src_text": "", "tgt_text": {}, "scores": {"s": [{"score": true}]}}',
+            "not a number",
+        ),
         ('{"doc_id": "a", "src_text": "", "tgt_text": [], "scores": {}}', "expected"),
-        ('{"doc_id": "a", "src_text": "", "tgt_text": {}, "scores": {}', "no JSON"),
+        ('{"doc_id": "a", "src_text": "", "tgt_text": {}, "scores": {}', "not JSON"),
     ],
 )
 def test_malformed_files_are_refused(tmp_path: Path, content: str, message: str) -> None:

@@ -108,7 +108,7 @@ def test_crossed_columns_are_tested_at_both_levels():
 @pytest.mark.parametrize(
     ("contexts", "message"),
     [
-        (lambda n: PairContexts("domain", ("a", "b"), np.arange(n) % 2), "lies in two contexts"),
+        (lambda n: PairContexts("domain", ("a", "b"), np.arange(n) % 2), "belongs to two contexts"),
         (lambda n: PairContexts("domain", ("a",), np.zeros(n - 1, dtype=int)), "one code for each pair"),
         (lambda n: PairContexts("domain", ("global",), np.zeros(n, dtype=int)), "called 'global'"),
     ],

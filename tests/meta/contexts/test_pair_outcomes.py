@@ -105,5 +105,5 @@ def test_values_without_pairs_are_dropped():
     contexts = PairContexts("domain", ("chat", "news", "talk"), np.array([2, -1, 0, 2]))
     assert contexts.drop_empty_contexts().values == ("chat", "talk")
     assert contexts.drop_empty_contexts().codes.tolist() == [1, -1, 0, 1]
-    with pytest.raises(InputError, match="no pair lies in a context of domain"):
+    with pytest.raises(InputError, match="no pair belongs to a context of domain"):
         PairContexts("domain", ("news",), np.array([-1])).drop_empty_contexts()

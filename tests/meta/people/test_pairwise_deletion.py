@@ -50,7 +50,7 @@ def test_pairs_without_a_common_item_are_left_out() -> None:
     assert estimate.value == 1.0
     alone = estimate_with_pairwise_deletion(parse_meta_metric("pa"), human[[0, 2]], human[[0, 2]], draws=10)
     assert np.isnan(alone.value)
-    with pytest.raises(ValueError, match="complete segments"):
+    with pytest.raises(ValueError, match="items with scores for all systems"):
         estimate_with_pairwise_deletion(parse_meta_metric("pearson"), human, human)
 
 

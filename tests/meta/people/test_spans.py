@@ -78,5 +78,5 @@ def test_where_nothing_is_marked_nothing_is_claimed():
 
 
 def test_spans_that_mark_nothing_are_refused():
-    with pytest.raises(InputError, match="marks nothing"):
+    with pytest.raises(InputError, match="is empty"):
         count_marked_characters([(3, 3)], [])

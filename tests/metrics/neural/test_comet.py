@@ -179,7 +179,7 @@ def test_a_row_without_source_has_no_score(comet_folder) -> None:
 def test_a_warning_counts_truncated_inputs(comet_folder) -> None:
     folder, _ = comet_folder("referenceless_regression_metric")
     long = "the cat " * 20
-    with pytest.warns(CountedWarning, match="1 inputs were longer than the 18 tokens"):
+    with pytest.warns(CountedWarning, match="1 inputs were longer than the limit of 18 tokens"):
         parse_metric(f"comet_qe(model={folder})").score(Batch.of([long, "birds"], source=["a", "a"]))
 
 
@@ -196,7 +196,7 @@ def test_unified_models_that_ask_for_sparsemax_use_softmax_with_a_warning(comet_
 
 def test_a_model_of_another_class_is_refused(comet_folder, batch) -> None:
     folder, _ = comet_folder("referenceless_regression_metric")
-    with pytest.raises(InputError, match="referenceless_regression_metric, which comet cannot score"):
+    with pytest.raises(InputError, match=r"comet cannot use .*which is a referenceless_regression_metric"):
         score_quietly("comet", folder, batch)
 
 

@@ -203,7 +203,7 @@ def _read_csv_fields(path: str) -> Iterator[list[str]]:
         yield from rows
     except csv.Error as error:
         raise InputError(
-            f"this is no CSV ({error}).", location=InputLocation(path, line=rows.line_num)
+            f"this is not a CSV file ({error}).", location=InputLocation(path, line=rows.line_num)
         ) from None
 
 

@@ -95,7 +95,7 @@ def _build_too_large_error(limit: int, path: str) -> InputError:
     return InputError(
         f"it holds more than {limit // _MEGABYTE:,} MB.",
         location=InputLocation(file=path),
-        remedy=f"If that is as it should be, allow more with {LIMIT_VARIABLE}=MB in the environment.",
+        remedy=f"If the size is correct, raise the limit with {LIMIT_VARIABLE}=MB in the environment.",
     )
 
 

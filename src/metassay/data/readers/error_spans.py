@@ -88,7 +88,7 @@ def _read_delimited_spans(path: str) -> pl.DataFrame:
         without_tags = table.with_columns(hyp=pl.col("hyp").str.replace_all(_TAG.pattern, ""))
         return _merge_spans_by_rater(without_tags, spans)
     raise InputError(
-        f"no error spans are here (looked for {_KNOWN_FORMS}; there are: {join_names(table.columns)}).",
+        f"there are no error spans (looked for {_KNOWN_FORMS}; there are: {join_names(table.columns)}).",
         location=InputLocation(path),
     )
 
@@ -151,7 +151,7 @@ def _parse_error_span(start: Any, end: Any, location: InputLocation) -> Span | N
         first = int(start)
         last = int(end)
     except (TypeError, ValueError):
-        raise InputError(f"{start!r} to {end!r} is no span.", location=location) from None
+        raise InputError(f"{start!r} to {end!r} is not a span.", location=location) from None
     if first == last == -1:
         return None
     if not 0 <= first <= last:

@@ -169,7 +169,7 @@ def reject_overwriting_inputs(target: str | os.PathLike[str], inputs: Sequence[s
     for source in inputs:
         if source == target or _is_file_or_inside_folder(Path(target), source):
             raise InputError(
-                "this is an input, which writing would replace.",
+                "this file is also an input and would be overwritten.",
                 location=InputLocation(file=str(target)),
                 remedy="Choose another name for the output.",
             )

@@ -122,7 +122,7 @@ def _load_json_log(path: str) -> tuple[JsonObject, list[JsonObject]]:
         samples = [sample for sample in log.get("samples") or [] if isinstance(sample, dict)]
     except (ValueError, RecursionError, AttributeError) as error:
         raise InputError(
-            f"this is no log of inspect ({type(error).__name__}).", location=InputLocation(path)
+            f"this is not a log of inspect ({type(error).__name__}).", location=InputLocation(path)
         ) from None
     return log, samples
 

@@ -112,8 +112,8 @@ def _list_sample_models(samples: pl.DataFrame, path: str) -> list[str]:
                 models.append(str(used_models[0]))
     if len(models) < samples.height:
         raise InputError(
-            "this table of samples does not say which model each is of.",
+            "this table of samples does not say which model produced each sample.",
             location=InputLocation(path),
-            remedy="Make it with the model in it: samples_df(logs, columns=EvalModel + SampleSummary).",
+            remedy="Create it with the model: samples_df(logs, columns=EvalModel + SampleSummary).",
         )
     return models

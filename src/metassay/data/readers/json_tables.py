@@ -147,7 +147,7 @@ def _parse_finite_float(text: str) -> float:
 
 def _reject_json_constant(name: str) -> float:
     """Raise an error for NaN and Infinity, which the JSON standard does not allow."""
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _build_table_from_records(records: Sequence[dict[str, Any]], file: str) -> pl.DataFrame:

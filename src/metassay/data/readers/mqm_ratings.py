@@ -169,7 +169,7 @@ def _compute_mqm_score_of_rating(rating_text: str, location: InputLocation) -> f
         # `is_source_error` is ignored: it says that the span lies in the source, as for omissions.
         weights = [find_error_weight(error["category"], error["severity"]) for error in errors]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(f"this is no rating ({type(error).__name__}).", location=location) from None
+        raise InputError(f"this is not a rating ({type(error).__name__}).", location=location) from None
     if any(math.isnan(weight) for weight in weights):
         raise InputError("a marked error has an unknown severity.", location=location)
     return 0.0 - math.fsum(weights)

@@ -269,7 +269,9 @@ def _read_language_pair(
     only_by_document = [name for name in language_pair.list_human_files("doc") if name not in human_scores]
     if only_by_document:
         names = ", ".join(only_by_document)
-        notes.append(f"{language_pair.lp}: passed over, since people gave them by document only: {names}.")
+        notes.append(
+            f"{language_pair.lp}: human scores that exist only for documents were left out: {names}."
+        )
     return RawTable(
         file, table, notes=tuple(notes), human_columns=tuple(human_columns), metadata_columns=metadata
     )
@@ -353,7 +355,7 @@ def _describe_metrics_read(language_pair: _LanguagePair, references: Sequence[st
     if systems_only:
         names = ", ".join(systems_only)
         notes.append(
-            f"{language_pair.lp}: not rankable by segment, since they have system scores only: {names}."
+            f"{language_pair.lp}: metrics that have only system scores cannot be ranked by segment: {names}."
         )
     return notes
 
@@ -382,7 +384,7 @@ def _read_document_rows(language_pair: _LanguagePair, references: Sequence[str],
     numbers = documents.select("doc_id", seg_id=pl.col("_number").cast(pl.Int64))
     table = texts.join(numbers, on="doc_id").join(scores, on=OUTPUT_KEY).sort(OUTPUT_KEY)
     notes = _describe_metrics_read(language_pair, references)
-    notes.append(f"{language_pair.lp}: people scored documents, so that a row is a document, not a segment.")
+    notes.append(f"{language_pair.lp}: people scored documents, so each row is a document, not a segment.")
     if averaged:
         names = join_names(averaged)
         notes.append(f"{language_pair.lp}: documents have the mean of their segments' scores in {names}.")

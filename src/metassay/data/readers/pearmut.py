@@ -199,7 +199,7 @@ def _read_mean_scores(path: str) -> RawTable:
             # The log only grows, so the last score of a user for an output is the valid one.
             scores.setdefault(output.output_key, {})[output.user] = output.score
     if not rows:
-        raise InputError("no annotation is in this export of pearmut.", location=InputLocation(path))
+        raise InputError("this export of pearmut has no annotations.", location=InputLocation(path))
     outputs = pl.DataFrame(list(rows.values()), infer_schema_length=None)
     table, notes = add_rater_scores(outputs, [scores[key] for key in rows], "human")
     if tests:
@@ -237,6 +237,6 @@ def _read_log_entries(path: str) -> list[tuple[str, int, dict[str, Any]]]:
                     entries.append((str(campaign), number, entry))
     except (ValueError, RecursionError, AttributeError, TypeError) as error:
         raise InputError(
-            f"this is no export of pearmut ({type(error).__name__}).", location=InputLocation(path)
+            f"this is not an export of pearmut ({type(error).__name__}).", location=InputLocation(path)
         ) from None
     return entries

@@ -24,7 +24,7 @@ def add_rater_scores(
     raters = sorted({rater for row in present for rater in row})
     notes = []
     if len(raters) > MAXIMUM_RATER_COLUMNS:
-        notes.append(f"{len(raters)} people rated; their mean stands for them.")
+        notes.append(f"{len(raters)} people rated the outputs. Their mean is the human score.")
     elif len(raters) > 1:
         for rater in raters:
             rater_scores = [row.get(rater) for row in present]

@@ -85,6 +85,6 @@ def _split_rating_lines(
         if row["rating"] is None:
             message = "a rating needs user, item and rating."
         else:
-            message = f"the rating {row['rating']!r} is no number."
+            message = f"the rating {row['rating']!r} is not a number."
         raise InputError(message, location=InputLocation(file=path, line=row["line"]))
     return table.with_columns(ratings.alias("rating")).select("user", "item", "rating", "line")

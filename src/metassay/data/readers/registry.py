@@ -156,7 +156,9 @@ def read_join_table(path: str, options: ReaderOptions) -> RawTable:
     quoting = "none" if path.endswith(".tsv") else options.quoting
     tables = _read_path(path, replace(options, quoting=quoting, task=None))
     if len(tables) != 1:
-        raise InputError(f"{len(tables)} tables stand here; one can be joined.", location=InputLocation(path))
+        raise InputError(
+            f"there are {len(tables)} tables, but only one can be joined.", location=InputLocation(path)
+        )
     return replace(tables[0], frame=add_language_pair(tables[0].frame))
 
 

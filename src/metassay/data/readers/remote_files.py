@@ -33,7 +33,7 @@ from metassay.errors import (
 _FOLDER_PREFIX = "metassay-copies-"
 _LOCK_FILE = ".lock"
 _REFUSED_STATUSES = (401, 403)
-_DISK_REMEDY = "Copies are put among temporary files: make room, or set TMPDIR to another place."
+_DISK_REMEDY = "Copies are stored as temporary files: free some disk space, or set TMPDIR."
 _ACCESS_REMEDY = "Check the address and your rights; keys are given as the package for such addresses says."
 
 
@@ -77,7 +77,9 @@ def open_remote_filesystem(address: str, *, purpose: str = "read") -> Iterator[t
         raise
     except ImportError as error:
         message = f"a package for such addresses is not installed ({error})."
-        raise InputError(message, location=location, remedy="It is named there: pip install NAME") from None
+        raise InputError(
+            message, location=location, remedy="Install the package named above: pip install NAME"
+        ) from None
     except Exception as error:
         raise _build_remote_error(error, purpose, location) from error
 

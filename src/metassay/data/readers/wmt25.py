@@ -166,7 +166,7 @@ def _read_json_objects(path: str) -> Iterator[tuple[dict[str, Any], InputLocatio
             try:
                 record = json.loads(line, parse_constant=lambda _: None)  # NaN stands for a missing score
             except (ValueError, RecursionError):
-                raise InputError("this is no JSON.", location=location) from None
+                raise InputError("this is not JSON.", location=location) from None
             if not isinstance(record, dict):
                 raise InputError("a JSON object was expected.", location=location)
             check_json_value(record, location)
@@ -176,7 +176,7 @@ def _read_json_objects(path: str) -> Iterator[tuple[dict[str, Any], InputLocatio
 def _get_text_field(record: Mapping[str, Any], name: str, location: InputLocation) -> str:
     value = record.get(name)
     if not isinstance(value, str):
-        raise InputError(f"{name} is no text.", location=location)
+        raise InputError(f"{name} is not text.", location=location)
     return value
 
 
@@ -230,7 +230,7 @@ def _add_metric_scores(outputs: _Outputs, path: str) -> None:
         document = ID_SEPARATOR.join(parts)
         for metric, scores in record.get("metric_scores", {}).items():
             if not isinstance(scores, list):
-                raise InputError(f"the scores of {metric} are no list.", location=location)
+                raise InputError(f"the scores of {metric} are not a list.", location=location)
             for number, score in enumerate(scores):
                 row = outputs.get_or_create_output_row(_build_segment_id(document, number), system)
                 row[metric] = _check_score(score, metric, location)
@@ -240,7 +240,7 @@ def _check_score(score: Any, metric: str, location: InputLocation) -> float | No
     if score is None:
         return None
     if isinstance(score, bool) or not isinstance(score, int | float) or math.isinf(score):
-        raise InputError(f"a score of {metric} is no number.", location=location)
+        raise InputError(f"a score of {metric} is not a number.", location=location)
     return float(score)
 
 
@@ -262,7 +262,7 @@ def _add_human_evaluation(outputs: _Outputs, path: str) -> None:
 def _list_ratings(ratings: Any, location: InputLocation) -> Iterator[tuple[str, float | None]]:
     """Yield annotator and score of each rating."""
     if not isinstance(ratings, list):
-        raise InputError("the human scores of a system are no list.", location=location)
+        raise InputError("the human scores of a system are not a list.", location=location)
     for number, rating in enumerate(ratings, start=1):
         score = rating.get("score")
         if isinstance(score, str):  # WMT24 writes numbers as texts

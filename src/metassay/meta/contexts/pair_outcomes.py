@@ -155,7 +155,7 @@ class PairContexts:
         if len(used) == len(self.values):
             return self
         if len(used) == 0:
-            raise InputError(f"no pair lies in a context of {self.column}.")
+            raise InputError(f"no pair belongs to a context of {self.column}.")
         new_codes = np.full(len(self.values) + 1, -1, dtype=np.int32)  # the last entry is for code -1
         new_codes[used] = np.arange(len(used))
         return PairContexts(
@@ -251,7 +251,7 @@ def check_pairs_can_be_assayed(
         if column.codes.shape != (pair_outcomes.pair_count,):
             raise InputError(f"contexts of {column.column} need one code for each pair.")
         if GLOBAL in column.values:
-            remedy = "That name means all outputs together: rename the value."
+            remedy = "This name stands for all outputs together. Rename the value."
             raise InputError(f"a context of {column.column} is called {GLOBAL!r}.", remedy=remedy)
         if not has_one_value_per_key(pair_outcomes.outputs, column.codes):
-            raise InputError(f"an output lies in two contexts of {column.column}.")
+            raise InputError(f"an output belongs to two contexts of {column.column}.")

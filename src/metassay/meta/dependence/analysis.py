@@ -181,7 +181,7 @@ def analyze_panel_dependence(
     """
     metrics = list_metrics_to_analyze(score_cube, grouping)
     if len(metrics) < 2:
-        raise InputError(f"{score_cube.dataset} has only one metric: a panel needs at least two.")
+        raise InputError(f"{score_cube.dataset} has only one metric, but a panel needs at least two.")
     standardized_scores = {
         metric: standardize_scores(score_cube.get_oriented_scores(metric)) for metric in metrics
     }

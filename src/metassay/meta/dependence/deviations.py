@@ -136,7 +136,7 @@ def _check_every_group_was_drawn(outputs: ScoredOutputs, resampled_human_means: 
         raise InputError(
             f"{outputs.group_names[never_drawn[0]]} has so few outputs that none of"
             f" {len(resampled_human_means)} resamples contains one.",
-            remedy="Ask for more bootstraps, for none (0), or leave it out.",
+            remedy="Increase --bootstraps, set it to 0, or leave the group out.",
         )
 
 

@@ -83,9 +83,9 @@ def choose_p_value_methods(
         return PValueMethods(settings, has_p_values, is_permuted)
     names = "all metrics" if len(inaccurate) == ranking_data.metric_count else ", ".join(inaccurate)
     note = (
-        f"{ranking_data.cube.dataset}: a few segments carry most differences, so the closed form of "
-        f"{meta_metric.name.upper()} would be off by up to {errors.max():.3f} per pair of systems; "
-        f"p-values are from {settings.permutations} permutations instead for {names}."
+        f"{ranking_data.cube.dataset}: the p-values of {meta_metric.name.upper()} for {names} come "
+        f"from {settings.permutations} permutations. The closed form would be off by up to "
+        f"{errors.max():.3f} per pair of systems, because a few items account for most differences."
     )
     return PValueMethods(settings, has_p_values, is_permuted, notes=(note,))
 
@@ -103,7 +103,7 @@ def explain_too_little_data(ranking_data: RankingData, meta_metric: MetaMetric) 
     else:
         return None
     dataset = ranking_data.cube.dataset
-    return f"{dataset}: {reason} are too few for intervals of {meta_metric} and to name a best metric."
+    return f"{dataset}: {reason} are too few to compute intervals of {meta_metric} or to name a best metric."
 
 
 def estimate_meta_metric_values(

@@ -187,7 +187,7 @@ def replace_undefined_meta_metrics(
         return tuple(meta_metrics), None
     substitute = parse_meta_metric(ITEM_CORRELATION)
     names = ", ".join(map(str, undefined))
-    note = f"one system only, so metrics are ranked by {substitute}, over items, instead of {names}."
+    note = f"there is only one system, so metrics are ranked by {substitute} over items instead of {names}."
     return tuple(dict.fromkeys([*defined, substitute])), note
 
 
@@ -274,7 +274,7 @@ def _check_williams_test_applies(plan: RankingPlan) -> None:
         return
     if not all(meta_metric.has_williams_test for meta_metric in plan.meta_metrics):
         raise InputError(
-            "Williams' test is for --meta pearson only.", remedy="Use --significance perm-inputs."
+            "Williams' test works only with --meta pearson.", remedy="Use --significance perm-inputs."
         )
 
 
@@ -289,6 +289,7 @@ def _note_small_contexts(score_cube: ScoreCube, columns: Sequence[str], fewest_i
             if len(small) > 5:
                 names += f" and {len(small) - 5} more"
             notes.append(
-                f"{score_cube.dataset}: left out, with fewer than {fewest_items} segments: {column} {names}."
+                f"{score_cube.dataset}: contexts with fewer than {fewest_items} segments were left out: "
+                f"{column} {names}."
             )
     return notes

@@ -144,5 +144,8 @@ def _leave_out_sparse_metrics(score_cube: ScoreCube, *, pairwise: bool) -> Score
     if not sparse:
         return score_cube
     names = ", ".join(f"{name} ({counts[name]})" for name in sparse)
-    note = f"{score_cube.dataset}: left out, with scores for less than half of the {most} segments: {names}."
+    note = (
+        f"{score_cube.dataset}: metrics with scores for less than half of the {most} segments were "
+        f"left out: {names}."
+    )
     return score_cube.select_metrics([name for name in counts if name not in sparse]).add_notes(note)

@@ -119,7 +119,9 @@ def match_span_ratings(
     document is part of the key only where ids of items repeat over documents.
     """
     if not metric_tables:
-        raise InputError("no metric marks spans here.", remedy="Name a file of them: --spans METRIC=FILE.")
+        raise InputError(
+            "no metric has error spans.", remedy="Name a file of spans with --spans METRIC=FILE."
+        )
     human_spans = [_convert_to_start_end_pairs(spans) for spans in human_table["spans"]]
     counts: list[list[tuple[float, float, float]]] = []
     notes = []
@@ -129,12 +131,14 @@ def match_span_ratings(
         missing = metric_spans.count(None)
         if missing == len(metric_spans):
             raise InputError(
-                f"{dataset}: no output that people rated is among those of {name} (matched by "
-                f"{', '.join(keys)}: {'/'.join(map(str, human_table.select(keys).row(0)))} is not there)."
+                f"{dataset}: {name} has no spans for any rated output (matched by {', '.join(keys)}; "
+                f"{'/'.join(map(str, human_table.select(keys).row(0)))} is missing)."
             )
         if missing:
             scored = len(metric_spans) - missing
-            notes.append(f"{dataset}: {name} marks {scored} of {len(metric_spans)} ratings' outputs.")
+            notes.append(
+                f"{dataset}: {name} has spans for the outputs of {scored} of {len(metric_spans)} ratings."
+            )
         counts.append([_count_characters_if_scored(*pair) for pair in zip(human_spans, metric_spans)])
     baselines = _count_baseline_characters(human_table, human_spans)
     metadata_columns = [
@@ -185,7 +189,7 @@ def _index_spans_by_output(
     is_repeated = table.select(keys).is_duplicated()
     if is_repeated.any():
         row = int(is_repeated.arg_max() or 0) + 1
-        raise InputError(f"{metric_name} marks one output twice: {', '.join(keys)} repeat in row {row}.")
+        raise InputError(f"{metric_name} has two rows for one output: row {row} repeats {', '.join(keys)}.")
     spans_by_key: dict[tuple[Any, ...], Spans] = {
         key: _convert_to_start_end_pairs(spans)
         for key, spans in zip(table.select(keys).iter_rows(), table["spans"])
@@ -268,7 +272,7 @@ def rank_metrics_by_spans(
     """Rank metrics by the F1 of their error spans, over all ratings and in each large enough context."""
     if settings.test not in SPAN_TESTS:
         raise InputError(
-            f"{settings.test} is no test for spans.", remedy=f"Use one of {', '.join(SPAN_TESTS)}."
+            f"{settings.test} cannot be used with spans.", remedy=f"Use one of {', '.join(SPAN_TESTS)}."
         )
     rankings = [
         _rank_metrics_on_ratings(

@@ -73,7 +73,7 @@ def count_marked_characters(human_spans: Spans, metric_spans: Spans) -> tuple[fl
     """Count the characters of one output that both mark, that the metric marks and that people mark."""
     for start, end in (*human_spans, *metric_spans):
         if not 0 <= start < end:
-            raise InputError(f"a span from {start} to {end} marks nothing.")
+            raise InputError(f"a span from {start} to {end} is empty.")
     marked_by_metric = float(sum(end - start for start, end in metric_spans))
     marked_by_people = float(sum(end - start for start, end in human_spans))
     return count_shared_characters(human_spans, metric_spans), marked_by_metric, marked_by_people

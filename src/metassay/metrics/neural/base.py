@@ -133,8 +133,8 @@ class NeuralMetric(Metric, Generic[N]):
         """Warn if inputs were truncated."""
         if result.truncated_count:
             kind = (
-                f"inputs were longer than the {result.token_limit} tokens that the model of {self.name} "
-                "reads, and were cut."
+                f"inputs were longer than the limit of {result.token_limit} tokens of the model of "
+                f"{self.name}, so they were truncated."
             )
             warnings.warn(CountedWarning(result.truncated_count, kind), stacklevel=3)
 

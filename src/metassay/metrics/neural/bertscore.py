@@ -90,8 +90,8 @@ class TokenEncoder:
         architecture = self.config.get("model_type")
         if architecture not in SUPPORTED_ENCODERS:
             raise InputError(
-                f"BERTScore on a model of type {architecture} is not supported: "
-                f"{sorted(SUPPORTED_ENCODERS)} are."
+                f"BERTScore does not support models of type {architecture}. Supported types: "
+                f"{sorted(SUPPORTED_ENCODERS)}."
             )
         layer_count = self.config["encoder_layers" if architecture == BART else "num_hidden_layers"]
         if not 0 <= layer <= layer_count:

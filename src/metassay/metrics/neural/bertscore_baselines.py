@@ -72,7 +72,7 @@ def _find_baseline_table(model: str, language: str) -> Path:
     package = importlib.util.find_spec("bert_score")
     if package is None or package.origin is None:
         raise InputError(
-            "rescaling needs the baselines that the package bert-score brings, and it is not installed.",
+            "rescaling needs the baselines in the package bert-score, which is not installed.",
             remedy="Install it with: pip install --no-deps bert-score",
         )
     folder = Path(package.origin).parent / "rescale_baseline" / language

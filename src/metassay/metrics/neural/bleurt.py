@@ -229,8 +229,8 @@ def load_bleurt_network(model: str, dtype: str, activation: str | None) -> Bleur
     folder = find_model_folder(model)
     if (folder / "saved_model.pb").is_file():
         raise InputError(
-            f"{model} is a TensorFlow model, which is not read here.",
-            remedy="Use the same weights in PyTorch's form: hf download lucadiliello/BLEURT-20",
+            f"{model} is a TensorFlow model, which is not supported.",
+            remedy="Use the same weights for PyTorch: hf download lucadiliello/BLEURT-20",
         )
     return BleurtNetwork(folder, model, dtype, activation)
 

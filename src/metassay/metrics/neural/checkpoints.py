@@ -72,8 +72,8 @@ def find_model_folder(model_name: str) -> Path:
     if packaged is not None:
         return packaged
     raise InputError(
-        f"the model {model_name} is not on this machine: there is no such folder, and nothing of that name"
-        f" in {get_hub_folder()}.",
+        f"the model {model_name} was not found: there is no such folder and no such model in "
+        f"{get_hub_folder()}.",
         remedy=describe_model_download(model_name),
     )
 
@@ -88,8 +88,8 @@ def _find_cached_snapshot(model_name: str) -> Path | None:
     snapshots = sorted(folder.glob("snapshots/*"))
     if len(snapshots) > 1:
         raise InputError(
-            f"{folder} holds {len(snapshots)} revisions and does not say which is main.",
-            remedy="Name the folder of one of them instead.",
+            f"{folder} contains {len(snapshots)} revisions, and none is marked as main.",
+            remedy="Name the folder of one revision instead.",
         )
     return snapshots[0] if snapshots else None
 
@@ -124,9 +124,9 @@ def check_not_lfs_pointer(file: Path) -> Path:
     with file.open("rb") as stream:
         if stream.read(len(_LFS_POINTER)) == _LFS_POINTER:
             raise InputError(
-                "this is a git-lfs pointer of a few hundred bytes, not the file itself.",
+                "this is a git-lfs pointer, not the file itself.",
                 location=InputLocation(file=str(file)),
-                remedy="Fetch the content with: git lfs pull (or download the model again with: hf download)",
+                remedy="Download the file with: git lfs pull (or download the model again with: hf download)",
             )
     return file
 
@@ -209,9 +209,9 @@ def read_torch_file(file: Path) -> dict[str, Any]:
             content = torch.load(file, map_location="cpu", weights_only=True, mmap=can_be_mapped)
     except pickle.UnpicklingError as error:
         refused = re.search(r"GLOBAL ([\w.]+)", str(error))
-        request = f"asks for {refused[1]}" if refused else "holds more than tensors and plain values"
+        request = f"asks for {refused[1]}" if refused else "contains more than tensors and plain values"
         raise InputError(
-            f"refused: this pickle {request}, and could run code of its author's.",
+            f"the file was not loaded, because this pickle {request} and could run arbitrary code.",
             location=InputLocation(file=str(file)),
             remedy="Use the official checkpoint, or one saved as safetensors.",
         ) from None

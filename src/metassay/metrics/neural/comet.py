@@ -55,8 +55,8 @@ class SeparateNetwork(CometNetwork):
         if document_context:
             if self.settings.pool != AVERAGE_POOL:
                 raise InputError(
-                    f"{files.hparams_file.parent.name} does not average over tokens (pool is "
-                    f"{self.settings.pool}), and cannot read the context of a document."
+                    f"{files.hparams_file.parent.name} cannot use document context, because it does not "
+                    f"average over tokens (pool is {self.settings.pool})."
                 )
             self.separator_id = self.tokenizer.find_token_id("</s>", "[SEP]")
 
@@ -132,7 +132,7 @@ def load_comet_network(
         return SeparateNetwork(files, dtype, document_context=document_context)
     if document_context:
         raise InputError(
-            f"{model} joins output and source, and cannot read the context of a document.",
+            f"{model} cannot use document context, because it encodes output and source together.",
             remedy="Use a model of the class regression_metric or referenceless_regression_metric.",
         )
     return load_unified_network(model, encoder, dtype, None)
@@ -156,7 +156,7 @@ class CometMetric(NeuralMetric[SeparateNetwork | UnifiedNetwork]):
         network = load_comet_network(self.model, self.encoder, self.dtype, self.document_context)
         if network.model_class not in self.model_classes:
             raise InputError(
-                f"{self.model} is a {network.model_class}, which {self.name} cannot score.",
+                f"{self.name} cannot use {self.model}, which is a {network.model_class}.",
                 remedy="Use comet, comet_qe, unite, unite_src, unite_ref, xcomet, xcomet_qe or xcomet_ref.",
             )
         return network

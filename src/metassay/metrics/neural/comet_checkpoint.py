@@ -141,8 +141,7 @@ def find_comet_files(model: str, encoder: str | None = None) -> CometFiles:
         encoder_folder = find_model_folder(encoder_name)
     except InputError:
         raise InputError(
-            f"{model} is here, but it needs the configuration and the tokenizer of {encoder_name}, which are "
-            "not.",
+            f"{model} needs the configuration and the tokenizer of {encoder_name}, which were not found.",
             remedy=f"Download them with: hf download {encoder_name} config.json tokenizer.json",
         ) from None
     find_model_file(encoder_folder, CONFIG_FILE, model=encoder_name)
@@ -170,5 +169,5 @@ def read_hparams(file: Path) -> Mapping[str, Any]:
             remedy="Download the file again, or remove tags such as !!python/object from it.",
         ) from None
     if not isinstance(content, dict):
-        raise InputError("this does not hold settings by name.", location=InputLocation(file=str(file)))
+        raise InputError("this file does not contain named settings.", location=InputLocation(file=str(file)))
     return content

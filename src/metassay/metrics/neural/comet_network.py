@@ -93,7 +93,7 @@ class CometNetwork:
         if self.model_class in {UNIFIED, XCOMET} and transformation == SPARSEMAX:
             warnings.warn(
                 f"{files.hparams_file.parent.name} asks for sparsemax, but models of its class were trained "
-                "with softmax, which is used; sparsemax=true overrides.",
+                "with softmax, so softmax is used. To use sparsemax, add sparsemax=true.",
                 stacklevel=2,
             )
             return False

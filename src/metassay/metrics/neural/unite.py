@@ -41,7 +41,7 @@ class UnifiedMetric(NeuralMetric[UnifiedNetwork]):
         needs_reference = any(kind != SOURCE_INPUT for kind in self.input_kinds)
         if needs_reference and not network.reads_references:
             raise InputError(
-                f"{self.model} was trained without references, and {self.name} would give it some.",
+                f"{self.model} was trained without references, but {self.name} uses references.",
                 remedy="Use comet_qe or unite_src with this model.",
             )
         return network

@@ -29,5 +29,5 @@ def drop_incomplete_items(human_scores: ArrayLike, metric_scores: ArrayLike) -> 
         raise InputError("a score is infinite.", remedy="Leave a score that does not exist as NaN.")
     is_complete = ~(np.isnan(human_scores) | np.isnan(metric_scores)).any(axis=0)
     if not is_complete.any():
-        raise InputError("no segment has a human and a metric score of every system.")
+        raise InputError("no item has a human score and a metric score for every system.")
     return human_scores[:, is_complete], metric_scores[:, is_complete]

@@ -205,7 +205,10 @@ class MetaMetric(ABC):
         items]`.
         """
         del score_differences, item_weights
-        raise InputError(f"{self} needs complete segments.", remedy="Pairwise deletion is for spa and pa.")
+        raise InputError(
+            f"{self} needs items with scores for all systems.",
+            remedy="Pairwise deletion works only with spa and pa.",
+        )
 
     def pool_values_over_datasets(
         self, dataset_values: FloatArray, pair_counts: FloatArray

@@ -35,4 +35,4 @@ class ComparisonSettings:
         if self.test not in TESTS:
             raise UnknownName("test", self.test, TESTS)
         if self.draws < 1:
-            raise InputError(f"{self.draws} draws are too few.", remedy="Ask for at least 1; 1000 is usual.")
+            raise InputError(f"{self.draws} draws are too few.", remedy="Use at least 1; 1000 is usual.")

@@ -95,9 +95,7 @@ def compute_pair_p_values(
     if method == "normal":
         return compute_normal_p_values(scores)
     if permutations < 1:
-        raise InputError(
-            f"{permutations} permutations are too few.", remedy="Ask for at least 1; 1000 is usual."
-        )
+        raise InputError(f"{permutations} permutations are too few.", remedy="Use at least 1; 1000 is usual.")
     if method == "permutation":
         return compute_sign_flip_p_values(scores, np.random.default_rng(seed), permutations)
     if method == "mtme":
@@ -229,7 +227,7 @@ def _build_pair_swap_function(
         return partial(compare_accuracies_after_score_swaps, p_human, metrics, metric_pairs)
     if settings.permutations < 1:
         raise InputError(
-            f"{settings.permutations} permutations are too few.", remedy="Ask for at least 1; 1000 is usual."
+            f"{settings.permutations} permutations are too few.", remedy="Use at least 1; 1000 is usual."
         )
     rng = np.random.default_rng(settings.seed)
     group = draw_flip_group(rng, settings.permutations, human.shape[1])
