@@ -30,15 +30,17 @@ class CoverageMap:
     def choose_tests(self, path: Path, function: str, budget: float) -> list[str]:
         """Return tests that run a function, fastest first, up to a budget of seconds.
 
-        Compiled code cannot be recorded: where no test is known, those of the whole file are taken.
+        Compiled code cannot be recorded: where no test is known, those of the whole file are taken, or else
+        those of the files that import it.
         """
         tests = self.tests_by_function.get(f"{path.as_posix()}:{function}", set())
         if not tests:
-            in_file = f"{path.as_posix()}:"
-            tests = set()
-            for name, names_of_tests in self.tests_by_function.items():
-                if name.startswith(in_file):
-                    tests |= names_of_tests
+            tests = self._find_tests_of_file(path)
+        importing_files = [path]
+        while not tests and importing_files:
+            importing_files = [file for each in importing_files for file in _find_importing_files(each)]
+            for file in importing_files:
+                tests |= self._find_tests_of_file(file)
         chosen: list[str] = []
         total = 0.0
         for test in sorted(tests, key=lambda name: (self.seconds[name], name)):
@@ -47,6 +49,24 @@ class CoverageMap:
                 break
             chosen.append(test)
         return chosen
+
+    def _find_tests_of_file(self, path: Path) -> set[str]:
+        """Find the tests that run any function of a file."""
+        tests: set[str] = set()
+        for name, names_of_tests in self.tests_by_function.items():
+            if name.startswith(f"{path.as_posix()}:"):
+                tests |= names_of_tests
+        return tests
+
+
+def _find_importing_files(path: Path) -> list[Path]:
+    """Find the files of the package that import the module at `path`, relative to the package."""
+    module = "metassay." + ".".join(path.with_suffix("").parts)
+    importing_files = []
+    for file in SOURCE.rglob("*.py"):
+        if f"from {module} import" in file.read_text(encoding="utf-8"):
+            importing_files.append(file.relative_to(SOURCE))
+    return importing_files
 
 
 def load_coverage_map(folders: Sequence[str], *, record_all: bool = False) -> CoverageMap:

@@ -195,6 +195,9 @@ class UnknownName(InputError):
         self, kind: str, name: str, valid_names: Iterable[str], *, location: InputLocation | None = None
     ) -> None:
         valid_names = sorted(valid_names)
+        self.kind = kind
+        self.name = name
+        self.valid_names = valid_names
         by_lower_case = {valid_name.lower(): valid_name for valid_name in reversed(valid_names)}
         similar = difflib.get_close_matches(
             name.lower(), [valid_name.lower() for valid_name in valid_names], n=1, cutoff=0.5

@@ -14,7 +14,7 @@ import pytest
 
 from metassay.cli import progress, run
 from metassay.cli.application import COMMAND_GROUPS, build_application
-from metassay.cli.printing import print_blocks, print_table
+from metassay.cli.printing import format_cell, print_blocks, print_table
 from metassay.sample import get_sample_path
 from metassay.workflows.terminal_blocks import Details, Line, Table
 
@@ -227,3 +227,11 @@ def test_details_and_long_tables_wait_for_verbose(capfd) -> None:
     assert "M11" in complete
     assert "more rows" not in complete
     assert "all tests" in complete
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [(0.5, 3, "0.500"), (0.00012, 3, "0.00012"), (0.00012, 2, "0.00"), (0.0, 3, "0.000"), (None, 3, "–")],
+)
+def test_small_numbers_keep_their_digits_if_a_column_has_three(value, digits, text) -> None:
+    assert format_cell(value, digits) == text

@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import pytest
 from scripts.mutants.coverage_map import CoverageMap
 from scripts.mutants.mutations import draw_mutations, list_functions, list_mutations
+
+import metassay
 
 SOURCE = Path(__file__).parents[2] / "src" / "metassay"
 CODE = """
@@ -52,6 +55,15 @@ def test_fast_tests_of_the_function_come_first_within_the_budget() -> None:
     every_test = ["t.py::fast", "t.py::middle", "t.py::slow"]
     assert coverage_map.choose_tests(Path("a.py"), "compiled", budget=99) == every_test
     assert coverage_map.choose_tests(Path("b.py"), "f", budget=4) == []
+
+
+def test_compiled_files_have_the_tests_of_the_files_that_import_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("scripts.mutants.coverage_map.SOURCE", Path(metassay.__file__).parent)
+    kernel = Path("metrics/kernels/ter.py")
+    coverage_map = CoverageMap({"t.py::ter": 1.0}, {"metrics/ter.py:Ter.statistics": {"t.py::ter"}})
+    assert coverage_map.choose_tests(kernel, "_find_best_shift", budget=4) == ["t.py::ter"]
 
 
 def test_methods_have_qualified_names_and_nested_functions_belong_to_the_outer_one() -> None:

@@ -216,3 +216,9 @@ def test_spec_with_a_comma_is_one_metric_and_the_page_shows_labels(table, tmp_pa
     assert "<h3>chrF++ (beta=3)</h3>" in page
     assert "chrF++ (beta=3) has the lowest system dependence (SysDep): " in page
     assert f">{odd}<" not in page
+
+
+def test_a_metric_name_without_its_reference_suggests_the_column(table) -> None:
+    with_outputs = table.with_columns(pl.lit("Ein Satz.").alias("output")).rename({"good": "XCOMET-refA"})
+    with pytest.raises(UnknownName, match="Did you mean XCOMET-refA"):
+        depend(with_outputs, human="mqm", metrics="XCOMET", **QUICK)

@@ -60,7 +60,7 @@ class _Command(typer.core.TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the options of a command to its help page: the common ones, or all of them in groups."""
-        if self.common_options and HELP_ALL not in ctx.meta:
+        if self.common_options and not ctx.meta.get(HELP_ALL):
             self._format_common_options(ctx, formatter)
         else:
             self._format_all_options(ctx, formatter)

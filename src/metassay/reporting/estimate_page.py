@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import polars as pl
@@ -170,10 +171,20 @@ def format_estimate(estimate: Interval) -> str:
     """Write an estimate with its 95 % interval, with decimals that suit the width of the interval."""
     if estimate.low is None or estimate.high is None:
         return format_number(estimate.value)
-    width = estimate.high - estimate.low
-    digits = 2 if width <= 0 else min(6, max(0, 1 - math.floor(math.log10(width))))
+    digits = choose_estimate_digits([estimate])
     ends = f"{format_number(estimate.low, digits=digits)} to {format_number(estimate.high, digits=digits)}"
     return f"{format_number(estimate.value, digits=digits)} (95 % interval {ends})"
+
+
+def choose_estimate_digits(estimates: Iterable[Interval]) -> int:
+    """Choose the decimals of estimates, so that the narrowest interval has two significant digits."""
+    widths = []
+    for estimate in estimates:
+        if estimate.low is not None and estimate.high is not None and estimate.high > estimate.low:
+            widths.append(estimate.high - estimate.low)
+    if not widths:
+        return 2
+    return min(6, max(0, 1 - math.floor(math.log10(min(widths)))))
 
 
 def render_estimate_files(estimate_result: EstimateContent, result_table: pl.DataFrame) -> dict[str, Any]:

@@ -201,7 +201,12 @@ def _compute_missing_metrics(
     numbered = table.with_row_index(_ROW)
     data = read(numbered, task=options.task, language=options.language, references="per-output")
     data = prepare_dataset(data, normalize=None, keep_references=True)
-    metrics = choose_metrics(data, missing or None, choose_text_normalisation(data, None))
+    try:
+        metrics = choose_metrics(data, missing or None, choose_text_normalisation(data, None))
+    except UnknownName as error:
+        # The user may have meant a column of scores, such as XCOMET-refA for XCOMET.
+        score_columns = [name for name, dtype in table.schema.items() if dtype.is_numeric()]
+        raise UnknownName(error.kind, error.name, [*error.valid_names, *score_columns]) from error
     scores = score_rows(metrics, build_rows_for_metrics(data)).scores
     columns = [pl.Series(spec, values).fill_nan(None) for spec, values in scores.items()]
     computed = data.outputs.select(_ROW).with_columns(columns)

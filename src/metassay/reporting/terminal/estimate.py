@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metassay.reporting.estimate_page import describe_estimates, list_reasons_to_doubt_estimates
+from metassay.reporting.estimate_page import (
+    choose_estimate_digits,
+    describe_estimates,
+    list_reasons_to_doubt_estimates,
+)
 from metassay.reporting.sections.estimate_systems import build_system_row
 from metassay.reporting.terminal.blocks import (
     Block,
@@ -15,6 +19,7 @@ from metassay.reporting.terminal.blocks import (
     convert_sentences_to_notes,
     summarize_data_in_note,
 )
+from metassay.reporting.wording import format_percent
 from metassay.results.estimate import EstimateContent, SystemDifference, SystemEstimate
 
 MOST_PAIRS = 15
@@ -45,8 +50,13 @@ def _build_estimate_tables(
     systems: Sequence[SystemEstimate], differences: Sequence[SystemDifference], title: str
 ) -> list[Line | Table]:
     """Return the table of systems, and one of those differences whose interval does not contain 0."""
+    digits = choose_estimate_digits(system.estimate for system in systems)
+    system_rows = []
+    for system in systems:
+        labels_saved = format_percent(system.labels_saved)
+        system_rows.append(build_system_row(system) | {"labels_saved": labels_saved})
     tables: list[Line | Table] = [
-        Table([build_system_row(entry) for entry in systems], title=title, most_important=MOST_IMPORTANT)
+        Table(system_rows, title=title, most_important=MOST_IMPORTANT, digits=digits)
     ]
     rows = []
     for pair in differences:
@@ -56,7 +66,7 @@ def _build_estimate_tables(
             rows.append({"better": better, "worse": worse, "low": low, "high": high})
     if rows:
         title = f"Pairs of systems that differ, with simultaneous 95 % intervals: {len(rows)} of"
-        tables.append(Table(rows[:MOST_PAIRS], title=f"{title} {len(differences)}"))
+        tables.append(Table(rows[:MOST_PAIRS], title=f"{title} {len(differences)}", digits=digits))
     if len(rows) > MOST_PAIRS:
         tables.append(Line(f"{len(rows) - MOST_PAIRS} more pairs differ; --json and --out list them all."))
     return tables
