@@ -219,6 +219,8 @@ def test_spec_with_a_comma_is_one_metric_and_the_page_shows_labels(table, tmp_pa
 
 
 def test_a_metric_name_without_its_reference_suggests_the_column(table) -> None:
-    with_outputs = table.with_columns(pl.lit("Ein Satz.").alias("output")).rename({"good": "XCOMET-refA"})
-    with pytest.raises(UnknownName, match="Did you mean XCOMET-refA"):
-        depend(with_outputs, human="mqm", metrics="XCOMET", **QUICK)
+    with_outputs = table.with_columns(pl.lit("Ein Satz.").alias("output")).rename(
+        {"good": "XCOMET-Ensemble-refA"}
+    )
+    with pytest.raises(UnknownName, match="Did you mean XCOMET-Ensemble-refA"):
+        depend(with_outputs, human="mqm", metrics="XCOMET-Ensemble", **QUICK)

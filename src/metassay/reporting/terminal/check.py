@@ -61,7 +61,7 @@ def _summarize_data(check_result: CheckContent) -> list[str]:
         lines.append(f"Rows left out: {_join_names_with_counts(check_result.left_out)}.")
     if check_result.reference_systems:
         names = join_names(check_result.reference_systems)
-        lines.append(f"Systems whose outputs are the reference itself: {names}.")
+        lines.append(f"Systems whose outputs are the reference: {names}.")
     if check_result.empty_outputs:
         lines.append(f"{format_plural(check_result.empty_outputs, 'output')} without text.")
     return lines
