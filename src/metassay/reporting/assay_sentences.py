@@ -77,8 +77,8 @@ def warn_of_simulated_human_scores(human_column: str) -> str:
 def warn_of_possible_error_counts(human_column: str) -> str:
     """Warn that a human score may count errors, so that lower scores would be better."""
     return (
-        f"{human_column} is never negative, and higher scores are treated as better. If it counts errors, every"
-        f" human comparison is reversed: pass --lower-is-better {human_column}."
+        f"{human_column} is never negative, and higher scores are treated as better. If it counts errors,"
+        f" every human comparison is reversed: pass --lower-is-better {human_column}."
     )
 
 
