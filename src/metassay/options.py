@@ -281,13 +281,16 @@ class TableReadOptions(Settings):
     task: Annotated[
         TaskChoice,
         declare_option(
-            "mt, asr, ranking, text …; else guessed.", command_line_type=str | None, panel=DATA_PANEL
+            "Kind of data: mt, asr, ranking, text or a task of a plug-in. By default "
+            "guessed from the columns.",
+            command_line_type=str | None,
+            panel=DATA_PANEL,
         ),
     ] = None
     columns: Annotated[
         Mapping[str, str] | None,
         declare_repeatable_option(
-            "ROLE=COLUMN, such as item=seg_id.",
+            "Use COLUMN for ROLE if its name is not recognised, for example item=seg_id. Repeatable.",
             "--column",
             "ROLE=COLUMN",
             parse_assignments,
@@ -297,13 +300,17 @@ class TableReadOptions(Settings):
     where: Annotated[
         Mapping[str, Names] | None,
         declare_repeatable_option(
-            "Keep rows with this value.", "--where", "COLUMN=VALUE", parse_filters, panel=DATA_PANEL
+            "Read only rows with this value in this column. Repeatable.",
+            "--where",
+            "COLUMN=VALUE",
+            parse_filters,
+            panel=DATA_PANEL,
         ),
     ] = None
     systems: Annotated[
         Sequence[str] | None,
         declare_option(
-            "Only these, comma-separated.",
+            "Read only these systems, comma-separated.",
             command_line_type=str | None,
             parse=parse_comma_list,
             panel=DATA_PANEL,
@@ -312,7 +319,7 @@ class TableReadOptions(Settings):
     exclude_systems: Annotated[
         Sequence[str] | None,
         declare_option(
-            "Without these, comma-separated.",
+            "Leave out these systems, comma-separated.",
             command_line_type=str | None,
             parse=parse_comma_list,
             panel=DATA_PANEL,
@@ -320,10 +327,26 @@ class TableReadOptions(Settings):
     ] = None
     join: Annotated[
         FilePaths | None,
-        declare_repeatable_option("Add columns of FILE by shared keys.", "--join", "FILE", panel=DATA_PANEL),
+        declare_repeatable_option(
+            "Add the columns of FILE to the rows with the same ids. Repeatable.",
+            "--join",
+            "FILE",
+            panel=DATA_PANEL,
+        ),
     ] = None
-    quoting: Annotated[str, declare_option("minimal or none (CSV, TSV).", panel=DATA_PANEL)] = "minimal"
-    language: Annotated[str | None, declare_option("Target language, such as en.", panel=DATA_PANEL)] = None
+    quoting: Annotated[
+        str,
+        declare_option(
+            "Whether quotes enclose cells of CSV and TSV files: minimal (they may) or none (they are text).",
+            panel=DATA_PANEL,
+        ),
+    ] = "minimal"
+    language: Annotated[
+        str | None,
+        declare_option(
+            "Language of the outputs, such as en. By default read from the column lp.", panel=DATA_PANEL
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -331,12 +354,16 @@ class OutputReadOptions(TableReadOptions):
     """Options for reading outputs of systems."""
 
     references: Annotated[
-        str, declare_option("per-item, or per-output where rows may differ.", panel=DATA_PANEL)
+        str,
+        declare_option(
+            "Whether all outputs of an item have the same references (per-item) or their own (per-output).",
+            panel=DATA_PANEL,
+        ),
     ] = "per-item"
     qrels: Annotated[
         FilePath | None,
         declare_option(
-            "Rankings: relevance judgements, or a log of ratings.",
+            "Rankings: file of relevance judgements, or of ratings by users.",
             command_line_type=str | None,
             panel=DATA_PANEL,
         ),
@@ -344,17 +371,19 @@ class OutputReadOptions(TableReadOptions):
     complete: Annotated[
         bool,
         declare_option(
-            "Rankings: judged topics without a list count as 0, or are left out.",
+            "Rankings: count a judged topic for which a system has no list as 0, or leave it out.",
             "--complete/--incomplete",
             panel=DATA_PANEL,
         ),
     ] = True
     relevant_from: Annotated[
-        float, declare_option("Ratings: a rating from this value on counts as relevant.", panel=DATA_PANEL)
+        float, declare_option("Rankings: lowest rating that counts as relevant.", panel=DATA_PANEL)
     ] = 4.0
     human: Annotated[
         Names | None,
         declare_option(
-            "Columns of human scores, comma-separated.", command_line_type=str | None, panel=DATA_PANEL
+            "Columns of human scores, comma-separated. By default known names such as mqm.",
+            command_line_type=str | None,
+            panel=DATA_PANEL,
         ),
     ] = None

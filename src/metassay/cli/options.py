@@ -28,11 +28,13 @@ if TYPE_CHECKING:
 OUTPUT_PANEL = "Output"
 LLM_PANEL = "Language model"
 
-JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Print all tables and notes.")]
 MetricFilesOption = Annotated[
     list[str],
-    typer.Option("--metric-file", help="Your own metric: FILE.py:NAME or a program.", metavar="FILE"),
+    typer.Option(
+        "--metric-file", help="Load your own metric: FILE.py:NAME or a program. Repeatable.", metavar="FILE"
+    ),
 ]
 _NAMED_LIKE_A_REFERENCE = re.compile(r"(?<![a-z])(ref[a-z]?|references?|gold)(?![a-z])", re.IGNORECASE)
 
@@ -45,15 +47,20 @@ class DataOptions(OutputReadOptions):
         list[str], typer.Argument(help="Files, folders or addresses; - is standard input.", metavar="DATA")
     ] = field(default_factory=list)
     reference: Annotated[
-        list[str], declare_option("Plain text: a file of references.", "--reference", "-r", panel=DATA_PANEL)
+        list[str],
+        declare_option(
+            "Plain text: file of references, one per line. Repeatable.", "--reference", "-r", panel=DATA_PANEL
+        ),
     ] = field(default_factory=list)
     hypothesis: Annotated[
         list[str],
         declare_option(
-            "Plain text: a file per system; more may follow.", "--hypothesis", "-i", panel=DATA_PANEL
+            "Plain text: files of outputs, one file per system.", "--hypothesis", "-i", panel=DATA_PANEL
         ),
     ] = field(default_factory=list)
-    source: Annotated[str | None, declare_option("Plain text: a file of sources.", panel=DATA_PANEL)] = None
+    source: Annotated[
+        str | None, declare_option("Plain text: file of source texts, one per line.", panel=DATA_PANEL)
+    ] = None
 
     def read_dataset(self) -> Dataset:
         """Read the outputs from tables or plain text files."""
@@ -118,13 +125,16 @@ class OutputOptions(Settings):
     """Command-line options for output files, what is printed, and the resources used."""
 
     json: Annotated[
-        bool, declare_option("One JSON object on standard output.", "--json", panel=OUTPUT_PANEL)
+        bool, declare_option("Print the result as one JSON object.", "--json", panel=OUTPUT_PANEL)
     ] = False
-    seed: Annotated[int, declare_option("Same seed, same bytes.", panel=OUTPUT_PANEL)] = 0
+    seed: Annotated[
+        int,
+        declare_option("Seed of random numbers. The same seed gives the same results.", panel=OUTPUT_PANEL),
+    ] = 0
     out: Annotated[
         str | None,
         declare_option(
-            "Run folder or its address; the same run is resumed.",
+            "Write the results to this run folder. An interrupted run of the same command is resumed.",
             "--out",
             "-o",
             metavar="FOLDER",
@@ -134,14 +144,20 @@ class OutputOptions(Settings):
     workers: Annotated[
         int | None,
         declare_option(
-            "Threads for metrics and statistics; default all cores. Reading and reports use one.",
+            "Number of threads for metrics and statistics. By default one per core. Reading"
+            " and reports use one.",
             panel=OUTPUT_PANEL,
         ),
     ] = None
     memory: Annotated[
-        str | None, declare_option("Memory to aim at; default 4GB.", metavar="SIZE", panel=OUTPUT_PANEL)
+        str | None,
+        declare_option(
+            "Approximate limit of memory use, such as 500MB. By default 4GB.",
+            metavar="SIZE",
+            panel=OUTPUT_PANEL,
+        ),
     ] = None
-    quiet: Annotated[bool, declare_option("No progress.", "--quiet", "-q", panel=OUTPUT_PANEL)] = False
+    quiet: Annotated[bool, declare_option("Print no progress.", "--quiet", "-q", panel=OUTPUT_PANEL)] = False
     verbose: Annotated[
         bool, declare_option("Print all tables and notes.", "--verbose", "-v", panel=OUTPUT_PANEL)
     ] = False
@@ -161,25 +177,28 @@ class LlmOptions(Settings):
     """Command-line options of the language model that perturbs or judges outputs."""
 
     llm_url: Annotated[
-        str | None, declare_option("OpenAI-compatible address; key in METASSAY_LLM_KEY.", panel=LLM_PANEL)
+        str | None,
+        declare_option(
+            "Address of an OpenAI-compatible server. The key is read from METASSAY_LLM_KEY.", panel=LLM_PANEL
+        ),
     ] = None
-    llm_model: Annotated[
-        str | None, declare_option("Name of the model there, or for one on this machine.", panel=LLM_PANEL)
-    ] = None
-    llm_local: Annotated[
-        str | None, declare_option("Or a model on this machine: name or path.", panel=LLM_PANEL)
-    ] = None
-    llm_prompt: Annotated[Path | None, declare_option("File with a prompt of your own.", panel=LLM_PANEL)] = (
+    llm_model: Annotated[str | None, declare_option("Name of the model on the server.", panel=LLM_PANEL)] = (
         None
     )
+    llm_local: Annotated[
+        str | None,
+        declare_option("Model on this machine, by name or path, instead of a server.", panel=LLM_PANEL),
+    ] = None
+    llm_prompt: Annotated[Path | None, declare_option("File with your own prompt.", panel=LLM_PANEL)] = None
     llm_concurrency: Annotated[
-        int, declare_option("Requests at a time.", panel=LLM_PANEL, minimum=1, maximum=1000)
+        int, declare_option("Number of simultaneous requests.", panel=LLM_PANEL, minimum=1, maximum=1000)
     ] = 8
     prices: Annotated[
-        Path | None, declare_option("JSON: money per million tokens, by model.", panel=LLM_PANEL)
+        Path | None,
+        declare_option("JSON file with the price of a million tokens, by model.", panel=LLM_PANEL),
     ] = None
     budget: Annotated[
-        float | None, declare_option("The most to spend in this run; needs --prices.", panel=LLM_PANEL)
+        float | None, declare_option("Stop before this run costs more. Needs --prices.", panel=LLM_PANEL)
     ] = None
 
     def build_settings(self) -> LlmSettings | None:

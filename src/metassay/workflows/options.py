@@ -51,20 +51,36 @@ SCORES_PANEL = "Scores"
 MetricsOption = Annotated[
     MetricChoice,
     declare_option(
-        "Comma-separated; default those of the task.", "--metrics", "-m", command_line_type=str | None
+        "Metrics to compute, comma-separated. By default those of the task.",
+        "--metrics",
+        "-m",
+        command_line_type=str | None,
     ),
 ]
 PerturbationsOption = Annotated[
     PerturbationChoice,
-    declare_option("Comma-separated; default those of the task.", command_line_type=str | None),
+    declare_option(
+        "Perturbations, comma-separated. By default those of the task.",
+        command_line_type=str | None,
+    ),
 ]
-NormalizeOption = Annotated[str | None, declare_option("Speech text: english, whisper or none.")]
-PreprocessOption = Annotated[str, declare_option("none, paper or paper-asymmetric.")]
+NormalizeOption = Annotated[
+    str | None, declare_option("How transcripts are normalised before scoring: english, whisper or none.")
+]
+PreprocessOption = Annotated[
+    str,
+    declare_option(
+        "How texts are changed before scoring: none, or as in the first paper (paper, paper-asymmetric)."
+    ),
+]
 StrictResourcesOption = Annotated[
-    bool, declare_option("A missing dictionary is an error.", "--strict-resources")
+    bool,
+    declare_option(
+        "Stop if a dictionary is missing, instead of leaving out its perturbations.", "--strict-resources"
+    ),
 ]
 KeepReferencesOption = Annotated[
-    bool, declare_option("Keep systems that are the reference itself.", "--keep-references")
+    bool, declare_option("Keep systems whose outputs are the references.", "--keep-references")
 ]
 
 
@@ -75,7 +91,7 @@ class ScoreReadOptions(TableReadOptions):
     reference: Annotated[
         Sequence[str],
         declare_option(
-            "Of several references, those to use.",
+            "Use these references, if the data has scores for several.",
             "--reference",
             "-r",
             command_line_type=list[str],
@@ -101,54 +117,101 @@ class AssaySettings(Settings):
     contexts: Annotated[
         ContextChoice,
         declare_repeatable_option(
-            "A column, a crossing a+b, buckets mqm:250; repeatable.", "--context", "CONTEXT"
+            "Report accuracy for each value of this column, of two columns (a+b), or for "
+            "ranges of a number with 250 items each (mqm:250). Repeatable.",
+            "--context",
+            "CONTEXT",
         ),
     ] = None
     perturbations: PerturbationsOption = None
-    per_output: Annotated[int, declare_option("Perturbations per output.", minimum=1, maximum=10_000)] = 4
+    per_output: Annotated[
+        int, declare_option("Number of perturbed versions of each output.", minimum=1, maximum=10_000)
+    ] = 4
     cluster: Annotated[
         str | None,
-        declare_option("Column of the independent unit; default document, chapter, speaker or the item."),
+        declare_option(
+            "Column of documents or speakers, whose items are resampled together. By "
+            "default found by its name."
+        ),
     ] = None
-    ties: Annotated[str, declare_option("A tie is wrong (strict) or half right (half).")] = "strict"
-    agreement: Annotated[str, declare_option("tau_ap_b, tau_ap, weighted_tau or kendall.")] = "tau_ap_b"
+    ties: Annotated[
+        str, declare_option("How a tie of metric scores counts: wrong (strict) or half right (half).")
+    ] = "strict"
+    agreement: Annotated[
+        str,
+        declare_option(
+            "How two rankings of metrics are compared: tau_ap_b, tau_ap, weighted_tau or kendall."
+        ),
+    ] = "tau_ap_b"
     normalize: NormalizeOption = None
     preprocess: PreprocessOption = "none"
     keep_references: Annotated[
-        bool, declare_option("Keep systems that are references.", "--keep-references")
+        bool, declare_option("Keep systems whose outputs are the references.", "--keep-references")
     ] = False
     strict_resources: StrictResourcesOption = False
     valid_pairs: Annotated[
         bool | None,
         declare_option(
-            "Rankings: drop copies that did not lose gain (the default there), or not.",
+            "Rankings: use only perturbed lists with a lower discounted gain, or all. By default only these.",
             "--valid-pairs/--all-pairs",
         ),
     ] = None
-    resamples: Annotated[int, declare_option("Bootstrap resamples.", minimum=1)] = 1000
-    permutations: Annotated[int, declare_option("Permutations of H1.", minimum=1)] = 999
+    resamples: Annotated[int, declare_option("Number of bootstrap resamples for intervals.", minimum=1)] = (
+        1000
+    )
+    permutations: Annotated[
+        int,
+        declare_option(
+            "Number of permutations of the test whether accuracy differs between contexts.", minimum=1
+        ),
+    ] = 999
     minimum_items: Annotated[
-        int, declare_option("Contexts with fewer items get a warning.", "--min-items", minimum=0)
+        int, declare_option("Warn of contexts with fewer items than this.", "--min-items", minimum=0)
     ] = 20
-    weights: Annotated[str | None, declare_option("A column of weights, or density.")] = None
+    weights: Annotated[
+        str | None,
+        declare_option(
+            "Weigh outputs by this column, or by how typical they are of their context (density)."
+        ),
+    ] = None
     pairs: Annotated[
         PairSource,
         declare_option(
-            "perturbed, human (from human scores), or a file with item, output, worse.", command_line_type=str
+            "Which pairs of outputs are used: perturbed, human (two outputs with different "
+            "human scores), or a file with the columns item, output, worse.",
+            command_line_type=str,
         ),
     ] = PERTURBED_PAIRS
     scores: Annotated[
-        FilePaths | None, declare_repeatable_option("Scores made elsewhere; repeatable.", "--scores", "FILE")
+        FilePaths | None,
+        declare_repeatable_option(
+            "File with metric scores that were computed elsewhere. Repeatable.", "--scores", "FILE"
+        ),
     ] = None
     lower_is_better: Annotated[
-        Names, declare_option("Human scores, metrics from outside: lower is better.", command_line_type=str)
+        Names,
+        declare_option(
+            "Human scores and metrics from files of which lower is better, comma-separated.",
+            command_line_type=str,
+        ),
     ] = ""
     higher_is_better: Annotated[
-        Names, declare_option("Human scores, metrics from outside: higher is better.", command_line_type=str)
+        Names,
+        declare_option(
+            "Human scores and metrics from files of which higher is better, comma-separated.",
+            command_line_type=str,
+        ),
     ] = ""
-    human: Annotated[str | None, declare_option("The human score, where there are several.")] = None
+    human: Annotated[str | None, declare_option("Column of human scores. Needed if there are several.")] = (
+        None
+    )
     minimum_gap: Annotated[
-        float, declare_option("Human pairs: scores differ by more than this.", "--min-gap", minimum=0)
+        float,
+        declare_option(
+            "With --pairs human: use pairs whose human scores differ by more than this.",
+            "--min-gap",
+            minimum=0,
+        ),
     ] = 0.0
 
 
@@ -159,40 +222,61 @@ class ScoreSettings(Settings):
     metrics: MetricsOption = None
     aggregate: Annotated[
         Sequence[str],
-        declare_option("Any of corpus, segment, bootstrap.", command_line_type=str, parse=split_at_commas),
+        declare_option(
+            "Kinds of system scores, comma-separated: corpus, segment, bootstrap.",
+            command_line_type=str,
+            parse=split_at_commas,
+        ),
     ] = ("corpus", "segment")
     per_segment: Annotated[
         FilePath | None,
         declare_option(
-            "Write segment scores to a .parquet, .csv or .jsonl file.", command_line_type=str | None
+            "Write the score of every segment to this .parquet, .csv or .jsonl file.",
+            command_line_type=str | None,
         ),
     ] = None
     test: Annotated[
-        str | None, declare_option("Compare all systems: bootstrap or randomization.", metavar="TEST")
+        str | None,
+        declare_option(
+            "Test the differences between all systems: bootstrap or randomization.", metavar="TEST"
+        ),
     ] = None
     draws: Annotated[
-        int | None, declare_option("Draws of the test; default 1000 and 10000.", metavar="N", minimum=1)
+        int | None,
+        declare_option(
+            "Number of draws of the test. By default 1000 (bootstrap) or 10000 (randomization).",
+            metavar="N",
+            minimum=1,
+        ),
     ] = None
     cluster: Annotated[
         str | None,
-        declare_option("Resample and exchange these (doc_id) instead of segments.", metavar="COLUMN"),
+        declare_option(
+            "Column of documents, such as doc_id, whose segments the test and intervals keep together.",
+            metavar="COLUMN",
+        ),
     ] = None
     meaning: Annotated[
         FilePath | None,
         declare_option(
-            "Say how often people agree with each difference: a run of rank --analysis thresholds.",
+            "Say how often people agree with each difference, from a run folder of rank "
+            "--analysis thresholds.",
             command_line_type=str | None,
             metavar="RUN",
         ),
     ] = None
     resamples: Annotated[
-        int, declare_option("Resamples of the intervals; 0 for none.", metavar="N", minimum=0)
+        int,
+        declare_option(
+            "Number of bootstrap resamples for intervals; 0 for no intervals.", metavar="N", minimum=0
+        ),
     ] = 1000
     normalize: NormalizeOption = None
     keep_references: Annotated[
         bool,
         declare_option(
-            "Score systems that are references, or leave them out.", "--keep-references/--drop-references"
+            "Score systems whose outputs are the references, or leave them out.",
+            "--keep-references/--drop-references",
         ),
     ] = True
 
@@ -203,13 +287,16 @@ class PerturbSettings(Settings):
 
     perturbations: PerturbationsOption = None
     per_output: Annotated[
-        int | None, declare_option("Perturbations per output.", minimum=1, maximum=10_000)
+        int | None, declare_option("Number of perturbed versions of each output.", minimum=1, maximum=10_000)
     ] = 4
     normalize: NormalizeOption = None
     preprocess: PreprocessOption = "none"
     keep_references: Annotated[
         bool,
-        declare_option("Keep systems that are references, or not.", "--keep-references/--drop-references"),
+        declare_option(
+            "Keep systems whose outputs are the references, or leave them out.",
+            "--keep-references/--drop-references",
+        ),
     ] = True
     strict_resources: StrictResourcesOption = False
 
@@ -221,15 +308,17 @@ class AggregateSettings(Settings):
     metrics: Annotated[
         MetricChoice,
         declare_option(
-            "Comma-separated; default bleu,chrf, for speech wer,cer.",
+            "Metrics to compute, comma-separated. By default bleu,chrf; for speech wer,cer.",
             "--metrics",
             "-m",
             command_line_type=str | None,
         ),
     ] = None
-    resamples: Annotated[int, declare_option("Resamples of the bootstrap.", minimum=2)] = 1000
-    size: Annotated[int, declare_option("Segments in each resample.", minimum=1)] = 1000
-    repeats: Annotated[int, declare_option("Draws of few segments.", minimum=1)] = 1000
+    resamples: Annotated[int, declare_option("Number of bootstrap resamples.", minimum=2)] = 1000
+    size: Annotated[int, declare_option("Number of segments in each resample.", minimum=1)] = 1000
+    repeats: Annotated[
+        int, declare_option("Number of random samples of 1, 10 and 100 segments.", minimum=1)
+    ] = 1000
     normalize: NormalizeOption = None
     keep_references: KeepReferencesOption = False
     lower_is_better: Annotated[
@@ -239,7 +328,8 @@ class AggregateSettings(Settings):
     higher_is_better: Annotated[
         Names,
         declare_option(
-            "Human scores to keep although named like errors, comma-separated.", command_line_type=str
+            "Human scores of which higher is better although their names suggest errors, comma-separated.",
+            command_line_type=str,
         ),
     ] = ""
 
@@ -251,7 +341,8 @@ class ComparedScoresSettings(Settings):
     human: Annotated[
         Names | None,
         declare_option(
-            "The human score; others of people after commas.",
+            "Column of human scores. Further columns of human scores, after commas, are not"
+            " treated as metrics.",
             command_line_type=str | None,
             panel=SCORES_PANEL,
         ),
@@ -259,7 +350,8 @@ class ComparedScoresSettings(Settings):
     metrics: Annotated[
         MetricChoice,
         declare_option(
-            "Only these, comma-separated; ours are computed from texts.",
+            "Metrics to use, comma-separated: columns of the data, or metrics that metassay"
+            " computes from texts.",
             "--metrics",
             "-m",
             command_line_type=str | None,
@@ -275,7 +367,8 @@ class ComparedScoresSettings(Settings):
     higher_is_better: Annotated[
         Names,
         declare_option(
-            "Columns to keep although named like ter or wer, comma-separated.",
+            "Columns of which higher is better although their names suggest errors (ter, "
+            "wer), comma-separated.",
             command_line_type=str,
             panel=SCORES_PANEL,
         ),
@@ -297,14 +390,15 @@ class RankSettings(ComparedScoresSettings):
     significance: Annotated[
         str,
         declare_option(
-            "perm-inputs, perm-systems, perm-both, cells, bootstrap, williams (Pearson) or none.",
+            "Test of differences between metrics: perm-inputs, perm-systems, perm-both, "
+            "cells, bootstrap, williams (for Pearson) or none.",
             panel=TESTS_PANEL,
         ),
     ] = "perm-inputs"
     spans: Annotated[
         Mapping[str, FilePath] | None,
         declare_repeatable_option(
-            "Error spans of a metric, or of people as human=FILE; repeatable.",
+            "File with the error spans of a metric, or human=FILE with those of people. Repeatable.",
             "--spans",
             "METRIC=FILE",
             parse_assignments,
@@ -313,40 +407,58 @@ class RankSettings(ComparedScoresSettings):
     ] = None
     context: Annotated[
         Names | None,
-        declare_repeatable_option("Also rank within each value of this column.", "--context", "COLUMN"),
+        declare_repeatable_option(
+            "Rank the metrics also within each value of this column. Repeatable.", "--context", "COLUMN"
+        ),
     ] = None
     method: Annotated[
-        str, declare_option("p-values inside SPA: normal, permutation or mtme.", panel=TESTS_PANEL)
+        str,
+        declare_option(
+            "How SPA computes p-values: normal, permutation or mtme (as mt-metrics-eval).", panel=TESTS_PANEL
+        ),
     ] = "normal"
     permutations: Annotated[
-        int, declare_option("For the last two methods.", panel=TESTS_PANEL, minimum=1)
+        int,
+        declare_option(
+            "Number of permutations for --method permutation and mtme.", panel=TESTS_PANEL, minimum=1
+        ),
     ] = 1000
     draws: Annotated[
-        int, declare_option("Draws of the tests and intervals.", panel=TESTS_PANEL, minimum=1)
+        int, declare_option("Number of draws for tests and intervals.", panel=TESTS_PANEL, minimum=1)
     ] = 1000
     cluster: Annotated[
         str | None,
-        declare_option("Permute and resample these (doc_id) instead of segments.", panel=TESTS_PANEL),
+        declare_option(
+            "Column of documents, such as doc_id, whose segments are kept together in tests and intervals.",
+            panel=TESTS_PANEL,
+        ),
     ] = None
     minimum_segments: Annotated[
         int,
         declare_option(
-            "Contexts with fewer segments are set aside.", "--min-segments", panel=TESTS_PANEL, minimum=0
+            "Leave out contexts with fewer segments than this.",
+            "--min-segments",
+            panel=TESTS_PANEL,
+            minimum=0,
         ),
     ] = 20
     holm: Annotated[
-        bool, declare_option("Holm's correction over all comparisons.", "--holm", panel=TESTS_PANEL)
+        bool,
+        declare_option("Correct p-values for the number of comparisons (Holm).", "--holm", panel=TESTS_PANEL),
     ] = False
     missing: Annotated[
         str,
         declare_option(
-            "complete segments only, or pairwise: what both systems of a pair have.", panel=SCORES_PANEL
+            "Use segments that all systems have (complete), or that both systems of a pair have (pairwise).",
+            panel=SCORES_PANEL,
         ),
     ] = "complete"
     analysis: Annotated[
         Names,
         declare_option(
-            "Any of stability, discrimination, ceiling, thresholds, power, corpus.", command_line_type=str
+            "Further analyses, comma-separated: stability, discrimination, ceiling, "
+            "thresholds, power, corpus.",
+            command_line_type=str,
         ),
     ] = ""
 
@@ -355,29 +467,45 @@ class RankSettings(ComparedScoresSettings):
 class DependSettings(ComparedScoresSettings):
     """Options that are specific to `depend`."""
 
-    by: Annotated[str, declare_option("Group outputs by this column.", metavar="COLUMN")] = "system"
+    by: Annotated[
+        str, declare_option("Measure which values of this column a metric favours.", metavar="COLUMN")
+    ] = "system"
     context: Annotated[
         Names | None,
         declare_repeatable_option(
-            "Also within each value of this column; default domain.", "--context", "COLUMN"
+            "Repeat the analysis within each value of this column. By default domain. Repeatable.",
+            "--context",
+            "COLUMN",
         ),
     ] = None
     cluster: Annotated[
-        str | None, declare_option("Resample these (doc_id) instead of segments.", metavar="COLUMN")
+        str | None,
+        declare_option(
+            "Column of documents, such as doc_id, whose segments are resampled together.", metavar="COLUMN"
+        ),
     ] = None
-    weight: Annotated[str | None, declare_option("A column of weights.", metavar="COLUMN")] = None
-    bootstraps: Annotated[int, declare_option("Resamples; 0 for one fit without intervals.", minimum=0)] = 200
-    draws: Annotated[int, declare_option("Draws of each test.", minimum=1)] = 999
+    weight: Annotated[str | None, declare_option("Column of weights of the segments.", metavar="COLUMN")] = (
+        None
+    )
+    bootstraps: Annotated[
+        int, declare_option("Number of bootstrap resamples; 0 for one fit without intervals.", minimum=0)
+    ] = 200
+    draws: Annotated[int, declare_option("Number of draws of each test.", minimum=1)] = 999
     analysis: Annotated[
-        bool, declare_option("Sensitivity to resamples, sample size and systems.", "--analysis")
+        bool,
+        declare_option(
+            "Show how the results depend on the number of resamples, items and systems.", "--analysis"
+        ),
     ] = False
     panel: Annotated[
-        bool, declare_option("Nobody rated: each metric against the mean of the others.", "--panel")
+        bool,
+        declare_option("Without human scores: compare each metric with the mean of the others.", "--panel"),
     ] = False
     correct: Annotated[
         FilePath | None,
         declare_option(
-            "Write scores read through f_G and f_k to a .parquet, .csv or .jsonl file, and try them.",
+            "Write scores that are corrected for the favoured systems to this .parquet, "
+            ".csv or .jsonl file, and evaluate them.",
             command_line_type=str | None,
             metavar="FILE",
         ),
@@ -391,7 +519,7 @@ class LabelSettings(ComparedScoresSettings):
     labels: Annotated[
         FilePath | None,
         declare_option(
-            "The CSV file that annotate wrote, filled in.",
+            "CSV file that annotate wrote, with the ratings filled in.",
             command_line_type=str | None,
             metavar="FILE",
             panel=SCORES_PANEL,
@@ -400,7 +528,9 @@ class LabelSettings(ComparedScoresSettings):
     cluster: Annotated[
         str | None,
         declare_option(
-            "What is chosen for labelling: item, or a column such as doc_id; else found.", metavar="COLUMN"
+            "What is chosen to be rated: item, or a column of documents such as doc_id. By "
+            "default found in the ratings.",
+            metavar="COLUMN",
         ),
     ] = None
 
@@ -411,38 +541,48 @@ class EstimateSettings(LabelSettings):
 
     context: Annotated[
         Names | None,
-        declare_repeatable_option("Also estimate within each value of this column.", "--context", "COLUMN"),
+        declare_repeatable_option(
+            "Estimate also within each value of this column. Repeatable.", "--context", "COLUMN"
+        ),
     ] = None
     target: Annotated[
         str | None,
         declare_option(
-            "The mean over these (the items in the data) or similar (items like these);"
-            " default these, or similar if every item is labelled.",
+            "What is estimated: the mean over the items in the data (these), or over items like these"
+            " (similar). By default these, or similar if every item is labelled.",
             metavar="these|similar",
         ),
     ] = None
-    resamples: Annotated[int, declare_option("Resamples for intervals and tests.", minimum=100)] = 1000
+    resamples: Annotated[int, declare_option("Number of resamples for intervals and tests.", minimum=100)] = (
+        1000
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnnotateSettings(LabelSettings):
     """Options that are specific to `annotate`."""
 
-    count: Annotated[int | None, declare_option("Choose this many items.", minimum=1)] = None
+    count: Annotated[int | None, declare_option("Choose this number of items.", minimum=1)] = None
     width: Annotated[
         float | None,
-        declare_option("As many as make the 95 % interval of every system this wide.", minimum=0),
+        declare_option(
+            "Choose as many items as needed for 95 % intervals of the system means that are this wide.",
+            minimum=0,
+        ),
     ] = None
     difference: Annotated[
-        float | None, declare_option("As many as show this difference between two systems.", minimum=0)
+        float | None,
+        declare_option(
+            "Choose as many items as needed to detect this difference between two systems.", minimum=0
+        ),
     ] = None
     power: Annotated[
-        float, declare_option("With --difference: the probability to show it.", minimum=0.5, maximum=0.99)
+        float, declare_option("Probability with which --difference is detected.", minimum=0.5, maximum=0.99)
     ] = 0.8
     csv: Annotated[
         FilePath | None,
         declare_option(
-            "Write the outputs to rate to this CSV file; default ratings.csv in --out.",
+            "Write the outputs to rate to this CSV file. By default ratings.csv in the run folder.",
             command_line_type=str | None,
             metavar="FILE",
         ),
@@ -454,18 +594,25 @@ class JudgeSettings(Settings):
     """Options of the command `judge` only."""
 
     judge: Annotated[
-        str | None, declare_option("Ask the model: judge(mode=direct, rubric, spans or pairwise).")
+        str | None,
+        declare_option("What to ask a model: judge(mode=direct), or mode rubric, spans or pairwise."),
     ] = None
-    repeats: Annotated[int, declare_option("Ask the model this many times.", minimum=1)] = 1
-    human: Annotated[str | None, declare_option("The column of human labels.", metavar="COLUMN")] = None
+    repeats: Annotated[int, declare_option("Number of times that the model is asked.", minimum=1)] = 1
+    human: Annotated[str | None, declare_option("Column of human labels.", metavar="COLUMN")] = None
     people: Annotated[
         Names,
-        declare_option("Columns or judges that are single people, comma-separated.", command_line_type=str),
+        declare_option(
+            "Columns, or names of judges, that are single people, comma-separated.", command_line_type=str
+        ),
     ] = ""
-    family: Annotated[str | None, declare_option("The column of model families.", metavar="COLUMN")] = None
+    family: Annotated[
+        str | None, declare_option("Column of the model family of each system.", metavar="COLUMN")
+    ] = None
     context: Annotated[
         Names | None,
-        declare_repeatable_option("Also within each value of this column.", "--context", "COLUMN"),
+        declare_repeatable_option(
+            "Repeat the analysis within each value of this column. Repeatable.", "--context", "COLUMN"
+        ),
     ] = None
     ties: Annotated[
         str,
@@ -475,20 +622,32 @@ class JudgeSettings(Settings):
         ),
     ] = "half"
     verdict_type: Annotated[
-        str | None, declare_option("pairwise, grade (ordered numbers) or label (unordered).", metavar="TYPE")
+        str | None,
+        declare_option(
+            "What verdicts are: pairwise, grade (ordered numbers) or label (unordered). By default guessed.",
+            metavar="TYPE",
+        ),
     ] = None
     letters: Annotated[
-        str, declare_option("What winners A and B mean: output, position (A was shown first) or auto.")
+        str,
+        declare_option("What the winners A and B mean: an output, a position (A was shown first), or auto."),
     ] = "auto"
     lower_is_better: Annotated[
-        Names, declare_option("Columns of grades of which lower is better.", command_line_type=str)
+        Names,
+        declare_option("Columns of grades of which lower is better, comma-separated.", command_line_type=str),
     ] = ""
     higher_is_better: Annotated[
-        Names, declare_option("Columns of grades of which higher is better.", command_line_type=str)
+        Names,
+        declare_option(
+            "Columns of grades of which higher is better, comma-separated.", command_line_type=str
+        ),
     ] = ""
     epsilon: Annotated[
         float,
-        declare_option("Alternative annotator test: .2 for experts, .15 for skilled people, .1 for a crowd."),
+        declare_option(
+            "Alternative annotator test: how much worse than a rater the judge may be: .2 "
+            "for experts, .15 for skilled people, .1 for a crowd."
+        ),
     ] = 0.2
 
 

@@ -17,13 +17,19 @@ def run_align(
     data: DataOptions,
     *,
     characters: Annotated[
-        bool, typer.Option("--characters", "--cer", "-c", help="Characters instead of words.")
+        bool, typer.Option("--characters", "--cer", "-c", help="Align characters instead of words.")
     ] = False,
-    include_correct: Annotated[bool, typer.Option("--all", help="Also outputs without an error.")] = False,
-    normalize: Annotated[str | None, typer.Option(help="Speech text: english, whisper or none.")] = None,
+    include_correct: Annotated[bool, typer.Option("--all", help="Show also outputs without errors.")] = False,
+    normalize: Annotated[
+        str | None,
+        typer.Option(
+            help="How transcripts are normalised before scoring: english, whisper or none.", metavar="NAME"
+        ),
+    ] = None,
     json: JsonOption = False,
     out: Annotated[
-        str | None, typer.Option("--out", "-o", help="Folder for the table and the JSON.", metavar="FOLDER")
+        str | None,
+        typer.Option("--out", "-o", help="Write a table and JSON to this folder.", metavar="FOLDER"),
     ] = None,
 ) -> None:
     """Show outputs under their references, word by word, with errors marked and counted, as jiwer -a does."""

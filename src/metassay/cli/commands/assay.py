@@ -42,18 +42,24 @@ def run_assay(
     cache: Annotated[
         str | None,
         typer.Option(
-            help="Folder for scores that runs share, or off; default METASSAY_CACHE, else off.",
+            help="Folder of scores that runs share, or off. By default the folder in "
+            "METASSAY_CACHE, else off.",
             metavar="FOLDER",
             rich_help_panel=OUTPUT_PANEL,
         ),
     ] = None,
     engine: Annotated[
-        str, typer.Option(help="local, or a Ray cluster: ray or ray,ADDRESS.", rich_help_panel=OUTPUT_PANEL)
+        str,
+        typer.Option(
+            help="Where metrics are computed: local, or on a Ray cluster (ray or ray,ADDRESS).",
+            metavar="NAME",
+            rich_help_panel=OUTPUT_PANEL,
+        ),
     ] = "local",
     parts: Annotated[
         str | None,
         typer.Option(
-            help="Score only these parts of the run (0-9, or 3) and stop; see work.",
+            help="Compute only these parts of the run, such as 0-9, and stop. See metassay work.",
             metavar="PARTS",
             rich_help_panel=OUTPUT_PANEL,
         ),

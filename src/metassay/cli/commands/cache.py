@@ -17,10 +17,11 @@ def run_cache(
     action: Annotated[str, typer.Argument(help="info, prune or verify.", metavar="ACTION")],
     *,
     cache: Annotated[
-        str | None, typer.Option(help="The folder; default METASSAY_CACHE.", metavar="FOLDER")
+        str | None,
+        typer.Option(help="Cache folder. By default the folder in METASSAY_CACHE.", metavar="FOLDER"),
     ] = None,
     most: Annotated[
-        float, typer.Option(help="prune: keep this many gigabytes, those used last.", min=0)
+        float, typer.Option(help="prune: keep the scores used last, up to this number of gigabytes.", min=0)
     ] = 10.0,
     json: JsonOption = False,
 ) -> None:

@@ -17,10 +17,14 @@ EXIT_CHANGED = 3
 def run_compare(
     runs: Annotated[
         list[str],
-        typer.Argument(help="Two or more runs, oldest first, or a folder of runs.", metavar="RUN…"),
+        typer.Argument(
+            help="Two or more run folders, oldest first, or a folder that contains them.", metavar="RUN…"
+        ),
     ],
     *,
-    fail_on: Annotated[str | None, typer.Option(help="change: exit with 3 when something changed.")] = None,
+    fail_on: Annotated[
+        str | None, typer.Option(help="change: exit with status 3 if something changed.", metavar="change")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """What changed between runs by more than chance: accuracies, orders of metrics, recommendations."""

@@ -16,7 +16,9 @@ EXAMPLE = "metassay demo"
 def run_demo(
     output: OutputOptions,
     *,
-    task: Annotated[str, typer.Option(help="Which sample: mt, asr, ranking or text.")] = "mt",
+    task: Annotated[
+        str, typer.Option(help="Sample data to use: mt, asr, ranking or text.", metavar="NAME")
+    ] = "mt",
 ) -> None:
     """Assay the bundled sample, offline, in seconds; leaves a folder with report.html."""
     from metassay.workflows.assay import demo

@@ -14,7 +14,10 @@ EXAMPLE = "metassay models"
 
 def run_models(
     folder: Annotated[
-        list[str] | None, typer.Argument(help="Folders to search besides the hub's cache.", metavar="FOLDER")
+        list[str] | None,
+        typer.Argument(
+            help="Folders to search in addition to the cache of the Hugging Face hub.", metavar="FOLDER"
+        ),
     ] = None,
     *,
     json: JsonOption = False,

@@ -16,12 +16,17 @@ EXAMPLE = "metassay recommend run --context domain"
 
 
 def run_recommend(
-    run: Annotated[str, typer.Argument(help="A run folder.", metavar="RUN")],
+    run: Annotated[str, typer.Argument(help="Run folder.", metavar="RUN")],
     *,
-    context: Annotated[str | None, typer.Option(help="One column of contexts; default all.")] = None,
+    context: Annotated[
+        str | None, typer.Option(help="Column of contexts. By default all.", metavar="COLUMN")
+    ] = None,
     criterion: Annotated[
         list[str],
-        typer.Option(help="Your own, higher is better; repeatable.", metavar="NAME:METRIC=NUMBER,…"),
+        typer.Option(
+            help="Your own criterion: a number for each metric, higher is better. Repeatable.",
+            metavar="NAME:METRIC=NUMBER,…",
+        ),
     ] = [],  # noqa: B006
     json: JsonOption = False,
     verbose: VerboseOption = False,

@@ -14,14 +14,20 @@ EXAMPLE = "metassay report run"
 
 def run_report(
     runs: Annotated[
-        list[str], typer.Argument(help="A run, or one of each verb on the same data.", metavar="RUN…")
+        list[str],
+        typer.Argument(help="Run folders: one, or one of each command on the same data.", metavar="RUN…"),
     ],
     *,
     out: Annotated[
-        str | None, typer.Option(help="The page; default report.html of the run.", metavar="FILE")
+        str | None,
+        typer.Option(help="File of the page. By default report.html in the run folder.", metavar="FILE"),
     ] = None,
-    figures: Annotated[str | None, typer.Option(help="Every chart for papers: svg, pdf or png.")] = None,
-    tables: Annotated[str | None, typer.Option(help="Every table: latex, markdown or csv.")] = None,
+    figures: Annotated[
+        str | None, typer.Option(help="Write all charts as files: svg, pdf or png.", metavar="FORMAT")
+    ] = None,
+    tables: Annotated[
+        str | None, typer.Option(help="Write all tables as files: latex, markdown or csv.", metavar="FORMAT")
+    ] = None,
 ) -> None:
     """Write the page of a run again, or one page for several runs on the same data."""
     from metassay.workflows.report import report

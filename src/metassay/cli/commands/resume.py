@@ -13,11 +13,13 @@ EXAMPLE = "metassay resume run"
 
 
 def run_resume(
-    run: Annotated[str, typer.Argument(help="A run folder.", metavar="RUN")],
+    run: Annotated[str, typer.Argument(help="Run folder.", metavar="RUN")],
     *,
-    workers: Annotated[int | None, typer.Option(help="Threads; default as before.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Number of threads. By default as in the interrupted run.", metavar="N")
+    ] = None,
     json: JsonOption = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")] = False,
     trust: TrustOption = False,
 ) -> None:
     """Continue a run that was stopped, with the options it was started with; a finished run is checked."""

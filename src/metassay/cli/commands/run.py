@@ -22,7 +22,8 @@ MANIFEST = "manifest.json"
 
 def run_run(
     config: Annotated[
-        str | None, typer.Argument(help="A TOML or JSON file, or the manifest of a run.", metavar="CONFIG")
+        str | None,
+        typer.Argument(help="TOML or JSON file with options, or the manifest of a run.", metavar="CONFIG"),
     ] = None,
     *,
     schema: Annotated[

@@ -33,17 +33,22 @@ def run_score(
     *,
     metric_file: MetricFilesOption = [],  # noqa: B006
     table_format: Annotated[
-        str, typer.Option("--format", help="table, csv, latex or markdown.", metavar="FORMAT")
+        str,
+        typer.Option(
+            "--format", help="How scores are printed: table, csv, latex or markdown.", metavar="FORMAT"
+        ),
     ] = "table",
     score_only: Annotated[
         bool,
         typer.Option(
-            "--score-only", "-b", help="The bare number, of the first metric unless --metrics names some."
+            "--score-only", "-b", help="Print only the number, of the first metric or of those in --metrics."
         ),
     ] = False,
     decimals: Annotated[
         int | None,
-        typer.Option("--width", "-w", help="Digits after the point.", metavar="N", min=0, max=15),
+        typer.Option(
+            "--width", "-w", help="Number of digits after the decimal point.", metavar="N", min=0, max=15
+        ),
     ] = None,
 ) -> None:
     """Compute metrics per segment and per system, and test differences between systems."""

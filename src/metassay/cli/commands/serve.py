@@ -16,13 +16,17 @@ EXAMPLE = "metassay serve runs/"
 
 def run_serve(
     runs: Annotated[
-        list[str], typer.Argument(help="Runs, oldest first, or a folder of runs.", metavar="RUN…")
+        list[str],
+        typer.Argument(help="Run folders, oldest first, or a folder that contains them.", metavar="RUN…"),
     ],
     *,
-    host: Annotated[str, typer.Option(help="The address to serve on; the default is this machine only.")] = (
-        "127.0.0.1"
-    ),
-    port: Annotated[int, typer.Option(help="The port; 0 takes any that is free.", min=0, max=65535)] = 8017,
+    host: Annotated[
+        str,
+        typer.Option(
+            help="Address to serve on. By default only this machine can connect.", metavar="ADDRESS"
+        ),
+    ] = ("127.0.0.1"),
+    port: Annotated[int, typer.Option(help="Port; 0 chooses a free one.", min=0, max=65535)] = 8017,
     json: JsonOption = False,
 ) -> None:
     """Show runs in the browser: what changed, every pair, reports, notes. Ctrl-C ends it.

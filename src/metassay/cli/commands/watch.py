@@ -18,11 +18,17 @@ EXAMPLE = "metassay watch runs/ --fail-on change"
 def run_watch(
     runs: Annotated[
         list[str],
-        typer.Argument(help="Two or more runs, oldest first, or a folder of runs.", metavar="RUN…"),
+        typer.Argument(
+            help="Two or more run folders, oldest first, or a folder that contains them.", metavar="RUN…"
+        ),
     ],
     *,
-    fail_on: Annotated[str | None, typer.Option(help="change: exit with 3 when something changed.")] = None,
-    page: Annotated[Path | None, typer.Option(help="Write a page with charts.", metavar="FILE.html")] = None,
+    fail_on: Annotated[
+        str | None, typer.Option(help="change: exit with status 3 if something changed.", metavar="change")
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option(help="Write a page with charts to this file.", metavar="FILE.html")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Did anything change over time? May be asked after every run without false alarms piling up."""

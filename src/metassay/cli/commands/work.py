@@ -19,10 +19,22 @@ EXAMPLE = "metassay work run --parts 0-9"
 
 
 def run_work(
-    run: Annotated[str, typer.Argument(help="A run folder, or a file as for `run`.", metavar="RUN")],
+    run: Annotated[
+        str, typer.Argument(help="Run folder, or a configuration file as for `run`.", metavar="RUN")
+    ],
     *,
-    parts: Annotated[str, typer.Option("--parts", "--part", help="A number, or a range such as 0-9.")],
-    workers: Annotated[int | None, typer.Option(help="Threads; default as before.")] = None,
+    parts: Annotated[
+        str,
+        typer.Option(
+            "--parts",
+            "--part",
+            help="Numbers of the parts: one number, or a range such as 0-9.",
+            metavar="PARTS",
+        ),
+    ],
+    workers: Annotated[
+        int | None, typer.Option(help="Number of threads. By default as in the interrupted run.", metavar="N")
+    ] = None,
     trust: TrustOption = False,
 ) -> None:
     """Score some parts of an assay, as one of many processes; when all are done, `resume` finishes it."""
