@@ -12,7 +12,7 @@ COMMON_OPTIONS = ("human", "metrics", "reference", "columns", "where", "out", "j
 
 
 def run_aggregate(data: DataOptions, output: OutputOptions, settings: AggregateSettings) -> None:
-    """Corpus scores or means of segments? Compares three aggregations, also with human scores."""
+    """Compare corpus scores, means of segment scores and bootstrap scores of systems."""
     from metassay.workflows.aggregate import aggregate
 
     dataset = data.read_dataset()

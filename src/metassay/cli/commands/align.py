@@ -32,7 +32,7 @@ def run_align(
         typer.Option("--out", "-o", help="Write a table and JSON to this folder.", metavar="FOLDER"),
     ] = None,
 ) -> None:
-    """Show outputs under their references, word by word, with errors marked and counted, as jiwer -a does."""
+    """Show outputs below their references, word by word, with errors marked and counted."""
     from metassay.workflows.align import align
 
     result = align(data.read_dataset(), characters=characters, normalize=normalize, out=out)

@@ -24,7 +24,7 @@ COMMON_OPTIONS = (
 def run_annotate(
     data: DataOptions, output: OutputOptions, settings: AnnotateSettings, reading: ScoreReadOptions
 ) -> None:
-    """Which items should people rate next, and how many? Writes a table for the raters."""
+    """Choose the items that people should rate next, and write a table for the raters."""
     from metassay.workflows.annotate import annotate
 
     result = annotate(

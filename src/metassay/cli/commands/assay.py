@@ -65,7 +65,7 @@ def run_assay(
         ),
     ] = None,
 ) -> None:
-    """Perturb, score and compare: accuracy per context, tests, a recommendation and a report."""
+    """Make outputs worse, measure how often each metric notices, and recommend a metric."""
     from metassay.workflows.assay import assay, score_assay_parts
     from metassay.workflows.metric_files import collect_requested_metrics
     from metassay.workflows.run_files import AUTOMATIC_FOLDER

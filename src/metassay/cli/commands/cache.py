@@ -25,7 +25,7 @@ def run_cache(
     ] = 10.0,
     json: JsonOption = False,
 ) -> None:
-    """Manage the scores that runs share: list them (info), remove old ones (prune), check them (verify)."""
+    """List the scores that runs share (info), delete old ones (prune), or check them (verify)."""
     from metassay.workflows.cache import manage_cache
 
     result = manage_cache(action, cache, max_gigabytes=most)

@@ -18,7 +18,7 @@ COMMON_OPTIONS = ("task", "human", "columns", "where", "reference", "language", 
 
 
 def run_check(data: DataOptions, output: OutputOptions, settings: CheckSettings) -> None:
-    """Show what was recognised, left out and missing, and what an assay would cost. Run this first."""
+    """Show how a file is read and which questions it can answer. Run this first."""
     from metassay.workflows.check import check
 
     result = check(data.read_dataset(), **settings.to_dict(), workers=output.workers, out=output.out)

@@ -27,7 +27,7 @@ def run_compare(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """What changed between runs by more than chance: accuracies, orders of metrics, recommendations."""
+    """Show which accuracies, rankings and recommendations changed between runs by more than chance."""
     from metassay.workflows.compare import compare
 
     if fail_on not in (None, "change"):

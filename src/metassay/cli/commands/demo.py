@@ -20,7 +20,7 @@ def run_demo(
         str, typer.Option(help="Sample data to use: mt, asr, ranking or text.", metavar="NAME")
     ] = "mt",
 ) -> None:
-    """Assay the bundled sample, offline, in seconds; leaves a folder with report.html."""
+    """Run an assay on bundled sample data, without a network."""
     from metassay.workflows.assay import demo
 
     folder = output.out or (None if output.json else "demo")

@@ -25,7 +25,7 @@ COMMON_OPTIONS = (
 def run_depend(
     data: DataOptions, output: OutputOptions, settings: DependSettings, reading: ScoreReadOptions
 ) -> None:
-    """Which systems does each metric favour? SysDep, expected deviations, and how much of them is noise."""
+    """Measure which systems each metric favours, compared with human scores."""
     from metassay.workflows.depend import depend
 
     with show_progress(output) as progress:

@@ -24,7 +24,7 @@ COMMON_OPTIONS = (
 def run_estimate(
     data: DataOptions, output: OutputOptions, settings: EstimateSettings, reading: ScoreReadOptions
 ) -> None:
-    """How good would people find each system? From few human labels and a metric on all items."""
+    """Estimate the human score of each system from few ratings and a metric on all items."""
     from metassay.workflows.estimate import estimate
 
     result = estimate(

@@ -23,7 +23,7 @@ COMMON_OPTIONS = (
 
 
 def run_judge(data: DataOptions, output: OutputOptions, model: LlmOptions, settings: JudgeSettings) -> None:
-    """Can a judge be trusted here, and whom does it favour? From tables of item, judge, winner or score."""
+    """Measure how often an LLM judge agrees with people, and what it prefers."""
     from metassay.workflows.judge import judge
 
     if not data.data:

@@ -22,7 +22,7 @@ def run_models(
     *,
     json: JsonOption = False,
 ) -> None:
-    """List the neural models on this machine: size, hash, languages, licence."""
+    """List the neural models on this machine, with size, hash, languages and licence."""
     from metassay.workflows.models import list_models
 
     result = list_models(*(folder or []))

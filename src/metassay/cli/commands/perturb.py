@@ -25,7 +25,7 @@ COMMON_OPTIONS = (
 def run_perturb(
     data: DataOptions, output: OutputOptions, model: LlmOptions, settings: PerturbSettings
 ) -> None:
-    """Make every output worse in several ways; leaves pairs.parquet and texts.jsonl in the run folder."""
+    """Make outputs worse in several ways, and write the pairs of outputs to a run folder."""
     from metassay.workflows.perturb import TEXTS, perturb
 
     dataset = data.read_dataset()

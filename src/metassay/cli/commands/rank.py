@@ -25,7 +25,7 @@ COMMON_OPTIONS = (
 def run_rank(
     data: DataOptions, output: OutputOptions, settings: RankSettings, reading: ScoreReadOptions
 ) -> None:
-    """Which metric agrees best with people? Ranks metrics against human scores, with tests between them."""
+    """Rank metrics by how well they agree with human scores, and test the differences."""
     from metassay.workflows.rank import rank
 
     with show_progress(output) as progress:

@@ -31,7 +31,7 @@ def run_recommend(
     json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Which metric to use in each context, and why; with --criterion also by your own criteria."""
+    """Show which metric to use in each context, and why."""
     from metassay.workflows.recommend import recommend
 
     result = recommend(run, context=context, criteria=parse_criteria(criterion))

@@ -22,7 +22,7 @@ def run_resume(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")] = False,
     trust: TrustOption = False,
 ) -> None:
-    """Continue a run that was stopped, with the options it was started with; a finished run is checked."""
+    """Continue an interrupted run with the same options."""
     options = read_command_of_run(run, trust=trust)
     if workers:
         options["workers"] = workers

@@ -31,7 +31,7 @@ def run_run(
     ] = False,
     trust: TrustOption = False,
 ) -> None:
-    """Run a command from a file: command = "assay", data = ["FILE"], and any option of that command."""
+    """Run a command with options from a file."""
     if schema:
         print(json.dumps(build_configuration_schema(), indent=1, ensure_ascii=False))
         return

@@ -29,7 +29,7 @@ def run_serve(
     port: Annotated[int, typer.Option(help="Port; 0 chooses a free one.", min=0, max=65535)] = 8017,
     json: JsonOption = False,
 ) -> None:
-    """Show runs in the browser: what changed, every pair, reports, notes. Ctrl-C ends it.
+    """Show runs in the browser, with changes, pairs, reports and notes.
 
     Needs: pip install 'metassay[serve]'
     """

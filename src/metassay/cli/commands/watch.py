@@ -31,7 +31,7 @@ def run_watch(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Did anything change over time? May be asked after every run without false alarms piling up."""
+    """Show what changed over many runs, without false alarms from looking often."""
     from metassay.workflows.watch import watch, write_watch_page
 
     if fail_on not in (None, "change"):

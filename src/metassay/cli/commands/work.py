@@ -37,7 +37,7 @@ def run_work(
     ] = None,
     trust: TrustOption = False,
 ) -> None:
-    """Score some parts of an assay, as one of many processes; when all are done, `resume` finishes it."""
+    """Score some parts of an assay, as one of many processes. `resume` finishes the run."""
     is_file = run.endswith((".toml", ".json")) if is_remote_path(run) else not Path(run).is_dir()
     options = read_configuration(run) if is_file else read_command_of_run(run, trust=trust)
     options["parts"] = parts
