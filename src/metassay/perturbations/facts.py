@@ -287,7 +287,7 @@ class Quantifier(ListReplacement):
     name: ClassVar[str] = "quantifier"
     rows: ClassVar[str] = "quantifiers"
     languages: ClassVar[frozenset[str] | None] = find_folders_with_file(_PACKS, "quantifiers.tsv")
-    summary: ClassVar[str] = "changes how many or how often"
+    summary: ClassVar[str] = "changes a word for how many or how often, such as all or never"
 
 
 @dataclass(frozen=True)
@@ -297,7 +297,7 @@ class Tense(ListReplacement):
     name: ClassVar[str] = "tense"
     rows: ClassVar[str] = "tenses"
     languages: ClassVar[frozenset[str] | None] = find_folders_with_file(_PACKS, "tenses.tsv")
-    summary: ClassVar[str] = "moves a verb to another time"
+    summary: ClassVar[str] = "changes the tense of an auxiliary verb"
 
 
 @dataclass(frozen=True)
@@ -310,7 +310,7 @@ class Untranslated(RandomReplacement):
     name: ClassVar[str] = "untranslated"
     default: ClassVar[bool] = False
     needs_spaces: ClassVar[bool] = False
-    summary: ClassVar[str] = "puts a word of the source in the place of one of the output"
+    summary: ClassVar[str] = "replaces a word of the output by a word of the source"
 
     def describe_missing_resource(self, language: str) -> str | None:
         """Return how to get the package that finds the words of a language without spaces."""

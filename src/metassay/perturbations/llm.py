@@ -199,7 +199,10 @@ class Likeliest(Perturbation[str]):
     name: ClassVar[str] = "likely"
     default: ClassVar[bool] = False
     needs_spaces: ClassVar[bool] = False
-    summary: ClassVar[str] = "the likeliest of several copies of another method (--llm-local)"
+    summary: ClassVar[str] = (
+        "makes several versions with another perturbation, and keeps the one that a language model finds"
+        " most likely (--llm-local)"
+    )
 
     method: str = "removal"
     of: int = 8

@@ -253,7 +253,7 @@ class NegationRemoval(WordEdit):
 
     name: ClassVar[str] = "negation_removal"
     languages: ClassVar[frozenset[str] | None] = find_folders_with_file(_PACKS, "negation_removal.tsv")
-    summary: ClassVar[str] = "removes a negation or turns it positive"
+    summary: ClassVar[str] = "removes a negation"
 
     def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
         """Return the output without random negations."""

@@ -142,7 +142,7 @@ class Cohyponym(RelatedWord):
 
     name: ClassVar[str] = "cohyponym"
     relation: ClassVar[english.Relation] = "cohyponym"
-    summary: ClassVar[str] = "replaces a noun by another kind of the same thing (en)"
+    summary: ClassVar[str] = "replaces a noun by a similar kind of thing (en)"
 
 
 @dataclass(frozen=True)

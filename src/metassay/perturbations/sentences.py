@@ -83,7 +83,7 @@ class SentenceRemoval(SentenceEdit):
     """Removes a random sentence."""
 
     name: ClassVar[str] = "sentence_removal"
-    summary: ClassVar[str] = "drops a random sentence"
+    summary: ClassVar[str] = "removes a random sentence"
 
     def edit_sentences(
         self, output_view: View[str], sentence_spans: Sequence[Span], random_stream: Stream
@@ -102,7 +102,7 @@ class SentenceSwapping(SentenceEdit):
     """
 
     name: ClassVar[str] = "sentence_swapping"
-    summary: ClassVar[str] = "exchanges the first sentence with one that leans on it"
+    summary: ClassVar[str] = "exchanges the first sentence with one that refers to it"
 
     def edit_sentences(
         self, output_view: View[str], sentence_spans: Sequence[Span], random_stream: Stream
@@ -157,7 +157,7 @@ class SentenceRepetition(SentenceEdit):
     """Repeats a random sentence directly after itself."""
 
     name: ClassVar[str] = "sentence_repetition"
-    summary: ClassVar[str] = "says a random sentence twice"
+    summary: ClassVar[str] = "repeats a random sentence"
 
     def edit_sentences(
         self, output_view: View[str], sentence_spans: Sequence[Span], random_stream: Stream
@@ -226,7 +226,7 @@ class ClauseRemoval(RandomReplacement):
     name: ClassVar[str] = "clause_removal"
     default: ClassVar[bool] = False
     needs_spaces: ClassVar[bool] = False
-    summary: ClassVar[str] = "drops a clause between commas"
+    summary: ClassVar[str] = "removes a clause between commas"
 
     def find_replaceable_spans(self, output_view: View[str]) -> list[Replacement]:
         """Return every clause that can be removed, with the comma before it; none with quotes or brackets."""
@@ -276,7 +276,7 @@ class HallucinatedClause(RandomReplacement):
     default: ClassVar[bool] = False
     needs_spaces: ClassVar[bool] = False
     languages: ClassVar[frozenset[str] | None] = find_folders_with_file(PACKS, "hallucinated_clauses.txt")
-    summary: ClassVar[str] = "adds a clause that says what is not there"
+    summary: ClassVar[str] = "adds a clause that nothing in the source supports"
 
     def find_replaceable_spans(self, output_view: View[str]) -> list[Replacement]:
         """Return where a clause can be inserted: in statements of more than three words without quotes."""
@@ -313,7 +313,7 @@ class BorrowedSpan(Perturbation[str]):
     needs_spaces: ClassVar[bool] = False
     needed_fields: ClassVar[frozenset[str]] = frozenset({"rivals"})
     default: ClassVar[bool] = False
-    summary: ClassVar[str] = "takes a span from a worse output of the same item (needs human scores)"
+    summary: ClassVar[str] = "takes words from an output of the same item that people rated lower"
 
     longest: int = 8
 

@@ -94,7 +94,7 @@ class Removal(AnyLanguageEdit):
     """Removes random words. At least one word stays."""
 
     name: ClassVar[str] = "removal"
-    summary: ClassVar[str] = "drops a random word"
+    summary: ClassVar[str] = "removes a random word"
 
     def count_removed_words(self, word_count: int) -> int:
         """Return how many words are removed from a text with `word_count` words; 0 if it is too short."""
@@ -128,7 +128,7 @@ class RemovalShare(Removal):
 
     name: ClassVar[str] = "removal_20"
     default: ClassVar[bool] = False
-    summary: ClassVar[str] = "drops 20 % of the words"
+    summary: ClassVar[str] = "removes 20 % of the words"
 
     def count_removed_words(self, word_count: int) -> int:
         """Return a fifth of the number of words for each unit of strength."""
@@ -144,7 +144,7 @@ class Insertion(AnyLanguageEdit):
     """
 
     name: ClassVar[str] = "insertion"
-    summary: ClassVar[str] = "inserts a random word from the data set's own list"
+    summary: ClassVar[str] = "inserts a random word from the data set"
 
     def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
         """Return the output with random words inserted."""
