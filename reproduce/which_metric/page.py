@@ -98,8 +98,8 @@ def _list_conclusions(rows: Sequence[Row]) -> list[str]:
         f"single systems least (residual {fairest['residual']:.0%})."
     )
     source = (
-        f"- If you have no reference translations, {free['metric']} ranks systems best (SPA {free['spa']:.3f}, "
-        f"rank {newest.index(free) + 1} of {len(newest)})."
+        f"- If you have no reference translations, {free['metric']} ranks systems best "
+        f"(SPA {free['spa']:.3f}, rank {newest.index(free) + 1} of {len(newest)})."
     )
     return [ranking, source, _describe_lexical_metrics(rows), ADVICE]
 
