@@ -94,7 +94,7 @@ def _list_conclusions(rows: Sequence[Row]) -> list[str]:
     ranking = (
         f"- To rank systems, use one of the five metrics that rank systems best on WMT23 (soft pairwise "
         f"accuracy, SPA, {leaders[-1]['spa']:.3f} to {leaders[0]['spa']:.3f}): "
-        f"{', '.join(row['metric'] for row in leaders)}. Of these metrics, {fairest['metric']} favours "
+        f"{', '.join(row['metric'] for row in leaders)}. Of these five metrics, {fairest['metric']} favours "
         f"single systems least (residual {fairest['residual']:.0%})."
     )
     source = (
