@@ -92,14 +92,14 @@ def _list_conclusions(rows: Sequence[Row]) -> list[str]:
     free = max((row for row in newest if row["reads"] == "source"), key=lambda row: row["spa"])
     fairest = min(leaders, key=lambda row: row["residual"])
     ranking = (
-        "- To rank systems, use one of the metrics with the highest soft pairwise accuracy on WMT23 "
-        f"(SPA {leaders[-1]['spa']:.3f} to {leaders[0]['spa']:.3f}): "
+        f"- To rank systems, use one of the five metrics that rank systems best on WMT23 (soft pairwise "
+        f"accuracy, SPA, {leaders[-1]['spa']:.3f} to {leaders[0]['spa']:.3f}): "
         f"{', '.join(row['metric'] for row in leaders)}. Of these five metrics, {fairest['metric']} favours "
         f"single systems least (residual {fairest['residual']:.0%})."
     )
     source = (
-        f"- If you have no reference, {free['metric']} is best (SPA {free['spa']:.3f}, rank "
-        f"{newest.index(free) + 1} of {len(newest)})."
+        f"- If you have no reference translations, {free['metric']} ranks systems best "
+        f"(SPA {free['spa']:.3f}, rank {newest.index(free) + 1} of {len(newest)})."
     )
     return [ranking, source, _describe_lexical_metrics(rows), ADVICE]
 
@@ -115,8 +115,12 @@ def _describe_lexical_metrics(rows: Sequence[Row]) -> str:
         above = sum(row["spa"] > lexical[0]["spa"] for row in metrics)
         best = lexical[0]["metric"].removesuffix(", ours")
         descriptions.append(
-            f"On {name}, the lexical metric with the highest SPA is {best}, and "
-            f"{above} of all {len(metrics)} metrics have a higher SPA."
+            f"On {name}, {best} is the lexical metric with the highest SPA, and {above} of all "
+            f"{len(metrics)} metrics have a higher SPA than {best}."
         )
-    moved = " No lexical metric, such as BLEU or chrF, is best in both years." if len(firsts) > 1 else ""
+    moved = (
+        " No lexical metric, such as BLEU or chrF, is the best lexical metric in both years."
+        if len(firsts) > 1
+        else ""
+    )
     return f"-{moved} {' '.join(descriptions)}"
