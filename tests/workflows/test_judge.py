@@ -300,6 +300,23 @@ def test_accuracy_is_null_without_human_labels():
     assert "no human labels" in result.describe()[0]
 
 
+def test_missing_human_labels_are_named_once_for_all_judges(tmp_path, capsys):
+    rows = [{"item": n, "judge": f"judge {n % 6}", "winner": 1} for n in range(60)]
+    (sentence,) = metassay.judge(rows).describe()
+    assert sentence.startswith(
+        "It is not known how often judge 0, judge 1, judge 2, judge 3 and 2 more are right"
+    )
+    assert "Add a column better" in sentence
+    grades = [{"item": n, "judge": "j", "score": n} for n in range(60)]
+    assert "Add a column human" in metassay.judge(grades).describe()[0]
+    path = tmp_path / "verdicts.csv"
+    pl.DataFrame(rows).write_csv(path)
+    assert run(["judge", str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert "verdicts" in printed
+    assert "compared with human labels" not in printed.split("Add a column")[1]
+
+
 def test_human_scores_of_items_with_one_output_each_are_used():
     """Without two outputs of an item, outputs of different items are compared, also within contexts."""
     rng = np.random.default_rng(3)
