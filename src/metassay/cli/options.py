@@ -55,11 +55,16 @@ class DataOptions(OutputReadOptions):
     ] = field(default_factory=list)
     source: Annotated[str | None, declare_option("Plain text: a file of sources.", panel=DATA_PANEL)] = None
 
+    @property
+    def names_plain_text_files(self) -> bool:
+        """Return whether the user named plain text files, one line per item, instead of tables."""
+        return bool(self.reference or self.hypothesis)
+
     def read_dataset(self) -> Dataset:
         """Read the outputs from tables or plain text files."""
         from metassay.workflows.read import read, read_parallel_files
 
-        if self.reference or self.hypothesis:
+        if self.names_plain_text_files:
             references, hypotheses = self._find_plain_text_files()
             dataset = read_parallel_files(
                 references, hypotheses, self.source, task=self.task, language=self.language, join=self.join
@@ -74,7 +79,7 @@ class DataOptions(OutputReadOptions):
         """Read a table of output pairs from a file."""
         from metassay.workflows.read import read
 
-        if self.data or self.reference or self.hypothesis:
+        if self.data or self.names_plain_text_files:
             raise InputError("--pairs FILE and DATA exclude each other.", remedy="Leave DATA out.")
         dataset = read(file, **self.to_dict(OutputReadOptions), pairs=True)
         return _print_guessed_task(dataset)

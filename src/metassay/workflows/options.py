@@ -20,6 +20,7 @@ from metassay.options import (
     FilePath,
     FilePaths,
     Names,
+    OutputReadOptions,
     Settings,
     TableReadOptions,
     declare_option,
@@ -506,7 +507,7 @@ class JudgeOptions(JudgeSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckOptions(CheckSettings):
+class CheckOptions(CheckSettings, OutputReadOptions):
     """All keywords of `check`."""
 
     workers: int | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import dataclass
 from typing import Any
@@ -73,6 +74,12 @@ def read_verdicts(
         notes.append(note)
     file = verdict_frames[0].file if len(verdict_frames) == 1 else "the tables"
     return VerdictFrame(frame, file, notes)
+
+
+def hash_verdicts(frame: pl.DataFrame) -> str:
+    """Return a hash of the rows of a table, whose order does not change the result."""
+    sorted_lines = sorted(frame.write_ndjson().split("\n"))
+    return hashlib.blake2b("\n".join(sorted_lines).encode(), digest_size=16).hexdigest()
 
 
 def _find_verdict_files(source: Any) -> list[str]:
