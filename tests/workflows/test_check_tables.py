@@ -127,6 +127,42 @@ def test_outputs(tmp_path, capsys):
     assert "2 columns of metric scores" in lines[0]
 
 
+def test_plain_text_files(tmp_path, capsys):
+    """Also the verbs that compare scores read the files that `check` was given."""
+    table = make_outputs()
+    (tmp_path / "ref.txt").write_text("".join(f"{text}\n" for text in table.filter(system="a")["ref"]))
+    systems = []
+    for system in "abc":
+        systems.append(f"system_{system}.txt")
+        lines = "".join(f"{text}\n" for text in table.filter(system=system)["hyp"])
+        (tmp_path / systems[-1]).write_text(lines)
+    scores = pl.concat(table.filter(system=system) for system in "abc")["mqm"]
+    (tmp_path / "mqm.txt").write_text("".join(f"{score}\n" for score in scores))
+    files = ["-r", "ref.txt", *systems, "--language", "en"]
+    for options, verbs in (
+        ([], ["assay", "score", "annotate"]),
+        (["--join", "mqm.txt"], ["assay", "score", "rank", "estimate", "depend"]),
+    ):
+        assert run(["check", *files, *options]) == 0
+        commands = list_commands(capsys.readouterr().out.splitlines())
+        assert [command.split()[0] for command in commands] == verbs
+        for command in commands:
+            assert run([*shlex.split(command), "--quiet"]) == 0, command
+    assert "3 systems, 30 items" in capsys.readouterr().out
+    # As before, the option can also name a reference of mt-metrics-eval.
+    make_scores().write_csv(tmp_path / "scores.csv")
+    assert run(["rank", "scores.csv", "--reference", "refA"]) == 0
+
+
+def test_reference_is_not_one_of_two_undecided_systems():
+    table = make_outputs()
+    reference = table.filter(system="c").with_columns(hyp="ref", system=pl.lit("human"))
+    result = metassay.check(pl.concat([table, reference]))
+    assert result.reference_systems == ["human"]
+    pair = result.undecided_systems
+    assert pair is None or "human" not in (pair.best, pair.second)
+
+
 def test_verdicts_with_and_without_labels(tmp_path, capsys):
     lines = check_and_run_suggestions(make_verdicts(), tmp_path, capsys)
     assert lines[0] == (

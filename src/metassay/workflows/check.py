@@ -246,8 +246,10 @@ def _find_two_best_systems(dataset: Dataset) -> UndecidedSystems | None:
     """
     if not dataset.directions:
         dataset, _ = orient_human_scores(dataset, RequestedDirections())
+    # `estimate` leaves out the systems that are the reference.
+    outputs = dataset.outputs.filter(~pl.col("system").is_in(find_reference_systems(dataset)))
     for human in dataset.human:
-        rated = dataset.outputs.drop_nulls(human)
+        rated = outputs.drop_nulls(human)
         means = rated.group_by("system").agg(pl.col(human).mean()).sort(human, "system")
         if means.height < 2:
             continue

@@ -28,11 +28,12 @@ def run_rank(
     """Which metric agrees best with people? Ranks metrics against human scores, with tests between them."""
     from metassay.workflows.rank import rank
 
+    source, reading_options = data.read_score_source(reading)
     with show_progress(output) as progress:
         result = rank(
-            data.data,
+            source,
             **settings.to_dict(),
-            **reading.to_dict(),
+            **reading_options,
             seed=output.seed,
             workers=output.workers,
             out=output.out,
