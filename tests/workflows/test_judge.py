@@ -300,6 +300,24 @@ def test_accuracy_is_null_without_human_labels():
     assert "no human labels" in result.describe()[0]
 
 
+def test_rows_of_verdicts_can_be_selected(tmp_path, capsys):
+    """`--where` keeps rows also for `judge`; systems are not selected, and that is not ignored."""
+    rows = [
+        {"item": n, "judge": "j", "winner": 1, "better": 1 + (n >= 20), "subset": "ab"[n >= 20]}
+        for n in range(40)
+    ]
+    assert metassay.judge(rows).judges[0].accuracy == 0.5
+    assert metassay.judge(rows, where={"subset": "a"}).judges[0].accuracy == 1.0
+    path = tmp_path / "verdicts.csv"
+    pl.DataFrame(rows).write_csv(path)
+    assert run(["judge", str(path), "--where", "subset=a", "--json"]) == 0
+    assert '"pairs":20' in capsys.readouterr().out
+    assert run(["judge", str(path), "--systems", "a"]) == 2
+    assert "--where" in capsys.readouterr().err
+    with pytest.raises(InputError, match="Did you mean subset"):
+        metassay.judge(rows, where={"subsets": "a"})
+
+
 def test_missing_human_labels_are_named_once_for_all_judges(tmp_path, capsys):
     rows = [{"item": n, "judge": f"judge {n % 6}", "winner": 1} for n in range(60)]
     (sentence,) = metassay.judge(rows).describe()

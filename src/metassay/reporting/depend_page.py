@@ -133,7 +133,6 @@ def _build_lowest_dependence_claim(
     elif tied:
         verb = "is" if len(tied) == 1 else "are"
         sentence += f" {list_names(depend_report.labels.label_all(tied), '')} {verb} tied with it."
-    sentence += " SysDep also contains shrinkage, which any noisy metric shows."
     return Claim(
         kind="answer",
         metrics=[least.metric, *tied],

@@ -58,8 +58,9 @@ def find_kind_of_table(source: Source, options: CheckOptions) -> str | None:
     columns = [name for table in tables for name in table.frame.columns]
     if _has_pairs(columns, options.columns or {}):
         return PAIRS
-    # `judge` reads all rows of a table.
-    if _has_verdicts(columns, options.columns or {}) and not (options.where or options.systems):
+    # `judge` does not select systems, because a verdict may be about two.
+    selects_systems = bool(options.systems or options.exclude_systems)
+    if _has_verdicts(columns, options.columns or {}) and not selects_systems:
         return VERDICTS
     if all(_has_metric_scores(table.frame, options) for table in tables):
         return SCORES
@@ -188,7 +189,9 @@ def _count_contexts(cubes: Sequence[ScoreCube]) -> dict[str, int]:
 def check_verdicts(source: Source, options: CheckOptions) -> tuple[CheckContent, pl.DataFrame]:
     """Check a table of verdicts, or of pairs that can be judged; return also its rows."""
     judge_column = (options.columns or {}).get("judge")
-    table = read_verdicts(source, join=options.join, quoting=options.quoting, judge_column=judge_column)
+    table = read_verdicts(
+        source, join=options.join, where=options.where, quoting=options.quoting, judge_column=judge_column
+    )
     human = next(iter(split_names(options.human)), None)
     columns = options.columns or {}
     has_verdicts = any(

@@ -96,7 +96,9 @@ def judge(data: Source, options: JudgeOptions) -> JudgeResult:
     if options.ties not in TIES:
         raise UnknownName("treatment of ties", options.ties, TIES)
     judge_column = (options.columns or {}).get("judge")
-    source = read_verdicts(data, join=options.join, quoting=options.quoting, judge_column=judge_column)
+    source = read_verdicts(
+        data, join=options.join, where=options.where, quoting=options.quoting, judge_column=judge_column
+    )
     model_judge = None
     if options.llm is not None:
         model_judge = choose_judge(options.judge, source.frame).set_model_name(options.llm)

@@ -499,6 +499,7 @@ class JudgeOptions(JudgeSettings):
 
     join: FilePaths | None = None
     columns: Mapping[str, str] | None = None
+    where: Mapping[str, Names] | None = None
     quoting: str = "minimal"
     language: str | None = None
     seed: int = 0

@@ -28,6 +28,7 @@ def explain_deviation(by: str, human: str) -> str:
     return (
         f"The expected deviation of a {by} says how much too high its {human} is if it is predicted from the"
         f" metric. SysDep is the highest expected deviation of a {by} minus the lowest, in points of {human}."
+        " SysDep also contains shrinkage, which any noisy metric shows."
     )
 
 
