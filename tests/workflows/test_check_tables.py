@@ -246,6 +246,12 @@ def test_kinds_of_tables_in_python():
     assert verdicts.to_frame().rows() == [("gpt", 40, 0), ("llama", 40, 0)]
 
 
+def test_options_for_reading_do_not_apply_to_a_data_set_that_is_read():
+    assert metassay.check(make_outputs(), where={"system": ["a", "b"]}).to_frame().height == 2
+    with pytest.raises(InputError, match="read already, so where has no effect"):
+        metassay.check(metassay.read(make_outputs()), where={"system": ["a", "b"]})
+
+
 def test_results_of_tables_are_stored(tmp_path):
     for name, table in (("scores", make_scores()), ("verdicts", make_verdicts())):
         metassay.check(table, out=tmp_path / name)

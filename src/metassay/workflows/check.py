@@ -93,6 +93,8 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
     1
     """
     reading = {field.name: getattr(options, field.name) for field in fields(OutputReadOptions)}
+    if isinstance(dataset, Dataset):
+        _reject_reading_options(reading)
     kind = OUTPUTS
     try:
         data = read(dataset, **reading)
@@ -115,6 +117,17 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
         data = read(dataset, **reading, pairs=True)
     content, configuration = _check_outputs(data, options)
     return _complete_check_result(content, configuration, data.content_hash, options)
+
+
+def _reject_reading_options(reading: Mapping[str, Any]) -> None:
+    """Raise an error if options say how to read a data set that has been read already."""
+    defaults = {field.name: field.default for field in fields(OutputReadOptions)}
+    named = [name for name, value in reading.items() if value != defaults[name]]
+    if named:
+        raise InputError(
+            f"the data set has been read already, so {named[0]} has no effect.",
+            remedy="Pass it to metassay.read.",
+        )
 
 
 def _complete_check_result(
