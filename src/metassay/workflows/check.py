@@ -22,7 +22,7 @@ from metassay.data.score_cautions import warn_of_different_scales_of_outputs
 from metassay.data.summary import summarize_dataset
 from metassay.engine.scoring import measure_costs
 from metassay.engine.workers import count_workers
-from metassay.errors import InputError
+from metassay.errors import InputError, UnknownName
 from metassay.meta.people.power import count_items_to_separate_systems
 from metassay.metrics.base import Metric
 from metassay.metrics.selection import choose_metrics
@@ -98,6 +98,8 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
     kind = OUTPUTS
     try:
         data = read(dataset, **reading)
+    except UnknownName:
+        raise  # An option names something that does not exist, whatever the table holds.
     except InputError:
         found_kind = find_kind_of_table(dataset, options)
         if found_kind is None:

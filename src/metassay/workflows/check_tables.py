@@ -15,7 +15,7 @@ from metassay.data.columns import (
     find_score_columns,
     list_column_names_of_role,
 )
-from metassay.data.readers.base import ReaderOptions
+from metassay.data.readers.base import RawTable, ReaderOptions
 from metassay.data.readers.files import is_pipe
 from metassay.data.readers.registry import read_tables
 from metassay.data.reading import Source
@@ -48,23 +48,31 @@ from metassay.workflows.verdict_files import VerdictFrame, read_verdicts
 
 def find_kind_of_table(source: Source, options: CheckOptions) -> str | None:
     """Find out what the rows of a source are that could not be read as outputs; None if that is unknown."""
-    paths = [source] if isinstance(source, str) else source
-    if isinstance(paths, Sequence) and any(isinstance(path, str) and is_pipe(path) for path in paths):
-        return None  # A pipe cannot be read again.
-    try:
-        tables = read_tables(source, ReaderOptions(quoting=options.quoting))
-    except InputError:
-        return None
+    tables = _read_tables_again(source, options)
+    chosen = options.columns or {}
     columns = [name for table in tables for name in table.frame.columns]
-    if _has_pairs(columns, options.columns or {}):
+    if not tables or any(name not in columns for name in chosen.values()):
+        return None
+    if _has_pairs(columns, chosen):
         return PAIRS
     # `judge` does not select systems, because a verdict may be about two.
     selects_systems = bool(options.systems or options.exclude_systems)
-    if _has_verdicts(columns, options.columns or {}) and not selects_systems:
+    if _has_verdicts(columns, chosen) and not selects_systems:
         return VERDICTS
     if all(_has_metric_scores(table.frame, options) for table in tables):
         return SCORES
     return None
+
+
+def _read_tables_again(source: Source, options: CheckOptions) -> list[RawTable]:
+    """Read the tables of a source; none if it holds no tables, or is a pipe, which can be read only once."""
+    paths = [source] if isinstance(source, str) else source
+    if isinstance(paths, Sequence) and any(isinstance(path, str) and is_pipe(path) for path in paths):
+        return []
+    try:
+        return read_tables(source, ReaderOptions(quoting=options.quoting))
+    except InputError:
+        return []
 
 
 def _has_pairs(columns: Sequence[str], chosen: Mapping[str, str]) -> bool:
