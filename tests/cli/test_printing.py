@@ -213,6 +213,19 @@ def test_progress_off_a_terminal_tells_rate_and_time_left(monkeypatch, capsys) -
     ]
 
 
+def test_a_table_with_an_interval_says_so(capfd) -> None:
+    row = {"metric": "chrF", "accuracy": 0.9, "low": 0.8, "high": 0.95}
+    print_table(Table([row], title="Accuracy."))
+    print_table(Table([row], title="Accuracy with simultaneous intervals"))
+    print_table(Table([{"metric": "chrF", "low": 0.8}], title="Lowest"))
+    titles = [line for line in capfd.readouterr().out.splitlines() if re.match("Accuracy|Lowest", line)]
+    assert titles == [
+        "Accuracy; low and high: 95 % interval",
+        "Accuracy with simultaneous intervals",
+        "Lowest",
+    ]
+
+
 def test_details_and_long_tables_wait_for_verbose(capfd) -> None:
     rows = [{"metric": f"M{number}"} for number in range(12)]
     blocks = [Table(rows, most_rows=10), Details([Line("all tests")])]

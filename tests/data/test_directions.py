@@ -90,3 +90,17 @@ def test_human_pairs_follow_the_direction_of_the_human_score(human: str) -> None
     result = metassay.assay(metassay.read(counted, human=human), human=human, **few).to_dict()
     assert result["global"] == expected
     assert f"Lower {human} is better" in " ".join(result["notes"])
+
+
+@pytest.mark.parametrize(("name", "option"), [("ter", "--higher-is-better"), ("good", "--lower-is-better")])
+def test_the_remedy_for_a_contrary_metric_is_the_other_direction(name: str, option: str) -> None:
+    """A score that is reversed already cannot be corrected by reversing it."""
+    rows = []
+    for item in range(40):
+        for system in range(3):
+            quality = float(system + item % 3)
+            score = 10 + quality if name == "ter" else -quality
+            rows.append({"item": item, "system": f"s{system}", "mqm": quality, name: score})
+    notes = metassay.rank(pl.DataFrame(rows), human="mqm", significance="none").notes
+    (note,) = [note for note in notes if "a constant score would be better" in note]
+    assert f"add {option}" in note.replace("_is_", "-is-")

@@ -255,7 +255,7 @@ def test_prediction_in_words(explained, is_claimed, words):
 
 def test_the_robust_choice_and_the_cheapest_metrics_are_named():
     rows = [make_accuracy("bleu", 0.8, context=context) for context in "ab"]
-    robustness = [make_robustness("bleu", worst_case=0.61, worst_context="b")]
+    robustness = [make_robustness("bleu", worst_case=0.61, worst_context="b", robust_accuracy=0.74)]
     content = make_content(
         [make_accuracy("bleu", 0.8), make_accuracy("chrf", 0.7)],
         {"col": make_column(rows, robustness=robustness)},
@@ -265,8 +265,8 @@ def test_the_robust_choice_and_the_cheapest_metrics_are_named():
     )
     view = prepare_assay_report(content)
     assert str(describe_robust_choice(view, view.columns[0])) == (
-        "If the shares of the contexts of col may change, BLEU is the safest choice: in its worst context, b,"
-        " its accuracy is at least 61\u202f%."
+        "If the shares of the contexts of col may change, BLEU is the safest choice: in the least"
+        " favourable mix near the observed one, its accuracy is 74\u202f%."
     )
     assert (
         str(describe_cost_classes(view)) == "No metric is both more accurate and cheaper than BLEU and chrF."

@@ -49,9 +49,10 @@ def render(*p_fair: float | None) -> str:
 
 def test_unfair_metrics_are_counted_after_holms_correction():
     """Holm turns .03 and .04 into .06 and .06, and .01 and .04 into .02 and .04."""
-    assert "(p fair ≤ .05" not in render(0.03, 0.04)
-    assert "2 of 2 metrics favour some systems" in render(0.01, 0.04)
-    assert "1 of 2 metrics favours some systems" in render(0.01, None)
+    assert "No metric is shown to favour any system." in render(0.03, 0.04)
+    assert "2 of 2 metrics are shown to favour some systems" in render(0.01, 0.04)
+    assert "1 of 2 metrics is shown to favour some systems" in render(0.01, None)
+    assert "p fair is at most .05 after Holm" in render(0.01, None)
 
 
 def test_assumptions_of_the_tests_are_on_the_page():

@@ -80,7 +80,7 @@ def build_scores(name=str, p_values=(0.6, 0.01, 0.01), p_holm=(0.6, 0.01, 0.01))
 
 def test_differences_between_systems_are_counted_and_starred():
     said = (
-        "By BLEU 2 of 3 differences between systems are significant (p ≤ .05 by paired bootstrap, two-sided,"
+        "Of 3 differences between systems, 2 by BLEU are significant (p ≤ .05 by paired bootstrap, two-sided,"
         " after Holm's correction)."
     )
     page = build_score_page(build_scores())
@@ -101,6 +101,17 @@ def test_too_few_draws_for_so_many_comparisons_are_a_doubt():
     few_draws = build_scores(p_values=(0.02, 0.02, 0.02), p_holm=(0.06, 0.06, 0.06))
     (doubt,) = build_score_page(few_draws).doubts
     assert doubt.startswith("BLEU: the smallest p, .020, is not significant among 3 comparisons")
+
+
+def test_metrics_share_a_sentence_about_differences_and_about_draws():
+    content = build_scores(p_values=(0.02, 0.02, 0.01), p_holm=(0.06, 0.06, 0.03))
+    others = [msgspec.structs.replace(row, metric="ter", p=0.02, p_holm=0.06) for row in content.comparisons]
+    few = [msgspec.structs.replace(row, p=0.02, p_holm=0.06) for row in content.comparisons]
+    both = msgspec.structs.replace(content, comparisons=[*content.comparisons, *others])
+    (sentence,) = build_score_page(both).lead
+    assert sentence.startswith("Of 3 differences between systems, 1 by BLEU and 0 by ter are significant")
+    (doubt,) = build_score_page(msgspec.structs.replace(content, comparisons=[*few, *others])).doubts
+    assert doubt.startswith("BLEU and ter: the smallest p, .020, is not significant among 3 comparisons")
 
 
 def test_without_correlations_nothing_is_claimed():

@@ -23,6 +23,7 @@ from metassay.reporting.wording import (
         (0.0, 0, "0\u202f%"),
         (0.998, 0, "99.8\u202f%"),  # nearly all is not all
         (0.0031, 0, "0.3\u202f%"),
+        (-0.0031, 0, "−0.3\u202f%"),
         (0.91449, 1, "91.4\u202f%"),
         (None, 0, "—"),
     ],

@@ -86,6 +86,15 @@ def test_the_file_is_the_same_after_reading_and_shows_texts(tmp_path) -> None:
     assert sum(row.score is not None for row in parsed.rows) == 2 * 25
 
 
+def test_texts_of_a_data_set_are_written_with_the_first_reference(tmp_path) -> None:
+    table, _ = build_table(items=30)
+    data = metassay.read(table.with_columns(ref1=pl.lit("first"), ref2=pl.lit("second")))
+    metassay.annotate(data, human="mqm", count=5, csv=tmp_path / "ratings.csv")
+    ratings = pl.read_csv(tmp_path / "ratings.csv")
+    assert set(ratings["reference"]) == {"first"}
+    assert ratings["output"].str.contains("=text").all()
+
+
 def test_a_file_that_is_mostly_empty_is_refused(tmp_path) -> None:
     table, _ = build_table(labelled=25)
     metassay.annotate(table, human="mqm", count=30, csv=tmp_path / "ratings.csv")

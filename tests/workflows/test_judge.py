@@ -300,6 +300,41 @@ def test_accuracy_is_null_without_human_labels():
     assert "no human labels" in result.describe()[0]
 
 
+def test_rows_of_verdicts_can_be_selected(tmp_path, capsys):
+    """`--where` keeps rows also for `judge`; systems are not selected, and that is not ignored."""
+    rows = [
+        {"item": n, "judge": "j", "winner": 1, "better": 1 + (n >= 20), "subset": "ab"[n >= 20]}
+        for n in range(40)
+    ]
+    assert metassay.judge(rows).judges[0].accuracy == 0.5
+    assert metassay.judge(rows, where={"subset": "a"}).judges[0].accuracy == 1.0
+    path = tmp_path / "verdicts.csv"
+    pl.DataFrame(rows).write_csv(path)
+    assert run(["judge", str(path), "--where", "subset=a", "--json"]) == 0
+    assert '"pairs":20' in capsys.readouterr().out
+    assert run(["judge", str(path), "--systems", "a"]) == 2
+    assert "--where" in capsys.readouterr().err
+    with pytest.raises(InputError, match="Did you mean subset"):
+        metassay.judge(rows, where={"subsets": "a"})
+
+
+def test_missing_human_labels_are_named_once_for_all_judges(tmp_path, capsys):
+    rows = [{"item": n, "judge": f"judge {n % 6}", "winner": 1} for n in range(60)]
+    (sentence,) = metassay.judge(rows).describe()
+    assert sentence.startswith(
+        "It is not known how often judge 0, judge 1, judge 2, judge 3 and 2 more are right"
+    )
+    assert "Add a column better" in sentence
+    grades = [{"item": n, "judge": "j", "score": n} for n in range(60)]
+    assert "Add a column human" in metassay.judge(grades).describe()[0]
+    path = tmp_path / "verdicts.csv"
+    pl.DataFrame(rows).write_csv(path)
+    assert run(["judge", str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert "verdicts" in printed
+    assert "compared with human labels" not in printed.split("Add a column")[1]
+
+
 def test_human_scores_of_items_with_one_output_each_are_used():
     """Without two outputs of an item, outputs of different items are compared, also within contexts."""
     rng = np.random.default_rng(3)

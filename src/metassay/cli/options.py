@@ -6,7 +6,7 @@ import re
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,6 +24,7 @@ from metassay.options import (
 if TYPE_CHECKING:
     from metassay.data.dataset import Dataset
     from metassay.llm.settings import LlmSettings
+    from metassay.workflows.options import ScoreReadOptions
 
 OUTPUT_PANEL = "Output"
 LLM_PANEL = "Language model"
@@ -62,11 +63,16 @@ class DataOptions(OutputReadOptions):
         str | None, declare_option("Plain text: file of source texts, one per line.", panel=DATA_PANEL)
     ] = None
 
+    @property
+    def names_plain_text_files(self) -> bool:
+        """Return whether the user named plain text files, one line per item, instead of tables."""
+        return bool(self.reference or self.hypothesis)
+
     def read_dataset(self) -> Dataset:
         """Read the outputs from tables or plain text files."""
         from metassay.workflows.read import read, read_parallel_files
 
-        if self.reference or self.hypothesis:
+        if self.names_plain_text_files:
             references, hypotheses = self._find_plain_text_files()
             dataset = read_parallel_files(
                 references, hypotheses, self.source, task=self.task, language=self.language, join=self.join
@@ -77,11 +83,22 @@ class DataOptions(OutputReadOptions):
             raise InputError("no data was named.", remedy="Name a file, or try: metassay demo")
         return _print_guessed_task(dataset)
 
+    def read_score_source(self, reading: ScoreReadOptions) -> tuple[Any, dict[str, Any]]:
+        """Return the data of a verb that compares scores, and the options for reading it.
+
+        Plain text files are read here. A reference that is no file is the name of one in mt-metrics-eval.
+        """
+        options = reading.to_dict()
+        has_reference_files = bool(self.reference) and all(Path(name).is_file() for name in self.reference)
+        if not self.hypothesis and not has_reference_files:
+            return self.data, options
+        return self.read_dataset(), options | {"reference": (), "join": None}
+
     def read_pairs(self, file: str) -> Dataset:
         """Read a table of output pairs from a file."""
         from metassay.workflows.read import read
 
-        if self.data or self.reference or self.hypothesis:
+        if self.data or self.names_plain_text_files:
             raise InputError("--pairs FILE and DATA exclude each other.", remedy="Leave DATA out.")
         dataset = read(file, **self.to_dict(OutputReadOptions), pairs=True)
         return _print_guessed_task(dataset)

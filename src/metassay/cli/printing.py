@@ -87,8 +87,8 @@ def print_table(table: Table, *, verbose: bool = False) -> None:
         return
     rows = table.rows if verbose or table.most_rows is None else table.rows[: table.most_rows]
     console = Console(width=get_terminal_width(), highlight=False)
-    if table.title is not None:
-        console.print(f"\n{escape(table.title)}", style="bold")
+    if table.heading is not None:
+        console.print(f"\n{escape(table.heading)}", style="bold")
     cells = {}
     for name in rows[0]:
         digits = 3 if name == "p" or name.startswith("p_") else table.digits

@@ -405,7 +405,8 @@ def _check_equal_references(outputs: pl.DataFrame, references_rule: str) -> list
     if varying.is_empty():
         return []
     if references_rule == "per-output":
-        note = f"The references of {varying.height} items differ between rows. Each row keeps its references."
+        items = "1 item" if varying.height == 1 else f"{varying.height} items"
+        note = f"The references of {items} differ between rows. Each row keeps its references."
         return [note]
     item = varying["item"].sort()[0]
     rows = keys.filter(pl.col("item") == item)

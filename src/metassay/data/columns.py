@@ -184,8 +184,8 @@ def find_score_columns(
         other_names.update(list_column_names_of_role(role))
     candidates = []
     for name in table.columns:
-        is_other = name.lower() in other_names or is_row_number_column(name) or name in metadata_columns
-        if not is_other:
+        is_id = name.lower() in other_names or name.lower().endswith("_id") or is_row_number_column(name)
+        if not is_id and name not in metadata_columns:
             candidates.append(name)
     by_lower_name = {name.lower().replace("-", "_"): name for name in reversed(table.columns)}
     well_known = [by_lower_name[name] for name in HUMAN_SCORE_NAMES if name in by_lower_name]

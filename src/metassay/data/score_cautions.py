@@ -119,9 +119,17 @@ def warn_of_metrics_contrary_to_human(score_cube: ScoreCube, human_score: str) -
             contrary.append(name)
     if not contrary:
         return []
+    remedies = []
+    reversed_scores = [name for name in contrary if name in score_cube.lower_is_better]
+    if len(reversed_scores) < len(contrary):
+        remedies.append("If lower scores are better, add --lower-is-better NAME.")
+    if reversed_scores:
+        # "lower is better" is already assumed of these, so that it cannot be the remedy.
+        names = ", ".join(reversed_scores)
+        remedies.append(f"If higher scores of {names} are better, add --higher-is-better NAME.")
     note = (
         f"These metrics prefer outputs with a lower {human_score}, so a constant score would be better: "
-        f"{', '.join(contrary)}. If lower scores are better, add --lower-is-better NAME."
+        f"{', '.join(contrary)}. {' '.join(remedies)}"
     )
     return [note]
 

@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
+
+from metassay.reporting.check_judge_questions import list_judge_questions
 from metassay.reporting.wording import find_task, format_count, format_number, format_plural
-from metassay.results.check import CheckContent, CheckedQuestion
+from metassay.results.check import (
+    DATA,
+    PAIRS,
+    SCORES,
+    VERDICTS,
+    CheckContent,
+    CheckedQuestion,
+    CheckedTestSet,
+)
 
 # Rated items from which metrics are compared with human scores; contexts of `rank` need as many.
 FEWEST_RATED_ITEMS = 20
@@ -12,12 +23,24 @@ FEWEST_RATED_FOR_ESTIMATES = 10
 # Systems from which `rank` computes intervals.
 FEWEST_SYSTEMS = 3
 _ITEMS_TO_RATE = 100
-# Stands for the files and reading options in a command.
-DATA = "DATA"
+# Columns with more values are not suggested as contexts.
+_MOST_CONTEXTS = 50
+_NEEDS_OUTPUTS = "needs the outputs: add --join FILE, or --column output=COLUMN if a column holds them"
 
 
 def list_answerable_questions(check_result: CheckContent) -> list[CheckedQuestion]:
     """List what a user can ask of a data set, questions that its columns can answer first."""
+    if check_result.kind == VERDICTS:
+        questions = list_judge_questions(check_result)
+    elif check_result.kind == PAIRS:
+        questions = _list_pair_questions(check_result)
+    else:
+        questions = _list_metric_questions(check_result)
+    return sorted(questions, key=lambda question: question.missing is not None)
+
+
+def _list_metric_questions(check_result: CheckContent) -> list[CheckedQuestion]:
+    """List the questions about metrics and systems, for outputs or for their metric scores."""
     questions = [_build_error_detection_question(check_result), _build_better_system_question(check_result)]
     task = find_task(check_result.task)
     if task is None or not task.is_ranking:
@@ -28,18 +51,37 @@ def list_answerable_questions(check_result: CheckContent) -> list[CheckedQuestio
             _build_favoured_systems_question(check_result),
             *_build_items_to_rate_questions(check_result),
         ]
-    return sorted(questions, key=lambda question: question.missing is not None)
+    return questions
+
+
+def _list_pair_questions(check_result: CheckContent) -> list[CheckedQuestion]:
+    """List the questions about metrics on given pairs, one of them by the first suitable column."""
+    command = f"metassay assay --pairs {DATA}"
+    questions = [CheckedQuestion("which metric prefers the better output most often?", command)]
+    for column, values in check_result.contexts.items():
+        if column != "system" and 1 < values <= _MOST_CONTEXTS:
+            questions.append(
+                CheckedQuestion(
+                    f"does this depend on {column}?", f"{command} --context {shlex.quote(column)}"
+                )
+            )
+            break
+    return questions
 
 
 def _build_error_detection_question(check_result: CheckContent) -> CheckedQuestion:
     missing = None
-    if not any(row.applies for row in check_result.perturbations):
+    if check_result.kind == SCORES:
+        missing = _NEEDS_OUTPUTS
+    elif not any(row.applies for row in check_result.perturbations):
         missing = "no perturbation applies to these outputs; perhaps --language is missing"
     return CheckedQuestion("which metric detects errors here?", f"metassay assay {DATA}", missing)
 
 
 def _build_better_system_question(check_result: CheckContent) -> CheckedQuestion:
     missing = "there is one system only" if len(check_result.systems) < 2 else None
+    if check_result.kind == SCORES:
+        missing = _NEEDS_OUTPUTS
     return CheckedQuestion(
         "which system is better by a metric?", f"metassay score {DATA} --test bootstrap", missing
     )
@@ -48,7 +90,7 @@ def _build_better_system_question(check_result: CheckContent) -> CheckedQuestion
 def _build_metric_ranking_question(check_result: CheckContent) -> CheckedQuestion:
     question = "which metric ranks systems as people do?"
     human, _ = _choose_human_score(check_result)
-    command = f"metassay rank {DATA} --human {human or 'COLUMN'}"
+    command = f"metassay rank {DATA} --human {_quote_column(human)}"
     systems = len(check_result.systems)
     if systems < FEWEST_SYSTEMS:
         return CheckedQuestion(question, command, f"needs {FEWEST_SYSTEMS} systems, there are {systems}")
@@ -58,10 +100,13 @@ def _build_metric_ranking_question(check_result: CheckContent) -> CheckedQuestio
 def _build_estimate_question(check_result: CheckContent) -> CheckedQuestion:
     human, rated = _choose_human_score(check_result)
     missing = _describe_missing_ratings(check_result, FEWEST_RATED_FOR_ESTIMATES)
+    test_set = _choose_test_set(check_result, human)
+    if test_set is not None:
+        rated = test_set.rated_items.get(human or "", 0)
     items = "a few" if missing is not None else format_count(rated)
     return CheckedQuestion(
         f"which system do people prefer, from {items} rated items?",
-        f"metassay estimate {DATA} --human {human or 'COLUMN'}",
+        f"metassay estimate {DATA}{_format_where(test_set)} --human {_quote_column(human)}",
         missing,
     )
 
@@ -77,12 +122,13 @@ def _build_best_two_systems_questions(check_result: CheckContent) -> list[Checke
         f"the difference of {format_number(pair.difference)} on {rated} may be chance;"
         f" if it is real, about {more} show it with probability 80 %"
     )
-    if pair.needed > check_result.items:
-        missing += f", and only {format_count(check_result.items - pair.rated)} are left"
+    left = check_result.items - pair.rated
+    if pair.needed - pair.rated > left:
+        missing += f"; this data has {format_count(left) if left else 'no'} more"
     return [
         CheckedQuestion(
             f"do people prefer {pair.best} or {pair.second}?",
-            f"metassay estimate {DATA} --human {pair.human}",
+            f"metassay estimate {DATA} --human {_quote_column(pair.human)}",
             missing,
         )
     ]
@@ -94,19 +140,25 @@ def _build_favoured_systems_question(check_result: CheckContent) -> CheckedQuest
     if len(check_result.systems) < 2:
         missing = "there is one system only"
     return CheckedQuestion(
-        "which systems does a metric favour?", f"metassay depend {DATA} --human {human or 'COLUMN'}", missing
+        "which systems does a metric favour?",
+        f"metassay depend {DATA} --human {_quote_column(human)}",
+        missing,
     )
 
 
 def _build_items_to_rate_questions(check_result: CheckContent) -> list[CheckedQuestion]:
     """Suggest the command `annotate`, unless all items are rated."""
     human, rated = _choose_human_score(check_result)
-    unrated = check_result.items - rated
+    items = check_result.items
+    test_set = _choose_test_set(check_result, human)
+    if test_set is not None:
+        items, rated = test_set.items, test_set.rated_items.get(human or "", 0)
+    unrated = items - rated
     if not unrated:
         return []
-    option = "" if human is None else f" --human {human}"
+    option = "" if human is None else f" --human {_quote_column(human)}"
     count = min(_ITEMS_TO_RATE, unrated)
-    command = f"metassay annotate {DATA}{option} --count {count}"
+    command = f"metassay annotate {DATA}{_format_where(test_set)}{option} --count {count}"
     return [CheckedQuestion("which items should be rated next?", command)]
 
 
@@ -118,6 +170,24 @@ def _choose_human_score(check_result: CheckContent) -> tuple[str | None, int]:
     return human, check_result.rated_items[human]
 
 
+def _choose_test_set(check_result: CheckContent, human: str | None) -> CheckedTestSet | None:
+    """Choose the test set with the most rated items; None if there is only one test set."""
+    if not check_result.test_sets:
+        return None
+    return max(check_result.test_sets, key=lambda test_set: test_set.rated_items.get(human or "", 0))
+
+
+def _format_where(test_set: CheckedTestSet | None) -> str:
+    """Write the options that select a test set."""
+    columns = {} if test_set is None else test_set.columns
+    return "".join(f" --where {shlex.quote(f'{name}={value}')}" for name, value in columns.items())
+
+
+def _quote_column(column: str | None) -> str:
+    """Write the name of a column as it is typed in a command; `COLUMN` if it is not known."""
+    return "COLUMN" if column is None else shlex.quote(column)
+
+
 def _describe_missing_ratings(check_result: CheckContent, needed: int) -> str | None:
     """Say how many human ratings are missing, and how to name a human score that was taken for a metric."""
     human, rated = _choose_human_score(check_result)
@@ -125,7 +195,7 @@ def _describe_missing_ratings(check_result: CheckContent, needed: int) -> str | 
         missing = f"needs human scores of {format_plural(needed, 'item')}"
         if len(check_result.metric_columns) == 1:
             (column,) = check_result.metric_columns
-            missing += f"; if {column} is one, add --human {column}"
+            missing += f"; if {column} is one, add --human {_quote_column(column)}"
         return missing
     if rated < needed:
         return f"needs {format_plural(needed - rated, 'more rated item')}"

@@ -94,15 +94,16 @@ def _build_favoured_systems_claim(
         sentence = f"It could not be tested whether a metric favours some {by}s."
         return Claim(kind="unanswered", sentence=sentence)
     if not unfair:
-        sentence = f"No metric is shown to favour any {by} (p fair > .05 after Holm's correction)."
+        sentence = f"No metric is shown to favour any {by}."
         return Claim(kind="finding", sentence=sentence)
     worst = max(unfair, key=lambda entry: (entry.residual_range, entry.metric))
-    verb = "favours" if len(unfair) == 1 else "favour"
+    counts = f"{len(unfair)} of {format_plural(len(dependences), 'metric')}"
+    most = (
+        f"{depend_report.labels[worst.metric]} favours {worst.most_favoured} over {worst.most_disadvantaged}"
+    )
     sentence = (
-        f"{len(unfair)} of {format_plural(len(dependences), 'metric')} {verb} some {by}s (p fair ≤ .05 after"
-        f" Holm's correction). The largest difference: {depend_report.labels[worst.metric]} favours"
-        f" {worst.most_favoured} over {worst.most_disadvantaged} by {format_number(worst.residual_range)}"
-        f" points of {depend_report.result.human}."
+        f"{counts} {'is' if len(unfair) == 1 else 'are'} shown to favour some {by}s. The largest case: {most}"
+        f" by {format_number(worst.residual_range)} points of {depend_report.result.human}."
     )
     return Claim(
         kind="finding",
@@ -132,7 +133,6 @@ def _build_lowest_dependence_claim(
     elif tied:
         verb = "is" if len(tied) == 1 else "are"
         sentence += f" {list_names(depend_report.labels.label_all(tied), '')} {verb} tied with it."
-    sentence += " SysDep also contains shrinkage, which any noisy metric shows."
     return Claim(
         kind="answer",
         metrics=[least.metric, *tied],

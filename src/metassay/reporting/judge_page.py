@@ -9,6 +9,7 @@ import polars as pl
 from scipy.special import ndtri
 
 from metassay.data.csv_export import format_csv
+from metassay.data.verdict_types import PAIRWISE
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
 from metassay.reporting.report_sections import ResultReport, build_report_sections
@@ -23,6 +24,7 @@ from metassay.reporting.wording import (
     format_percent_interval,
     format_plural,
     join_names,
+    list_names,
 )
 from metassay.results.judge import (
     HUMANS,
@@ -71,7 +73,10 @@ def build_judge_verdict(judge_result: JudgeContent) -> list[Claim]:
     judges = sort_judges_by_accuracy(judge_result.judges)
     measured = [judge for judge in judges if judge.accuracy is not None]
     if not measured:
-        claims = [_build_unmeasured_judge_claim(judge, judge_result) for judge in judges]
+        claims = [
+            _build_unmeasured_judges_claim(judges, judge_result),
+            *_build_order_consistency_claims(judges),
+        ]
     else:
         claims = [
             _build_best_judge_claim(measured, judge_result),
@@ -158,10 +163,19 @@ def _is_accuracy_different_from_chance(judge: JudgeEntry, judge_count: int, *, i
     return judge.accuracy + widening * (judge.high - judge.accuracy) < judge.base_rate
 
 
-def _build_unmeasured_judge_claim(judge: JudgeEntry, judge_result: JudgeContent) -> Claim:
-    """Say why nothing is known about how often a judge is right."""
-    sentence = _describe_judge_accuracy(judge, judge_result)
-    return Claim(kind="unanswered", metrics=[judge.judge], baseline=judge.base_rate, sentence=sentence)
+def _build_unmeasured_judges_claim(judges: Sequence[JudgeEntry], judge_result: JudgeContent) -> Claim:
+    """Say once for all judges why it is not known how often they are right, and what would tell."""
+    names = [judge.judge for judge in judges]
+    if judge_result.gold is None:
+        reason = "there are no human labels to compare with"
+        column = DEFAULT_GOLD if judge_result.kind == PAIRWISE else "human"
+        remedy = f" Add a column {column} with human labels, or a file that has one: --join FILE."
+    else:
+        reason = f"no verdict can be compared with the human labels ({judge_result.gold})"
+        remedy = ""
+    verb = "is" if len(names) == 1 else "are"
+    sentence = f"It is not known how often {list_names(names, '')} {verb} right: {reason}.{remedy}"
+    return Claim(kind="unanswered", metrics=names, sentence=sentence)
 
 
 def sort_judges_by_accuracy(judges: Sequence[JudgeEntry]) -> list[JudgeEntry]:
@@ -173,11 +187,6 @@ def _describe_judge_accuracy(
     judge: JudgeEntry, judge_result: JudgeContent, *, subject: str | None = None
 ) -> str:
     """Say how often a judge agrees with people; the sentence begins with `subject` or the judge."""
-    if judge.accuracy is None:
-        reason = "there are no human labels to compare with"
-        if judge_result.gold is not None:
-            reason = f"no verdict of it can be compared with the human labels ({judge_result.gold})"
-        return f"Nothing says how often {judge.judge} is right: {reason}."
     digits = choose_percent_digits(judge.low, judge.high)
     unit = UNIT_ACROSS_ITEMS if judge_result.compares_items else UNITS[judge_result.kind]
     label = "" if judge_result.gold == DEFAULT_GOLD else f" ({judge_result.gold})"

@@ -12,7 +12,7 @@ from metassay.data.csv_export import format_csv
 from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.report_sections import ResultReport, build_report_sections
-from metassay.reporting.wording import format_count, format_p_value, format_plural
+from metassay.reporting.wording import format_count, format_p_value, format_plural, join_names
 from metassay.results.score import ScoreContent, SystemComparison
 from metassay.results.verdict import Claim
 
@@ -36,7 +36,7 @@ def build_score_page(score_result: ScoreContent) -> Page:
         title=TITLE,
         lead=[claim.sentence for claim in build_score_verdict(score_report)],
         sections=build_report_sections("score", score_report),
-        doubts=_warn_of_too_few_resamples(score_report),
+        doubts=warn_of_too_few_draws(score_report),
         notes=[*describe_data_used(score_result.data), *score_result.notes],
     )
 
@@ -70,34 +70,42 @@ def is_difference_significant(comparison: SystemComparison) -> bool:
 
 
 def describe_differences(score_report: ScoreReport) -> list[str]:
-    """Say for each metric how many score differences between systems are significant."""
-    sentences = []
+    """Say how many score differences between systems are significant: one sentence for each test set."""
+    counts_by_test: dict[tuple[str | None, str, int], dict[str, int]] = {}
     for (metric, group), comparisons in group_comparisons_by_metric(score_report.result).items():
+        counts = counts_by_test.setdefault((group, comparisons[0].test, len(comparisons)), {})
         significant = sum(is_difference_significant(comparison) for comparison in comparisons)
+        counts[score_report.labels[metric]] = significant
+    sentences = []
+    for (group, test, number), counts in counts_by_test.items():
         on_group = f" on {group}" if group else ""
-        verb = "is" if significant == 1 else "are"
-        test = TEST_NAMES.get(comparisons[0].test, comparisons[0].test)
+        by_metric = [f"{format_count(significant)} by {metric}" for metric, significant in counts.items()]
+        verb = "is" if [*counts.values()] == [1] else "are"
         sentences.append(
-            f"By {score_report.labels[metric]}{on_group} {format_count(significant)} of"
-            f" {format_plural(len(comparisons), 'difference')} between systems {verb} significant"
-            f" (p ≤ .05 by {test}, two-sided, after Holm's correction)."
+            f"Of {format_plural(number, 'difference')} between systems{on_group},"
+            f" {join_names(by_metric)} {verb} significant"
+            f" (p ≤ .05 by {TEST_NAMES.get(test, test)}, two-sided, after Holm's correction)."
         )
     return sentences
 
 
-def _warn_of_too_few_resamples(score_report: ScoreReport) -> list[str]:
+def warn_of_too_few_draws(score_report: ScoreReport) -> list[str]:
     """Warn if the smallest p-value is not significant after Holm's correction, but may be with more draws."""
-    sentences = []
+    metrics_by_test: dict[tuple[str | None, float, int], list[str]] = {}
     for (metric, group), comparisons in group_comparisons_by_metric(score_report.result).items():
         p_values = [comparison.p for comparison in comparisons if comparison.p is not None]
         smallest = min(p_values, default=0.0)
         if smallest <= SIGNIFICANT < smallest * len(comparisons):
-            on_group = f", {group}" if group else ""
-            sentences.append(
-                f"{score_report.labels[metric]}{on_group}: the smallest p, {format_p_value(smallest)}, is not"
-                f" significant among {format_plural(len(comparisons), 'comparison')};"
-                " with more draws (--draws) it may be."
-            )
+            metrics = metrics_by_test.setdefault((group, smallest, len(comparisons)), [])
+            metrics.append(score_report.labels[metric])
+    sentences = []
+    for (group, smallest, number), metrics in metrics_by_test.items():
+        on_group = f", {group}" if group else ""
+        sentences.append(
+            f"{join_names(metrics)}{on_group}: the smallest p, {format_p_value(smallest)}, is not"
+            f" significant among {format_plural(number, 'comparison')};"
+            " with more draws (--draws) it may be."
+        )
     return sentences
 
 

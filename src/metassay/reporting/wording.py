@@ -113,7 +113,7 @@ def choose_percent_digits(low: float | None, high: float | None) -> int:
 
 def _format_hundredths(share: float, digits: int) -> str:
     text = f"{100 * share:.{digits}f}"
-    if 0 < share < 1 and float(text) in {0.0, 100.0} and digits < 2:
+    if 0 < abs(share) < 1 and abs(float(text)) in {0.0, 100.0} and digits < 2:
         text = f"{100 * share:.{digits + 1}f}"
     return text.replace("-", "−")
 

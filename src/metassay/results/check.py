@@ -7,6 +7,14 @@ import msgspec
 from metassay.results.base import Count, ResultStruct
 from metassay.results.data_summary import DataSummary
 
+# What a row of the data is.
+OUTPUTS = "outputs"
+SCORES = "scores"
+VERDICTS = "verdicts"
+PAIRS = "pairs"
+# Stands for the files and reading options in a command.
+DATA = "DATA"
+
 
 class SystemCount(msgspec.Struct, frozen=True):
     """Number of outputs of one system."""
@@ -70,10 +78,53 @@ class UndecidedSystems(msgspec.Struct, frozen=True):
     """Rated items that would show this difference with probability 80 % (two-sided test at 5 %)."""
 
 
+class CheckedTestSet(msgspec.Struct, frozen=True):
+    """A test set of several: its values of the columns that tell the test sets apart, and its items."""
+
+    columns: dict[str, str]
+    """Such as `{"lp": "en-de"}`, what `--where` selects."""
+    items: Count
+    rated_items: dict[str, Count]
+    """Number of items for which every rated system has a human score, by human score."""
+
+
+class CheckedJudge(msgspec.Struct, frozen=True):
+    """Number of verdicts of one judge."""
+
+    judge: str
+    verdicts: Count
+    missing: Count
+    """Number of verdicts that could not be read."""
+
+
+class CheckedVerdicts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a table of verdicts, or of pairs to ask a judge about, holds."""
+
+    kind: str
+    """`pairwise`, `label` or `grade`."""
+    judges: list[CheckedJudge]
+    """Empty if nobody has judged the pairs yet."""
+    questions: Count
+    """Number of pairs or outputs that were judged."""
+    human: str | None
+    """Column of human labels, or the raters that they were made from. None without human labels."""
+    labelled: Count
+    """Number of pairs or outputs with a human label."""
+    raters: list[str]
+    """Single people whose verdicts are known."""
+    has_both_orders: bool
+    """Whether outputs were also shown in swapped order."""
+    has_families: bool
+    """Whether the families of judges and of systems are known."""
+
+
 class CheckContent(ResultStruct, frozen=True, kw_only=True):
     """What a data set holds. Counts are numbers of outputs unless stated otherwise."""
 
-    task: str
+    kind: str = OUTPUTS
+    """What a row is: `outputs`, `scores` (metric scores without the outputs), `verdicts` or `pairs`."""
+    task: str | None
+    """None if the data has no outputs."""
     task_guess: str | None
     """Sentence that says how the task was guessed. None if the user named it."""
     items: Count
@@ -90,6 +141,10 @@ class CheckContent(ResultStruct, frozen=True, kw_only=True):
     """Columns of numbers that `rank` takes for metric scores; name human scores among them with `--human`."""
     rated_items: dict[str, Count] = msgspec.field(default_factory=dict)
     """Number of items for which every rated system has a human score, by human score."""
+    test_sets: list[CheckedTestSet] = msgspec.field(default_factory=list)
+    """The test sets (year, language pair), if there are several. `estimate` and `annotate` take one."""
+    verdicts: CheckedVerdicts | None = None
+    """None if the data has no verdicts."""
     undecided_systems: UndecidedSystems | None = None
     """None if the two best systems differ already, or too few items are rated."""
     missing: dict[str, Count]
@@ -99,11 +154,12 @@ class CheckContent(ResultStruct, frozen=True, kw_only=True):
     """Systems whose outputs are the reference itself."""
     left_out: dict[str, Count]
     """Number of rows that were left out, by reason."""
-    normalize: str
-    """Name of the text normalisation."""
+    normalize: str | None
+    """Name of the text normalisation. None if the data has no outputs."""
     metrics: list[CheckedMetric]
     perturbations: list[CheckedPerturbation]
-    estimate: CostEstimate
+    estimate: CostEstimate | None
+    """None if the data has no outputs."""
     questions: list[CheckedQuestion] = msgspec.field(default_factory=list)
     """Questions that the data can answer, then those that it cannot answer yet."""
     notes: list[str]

@@ -226,15 +226,23 @@ def _read_texts(source: Source, options: AnnotateOptions) -> tuple[TextsByOutput
     if item is None or system is None:
         raise UnknownName("column", "item", table.columns)
     prefix = [name for name in find_columns_named(table.columns, TEST_SET_COLUMNS) if name != item]
+    qualified = pl.concat_str([pl.col(name).cast(pl.String) for name in (*prefix, item)], separator="/")
+    test_set = pl.concat_str([pl.format("{}/", name) for name in prefix]) if prefix else pl.lit("")
+    # The items of a `Dataset` begin with their test set already.
+    is_qualified = pl.col(item).cast(pl.String).str.starts_with(test_set)
     keys = table.select(
-        pl.concat_str([pl.col(name).cast(pl.String) for name in (*prefix, item)], separator="/").alias(
-            "item"
-        ),
+        pl.when(is_qualified).then(pl.col(item).cast(pl.String)).otherwise(qualified).alias("item"),
         pl.col(system).cast(pl.String).alias("system"),
-        *[pl.col(str(columns[name])).cast(pl.String).fill_null("").alias(name) for name in text_columns],
+        *[_get_text_column(table[str(columns[name])]).alias(name) for name in text_columns],
     )
     texts = {(row[0], row[1]): tuple(row[2:]) for row in keys.iter_rows()}
     return texts, tuple(text_columns)
+
+
+def _get_text_column(column: pl.Series) -> pl.Series:
+    """Return a column as texts without gaps; of several references, the first."""
+    texts = column.list.first() if isinstance(column.dtype, pl.List) else column
+    return texts.cast(pl.String).fill_null("")
 
 
 def _build_annotation_table(

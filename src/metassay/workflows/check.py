@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
 
 import msgspec
 import numpy as np
 import polars as pl
 
-from metassay.data.columns import find_score_columns
+from metassay.data.columns import TEST_SET_COLUMNS, find_score_columns
 from metassay.data.dataset import Dataset
 from metassay.data.directions import RequestedDirections, orient_human_scores
 from metassay.data.normalisation import choose_text_normalisation
@@ -20,30 +22,39 @@ from metassay.data.score_cautions import warn_of_different_scales_of_outputs
 from metassay.data.summary import summarize_dataset
 from metassay.engine.scoring import measure_costs
 from metassay.engine.workers import count_workers
+from metassay.errors import InputError, UnknownName
 from metassay.meta.people.power import count_items_to_separate_systems
 from metassay.metrics.base import Metric
 from metassay.metrics.selection import choose_metrics
-from metassay.options import accept_options
+from metassay.options import OutputReadOptions, accept_options, split_names
 from metassay.perturbations.forecast import forecast_perturbations
 from metassay.perturbations.registry import list_default_perturbations
-from metassay.reporting.check_questions import DATA, list_answerable_questions
+from metassay.reporting.check_questions import list_answerable_questions
 from metassay.reporting.result_display import ResultDisplay
 from metassay.reporting.terminal.blocks import Block
 from metassay.reporting.terminal.check import describe_check_result
 from metassay.results.check import (
+    DATA,
+    OUTPUTS,
+    PAIRS,
+    SCORES,
+    VERDICTS,
     CheckContent,
     CheckedMetric,
     CheckedPerturbation,
+    CheckedTestSet,
     CostEstimate,
     SystemCount,
     UndecidedSystems,
 )
 from metassay.store.layout import TIMINGS
 from metassay.store.run_folder import RunFolder
+from metassay.workflows.check_tables import check_scores, check_verdicts, find_kind_of_table
 from metassay.workflows.options import CheckOptions
 from metassay.workflows.read import read
 from metassay.workflows.run_files import collect_warnings
 from metassay.workflows.scoring_rows import build_rows_for_metrics
+from metassay.workflows.verdict_files import hash_verdicts
 
 # Whole numbers with more values than this are taken for scores instead of contexts.
 _MOST_NUMBERED_CONTEXTS = 50
@@ -56,7 +67,9 @@ class CheckResult(ResultDisplay, CheckContent, frozen=True, kw_only=True):
     """Result of `check`: what a data set holds, and how long an assay would take."""
 
     def to_frame(self) -> pl.DataFrame:
-        """Return the systems with their numbers of outputs."""
+        """Return the systems with their numbers of outputs, or the judges with their numbers of verdicts."""
+        if self.verdicts is not None:
+            return pl.DataFrame([msgspec.structs.asdict(judge) for judge in self.verdicts.judges])
         return pl.DataFrame([msgspec.structs.asdict(system) for system in self.systems])
 
     def describe_for_terminal(self, data_arguments: str = DATA) -> list[Block]:
@@ -71,27 +84,92 @@ class CheckResult(ResultDisplay, CheckContent, frozen=True, kw_only=True):
 def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
     """Check a data set and estimate the cost of an assay by scoring a few outputs.
 
-    `out` names a folder in which the result is stored.
+    Tables of metric scores, of pairs and of verdicts are recognised as well; the estimate is left out if
+    there are no outputs. `columns`, `where`, `join` and so on say how files and tables are read. `out` names
+    a folder in which the result is stored.
 
     >>> found = check([{"seg_id": 1, "system": "a", "hyp": "a red fox", "ref": "the red fox"}])
     >>> found.to_dict()["outputs"]
     1
     """
-    data = read(dataset)
+    reading = {field.name: getattr(options, field.name) for field in fields(OutputReadOptions)}
+    if isinstance(dataset, Dataset):
+        _reject_reading_options(reading)
+    kind = OUTPUTS
+    try:
+        data = read(dataset, **reading)
+    except UnknownName:
+        raise  # An option names something that does not exist, whatever the table holds.
+    except InputError:
+        found_kind = find_kind_of_table(dataset, options)
+        if found_kind is None:
+            raise
+        kind = found_kind
+    else:
+        if "worse" in data.outputs.columns:
+            kind = PAIRS
+    chosen = {"human": list(split_names(options.human)), "columns": dict(options.columns or {})}
+    if kind == SCORES:
+        content, hashes = check_scores(dataset, options)
+        return _complete_check_result(content, chosen, hashes, options)
+    if kind == VERDICTS:
+        content, verdicts = check_verdicts(dataset, options)
+        return _complete_check_result(content, chosen, {"table": hash_verdicts(verdicts)}, options)
+    if kind == PAIRS:
+        data = read(dataset, **reading, pairs=True)
+    content, configuration = _check_outputs(data, options)
+    return _complete_check_result(content, configuration, data.content_hash, options)
+
+
+def _reject_reading_options(reading: Mapping[str, Any]) -> None:
+    """Raise an error if options say how to read a data set that has been read already."""
+    defaults = {field.name: field.default for field in fields(OutputReadOptions)}
+    named = [name for name, value in reading.items() if value != defaults[name]]
+    if named:
+        raise InputError(
+            f"the data set has been read already, so {named[0]} has no effect.",
+            remedy="Pass it to metassay.read.",
+        )
+
+
+def _complete_check_result(
+    content: CheckContent,
+    configuration: Mapping[str, Any],
+    input_hash: str | Mapping[str, str],
+    options: CheckOptions,
+) -> CheckResult:
+    """Add the questions that the data can answer, and write the result to its run folder if it has one."""
+    values = {name: getattr(content, name) for name in content.__struct_fields__}
+    result = CheckResult(**values | {"questions": list_answerable_questions(content)})
+    if options.out is not None:
+        identity = {"command": "check", "configuration": configuration, "input": input_hash}
+        _write_check_result(RunFolder.open(options.out, identity), result)
+    return result
+
+
+def _check_outputs(data: Dataset, options: CheckOptions) -> tuple[CheckContent, dict[str, Any]]:
+    """Check a data set of outputs or of pairs; return also the settings that the result depends on."""
     normalisation = choose_text_normalisation(data, options.normalize)
     metrics = choose_metrics(data, options.metrics, normalisation)
     configuration = {"metrics": [metric.signature for metric in metrics], "normalize": options.normalize}
-    identity = {"command": "check", "configuration": configuration, "input": data.content_hash}
-    run = None if options.out is None else RunFolder.open(options.out, identity)
     prepared = prepare_dataset(data, normalize=options.normalize, keep_references=False)
     workers = count_workers(options.workers)
     with collect_warnings() as metric_warnings:
         estimate = _estimate_assay_cost(prepared, metrics, workers)
-    forecasts = forecast_perturbations(prepared, workers=workers)
+    # The worse output of each pair is given, so that nothing is perturbed.
+    forecasts = [] if data.rows_are_pairs else forecast_perturbations(prepared, workers=workers)
     metric_columns = _find_metric_columns(data)
     contexts = [name for name in data.metadata if name not in metric_columns]
     summary = summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics})
-    result = CheckResult(
+    test_sets = _list_test_sets(data)
+    rated_items = {}
+    for name in data.human:
+        if test_sets:
+            rated_items[name] = sum(test_set.rated_items[name] for test_set in test_sets)
+        else:
+            rated_items[name] = _count_rated_items(data.outputs, name)
+    content = CheckContent(
+        kind=PAIRS if data.rows_are_pairs else OUTPUTS,
         task=data.task,
         task_guess=data.task_guess,
         items=data.outputs["item"].n_unique(),
@@ -102,8 +180,10 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
         human={name: len(data) - data.outputs[name].null_count() for name in data.human},
         contexts={name: data.outputs[name].n_unique() for name in ("system", *contexts)},
         metric_columns=metric_columns,
-        rated_items={name: _count_rated_items(data, name) for name in data.human},
-        undecided_systems=_find_two_best_systems(data),
+        rated_items=rated_items,
+        test_sets=test_sets,
+        # Systems of different test sets cannot be compared.
+        undecided_systems=None if test_sets else _find_two_best_systems(data),
         missing=_count_missing_values(data.outputs),
         empty_outputs=sum(system.empty_outputs for system in summary.systems),
         reference_systems=list(find_reference_systems(data)),
@@ -125,10 +205,7 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
         ],
         data=summary,
     )
-    result = msgspec.structs.replace(result, questions=list_answerable_questions(result))
-    if run is not None:
-        _write_check_result(run, result)
-    return result
+    return content, configuration
 
 
 def _write_check_result(run_folder: RunFolder, check_result: CheckResult) -> None:
@@ -155,9 +232,23 @@ def _find_metric_columns(dataset: Dataset) -> list[str]:
     return metric_columns
 
 
-def _count_rated_items(dataset: Dataset, human_column: str) -> int:
+def _list_test_sets(dataset: Dataset) -> list[CheckedTestSet]:
+    """List the test sets with their numbers of items; none if there is only one."""
+    outputs = dataset.outputs
+    columns = [name for name in TEST_SET_COLUMNS if name in outputs.columns and outputs[name].n_unique() > 1]
+    if not columns:
+        return []
+    test_sets = []
+    for values, rows in sorted(outputs.group_by(columns), key=lambda group: str(group[0])):
+        rated_items = {name: _count_rated_items(rows, name) for name in dataset.human}
+        by_column = {name: str(value) for name, value in zip(columns, values)}
+        test_sets.append(CheckedTestSet(by_column, rows["item"].n_unique(), rated_items))
+    return test_sets
+
+
+def _count_rated_items(outputs: pl.DataFrame, human_column: str) -> int:
     """Count the items for which every rated system has a human score."""
-    rated = dataset.outputs.drop_nulls(human_column)
+    rated = outputs.drop_nulls(human_column)
     systems = rated["system"].n_unique()
     counts = rated.group_by("item").agg(pl.col("system").n_unique())
     return int((counts["system"] == systems).sum())
@@ -170,8 +261,10 @@ def _find_two_best_systems(dataset: Dataset) -> UndecidedSystems | None:
     """
     if not dataset.directions:
         dataset, _ = orient_human_scores(dataset, RequestedDirections())
+    # `estimate` leaves out the systems that are the reference.
+    outputs = dataset.outputs.filter(~pl.col("system").is_in(find_reference_systems(dataset)))
     for human in dataset.human:
-        rated = dataset.outputs.drop_nulls(human)
+        rated = outputs.drop_nulls(human)
         means = rated.group_by("system").agg(pl.col(human).mean()).sort(human, "system")
         if means.height < 2:
             continue
@@ -221,7 +314,8 @@ def _count_missing_values(outputs: pl.DataFrame) -> dict[str, int]:
 
 def _estimate_assay_cost(dataset: Dataset, metrics: Sequence[Metric], workers: int) -> CostEstimate:
     """Estimate the time of an assay from the time that scoring a sample of outputs takes."""
-    perturbed_per_output = len(list_default_perturbations(dataset.task_definition))
+    perturbations = list_default_perturbations(dataset.task_definition)
+    perturbed_per_output = 1 if dataset.rows_are_pairs else len(perturbations)
     texts = len(dataset) * (1 + perturbed_per_output)
     seconds_per_1000 = measure_costs(metrics, build_rows_for_metrics(dataset))
     seconds = {metric: round(cost * texts / 1000, 3) for metric, cost in seconds_per_1000.items()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import msgspec
@@ -35,7 +34,7 @@ from metassay.workflows.ask_judge import ask_judge, choose_judge, compute_answer
 from metassay.workflows.options import JudgeOptions
 from metassay.workflows.perturb import add_answer_cache
 from metassay.workflows.run_files import VERDICTS
-from metassay.workflows.verdict_files import read_verdicts
+from metassay.workflows.verdict_files import hash_verdicts, read_verdicts
 
 _ONE_OUTPUT_PER_ITEM = (
     "Each item has one output, so outputs of different items are compared. A judge that only recognises which"
@@ -97,7 +96,9 @@ def judge(data: Source, options: JudgeOptions) -> JudgeResult:
     if options.ties not in TIES:
         raise UnknownName("treatment of ties", options.ties, TIES)
     judge_column = (options.columns or {}).get("judge")
-    source = read_verdicts(data, join=options.join, quoting=options.quoting, judge_column=judge_column)
+    source = read_verdicts(
+        data, join=options.join, where=options.where, quoting=options.quoting, judge_column=judge_column
+    )
     model_judge = None
     if options.llm is not None:
         model_judge = choose_judge(options.judge, source.frame).set_model_name(options.llm)
@@ -184,10 +185,8 @@ def _open_judge_run(
         configuration["judge"] = model_judge.signature
         configuration["repeats"] = options.repeats
         configuration["language"] = options.language
-    # The order of the rows does not change the result.
-    sorted_lines = sorted(judged_rows.write_ndjson().split("\n"))
-    digest = hashlib.blake2b("\n".join(sorted_lines).encode(), digest_size=16).hexdigest()
-    identity = {"command": "judge", "configuration": configuration, "inputs": {"table": digest}}
+    inputs = {"table": hash_verdicts(judged_rows)}
+    identity = {"command": "judge", "configuration": configuration, "inputs": inputs}
     return RunFolder.open(options.out, identity)
 
 

@@ -20,6 +20,7 @@ from metassay.options import (
     FilePath,
     FilePaths,
     Names,
+    OutputReadOptions,
     Settings,
     TableReadOptions,
     declare_option,
@@ -657,6 +658,7 @@ class JudgeOptions(JudgeSettings):
 
     join: FilePaths | None = None
     columns: Mapping[str, str] | None = None
+    where: Mapping[str, Names] | None = None
     quoting: str = "minimal"
     language: str | None = None
     seed: int = 0
@@ -665,7 +667,7 @@ class JudgeOptions(JudgeSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckOptions(CheckSettings):
+class CheckOptions(CheckSettings, OutputReadOptions):
     """All keywords of `check`."""
 
     workers: int | None = None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +15,10 @@ from metassay.data.readers.base import ReaderOptions
 from metassay.data.readers.in_memory import convert_to_polars_frame
 from metassay.data.readers.registry import download_remote_paths, read_join_table, read_tables
 from metassay.data.reading import Source
+from metassay.data.row_selection import select_rows
 from metassay.data.verdicts import VERDICT_COLUMNS
 from metassay.errors import InputError, InputLocation
-from metassay.options import FilePaths
+from metassay.options import FilePaths, Names
 from metassay.store.layout import MANIFEST
 from metassay.store.remote import open_run
 from metassay.store.run_folder import RunFolder
@@ -40,9 +43,14 @@ class NamedFrame:
 
 
 def read_verdicts(
-    data: Source, *, join: FilePaths | None, quoting: str, judge_column: str | None
+    data: Source,
+    *,
+    join: FilePaths | None,
+    where: Mapping[str, Names] | None,
+    quoting: str,
+    judge_column: str | None,
 ) -> VerdictFrame:
-    """Read tables of verdicts, and join tables without judges to them.
+    """Read tables of verdicts, join tables without judges to them, and keep the rows that `where` selects.
 
     `judge_column` is the column of judges, if its name is unusual.
     """
@@ -72,7 +80,15 @@ def read_verdicts(
         frame, note = join_columns(frame, other.frame, file=other.file)
         notes.append(note)
     file = verdict_frames[0].file if len(verdict_frames) == 1 else "the tables"
+    if where:
+        frame = select_rows(frame, where, None, None)
     return VerdictFrame(frame, file, notes)
+
+
+def hash_verdicts(frame: pl.DataFrame) -> str:
+    """Return a hash of the rows of a table, whose order does not change the result."""
+    sorted_lines = sorted(frame.write_ndjson().split("\n"))
+    return hashlib.blake2b("\n".join(sorted_lines).encode(), digest_size=16).hexdigest()
 
 
 def _find_verdict_files(source: Any) -> list[str]:

@@ -27,10 +27,11 @@ def run_annotate(
     """Choose the items that people should rate next, and write a table for the raters."""
     from metassay.workflows.annotate import annotate
 
+    source, reading_options = data.read_score_source(reading)
     result = annotate(
-        data.data,
+        source,
         **settings.to_dict(),
-        **reading.to_dict(),
+        **reading_options,
         seed=output.seed,
         workers=output.workers,
         out=output.out,

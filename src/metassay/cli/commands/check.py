@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Sequence
 
 from metassay.cli.options import DataOptions, OutputOptions
 from metassay.cli.parameters import TYPED_ARGUMENTS
 from metassay.cli.printing import print_blocks, print_line
+from metassay.options import OutputReadOptions
 from metassay.workflows.options import CheckSettings
 
 EXAMPLE = "metassay check outputs.csv"
-# Options with a value that do not say how the data is read, or that suggested commands name themselves.
-_OTHER_OPTIONS = ("--human", "--out", "--workers", "--seed", "--memory", "--metrics", "--normalize")
+# Options with a value that do not say how the data is read.
+_OTHER_OPTIONS = ("--out", "-o", "--workers", "--seed", "--memory", "--metrics", "-m", "--normalize")
 _FLAGS = ("--json", "--quiet", "-q", "--verbose", "-v")
 COMMON_OPTIONS = ("task", "human", "columns", "where", "reference", "language", "json")
 
@@ -21,25 +23,36 @@ def run_check(data: DataOptions, output: OutputOptions, settings: CheckSettings)
     """Show how a file is read and which questions it can answer. Run this first."""
     from metassay.workflows.check import check
 
-    result = check(data.read_dataset(), **settings.to_dict(), workers=output.workers, out=output.out)
+    if data.data and not data.names_plain_text_files:
+        # Tables of scores and of verdicts are not outputs, so `check` finds out what to read.
+        reading = data.to_dict(OutputReadOptions)
+        result = check(data.data, **reading, **settings.to_dict(), workers=output.workers, out=output.out)
+        if result.task_guess is not None:
+            print(result.task_guess, file=sys.stderr)
+    else:
+        result = check(data.read_dataset(), **settings.to_dict(), workers=output.workers, out=output.out)
     if output.json:
         print(result.to_json())
         return
-    blocks = result.describe_for_terminal(_select_data_arguments(TYPED_ARGUMENTS.get()))
+    # Suggested commands name the human score themselves, except for `judge`.
+    left_out = _OTHER_OPTIONS if result.kind == "verdicts" else ("--human", *_OTHER_OPTIONS)
+    blocks = result.describe_for_terminal(_select_data_arguments(TYPED_ARGUMENTS.get(), left_out))
     print_blocks(blocks, verbose=output.verbose)
     if output.out:
         print_line(f"Results: {output.out}/results")
 
 
-def _select_data_arguments(arguments: Sequence[str]) -> str:
+def _select_data_arguments(arguments: Sequence[str], left_out_options: Sequence[str]) -> str:
     """Select the command-line arguments that say which data is read, and how."""
     repeated = []
     skips_value = False
     for argument in arguments:
         if skips_value:
             skips_value = False
-        elif argument in _OTHER_OPTIONS:
+        elif argument in left_out_options:
             skips_value = True
-        elif argument not in _FLAGS and not argument.startswith(tuple(f"{name}=" for name in _OTHER_OPTIONS)):
+        elif argument not in _FLAGS and not argument.startswith(
+            tuple(f"{name}=" for name in left_out_options)
+        ):
             repeated.append(argument)
     return shlex.join(repeated)

@@ -28,11 +28,12 @@ def run_depend(
     """Measure which systems each metric favours, compared with human scores."""
     from metassay.workflows.depend import depend
 
+    source, reading_options = data.read_score_source(reading)
     with show_progress(output) as progress:
         result = depend(
-            data.data,
+            source,
             **settings.to_dict(),
-            **reading.to_dict(),
+            **reading_options,
             seed=output.seed,
             workers=output.workers,
             out=output.out,

@@ -27,10 +27,11 @@ def run_estimate(
     """Estimate the human score of each system from few ratings and a metric on all items."""
     from metassay.workflows.estimate import estimate
 
+    source, reading_options = data.read_score_source(reading)
     result = estimate(
-        data.data,
+        source,
         **settings.to_dict(),
-        **reading.to_dict(),
+        **reading_options,
         seed=output.seed,
         workers=output.workers,
         out=output.out,

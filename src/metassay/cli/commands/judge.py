@@ -28,11 +28,17 @@ def run_judge(data: DataOptions, output: OutputOptions, model: LlmOptions, setti
 
     if not data.data:
         raise InputError("no data was named.", remedy="Name a table with the columns item, judge and winner.")
+    if data.systems or data.exclude_systems:
+        raise InputError(
+            "a verdict may be about two systems, so judge does not select systems.",
+            remedy="Select rows with --where COLUMN=VALUE.",
+        )
     result = judge(
         data.data,
         **settings.to_dict(),
         join=data.join,
         columns=data.columns,
+        where=data.where,
         quoting=data.quoting,
         language=data.language,
         seed=output.seed,

@@ -28,11 +28,12 @@ def run_rank(
     """Rank metrics by how well they agree with human scores, and test the differences."""
     from metassay.workflows.rank import rank
 
+    source, reading_options = data.read_score_source(reading)
     with show_progress(output) as progress:
         result = rank(
-            data.data,
+            source,
             **settings.to_dict(),
-            **reading.to_dict(),
+            **reading_options,
             seed=output.seed,
             workers=output.workers,
             out=output.out,

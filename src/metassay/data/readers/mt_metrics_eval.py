@@ -348,7 +348,10 @@ def _describe_metrics_read(language_pair: _LanguagePair, references: Sequence[st
     with_segments = language_pair.list_metric_files("seg")
     if (language_pair.test_set / "metric-scores").is_dir():
         names = ", ".join(references) or "no reference"
-        notes.append(f"{language_pair.lp}: metrics that use {names} or the source alone.")
+        notes.append(
+            f"{language_pair.lp}: the metrics that use {names} or the source alone were read."
+            " For another reference, add --reference NAME."
+        )
     systems_only = [
         name for name in language_pair.list_metric_files("sys", references) if name not in with_segments
     ]

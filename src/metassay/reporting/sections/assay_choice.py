@@ -166,24 +166,18 @@ def describe_robust_choice(assay_report: AssayReport, context_column: ReportedCo
         column=context_column.name,
         metric=assay_report.labels[metric],
     )
-    return _describe_worst_case(opening, rows[metric])
+    return _describe_lowest_accuracy(opening, rows[metric])
 
 
-def _describe_worst_case(sentence_start: Sentence, robustness: MetricRobustness) -> Sentence:
-    if robustness.worst_case is not None:
-        return format_sentence(
-            "{opening}: in its worst context, {worst:context}, its accuracy is at least {share:figure}.",
-            opening=sentence_start,
-            worst=robustness.worst_context,
-            share=format_percent(robustness.worst_case),
-        )
-    if robustness.robust_accuracy is not None:
-        return format_sentence(
-            "{opening}: its accuracy is at least {share:figure}.",
-            opening=sentence_start,
-            share=format_percent(robustness.robust_accuracy),
-        )
-    return format_sentence("{opening}.", opening=sentence_start)
+def _describe_lowest_accuracy(sentence_start: Sentence, robustness: MetricRobustness) -> Sentence:
+    """Give the accuracy that decides the choice: the lowest under any similar mix of contexts."""
+    if robustness.robust_accuracy is None:
+        return format_sentence("{opening}.", opening=sentence_start)
+    return format_sentence(
+        "{opening}: in the least favourable mix near the observed one, its accuracy is {share:figure}.",
+        opening=sentence_start,
+        share=format_percent(robustness.robust_accuracy),
+    )
 
 
 def _build_robustness_table(assay_report: AssayReport, context_column: ReportedColumn) -> Grid | None:

@@ -28,7 +28,13 @@ def explain_deviation(by: str, human: str) -> str:
     return (
         f"The expected deviation of a {by} says how much too high its {human} is if it is predicted from the"
         f" metric. SysDep is the highest expected deviation of a {by} minus the lowest, in points of {human}."
+        " SysDep also contains shrinkage, which any noisy metric shows."
     )
+
+
+def explain_fairness_test(by: str) -> str:
+    """Say when a metric counts as favouring some systems."""
+    return f"A metric is shown to favour some {by}s if p fair is at most .05 after Holm's correction."
 
 
 def explain_dependence_terms(by: str, human: str) -> list[str]:
@@ -51,4 +57,4 @@ def explain_dependence_terms(by: str, human: str) -> list[str]:
         " that the noise has the same size everywhere. A metric that notices only large errors is therefore"
         f" rejected more often, even if it treats every {by} alike."
     )
-    return [explain_deviation(by, human), shrinkage, p_equal, p_fair]
+    return [explain_deviation(by, human), shrinkage, p_equal, p_fair, explain_fairness_test(by)]

@@ -38,6 +38,14 @@ class Table:
     digits: int = 3
     """Decimals of numbers; p-values always have three."""
 
+    @property
+    def heading(self) -> str | None:
+        """The title, and what the columns `low` and `high` are if it does not say so."""
+        has_interval = bool(self.rows) and {"low", "high"} <= self.rows[0].keys()
+        if self.title is None or not has_interval or "interval" in self.title or "median" in self.rows[0]:
+            return self.title
+        return f"{self.title.removesuffix('.')}; low and high: 95 % interval"
+
 
 @dataclass(frozen=True)
 class Note:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import msgspec
 
-from metassay.reporting.check_questions import DATA
+from metassay.reporting.check_summary import join_names_with_counts, summarize_checked_data
 from metassay.reporting.data_summary import describe_ignored_columns
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.terminal.blocks import (
@@ -19,10 +17,12 @@ from metassay.reporting.terminal.blocks import (
     convert_sentences_to_lines,
     convert_sentences_to_notes,
 )
-from metassay.reporting.wording import find_task, format_count, format_plural, join_first_names, join_names
-from metassay.results.check import CheckContent, CostEstimate
+from metassay.reporting.wording import format_count, format_plural, join_first_names
+from metassay.results.check import DATA, SCORES, VERDICTS, CheckContent, CostEstimate
 
 _MOST_LISTED_COLUMNS = 8
+# The other properties are those of outputs.
+_PROPERTIES_WITHOUT_OUTPUTS = ("human scores", "possible contexts", "missing values", "left out")
 # Longer durations are written in minutes.
 _LONGEST_IN_SECONDS = 120
 
@@ -33,7 +33,7 @@ def describe_check_result(check_result: CheckContent, data_arguments: str = DATA
     `data_arguments` are the files and reading options of the command, for the commands that are suggested.
     """
     return [
-        *convert_sentences_to_lines(_summarize_data(check_result)),
+        *convert_sentences_to_lines(summarize_checked_data(check_result)),
         *_list_questions_with_commands(check_result, data_arguments),
         Line(),
         Line(_describe_assay_cost(check_result.estimate)),
@@ -42,42 +42,10 @@ def describe_check_result(check_result: CheckContent, data_arguments: str = DATA
     ]
 
 
-def _summarize_data(check_result: CheckContent) -> list[str]:
-    """Describe systems, items, references, languages and human scores in one line, then what is left out."""
-    task = find_task(check_result.task)
-    title = check_result.task if task is None else task.title
-    facts = [format_plural(len(check_result.systems), "system"), format_plural(check_result.items, "item")]
-    if task is None or not task.is_ranking:
-        facts.append(f"{_format_number_of_references(check_result)} per item")
-    languages = [name for name in check_result.languages if name != "unknown"]
-    if languages:
-        facts.append(f"target {'language' if len(languages) == 1 else 'languages'} {join_names(languages)}")
-    human_scores = [
-        f"{name} ({format_plural(items, 'item')})" for name, items in check_result.rated_items.items()
-    ]
-    facts.append(f"human scores {join_names(human_scores)}" if human_scores else "no human scores")
-    lines = [f"{title[:1].upper()}{title[1:]}: {', '.join(facts)}."]
-    if check_result.left_out:
-        lines.append(f"Rows left out: {_join_names_with_counts(check_result.left_out)}.")
-    if check_result.reference_systems:
-        names = join_names(check_result.reference_systems)
-        lines.append(f"Systems whose outputs are the reference: {names}.")
-    if check_result.empty_outputs:
-        lines.append(f"{format_plural(check_result.empty_outputs, 'output')} without text.")
-    return lines
-
-
-def _format_number_of_references(check_result: CheckContent) -> str:
-    """Write how many references an output has: `1 reference`, or `1 to 3 references`."""
-    counts = sorted(int(number) for number in check_result.references)
-    if not counts:
-        return "no reference"
-    if len(counts) == 1:
-        return format_plural(counts[0], "reference")
-    return f"{counts[0]} to {format_plural(counts[-1], 'reference')}"
-
-
-def _describe_assay_cost(cost_estimate: CostEstimate) -> str:
+def _describe_assay_cost(cost_estimate: CostEstimate | None) -> str:
+    details = "All properties of the data: --verbose"
+    if cost_estimate is None:
+        return details
     seconds = round(cost_estimate.seconds)
     if seconds < 1:
         duration = "less than a second"
@@ -85,7 +53,7 @@ def _describe_assay_cost(cost_estimate: CostEstimate) -> str:
         duration = f"about {format_plural(seconds, 'second')}"
     else:
         duration = f"about {format_plural(round(seconds / 60), 'minute')}"
-    return f"Scoring for an assay would take {duration} here. All properties of the data: --verbose"
+    return f"Scoring for an assay would take {duration} here. {details}"
 
 
 def _describe_properties(check_result: CheckContent) -> list[Line | Table | Note]:
@@ -103,8 +71,22 @@ def _describe_properties(check_result: CheckContent) -> list[Line | Table | Note
     title = "Perturbations"
     if tried < check_result.outputs:
         title = f"Perturbations, tried on a sample of at most {format_count(tried)} outputs"
+    judges = [] if check_result.verdicts is None else check_result.verdicts.judges
+    scores = [] if check_result.data is None or check_result.kind != SCORES else check_result.data.scores
+    score_rows = [
+        {
+            "score": score.score,
+            "kind": score.kind,
+            "better": score.better,
+            "because": score.why,
+            "outputs": score.outputs,
+        }
+        for score in scores
+    ]
     return [
         Table(systems, title="Systems"),
+        Table([msgspec.structs.asdict(judge) for judge in judges], title="Judges"),
+        Table(score_rows, title="Scores"),
         Table(_list_dataset_properties(check_result), title="Properties"),
         Table(perturbations, title=title),
         *convert_sentences_to_notes(describe_ignored_columns(check_result.data)),
@@ -115,13 +97,19 @@ def _list_questions_with_commands(check_result: CheckContent, data_arguments: st
     """List the questions that the data can answer with their commands, then what the others need."""
     answerable = [question for question in check_result.questions if question.missing is None]
     width = max((len(question.question) for question in answerable), default=0)
-    texts = ["You can ask:"] if answerable else []
+    lines = [Line(), Line("You can ask:")] if answerable else [Line()]
     for question in answerable:
         command = question.command.replace(DATA, data_arguments)
-        texts.append(f"  {question.question:<{width}}  {command}")
-    unanswerable = [question for question in check_result.questions if question.missing is not None]
-    texts += [f"Not yet: {question.question.rstrip('?')} ({question.missing})." for question in unanswerable]
-    return [Line(), *convert_sentences_to_lines(texts)]
+        # A command that is broken over two lines could not be copied.
+        lines.append(Line(f"  {question.question:<{width}}  {command}", wrap=False))
+    unanswerable: dict[str, list[str]] = {}
+    for question in check_result.questions:
+        if question.missing is not None:
+            unanswerable.setdefault(question.missing, []).append(question.question.rstrip("?"))
+    for missing, questions in unanswerable.items():
+        reason = missing.replace(DATA, data_arguments)
+        lines.append(Line(f"Not yet: {'; '.join(questions)} ({reason})."))
+    return [*lines]
 
 
 def _list_dataset_properties(check_result: CheckContent) -> list[Row]:
@@ -129,10 +117,10 @@ def _list_dataset_properties(check_result: CheckContent) -> list[Row]:
     rated = {name: f"{count} rated" for name, count in check_result.human.items()}
     metrics = [metric.metric for metric in check_result.metrics]
     properties = {
-        "languages": _join_names_with_counts(check_result.languages),
-        "references per output": _join_names_with_counts(check_result.references) or "none",
-        "human scores": _join_names_with_counts(rated) or "none",
-        "possible contexts": _join_names_with_counts(check_result.contexts),
+        "languages": join_names_with_counts(check_result.languages),
+        "references per output": join_names_with_counts(check_result.references) or "none",
+        "human scores": join_names_with_counts(rated) or "none",
+        "possible contexts": join_names_with_counts(check_result.contexts) or "none",
         "columns of metric scores": join_first_names(check_result.metric_columns, _MOST_LISTED_COLUMNS)
         or "none",
         "missing values": join_first_names(
@@ -140,14 +128,11 @@ def _list_dataset_properties(check_result: CheckContent) -> list[Row]:
         )
         or "none",
         "empty outputs": str(check_result.empty_outputs),
-        "left out": _join_names_with_counts(check_result.left_out) or "nothing",
+        "left out": join_names_with_counts(check_result.left_out) or "nothing",
         "systems that are the reference": ", ".join(check_result.reference_systems) or "none",
-        "text normalisation": check_result.normalize,
+        "text normalisation": check_result.normalize or "none",
         "metrics": ", ".join(MetricLabels(metrics).label_all(metrics)),
     }
+    if check_result.kind in (SCORES, VERDICTS):
+        properties = {name: properties[name] for name in _PROPERTIES_WITHOUT_OUTPUTS}
     return [{"property": name, "value": value} for name, value in properties.items()]
-
-
-def _join_names_with_counts(counts: Mapping[str, object]) -> str:
-    """Join names and counts: `news (10), social (5)`."""
-    return ", ".join(f"{name} ({count})" for name, count in counts.items())

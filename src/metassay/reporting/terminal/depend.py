@@ -8,7 +8,11 @@ from msgspec.structs import asdict
 
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.sections.depend_corrections import COLUMNS, describe_corrections
-from metassay.reporting.sections.depend_method import explain_dependence_terms, explain_deviation
+from metassay.reporting.sections.depend_method import (
+    explain_dependence_terms,
+    explain_deviation,
+    explain_fairness_test,
+)
 from metassay.reporting.terminal.blocks import (
     Block,
     Details,
@@ -52,6 +56,7 @@ def describe_dependence(depend_result: DependContent) -> list[Block]:
     return [
         *blocks,
         Line(explain_deviation(depend_result.by, depend_result.human)),
+        Line(explain_fairness_test(depend_result.by)),
         Details(convert_sentences_to_lines(explain_dependence_terms(depend_result.by, depend_result.human))),
         *summarize_data_in_note(depend_result.data),
         *convert_sentences_to_notes(depend_result.notes),

@@ -27,12 +27,15 @@ ALTERNATIVE_TEST_COLUMNS = ("judge", "winning_rate", "advantage", "epsilon", "pa
 def describe_judge_result(judge_result: JudgeContent) -> list[Block]:
     """Describe the judges; columns that the data cannot fill are left out."""
     judge_rows = [asdict(entry) for entry in judge_result.judges]
-    columns = [name for name in JUDGE_COLUMNS if any(row[name] is not None for row in judge_rows)]
+    has_accuracy = any(entry.pairs for entry in judge_result.judges)
+    # Without human labels no pair is counted for accuracy, so that the verdicts are counted instead.
+    columns = [*JUDGE_COLUMNS] if has_accuracy else ["judge", "verdicts", *JUDGE_COLUMNS[2:]]
+    columns = [name for name in columns if any(row[name] is not None for row in judge_rows)]
     blocks: list[Block] = [
         *convert_sentences_to_lines(claim.sentence for claim in judge_result.verdict),
         Table(
             select_columns(judge_rows, columns),
-            title="Judges compared with human labels and with themselves",
+            title="Judges compared with human labels and with themselves" if has_accuracy else "Judges",
             digits=2,
         ),
     ]

@@ -100,9 +100,15 @@ def describe_scores(score_result: ScoreContent, score_format: ScoreFormat) -> li
     blocks: list[Block] = []
     if score_result.comparisons:
         # Imported here, because without a test the command starts faster.
-        from metassay.reporting.score_page import describe_differences, prepare_score_report
+        from metassay.reporting.score_page import (
+            describe_differences,
+            prepare_score_report,
+            warn_of_too_few_draws,
+        )
 
-        blocks += convert_sentences_to_lines(describe_differences(prepare_score_report(score_result)))
+        report = prepare_score_report(score_result)
+        blocks += convert_sentences_to_lines(describe_differences(report))
+        blocks += convert_sentences_to_lines(warn_of_too_few_draws(report))
     blocks += _describe_systems(score_result.systems, labels, score_format)
     blocks.append(
         Table(

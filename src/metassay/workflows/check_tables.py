@@ -1,0 +1,290 @@
+"""`check` of tables without outputs: metric scores, and verdicts of judges."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+
+import numpy as np
+import polars as pl
+
+from metassay.data.columns import (
+    TEST_SET_COLUMNS,
+    find_columns_named,
+    find_score_columns,
+    list_column_names_of_role,
+)
+from metassay.data.readers.base import RawTable, ReaderOptions
+from metassay.data.readers.files import is_pipe
+from metassay.data.readers.registry import read_tables
+from metassay.data.reading import Source
+from metassay.data.score_cube import ScoreCube
+from metassay.data.summary import summarize_verdicts
+from metassay.data.verdicts import (
+    QUESTION_COLUMNS,
+    VERDICT_COLUMNS,
+    VerdictTable,
+    parse_verdicts,
+)
+from metassay.errors import InputError
+from metassay.meta.judges.verdict_arrays import VerdictArrays
+from metassay.options import TableReadOptions, split_names
+from metassay.results.check import (
+    PAIRS,
+    SCORES,
+    VERDICTS,
+    CheckContent,
+    CheckedJudge,
+    CheckedTestSet,
+    CheckedVerdicts,
+    SystemCount,
+)
+from metassay.results.data_summary import DataSummary
+from metassay.workflows.options import CheckOptions, RankOptions
+from metassay.workflows.read_scores import read_scores
+from metassay.workflows.verdict_files import VerdictFrame, read_verdicts
+
+
+def find_kind_of_table(source: Source, options: CheckOptions) -> str | None:
+    """Find out what the rows of a source are that could not be read as outputs; None if that is unknown."""
+    tables = _read_tables_again(source, options)
+    chosen = options.columns or {}
+    columns = [name for table in tables for name in table.frame.columns]
+    if not tables or any(name not in columns for name in chosen.values()):
+        return None
+    if _has_pairs(columns, chosen):
+        return PAIRS
+    # `judge` does not select systems, because a verdict may be about two.
+    selects_systems = bool(options.systems or options.exclude_systems)
+    if _has_verdicts(columns, chosen) and not selects_systems:
+        return VERDICTS
+    if all(_has_metric_scores(table.frame, options) for table in tables):
+        return SCORES
+    return None
+
+
+def _read_tables_again(source: Source, options: CheckOptions) -> list[RawTable]:
+    """Read the tables of a source; none if it holds no tables, or is a pipe, which can be read only once."""
+    paths = [source] if isinstance(source, str) else source
+    if isinstance(paths, Sequence) and any(isinstance(path, str) and is_pipe(path) for path in paths):
+        return []
+    try:
+        return read_tables(source, ReaderOptions(quoting=options.quoting))
+    except InputError:
+        return []
+
+
+def _has_pairs(columns: Sequence[str], chosen: Mapping[str, str]) -> bool:
+    """Return whether each row is an output and a worse one."""
+    has_outputs = "output" in chosen or find_columns_named(columns, list_column_names_of_role("output"))
+    return bool(has_outputs and ("worse" in chosen or find_columns_named(columns, ("worse",))))
+
+
+def _has_verdicts(columns: Sequence[str], chosen: Mapping[str, str]) -> bool:
+    """Return whether each row is a verdict of a judge, or a pair of outputs that a judge can be asked about.
+
+    A column `score` alone could be a human score or a metric, so that a column of judges is needed with it.
+    """
+
+    def has_role(role: str) -> bool:
+        return role in chosen or bool(find_columns_named(columns, VERDICT_COLUMNS[role]))
+
+    if not has_role("item"):
+        return False
+    has_verdicts = has_role("winner") or has_role("score")
+    has_two_systems = has_role("system_1") and has_role("system_2")
+    has_two_outputs = has_role("output_1") and has_role("output_2")
+    if has_role("judge") and has_verdicts:
+        return True
+    if has_role("winner") and (has_two_systems or has_two_outputs or has_role("better")):
+        return True
+    return has_two_outputs and has_role("better")
+
+
+def _has_metric_scores(frame: pl.DataFrame, options: CheckOptions) -> bool:
+    """Return whether a table has items, systems, and a score of a metric."""
+    names = {name.lower() for name in frame.columns}
+    chosen = options.columns or {}
+    for role in ("item", "system"):
+        if role not in chosen and not find_columns_named(frame.columns, list_column_names_of_role(role)):
+            return False
+    if {"metric", "score"} <= names:
+        return True
+    human = [name for name in split_names(options.human) if name in frame.columns]
+    _, metric_columns = find_score_columns(frame, human, metadata_columns=[*chosen.values()])
+    return bool(metric_columns)
+
+
+def check_scores(source: Source, options: CheckOptions) -> tuple[CheckContent, Mapping[str, str]]:
+    """Check a table of metric scores without outputs; return also the hashes of its content."""
+    reading = {field.name: getattr(options, field.name) for field in fields(TableReadOptions)}
+    rank_options = RankOptions(**reading, human=options.human)
+    scores = read_scores(source, rank_options, needs_human_scores=False)
+    summary = scores.summary or DataSummary(outputs=0, items=0, systems=[])
+    test_sets = _check_test_sets(scores.cubes)
+    rated_items: Counter[str] = Counter()
+    for test_set in test_sets:
+        rated_items.update(test_set.rated_items)
+    rated_outputs: Counter[str] = Counter()
+    missing: Counter[str] = Counter()
+    for cube in scores.cubes:
+        for name, array in cube.human_scores.items():
+            rated_outputs[name] += int((~np.isnan(array)).sum())
+        for name, array in {**cube.human_scores, **cube.metric_scores}.items():
+            missing[name] += int(np.isnan(array).sum())
+    metrics = list(dict.fromkeys(name for cube in scores.cubes for name in cube.metric_scores))
+    content = CheckContent(
+        kind=SCORES,
+        task=None,
+        task_guess=None,
+        items=sum(len(cube.items) for cube in scores.cubes),
+        outputs=summary.outputs,
+        systems=[SystemCount(system.system, system.outputs) for system in summary.systems],
+        languages=_count_outputs_of_only_language(summary),
+        references={},
+        human=dict(rated_outputs),
+        contexts=_count_contexts(scores.cubes),
+        metric_columns=metrics,
+        rated_items=dict(rated_items),
+        test_sets=test_sets if len(test_sets) > 1 else [],
+        missing={name: count for name, count in missing.items() if count},
+        empty_outputs=0,
+        reference_systems=[],
+        left_out=dict(summary.left_out),
+        normalize=None,
+        metrics=[],
+        perturbations=[],
+        estimate=None,
+        notes=list(scores.notes),
+        data=summary,
+    )
+    return content, scores.hashes
+
+
+def _check_test_sets(cubes: Sequence[ScoreCube]) -> list[CheckedTestSet]:
+    """Count the items of each test set, and those that are rated for every system with human scores."""
+    names = {name for cube in cubes for name in cube.item_metadata if name.lower() in TEST_SET_COLUMNS}
+    values = {name: {cube.item_metadata.get(name, ("",))[0] for cube in cubes} for name in names}
+    differing = sorted(name for name in names if len(values[name]) > 1)
+    test_sets = []
+    for cube in cubes:
+        columns = {name: str(cube.item_metadata[name][0]) for name in differing if name in cube.item_metadata}
+        rated_items = {}
+        for name, scores in cube.human_scores.items():
+            has_score = ~np.isnan(scores)
+            rated_systems = has_score.any(axis=1)
+            rated_items[name] = int(has_score[rated_systems].all(axis=0).sum()) if rated_systems.any() else 0
+        test_sets.append(CheckedTestSet(columns, len(cube.items), rated_items))
+    return test_sets
+
+
+def _count_outputs_of_only_language(summary: DataSummary) -> dict[str, int]:
+    """Count the outputs by language; empty if there are several, because scores do not name theirs."""
+    languages = {language for score in summary.scores for language in score.languages}
+    return dict.fromkeys(languages, summary.outputs) if len(languages) == 1 else {}
+
+
+def _count_contexts(cubes: Sequence[ScoreCube]) -> dict[str, int]:
+    """Count the distinct values of each column of metadata."""
+    values: dict[str, set[str | None]] = {"system": {system for cube in cubes for system in cube.systems}}
+    for cube in cubes:
+        for name, labels in cube.item_metadata.items():
+            values.setdefault(name, set()).update(labels)
+    return {name: len(labels) for name, labels in values.items()}
+
+
+def check_verdicts(source: Source, options: CheckOptions) -> tuple[CheckContent, pl.DataFrame]:
+    """Check a table of verdicts, or of pairs that can be judged; return also its rows."""
+    judge_column = (options.columns or {}).get("judge")
+    table = read_verdicts(
+        source, join=options.join, where=options.where, quoting=options.quoting, judge_column=judge_column
+    )
+    human = next(iter(split_names(options.human)), None)
+    columns = options.columns or {}
+    has_verdicts = any(
+        role in columns or find_columns_named(table.frame.columns, VERDICT_COLUMNS[role])
+        for role in ("winner", "score")
+    )
+    if not has_verdicts:
+        content = _check_unjudged_pairs(table, columns, human)
+        return content, table.frame
+    parsed = parse_verdicts(table.frame, columns=options.columns, human=human, file=table.file)
+    by_judge = parsed.frame.group_by("judge").agg(pl.len(), pl.col("value").null_count().alias("missing"))
+    arrays = VerdictArrays(parsed)
+    families = set(arrays.families.values())
+    verdicts = CheckedVerdicts(
+        kind=parsed.kind,
+        judges=[CheckedJudge(*row) for row in by_judge.sort("judge").iter_rows()],
+        questions=_count_questions(parsed.frame),
+        human=parsed.gold,
+        labelled=_count_questions(parsed.frame.drop_nulls("gold")),
+        raters=list(parsed.raters),
+        has_both_orders=parsed.frame["swapped"].n_unique() > 1,
+        has_families=len(families) > 1 and not families.isdisjoint(arrays.judge_families.values()),
+    )
+    notes = [*table.notes, *parsed.notes]
+    return _build_verdict_content(parsed, table.frame, verdicts, notes), table.frame
+
+
+def _check_unjudged_pairs(table: VerdictFrame, columns: Mapping[str, str], human: str | None) -> CheckContent:
+    """Check pairs whose better output is known, but which no judge has judged."""
+    label_columns = find_columns_named(table.frame.columns, VERDICT_COLUMNS["better"])
+    labels = human or columns.get("better") or label_columns[0]
+    # The human labels take the place of the verdicts.
+    parsed = parse_verdicts(table.frame, columns={**columns, "winner": labels}, file=table.file)
+    verdicts = CheckedVerdicts(
+        kind=parsed.kind,
+        judges=[],
+        questions=_count_questions(parsed.frame),
+        human=labels,
+        labelled=_count_questions(parsed.frame.drop_nulls("value")),
+        raters=[],
+        has_both_orders=False,
+        has_families=False,
+    )
+    return _build_verdict_content(parsed, table.frame, verdicts, table.notes)
+
+
+def _build_verdict_content(
+    table: VerdictTable, frame: pl.DataFrame, verdicts: CheckedVerdicts, notes: Sequence[str]
+) -> CheckContent:
+    data = summarize_verdicts(table, frame)
+    labelled = {} if verdicts.human is None else {verdicts.human: verdicts.labelled}
+    return CheckContent(
+        kind=VERDICTS,
+        task=None,
+        task_guess=None,
+        items=data.items,
+        outputs=data.outputs,
+        systems=[SystemCount(system, outputs) for system, outputs in _count_verdicts_by_system(table)],
+        languages={},
+        references={},
+        human=labelled,
+        contexts={name: frame[name].n_unique() for name in table.metadata},
+        verdicts=verdicts,
+        missing={name: count for name in frame.columns if (count := frame[name].null_count())},
+        empty_outputs=0,
+        reference_systems=[],
+        left_out={},
+        normalize=None,
+        metrics=[],
+        perturbations=[],
+        estimate=None,
+        notes=list(notes),
+        data=data,
+    )
+
+
+def _count_questions(verdicts: pl.DataFrame) -> int:
+    """Count the pairs or outputs of a table of verdicts."""
+    return int(verdicts.select([name for name in QUESTION_COLUMNS if name in verdicts.columns]).n_unique())
+
+
+def _count_verdicts_by_system(table: VerdictTable) -> list[tuple[str, int]]:
+    """Count the verdicts on outputs of each system, sorted by its name."""
+    counts: Counter[str] = Counter()
+    for name in ("system", "system_1", "system_2"):
+        if name in table.frame.columns:
+            counts.update(table.frame[name].drop_nulls().to_list())
+    return sorted(counts.items())
