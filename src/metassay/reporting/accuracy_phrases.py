@@ -1,17 +1,10 @@
-"""Accuracies in words: `78 % (75–80)`, `91 % of perturbed pairs (95 % interval 90–92)`."""
+"""Accuracies in words: `78 % (75–80)`."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
-from metassay.reporting.wording import (
-    Sentence,
-    choose_percent_digits,
-    find_task,
-    format_percent,
-    format_percent_interval,
-    format_sentence,
-)
+from metassay.reporting.wording import choose_percent_digits, format_percent, format_percent_interval
 
 
 class HasAccuracy(Protocol):
@@ -37,25 +30,3 @@ def format_accuracy(accuracy: HasAccuracy) -> str:
     if accuracy.low is None:
         return text
     return f"{text} ({format_percent_interval(accuracy.low, accuracy.high, digits=digits)})"
-
-
-def format_share_of_pairs(accuracy: HasAccuracy, pairs_phrase: str) -> Sentence:
-    """Write an accuracy as a share of pairs: `91 % of perturbed pairs (95 % interval 90–92)`."""
-    digits = choose_percent_digits(accuracy.low, accuracy.high)
-    share = format_percent(accuracy.accuracy, digits=digits)
-    if accuracy.low is None:
-        return format_sentence("{share} of {pairs}", share=share, pairs=pairs_phrase)
-    return format_sentence(
-        "{share:figure} of {pairs}{note:note} (95\u202f% interval {range:figure})",
-        share=share,
-        pairs=pairs_phrase,
-        note="accuracy",
-        range=format_percent_interval(accuracy.low, accuracy.high, digits=digits),
-    )
-
-
-def describe_metric_ability(task_name: str) -> str:
-    """Say what a good metric for a task does: `tells a better translation from a worse one`."""
-    task = find_task(task_name)
-    noun = "output" if task is None else task.output_noun
-    return f"tells a better {noun} from a worse one"

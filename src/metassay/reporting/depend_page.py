@@ -15,7 +15,7 @@ from metassay.reporting.depend_report import CurvesByDataset, DependReport, find
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
 from metassay.reporting.report_sections import build_report_sections
-from metassay.reporting.sections.depend_single_metrics import build_dependence_charts_of_metric
+from metassay.reporting.sections.depend import DEPEND_SECTIONS, build_dependence_charts_of_metric
 from metassay.reporting.wording import format_number, format_plural, list_names
 from metassay.results.depend import DependContent, MetricDependence
 from metassay.results.verdict import Claim
@@ -35,7 +35,7 @@ def build_depend_page(
         kicker="System dependence",
         title=TITLE,
         lead=describe_dependence(depend_report),
-        sections=build_report_sections("depend", depend_report),
+        sections=build_report_sections("depend", depend_report, DEPEND_SECTIONS),
         notes=[*describe_data_used(depend_result.data), *depend_result.notes],
     )
 

@@ -13,6 +13,7 @@ from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
 from metassay.reporting.report_sections import ResultReport, build_report_sections
+from metassay.reporting.sections.estimate import ESTIMATE_SECTIONS
 from metassay.reporting.wording import (
     format_number,
     format_p_value,
@@ -29,8 +30,6 @@ SIGNIFICANT = 0.05
 SMALLEST_TESTED_SAMPLE = 50
 MOST_NAMES = 6
 
-EstimateReport = ResultReport[EstimateContent]
-
 
 def build_estimate_page(estimate_result: EstimateContent) -> Page:
     """Build the report page of an `estimate` result."""
@@ -39,7 +38,7 @@ def build_estimate_page(estimate_result: EstimateContent) -> Page:
         kicker="Estimates from few labels",
         title="How good would people find each system?",
         lead=describe_estimates(estimate_result),
-        sections=build_report_sections("estimate", ResultReport(estimate_result, labels)),
+        sections=build_report_sections("estimate", ResultReport(estimate_result, labels), ESTIMATE_SECTIONS),
         doubts=list_reasons_to_doubt_estimates(estimate_result),
         notes=[*describe_data_used(estimate_result.data), *estimate_result.notes],
     )

@@ -13,7 +13,6 @@ from metassay.reporting.aggregate_page import (
     choose_human_correlations,
     prepare_aggregate_report,
 )
-from metassay.reporting.assay_answer import describe_assay_answer
 from metassay.reporting.assay_caveats import list_answer_caveats, list_data_remarks
 from metassay.reporting.assay_report import AssayReport
 from metassay.reporting.assay_tables import build_overall_accuracy_table
@@ -409,7 +408,7 @@ def _build_assay_section(assay: AssayReport) -> Section:
     charts += [chart for chart in optional_charts if chart is not None]
     return Section(
         f"{QUESTIONS['assay']} Accuracy over contexts",
-        [str(each) for each in describe_assay_answer(assay)],
+        [claim.sentence for claim in get_or_build_assay_verdict(assay) if claim.kind == "answer"],
         charts,
         [build_overall_accuracy_table(assay)],
     )

@@ -16,7 +16,25 @@ from metassay.reporting.pages import Page, render_page
 from metassay.reporting.rank_report import list_rows_by_analysis, prepare_rank_report
 from metassay.reporting.rank_sentences import describe_rank_headline, list_ranking_doubts
 from metassay.reporting.report_sections import build_report_sections
+from metassay.reporting.sections.rank_differences import build_differences_section
+from metassay.reporting.sections.rank_fewer_items import build_fewer_items_section
+from metassay.reporting.sections.rank_rankings import (
+    build_averages_section,
+    build_contexts_section,
+    build_rankings_section,
+)
+from metassay.reporting.sections.rank_system_pairs import build_system_pairs_section
 from metassay.results.rank import RankContent
+
+# In the order of the page. Sections of plug-ins come between or after them, by their position.
+RANK_SECTIONS = {
+    10: build_rankings_section,
+    20: build_system_pairs_section,
+    30: build_fewer_items_section,
+    35: build_differences_section,
+    40: build_contexts_section,
+    50: build_averages_section,
+}
 
 
 def build_rank_page(rank_result: RankContent, metric_labels: MetricLabels | None = None) -> Page:
@@ -29,7 +47,7 @@ def build_rank_page(rank_result: RankContent, metric_labels: MetricLabels | None
         kicker="Metrics against people",
         title="Which metric agrees best with people?",
         lead=describe_rank_headline(rank_report),
-        sections=build_report_sections("rank", rank_report),
+        sections=build_report_sections("rank", rank_report, RANK_SECTIONS),
         doubts=doubts,
         notes=[*describe_data_used(rank_result.data), *rank_result.notes],
     )

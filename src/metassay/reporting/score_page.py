@@ -29,13 +29,14 @@ ScoreReport = ResultReport[ScoreContent]
 def build_score_page(score_result: ScoreContent) -> Page:
     """Build the report page of a `score` result."""
     from metassay.reporting.pages import Page
+    from metassay.reporting.sections.score import SCORE_SECTIONS
 
     score_report = prepare_score_report(score_result)
     return Page(
         kicker="Scores",
         title=TITLE,
         lead=[claim.sentence for claim in build_score_verdict(score_report)],
-        sections=build_report_sections("score", score_report),
+        sections=build_report_sections("score", score_report, SCORE_SECTIONS),
         doubts=_warn_of_too_few_resamples(score_report),
         notes=[*describe_data_used(score_result.data), *score_result.notes],
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from metassay.reporting.accuracy_phrases import format_accuracy
 from metassay.reporting.assay_report import AssayReport, ReportedColumn
 from metassay.reporting.charts.accuracy import (
@@ -13,7 +11,6 @@ from metassay.reporting.charts.accuracy import (
 )
 from metassay.reporting.difficulty_bins import format_edit_share, name_edit_share_bins
 from metassay.reporting.pages import Chart, Section
-from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.wording import (
     Sentence,
     find_task,
@@ -27,31 +24,23 @@ from metassay.results.assay import BinAccuracy, Difficulty, MetricAccuracy
 _MOST_TRENDS = 4
 
 
-class AssayAccuracySection(ReportSection[AssayReport]):
-    """Report section with charts of accuracy by context, for every context column, and by edit distance."""
-
-    verb: ClassVar[str] = "assay"
-    position: ClassVar[int] = 50
-
-    def build_section(self, assay_report: AssayReport) -> Section | None:
-        """Build the section with charts of accuracy by context; None if the result has no contexts."""
-        if not assay_report.columns:
-            return None
-        subsections = [
-            _build_accuracy_subsection(assay_report, column)
-            for column in assay_report.columns
-            if column.contexts
-        ]
-        difficulty = assay_report.result.difficulty
-        if difficulty is not None and any(row.accuracy is not None for row in difficulty.accuracy):
-            subsections.append(_build_difficulty_subsection(assay_report, difficulty))
-        return Section(
-            "Accuracy over contexts",
-            sentences=[_write_introduction(assay_report)],
-            subsections=subsections,
-            anchor="accuracy",
-            collapsed=True,
-        )
+def build_accuracy_section(assay_report: AssayReport) -> Section | None:
+    """Build the section with charts of accuracy by context; None if the result has no contexts."""
+    if not assay_report.columns:
+        return None
+    subsections = [
+        _build_accuracy_subsection(assay_report, column) for column in assay_report.columns if column.contexts
+    ]
+    difficulty = assay_report.result.difficulty
+    if difficulty is not None and any(row.accuracy is not None for row in difficulty.accuracy):
+        subsections.append(_build_difficulty_subsection(assay_report, difficulty))
+    return Section(
+        "Accuracy over contexts",
+        sentences=[_write_introduction(assay_report)],
+        subsections=subsections,
+        anchor="accuracy",
+        collapsed=True,
+    )
 
 
 def _write_introduction(assay_report: AssayReport) -> Sentence:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from metassay.metrics.base import COST_CLASSES
 from metassay.reporting.assay_report import AssayReport, ReportedColumn
@@ -12,7 +12,6 @@ from metassay.reporting.charts.heatmaps import build_matrix_chart
 from metassay.reporting.charts.theme import Spec
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.recommendation_reasons import ReasonWriter
-from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.sections.assay_heatmap import list_columns_with_context_differences
 from metassay.reporting.tables import AccuracyCell, Field, Grid, build_grid
 from metassay.reporting.wording import (
@@ -57,47 +56,40 @@ _MOST_ROWS = 500
 _FEWEST_METRICS_FOR_PHI = 3
 
 
-class AssayChoiceSection(ReportSection[AssayReport]):
-    """Report section with recommendations by context, cost classes, robustness and shared errors."""
-
-    verb: ClassVar[str] = "assay"
-    position: ClassVar[int] = 10
-
-    def build_section(self, assay_report: AssayReport) -> Section | None:
-        """Build the section with the metric to use in each context; None if there are no recommendations."""
-        subsections = [
-            _build_choice_subsection(assay_report, column)
-            for column in assay_report.columns
-            if column.recommendations
-        ]
-        if not subsections:
-            return None
-        phi = build_shared_errors_chart(assay_report)
-        if phi is not None:
-            subsections.append(
-                Section(
-                    "Which metrics err together",
-                    sentences=[_SHARED_ERRORS],
-                    charts=[Chart("shared errors", phi, _SHARED_ERRORS_CAPTION)],
-                )
+def build_choice_section(assay_report: AssayReport) -> Section | None:
+    """Build the section with the metric to use in each context; None if there are no recommendations."""
+    subsections = [
+        _build_choice_subsection(assay_report, column)
+        for column in assay_report.columns
+        if column.recommendations
+    ]
+    if not subsections:
+        return None
+    phi = build_shared_errors_chart(assay_report)
+    if phi is not None:
+        subsections.append(
+            Section(
+                "Which metrics err together",
+                sentences=[_SHARED_ERRORS],
+                charts=[Chart("shared errors", phi, _SHARED_ERRORS_CAPTION)],
             )
-        introduction = format_sentence(
-            "The tables show which metric to use in each context, and which metrics are tied with"
-            " it{note:note}.",
-            note="top",
         )
-        costs = describe_cost_classes(assay_report)
-        chart = build_cost_chart(assay_report)
-        return Section(
-            "What to use where",
-            sentences=[introduction] if costs is None else [introduction, costs],
-            charts=[] if chart is None else [chart],
-            subsections=subsections,
-            anchor="choice",
-            # Without exceptions the verdict says all, and the heat map shows it.
-            collapsed=not assay_report.exceptions_by_context
-            and bool(list_columns_with_context_differences(assay_report)),
-        )
+    introduction = format_sentence(
+        "The tables show which metric to use in each context, and which metrics are tied with it{note:note}.",
+        note="top",
+    )
+    costs = describe_cost_classes(assay_report)
+    chart = build_cost_chart(assay_report)
+    return Section(
+        "What to use where",
+        sentences=[introduction] if costs is None else [introduction, costs],
+        charts=[] if chart is None else [chart],
+        subsections=subsections,
+        anchor="choice",
+        # Without exceptions the verdict says all, and the heat map shows it.
+        collapsed=not assay_report.exceptions_by_context
+        and bool(list_columns_with_context_differences(assay_report)),
+    )
 
 
 def _build_choice_subsection(assay_report: AssayReport, context_column: ReportedColumn) -> Section:

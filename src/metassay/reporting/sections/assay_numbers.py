@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from metassay.reporting.assay_report import AssayReport, ReportedColumn
 from metassay.reporting.assay_tables import ACCURACY_FIELDS, build_accuracy_row, build_overall_accuracy_table
 from metassay.reporting.difficulty_bins import name_edit_share_bins
 from metassay.reporting.pages import Section
-from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.sections.assay_perturbations import build_perturbation_table
 from metassay.reporting.tables import AccuracyCell, Field, Grid, build_grid
 from metassay.reporting.wording import format_plural, join_names
@@ -31,31 +30,25 @@ _STATISTICS_FIELDS = (
 )
 
 
-class AssayNumbersSection(ReportSection[AssayReport]):
-    """Report section with tables of every accuracy, rank agreement and count, for download."""
-
-    verb: ClassVar[str] = "assay"
-    position: ClassVar[int] = 90
-
-    def build_section(self, assay_report: AssayReport) -> Section:
-        """Build the section with all tables: over all outputs, and by context."""
-        tables = [
-            build_overall_accuracy_table(assay_report),
-            build_difficulty_table(assay_report),
-            build_perturbation_table(assay_report),
-            _build_perturbation_statistics_table(assay_report),
-        ]
-        return Section(
-            "All numbers",
-            sentences=[
-                _describe_sample_sizes(assay_report),
-                "Press a heading to sort; every table downloads as CSV with full precision.",
-            ],
-            grids=[table for table in tables if table is not None],
-            subsections=[_build_numbers_subsection(assay_report, column) for column in assay_report.columns],
-            anchor="numbers",
-            collapsed=True,
-        )
+def build_numbers_section(assay_report: AssayReport) -> Section:
+    """Build the section with all tables: over all outputs, and by context."""
+    tables = [
+        build_overall_accuracy_table(assay_report),
+        build_difficulty_table(assay_report),
+        build_perturbation_table(assay_report),
+        _build_perturbation_statistics_table(assay_report),
+    ]
+    return Section(
+        "All numbers",
+        sentences=[
+            _describe_sample_sizes(assay_report),
+            "Press a heading to sort; every table downloads as CSV with full precision.",
+        ],
+        grids=[table for table in tables if table is not None],
+        subsections=[_build_numbers_subsection(assay_report, column) for column in assay_report.columns],
+        anchor="numbers",
+        collapsed=True,
+    )
 
 
 def _describe_sample_sizes(assay_report: AssayReport) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from metassay.reporting.assay_report import AssayReport
 from metassay.reporting.assay_sentences import describe_confounding
 from metassay.reporting.charts.heatmaps import PerturbationCell, build_accuracy_heatmap
 from metassay.reporting.pages import Chart, Section
-from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.tables import Field, Grid, build_grid
 from metassay.reporting.wording import (
     format_percent,
@@ -19,31 +18,25 @@ from metassay.reporting.wording import (
 from metassay.results.assay import MetricConfounding
 
 
-class AssayPerturbationsSection(ReportSection[AssayReport]):
-    """Report section with accuracy by metric and perturbation, and metrics that depend on perturbations."""
-
-    verb: ClassVar[str] = "assay"
-    position: ClassVar[int] = 20
-
-    def build_section(self, assay_report: AssayReport) -> Section | None:
-        """Build the section on accuracy by perturbation; None if the pairs were not made by perturbations."""
-        chart = build_perturbations_chart(assay_report)
-        if chart is None:
-            return None
-        introduction = format_sentence(
-            "The chart shows which kinds of errors each metric detects{note:note}. If the accuracy of a"
-            " metric"
-            " depends on the perturbation, the overall accuracy depends on the mix of perturbations, too.",
-            note="methods",
-        )
-        return Section(
-            "What each metric overlooks",
-            sentences=[introduction, *_describe_undetected_errors(assay_report)],
-            charts=[chart],
-            subsections=_build_confounding_subsection(assay_report),
-            anchor="perturbations",
-            contents_title="What each overlooks",
-        )
+def build_perturbations_section(assay_report: AssayReport) -> Section | None:
+    """Build the section on accuracy by perturbation; None if the pairs were not made by perturbations."""
+    chart = build_perturbations_chart(assay_report)
+    if chart is None:
+        return None
+    introduction = format_sentence(
+        "The chart shows which kinds of errors each metric detects{note:note}. If the accuracy of a"
+        " metric"
+        " depends on the perturbation, the overall accuracy depends on the mix of perturbations, too.",
+        note="methods",
+    )
+    return Section(
+        "What each metric overlooks",
+        sentences=[introduction, *_describe_undetected_errors(assay_report)],
+        charts=[chart],
+        subsections=_build_confounding_subsection(assay_report),
+        anchor="perturbations",
+        contents_title="What each overlooks",
+    )
 
 
 def build_perturbations_chart(assay_report: AssayReport) -> Chart | None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar
 
 from metassay.meta.people.pair_p_values import MOST_SYSTEMS
 from metassay.reporting.charts.heatmaps import build_signed_heatmap
 from metassay.reporting.charts.theme import Spec
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.rank_report import RankReport
-from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.wording import format_count, format_p_value, format_plural, list_names
 from metassay.results.rank import MetricPairPValues, Ranking
 
@@ -46,26 +44,20 @@ class SystemPair:
     metric: float
 
 
-class RankSystemPairsSection(ReportSection[RankReport]):
-    """Report section with p-values of all pairs of systems, for a metric that the reader selects."""
-
-    verb: ClassVar[str] = "rank"
-    position: ClassVar[int] = 20
-
-    def build_section(self, rank_report: RankReport) -> Section | None:
-        """Build the section with p-values of system pairs by metric; None if there is no ranking by SPA."""
-        rankings = [ranking for ranking in rank_report.result.global_rankings if ranking.meta_metric == SPA]
-        with_p_values = [ranking for ranking in rankings if ranking.pair_p_values is not None]
-        choices: list[Section] = []
-        for ranking in with_p_values:
-            most_metrics = max(1, MOST_METRICS // len(with_p_values))
-            choices += _build_p_value_heatmaps_of_metrics(
-                ranking, rank_report, most_metrics, is_only=len(with_p_values) == 1
-            )
-        notes = _list_datasets_without_heatmap(rankings)
-        if choices:
-            return Section("Pairs of systems", [EXPLANATION, *notes], choices=choices, choice_noun="metric")
-        return Section("Pairs of systems", notes) if notes else None
+def build_system_pairs_section(rank_report: RankReport) -> Section | None:
+    """Build the section with p-values of system pairs by metric; None if there is no ranking by SPA."""
+    rankings = [ranking for ranking in rank_report.result.global_rankings if ranking.meta_metric == SPA]
+    with_p_values = [ranking for ranking in rankings if ranking.pair_p_values is not None]
+    choices: list[Section] = []
+    for ranking in with_p_values:
+        most_metrics = max(1, MOST_METRICS // len(with_p_values))
+        choices += _build_p_value_heatmaps_of_metrics(
+            ranking, rank_report, most_metrics, is_only=len(with_p_values) == 1
+        )
+    notes = _list_datasets_without_heatmap(rankings)
+    if choices:
+        return Section("Pairs of systems", [EXPLANATION, *notes], choices=choices, choice_noun="metric")
+    return Section("Pairs of systems", notes) if notes else None
 
 
 def _list_datasets_without_heatmap(rankings: Sequence[Ranking]) -> list[str]:

@@ -7,8 +7,12 @@ from collections.abc import Sequence
 from msgspec.structs import asdict
 
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.sections.depend_corrections import COLUMNS, describe_corrections
-from metassay.reporting.sections.depend_method import explain_dependence_terms, explain_deviation
+from metassay.reporting.sections.depend import (
+    CORRECTION_COLUMNS,
+    describe_corrections,
+    explain_dependence_terms,
+    explain_deviation,
+)
 from metassay.reporting.terminal.blocks import (
     Block,
     Details,
@@ -99,4 +103,4 @@ def _build_detail_tables(
 def _build_corrections_table(corrections: Sequence[Correction], metric_labels: MetricLabels) -> Table:
     rows = [{**asdict(row), "metric": metric_labels[row.metric]} for row in corrections]
     title = "Agreement with human scores on segments that were not used for fitting"
-    return Table(select_columns(rows, COLUMNS), title=title)
+    return Table(select_columns(rows, CORRECTION_COLUMNS), title=title)

@@ -9,7 +9,7 @@ from metassay.reporting.estimate_page import (
     describe_estimates,
     list_reasons_to_doubt_estimates,
 )
-from metassay.reporting.sections.estimate_systems import build_system_row
+from metassay.reporting.sections.estimate import build_system_row
 from metassay.reporting.terminal.blocks import (
     Block,
     Details,

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from metassay.reporting.assay_answer import list_contexts_with_other_metric
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.terminal.blocks import Block, Details, Line, Note, Table, convert_sentences_to_lines
 from metassay.reporting.terminal.verdict import describe_verdict
+from metassay.reporting.wording import format_plural
 from metassay.results.assay import MetricRobustness, Recommendation
 from metassay.results.recommend import RecommendContent
+
+_LISTED_EXCEPTIONS = 5
 
 
 def describe_recommendation(recommend_result: RecommendContent) -> list[Block]:
     """Describe which metric to use in each context."""
     labels = MetricLabels(recommend_result.shared_errors.metrics, recommend_result.same_decisions)
     blocks = describe_verdict(recommend_result.verdict, labels, recommend_result.task)
-    exceptions = list_contexts_with_other_metric(recommend_result, labels)
+    exceptions = _list_contexts_with_other_metric(recommend_result, labels)
     if recommend_result.answer is not None and not exceptions and recommend_result.recommendation:
         columns = " or ".join(recommend_result.recommendation)
         exceptions = [f"No {columns} is shown to need another metric. Reasons and costs: --verbose"]
@@ -78,3 +80,20 @@ def _build_robustness_row(
         "worst_context": metric_robustness.worst_context,
         "robust_accuracy": metric_robustness.robust_accuracy,
     }
+
+
+def _list_contexts_with_other_metric(
+    recommendations: RecommendContent, metric_labels: MetricLabels
+) -> list[str]:
+    """List the contexts in which another metric than the overall recommendation should be used."""
+    answer = recommendations.answer
+    if answer is None:
+        return []
+    lines = [
+        f"On {row.context} ({row.column}) use {metric_labels[row.metric]}."
+        for row in answer.exceptions[:_LISTED_EXCEPTIONS]
+    ]
+    more = len(answer.exceptions) - _LISTED_EXCEPTIONS
+    if more > 0:
+        lines.append(f"{format_plural(more, 'more exception')}: --verbose")
+    return lines
