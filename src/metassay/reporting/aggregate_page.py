@@ -7,14 +7,12 @@ from itertools import combinations
 from typing import Any
 
 import msgspec
-import polars as pl
 
-from metassay.data.csv_export import format_csv
 from metassay.reporting.charts.heatmaps import build_matrix_chart
 from metassay.reporting.charts.theme import Spec
 from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.pages import Chart, Page, Section, render_page
+from metassay.reporting.pages import Chart, Page, Section
 from metassay.reporting.report_sections import ResultReport, build_report_sections
 from metassay.reporting.tables import Grid, build_grid_from_rows
 from metassay.reporting.wording import format_number, format_plural
@@ -166,25 +164,6 @@ def choose_human_correlations(aggregate_result: AggregateContent) -> Sequence[Hu
     """Return correlations with human scores, averaged over test sets if averages exist."""
     averages = [row for row in aggregate_result.human if row.group == MEAN_GROUP]
     return averages or aggregate_result.human
-
-
-def render_aggregate_files(aggregate_result: AggregateContent, result_table: pl.DataFrame) -> dict[str, Any]:
-    """Render the files of an `aggregate` run folder; returns the content of each file by its name."""
-    files: dict[str, Any] = {
-        "results/aggregate.json": aggregate_result.to_dict(),
-        "results/aggregate.csv": format_csv(result_table),
-    }
-    tables: dict[str, Sequence[msgspec.Struct]] = {
-        "between": aggregate_result.between,
-        "downsampled": aggregate_result.downsampled,
-        "human": aggregate_result.human,
-    }
-    for name, rows in tables.items():
-        if rows:
-            frame = pl.DataFrame([msgspec.structs.asdict(row) for row in rows], infer_schema_length=None)
-            files[f"results/aggregate-{name}.csv"] = format_csv(frame)
-    files["report.html"] = render_page(build_aggregate_page(aggregate_result))
-    return files
 
 
 EXPLANATION = (

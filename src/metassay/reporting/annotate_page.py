@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-import polars as pl
-
-from metassay.data.csv_export import format_csv
 from metassay.reporting.data_summary import describe_data_used
-from metassay.reporting.pages import Page, Section, render_page
+from metassay.reporting.pages import Page, Section
 from metassay.reporting.tables import Field, build_grid
 from metassay.reporting.wording import format_percent, format_plural, join_names
 from metassay.results.annotate import AnnotateContent
@@ -97,12 +93,3 @@ def build_annotate_page(annotate_result: AnnotateContent) -> Page:
         sections=sections,
         notes=[*describe_data_used(annotate_result.data), *annotate_result.notes],
     )
-
-
-def render_annotate_files(annotate_result: AnnotateContent, result_table: pl.DataFrame) -> dict[str, Any]:
-    """Render the files of an `annotate` run folder; returns the content of each file by its name."""
-    return {
-        "results/annotate.json": annotate_result.to_dict(),
-        "results/annotate.csv": format_csv(result_table),
-        "report.html": render_page(build_annotate_page(annotate_result)),
-    }

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-import polars as pl
 
-from metassay.data.csv_export import format_csv
 from metassay.reporting.charts.theme import make_safe_file_name, render_svg
 from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.depend_report import CurvesByDataset, DependReport, find_unfair_metrics
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.pages import Page, render_page
+from metassay.reporting.pages import Page
 from metassay.reporting.report_sections import build_report_sections
 from metassay.reporting.sections.depend import DEPEND_SECTIONS, build_dependence_charts_of_metric
 from metassay.reporting.wording import format_number, format_plural, list_names
@@ -150,21 +148,14 @@ def _do_sysdep_intervals_overlap(first: MetricDependence, second: MetricDependen
     return first.low <= second.high and second.low <= first.high
 
 
-def render_depend_files(
-    depend_result: DependContent, result_table: pl.DataFrame, curves: CurvesByDataset
-) -> dict[str, Any]:
-    """Render the files of a `depend` run folder; returns the content of each file by its name."""
+def render_further_depend_files(depend_result: DependContent, curves: CurvesByDataset) -> dict[str, Any]:
+    """Render the fitted curves and the charts of all metrics, by the names of their files."""
     depend_report = prepare_depend_report(depend_result, curves)
-    files: dict[str, Any] = {
-        "results/depend.json": depend_result.to_dict(),
-        "results/depend.csv": format_csv(result_table),
-        "results/curves.json": msgspec.to_builtins(curves),
-    }
+    files: dict[str, Any] = {"results/curves.json": msgspec.to_builtins(curves)}
     for entry in depend_result.metrics:
         folder = f"charts/{make_safe_file_name(entry.dataset)}"
         for kind, spec in build_dependence_charts_of_metric(depend_report, entry).items():
             files[f"{folder}/{make_safe_file_name(entry.metric)}-{kind}.svg"] = render_svg(
                 spec, width=CHART_WIDTH
             )
-    files["report.html"] = render_page(build_depend_page(depend_result, curves))
     return files

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
-import polars as pl
-
-from metassay.data.csv_export import format_csv
 from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.pages import Page, render_page
+from metassay.reporting.pages import Page
 from metassay.reporting.report_sections import ResultReport, build_report_sections
 from metassay.reporting.sections.estimate import ESTIMATE_SECTIONS
 from metassay.reporting.wording import (
@@ -184,12 +180,3 @@ def choose_estimate_digits(estimates: Iterable[Interval]) -> int:
     if not widths:
         return 2
     return min(6, max(0, 1 - math.floor(math.log10(min(widths)))))
-
-
-def render_estimate_files(estimate_result: EstimateContent, result_table: pl.DataFrame) -> dict[str, Any]:
-    """Render the files of an `estimate` run folder; returns the content of each file by its name."""
-    return {
-        "results/estimate.json": estimate_result.to_dict(),
-        "results/estimate.csv": format_csv(result_table),
-        "report.html": render_page(build_estimate_page(estimate_result)),
-    }

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-import polars as pl
 from scipy.special import ndtri
 
-from metassay.data.csv_export import format_csv
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.pages import Page, render_page
+from metassay.reporting.pages import Page
 from metassay.reporting.report_sections import ResultReport, build_report_sections
 from metassay.reporting.sections.judge import (
     JUDGE_SECTIONS,
@@ -251,12 +248,3 @@ def _describe_family_preference(preference: SelfPreference) -> str:
 
 def _format_points(difference: float) -> str:
     return f"{100 * difference:+.1f} points".replace("-", "−")
-
-
-def render_judge_files(judge_result: JudgeContent, result_table: pl.DataFrame) -> dict[str, Any]:
-    """Render the files of a `judge` run folder; returns the content of each file by its name."""
-    return {
-        "results/judge.json": judge_result.to_dict(),
-        "results/judge.csv": format_csv(result_table),
-        "report.html": render_page(build_judge_page(judge_result)),
-    }

@@ -7,12 +7,11 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from metassay.data.csv_export import format_csv
 from metassay.reporting.charts.ranking import build_comparisons_chart, build_ranking_chart
 from metassay.reporting.charts.theme import make_safe_file_name, render_svg
 from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.pages import Page, render_page
+from metassay.reporting.pages import Page
 from metassay.reporting.rank_report import list_rows_by_analysis, prepare_rank_report
 from metassay.reporting.rank_sentences import describe_rank_headline, list_ranking_doubts
 from metassay.reporting.report_sections import build_report_sections
@@ -53,18 +52,15 @@ def build_rank_page(rank_result: RankContent, metric_labels: MetricLabels | None
     )
 
 
-def render_rank_files(rank_result: RankContent, result_table: pl.DataFrame) -> dict[str, Any]:
-    """Render the files of a `rank` run folder (JSON, CSV, charts, page); returns file contents by name."""
+def render_further_rank_files(rank_result: RankContent) -> dict[str, Any]:
+    """Render the tables of comparisons and further analyses, and all charts, by the names of their files."""
     rank_report = prepare_rank_report(rank_result)
-    files: dict[str, Any] = {
-        "results/rank.json": rank_result.to_dict(),
-        "results/rank.csv": format_csv(result_table),
-    }
+    files: dict[str, Any] = {}
     comparisons = _list_comparisons(rank_result)
     if comparisons:
-        files["results/comparisons.csv"] = format_csv(pl.DataFrame(comparisons, infer_schema_length=None))
+        files["results/comparisons.csv"] = pl.DataFrame(comparisons, infer_schema_length=None)
     for name, rows in list_rows_by_analysis(rank_result.analyses).items():
-        files[f"results/{name}.csv"] = format_csv(pl.DataFrame(rows, infer_schema_length=None))
+        files[f"results/{name}.csv"] = pl.DataFrame(rows, infer_schema_length=None)
     for ranking in rank_result.rankings:
         name = make_safe_file_name(f"{ranking.dataset}-{ranking.meta_metric}-{ranking.context}")
         files[f"charts/{name}.svg"] = render_svg(build_ranking_chart(ranking, rank_report.labels))
@@ -72,7 +68,6 @@ def render_rank_files(rank_result: RankContent, result_table: pl.DataFrame) -> d
             files[f"charts/{name}-comparisons.svg"] = render_svg(
                 build_comparisons_chart(ranking, rank_report.labels)
             )
-    files["report.html"] = render_page(build_rank_page(rank_result))
     return files
 
 

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import msgspec
-import polars as pl
-
-from metassay.data.csv_export import format_csv
 from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.report_sections import ResultReport, build_report_sections
@@ -100,25 +95,3 @@ def _warn_of_too_few_resamples(score_report: ScoreReport) -> list[str]:
                 " with more draws (--draws) it may be."
             )
     return sentences
-
-
-def render_score_files(
-    score_result: ScoreContent, result_table: pl.DataFrame, segments: pl.DataFrame
-) -> dict[str, Any]:
-    """Render the files of a `score` run folder; returns the content of each file by its name."""
-    from metassay.reporting.pages import render_page
-
-    files: dict[str, Any] = {
-        "results/score.json": score_result.to_dict(),
-        "results/score.csv": format_csv(result_table),
-    }
-    if score_result.comparisons:
-        files["results/comparisons.csv"] = format_csv(_build_comparison_table(score_result.comparisons))
-    files["results/segments.parquet"] = segments
-    files["report.html"] = render_page(build_score_page(score_result))
-    return files
-
-
-def _build_comparison_table(comparisons: Sequence[SystemComparison]) -> pl.DataFrame:
-    rows = [msgspec.to_builtins(comparison) for comparison in comparisons]
-    return pl.DataFrame(rows, infer_schema_length=None)

@@ -35,12 +35,9 @@ from metassay.reporting.annotate_page import (
     explain_items_for_difference,
     explain_items_for_width,
     explain_number_of_chosen_items,
-    render_annotate_files,
 )
-from metassay.reporting.pages import Page
 from metassay.reporting.result_display import ResultDisplay
 from metassay.reporting.terminal.annotate import describe_annotate_result
-from metassay.reporting.terminal.blocks import Block
 from metassay.results.annotate import AnnotateContent, ItemToRate
 from metassay.store.files import write_bytes
 from metassay.store.remote import local_path
@@ -48,6 +45,7 @@ from metassay.store.run_folder import RunFolder
 from metassay.workflows.labelled_scores import LabelledData, read_labelled_scores
 from metassay.workflows.options import AnnotateOptions
 from metassay.workflows.read import Source
+from metassay.workflows.run_files import write_result
 
 # The fewest labelled items from which it can be said how many more are needed.
 SMALLEST_PILOT = 20
@@ -57,18 +55,13 @@ RATINGS_FILE = "ratings.csv"
 class AnnotateResult(ResultDisplay, AnnotateContent, frozen=True, kw_only=True):
     """Result of `annotate`: the items to rate next, with the probability of choosing each."""
 
+    build_page = build_annotate_page
+    describe_for_terminal = describe_annotate_result
+
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per item to rate."""
         rows = [[entry.item, entry.probability] for entry in self.items]
         return pl.DataFrame(rows, schema={"item": pl.String, "probability": pl.Float64}, orient="row")
-
-    def build_page(self) -> Page:
-        """Build the report page of an `annotate` result."""
-        return build_annotate_page(self)
-
-    def describe_for_terminal(self) -> list[Block]:
-        """Describe the result in the lines, tables and notes that the command line prints."""
-        return describe_annotate_result(self)
 
 
 @accept_options(AnnotateOptions)
@@ -119,10 +112,7 @@ def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
         if options.csv is not None:
             write_bytes(local_path(options.csv), ratings)
     if run is not None:
-        files = render_annotate_files(result, result.to_frame())
-        if ratings:
-            files[RATINGS_FILE] = ratings.decode()
-        run.finish(files)
+        write_result(run, "annotate", result, {RATINGS_FILE: ratings.decode()} if ratings else None)
     return result
 
 

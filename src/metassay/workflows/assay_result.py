@@ -95,14 +95,6 @@ class AssayResult(Result):
         """The assayed metrics."""
         return self.plan.metrics
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON object of `metassay assay`."""
-        return self.content.to_dict()
-
-    def to_json(self) -> str:
-        """Return the JSON object that the command line prints."""
-        return self.content.to_json()
-
     def to_frame(self) -> pl.DataFrame:
         """Return accuracy by context, with one row per column, context and metric."""
         rows = []

@@ -26,9 +26,8 @@ from metassay.metrics.selection import choose_metrics
 from metassay.options import accept_options
 from metassay.perturbations.forecast import forecast_perturbations
 from metassay.perturbations.registry import list_default_perturbations
-from metassay.reporting.check_questions import DATA, list_answerable_questions
+from metassay.reporting.check_questions import list_answerable_questions
 from metassay.reporting.result_display import ResultDisplay
-from metassay.reporting.terminal.blocks import Block
 from metassay.reporting.terminal.check import describe_check_result
 from metassay.results.check import (
     CheckContent,
@@ -55,16 +54,11 @@ _SIGNIFICANT_T = 2.0
 class CheckResult(ResultDisplay, CheckContent, frozen=True, kw_only=True):
     """Result of `check`: what a data set holds, and how long an assay would take."""
 
+    describe_for_terminal = describe_check_result
+
     def to_frame(self) -> pl.DataFrame:
         """Return the systems with their numbers of outputs."""
         return pl.DataFrame([msgspec.structs.asdict(system) for system in self.systems])
-
-    def describe_for_terminal(self, data_arguments: str = DATA) -> list[Block]:
-        """Describe the result in the lines, tables and notes that the command line prints.
-
-        `data_arguments` are the files and reading options of the command, for suggested commands.
-        """
-        return describe_check_result(self, data_arguments)
 
 
 @accept_options(CheckOptions)

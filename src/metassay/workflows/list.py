@@ -9,7 +9,6 @@ import polars as pl
 
 from metassay.errors import UnknownName
 from metassay.reporting.result_display import ResultDisplay
-from metassay.reporting.terminal.blocks import Block
 from metassay.reporting.terminal.inventory import describe_installed_components
 from metassay.results.list import (
     ListContent,
@@ -29,15 +28,13 @@ from metassay.results.list import (
 class ListResult(ResultDisplay, ListContent, frozen=True, kw_only=True):
     """Result of `list`: everything installed of one kind."""
 
+    describe_for_terminal = describe_installed_components
+
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per entry."""
         return pl.DataFrame(
             [msgspec.to_builtins(entry) for entry in self.listed_entries], infer_schema_length=None
         )
-
-    def describe_for_terminal(self) -> list[Block]:
-        """Describe the result in the lines, tables and notes that the command line prints."""
-        return describe_installed_components(self)
 
 
 class MetricListResult(MetricList, ListResult, frozen=True, kw_only=True):

@@ -19,12 +19,10 @@ from metassay.meta.people.ranking import MetricRanking, RankingPlan, rank_metric
 from metassay.meta.people.ranking_data import RankingData, prepare_ranking_data
 from metassay.meta.people.span_ranking import SpanRanking, SpanRatings, rank_metrics_by_spans
 from metassay.options import accept_options, split_names
-from metassay.reporting.pages import Page
-from metassay.reporting.rank_page import build_rank_page, render_rank_files
+from metassay.reporting.rank_page import build_rank_page, render_further_rank_files
 from metassay.reporting.rank_report import prepare_rank_report
 from metassay.reporting.rank_sentences import build_rank_verdict
 from metassay.reporting.result_display import ResultDisplay
-from metassay.reporting.terminal.blocks import Block
 from metassay.reporting.terminal.rank import describe_rankings
 from metassay.results.rank import RankContent
 from metassay.store.run_folder import RunFolder
@@ -33,6 +31,7 @@ from metassay.workflows.rank_analyses import ANALYSES, AnalysisInput, run_analys
 from metassay.workflows.rank_spans import read_span_ratings
 from metassay.workflows.read import Source
 from metassay.workflows.read_scores import mark_uninformed_metrics, read_scores
+from metassay.workflows.run_files import write_result
 
 COMPLETE, PAIRWISE = "complete", "pairwise"
 MISSING_SCORE_RULES = (COMPLETE, PAIRWISE)
@@ -46,6 +45,9 @@ BOOTSTRAP_NOTE = (
 class RankResult(ResultDisplay, RankContent, frozen=True, kw_only=True):
     """Result of `rank`: rankings of metrics by data set, meta-metric and context."""
 
+    build_page = build_rank_page
+    describe_for_terminal = describe_rankings
+
     def to_frame(self) -> pl.DataFrame:
         """Return a table of rankings: one row per data set, meta-metric, context and metric."""
         rows: list[dict[str, Any]] = []
@@ -53,14 +55,6 @@ class RankResult(ResultDisplay, RankContent, frozen=True, kw_only=True):
             names = {"dataset": ranking.dataset, "meta": ranking.meta_metric, "context": ranking.context}
             rows += [names | msgspec.to_builtins(metric) for metric in ranking.metrics]
         return pl.DataFrame(rows, infer_schema_length=None)
-
-    def build_page(self) -> Page:
-        """Build the report page of a `rank` result."""
-        return build_rank_page(self)
-
-    def describe_for_terminal(self) -> list[Block]:
-        """Describe the result in the lines, tables and notes that the command line prints."""
-        return describe_rankings(self)
 
 
 @accept_options(RankOptions)
@@ -128,7 +122,7 @@ def rank(data: Source, options: RankOptions) -> RankResult:
     )
     result = msgspec.structs.replace(result, verdict=build_rank_verdict(prepare_rank_report(result)))
     if run is not None:
-        run.finish(render_rank_files(result, result.to_frame()))
+        write_result(run, "rank", result, render_further_rank_files(result))
     return result
 
 

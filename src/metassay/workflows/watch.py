@@ -19,9 +19,7 @@ from metassay.meta.decisions.change_detection import (
     detect_change,
     estimate_detection_delay,
 )
-from metassay.reporting.pages import Page
 from metassay.reporting.result_display import ResultDisplay
-from metassay.reporting.terminal.blocks import Block
 from metassay.reporting.terminal.watch import describe_watch_result
 from metassay.reporting.watch_page import build_watch_page, render_watch_page
 from metassay.results.base import Interval
@@ -56,6 +54,9 @@ SHARES = {ACCURACY, HUMAN_AGREEMENT, JUDGE_ACCURACY, JUDGE_CONSISTENCY}
 class WatchResult(ResultDisplay, WatchContent, frozen=True, kw_only=True):
     """Result of `watch`: accuracies, agreement with people, rankings and judges over a series of runs."""
 
+    build_page = build_watch_page
+    describe_for_terminal = describe_watch_result
+
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per metric, measure and run."""
         rows = []
@@ -73,14 +74,6 @@ class WatchResult(ResultDisplay, WatchContent, frozen=True, kw_only=True):
                 }
                 rows.append(row)
         return pl.DataFrame(rows, infer_schema_length=None)
-
-    def build_page(self) -> Page:
-        """Build the page of the result."""
-        return build_watch_page(self)
-
-    def describe_for_terminal(self) -> list[Block]:
-        """Describe the result in the lines, tables and notes that the command line prints."""
-        return describe_watch_result(self)
 
 
 class _NamedMeasurement(NamedTuple):
