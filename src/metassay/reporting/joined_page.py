@@ -18,7 +18,7 @@ from metassay.reporting.assay_report import AssayReport
 from metassay.reporting.assay_tables import build_overall_accuracy_table
 from metassay.reporting.assay_verdict import get_or_build_assay_verdict
 from metassay.reporting.charts.accuracy import build_accuracy_chart
-from metassay.reporting.charts.ranking import MetricPoint, build_accuracy_agreement_chart
+from metassay.reporting.charts.ranking import build_accuracy_agreement_chart
 from metassay.reporting.depend_page import build_depend_page, build_depend_verdict
 from metassay.reporting.depend_report import CurvesByDataset, DependReport, find_unfair_metrics
 from metassay.reporting.labels import MetricLabels
@@ -385,7 +385,13 @@ def _build_agreement_charts(joined_report: JoinedReport) -> list[Chart]:
         agreement = joined_report.find_human_agreement(metric, joined_report.main_meta_metric)
         accuracy = None if row is None else row.accuracy
         if accuracy is not None and agreement is not None and agreement.value is not None:
-            points.append(MetricPoint(joined_report.labels[metric], accuracy, agreement.value))
+            points.append(
+                {
+                    "metric": joined_report.labels[metric],
+                    "accuracy": accuracy,
+                    "agreement": agreement.value,
+                }
+            )
     if len(points) < 2:
         return []
     spec = build_accuracy_agreement_chart(points, label_meta_metric(joined_report.main_meta_metric))

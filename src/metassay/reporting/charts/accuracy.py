@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from metassay.reporting.assay_report import AssayReport, ReportedColumn
 from metassay.reporting.charts.metric_lines import (
+    ACCURACY_TOOLTIP,
     build_accuracy_axis,
-    build_accuracy_tooltip,
     build_chance_line,
     build_metric_lines,
     build_sentinel_lines,
@@ -66,7 +66,7 @@ def build_accuracy_chart(assay_report: AssayReport, context_column: ReportedColu
                 offset,
                 side_by_side=side_by_side,
                 metric_count=len(metrics),
-                tooltip=build_accuracy_tooltip(),
+                tooltip=ACCURACY_TOOLTIP,
             ),
         ],
     )
@@ -110,7 +110,7 @@ def build_difficulty_chart(
             *build_chance_line(low, high),
             *_build_human_pair_layers(x, difficulty.human_pairs),
             *build_metric_lines(
-                x, y, {}, side_by_side=False, metric_count=len(metrics), tooltip=build_accuracy_tooltip()
+                x, y, {}, side_by_side=False, metric_count=len(metrics), tooltip=ACCURACY_TOOLTIP
             ),
         ],
     )
@@ -156,7 +156,7 @@ def build_accuracy_cost_chart(
         layer=[
             {**on_front, "mark": {"type": "line", "strokeDash": [5, 4], "strokeWidth": 1.5, **ink}},
             *build_metric_lines(
-                x, y, offset, side_by_side=True, metric_count=len(rows), tooltip=build_accuracy_tooltip()
+                x, y, offset, side_by_side=True, metric_count=len(rows), tooltip=ACCURACY_TOOLTIP
             ),
             {**on_front, "mark": {"type": "point", "filled": False, "size": 190, "strokeWidth": 2, **ink}},
             {**on_front, "mark": {**text, **label_lines}},

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from metassay.reporting.charts.metric_lines import build_metric_lines, build_sentinel_lines
-from metassay.reporting.charts.theme import SLOTS, Spec, build_chart
+from metassay.reporting.charts.theme import SLOTS, Spec, build_chart, build_tooltip
 
 
 def build_subset_size_chart(
@@ -37,12 +37,13 @@ def build_subset_size_chart(
         "scale": {"zero": False, "nice": False, "domain": [min(ends) - 0.01, max(ends) + 0.01]},
         "axis": {"title": meta_metric, "domain": False},
     }
-    titles = {"accuracy": f"median {meta_metric}", "low": "95 % interval: low", "high": "high"}
-    tooltip = [
-        {"field": "metric", "type": "nominal", "title": "metric"},
-        {"field": "share", "type": "quantitative", "format": ",", "title": "segments"},
-        *({"field": n, "type": "quantitative", "format": ".3f", "title": t} for n, t in titles.items()),
-    ]
+    tooltip = build_tooltip(
+        ("metric", "metric"),
+        ("share", "segments", ","),
+        ("accuracy", f"median {meta_metric}", ".3f"),
+        ("low", "95 % interval: low", ".3f"),
+        ("high", "high", ".3f"),
+    )
     return build_chart(
         f"{meta_metric} of {len(slots)} metrics on fewer segments.",
         height=320,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metassay.reporting.assay_report import AssayReport, ReportedColumn
-from metassay.reporting.charts.heatmaps import MOST_HEATMAP_CONTEXTS, ContextCell, build_context_heatmap
+from metassay.reporting.charts.heatmaps import MOST_HEATMAP_CONTEXTS, build_context_heatmap
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.wording import format_plural
 
@@ -51,7 +51,14 @@ def _build_heatmap_subsection(assay_report: AssayReport, context_column: Reporte
         for metric in assay_report.metrics:
             row = context_column.accuracies.get((context, metric))
             if row is not None and row.accuracy is not None:
-                cells.append(ContextCell(context, assay_report.labels[metric], row.accuracy, metric in tied))
+                cells.append(
+                    {
+                        "context": context,
+                        "metric": assay_report.labels[metric],
+                        "accuracy": row.accuracy,
+                        "tied": "yes" if metric in tied else "no",
+                    }
+                )
     metrics = [assay_report.labels[metric] for metric in assay_report.metrics]
     title = _write_heatmap_title(assay_report, context_column, contexts)
     caption = _CAPTION
