@@ -175,10 +175,7 @@ def _build_keyword_signature(verb: Callable[..., Any], options_class: Any) -> in
     data_parameter = next(iter(inspect.signature(verb).parameters.values()))
     keywords = [
         inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=field.default,
-            annotation=hints[field.name],
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
         )
         for field in dataclasses.fields(options_class)
     ]
@@ -335,11 +332,7 @@ class OutputReadOptions(TableReadOptions):
     ] = "per-item"
     qrels: Annotated[
         FilePath | None,
-        declare_option(
-            "Rankings: relevance judgements, or a log of ratings.",
-            command_line_type=str | None,
-            panel=DATA_PANEL,
-        ),
+        declare_option("Rankings: relevance judgements, or a log of ratings.", panel=DATA_PANEL),
     ] = None
     complete: Annotated[
         bool,
@@ -353,8 +346,5 @@ class OutputReadOptions(TableReadOptions):
         float, declare_option("Ratings: a rating from this value on counts as relevant.", panel=DATA_PANEL)
     ] = 4.0
     human: Annotated[
-        Names | None,
-        declare_option(
-            "Columns of human scores, comma-separated.", command_line_type=str | None, panel=DATA_PANEL
-        ),
+        Names | None, declare_option("Columns of human scores, comma-separated.", panel=DATA_PANEL)
     ] = None

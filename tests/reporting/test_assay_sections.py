@@ -18,11 +18,11 @@ from assay_builders import (
 from metassay.reporting.assay_report import AssayReport, ReportedColumn, prepare_assay_report
 from metassay.reporting.charts.accuracy import build_difficulty_chart
 from metassay.reporting.charts.theme import render_svg
-from metassay.reporting.difficulty_bins import name_edit_share_bins
 from metassay.reporting.sections.assay_accuracy import (
     describe_accuracy_by_text_distance,
     describe_accuracy_trend,
     describe_metric_with_largest_spread,
+    name_edit_share_bins,
 )
 from metassay.reporting.sections.assay_agreement import describe_rank_agreement
 from metassay.reporting.sections.assay_choice import describe_cost_classes, describe_robust_choice

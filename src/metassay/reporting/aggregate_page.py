@@ -38,7 +38,7 @@ def build_aggregate_page(
     return Page(
         kicker="Aggregation",
         title=TITLE,
-        lead=describe_aggregation_differences(aggregate_report),
+        lead=[claim.sentence for claim in aggregate_result.verdict],
         sections=build_report_sections("aggregate", aggregate_report, {10: build_scores_section}),
         notes=[*describe_data_used(aggregate_result.data), *aggregate_result.notes],
     )
@@ -60,11 +60,6 @@ def label_aggregated_metric(aggregated_metric: str, metric_labels: MetricLabels)
         if aggregated_metric.startswith(prefix) and metric_labels[spec] != spec:
             return prefix + metric_labels[spec]
     return aggregated_metric
-
-
-def describe_aggregation_differences(aggregate_report: AggregateReport) -> list[str]:
-    """Say how often aggregations order systems differently, and how they correlate with human scores."""
-    return [claim.sentence for claim in build_aggregate_verdict(aggregate_report)]
 
 
 def build_aggregate_verdict(aggregate_report: AggregateReport) -> list[Claim]:

@@ -8,7 +8,6 @@ from typing import Any
 from metassay.reporting.assay_caveats import list_remaining_caveats
 from metassay.reporting.assay_report import prepare_assay_report
 from metassay.reporting.assay_tables import build_overall_accuracy_table
-from metassay.reporting.assay_verdict import get_or_build_assay_verdict
 from metassay.reporting.pages import Page
 from metassay.reporting.report_sections import build_report_sections
 from metassay.reporting.sections.assay_accuracy import build_accuracy_section
@@ -60,7 +59,7 @@ def build_assay_page(
     """Build the report page of an assay; `wrong_pairs` and `manifest` come from its run folder."""
     assay_report = prepare_assay_report(assay_result, wrong_pairs=wrong_pairs, manifest=manifest)
     task = find_task(assay_result.task)
-    verdict = get_or_build_assay_verdict(assay_report)
+    verdict = assay_report.result.verdict
     questions = build_question_table(verdict, assay_report.labels, assay_result.task)
     return Page(
         kicker=assay_result.task if task is None else task.title,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from metassay.reporting.assay_report import AssayReport
 from metassay.reporting.tables import Field, Grid, build_grid
-from metassay.results.assay import GlobalAccuracy, MetricAccuracy
+from metassay.results.assay import MetricAccuracy
 
 ACCURACY_FIELDS = (
     Field("context", "context", "name"),
@@ -49,24 +51,4 @@ def build_overall_accuracy_table(assay_report: AssayReport) -> Grid:
 
 def build_accuracy_row(assay_report: AssayReport, accuracy: MetricAccuracy) -> dict[str, Any]:
     """Build the table row of one metric in one context: accuracy, intervals and counts."""
-    cells: dict[str, Any] = {
-        "context": accuracy.context,
-        "metric": assay_report.labels[accuracy.metric],
-        "accuracy": accuracy.accuracy,
-        "low": accuracy.low,
-        "high": accuracy.high,
-        "micro": accuracy.micro,
-        "standardised": accuracy.standardised,
-        "ties": accuracy.ties,
-        "items": accuracy.items,
-        "outputs": accuracy.outputs,
-        "pairs": accuracy.pairs,
-    }
-    if isinstance(accuracy, GlobalAccuracy):
-        cells |= {
-            "accuracy_corrected": accuracy.accuracy_corrected,
-            "corrected_low": accuracy.corrected_low,
-            "corrected_high": accuracy.corrected_high,
-            "label_error": accuracy.label_error,
-        }
-    return cells
+    return msgspec.structs.asdict(accuracy) | {"metric": assay_report.labels[accuracy.metric]}

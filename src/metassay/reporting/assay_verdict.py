@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from metassay.reporting.accuracy_phrases import format_accuracy
 from metassay.reporting.assay_caveats import choose_main_caveat, find_winning_sentinel
 from metassay.reporting.assay_report import AssayReport
 from metassay.reporting.labels_saved_sentences import RATED_ITEMS, describe_equivalent_items
@@ -11,9 +10,10 @@ from metassay.reporting.prior_evidence import (
     describe_loss_to_best_metric,
     describe_neural_metrics,
 )
-from metassay.reporting.question_titles import describe_purpose, get_output_noun
+from metassay.reporting.verdict_lines import describe_purpose, get_output_noun
 from metassay.reporting.wording import (
     find_task,
+    format_accuracy,
     format_count,
     format_number,
     format_percent_interval,
@@ -40,8 +40,7 @@ def build_assay_verdict(assay_report: AssayReport) -> list[Claim]:
     best = assay_report.best_metric
     if best is None and all(row.accuracy is None for row in assay_report.accuracies.values()):
         return [Claim(kind="none", sentence="No metric can be recommended: no pair could be scored.")]
-    # Results of older versions name a metric although all of them are uninformed.
-    if best is None or best.metric in assay_report.uninformed_metrics:
+    if best is None:
         sentence = "No metric can be recommended: none of them rates single outputs."
         return [Claim(kind="none", sentence=sentence), _build_data_size_claim(assay_report)]
     answers = [
@@ -63,11 +62,6 @@ def build_assay_verdict(assay_report: AssayReport) -> list[Claim]:
         _build_main_caveat_claim(assay_report),
     ]
     return [claim for claim in claims if claim is not None]
-
-
-def get_or_build_assay_verdict(assay_report: AssayReport) -> list[Claim]:
-    """Return the verdict stored in an assay result; build it for results of older versions."""
-    return assay_report.result.verdict or build_assay_verdict(assay_report)
 
 
 def _build_recommendation_claim(assay_report: AssayReport, best_metric: MetricAccuracy) -> Claim:

@@ -32,7 +32,7 @@ def build_depend_page(
     return Page(
         kicker="System dependence",
         title=TITLE,
-        lead=describe_dependence(depend_report),
+        lead=[claim.sentence for claim in depend_result.verdict],
         sections=build_report_sections("depend", depend_report, DEPEND_SECTIONS),
         notes=[*describe_data_used(depend_result.data), *depend_result.notes],
     )
@@ -47,11 +47,6 @@ def prepare_depend_report(
     if metric_labels is None:
         metric_labels = MetricLabels(entry.metric for entry in depend_result.metrics)
     return DependReport(depend_result, metric_labels, curves or {})
-
-
-def describe_dependence(depend_report: DependReport) -> list[str]:
-    """Say for each data set which metric depends least on systems, and how many favour some systems."""
-    return [claim.sentence for claim in build_depend_verdict(depend_report)]
 
 
 def build_depend_verdict(depend_report: DependReport) -> list[Claim]:

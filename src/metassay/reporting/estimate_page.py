@@ -152,7 +152,7 @@ def list_reasons_to_doubt_estimates(estimate_result: EstimateContent) -> list[st
     copies = [candidate.metric for candidate in estimate_result.candidates if candidate.copies_labels]
     if copies:
         doubts.append(f"These metrics are not used, because they equal the labels: {join_names(copies)}.")
-    labelled = estimate_result.labelled_units or max(entry.labelled for entry in estimate_result.systems)
+    labelled = estimate_result.labelled_units
     if labelled < SMALLEST_TESTED_SAMPLE:
         unit = "labelled item" if estimate_result.unit == "item" else "labelled document"
         doubts.append(

@@ -55,7 +55,7 @@ def build_judge_page(judge_result: JudgeContent) -> Page:
     return Page(
         kicker="Judges",
         title=title,
-        lead=[claim.sentence for claim in build_judge_verdict(judge_result)],
+        lead=[claim.sentence for claim in judge_result.verdict],
         sections=build_report_sections("judge", ResultReport(judge_result, MetricLabels([])), JUDGE_SECTIONS),
         notes=judge_result.notes,
     )

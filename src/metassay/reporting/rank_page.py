@@ -13,7 +13,7 @@ from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page
 from metassay.reporting.rank_report import list_rows_by_analysis, prepare_rank_report
-from metassay.reporting.rank_sentences import describe_rank_headline, list_ranking_doubts
+from metassay.reporting.rank_sentences import list_ranking_doubts
 from metassay.reporting.report_sections import build_report_sections
 from metassay.reporting.sections.rank_differences import build_differences_section
 from metassay.reporting.sections.rank_fewer_items import build_fewer_items_section
@@ -45,7 +45,7 @@ def build_rank_page(rank_result: RankContent, metric_labels: MetricLabels | None
     return Page(
         kicker="Metrics against people",
         title="Which metric agrees best with people?",
-        lead=describe_rank_headline(rank_report),
+        lead=[claim.sentence for claim in rank_result.verdict],
         sections=build_report_sections("rank", rank_report, RANK_SECTIONS),
         doubts=doubts,
         notes=[*describe_data_used(rank_result.data), *rank_result.notes],

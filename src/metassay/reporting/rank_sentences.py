@@ -22,11 +22,6 @@ LABELS_SAVED = "labels_saved"
 SPA = "spa"
 
 
-def describe_rank_headline(rank_report: RankReport) -> list[str]:
-    """Say which metric is best in each ranking over all items, and whether contexts differ."""
-    return [claim.sentence for claim in build_rank_verdict(rank_report)]
-
-
 def build_rank_verdict(rank_report: RankReport) -> list[Claim]:
     """Build the claims at the top of a ranking report: the best metric, and contexts that differ."""
     claims = []

@@ -8,8 +8,7 @@ import numpy as np
 
 from metassay.meta.contexts.choice import Criteria, rank_cost_class, round_accuracy_spreads
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.pair_phrases import HUMAN_PAIRS, PERTURBED_PAIRS, name_kind_of_pairs
-from metassay.reporting.wording import join_names
+from metassay.reporting.wording import HUMAN_PAIRS, PERTURBED_PAIRS, join_names, name_kind_of_pairs
 from metassay.results.assay import (
     GLOBAL,
     ContextStatistics,

@@ -30,7 +30,7 @@ def build_score_page(score_result: ScoreContent) -> Page:
     return Page(
         kicker="Scores",
         title=TITLE,
-        lead=[claim.sentence for claim in build_score_verdict(score_report)],
+        lead=[claim.sentence for claim in score_result.verdict],
         sections=build_report_sections("score", score_report, SCORE_SECTIONS),
         doubts=_warn_of_too_few_resamples(score_report),
         notes=[*describe_data_used(score_result.data), *score_result.notes],
@@ -44,7 +44,7 @@ def prepare_score_report(score_result: ScoreContent) -> ScoreReport:
 
 def build_score_verdict(score_report: ScoreReport) -> list[Claim]:
     """Build the claims at the top of a score report: significant differences for each metric."""
-    sentences = describe_differences(score_report) or [
+    sentences = _describe_differences(score_report) or [
         "Scores of every system. No test was requested (--test)."
     ]
     return [Claim(kind="finding", sentence=sentence) for sentence in sentences]
@@ -65,7 +65,7 @@ def is_difference_significant(comparison: SystemComparison) -> bool:
     return comparison.p_holm is not None and comparison.p_holm <= SIGNIFICANT
 
 
-def describe_differences(score_report: ScoreReport) -> list[str]:
+def _describe_differences(score_report: ScoreReport) -> list[str]:
     """Say for each metric how many score differences between systems are significant."""
     sentences = []
     for (metric, group), comparisons in group_comparisons_by_metric(score_report.result).items():

@@ -26,7 +26,7 @@ from metassay.meta.aggregation.system_scores import ResamplingSettings
 from metassay.metrics.base import StatisticsMetric
 from metassay.metrics.registry import MetricChoice
 from metassay.metrics.selection import choose_metrics
-from metassay.options import accept_options, split_names
+from metassay.options import accept_options
 from metassay.reporting.aggregate_page import (
     build_aggregate_page,
     build_aggregate_verdict,
@@ -121,9 +121,7 @@ def _build_further_tables(result: AggregateContent) -> dict[str, pl.DataFrame]:
 
 def _orient_human_scores(dataset: Dataset, options: AggregateOptions) -> Dataset:
     """Reverse human scores of which lower is better, and warn if another human score may count errors."""
-    requested = RequestedDirections(
-        split_names(options.lower_is_better), split_names(options.higher_is_better)
-    )
+    requested = RequestedDirections.parse(options.lower_is_better, options.higher_is_better)
     requested.check_score_names(dataset.human, "human score")
     oriented, _ = orient_human_scores(dataset, requested)
     notes = []

@@ -130,19 +130,9 @@ def make_and_score_pairs(
     plan = prepared_assay.plan
     execution = prepared_assay.execution
     metrics = prepared_assay.all_metrics
-    further_rows = prepared_assay.find_human_scored_rows()
     score_sample: ScoreSample | None = None
     if needs_shards(dataset, plan, execution):
-        scorer = ShardScorer(
-            dataset,
-            metrics,
-            len(plan.metrics),
-            plan.contexts,
-            prepared_assay.clusters,
-            output_weights,
-            execution,
-            further_rows,
-        )
+        scorer = ShardScorer(prepared_assay, output_weights)
         pairs_by_shard = make_sharded_pairs(dataset, plan, execution, prepared_assay.clusters)
         with collect_warnings() as notes:
             sample, scored, score_sample = scorer.score(pairs_by_shard, plan.settings.per_output)
@@ -157,14 +147,11 @@ def make_and_score_pairs(
                 dataset,
                 pairs,
                 metrics,
+                execution,
                 sample=sample,
                 clusters=prepared_assay.clusters,
                 weights=output_weights,
-                further_rows=further_rows,
-                workers=execution.workers,
-                score_store=execution.score_store,
-                cluster=execution.cluster,
-                progress=execution.progress,
+                further_rows=prepared_assay.find_human_scored_rows(),
             )
         if not dataset.task_definition.is_ranking:
             score_sample = sample_scores(dataset, scored)

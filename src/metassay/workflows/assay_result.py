@@ -12,6 +12,7 @@ import msgspec
 import polars as pl
 
 from metassay.data.dataset import Dataset
+from metassay.engine.batches import build_rows_for_metrics
 from metassay.engine.scoring import measure_costs
 from metassay.metrics.base import Metric
 from metassay.metrics.judge import Judge
@@ -29,7 +30,6 @@ from metassay.workflows.assay_plan import AssayPlan
 from metassay.workflows.assay_preparation import PreparedAssay
 from metassay.workflows.pair_scoring import ScoredPairs
 from metassay.workflows.run_files import EXAMPLES, RESULT, Result, collect_warnings
-from metassay.workflows.scoring_rows import build_rows_for_metrics
 from metassay.workflows.wrong_pairs import collect_wrong_pairs
 
 

@@ -18,6 +18,7 @@ from metassay.data.reading import Source
 from metassay.data.reference_systems import find_reference_systems
 from metassay.data.score_cautions import warn_of_different_scales_of_outputs
 from metassay.data.summary import summarize_dataset
+from metassay.engine.batches import build_rows_for_metrics
 from metassay.engine.scoring import measure_costs
 from metassay.engine.workers import count_workers
 from metassay.meta.people.power import count_items_to_separate_systems
@@ -42,7 +43,6 @@ from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import CheckOptions
 from metassay.workflows.read import read
 from metassay.workflows.run_files import collect_warnings
-from metassay.workflows.scoring_rows import build_rows_for_metrics
 
 # Whole numbers with more values than this are taken for scores instead of contexts.
 _MOST_NUMBERED_CONTEXTS = 50

@@ -114,9 +114,7 @@ def judge(data: Source, options: JudgeOptions) -> JudgeResult:
         family=options.family,
         verdict_type=verdict_type,
         letters=options.letters,
-        directions=RequestedDirections(
-            split_names(options.lower_is_better), split_names(options.higher_is_better)
-        ),
+        directions=RequestedDirections.parse(options.lower_is_better, options.higher_is_better),
         file=source.file,
     )
     notes += table.notes

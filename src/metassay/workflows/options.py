@@ -141,10 +141,10 @@ class AssaySettings(Settings):
         FilePaths | None, declare_repeatable_option("Scores made elsewhere; repeatable.", "--scores", "FILE")
     ] = None
     lower_is_better: Annotated[
-        Names, declare_option("Human scores, metrics from outside: lower is better.", command_line_type=str)
+        Names, declare_option("Human scores, metrics from outside: lower is better.")
     ] = ""
     higher_is_better: Annotated[
-        Names, declare_option("Human scores, metrics from outside: higher is better.", command_line_type=str)
+        Names, declare_option("Human scores, metrics from outside: higher is better.")
     ] = ""
     human: Annotated[str | None, declare_option("The human score, where there are several.")] = None
     minimum_gap: Annotated[
@@ -162,10 +162,7 @@ class ScoreSettings(Settings):
         declare_option("Any of corpus, segment, bootstrap.", command_line_type=str, parse=split_at_commas),
     ] = ("corpus", "segment")
     per_segment: Annotated[
-        FilePath | None,
-        declare_option(
-            "Write segment scores to a .parquet, .csv or .jsonl file.", command_line_type=str | None
-        ),
+        FilePath | None, declare_option("Write segment scores to a .parquet, .csv or .jsonl file.")
     ] = None
     test: Annotated[
         str | None, declare_option("Compare all systems: bootstrap or randomization.", metavar="TEST")
@@ -181,7 +178,6 @@ class ScoreSettings(Settings):
         FilePath | None,
         declare_option(
             "Say how often people agree with each difference: a run of rank --analysis thresholds.",
-            command_line_type=str | None,
             metavar="RUN",
         ),
     ] = None
@@ -233,14 +229,10 @@ class AggregateSettings(Settings):
     normalize: NormalizeOption = None
     keep_references: KeepReferencesOption = False
     lower_is_better: Annotated[
-        Names,
-        declare_option("Human scores of which lower is better, comma-separated.", command_line_type=str),
+        Names, declare_option("Human scores of which lower is better, comma-separated.")
     ] = ""
     higher_is_better: Annotated[
-        Names,
-        declare_option(
-            "Human scores to keep although named like errors, comma-separated.", command_line_type=str
-        ),
+        Names, declare_option("Human scores to keep although named like errors, comma-separated.")
     ] = ""
 
 
@@ -249,12 +241,7 @@ class ComparedScoresSettings(Settings):
     """Options for which human and metric scores are compared, and in which direction."""
 
     human: Annotated[
-        Names | None,
-        declare_option(
-            "The human score; others of people after commas.",
-            command_line_type=str | None,
-            panel=SCORES_PANEL,
-        ),
+        Names | None, declare_option("The human score; others of people after commas.", panel=SCORES_PANEL)
     ] = None
     metrics: Annotated[
         MetricChoice,
@@ -267,17 +254,12 @@ class ComparedScoresSettings(Settings):
         ),
     ] = None
     lower_is_better: Annotated[
-        Names,
-        declare_option(
-            "Columns of which lower is better, comma-separated.", command_line_type=str, panel=SCORES_PANEL
-        ),
+        Names, declare_option("Columns of which lower is better, comma-separated.", panel=SCORES_PANEL)
     ] = ""
     higher_is_better: Annotated[
         Names,
         declare_option(
-            "Columns to keep although named like ter or wer, comma-separated.",
-            command_line_type=str,
-            panel=SCORES_PANEL,
+            "Columns to keep although named like ter or wer, comma-separated.", panel=SCORES_PANEL
         ),
     ] = ""
 
@@ -290,8 +272,7 @@ class RankSettings(ComparedScoresSettings):
         Names,
         declare_option(
             f"Meta-metrics, comma-separated: {META_METRIC_NAMES}. Correlations also with :segment, :item or"
-            " :per_system. See: metassay list meta_metrics",
-            command_line_type=str,
+            " :per_system. See: metassay list meta_metrics"
         ),
     ] = "spa"
     significance: Annotated[
@@ -344,10 +325,7 @@ class RankSettings(ComparedScoresSettings):
         ),
     ] = "complete"
     analysis: Annotated[
-        Names,
-        declare_option(
-            "Any of stability, discrimination, ceiling, thresholds, power, corpus.", command_line_type=str
-        ),
+        Names, declare_option("Any of stability, discrimination, ceiling, thresholds, power, corpus.")
     ] = ""
 
 
@@ -378,7 +356,6 @@ class DependSettings(ComparedScoresSettings):
         FilePath | None,
         declare_option(
             "Write scores read through f_G and f_k to a .parquet, .csv or .jsonl file, and try them.",
-            command_line_type=str | None,
             metavar="FILE",
         ),
     ] = None
@@ -390,12 +367,7 @@ class LabelSettings(ComparedScoresSettings):
 
     labels: Annotated[
         FilePath | None,
-        declare_option(
-            "The CSV file that annotate wrote, filled in.",
-            command_line_type=str | None,
-            metavar="FILE",
-            panel=SCORES_PANEL,
-        ),
+        declare_option("The CSV file that annotate wrote, filled in.", metavar="FILE", panel=SCORES_PANEL),
     ] = None
     cluster: Annotated[
         str | None,
@@ -442,9 +414,7 @@ class AnnotateSettings(LabelSettings):
     csv: Annotated[
         FilePath | None,
         declare_option(
-            "Write the outputs to rate to this CSV file; default ratings.csv in --out.",
-            command_line_type=str | None,
-            metavar="FILE",
+            "Write the outputs to rate to this CSV file; default ratings.csv in --out.", metavar="FILE"
         ),
     ] = None
 
@@ -458,10 +428,9 @@ class JudgeSettings(Settings):
     ] = None
     repeats: Annotated[int, declare_option("Ask the model this many times.", minimum=1)] = 1
     human: Annotated[str | None, declare_option("The column of human labels.", metavar="COLUMN")] = None
-    people: Annotated[
-        Names,
-        declare_option("Columns or judges that are single people, comma-separated.", command_line_type=str),
-    ] = ""
+    people: Annotated[Names, declare_option("Columns or judges that are single people, comma-separated.")] = (
+        ""
+    )
     family: Annotated[str | None, declare_option("The column of model families.", metavar="COLUMN")] = None
     context: Annotated[
         Names | None,
@@ -480,12 +449,8 @@ class JudgeSettings(Settings):
     letters: Annotated[
         str, declare_option("What winners A and B mean: output, position (A was shown first) or auto.")
     ] = "auto"
-    lower_is_better: Annotated[
-        Names, declare_option("Columns of grades of which lower is better.", command_line_type=str)
-    ] = ""
-    higher_is_better: Annotated[
-        Names, declare_option("Columns of grades of which higher is better.", command_line_type=str)
-    ] = ""
+    lower_is_better: Annotated[Names, declare_option("Columns of grades of which lower is better.")] = ""
+    higher_is_better: Annotated[Names, declare_option("Columns of grades of which higher is better.")] = ""
     epsilon: Annotated[
         float,
         declare_option("Alternative annotator test: .2 for experts, .15 for skilled people, .1 for a crowd."),

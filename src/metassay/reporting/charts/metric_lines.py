@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metassay.reporting.accuracy_phrases import HasAccuracy
 from metassay.reporting.charts.theme import SHAPES, SLOTS, Spec, build_tooltip
+from metassay.reporting.wording import HasAccuracy
 
 ACCURACY_TOOLTIP = build_tooltip(
     ("metric", "metric"),

@@ -6,7 +6,6 @@ A spec never names a colour: metrics have slots (`slot` 0, 1, 2 …) in the `cat
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import re
 from collections.abc import Sequence
@@ -327,11 +326,6 @@ def add_chart_legend(chart_spec: Spec) -> Spec:
         return {**layer, "encoding": encoding}
 
     return {**chart_spec, "layer": [replace_slot_channels(layer) for layer in chart_spec["layer"]]}
-
-
-def encode_svg_as_data_uri(svg: str) -> str:
-    """Encode an SVG image as a data URI for an `<img>` element, in which no script runs."""
-    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
 
 
 # File systems take 255 bytes, and endings follow.

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from metassay.reporting.assay_report import AssayReport
 from metassay.reporting.pages import Section
-from metassay.reporting.pair_phrases import HUMAN_PAIRS, PERTURBED_PAIRS
 from metassay.reporting.tables import AccuracyCell, Field, Grid, build_grid
-from metassay.reporting.wording import Sentence, format_number, format_sentence, join_names, join_phrases
+from metassay.reporting.wording import (
+    HUMAN_PAIRS,
+    PERTURBED_PAIRS,
+    Sentence,
+    format_number,
+    format_sentence,
+    join_names,
+    join_phrases,
+)
 from metassay.results.assay import ContextHumanAgreement, HumanAccuracy, HumanComparison
 
 _INTRODUCTION = (
@@ -75,20 +84,10 @@ def _build_human_pairs_table(assay_report: AssayReport, comparison: HumanCompari
 
 
 def _build_human_pairs_row(assay_report: AssayReport, human_accuracy: HumanAccuracy) -> dict[str, Any]:
-    return {
+    return msgspec.structs.asdict(human_accuracy) | {
         "metric": assay_report.labels[human_accuracy.metric],
         "human": AccuracyCell.from_accuracy(human_accuracy),
-        "rank": human_accuracy.rank,
-        "spa": human_accuracy.spa,
-        "spa_low": human_accuracy.spa_low,
-        "spa_high": human_accuracy.spa_high,
-        "rank_spa": human_accuracy.rank_spa,
-        "labels_saved": human_accuracy.labels_saved,
-        "labels_saved_low": human_accuracy.labels_saved_low,
-        "labels_saved_high": human_accuracy.labels_saved_high,
         "perturbed": AccuracyCell.from_accuracy(assay_report.accuracies.get(human_accuracy.metric)),
-        "ties": human_accuracy.ties,
-        "pairs": human_accuracy.pairs,
     }
 
 
@@ -104,15 +103,7 @@ def _build_human_agreement_table(
     ]
     rows = []
     for context in contexts:
-        row: dict[str, Any] = {
-            "context": context.context,
-            "tau": context.tau,
-            "low": context.low,
-            "high": context.high,
-            "ceiling": context.ceiling,
-            "items": context.items,
-            "pairs": context.pairs,
-        }
+        row = msgspec.structs.asdict(context)
         row |= {f"metric {each.metric}": AccuracyCell.from_accuracy(each) for each in context.metrics}
         rows.append(row)
     caption = (

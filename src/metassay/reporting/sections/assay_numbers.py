@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from metassay.reporting.assay_report import AssayReport, ReportedColumn
 from metassay.reporting.assay_tables import ACCURACY_FIELDS, build_accuracy_row, build_overall_accuracy_table
-from metassay.reporting.difficulty_bins import name_edit_share_bins
 from metassay.reporting.pages import Section
+from metassay.reporting.sections.assay_accuracy import name_edit_share_bins
 from metassay.reporting.sections.assay_perturbations import build_perturbation_table
 from metassay.reporting.tables import AccuracyCell, Field, Grid, build_grid
 from metassay.reporting.wording import format_plural, join_names
@@ -199,23 +201,7 @@ def build_difficulty_table(assay_report: AssayReport) -> Grid | None:
 
 def _build_perturbation_statistics_table(assay_report: AssayReport) -> Grid | None:
     """Build a table of how often each perturbation applied, and how many of its pairs were used."""
-    rows = [
-        {
-            "perturbation": row.perturbation,
-            "pairs": row.pairs,
-            "applied": row.applied,
-            "not_applicable": row.not_applicable,
-            "unchanged": row.unchanged,
-            "edit_distance": row.edit_distance,
-            "edit_share": row.edit_share,
-            "human_scored": row.human_scored,
-            "disagreements": row.disagreements,
-            "worse": row.worse,
-            "equal": row.equal,
-            "better": row.better,
-        }
-        for row in assay_report.result.perturbation_statistics
-    ]
+    rows = [msgspec.structs.asdict(row) for row in assay_report.result.perturbation_statistics]
     if not rows:
         return None
     return build_grid("validity", "How the worse outputs were made", _STATISTICS_FIELDS, rows)

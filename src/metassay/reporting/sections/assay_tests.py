@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from metassay.reporting.assay_report import AssayReport, ReportedColumn
 from metassay.reporting.pages import Section
 from metassay.reporting.tables import Field, Grid, build_grid
@@ -59,14 +61,9 @@ def build_test_table(assay_report: AssayReport, context_column: ReportedColumn) 
     if not context_column.result.h1:
         return None
     rows = [
-        {
+        msgspec.structs.asdict(test)
+        | {
             "metric": assay_report.labels[test.metric],
-            "chi2": test.chi2,
-            "dof": test.dof,
-            "cramers_v": test.cramers_v,
-            "p": test.p,
-            "p_cmh": test.p_cmh,
-            "p_permutation": test.p_permutation,
             "p_deciding": assay_report.find_context_difference_p_value(context_column.name, test),
             "differs": _write_test_decision(assay_report, context_column, test),
         }

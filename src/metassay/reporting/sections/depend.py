@@ -28,7 +28,7 @@ FIELDS = (
     Field("high", "high", "number"),
     Field("constant", "constant", "number", "SysDep of a metric that gives every output the same score"),
     Field("ratio", "ratio", "percent", "SysDep divided by that of a constant metric"),
-    Field("residual_range", "residual", "number", "the part beyond shrinkage"),
+    Field("residual", "residual", "number", "the part beyond shrinkage"),
     Field("p_equal", "p equal", "probability"),
     Field("p_fair", "p fair", "probability"),
     Field("favoured", "most favoured", "text", "beyond shrinkage"),
@@ -93,36 +93,43 @@ def _list_systems_by_human_mean(dependences: Sequence[MetricDependence]) -> list
 def _build_metrics_table(
     depend_report: DependReport, dataset: str, dependences: Sequence[MetricDependence]
 ) -> Grid:
-    rows = []
-    for entry in dependences:
-        row = {
-            "metric": depend_report.labels[entry.metric],
-            "sysdep": entry.sysdep,
-            "low": entry.low,
-            "high": entry.high,
-            "constant": entry.constant,
-            "ratio": entry.ratio,
-            "residual_range": entry.residual_range,
-            "p_equal": entry.p_equal,
-            "p_fair": entry.p_fair,
-            "favoured": entry.most_favoured,
-            "disadvantaged": entry.most_disadvantaged,
-            "inverted": len(entry.inversions),
-            "explained": sum(pair.explained for pair in entry.inversions),
-        }
-        rows.append(row)
+    rows = [build_dependence_row(entry, depend_report.labels) for entry in dependences]
     return build_grid(f"dependence {dataset}", f"System dependence of every metric, {dataset}", FIELDS, rows)
+
+
+def build_dependence_row(dependence: MetricDependence, metric_labels: MetricLabels) -> dict[str, Any]:
+    """Build the table row of one metric: its system dependence, tests, and the systems it favours."""
+    names = ("sysdep", "low", "high", "constant", "ratio")
+    return {
+        "metric": metric_labels[dependence.metric],
+        **{name: getattr(dependence, name) for name in names},
+        "residual": dependence.residual_range,
+        "p_equal": dependence.p_equal,
+        "p_fair": dependence.p_fair,
+        "favoured": dependence.most_favoured,
+        "disadvantaged": dependence.most_disadvantaged,
+        "inverted": len(dependence.inversions),
+        "explained": sum(pair.explained for pair in dependence.inversions),
+    }
+
+
+def list_detail_rows(
+    dependences: Sequence[MetricDependence], metric_labels: MetricLabels
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """List the table rows of all metrics within contexts, and after changes of the data."""
+    local_rows: list[dict[str, Any]] = []
+    sensitivity_rows: list[dict[str, Any]] = []
+    for entry in dependences:
+        label = metric_labels[entry.metric]
+        local_rows += [{"metric": label, **msgspec.structs.asdict(row)} for row in entry.local]
+        sensitivity_rows += [{"metric": label, **msgspec.structs.asdict(row)} for row in entry.sensitivity]
+    return local_rows, sensitivity_rows
 
 
 def _build_detail_tables(
     depend_report: DependReport, dataset: str, dependences: Sequence[MetricDependence]
 ) -> list[Grid]:
-    local_rows: list[dict[str, Any]] = []
-    sensitivity_rows: list[dict[str, Any]] = []
-    for entry in dependences:
-        label = depend_report.labels[entry.metric]
-        local_rows += [{"metric": label, **msgspec.structs.asdict(row)} for row in entry.local]
-        sensitivity_rows += [{"metric": label, **msgspec.structs.asdict(row)} for row in entry.sensitivity]
+    local_rows, sensitivity_rows = list_detail_rows(dependences, depend_report.labels)
     suffix = depend_report.get_dataset_caption_suffix(dataset)
     tables = []
     if local_rows:

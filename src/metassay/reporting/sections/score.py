@@ -19,8 +19,8 @@ from metassay.reporting.score_page import group_comparisons_by_metric, is_differ
 from metassay.reporting.tables import build_grid_from_rows
 from metassay.results.score import ScoreContent, SystemComparison
 
-SYSTEM_COLUMNS = ("group", "system", "metric", "corpus", "segment", "bootstrap", "low", "high")
 MOST_ROWS = 2000
+SYSTEM_COLUMNS = ("group", "system", "metric", "corpus", "segment", "bootstrap", "low", "high")
 
 
 def build_systems_section(score_report: ResultReport[ScoreContent]) -> Section:
@@ -42,9 +42,6 @@ def build_systems_section(score_report: ResultReport[ScoreContent]) -> Section:
     )
 
 
-MOST_ROWS = 2000
-
-
 def build_meanings_section(score_report: ResultReport[ScoreContent]) -> Section | None:
     """Build the section on how often people agree with score differences; None without a `rank` run."""
     meanings = score_report.result.meanings
@@ -64,7 +61,6 @@ CAPTION = (
     " p ≤ .05 after Holm's correction."
 )
 COMPARISON_COLUMNS = ("a", "b", "difference", "p", "p_holm", "segments")
-MOST_ROWS = 2000
 
 
 def build_comparisons_section(score_report: ResultReport[ScoreContent]) -> Section | None:

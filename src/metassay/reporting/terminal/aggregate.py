@@ -6,9 +6,7 @@ from msgspec.structs import asdict
 
 from metassay.reporting.aggregate_page import (
     choose_human_correlations,
-    describe_aggregation_differences,
     label_aggregated_metric,
-    prepare_aggregate_report,
 )
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.terminal.blocks import (
@@ -32,14 +30,13 @@ and "bootstrap" (x-) is the mean of corpus scores over resamples. SE is the stan
 
 def describe_aggregate_result(aggregate_result: AggregateContent) -> list[Block]:
     """Describe how the three aggregations of segment scores differ."""
-    aggregate_report = prepare_aggregate_report(aggregate_result)
-    labels = aggregate_report.labels
+    labels = MetricLabels(row.metric for row in aggregate_result.systems)
     downsampled = [{**asdict(row), "metric": labels[row.metric]} for row in aggregate_result.downsampled]
     human = [
         {**asdict(row), "metric": labels[row.metric]} for row in choose_human_correlations(aggregate_result)
     ]
     return [
-        *convert_sentences_to_lines(describe_aggregation_differences(aggregate_report)),
+        *convert_sentences_to_lines(claim.sentence for claim in aggregate_result.verdict),
         Table(
             human,
             title="Pearson correlation of system scores with human scores, mean over test sets",

@@ -9,9 +9,11 @@ from msgspec.structs import asdict
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.sections.depend import (
     CORRECTION_COLUMNS,
+    build_dependence_row,
     describe_corrections,
     explain_dependence_terms,
     explain_deviation,
+    list_detail_rows,
 )
 from metassay.reporting.terminal.blocks import (
     Block,
@@ -46,7 +48,15 @@ def describe_dependence(depend_result: DependContent) -> list[Block]:
         blocks.append(
             Table(rows, title=title, most_important=MOST_IMPORTANT, most_rows=MOST_METRICS, digits=2)
         )
-        blocks.append(Details(_build_detail_tables(entries, labels)))
+        local_rows, sensitivity_rows = list_detail_rows(entries, labels)
+        blocks.append(
+            Details(
+                [
+                    Table(local_rows, title="Within contexts"),
+                    Table(sensitivity_rows, title="SysDep with other resamples, sample sizes and systems"),
+                ]
+            )
+        )
         corrections = [row for row in depend_result.corrections if row.dataset == dataset]
         if corrections:
             blocks += convert_sentences_to_lines(
@@ -62,42 +72,12 @@ def describe_dependence(depend_result: DependContent) -> list[Block]:
     ]
 
 
-def _build_dependence_row(metric_dependence: MetricDependence, metric_labels: MetricLabels) -> Row:
-    worst_inversion = None
-    if metric_dependence.inversions:
-        worst_inversion = (
-            f"{metric_dependence.inversions[0].better} > {metric_dependence.inversions[0].worse}"
-        )
-    return {
-        "metric": metric_labels[metric_dependence.metric],
-        "sysdep": metric_dependence.sysdep,
-        "low": metric_dependence.low,
-        "high": metric_dependence.high,
-        "constant": metric_dependence.constant,
-        "ratio": metric_dependence.ratio,
-        "residual": metric_dependence.residual_range,
-        "p_equal": metric_dependence.p_equal,
-        "p_fair": metric_dependence.p_fair,
-        "favoured": metric_dependence.most_favoured,
-        "disadvantaged": metric_dependence.most_disadvantaged,
-        "inverted": len(metric_dependence.inversions),
-        "worst": worst_inversion,
-    }
-
-
-def _build_detail_tables(
-    metric_dependences: Sequence[MetricDependence], metric_labels: MetricLabels
-) -> list[Table]:
-    local_rows: list[Row] = []
-    sensitivity_rows: list[Row] = []
-    for entry in metric_dependences:
-        label = metric_labels[entry.metric]
-        local_rows += [{"metric": label, **asdict(row)} for row in entry.local]
-        sensitivity_rows += [{"metric": label, **asdict(row)} for row in entry.sensitivity]
-    return [
-        Table(local_rows, title="Within contexts"),
-        Table(sensitivity_rows, title="SysDep with other resamples, sample sizes and systems"),
-    ]
+def _build_dependence_row(dependence: MetricDependence, metric_labels: MetricLabels) -> Row:
+    row = build_dependence_row(dependence, metric_labels)
+    del row["explained"]
+    worst_inversion = next(iter(dependence.inversions), None)
+    worst = None if worst_inversion is None else f"{worst_inversion.better} > {worst_inversion.worse}"
+    return row | {"worst": worst}
 
 
 def _build_corrections_table(corrections: Sequence[Correction], metric_labels: MetricLabels) -> Table:

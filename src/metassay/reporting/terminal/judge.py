@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+import msgspec
 from msgspec.structs import asdict
 
 from metassay.reporting.terminal.blocks import (
     Block,
     Details,
-    Row,
     Table,
     convert_sentences_to_lines,
     convert_sentences_to_notes,
     select_columns,
 )
-from metassay.results.judge import AccuracyDrift, JudgeContent
+from metassay.results.judge import JudgeContent
 
 JUDGE_COLUMNS = (
     *("judge", "pairs", "accuracy", "low", "high", "base_rate", "both_orders_same", "position_bias"),
@@ -54,23 +52,8 @@ def describe_judge_result(judge_result: JudgeContent) -> list[Block]:
                     [asdict(entry) for entry in judge_result.self_preference],
                     title="Self-preference by family",
                 ),
-                Table(_build_judge_drift_rows(judge_result.drift), title="Drift"),
+                Table([msgspec.to_builtins(entry) for entry in judge_result.drift], title="Drift"),
             ]
         ),
         *convert_sentences_to_notes(judge_result.notes),
-    ]
-
-
-def _build_judge_drift_rows(drift: Sequence[AccuracyDrift]) -> list[Row]:
-    return [
-        {
-            "judge": entry.judge,
-            "from": entry.first_date,
-            "to": entry.last_date,
-            "change": entry.change,
-            "low": entry.low,
-            "high": entry.high,
-            "pairs": entry.pairs,
-        }
-        for entry in drift
     ]

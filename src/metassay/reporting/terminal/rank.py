@@ -11,7 +11,6 @@ from metassay.meta.people.meta_metrics.registry import label_meta_metric
 from metassay.reporting.rank_report import THRESHOLDS, RankReport, list_rows_by_analysis, prepare_rank_report
 from metassay.reporting.rank_sentences import (
     choose_value_digits,
-    describe_rank_headline,
     describe_significance,
 )
 from metassay.reporting.terminal.blocks import (
@@ -47,7 +46,7 @@ THRESHOLD_COLUMNS = (
 def describe_rankings(rank_result: RankContent) -> list[Block]:
     """Describe how metrics rank against human scores."""
     rank_report = prepare_rank_report(rank_result)
-    blocks: list[Block] = [*convert_sentences_to_lines(describe_rank_headline(rank_report))]
+    blocks: list[Block] = [*convert_sentences_to_lines(claim.sentence for claim in rank_result.verdict)]
     for ranking in rank_result.global_rankings:
         blocks += _describe_ranking(ranking, rank_report)
     for average in rank_result.averages:

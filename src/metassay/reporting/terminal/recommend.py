@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from metassay.reporting.labels import MetricLabels
+from metassay.reporting.sections.assay_choice import list_robustness_rows
 from metassay.reporting.terminal.blocks import Block, Details, Line, Note, Table, convert_sentences_to_lines
 from metassay.reporting.terminal.verdict import describe_verdict
 from metassay.reporting.wording import format_plural
-from metassay.results.assay import MetricRobustness, Recommendation
+from metassay.results.assay import Recommendation
 from metassay.results.recommend import RecommendContent
 
 _LISTED_EXCEPTIONS = 5
@@ -39,8 +40,7 @@ def _describe_choices(
         if robust_choice is not None:
             label = metric_labels[robust_choice]
             blocks.append(Line(f"Where the mix of {column} may change, {label} is the safest choice."))
-        shown = [row for row in recommend_result.robustness[column] if metric_labels.is_shown(row.metric)]
-        blocks.append(Table([_build_robustness_row(metric_labels, row) for row in shown]))
+        blocks.append(Table(list_robustness_rows(recommend_result.robustness[column], metric_labels)))
     cost_rows = [
         {
             "metric": metric_labels[metric],
@@ -67,18 +67,6 @@ def _build_recommendation_row(
         "use": None if choice is None else labels[choice],
         "top group": ", ".join(labels.label_all(recommendation.top_group)),
         "why": labels.replace_specs_by_labels(recommendation.why),
-    }
-
-
-def _build_robustness_row(
-    metric_labels: MetricLabels, metric_robustness: MetricRobustness
-) -> dict[str, str | float | None]:
-    return {
-        "metric": metric_labels[metric_robustness.metric],
-        "stability": metric_robustness.stability,
-        "worst_case": metric_robustness.worst_case,
-        "worst_context": metric_robustness.worst_context,
-        "robust_accuracy": metric_robustness.robust_accuracy,
     }
 
 

@@ -99,10 +99,7 @@ def describe_scores(score_result: ScoreContent, score_format: ScoreFormat) -> li
     labels = MetricLabels(system.metric for system in score_result.systems)
     blocks: list[Block] = []
     if score_result.comparisons:
-        # Imported here, because without a test the command starts faster.
-        from metassay.reporting.score_page import describe_differences, prepare_score_report
-
-        blocks += convert_sentences_to_lines(describe_differences(prepare_score_report(score_result)))
+        blocks += convert_sentences_to_lines(claim.sentence for claim in score_result.verdict)
     blocks += _describe_systems(score_result.systems, labels, score_format)
     blocks.append(
         Table(
