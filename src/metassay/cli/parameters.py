@@ -11,6 +11,7 @@ import dataclasses
 import functools
 import inspect
 import os
+import types
 import typing
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
@@ -118,9 +119,9 @@ def _list_field_parameters(group_class: Any) -> list[inspect.Parameter]:
 
 
 def _simplify_type(python_type: Any) -> Any:
-    """Return text for a type that also accepts text, such as a path or a sequence of names."""
+    """Return text for a union that accepts text, such as a path or several names."""
     members = typing.get_args(python_type)
-    if str not in members:
+    if typing.get_origin(python_type) not in {types.UnionType, typing.Union} or str not in members:
         return python_type
     return str | None if type(None) in members else str
 

@@ -1,4 +1,4 @@
-"""The page of `aggregate`: corpus scores, means of segment scores and bootstrap scores compared."""
+"""What `aggregate` shows on its page and in the terminal: three aggregations compared."""
 
 from __future__ import annotations
 
@@ -15,8 +15,26 @@ from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Chart, Page, Section
 from metassay.reporting.report_sections import ResultReport, build_report_sections
 from metassay.reporting.tables import Grid, build_grid_from_rows
+from metassay.reporting.terminal.blocks import (
+    Block,
+    Details,
+    Line,
+    Row,
+    Table,
+    convert_sentences_to_lines,
+    convert_sentences_to_notes,
+    summarize_data_in_note,
+)
 from metassay.reporting.wording import format_number, format_plural
-from metassay.results.aggregate import MEAN_GROUP, AggregateContent, AggregatedSystem, HumanAgreement
+from metassay.results.aggregate import (
+    AGGREGATIONS,
+    MEAN_GROUP,
+    AggregateContent,
+    AggregatedSystem,
+    AggregationPair,
+    DownsampledAgreement,
+    HumanAgreement,
+)
 from metassay.results.verdict import Claim
 
 AggregateReport = ResultReport[AggregateContent]
@@ -28,6 +46,11 @@ AGGREGATION_PHRASES = {
 }
 # Marks of the aggregation in front of a metric: segment, bootstrap, corpus.
 PREFIXES = ("m-", "x-", "")
+# Rows of a table that are printed without `--verbose`.
+MOST_ROWS = 12
+TERMINAL_EXPLANATION = """\
+"corpus" is computed from the counts of all segments together, "segment" (m-) is the mean of segment scores,
+and "bootstrap" (x-) is the mean of corpus scores over resamples. SE is the standard error over resamples."""
 
 
 def build_aggregate_page(
@@ -215,18 +238,8 @@ def _build_aggregation_correlation_chart(aggregate_report: AggregateReport) -> l
 
 def _build_correlation_tables(aggregate_report: AggregateReport) -> list[Grid]:
     labels = aggregate_report.labels
-    between = [
-        {
-            **msgspec.structs.asdict(pair),
-            "x": label_aggregated_metric(pair.x, labels),
-            "y": label_aggregated_metric(pair.y, labels),
-        }
-        for pair in aggregate_report.result.between
-    ]
-    downsampled = [
-        {**msgspec.structs.asdict(row), "metric": labels[row.metric]}
-        for row in aggregate_report.result.downsampled
-    ]
+    between = [_build_correlation_row(pair, labels) for pair in aggregate_report.result.between]
+    downsampled = _label_rows(aggregate_report.result.downsampled, labels)
     tables = {
         "Pearson between aggregations, over all systems": between,
         "Pearson when only some segments are used": downsampled,
@@ -236,8 +249,61 @@ def _build_correlation_tables(aggregate_report: AggregateReport) -> list[Grid]:
 
 def _build_human_table(aggregate_report: AggregateReport) -> list[Grid]:
     caption = "Pearson correlation of system scores with human scores"
-    rows = [
-        {**msgspec.structs.asdict(row), "metric": aggregate_report.labels[row.metric]}
-        for row in choose_human_correlations(aggregate_report.result)
-    ]
+    rows = _label_rows(choose_human_correlations(aggregate_report.result), aggregate_report.labels)
     return [build_grid_from_rows(caption, caption, rows)] if rows else []
+
+
+def describe_aggregate_result(aggregate_result: AggregateContent) -> list[Block]:
+    """Describe how the three aggregations of segment scores differ."""
+    labels = MetricLabels(row.metric for row in aggregate_result.systems)
+    downsampled = _label_rows(aggregate_result.downsampled, labels)
+    human = _label_rows(choose_human_correlations(aggregate_result), labels)
+    return [
+        *convert_sentences_to_lines(claim.sentence for claim in aggregate_result.verdict),
+        Table(
+            human,
+            title="Pearson correlation of system scores with human scores, mean over test sets",
+            most_rows=MOST_ROWS,
+            digits=2,
+        ),
+        Table(
+            [_build_printed_system_row(row, labels) for row in aggregate_result.systems],
+            title="System scores",
+            most_rows=MOST_ROWS,
+        ),
+        Line(TERMINAL_EXPLANATION),
+        Details(
+            [
+                Table(
+                    [_build_correlation_row(pair, labels) for pair in aggregate_result.between],
+                    title="Pearson correlation between aggregations, over all systems",
+                ),
+                Table(downsampled, title="Pearson correlation when only some segments are used"),
+            ]
+        ),
+        *summarize_data_in_note(aggregate_result.data),
+        *convert_sentences_to_notes(aggregate_result.notes),
+    ]
+
+
+def _label_rows(
+    rows: Sequence[DownsampledAgreement | HumanAgreement], metric_labels: MetricLabels
+) -> list[Row]:
+    return [msgspec.structs.asdict(row) | {"metric": metric_labels[row.metric]} for row in rows]
+
+
+def _build_printed_system_row(system: AggregatedSystem, metric_labels: MetricLabels) -> Row:
+    """Return a row in which each score is followed by its standard error: `32.15 (SE 0.31)`."""
+    row = msgspec.structs.asdict(system)
+    row["metric"] = metric_labels[system.metric]
+    standard_errors = msgspec.structs.asdict(row.pop("standard_errors"))
+    for aggregation in AGGREGATIONS:
+        if row[aggregation] is not None and standard_errors[aggregation] is not None:
+            row[aggregation] = f"{row[aggregation]:.2f} (SE {standard_errors[aggregation]:.2f})"
+    return row
+
+
+def _build_correlation_row(aggregation_pair: AggregationPair, metric_labels: MetricLabels) -> Row:
+    x = label_aggregated_metric(aggregation_pair.x, metric_labels)
+    y = label_aggregated_metric(aggregation_pair.y, metric_labels)
+    return {**msgspec.structs.asdict(aggregation_pair), "x": x, "y": y}

@@ -7,7 +7,6 @@ from typing import Any
 
 from metassay.reporting.assay_caveats import list_remaining_caveats
 from metassay.reporting.assay_report import prepare_assay_report
-from metassay.reporting.assay_tables import build_overall_accuracy_table
 from metassay.reporting.pages import Page
 from metassay.reporting.report_sections import build_report_sections
 from metassay.reporting.sections.assay_accuracy import build_accuracy_section
@@ -16,7 +15,7 @@ from metassay.reporting.sections.assay_choice import build_choice_section
 from metassay.reporting.sections.assay_heatmap import build_heatmap_section
 from metassay.reporting.sections.assay_human_pairs import build_human_pairs_section
 from metassay.reporting.sections.assay_method import build_method_section
-from metassay.reporting.sections.assay_numbers import build_numbers_section
+from metassay.reporting.sections.assay_numbers import build_numbers_section, build_overall_accuracy_table
 from metassay.reporting.sections.assay_perturbations import build_perturbations_section
 from metassay.reporting.sections.assay_provenance import build_provenance_section
 from metassay.reporting.sections.assay_tests import build_tests_section

@@ -12,6 +12,7 @@ from metassay.reporting.prior_evidence import (
 )
 from metassay.reporting.verdict_lines import describe_purpose, get_output_noun
 from metassay.reporting.wording import (
+    HUMAN_PAIRS,
     find_task,
     format_accuracy,
     format_count,
@@ -20,7 +21,7 @@ from metassay.reporting.wording import (
     format_plural,
     join_names,
 )
-from metassay.results.assay import HumanComparison, MetricAccuracy
+from metassay.results.assay import HumanAccuracy, HumanComparison, MetricAccuracy
 from metassay.results.verdict import Claim, Question
 
 COIN = 0.5
@@ -180,9 +181,8 @@ def _answer_which_metric_orders_pairs(assay_report: AssayReport, best_metric: Me
     if comparison is not None:
         row = assay_report.accuracies[comparison.by_perturbed_pairs.metric]
     question = _PAIR_QUESTIONS.get(assay_report.result.pairs_from, "prefer_better")
-    return _build_pair_accuracy_answer(
-        assay_report, question, row, _find_tied_metrics(assay_report, row.metric)
-    )
+    tied = _find_tied_metrics(assay_report, row.metric)
+    return _build_pair_answer(assay_report, question, row, tied, assay_report.pairs_phrase)
 
 
 def _find_tied_metrics(assay_report: AssayReport, metric: str) -> list[str]:
@@ -199,22 +199,24 @@ def _find_tied_metrics(assay_report: AssayReport, metric: str) -> list[str]:
     return tied
 
 
-def _build_pair_accuracy_answer(
-    assay_report: AssayReport, question: Question, accuracy: MetricAccuracy, tied_metrics: list[str]
+def _build_pair_answer(
+    assay_report: AssayReport,
+    question: Question,
+    accuracy: MetricAccuracy | HumanAccuracy,
+    tied_metrics: list[str],
+    pairs: str,
 ) -> Claim:
-    percentage = format_accuracy(accuracy)
+    """Build the answer that a metric is right most often on some kind of pairs."""
+    label = assay_report.labels[accuracy.metric]
     return Claim(
         kind="answer",
         question=question,
-        metrics=[accuracy.metric, *tied_metrics],
+        metrics=list(dict.fromkeys([accuracy.metric, *tied_metrics])),
         value=accuracy.accuracy,
         low=accuracy.low,
         high=accuracy.high,
         baseline=COIN,
-        sentence=(
-            f"{assay_report.labels[accuracy.metric]} is right in {percentage} of"
-            f" {assay_report.pairs_phrase}; a coin in 50\u202f%."
-        ),
+        sentence=f"{label} is right in {format_accuracy(accuracy)} of {pairs}; a coin in 50\u202f%.",
     )
 
 
@@ -233,19 +235,8 @@ def _answer_which_metric_chooses_outputs(assay_report: AssayReport) -> Claim | N
         return _build_unanswered_claim(
             "choose_outputs", "chooses between two outputs", "no human pair was scored"
         )
-    return Claim(
-        kind="answer",
-        question="choose_outputs",
-        metrics=list(dict.fromkeys([row.metric, *comparison.by_human_pairs.top_group])),
-        value=row.accuracy,
-        low=row.low,
-        high=row.high,
-        baseline=COIN,
-        sentence=(
-            f"{assay_report.labels[row.metric]} is right in {format_accuracy(row)} of human pairs; a coin in"
-            " 50\u202f%."
-        ),
-    )
+    top_group = comparison.by_human_pairs.top_group
+    return _build_pair_answer(assay_report, "choose_outputs", row, top_group, HUMAN_PAIRS)
 
 
 def _answer_which_metric_ranks_systems(assay_report: AssayReport) -> Claim:
@@ -270,7 +261,9 @@ def _answer_which_metric_ranks_systems(assay_report: AssayReport) -> Claim:
                 f" {format_number(comparison.spa_constant)}."
             ),
         )
-    ends = "" if row.spa_low is None else f" ({format_interval(row.spa_low, row.spa_high)})"
+    ends = ""
+    if row.spa_low is not None:
+        ends = f" ({format_number(row.spa_low)} to {format_number(row.spa_high)})"
     constant = ""
     if comparison.spa_constant is not None:
         constant = f"; a constant has {format_number(comparison.spa_constant)}, a perfect metric 1"
@@ -284,11 +277,6 @@ def _answer_which_metric_ranks_systems(assay_report: AssayReport) -> Claim:
         baseline=comparison.spa_constant,
         sentence=f"{assay_report.labels[row.metric]} has SPA {format_number(row.spa)}{ends}{constant}.",
     )
-
-
-def format_interval(low: float | None, high: float | None) -> str:
-    """Write an interval of numbers that are not shares: `0.56 to 0.69`."""
-    return f"{format_number(low)} to {format_number(high)}"
 
 
 def _find_metrics_tied_by_spa(

@@ -18,52 +18,49 @@ DATA = "DATA"
 
 def list_answerable_questions(check_result: CheckContent) -> list[CheckedQuestion]:
     """List what a user can ask of a data set, questions that its columns can answer first."""
-    questions = [_build_error_detection_question(check_result), _build_better_system_question(check_result)]
+    human, rated = _choose_human_score(check_result)
+    option = f"--human {human or 'COLUMN'}"
+    systems = len(check_result.systems)
+    single_system = "there is one system only" if systems < 2 else None
+    no_perturbation = None
+    if not any(row.applies for row in check_result.perturbations):
+        no_perturbation = "no perturbation applies to these outputs; perhaps --language is missing"
+    questions = [
+        CheckedQuestion("which metric detects errors here?", f"metassay assay {DATA}", no_perturbation),
+        CheckedQuestion(
+            "which system is better by a metric?", f"metassay score {DATA} --test bootstrap", single_system
+        ),
+    ]
     task = find_task(check_result.task)
     if task is None or not task.is_ranking:
+        missing_ratings = _describe_missing_ratings(check_result, FEWEST_RATED_ITEMS)
+        few_systems = f"needs {FEWEST_SYSTEMS} systems, there are {systems}"
+        too_few = _describe_missing_ratings(check_result, FEWEST_RATED_FOR_ESTIMATES)
+        items = format_count(rated) if too_few is None else "a few"
         questions += [
-            _build_metric_ranking_question(check_result),
-            _build_estimate_question(check_result),
+            CheckedQuestion(
+                "which metric ranks systems as people do?",
+                f"metassay rank {DATA} {option}",
+                few_systems if systems < FEWEST_SYSTEMS else missing_ratings,
+            ),
+            CheckedQuestion(
+                f"which system do people prefer, from {items} rated items?",
+                f"metassay estimate {DATA} {option}",
+                too_few,
+            ),
             *_build_best_two_systems_questions(check_result),
-            _build_favoured_systems_question(check_result),
-            *_build_items_to_rate_questions(check_result),
+            CheckedQuestion(
+                "which systems does a metric favour?",
+                f"metassay depend {DATA} {option}",
+                single_system or missing_ratings,
+            ),
         ]
+        unrated = check_result.items - rated
+        if unrated:
+            named = "" if human is None else f" {option}"
+            command = f"metassay annotate {DATA}{named} --count {min(_ITEMS_TO_RATE, unrated)}"
+            questions.append(CheckedQuestion("which items should be rated next?", command))
     return sorted(questions, key=lambda question: question.missing is not None)
-
-
-def _build_error_detection_question(check_result: CheckContent) -> CheckedQuestion:
-    missing = None
-    if not any(row.applies for row in check_result.perturbations):
-        missing = "no perturbation applies to these outputs; perhaps --language is missing"
-    return CheckedQuestion("which metric detects errors here?", f"metassay assay {DATA}", missing)
-
-
-def _build_better_system_question(check_result: CheckContent) -> CheckedQuestion:
-    missing = "there is one system only" if len(check_result.systems) < 2 else None
-    return CheckedQuestion(
-        "which system is better by a metric?", f"metassay score {DATA} --test bootstrap", missing
-    )
-
-
-def _build_metric_ranking_question(check_result: CheckContent) -> CheckedQuestion:
-    question = "which metric ranks systems as people do?"
-    human, _ = _choose_human_score(check_result)
-    command = f"metassay rank {DATA} --human {human or 'COLUMN'}"
-    systems = len(check_result.systems)
-    if systems < FEWEST_SYSTEMS:
-        return CheckedQuestion(question, command, f"needs {FEWEST_SYSTEMS} systems, there are {systems}")
-    return CheckedQuestion(question, command, _describe_missing_ratings(check_result, FEWEST_RATED_ITEMS))
-
-
-def _build_estimate_question(check_result: CheckContent) -> CheckedQuestion:
-    human, rated = _choose_human_score(check_result)
-    missing = _describe_missing_ratings(check_result, FEWEST_RATED_FOR_ESTIMATES)
-    items = "a few" if missing is not None else format_count(rated)
-    return CheckedQuestion(
-        f"which system do people prefer, from {items} rated items?",
-        f"metassay estimate {DATA} --human {human or 'COLUMN'}",
-        missing,
-    )
 
 
 def _build_best_two_systems_questions(check_result: CheckContent) -> list[CheckedQuestion]:
@@ -86,28 +83,6 @@ def _build_best_two_systems_questions(check_result: CheckContent) -> list[Checke
             missing,
         )
     ]
-
-
-def _build_favoured_systems_question(check_result: CheckContent) -> CheckedQuestion:
-    human, _ = _choose_human_score(check_result)
-    missing = _describe_missing_ratings(check_result, FEWEST_RATED_ITEMS)
-    if len(check_result.systems) < 2:
-        missing = "there is one system only"
-    return CheckedQuestion(
-        "which systems does a metric favour?", f"metassay depend {DATA} --human {human or 'COLUMN'}", missing
-    )
-
-
-def _build_items_to_rate_questions(check_result: CheckContent) -> list[CheckedQuestion]:
-    """Suggest the command `annotate`, unless all items are rated."""
-    human, rated = _choose_human_score(check_result)
-    unrated = check_result.items - rated
-    if not unrated:
-        return []
-    option = "" if human is None else f" --human {human}"
-    count = min(_ITEMS_TO_RATE, unrated)
-    command = f"metassay annotate {DATA}{option} --count {count}"
-    return [CheckedQuestion("which items should be rated next?", command)]
 
 
 def _choose_human_score(check_result: CheckContent) -> tuple[str | None, int]:

@@ -16,7 +16,6 @@ from metassay.reporting.aggregate_page import (
 )
 from metassay.reporting.assay_caveats import list_answer_caveats, list_data_remarks
 from metassay.reporting.assay_report import AssayReport
-from metassay.reporting.assay_tables import build_overall_accuracy_table
 from metassay.reporting.charts.accuracy import build_accuracy_chart
 from metassay.reporting.charts.ranking import build_accuracy_agreement_chart
 from metassay.reporting.depend_page import build_depend_page, build_depend_verdict
@@ -26,6 +25,7 @@ from metassay.reporting.pages import Chart, Page, Section
 from metassay.reporting.rank_page import build_rank_page
 from metassay.reporting.rank_report import RankReport, list_ranked_metrics
 from metassay.reporting.rank_sentences import describe_best_metric, list_ranking_doubts
+from metassay.reporting.sections.assay_numbers import build_overall_accuracy_table
 from metassay.reporting.sections.assay_perturbations import build_perturbations_chart
 from metassay.reporting.tables import Field, Grid, build_grid
 from metassay.reporting.wording import format_accuracy, format_number, format_plural, join_names, list_names

@@ -1,9 +1,11 @@
-"""The page of `judge`: how far judges can be trusted, and which families of systems they favour."""
+"""What `judge` shows on its page and in the terminal: how far judges can be trusted, and whom they favour."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+from msgspec.structs import asdict
 from scipy.special import ndtri
 
 from metassay.reporting.labels import MetricLabels
@@ -14,6 +16,14 @@ from metassay.reporting.sections.judge import (
     SIGNIFICANT,
     is_self_preference_significant,
     sort_judges_by_accuracy,
+)
+from metassay.reporting.terminal.blocks import (
+    Block,
+    Details,
+    Table,
+    convert_sentences_to_lines,
+    convert_sentences_to_notes,
+    select_columns,
 )
 from metassay.reporting.wording import (
     choose_percent_digits,
@@ -43,6 +53,11 @@ UNITS = {
     "grade": "pairs of outputs of one item with different human scores",
 }
 UNIT_ACROSS_ITEMS = "pairs of outputs of different items with different human scores"
+JUDGE_COLUMNS = (
+    *("judge", "pairs", "accuracy", "low", "high", "base_rate", "both_orders_same", "position_bias"),
+    *("length_bias", "repeats_same", "missing"),
+)
+ALTERNATIVE_TEST_COLUMNS = ("judge", "winning_rate", "advantage", "epsilon", "passes")
 
 
 def build_judge_page(judge_result: JudgeContent) -> Page:
@@ -248,3 +263,40 @@ def _describe_family_preference(preference: SelfPreference) -> str:
 
 def _format_points(difference: float) -> str:
     return f"{100 * difference:+.1f} points".replace("-", "−")
+
+
+def describe_judge_result(judge_result: JudgeContent) -> list[Block]:
+    """Describe the judges; columns that the data cannot fill are left out."""
+    judge_rows = [asdict(entry) for entry in judge_result.judges]
+    columns = [name for name in JUDGE_COLUMNS if any(row[name] is not None for row in judge_rows)]
+    blocks: list[Block] = [
+        *convert_sentences_to_lines(claim.sentence for claim in judge_result.verdict),
+        Table(
+            select_columns(judge_rows, columns),
+            title="Judges compared with human labels and with themselves",
+            digits=2,
+        ),
+    ]
+    context_tables = [
+        Table([asdict(entry) for entry in entries], title=f"Accuracy by {column}")
+        for column, entries in judge_result.contexts.items()
+    ]
+    alternative_tests = [asdict(entry) for entry in judge_result.alt_test]
+    return [
+        *blocks,
+        Details(
+            [
+                *context_tables,
+                Table(
+                    select_columns(alternative_tests, ALTERNATIVE_TEST_COLUMNS),
+                    title="Alternative annotator test",
+                ),
+                Table(
+                    [asdict(entry) for entry in judge_result.self_preference],
+                    title="Self-preference by family",
+                ),
+                Table([msgspec.to_builtins(entry) for entry in judge_result.drift], title="Drift"),
+            ]
+        ),
+        *convert_sentences_to_notes(judge_result.notes),
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
 import numpy as np
 
 from metassay.meta.contexts.choice import Criteria, rank_cost_class, round_accuracy_spreads
@@ -51,13 +52,14 @@ class ReasonWriter:
             self.robustness[robustness.metric] = robustness
         self.same_opinion = {metric: group[0] for group in result.same_decisions for metric in group}
 
-    def explain_recommendations_of_contexts(
-        self, recommendations: Mapping[str, Recommendation]
-    ) -> dict[str, str]:
-        """Write the reason for the recommendation in each context."""
-        return {
-            context: self.explain_recommendation(context, entry) for context, entry in recommendations.items()
-        }
+    def add_reasons(self, recommendations: Mapping[str, Recommendation]) -> dict[str, Recommendation]:
+        """Return the recommendations of contexts with the reason for each."""
+        explained = {}
+        for context, entry in recommendations.items():
+            explained[context] = msgspec.structs.replace(
+                entry, why=self.explain_recommendation(context, entry)
+            )
+        return explained
 
     def explain_recommendation(self, context: str, recommendation: Recommendation) -> str:
         """Write the reason for the recommendation in one context."""

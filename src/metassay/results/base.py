@@ -33,7 +33,8 @@ class ResultStruct(msgspec.Struct, frozen=True, kw_only=True):
         if self.json_type is not None:
             names = self.json_type.__struct_fields__
             written = self.json_type(**{name: getattr(self, name) for name in names})
-        return encode_json(written).decode()
+        # NaN becomes null; an infinite number is an error of ours.
+        return msgspec.json.encode(written).decode()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the same as plain dictionaries, lists, numbers and texts."""
@@ -47,11 +48,6 @@ class Interval(msgspec.Struct, frozen=True):
     value: float | None
     low: float | None = None
     high: float | None = None
-
-
-def encode_json(value: Any) -> bytes:
-    """Encode a result as JSON; NaN becomes null, an infinite number is an error of ours."""
-    return msgspec.json.encode(value)
 
 
 def decode_json(content: bytes, result_type: type[ResultT], file: str) -> ResultT:

@@ -30,10 +30,10 @@ from metassay.options import accept_options
 from metassay.reporting.aggregate_page import (
     build_aggregate_page,
     build_aggregate_verdict,
+    describe_aggregate_result,
     prepare_aggregate_report,
 )
 from metassay.reporting.result_display import ResultDisplay
-from metassay.reporting.terminal.aggregate import describe_aggregate_result
 from metassay.results.aggregate import AggregateContent, AggregatedSystem
 from metassay.results.data_summary import HIGHER
 from metassay.store.run_folder import RunFolder

@@ -32,12 +32,12 @@ from metassay.meta.decisions.sample_size import (
 from metassay.options import accept_options
 from metassay.reporting.annotate_page import (
     build_annotate_page,
+    describe_annotate_result,
     explain_items_for_difference,
     explain_items_for_width,
     explain_number_of_chosen_items,
 )
 from metassay.reporting.result_display import ResultDisplay
-from metassay.reporting.terminal.annotate import describe_annotate_result
 from metassay.results.annotate import AnnotateContent, ItemToRate
 from metassay.store.files import write_bytes
 from metassay.store.remote import local_path
@@ -94,14 +94,23 @@ def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
     chosen = None
     if needed > labelled and labelled < len(scores.items):
         chosen = choose_items_to_label(scores, needed - labelled, np.random.default_rng(options.seed))
-    items = [] if chosen is None else _list_chosen_items(labelled_data, chosen)
+    items = []
+    file = None
+    if chosen is not None:
+        names = labelled_data.cube.qualified_items
+        for position in chosen.positions:
+            items.append(ItemToRate(names[position], float(chosen.probabilities[position])))
+        if options.csv is not None:
+            file = str(options.csv)
+        elif options.out is not None:
+            file = f"{options.out}/{RATINGS_FILE}"
     result = AnnotateResult(
         needed=needed,
         reason=reason,
         items=items,
         human=labelled_data.human,
         labelled=labelled,
-        file=_name_ratings_file(options) if chosen is not None else None,
+        file=file,
         notes=list(labelled_data.notes),
         data=labelled_data.selected_scores.summary,
     )
@@ -178,19 +187,6 @@ def _open_annotate_run(labelled_data: LabelledData, options: AnnotateOptions) ->
     inputs = {**labelled_data.selected_scores.hashes, "labels": labelled_data.cube.content_hash}
     identity = {"command": "annotate", "configuration": configuration, "inputs": inputs}
     return RunFolder.open(options.out, identity, data=labelled_data.selected_scores.fingerprint)
-
-
-def _name_ratings_file(options: AnnotateOptions) -> str | None:
-    if options.csv is not None:
-        return str(options.csv)
-    return None if options.out is None else f"{options.out}/{RATINGS_FILE}"
-
-
-def _list_chosen_items(labelled_data: LabelledData, chosen: ChosenItems) -> list[ItemToRate]:
-    names = labelled_data.cube.qualified_items
-    return [
-        ItemToRate(names[position], float(chosen.probabilities[position])) for position in chosen.positions
-    ]
 
 
 # The texts for the raters, by item and system.

@@ -114,7 +114,9 @@ def compute_assay_outcome(prepared_assay: PreparedAssay) -> AssayOutcome:
     )
     execution.report_progress("judging", 1, 1)
     release_memory()
-    label_errors = _find_label_error_rates(dataset, plan.settings.pairs, scored.pairs)
+    label_errors: LabelErrors = {}  # unknown for pairs that were not perturbed
+    if plan.settings.pairs == PERTURBED_PAIRS and not dataset.task_definition.is_ranking:
+        label_errors = find_label_error_rates(scored.pairs.counts, dataset.languages)
     return AssayOutcome(sample, scored, analysis, costs.prices, label_errors)
 
 
@@ -170,13 +172,6 @@ def attach_precomputed_scores(
         metric.look_up_scores_of_texts(texts) if isinstance(metric, PrecomputedScores) else metric
         for metric in metrics
     )
-
-
-def _find_label_error_rates(dataset: Dataset, pair_source: object, pairs: Pairs) -> LabelErrors:
-    """Find how often perturbed outputs are not worse than the original; unknown for other pairs."""
-    if pair_source != PERTURBED_PAIRS or dataset.task_definition.is_ranking:
-        return {}
-    return find_label_error_rates(pairs.counts, dataset.languages)
 
 
 def _name_pair_origin(pair_source: object, sample: Pairs) -> str:

@@ -85,20 +85,23 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
     metric_columns = _find_metric_columns(data)
     contexts = [name for name in data.metadata if name not in metric_columns]
     summary = summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics})
+    outputs = Counter(data.outputs["system"])
+    languages = Counter(language or "unknown" for language in data.languages)
+    missing = {name: data.outputs[name].null_count() for name in data.outputs.columns}
     result = CheckResult(
         task=data.task,
         task_guess=data.task_guess,
         items=data.outputs["item"].n_unique(),
         outputs=len(data),
-        systems=_count_outputs_by_system(data),
-        languages=_count_outputs_by_language(data),
+        systems=[SystemCount(system, outputs[system]) for system in data.systems],
+        languages=dict(sorted(languages.items())),
         references=_count_outputs_by_number_of_references(data),
         human={name: len(data) - data.outputs[name].null_count() for name in data.human},
         contexts={name: data.outputs[name].n_unique() for name in ("system", *contexts)},
         metric_columns=metric_columns,
         rated_items={name: _count_rated_items(data, name) for name in data.human},
         undecided_systems=_find_two_best_systems(data),
-        missing=_count_missing_values(data.outputs),
+        missing={name: count for name, count in missing.items() if count},
         empty_outputs=sum(system.empty_outputs for system in summary.systems),
         reference_systems=list(find_reference_systems(data)),
         left_out=dict(data.left_out),
@@ -131,11 +134,6 @@ def _write_check_result(run_folder: RunFolder, check_result: CheckResult) -> Non
     # Measured times differ from run to run, and the other files of a run do not.
     estimate = content.pop("estimate")
     run_folder.finish({"results/check.json": content, TIMINGS: estimate})
-
-
-def _count_outputs_by_system(dataset: Dataset) -> list[SystemCount]:
-    counts = Counter(dataset.outputs["system"])
-    return [SystemCount(system, counts[system]) for system in dataset.systems]
 
 
 def _find_metric_columns(dataset: Dataset) -> list[str]:
@@ -187,11 +185,6 @@ def _find_two_best_systems(dataset: Dataset) -> UndecidedSystems | None:
     return None
 
 
-def _count_outputs_by_language(dataset: Dataset) -> dict[str, int]:
-    counts = Counter(language or "unknown" for language in dataset.languages)
-    return dict(sorted(counts.items()))
-
-
 def _count_outputs_by_number_of_references(dataset: Dataset) -> dict[str, int]:
     """Count the outputs that have one reference, two references and so on."""
     if "references" not in dataset.outputs.columns:
@@ -206,11 +199,6 @@ def _warn_of_different_scales(data: Dataset) -> list[str]:
     for human_score in data.human:
         notes += warn_of_different_scales_of_outputs(data.outputs, human_score)
     return notes
-
-
-def _count_missing_values(outputs: pl.DataFrame) -> dict[str, int]:
-    counts = {name: outputs[name].null_count() for name in outputs.columns}
-    return {name: count for name, count in counts.items() if count}
 
 
 def _estimate_assay_cost(dataset: Dataset, metrics: Sequence[Metric], workers: int) -> CostEstimate:

@@ -11,11 +11,11 @@ import polars as pl
 from metassay.errors import InputError, display_path
 from metassay.meta.contexts.run_comparison import compare_runs
 from metassay.reporting.comparison_sentences import (
+    describe_comparisons,
     describe_run_changes,
     describe_unshared_outputs_and_metrics,
 )
 from metassay.reporting.result_display import ResultDisplay
-from metassay.reporting.terminal.compare import describe_comparisons
 from metassay.results.assay import AssayContent
 from metassay.results.compare import CompareContent, RunComparison, SharedOutputs
 from metassay.store.run_folder import RunFolder

@@ -27,16 +27,16 @@ from metassay.meta.dependence.correction import CorrectedScores, convert_to_huma
 from metassay.meta.dependence.grouped_outputs import SYSTEM, GroupingColumns, group_outputs
 from metassay.meta.people.mapping_evaluation import MappingEvaluator
 from metassay.meta.people.ranking_data import CONSTANT
-from metassay.options import Progress, accept_options, split_names
+from metassay.options import accept_options, split_names
 from metassay.reporting.depend_page import (
     build_depend_page,
     build_depend_verdict,
+    describe_dependence,
     prepare_depend_report,
     render_further_depend_files,
 )
 from metassay.reporting.pages import Page
 from metassay.reporting.result_display import ResultDisplay
-from metassay.reporting.terminal.depend import describe_dependence
 from metassay.results.depend import (
     Correction,
     DependContent,
@@ -317,13 +317,9 @@ def _correct_scores_of_dataset(
                     _build_long_table(score_cube, f"f_G({name})", corrected.pooled_scores),
                     _build_long_table(score_cube, f"f_k({name})", corrected.system_scores),
                 ]
-            _report_progress(options.progress, done, len(metrics))
+            if options.progress is not None:
+                options.progress("correcting", done, len(metrics))
     return tables, corrections
-
-
-def _report_progress(progress: Progress | None, done: int, total: int) -> None:
-    if progress is not None:
-        progress("correcting", done, total)
 
 
 def _build_long_table(score_cube: ScoreCube, metric: str, scores: FloatArray) -> pl.DataFrame:

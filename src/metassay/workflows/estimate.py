@@ -14,9 +14,8 @@ from metassay.meta.decisions.metric_choice import MetricChoice, choose_metric_by
 from metassay.meta.decisions.sample_check import check_random_sample
 from metassay.meta.decisions.system_estimates import estimate_system_scores
 from metassay.options import accept_options, split_names
-from metassay.reporting.estimate_page import build_estimate_page
+from metassay.reporting.estimate_page import build_estimate_page, describe_estimate_result
 from metassay.reporting.result_display import ResultDisplay
-from metassay.reporting.terminal.estimate import describe_estimate_result
 from metassay.results.base import Interval, none_if_nan
 from metassay.results.estimate import (
     CandidateMetric,

@@ -23,9 +23,9 @@ from metassay.options import accept_options, split_names
 from metassay.reporting.judge_page import (
     build_judge_page,
     build_judge_verdict,
+    describe_judge_result,
 )
 from metassay.reporting.result_display import ResultDisplay
-from metassay.reporting.terminal.judge import describe_judge_result
 from metassay.results.judge import AskedModel, JudgeContent, JudgeEntry
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.ask_judge import ask_judge, choose_judge, compute_answer_cost

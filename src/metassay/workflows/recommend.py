@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import polars as pl
 
 from metassay.errors import InputError, UnknownName
@@ -94,10 +93,4 @@ def _recommend_by_criteria(
 ) -> dict[str, Recommendation]:
     """Recommend a metric for every context of a column by the user's criteria, with reasons."""
     recommendations = recommend_metric_by_context(read_choice_table(assay_result, column, criteria))
-    reasons = ReasonWriter(assay_result, column, criteria=criteria).explain_recommendations_of_contexts(
-        recommendations
-    )
-    return {
-        context: msgspec.structs.replace(entry, why=reasons[context])
-        for context, entry in recommendations.items()
-    }
+    return ReasonWriter(assay_result, column, criteria=criteria).add_reasons(recommendations)

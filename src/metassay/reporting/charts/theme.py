@@ -89,17 +89,6 @@ _LINES = 6
 _LINE_HEIGHT = 13
 
 
-def build_chart_parameters() -> list[Spec]:
-    """Build the Vega parameters that the page sets when it draws a chart or the reader selects a metric."""
-    light = TOKENS["light"]
-    return [
-        {"name": "dark", "value": False},
-        {"name": "focus", "value": ""},
-        {"name": "wrap", "value": WRAP},
-        *({"name": name, "value": light[name]} for name in ("ink", "quiet", "paper", "line", "muted")),
-    ]
-
-
 def build_vega_config(colour_scheme: Scheme) -> Spec:
     """Build the `config` object of Vega-Lite for the light or the dark colour scheme."""
     tokens = TOKENS[colour_scheme]
@@ -243,10 +232,17 @@ def _escape_names_for_vega(value: Any) -> Any:
 
 def build_chart(description: str, **body: Any) -> Spec:
     """Build a complete Vega-Lite specification from the body of a chart, with an accessible description."""
+    light = TOKENS["light"]
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "description": description,
-        "params": build_chart_parameters(),
+        # The page sets these when it draws a chart or the reader selects a metric.
+        "params": [
+            {"name": "dark", "value": False},
+            {"name": "focus", "value": ""},
+            {"name": "wrap", "value": WRAP},
+            *({"name": name, "value": light[name]} for name in ("ink", "quiet", "paper", "line", "muted")),
+        ],
         # The width is that of the page; the height is given, and labels are added to it.
         "autosize": {"type": "fit-x", "contains": "padding"},
         "width": "container",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from metassay.reporting.assay_report import AssayReport
@@ -18,7 +16,7 @@ from metassay.reporting.wording import (
     join_names,
     join_phrases,
 )
-from metassay.results.assay import ContextHumanAgreement, HumanAccuracy, HumanComparison
+from metassay.results.assay import ContextHumanAgreement, HumanComparison
 
 _INTRODUCTION = (
     "A human pair consists of two outputs of one item, of which people scored one higher. A perturbed pair"
@@ -75,20 +73,16 @@ def build_human_pairs_section(assay_report: AssayReport) -> Section | None:
 
 
 def _build_human_pairs_table(assay_report: AssayReport, comparison: HumanComparison) -> Grid:
-    rows = [
-        _build_human_pairs_row(assay_report, row)
-        for row in comparison.metrics
-        if assay_report.labels.is_shown(row.metric)
-    ]
+    rows = []
+    for row in comparison.metrics:
+        if assay_report.labels.is_shown(row.metric):
+            cells = {
+                "metric": assay_report.labels[row.metric],
+                "human": AccuracyCell.from_accuracy(row),
+                "perturbed": AccuracyCell.from_accuracy(assay_report.accuracies.get(row.metric)),
+            }
+            rows.append(msgspec.structs.asdict(row) | cells)
     return build_grid("people", f"Perturbed pairs and human pairs ({comparison.human})", _METRIC_FIELDS, rows)
-
-
-def _build_human_pairs_row(assay_report: AssayReport, human_accuracy: HumanAccuracy) -> dict[str, Any]:
-    return msgspec.structs.asdict(human_accuracy) | {
-        "metric": assay_report.labels[human_accuracy.metric],
-        "human": AccuracyCell.from_accuracy(human_accuracy),
-        "perturbed": AccuracyCell.from_accuracy(assay_report.accuracies.get(human_accuracy.metric)),
-    }
 
 
 def _build_human_agreement_table(

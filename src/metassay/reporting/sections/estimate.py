@@ -9,7 +9,7 @@ from metassay.reporting.charts.estimates import LABELS_ONLY, build_estimates_cha
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.report_sections import ResultReport
 from metassay.reporting.tables import Field, Grid, build_grid
-from metassay.results.estimate import CandidateMetric, EstimateContent, SystemDifference, SystemEstimate
+from metassay.results.estimate import EstimateContent, SystemDifference, SystemEstimate
 
 EstimateReport = ResultReport[EstimateContent]
 
@@ -137,24 +137,21 @@ INTERVALS = (
 
 def build_metrics_section(estimate_report: EstimateReport) -> Section:
     """Build the section that explains the method and lists the candidate metrics."""
-    rows = [
-        {"metric": estimate_report.labels[candidate.metric], **_build_candidate_metric_row(candidate)}
-        for candidate in estimate_report.result.candidates
-    ]
+    rows = []
+    for candidate in estimate_report.result.candidates:
+        row = {
+            "metric": estimate_report.labels[candidate.metric],
+            "saved": candidate.for_mean.value,
+            "low": candidate.for_mean.low,
+            "high": candidate.for_mean.high,
+            "saved_difference": candidate.for_difference.value,
+            "difference_low": candidate.for_difference.low,
+            "difference_high": candidate.for_difference.high,
+            "copies": "yes" if candidate.copies_labels else "",
+        }
+        rows.append(row)
     table = build_grid("labels saved", "Share of labels that each metric saves", METRIC_FIELDS, rows)
     return Section("Metrics and method", sentences=[FORMULA, INTERVALS], folded=[table] if rows else [])
-
-
-def _build_candidate_metric_row(candidate: CandidateMetric) -> dict[str, Any]:
-    return {
-        "saved": candidate.for_mean.value,
-        "low": candidate.for_mean.low,
-        "high": candidate.for_mean.high,
-        "saved_difference": candidate.for_difference.value,
-        "difference_low": candidate.for_difference.low,
-        "difference_high": candidate.for_difference.high,
-        "copies": "yes" if candidate.copies_labels else "",
-    }
 
 
 # In the order of the page. Sections of plug-ins come between or after them, by their position.

@@ -70,7 +70,11 @@ def build_overview_section(judge_report: JudgeReport) -> Section:
     table = build_text_table(
         "judges", "Judges", JUDGE_HEADINGS, [_build_judge_row(entry) for entry in entries]
     )
-    statements = [_describe_judge(entry) for entry in entries if describe_judge_consistency(entry)]
+    statements = []
+    for entry in entries:
+        text = " ".join(describe_judge_consistency(entry))
+        if text:
+            statements.append(f"{entry.judge}: {text[0].lower()}{text[1:]}")
     details = Section("What is known about each judge", [], bullets=statements, collapsed=len(entries) > 1)
     return Section(
         "Judges",
@@ -81,12 +85,6 @@ def build_overview_section(judge_report: JudgeReport) -> Section:
             Section("How to read the table", [_explain_judge_table_columns(judge_report.result, table)]),
         ],
     )
-
-
-def _describe_judge(judge: JudgeEntry) -> str:
-    """Say in one paragraph how consistent a judge is."""
-    statements = " ".join(describe_judge_consistency(judge))
-    return f"{judge.judge}: {statements[0].lower()}{statements[1:]}"
 
 
 def _build_judge_row(judge: JudgeEntry) -> list[str]:

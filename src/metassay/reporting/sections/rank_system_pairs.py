@@ -160,6 +160,7 @@ def _build_p_value_heatmap(
     has_numbers = len(systems) <= MOST_SYSTEMS_WITH_NUMBERS
     cells: list[Spec] = []
     for pair, preference, number in zip(system_pairs, preferences, shown_numbers, strict=True):
+        mark = f"{number:.2f}".replace("-", "−").replace("0.", ".", 1) if has_numbers else ""
         cells.append(
             {
                 "row": numbered[pair.better],
@@ -167,7 +168,7 @@ def _build_p_value_heatmap(
                 "value": round(preference, 4),
                 "p by people": pair.human,
                 "p by the metric": pair.metric,
-                "mark": _format_without_leading_zero(number) if has_numbers else "",
+                "mark": mark,
             }
         )
     names = list(numbered.values())
@@ -176,8 +177,3 @@ def _build_p_value_heatmap(
     return build_signed_heatmap(
         description, cells, names, names[1:], titles, largest_amount=0.5, has_numbered_names=True
     )
-
-
-def _format_without_leading_zero(value: float) -> str:
-    """Write a number with two decimals, without the 0 before the point: `.05`."""
-    return f"{value:.2f}".replace("-", "−").replace("0.", ".", 1)

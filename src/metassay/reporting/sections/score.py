@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from metassay.reporting.charts.heatmaps import build_signed_heatmap
-from metassay.reporting.charts.theme import Spec
-from metassay.reporting.difference_meanings import (
+from metassay.reporting.agreement_curves import (
     TITLE,
     build_difference_agreement_rows,
     explain_origin_of_agreement,
 )
+from metassay.reporting.charts.heatmaps import build_signed_heatmap
+from metassay.reporting.charts.theme import Spec
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.report_sections import ResultReport
 from metassay.reporting.score_page import group_comparisons_by_metric, is_difference_significant

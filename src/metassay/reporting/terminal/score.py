@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from msgspec.structs import asdict
 
 from metassay.meta.aggregation.system_scores import MOST_RESAMPLED_SEGMENTS
-from metassay.reporting.difference_meanings import (
+from metassay.reporting.agreement_curves import (
     TITLE,
     build_difference_agreement_rows,
     explain_origin_of_agreement,
