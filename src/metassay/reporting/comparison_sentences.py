@@ -24,11 +24,9 @@ def describe_run_changes(comparison: RunComparison, metric_labels: MetricLabels 
                 f" {_describe_context_of_change(change.column, change.context)}:"
                 f" {100 * change.before:.0f} % before, {100 * change.after:.0f} % now."
             )
-    sentences += [
-        _describe_changed_choice(choice, metric_labels)
-        for choice in comparison.recommendation
-        if choice.changed
-    ]
+    for choice in comparison.recommendation:
+        if choice.changed:
+            sentences.append(_describe_changed_choice(choice, metric_labels))
     for order in comparison.orders:
         place = _describe_context_of_change(order.column, order.context)
         for swap in order.swapped:

@@ -52,19 +52,20 @@ class AssayOutcome:
 
     def list_label_error_rates(self) -> list[LabelErrorRate]:
         """List the known rates of wrong pair labels, by perturbation and language."""
-        return [
-            LabelErrorRate(
-                perturbation=perturbation,
-                language=language,
-                read=error.pairs_read,
-                not_worse=error.not_worse,
-                rate=error.rate,
-                low=error.low,
-                high=error.high,
-            )
-            for (perturbation, language), error in self.label_errors.items()
-            if error is not None
-        ]
+        rates = []
+        for (perturbation, language), error in self.label_errors.items():
+            if error is not None:
+                rate = LabelErrorRate(
+                    perturbation=perturbation,
+                    language=language,
+                    read=error.pairs_read,
+                    not_worse=error.not_worse,
+                    rate=error.rate,
+                    low=error.low,
+                    high=error.high,
+                )
+                rates.append(rate)
+        return rates
 
 
 def compute_assay_outcome(prepared_assay: PreparedAssay) -> AssayOutcome:

@@ -88,13 +88,10 @@ def build_difficulty_chart(
         "axis": {"format": ".2~%", "title": "characters edited (logarithmic)", "grid": False, "tickCount": 6},
     }
     y = build_accuracy_axis(low, high)
-    values = [
-        {
-            **_build_accuracy_data_point(assay_report, row, bin_names[row.bin]),
-            "share": difficulty.bins[row.bin].median,
-        }
-        for row in rows
-    ]
+    values = []
+    for row in rows:
+        point = _build_accuracy_data_point(assay_report, row, bin_names[row.bin])
+        values.append({**point, "share": difficulty.bins[row.bin].median})
     metrics = list(dict.fromkeys(row.metric for row in rows))
     return build_chart(
         f"Accuracy of {len(metrics)} metrics by how many characters of a text were edited.",

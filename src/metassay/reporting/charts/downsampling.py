@@ -18,11 +18,14 @@ def build_subset_size_chart(
     in grey.
     """
     slots = {name: min(position, SLOTS) for position, name in enumerate(metrics)}
-    values = [
-        {**row, "slot": slots.get(row["metric"], SLOTS), "sentinel": row["metric"] not in slots}
-        | {"share": row["segments"], "accuracy": row["median"]}
-        for row in rows
-    ]
+    values = []
+    ends: list[float] = []
+    for row in rows:
+        is_sentinel = row["metric"] not in slots
+        axes = {"share": row["segments"], "accuracy": row["median"]}
+        values.append({**row, **axes, "slot": slots.get(row["metric"], SLOTS), "sentinel": is_sentinel})
+        if not is_sentinel:
+            ends += [row["low"], row["high"]]
     sizes = sorted({row["segments"] for row in rows})
     x = {
         "field": "share",
@@ -30,7 +33,6 @@ def build_subset_size_chart(
         "scale": {"type": "log", "nice": False, "domain": [sizes[0], sizes[-1]]},
         "axis": {"format": ",d", "title": "segments (logarithmic)", "grid": False, "values": sizes},
     }
-    ends = [row[end] for row in values if not row["sentinel"] for end in ("low", "high")]
     y = {
         "field": "accuracy",
         "type": "quantitative",

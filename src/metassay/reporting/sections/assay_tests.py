@@ -60,16 +60,14 @@ def build_test_table(assay_report: AssayReport, context_column: ReportedColumn) 
     """Build a table of tests whether accuracy is equal in all contexts, with one row per metric."""
     if not context_column.result.h1:
         return None
-    rows = [
-        msgspec.structs.asdict(test)
-        | {
-            "metric": assay_report.labels[test.metric],
-            "p_deciding": assay_report.find_context_difference_p_value(context_column.name, test),
-            "differs": _write_test_decision(assay_report, context_column, test),
-        }
-        for test in context_column.result.h1
-        if assay_report.labels.is_shown(test.metric)
-    ]
+    rows = []
+    for test in context_column.result.h1:
+        if assay_report.labels.is_shown(test.metric):
+            row = msgspec.structs.asdict(test)
+            row["metric"] = assay_report.labels[test.metric]
+            row["p_deciding"] = assay_report.find_context_difference_p_value(context_column.name, test)
+            row["differs"] = _write_test_decision(assay_report, context_column, test)
+            rows.append(row)
     return build_grid(
         f"h1-{context_column.name}", f"Does accuracy differ by {context_column.name}?", _FIELDS, rows
     )

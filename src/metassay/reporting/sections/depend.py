@@ -271,11 +271,10 @@ CAPTIONS = {
 
 def build_single_metrics_section(depend_report: DependReport) -> Section | None:
     """Build the section with charts of the metric that the reader selects; None without fitted curves."""
-    choices = [
-        _build_metric_subsection(depend_report, entry)
-        for entry in depend_report.result.metrics
-        if depend_report.get_fitted_curves(entry)
-    ]
+    choices = []
+    for entry in depend_report.result.metrics:
+        if depend_report.get_fitted_curves(entry):
+            choices.append(_build_metric_subsection(depend_report, entry))
     if not choices:
         return None
     return Section("One metric at a time", choices=choices)

@@ -257,16 +257,12 @@ def _build_family_preference_row(preference: SelfPreference) -> list[str]:
 
 def _build_judge_family_heatmap(self_preferences: Sequence[SelfPreference]) -> list[Chart]:
     """Draw how much each judge favours each model family, if the heatmap has more than two cells."""
-    cells = [
-        {
-            "row": entry.judge,
-            "column": entry.family,
-            "value": round(entry.deviation, 4),
-            "mark": "*" if is_self_preference_significant(entry) else "",
-        }
-        for entry in self_preferences
-        if entry.deviation is not None
-    ]
+    cells = []
+    for entry in self_preferences:
+        if entry.deviation is not None:
+            mark = "*" if is_self_preference_significant(entry) else ""
+            value = round(entry.deviation, 4)
+            cells.append({"row": entry.judge, "column": entry.family, "value": value, "mark": mark})
     judges = list(dict.fromkeys(str(cell["row"]) for cell in cells))
     families = list(dict.fromkeys(str(cell["column"]) for cell in cells))
     if len(judges) * len(families) <= 2:

@@ -62,11 +62,10 @@ def build_system_pairs_section(rank_report: RankReport) -> Section | None:
 
 def _list_datasets_without_heatmap(rankings: Sequence[Ranking]) -> list[str]:
     """Name the data sets with too many systems for a heatmap."""
-    large = [
-        f"{ranking.dataset} ({format_count(ranking.systems)})"
-        for ranking in rankings
-        if ranking.systems > MOST_SYSTEMS
-    ]
+    large = []
+    for ranking in rankings:
+        if ranking.systems > MOST_SYSTEMS:
+            large.append(f"{ranking.dataset} ({format_count(ranking.systems)})")
     if not large:
         return []
     return [f"Too many systems to draw every pair (--systems names some): {list_names(large, '')}."]

@@ -41,15 +41,11 @@ def _describe_choices(
             label = metric_labels[robust_choice]
             blocks.append(Line(f"Where the mix of {column} may change, {label} is the safest choice."))
         blocks.append(Table(list_robustness_rows(recommend_result.robustness[column], metric_labels)))
-    cost_rows = [
-        {
-            "metric": metric_labels[metric],
-            "cost": cost_class,
-            "seconds per 1000 outputs": recommend_result.seconds.get(metric),
-        }
-        for metric, cost_class in recommend_result.cost_class.items()
-        if metric_labels.is_shown(metric)
-    ]
+    cost_rows = []
+    for metric, cost_class in recommend_result.cost_class.items():
+        if metric_labels.is_shown(metric):
+            row = {"metric": metric_labels[metric], "cost": cost_class}
+            cost_rows.append(row | {"seconds per 1000 outputs": recommend_result.seconds.get(metric)})
     blocks.append(Table(cost_rows))
     costs_differ = len(set(recommend_result.cost_class.values())) > 1
     if recommend_result.pareto and costs_differ:
