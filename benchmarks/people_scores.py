@@ -25,6 +25,7 @@ from metassay.data.preparation import prepare_dataset
 from metassay.metrics.registry import parse_metrics
 from metassay.metrics.selection import choose_metrics
 from metassay.perturbations.pairs import Pairs, make_pairs
+from metassay.workflows.assay_plan import ExecutionOptions
 from metassay.workflows.given_pairs import build_given_pairs, drop_identical_pairs
 from metassay.workflows.human_pairs import find_human_pairs
 from metassay.workflows.pair_scoring import score_pairs
@@ -112,9 +113,10 @@ def score_dataset(name, folder, perturbations=None):
         data,
         pairs,
         metrics,
+        ExecutionOptions(workers=1),
+        sample=pairs,
         clusters=assign_outputs_to_clusters(data, None),
         further_rows=np.arange(len(data)),
-        workers=1,
     )
     pair_rows = find_human_pairs(data, human)
     better, worse = pair_rows.better, pair_rows.worse
@@ -157,7 +159,14 @@ def score_demetr(folder):
     made = make_pairs(data, perturbations=METHODS, per_output=None, workers=1)
     arrays = {}
     for side, source, pairs in (("theirs", theirs, build_given_pairs(theirs)), ("ours", data, made)):
-        found = score_pairs(source, pairs, metrics, workers=1).outcomes
+        found = score_pairs(
+            source,
+            pairs,
+            metrics,
+            ExecutionOptions(workers=1),
+            sample=pairs,
+            clusters=assign_outputs_to_clusters(source, None),
+        ).outcomes
         for field, attribute in STORED_FIELDS.items():
             arrays[f"{side}_{field}"] = getattr(found, attribute)
         arrays[f"{side}_methods"] = np.array(found.perturbation_names)
@@ -176,7 +185,12 @@ def score_matched(name, folder):
     pairs = make_pairs(data, perturbations=specs, per_output=None)
     metrics = choose_metrics(data, parse_metrics(METRICS), "none", "none")
     found = score_pairs(
-        data, pairs, metrics, clusters=assign_outputs_to_clusters(data, None), workers=1
+        data,
+        pairs,
+        metrics,
+        ExecutionOptions(workers=1),
+        sample=pairs,
+        clusters=assign_outputs_to_clusters(data, None),
     ).outcomes
     np.savez_compressed(
         folder / f"{name}.matched.npz",
@@ -224,12 +238,15 @@ def score_neural(name, family, folder):
     chosen = chosen.filter(pl.col("item").is_in(items.implode()) & (pl.col("place") <= NEURAL_SYSTEMS))
     drawn = frame.with_row_index("row").join(chosen, on=["item", "system"], maintain_order="left")
     metrics = choose_metrics(data, parse_metrics(NEURAL[family]), "none", "none")
+    pairs = Pairs(drawn.drop("row", "place"), {})
     judged = score_pairs(
         data,
-        Pairs(drawn.drop("row", "place"), {}),
+        pairs,
         metrics,
+        ExecutionOptions(workers=1),
+        sample=pairs,
+        clusters=assign_outputs_to_clusters(data, None),
         further_rows=data.outputs["item"].is_in(items.implode()).arg_true().to_numpy(),
-        workers=1,
     )
     np.savez_compressed(
         folder / f"{name}.{family}.npz",

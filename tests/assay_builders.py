@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from metassay.meta.contexts.choice import ChoiceTable, Criteria
 from metassay.meta.contexts.robustness import estimate_true_accuracy_spread, robust_accuracy
+from metassay.reporting.assay_report import prepare_assay_report
+from metassay.reporting.assay_verdict import build_assay_verdict
 from metassay.results.assay import (
     GLOBAL,
     AssayContent,
@@ -169,9 +172,10 @@ def make_content(
         "cluster": ClusterChoice(column="item", why="every item is its own cluster"),
         "warnings": [],
     }
-    return AssayContent(
+    content = AssayContent(
         overall=list(overall), contexts=columns, recommendation=choices, **(defaults | fields)
     )
+    return msgspec.structs.replace(content, verdict=build_assay_verdict(prepare_assay_report(content)))
 
 
 def make_choice_table(

@@ -175,10 +175,7 @@ def _build_keyword_signature(verb: Callable[..., Any], options_class: Any) -> in
     data_parameter = next(iter(inspect.signature(verb).parameters.values()))
     keywords = [
         inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=field.default,
-            annotation=hints[field.name],
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
         )
         for field in dataclasses.fields(options_class)
     ]
@@ -364,7 +361,6 @@ class OutputReadOptions(TableReadOptions):
         FilePath | None,
         declare_option(
             "Rankings: file of relevance judgements, or of ratings by users.",
-            command_line_type=str | None,
             panel=DATA_PANEL,
         ),
     ] = None
@@ -383,7 +379,6 @@ class OutputReadOptions(TableReadOptions):
         Names | None,
         declare_option(
             "Columns of human scores, comma-separated. By default known names such as mqm.",
-            command_line_type=str | None,
             panel=DATA_PANEL,
         ),
     ] = None

@@ -12,6 +12,7 @@ import pytest
 
 from metassay.reporting.assay_page import build_assay_page
 from metassay.reporting.assay_report import AssayReport, prepare_assay_report
+from metassay.reporting.assay_verdict import build_assay_verdict
 from metassay.reporting.pages import Page, render_page
 from metassay.results.assay import AssayContent
 from metassay.results.wrong_pairs import WrongPairs
@@ -48,7 +49,11 @@ class ReportInput:
 
     def change(self, **fields: Any) -> ReportInput:
         """Return a copy whose content has other values in some fields."""
-        return replace(self, content=msgspec.structs.replace(self.content, **fields))
+        return replace(self, content=add_verdict(msgspec.structs.replace(self.content, **fields)))
+
+
+def add_verdict(content: AssayContent) -> AssayContent:
+    return msgspec.structs.replace(content, verdict=build_assay_verdict(prepare_assay_report(content)))
 
 
 def make_result(**options: Any) -> ReportInput:
@@ -56,7 +61,7 @@ def make_result(**options: Any) -> ReportInput:
     fields = make_fields(**options)
     wrong_pairs = msgspec.convert(fields.pop("examples"), WrongPairs)
     manifest = fields.pop("manifest")
-    return ReportInput(msgspec.convert(fields, AssayContent), wrong_pairs, manifest)
+    return ReportInput(add_verdict(msgspec.convert(fields, AssayContent)), wrong_pairs, manifest)
 
 
 def make_fields(

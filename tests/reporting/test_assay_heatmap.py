@@ -6,8 +6,8 @@ import vl_convert
 
 from assay_builders import make_accuracy, make_claims, make_column, make_content, make_recommendation
 from metassay.reporting.assay_report import prepare_assay_report
-from metassay.reporting.sections.assay_choice import AssayChoiceSection
-from metassay.reporting.sections.assay_heatmap import AssayHeatmapSection
+from metassay.reporting.sections.assay_choice import build_choice_section
+from metassay.reporting.sections.assay_heatmap import build_heatmap_section
 from metassay.results.assay import AccuracyVariation, Answer, ContextException
 
 VARIATION = AccuracyVariation(column="domain", metric="chrf", p=0.01)
@@ -37,7 +37,7 @@ def make_view(exceptions=(), variations=(VARIATION,), small=("few",)):
 
 
 def test_metrics_that_are_tied_with_the_best_are_framed():
-    (subsection,) = AssayHeatmapSection().build_section(make_view()).subsections
+    (subsection,) = build_heatmap_section(make_view()).subsections
     spec = subsection.charts[0].spec
     framed = {(row["context"], row["metric"]) for row in spec["data"]["values"] if row["tied"] == "yes"}
     assert framed == {("news", "chrF"), ("chat", "chrF"), ("chat", "BLEU")}
@@ -48,17 +48,17 @@ def test_metrics_that_are_tied_with_the_best_are_framed():
 
 def test_the_title_states_what_the_chart_shows():
     exception = ContextException(column="domain", context="chat", metric="bleu")
-    (without,) = AssayHeatmapSection().build_section(make_view()).subsections
-    (with_exception,) = AssayHeatmapSection().build_section(make_view([exception])).subsections
+    (without,) = build_heatmap_section(make_view()).subsections
+    (with_exception,) = build_heatmap_section(make_view([exception])).subsections
     assert without.title == "On perturbed pairs, no metric is shown to be better than chrF for any domain"
     assert (
         with_exception.title
         == "On perturbed pairs, another metric is better than chrF in 1 of 2 values of domain"
     )
-    assert AssayChoiceSection().build_section(make_view()).collapsed
-    assert not AssayChoiceSection().build_section(make_view([exception])).collapsed
+    assert build_choice_section(make_view()).collapsed
+    assert not build_choice_section(make_view([exception])).collapsed
 
 
 def test_contexts_that_are_not_shown_to_differ_have_no_heat_map():
-    assert AssayHeatmapSection().build_section(make_view(variations=())) is None
-    assert not AssayChoiceSection().build_section(make_view(variations=())).collapsed
+    assert build_heatmap_section(make_view(variations=())) is None
+    assert not build_choice_section(make_view(variations=())).collapsed

@@ -18,16 +18,16 @@ from assay_builders import (
 from metassay.reporting.assay_report import AssayReport, ReportedColumn, prepare_assay_report
 from metassay.reporting.charts.accuracy import build_difficulty_chart
 from metassay.reporting.charts.theme import render_svg
-from metassay.reporting.difficulty_bins import name_edit_share_bins
 from metassay.reporting.sections.assay_accuracy import (
     describe_accuracy_by_text_distance,
     describe_accuracy_trend,
     describe_metric_with_largest_spread,
+    name_edit_share_bins,
 )
 from metassay.reporting.sections.assay_agreement import describe_rank_agreement
 from metassay.reporting.sections.assay_choice import describe_cost_classes, describe_robust_choice
 from metassay.reporting.sections.assay_numbers import build_agreement_table, build_difficulty_table
-from metassay.reporting.sections.assay_perturbations import AssayPerturbationsSection
+from metassay.reporting.sections.assay_perturbations import build_perturbations_section
 from metassay.reporting.sections.assay_tests import build_test_table, describe_accuracy_tests
 from metassay.results.assay import (
     AccuracyTest,
@@ -285,7 +285,7 @@ def test_what_a_metric_overlooks_is_listed_for_metrics_and_not_for_sentinels():
     ]
     overall = [make_accuracy("bleu", 0.8, 0.7, 0.9), make_accuracy("chrf", 0.8, 0.7, 0.9)]
     sentinels = [make_accuracy("length", 0.2, 0.1, 0.3)]
-    section = AssayPerturbationsSection().build_section(
+    section = build_perturbations_section(
         prepare_assay_report(make_content(overall, sentinels=sentinels, confounding=rows))
     )
     assert section is not None

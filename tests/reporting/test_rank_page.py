@@ -13,7 +13,12 @@ from metassay.errors import InputError
 from metassay.reporting.pages import Page, Section, render_page
 from metassay.reporting.rank_page import build_rank_page
 from metassay.reporting.rank_report import prepare_rank_report
-from metassay.reporting.rank_sentences import describe_best_metric, describe_significance, list_ranking_doubts
+from metassay.reporting.rank_sentences import (
+    build_rank_verdict,
+    describe_best_metric,
+    describe_significance,
+    list_ranking_doubts,
+)
 from metassay.results.rank import (
     DownsampledValue,
     MetricComparison,
@@ -221,7 +226,8 @@ def test_several_rankings_share_a_section_and_contexts_are_a_choice() -> None:
     result = msgspec.structs.replace(
         build_result(build_ranking()), rankings=[build_ranking(), by_pa, in_context]
     )
-    page = build_rank_page(result)
+    verdict = build_rank_verdict(prepare_rank_report(result))
+    page = build_rank_page(msgspec.structs.replace(result, verdict=verdict))
     rankings = find_section(page, "Rankings")
     assert len(rankings.charts) == 4  # values and comparisons of two rankings
     assert rankings.sentences[0] == "en-de: SPA with mqm: This ranking uses 9 systems and 100 items."

@@ -9,14 +9,12 @@ import pytest
 
 from metassay import plugins
 from metassay.errors import InputError
-from metassay.reporting import report_sections
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import (
     ReportSection,
     ResultReport,
     build_report_sections,
-    load_report_sections,
 )
 from metassay.results.base import ResultStruct
 
@@ -70,25 +68,24 @@ def test_sections_of_other_packages_appear_in_the_order_of_their_positions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     announce(monkeypatch, MistakesSection, RankSection, OpeningSection)
-    sections = build_report_sections("spell", view_of(mistakes=3))
+    sections = build_report_sections("spell", view_of(mistakes=3), {})
     assert [section.title for section in sections] == ["Spelling, version 1", "Mistakes"]
     assert sections[1].sentences == ["3 words are misspelt."]
 
 
 def test_a_section_without_content_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     announce(monkeypatch, MistakesSection)
-    assert build_report_sections("spell", view_of(mistakes=0)) == []
+    assert build_report_sections("spell", view_of(mistakes=0), {}) == []
 
 
 def test_a_plug_in_that_is_no_section_is_named_in_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
     announce(monkeypatch, print)
     with pytest.raises(InputError, match=r"plug-in 0 \(metassay.report_sections\) is not a ReportSection"):
-        load_report_sections("spell")
+        build_report_sections("spell", view_of(mistakes=0), {})
 
 
-def test_every_built_in_section_loads_and_belongs_to_its_verb() -> None:
-    for verb, paths in report_sections.BUILT_IN_SECTIONS.items():
-        sections = load_report_sections(verb)
-        assert len(sections) == len(paths)
-        assert {section.verb for section in sections} == {verb}
-        assert len({section.position for section in sections}) == len(sections)
+def test_a_section_of_another_package_appears_between_those_of_metassay(monkeypatch) -> None:
+    announce(monkeypatch, OpeningSection)
+    built_in = {10: lambda _: Section("Second"), 1: lambda _: Section("First")}
+    sections = build_report_sections("spell", view_of(mistakes=0), built_in)
+    assert [section.title for section in sections] == ["First", "Spelling, version 1", "Second"]

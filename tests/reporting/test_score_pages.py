@@ -10,9 +10,13 @@ import pytest
 
 from metassay.cli import run as command
 from metassay.errors import InputError
-from metassay.reporting.aggregate_page import build_aggregate_page
+from metassay.reporting.aggregate_page import (
+    build_aggregate_page,
+    build_aggregate_verdict,
+    prepare_aggregate_report,
+)
 from metassay.reporting.pages import render_page
-from metassay.reporting.score_page import build_score_page
+from metassay.reporting.score_page import build_score_page, build_score_verdict, prepare_score_report
 from metassay.results.aggregate import (
     AggregateContent,
     AggregatedSystem,
@@ -84,7 +88,7 @@ def test_differences_between_systems_are_counted_and_starred():
         " after Holm's correction)."
     )
     page = build_score_page(build_scores())
-    assert list(page.lead) == [said]
+    assert [claim.sentence for claim in build_score_verdict(prepare_score_report(build_scores()))] == [said]
     (choice,) = page.sections[1].choices
     cells = {
         (c["row"], c["column"]): (c["value"], c["mark"]) for c in choice.charts[0].spec["data"]["values"]
@@ -93,7 +97,8 @@ def test_differences_between_systems_are_counted_and_starred():
     assert cells["c", "a"] == (-10.0, "*")
     assert cells["a", "b"] == (-0.1, "")
     untested = msgspec.structs.replace(build_scores(), comparisons=[])
-    assert build_score_page(untested).lead == ["Scores of every system. No test was requested (--test)."]
+    (claim,) = build_score_verdict(prepare_score_report(untested))
+    assert claim.sentence == "Scores of every system. No test was requested (--test)."
 
 
 def test_too_few_draws_for_so_many_comparisons_are_a_doubt():
@@ -117,9 +122,10 @@ def test_metrics_share_a_sentence_about_differences_and_about_draws():
 def test_without_correlations_nothing_is_claimed():
     pair = AggregationPair("a", "b", groups=1, pearson=None)
     content = AggregateContent(systems=[], between=[pair], downsampled=[], human=[])
-    assert build_aggregate_page(content).lead == [
+    (claim,) = build_aggregate_verdict(prepare_aggregate_report(content))
+    assert claim.sentence == (
         "No correlation is defined: at least two systems with different scores are needed."
-    ]
+    )
 
 
 @pytest.fixture(scope="module")

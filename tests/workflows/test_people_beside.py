@@ -13,8 +13,8 @@ from rapidfuzz.distance import Levenshtein
 
 import metassay
 from metassay.cli import run
-from metassay.reporting.assay_answer import describe_assay_answer
 from metassay.reporting.assay_report import prepare_assay_report
+from metassay.reporting.sections.assay_human_pairs import build_human_pairs_section
 from metassay.results.assay import AssayContent
 from metassay.sample import get_sample_path
 from metassay.schemas import schema
@@ -67,12 +67,13 @@ def test_spa_is_that_of_rank(dataset, result) -> None:
 
 
 def test_every_first_screen_names_people_and_keeps_the_words_apart(folder, result, capsys) -> None:
-    view = prepare_assay_report(msgspec.convert(result, AssayContent))
-    said = [str(sentence) for sentence in describe_assay_answer(view)]
-    assert "perturbed pairs" in said[0]
-    assert "human pairs" in said[1]
-    assert any("SPA" in sentence and "systems" in sentence for sentence in said)
-    assert any("Kendall’s τ" in sentence and "interval" in sentence for sentence in said)
+    section = build_human_pairs_section(prepare_assay_report(msgspec.convert(result, AssayContent)))
+    assert section is not None
+    (agreement,) = [str(sentence) for sentence in section.sentences if "Kendall’s τ" in str(sentence)]
+    assert "perturbed pairs" in agreement
+    assert "by human pairs at" in agreement
+    assert "by SPA at" in agreement
+    assert "95\u202f% interval" in agreement
     verdict = recommend(folder).verdict
     assert [claim.question for claim in verdict if claim.kind == "answer"] == [
         "detect_errors",

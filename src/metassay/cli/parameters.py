@@ -11,6 +11,7 @@ import dataclasses
 import functools
 import inspect
 import os
+import types
 import typing
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
@@ -141,7 +142,7 @@ def _list_field_parameters(group_class: Any) -> list[inspect.Parameter]:
         default = [] if field.default is dataclasses.MISSING else field.default
         if field.name in options:
             option = options[field.name]
-            command_line_type = option.command_line_type or typing.get_args(annotation)[0]
+            command_line_type = option.command_line_type or _simplify_type(typing.get_args(annotation)[0])
             annotation = Annotated[command_line_type, _build_typer_option(field.name, option)]
             default = _convert_default_to_typed_text(default, command_line_type)
         parameters.append(
@@ -150,6 +151,14 @@ def _list_field_parameters(group_class: Any) -> list[inspect.Parameter]:
             )
         )
     return parameters
+
+
+def _simplify_type(python_type: Any) -> Any:
+    """Return text for a union that accepts text, such as a path or several names."""
+    members = typing.get_args(python_type)
+    if typing.get_origin(python_type) not in {types.UnionType, typing.Union} or str not in members:
+        return python_type
+    return str | None if type(None) in members else str
 
 
 def _build_typer_option(name: str, option: Option) -> Any:

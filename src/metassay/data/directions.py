@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
+from metassay.options import Names, split_names
 from metassay.results.data_summary import HIGHER, HUMAN_SCORE, LOWER
 
 if TYPE_CHECKING:
@@ -61,6 +62,11 @@ class RequestedDirections:
 
     lower_is_better: tuple[str, ...] = ()
     higher_is_better: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, lower_is_better: Names, higher_is_better: Names) -> Self:
+        """Parse the options of these names, each of which may be one text with commas."""
+        return cls(split_names(lower_is_better), split_names(higher_is_better))
 
     @property
     def named_scores(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from metassay.data.dataset import Dataset
 from metassay.data.ranked_lists import build_grades_by_document, build_ranked_lists
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, Metric
@@ -141,3 +142,10 @@ def _serialize_text(cell: pl.Expr) -> pl.Expr:
     """Return an expression that writes a text after its length, and `-` for a missing text."""
     # The length before each text keeps ("ab", "c") and ("a", "bc") apart.
     return pl.concat_str(cell.str.len_bytes().cast(pl.String), pl.lit(":"), cell).fill_null("-")
+
+
+def build_rows_for_metrics(dataset: Dataset) -> OutputRows:
+    """Build a table with the columns that metrics may read, and the language of each output."""
+    names = [name for name in FIELDS if name in dataset.outputs.columns]
+    languages = pl.Series("language", dataset.languages, dtype=pl.String)
+    return OutputRows(dataset.outputs.select(names).with_columns(languages), dataset.qrels)

@@ -1,4 +1,4 @@
-"""The page of `aggregate`: corpus scores, means of segment scores and bootstrap scores compared."""
+"""What `aggregate` shows on its page and in the terminal: three aggregations compared."""
 
 from __future__ import annotations
 
@@ -7,17 +7,37 @@ from itertools import combinations
 from typing import Any
 
 import msgspec
-import polars as pl
 
-from metassay.data.csv_export import format_csv
+from metassay.reporting.charts.heatmaps import build_matrix_chart
+from metassay.reporting.charts.theme import Spec
 from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.pages import Page, render_page
+from metassay.reporting.pages import Chart, Page, Section
 from metassay.reporting.report_sections import ResultReport, build_report_sections
+from metassay.reporting.tables import Grid, build_grid_from_rows
+from metassay.reporting.terminal.blocks import (
+    Block,
+    Details,
+    Line,
+    Row,
+    Table,
+    convert_sentences_to_lines,
+    convert_sentences_to_notes,
+    summarize_data_in_note,
+)
 from metassay.reporting.wording import format_number, format_plural
-from metassay.results.aggregate import MEAN_GROUP, AggregateContent, HumanAgreement
+from metassay.results.aggregate import (
+    AGGREGATIONS,
+    MEAN_GROUP,
+    AggregateContent,
+    AggregatedSystem,
+    AggregationPair,
+    DownsampledAgreement,
+    HumanAgreement,
+)
 from metassay.results.verdict import Claim
 
+AggregateReport = ResultReport[AggregateContent]
 TITLE = "Corpus scores or means of segment scores?"
 AGGREGATION_PHRASES = {
     "corpus": "the corpus score",
@@ -26,6 +46,11 @@ AGGREGATION_PHRASES = {
 }
 # Marks of the aggregation in front of a metric: segment, bootstrap, corpus.
 PREFIXES = ("m-", "x-", "")
+# Rows of a table that are printed without `--verbose`.
+MOST_ROWS = 12
+TERMINAL_EXPLANATION = """\
+"corpus" is computed from the counts of all segments together, "segment" (m-) is the mean of segment scores,
+and "bootstrap" (x-) is the mean of corpus scores over resamples. SE is the standard error over resamples."""
 
 
 def build_aggregate_page(
@@ -36,15 +61,15 @@ def build_aggregate_page(
     return Page(
         kicker="Aggregation",
         title=TITLE,
-        lead=describe_aggregation_differences(aggregate_report),
-        sections=build_report_sections("aggregate", aggregate_report),
+        lead=[claim.sentence for claim in aggregate_result.verdict],
+        sections=build_report_sections("aggregate", aggregate_report, {10: build_scores_section}),
         notes=[*describe_data_used(aggregate_result.data), *aggregate_result.notes],
     )
 
 
 def prepare_aggregate_report(
     aggregate_result: AggregateContent, metric_labels: MetricLabels | None = None
-) -> ResultReport[AggregateContent]:
+) -> AggregateReport:
     """Combine an `aggregate` result with labels for its metrics."""
     return ResultReport(
         aggregate_result, metric_labels or MetricLabels(row.metric for row in aggregate_result.systems)
@@ -60,12 +85,7 @@ def label_aggregated_metric(aggregated_metric: str, metric_labels: MetricLabels)
     return aggregated_metric
 
 
-def describe_aggregation_differences(aggregate_report: ResultReport[AggregateContent]) -> list[str]:
-    """Say how often aggregations order systems differently, and how they correlate with human scores."""
-    return [claim.sentence for claim in build_aggregate_verdict(aggregate_report)]
-
-
-def build_aggregate_verdict(aggregate_report: ResultReport[AggregateContent]) -> list[Claim]:
+def build_aggregate_verdict(aggregate_report: AggregateReport) -> list[Claim]:
     """Build the claims at the top of an `aggregate` report."""
     claims = [
         *_build_changed_order_claims(aggregate_report),
@@ -78,7 +98,7 @@ def build_aggregate_verdict(aggregate_report: ResultReport[AggregateContent]) ->
     return [Claim(kind="unanswered", sentence=sentence)]
 
 
-def _build_changed_order_claims(aggregate_report: ResultReport[AggregateContent]) -> list[Claim]:
+def _build_changed_order_claims(aggregate_report: AggregateReport) -> list[Claim]:
     """State how many pairs of systems change their order between corpus scores and mean segment scores."""
     counts = []
     for metric in dict.fromkeys(row.metric for row in aggregate_report.result.systems):
@@ -121,7 +141,7 @@ def _count_system_pairs_in_different_order(
     return different, compared
 
 
-def _build_lowest_correlation_claims(aggregate_report: ResultReport[AggregateContent]) -> list[Claim]:
+def _build_lowest_correlation_claims(aggregate_report: AggregateReport) -> list[Claim]:
     pairs = [(pair.pearson, pair) for pair in aggregate_report.result.between if pair.pearson is not None]
     if not pairs:
         return []
@@ -134,7 +154,7 @@ def _build_lowest_correlation_claims(aggregate_report: ResultReport[AggregateCon
     return [Claim(kind="finding", metrics=[least.x, least.y], value=pearson, sentence=sentence)]
 
 
-def _build_human_correlation_claims(aggregate_report: ResultReport[AggregateContent]) -> list[Claim]:
+def _build_human_correlation_claims(aggregate_report: AggregateReport) -> list[Claim]:
     rows = [
         (row.pearson, row)
         for row in choose_human_correlations(aggregate_report.result)
@@ -164,20 +184,126 @@ def choose_human_correlations(aggregate_result: AggregateContent) -> Sequence[Hu
     return averages or aggregate_result.human
 
 
-def render_aggregate_files(aggregate_result: AggregateContent, result_table: pl.DataFrame) -> dict[str, Any]:
-    """Render the files of an `aggregate` run folder; returns the content of each file by its name."""
-    files: dict[str, Any] = {
-        "results/aggregate.json": aggregate_result.to_dict(),
-        "results/aggregate.csv": format_csv(result_table),
+EXPLANATION = (
+    "Each system has three scores: the corpus score, computed from the counts of all segments together; the"
+    " mean of the segment scores (segment, m-); and the mean of corpus scores over resamples (bootstrap, x-)."
+)
+SCORES_CAPTION = "Scores of every system, with standard errors from resampled segments"
+BETWEEN_CAPTION = (
+    "How well two ways to compute system scores agree: Pearson correlation over all systems, where 1 is full"
+    " agreement."
+)
+
+
+def build_scores_section(aggregate_report: AggregateReport) -> Section:
+    """Build the section with system scores under each aggregation and the correlations between them."""
+    system_rows = [_build_system_row(aggregate_report, row) for row in aggregate_report.result.systems]
+    return Section(
+        "Three aggregations of every system",
+        [EXPLANATION],
+        charts=_build_aggregation_correlation_chart(aggregate_report),
+        grids=[
+            *_build_human_table(aggregate_report),
+            build_grid_from_rows("systems", SCORES_CAPTION, system_rows),
+        ],
+        folded=_build_correlation_tables(aggregate_report),
+    )
+
+
+def _build_system_row(aggregate_report: AggregateReport, system: AggregatedSystem) -> dict[str, Any]:
+    row = msgspec.structs.asdict(system)
+    row["metric"] = aggregate_report.labels[system.metric]
+    standard_errors = msgspec.structs.asdict(row.pop("standard_errors"))
+    return row | {f"standard error: {name}": error for name, error in standard_errors.items()}
+
+
+def _build_aggregation_correlation_chart(aggregate_report: AggregateReport) -> list[Chart]:
+    """Draw the correlations between metrics under each aggregation, if there are at least three."""
+    names: dict[str, None] = {}
+    cells: list[Spec] = []
+    for pair in aggregate_report.result.between:
+        if pair.pearson is None:
+            continue
+        x = label_aggregated_metric(pair.x, aggregate_report.labels)
+        y = label_aggregated_metric(pair.y, aggregate_report.labels)
+        names |= {x: None, y: None}
+        value = round(pair.pearson, 4)
+        cells += [{"row": x, "column": y, "value": value}, {"row": y, "column": x, "value": value}]
+    if len(names) < 3:
+        return []
+    diagonal = [{"row": name, "column": name, "value": 1.0} for name in names]
+    spec = build_matrix_chart("Correlation between aggregations.", list(names), [*diagonal, *cells], ())
+    return [Chart("between aggregations", spec, BETWEEN_CAPTION)]
+
+
+def _build_correlation_tables(aggregate_report: AggregateReport) -> list[Grid]:
+    labels = aggregate_report.labels
+    between = [_build_correlation_row(pair, labels) for pair in aggregate_report.result.between]
+    downsampled = _label_rows(aggregate_report.result.downsampled, labels)
+    tables = {
+        "Pearson between aggregations, over all systems": between,
+        "Pearson when only some segments are used": downsampled,
     }
-    tables: dict[str, Sequence[msgspec.Struct]] = {
-        "between": aggregate_result.between,
-        "downsampled": aggregate_result.downsampled,
-        "human": aggregate_result.human,
-    }
-    for name, rows in tables.items():
-        if rows:
-            frame = pl.DataFrame([msgspec.structs.asdict(row) for row in rows], infer_schema_length=None)
-            files[f"results/aggregate-{name}.csv"] = format_csv(frame)
-    files["report.html"] = render_page(build_aggregate_page(aggregate_result))
-    return files
+    return [build_grid_from_rows(caption, caption, rows) for caption, rows in tables.items() if rows]
+
+
+def _build_human_table(aggregate_report: AggregateReport) -> list[Grid]:
+    caption = "Pearson correlation of system scores with human scores"
+    rows = _label_rows(choose_human_correlations(aggregate_report.result), aggregate_report.labels)
+    return [build_grid_from_rows(caption, caption, rows)] if rows else []
+
+
+def describe_aggregate_result(aggregate_result: AggregateContent) -> list[Block]:
+    """Describe how the three aggregations of segment scores differ."""
+    labels = MetricLabels(row.metric for row in aggregate_result.systems)
+    downsampled = _label_rows(aggregate_result.downsampled, labels)
+    human = _label_rows(choose_human_correlations(aggregate_result), labels)
+    return [
+        *convert_sentences_to_lines(claim.sentence for claim in aggregate_result.verdict),
+        Table(
+            human,
+            title="Pearson correlation of system scores with human scores, mean over test sets",
+            most_rows=MOST_ROWS,
+            digits=2,
+        ),
+        Table(
+            [_build_printed_system_row(row, labels) for row in aggregate_result.systems],
+            title="System scores",
+            most_rows=MOST_ROWS,
+        ),
+        Line(TERMINAL_EXPLANATION),
+        Details(
+            [
+                Table(
+                    [_build_correlation_row(pair, labels) for pair in aggregate_result.between],
+                    title="Pearson correlation between aggregations, over all systems",
+                ),
+                Table(downsampled, title="Pearson correlation when only some segments are used"),
+            ]
+        ),
+        *summarize_data_in_note(aggregate_result.data),
+        *convert_sentences_to_notes(aggregate_result.notes),
+    ]
+
+
+def _label_rows(
+    rows: Sequence[DownsampledAgreement | HumanAgreement], metric_labels: MetricLabels
+) -> list[Row]:
+    return [msgspec.structs.asdict(row) | {"metric": metric_labels[row.metric]} for row in rows]
+
+
+def _build_printed_system_row(system: AggregatedSystem, metric_labels: MetricLabels) -> Row:
+    """Return a row in which each score is followed by its standard error: `32.15 (SE 0.31)`."""
+    row = msgspec.structs.asdict(system)
+    row["metric"] = metric_labels[system.metric]
+    standard_errors = msgspec.structs.asdict(row.pop("standard_errors"))
+    for aggregation in AGGREGATIONS:
+        if row[aggregation] is not None and standard_errors[aggregation] is not None:
+            row[aggregation] = f"{row[aggregation]:.2f} (SE {standard_errors[aggregation]:.2f})"
+    return row
+
+
+def _build_correlation_row(aggregation_pair: AggregationPair, metric_labels: MetricLabels) -> Row:
+    x = label_aggregated_metric(aggregation_pair.x, metric_labels)
+    y = label_aggregated_metric(aggregation_pair.y, metric_labels)
+    return {**msgspec.structs.asdict(aggregation_pair), "x": x, "y": y}

@@ -1,16 +1,20 @@
-"""The page of `annotate`: which items to have rated next, and why so many."""
+"""What `annotate` shows on its page and in the terminal: which items to have rated next, and why so many."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-import polars as pl
-
-from metassay.data.csv_export import format_csv
 from metassay.reporting.data_summary import describe_data_used
-from metassay.reporting.pages import Page, Section, render_page
+from metassay.reporting.pages import Page, Section
 from metassay.reporting.tables import Field, build_grid
+from metassay.reporting.terminal.blocks import (
+    Block,
+    Line,
+    Table,
+    convert_sentences_to_lines,
+    convert_sentences_to_notes,
+    summarize_data_in_note,
+)
 from metassay.reporting.wording import format_percent, format_plural, join_names
 from metassay.results.annotate import AnnotateContent
 
@@ -20,6 +24,7 @@ METHOD = (
     " (active inference,"
     " Zrnic and Candès, 2024). A fifth of the probability is the same for all items."
 )
+MOST_ITEMS = 20
 
 
 def explain_number_of_chosen_items(chosen_items: int, unlabelled_items: int) -> str:
@@ -99,10 +104,19 @@ def build_annotate_page(annotate_result: AnnotateContent) -> Page:
     )
 
 
-def render_annotate_files(annotate_result: AnnotateContent, result_table: pl.DataFrame) -> dict[str, Any]:
-    """Render the files of an `annotate` run folder; returns the content of each file by its name."""
-    return {
-        "results/annotate.json": annotate_result.to_dict(),
-        "results/annotate.csv": format_csv(result_table),
-        "report.html": render_page(build_annotate_page(annotate_result)),
-    }
+def describe_annotate_result(annotate_result: AnnotateContent) -> list[Block]:
+    """Describe how many items to rate and why, and list the first of them."""
+    blocks: list[Block] = [*convert_sentences_to_lines(describe_items_to_rate(annotate_result))]
+    rows = [
+        {"item": entry.item, "probability": entry.probability} for entry in annotate_result.items[:MOST_ITEMS]
+    ]
+    blocks.append(Table(rows, title="Items to rate"))
+    if len(annotate_result.items) > MOST_ITEMS:
+        blocks.append(
+            Line(f"{len(annotate_result.items) - MOST_ITEMS} more items; --json and --csv list them all.")
+        )
+    return [
+        *blocks,
+        *summarize_data_in_note(annotate_result.data),
+        *convert_sentences_to_notes(annotate_result.notes),
+    ]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from metassay.reporting.accuracy_phrases import format_accuracy
 from metassay.reporting.assay_report import AssayReport
 from metassay.reporting.assay_sentences import warn_of_possible_error_counts, warn_of_simulated_human_scores
 from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.wording import (
     Sentence,
+    format_accuracy,
     format_count,
     format_percent,
     format_plural,

@@ -11,8 +11,8 @@ from typing import Any
 from metassay.meta.contexts.trend import parse_context_number
 from metassay.metrics.sentinels import SENTINEL_NAMES
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.pair_phrases import name_kind_of_pairs
 from metassay.reporting.report_sections import ResultReport
+from metassay.reporting.wording import name_kind_of_pairs
 from metassay.results.assay import (
     AccuracyTest,
     AssayContent,

@@ -27,11 +27,7 @@ def add_explanations_to_assay(assay_result: StatisticsT) -> StatisticsT:
     """Return an assay result with reasons for its recommendations and a sentence on each confounding."""
     recommendation = {}
     for column, entries in assay_result.recommendation.items():
-        reasons = ReasonWriter(assay_result, column).explain_recommendations_of_contexts(entries)
-        recommendation[column] = {
-            context: msgspec.structs.replace(entry, why=reasons[context])
-            for context, entry in entries.items()
-        }
+        recommendation[column] = ReasonWriter(assay_result, column).add_reasons(entries)
     confounding = [
         msgspec.structs.replace(row, sentence=describe_confounding(row) if row.flag else "")
         for row in assay_result.confounding

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from metassay.reporting.accuracy_phrases import format_accuracy
 from metassay.reporting.assay_caveats import choose_main_caveat, find_winning_sentinel
 from metassay.reporting.assay_report import AssayReport
 from metassay.reporting.labels_saved_sentences import RATED_ITEMS, describe_equivalent_items
@@ -11,16 +10,18 @@ from metassay.reporting.prior_evidence import (
     describe_loss_to_best_metric,
     describe_neural_metrics,
 )
-from metassay.reporting.question_titles import describe_purpose, get_output_noun
+from metassay.reporting.verdict_lines import describe_purpose, get_output_noun
 from metassay.reporting.wording import (
+    HUMAN_PAIRS,
     find_task,
+    format_accuracy,
     format_count,
     format_number,
     format_percent_interval,
     format_plural,
     join_names,
 )
-from metassay.results.assay import HumanComparison, MetricAccuracy
+from metassay.results.assay import HumanAccuracy, HumanComparison, MetricAccuracy
 from metassay.results.verdict import Claim, Question
 
 COIN = 0.5
@@ -40,8 +41,7 @@ def build_assay_verdict(assay_report: AssayReport) -> list[Claim]:
     best = assay_report.best_metric
     if best is None and all(row.accuracy is None for row in assay_report.accuracies.values()):
         return [Claim(kind="none", sentence="No metric can be recommended: no pair could be scored.")]
-    # Results of older versions name a metric although all of them are uninformed.
-    if best is None or best.metric in assay_report.uninformed_metrics:
+    if best is None:
         sentence = "No metric can be recommended: none of them rates single outputs."
         return [Claim(kind="none", sentence=sentence), _build_data_size_claim(assay_report)]
     answers = [
@@ -63,11 +63,6 @@ def build_assay_verdict(assay_report: AssayReport) -> list[Claim]:
         _build_main_caveat_claim(assay_report),
     ]
     return [claim for claim in claims if claim is not None]
-
-
-def get_or_build_assay_verdict(assay_report: AssayReport) -> list[Claim]:
-    """Return the verdict stored in an assay result; build it for results of older versions."""
-    return assay_report.result.verdict or build_assay_verdict(assay_report)
 
 
 def _build_recommendation_claim(assay_report: AssayReport, best_metric: MetricAccuracy) -> Claim:
@@ -186,9 +181,8 @@ def _answer_which_metric_orders_pairs(assay_report: AssayReport, best_metric: Me
     if comparison is not None:
         row = assay_report.accuracies[comparison.by_perturbed_pairs.metric]
     question = _PAIR_QUESTIONS.get(assay_report.result.pairs_from, "prefer_better")
-    return _build_pair_accuracy_answer(
-        assay_report, question, row, _find_tied_metrics(assay_report, row.metric)
-    )
+    tied = _find_tied_metrics(assay_report, row.metric)
+    return _build_pair_answer(assay_report, question, row, tied, assay_report.pairs_phrase)
 
 
 def _find_tied_metrics(assay_report: AssayReport, metric: str) -> list[str]:
@@ -205,22 +199,24 @@ def _find_tied_metrics(assay_report: AssayReport, metric: str) -> list[str]:
     return tied
 
 
-def _build_pair_accuracy_answer(
-    assay_report: AssayReport, question: Question, accuracy: MetricAccuracy, tied_metrics: list[str]
+def _build_pair_answer(
+    assay_report: AssayReport,
+    question: Question,
+    accuracy: MetricAccuracy | HumanAccuracy,
+    tied_metrics: list[str],
+    pairs: str,
 ) -> Claim:
-    percentage = format_accuracy(accuracy)
+    """Build the answer that a metric is right most often on some kind of pairs."""
+    label = assay_report.labels[accuracy.metric]
     return Claim(
         kind="answer",
         question=question,
-        metrics=[accuracy.metric, *tied_metrics],
+        metrics=list(dict.fromkeys([accuracy.metric, *tied_metrics])),
         value=accuracy.accuracy,
         low=accuracy.low,
         high=accuracy.high,
         baseline=COIN,
-        sentence=(
-            f"{assay_report.labels[accuracy.metric]} is right in {percentage} of"
-            f" {assay_report.pairs_phrase}; a coin in 50\u202f%."
-        ),
+        sentence=f"{label} is right in {format_accuracy(accuracy)} of {pairs}; a coin in 50\u202f%.",
     )
 
 
@@ -239,19 +235,8 @@ def _answer_which_metric_chooses_outputs(assay_report: AssayReport) -> Claim | N
         return _build_unanswered_claim(
             "choose_outputs", "chooses between two outputs", "no human pair was scored"
         )
-    return Claim(
-        kind="answer",
-        question="choose_outputs",
-        metrics=list(dict.fromkeys([row.metric, *comparison.by_human_pairs.top_group])),
-        value=row.accuracy,
-        low=row.low,
-        high=row.high,
-        baseline=COIN,
-        sentence=(
-            f"{assay_report.labels[row.metric]} is right in {format_accuracy(row)} of human pairs; a coin in"
-            " 50\u202f%."
-        ),
-    )
+    top_group = comparison.by_human_pairs.top_group
+    return _build_pair_answer(assay_report, "choose_outputs", row, top_group, HUMAN_PAIRS)
 
 
 def _answer_which_metric_ranks_systems(assay_report: AssayReport) -> Claim:
@@ -276,7 +261,9 @@ def _answer_which_metric_ranks_systems(assay_report: AssayReport) -> Claim:
                 f" {format_number(comparison.spa_constant)}."
             ),
         )
-    ends = "" if row.spa_low is None else f" ({format_interval(row.spa_low, row.spa_high)})"
+    ends = ""
+    if row.spa_low is not None:
+        ends = f" ({format_number(row.spa_low)} to {format_number(row.spa_high)})"
     constant = ""
     if comparison.spa_constant is not None:
         constant = f"; a constant has {format_number(comparison.spa_constant)}, a perfect metric 1"
@@ -290,11 +277,6 @@ def _answer_which_metric_ranks_systems(assay_report: AssayReport) -> Claim:
         baseline=comparison.spa_constant,
         sentence=f"{assay_report.labels[row.metric]} has SPA {format_number(row.spa)}{ends}{constant}.",
     )
-
-
-def format_interval(low: float | None, high: float | None) -> str:
-    """Write an interval of numbers that are not shares: `0.56 to 0.69`."""
-    return f"{format_number(low)} to {format_number(high)}"
 
 
 def _find_metrics_tied_by_spa(

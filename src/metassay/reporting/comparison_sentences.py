@@ -1,11 +1,16 @@
-"""Sentences on what changed between two assays."""
+"""Sentences on what changed between two assays, and what `compare` prints."""
 
 from __future__ import annotations
 
+import msgspec
+
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.recommendation_reasons import SPECS
+from metassay.reporting.terminal.blocks import Block, Line, Table, convert_sentences_to_lines, select_columns
 from metassay.results.assay import GLOBAL
-from metassay.results.compare import ChoiceChange, RunComparison, SharedOutputs
+from metassay.results.compare import ChoiceChange, CompareContent, RunComparison, SharedOutputs
+
+COLUMNS = ("metric", "before", "after", "difference", "low", "high", "p_holm")
 
 
 def describe_run_changes(comparison: RunComparison, metric_labels: MetricLabels = SPECS) -> list[str]:
@@ -19,11 +24,9 @@ def describe_run_changes(comparison: RunComparison, metric_labels: MetricLabels 
                 f" {_describe_context_of_change(change.column, change.context)}:"
                 f" {100 * change.before:.0f} % before, {100 * change.after:.0f} % now."
             )
-    sentences += [
-        _describe_changed_choice(choice, metric_labels)
-        for choice in comparison.recommendation
-        if choice.changed
-    ]
+    for choice in comparison.recommendation:
+        if choice.changed:
+            sentences.append(_describe_changed_choice(choice, metric_labels))
     for order in comparison.orders:
         place = _describe_context_of_change(order.column, order.context)
         for swap in order.swapped:
@@ -72,3 +75,23 @@ def _describe_changed_choice(choice: ChoiceChange, metric_labels: MetricLabels) 
 
 def _describe_context_of_change(context_column: str, context: str) -> str:
     return "over all contexts" if context == GLOBAL else f"on {context_column} {context}"
+
+
+def describe_comparisons(compare_result: CompareContent) -> list[Block]:
+    """Describe for the terminal what changed from each run to the next."""
+    blocks: list[Block] = []
+    for comparison in compare_result.comparisons:
+        labels = MetricLabels(change.metric for change in comparison.accuracies)
+        sentences = describe_run_changes(comparison, labels) or ["Nothing changed by more than chance."]
+        rows = []
+        for change in comparison.accuracies:
+            if change.column == GLOBAL:
+                rows.append(msgspec.structs.asdict(change) | {"metric": labels[change.metric]})
+        blocks += [
+            Line(f"{comparison.before} → {comparison.after}"),
+            *convert_sentences_to_lines(
+                [*comparison.warnings, *sentences, describe_how_runs_were_paired(paired=comparison.paired)]
+            ),
+            Table(select_columns(rows, COLUMNS), title="Accuracy over all contexts"),
+        ]
+    return blocks

@@ -1,4 +1,4 @@
-"""The page of `depend`: which systems each metric favours, beyond what noise explains."""
+"""What `depend` shows on its page and in the terminal: which systems each metric favours, beyond noise."""
 
 from __future__ import annotations
 
@@ -6,22 +6,48 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-import polars as pl
+from msgspec.structs import asdict
 
-from metassay.data.csv_export import format_csv
 from metassay.reporting.charts.theme import make_safe_file_name, render_svg
 from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.depend_report import CurvesByDataset, DependReport, find_unfair_metrics
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.pages import Page, render_page
+from metassay.reporting.pages import Page
 from metassay.reporting.report_sections import build_report_sections
-from metassay.reporting.sections.depend_single_metrics import build_dependence_charts_of_metric
+from metassay.reporting.sections.depend import (
+    CORRECTION_COLUMNS,
+    DEPEND_SECTIONS,
+    build_dependence_charts_of_metric,
+    build_dependence_row,
+    describe_corrections,
+    explain_dependence_terms,
+    explain_deviation,
+    explain_fairness_test,
+    list_detail_rows,
+)
+from metassay.reporting.terminal.blocks import (
+    Block,
+    Details,
+    Line,
+    Row,
+    Table,
+    convert_sentences_to_lines,
+    convert_sentences_to_notes,
+    select_columns,
+    summarize_data_in_note,
+)
 from metassay.reporting.wording import format_number, format_plural, list_names
-from metassay.results.depend import DependContent, MetricDependence
+from metassay.results.depend import Correction, DependContent, MetricDependence
 from metassay.results.verdict import Claim
 
 CHART_WIDTH = 720
 TITLE = "Which systems does each metric favour?"
+# Metrics that are printed without `--verbose`.
+MOST_METRICS = 10
+MOST_IMPORTANT_COLUMNS = (
+    *("metric", "sysdep", "low", "high", "p_equal", "p_fair"),
+    *("favoured", "disadvantaged", "residual"),
+)
 
 
 def build_depend_page(
@@ -34,8 +60,8 @@ def build_depend_page(
     return Page(
         kicker="System dependence",
         title=TITLE,
-        lead=describe_dependence(depend_report),
-        sections=build_report_sections("depend", depend_report),
+        lead=[claim.sentence for claim in depend_result.verdict],
+        sections=build_report_sections("depend", depend_report, DEPEND_SECTIONS),
         notes=[*describe_data_used(depend_result.data), *depend_result.notes],
     )
 
@@ -49,11 +75,6 @@ def prepare_depend_report(
     if metric_labels is None:
         metric_labels = MetricLabels(entry.metric for entry in depend_result.metrics)
     return DependReport(depend_result, metric_labels, curves or {})
-
-
-def describe_dependence(depend_report: DependReport) -> list[str]:
-    """Say for each data set which metric depends least on systems, and how many favour some systems."""
-    return [claim.sentence for claim in build_depend_verdict(depend_report)]
 
 
 def build_depend_verdict(depend_report: DependReport) -> list[Claim]:
@@ -150,21 +171,65 @@ def _do_sysdep_intervals_overlap(first: MetricDependence, second: MetricDependen
     return first.low <= second.high and second.low <= first.high
 
 
-def render_depend_files(
-    depend_result: DependContent, result_table: pl.DataFrame, curves: CurvesByDataset
-) -> dict[str, Any]:
-    """Render the files of a `depend` run folder; returns the content of each file by its name."""
+def render_further_depend_files(depend_result: DependContent, curves: CurvesByDataset) -> dict[str, Any]:
+    """Render the fitted curves and the charts of all metrics, by the names of their files."""
     depend_report = prepare_depend_report(depend_result, curves)
-    files: dict[str, Any] = {
-        "results/depend.json": depend_result.to_dict(),
-        "results/depend.csv": format_csv(result_table),
-        "results/curves.json": msgspec.to_builtins(curves),
-    }
+    files: dict[str, Any] = {"results/curves.json": msgspec.to_builtins(curves)}
     for entry in depend_result.metrics:
         folder = f"charts/{make_safe_file_name(entry.dataset)}"
         for kind, spec in build_dependence_charts_of_metric(depend_report, entry).items():
             files[f"{folder}/{make_safe_file_name(entry.metric)}-{kind}.svg"] = render_svg(
                 spec, width=CHART_WIDTH
             )
-    files["report.html"] = render_page(build_depend_page(depend_result, curves))
     return files
+
+
+def describe_dependence(depend_result: DependContent) -> list[Block]:
+    """Describe the system dependence of each metric, data set by data set, and explain the terms."""
+    labels = MetricLabels(entry.metric for entry in depend_result.metrics)
+    blocks: list[Block] = [*convert_sentences_to_lines(claim.sentence for claim in depend_result.verdict)]
+    for dataset in dict.fromkeys(entry.dataset for entry in depend_result.metrics):
+        entries = [entry for entry in depend_result.metrics if entry.dataset == dataset]
+        scores = f"{dataset}, against {depend_result.human}"
+        title = f"Dependence on {depend_result.by}, {scores} (least dependent first)"
+        rows = [_build_dependence_row(entry, labels) for entry in entries]
+        blocks.append(
+            Table(rows, title=title, most_important=MOST_IMPORTANT_COLUMNS, most_rows=MOST_METRICS, digits=2)
+        )
+        local_rows, sensitivity_rows = list_detail_rows(entries, labels)
+        blocks.append(
+            Details(
+                [
+                    Table(local_rows, title="Within contexts"),
+                    Table(sensitivity_rows, title="SysDep with other resamples, sample sizes and systems"),
+                ]
+            )
+        )
+        corrections = [row for row in depend_result.corrections if row.dataset == dataset]
+        if corrections:
+            blocks += convert_sentences_to_lines(
+                describe_corrections(corrections, depend_result.human, labels)
+            )
+            blocks.append(Details([_build_corrections_table(corrections, labels)]))
+    return [
+        *blocks,
+        Line(explain_deviation(depend_result.by, depend_result.human)),
+        Line(explain_fairness_test(depend_result.by)),
+        Details(convert_sentences_to_lines(explain_dependence_terms(depend_result.by, depend_result.human))),
+        *summarize_data_in_note(depend_result.data),
+        *convert_sentences_to_notes(depend_result.notes),
+    ]
+
+
+def _build_dependence_row(dependence: MetricDependence, metric_labels: MetricLabels) -> Row:
+    row = build_dependence_row(dependence, metric_labels)
+    del row["explained"]
+    worst_inversion = next(iter(dependence.inversions), None)
+    worst = None if worst_inversion is None else f"{worst_inversion.better} > {worst_inversion.worse}"
+    return row | {"worst": worst}
+
+
+def _build_corrections_table(corrections: Sequence[Correction], metric_labels: MetricLabels) -> Table:
+    rows = [{**asdict(row), "metric": metric_labels[row.metric]} for row in corrections]
+    title = "Agreement with human scores on segments that were not used for fitting"
+    return Table(select_columns(rows, CORRECTION_COLUMNS), title=title)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from metassay.reporting.report_sections import ResultReport
@@ -13,7 +13,7 @@ from metassay.stats.multiplicity import adjust_holm
 SIGNIFICANT = 0.05
 
 # The fitted functions of each metric, by data set and metric.
-CurvesByDataset = Mapping[str, Mapping[str, MetricCurves]]
+CurvesByDataset = dict[str, dict[str, MetricCurves]]
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,24 @@
-"""The page of `estimate`: the human score of every system from few labels."""
+"""What `estimate` shows on its page and in the terminal: the human score of every system from few labels."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-import polars as pl
-
-from metassay.data.csv_export import format_csv
 from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.pages import Page, render_page
+from metassay.reporting.pages import Page
 from metassay.reporting.report_sections import ResultReport, build_report_sections
+from metassay.reporting.sections.estimate import ESTIMATE_SECTIONS, build_system_row
+from metassay.reporting.terminal.blocks import (
+    Block,
+    Details,
+    Line,
+    Table,
+    convert_sentences_to_lines,
+    convert_sentences_to_notes,
+    summarize_data_in_note,
+)
 from metassay.reporting.wording import (
     format_number,
     format_p_value,
@@ -22,14 +28,14 @@ from metassay.reporting.wording import (
     join_names,
 )
 from metassay.results.base import Interval
-from metassay.results.estimate import CandidateMetric, EstimateContent
+from metassay.results.estimate import EstimateContent, SystemDifference, SystemEstimate
 
 SIGNIFICANT = 0.05
 # Coverage of the intervals was measured from this many labelled items, or documents, on.
 SMALLEST_TESTED_SAMPLE = 50
 MOST_NAMES = 6
-
-EstimateReport = ResultReport[EstimateContent]
+MOST_PAIRS = 15
+MOST_IMPORTANT_COLUMNS = ("system", "ranks", "estimate", "low", "high", "labels_only")
 
 
 def build_estimate_page(estimate_result: EstimateContent) -> Page:
@@ -39,7 +45,7 @@ def build_estimate_page(estimate_result: EstimateContent) -> Page:
         kicker="Estimates from few labels",
         title="How good would people find each system?",
         lead=describe_estimates(estimate_result),
-        sections=build_report_sections("estimate", ResultReport(estimate_result, labels)),
+        sections=build_report_sections("estimate", ResultReport(estimate_result, labels), ESTIMATE_SECTIONS),
         doubts=list_reasons_to_doubt_estimates(estimate_result),
         notes=[*describe_data_used(estimate_result.data), *estimate_result.notes],
     )
@@ -84,7 +90,8 @@ def _describe_best_systems(estimate_result: EstimateContent) -> str:
 def _describe_estimated_quantity(estimate_result: EstimateContent) -> str:
     items = estimate_result.systems[0].items
     labelled = max(entry.labelled for entry in estimate_result.systems)
-    sentence = f"{format_part_of_total(labelled, items)} items have labels; estimates are for the mean over"
+    part = f"All {items}" if labelled == items else f"{labelled} of {items}"
+    sentence = f"{part} items have labels; estimates are for the mean over"
     if estimate_result.target == "these items":
         sentence += f" all {items} items"
     else:
@@ -96,13 +103,9 @@ def _describe_estimated_quantity(estimate_result: EstimateContent) -> str:
     return f"{sentence}."
 
 
-def format_part_of_total(part: int, total: int) -> str:
-    """Write a part of a total: `100 of 460`, or `All 460`."""
-    return f"All {total}" if part == total else f"{part} of {total}"
-
-
 def _describe_labels_saved_by_metric(estimate_result: EstimateContent) -> str:
-    chosen = find_chosen_metric(estimate_result)
+    candidates = {candidate.metric: candidate for candidate in estimate_result.candidates}
+    chosen = candidates.get(estimate_result.metric or "")
     if chosen is None:
         return "No metric is shown to save labels here: the estimates use the labels alone."
     label = MetricLabels([chosen.metric])[chosen.metric]
@@ -132,14 +135,6 @@ def count_labels_of_equal_precision(labelled_items: int, all_items: int, share_s
     return 1 / (1 / labelled_items - share_saved * (1 / labelled_items - 1 / all_items))
 
 
-def find_chosen_metric(estimate_result: EstimateContent) -> CandidateMetric | None:
-    """Return the metric that the estimates use; None if they use human labels alone."""
-    for candidate in estimate_result.candidates:
-        if candidate.metric == estimate_result.metric:
-            return candidate
-    return None
-
-
 def list_reasons_to_doubt_estimates(estimate_result: EstimateContent) -> list[str]:
     """List the reasons to doubt the estimates: no random sample, copied labels, few labels."""
     doubts = []
@@ -157,7 +152,7 @@ def list_reasons_to_doubt_estimates(estimate_result: EstimateContent) -> list[st
     copies = [candidate.metric for candidate in estimate_result.candidates if candidate.copies_labels]
     if copies:
         doubts.append(f"These metrics are not used, because they equal the labels: {join_names(copies)}.")
-    labelled = estimate_result.labelled_units or max(entry.labelled for entry in estimate_result.systems)
+    labelled = estimate_result.labelled_units
     if labelled < SMALLEST_TESTED_SAMPLE:
         unit = "labelled item" if estimate_result.unit == "item" else "labelled document"
         doubts.append(
@@ -187,10 +182,47 @@ def choose_estimate_digits(estimates: Iterable[Interval]) -> int:
     return min(6, max(0, 1 - math.floor(math.log10(min(widths)))))
 
 
-def render_estimate_files(estimate_result: EstimateContent, result_table: pl.DataFrame) -> dict[str, Any]:
-    """Render the files of an `estimate` run folder; returns the content of each file by its name."""
-    return {
-        "results/estimate.json": estimate_result.to_dict(),
-        "results/estimate.csv": format_csv(result_table),
-        "report.html": render_page(build_estimate_page(estimate_result)),
-    }
+def describe_estimate_result(estimate_result: EstimateContent) -> list[Block]:
+    """Describe the estimates: the answer, reasons to doubt it, then systems, differences and contexts."""
+    blocks: list[Block] = [
+        *convert_sentences_to_lines(describe_estimates(estimate_result)),
+        *convert_sentences_to_lines(list_reasons_to_doubt_estimates(estimate_result)),
+    ]
+    blocks += _build_estimate_tables(
+        estimate_result.systems, estimate_result.differences, f"Mean {estimate_result.human} of each system"
+    )
+    for column, estimates in estimate_result.contexts.items():
+        for entry in estimates:
+            title = f"{column} {entry.context}, {entry.labelled} of {entry.items} items labelled"
+            blocks.append(Details(_build_estimate_tables(entry.systems, [], title)))
+    return [
+        *blocks,
+        *summarize_data_in_note(estimate_result.data),
+        *convert_sentences_to_notes(estimate_result.notes),
+    ]
+
+
+def _build_estimate_tables(
+    systems: Sequence[SystemEstimate], differences: Sequence[SystemDifference], title: str
+) -> list[Line | Table]:
+    """Return the table of systems, and one of those differences whose interval does not contain 0."""
+    digits = choose_estimate_digits(system.estimate for system in systems)
+    system_rows = []
+    for system in systems:
+        labels_saved = format_percent(system.labels_saved)
+        system_rows.append(build_system_row(system) | {"labels_saved": labels_saved})
+    tables: list[Line | Table] = [
+        Table(system_rows, title=title, most_important=MOST_IMPORTANT_COLUMNS, digits=digits)
+    ]
+    rows = []
+    for pair in differences:
+        if pair.low is not None and pair.high is not None and not pair.low <= 0 <= pair.high:
+            better, worse = (pair.a, pair.b) if pair.low > 0 else (pair.b, pair.a)
+            low, high = sorted((abs(pair.low), abs(pair.high)))
+            rows.append({"better": better, "worse": worse, "low": low, "high": high})
+    if rows:
+        title = f"Pairs of systems that differ, with simultaneous 95 % intervals: {len(rows)} of"
+        tables.append(Table(rows[:MOST_PAIRS], title=f"{title} {len(differences)}", digits=digits))
+    if len(rows) > MOST_PAIRS:
+        tables.append(Line(f"{len(rows) - MOST_PAIRS} more pairs differ; --json and --out list them all."))
+    return tables

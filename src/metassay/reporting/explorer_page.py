@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from metassay.metrics.labels import label_metrics
 from metassay.reporting.dashboard_frame import render_dashboard_page
-from metassay.reporting.pair_cards import PairCard, build_pair_card
+from metassay.reporting.pair_cards import build_pair_card
 from metassay.reporting.wording import format_count, format_percent, format_percent_interval
 from metassay.results.pair_explorer import (
     OUTCOMES,
@@ -30,92 +29,6 @@ class LinkBuilder(Protocol):
 
     def __call__(self, **changes: Any) -> str:
         """Return the link after the given fields of the query are changed."""
-
-
-@dataclass(frozen=True)
-class FilterChip:
-    """A filter of the current search for pairs, with a link that removes it."""
-
-    kind: str
-    text: str
-    link_without: str
-
-
-@dataclass(frozen=True)
-class LinkedCount:
-    """A number of pairs with a link to the list of these pairs."""
-
-    value: int
-    text: str
-    count: str
-    link: str
-
-
-@dataclass(frozen=True)
-class OutcomeRow:
-    """A table row with the shares of right, tied and wrong pairs of a metric."""
-
-    metric: str
-    is_sentinel: bool
-    bars: dict[str, tuple[float, float]]
-    """Start and width of the bar of each outcome, in per cent."""
-    cells: dict[str, LinkedCount]
-
-
-@dataclass(frozen=True)
-class JointCell:
-    """A table cell with the number of pairs on which two metrics have two given outcomes."""
-
-    text: str
-    is_diagonal: bool
-    link: str
-
-
-@dataclass(frozen=True)
-class JointTable:
-    """A table of the outcomes of one metric (rows) against those of another metric (columns)."""
-
-    columns: list[str]
-    rows: list[tuple[str, list[JointCell]]]
-    total: str
-
-
-@dataclass(frozen=True)
-class AccuracyCell:
-    """A table cell with the accuracy of a metric in a context, and a link to the pairs it got wrong."""
-
-    text: str
-    interval: str = ""
-    value: float | str = ""
-    link: str | None = None
-
-
-@dataclass(frozen=True)
-class ContextRow:
-    """A table row with the accuracies of the shown metrics in one context."""
-
-    context: str
-    link: str
-    cells: list[AccuracyCell]
-
-
-@dataclass(frozen=True)
-class ContextTable:
-    """A table with the accuracies of the shown metrics in all contexts of a column."""
-
-    column: str
-    metrics: list[str]
-    rows: list[ContextRow]
-
-
-@dataclass(frozen=True)
-class SearchedPart:
-    """The part of a large run in which pairs with a given text were searched."""
-
-    first: str
-    last: str
-    part: int
-    parts: int
 
 
 def render_pair_explorer_page(explorer_content: ExplorerContent, build_link: LinkBuilder) -> str:
@@ -144,32 +57,31 @@ def render_pair_explorer_page(explorer_content: ExplorerContent, build_link: Lin
     )
 
 
-def _list_filter_chips(
-    pair_query: PairQuery, metric_labels: Labels, build_link: LinkBuilder
-) -> list[FilterChip]:
+def _list_filter_chips(query: PairQuery, labels: Labels, build_link: LinkBuilder) -> list[dict[str, str]]:
     """List the filters of the current search for pairs, each with a link that removes it."""
-    chips: list[FilterChip] = []
-    if pair_query.metric:
-        text = f"{metric_labels.get(pair_query.metric, pair_query.metric)} {pair_query.outcome}".strip()
-        chips.append(FilterChip("", text, build_link(metric="", outcome="", order="", part=1)))
-    if pair_query.other_metric:
-        other_label = metric_labels.get(pair_query.other_metric, pair_query.other_metric)
-        text = f"{other_label} {pair_query.other_outcome}".strip()
-        if pair_query.other_run:
-            text += f" in {pair_query.other_run}"
-        chips.append(FilterChip("", text, build_link(other_metric="", other_outcome="", part=1)))
-    if pair_query.context and pair_query.column:
-        chips.append(
-            FilterChip("", f"{pair_query.column}: {pair_query.context}", build_link(context="", part=1))
-        )
+    chips: list[dict[str, str]] = []
+
+    def add_chip(text: str, kind: str = "", /, **without: Any) -> None:
+        chips.append({"kind": kind, "text": text, "link_without": build_link(**without)})
+
+    if query.metric:
+        text = f"{labels.get(query.metric, query.metric)} {query.outcome}".strip()
+        add_chip(text, metric="", outcome="", order="", part=1)
+    if query.other_metric:
+        text = f"{labels.get(query.other_metric, query.other_metric)} {query.other_outcome}".strip()
+        if query.other_run:
+            text += f" in {query.other_run}"
+        add_chip(text, other_metric="", other_outcome="", part=1)
+    if query.context and query.column:
+        add_chip(f"{query.column}: {query.context}", context="", part=1)
     for name in ("perturbation", "system", "item"):
-        value = getattr(pair_query, name)
+        value = getattr(query, name)
         if value:
-            chips.append(FilterChip(name, value, build_link(**{name: ""}, part=1)))
-    if pair_query.text:
-        chips.append(FilterChip("", f"“{pair_query.text}”", build_link(text="", part=1)))
-    if pair_query.other_run and not pair_query.other_metric:
-        chips.append(FilterChip("also in", pair_query.other_run, build_link(other_run="")))
+            add_chip(value, name, **{name: "", "part": 1})
+    if query.text:
+        add_chip(f"“{query.text}”", text="", part=1)
+    if query.other_run and not query.other_metric:
+        add_chip(query.other_run, "also in", other_run="")
     return chips
 
 
@@ -182,24 +94,28 @@ def _format_range_of_listed_pairs(explorer_content: ExplorerContent) -> str:
     return f"{format_count(first)}–{format_count(last)}"
 
 
-def _find_searched_part_of_run(explorer_content: ExplorerContent) -> SearchedPart | None:
+def _find_searched_part_of_run(explorer_content: ExplorerContent) -> dict[str, Any] | None:
     """Return the part of the run that was searched for a text; None if all of the run was searched."""
     searched_rows = explorer_content.page.matching.searched_rows
     if searched_rows is None or explorer_content.search_parts == 1:
         return None
     first, last = searched_rows
-    return SearchedPart(
-        format_count(first + 1),
-        format_count(last + 1),
-        explorer_content.page.query.part,
-        explorer_content.search_parts,
-    )
+    return {
+        "first": format_count(first + 1),
+        "last": format_count(last + 1),
+        "part": explorer_content.page.query.part,
+        "parts": explorer_content.search_parts,
+    }
 
 
 def _build_outcome_table_rows(
     explorer_content: ExplorerContent, metric_labels: Labels, build_link: LinkBuilder
-) -> list[OutcomeRow]:
-    rows: list[OutcomeRow] = []
+) -> list[dict[str, Any]]:
+    """Build the rows with the shares of right, tied and wrong pairs of each metric.
+
+    `bars` are start and width of the bar of each outcome, in per cent.
+    """
+    rows = []
     for metric in explorer_content.shown_metrics:
         counts = explorer_content.page.matching.outcome_counts.get(metric)
         if counts is None:
@@ -207,27 +123,28 @@ def _build_outcome_table_rows(
         # Without matching pairs, all shares are 0.
         total = max(1, sum(counts.values()))
         bars: dict[str, tuple[float, float]] = {}
-        cells: dict[str, LinkedCount] = {}
+        cells = {}
         start = 0.0
         for outcome in OUTCOMES:
             share = counts[outcome] / total
             if outcome != "undefined":
                 bars[outcome] = (round(100 * start, 3), round(100 * share, 3))
                 start += share
-            cells[outcome] = LinkedCount(
-                value=counts[outcome],
-                text=format_percent(share, digits=1),
-                count=format_count(counts[outcome]),
-                link=build_link(metric=metric, outcome=outcome, part=1),
-            )
+            cells[outcome] = {
+                "value": counts[outcome],
+                "text": format_percent(share, digits=1),
+                "count": format_count(counts[outcome]),
+                "link": build_link(metric=metric, outcome=outcome, part=1),
+            }
         is_sentinel = metric not in explorer_content.assayed_metrics
-        rows.append(OutcomeRow(metric_labels[metric], is_sentinel, bars, cells))
+        row = {"metric": metric_labels[metric], "is_sentinel": is_sentinel, "bars": bars, "cells": cells}
+        rows.append(row)
     return rows
 
 
 def _build_context_table(
     explorer_content: ExplorerContent, metric_labels: Labels, build_link: LinkBuilder
-) -> ContextTable | None:
+) -> dict[str, Any] | None:
     """Build the table of accuracies in the contexts of the chosen column."""
     metrics_with_accuracy = {accuracy.metric for accuracy in explorer_content.accuracies}
     metrics = [metric for metric in explorer_content.shown_metrics if metric in metrics_with_accuracy]
@@ -243,20 +160,25 @@ def _build_context_table(
         for metric in metrics:
             link = build_link(column=column, context=context, metric=metric, outcome="wrong", part=1)
             cells.append(_build_accuracy_cell(accuracies.get(metric), link))
-        rows.append(ContextRow(context, build_link(column=column, context=context, part=1), cells))
-    return ContextTable(column, [metric_labels[metric] for metric in metrics], rows)
+        link = build_link(column=column, context=context, part=1)
+        rows.append({"context": context, "link": link, "cells": cells})
+    return {"column": column, "metrics": [metric_labels[metric] for metric in metrics], "rows": rows}
 
 
-def _build_accuracy_cell(accuracy: ContextAccuracy | None, link: str) -> AccuracyCell:
+def _build_accuracy_cell(accuracy: ContextAccuracy | None, link: str) -> dict[str, Any]:
     if accuracy is None or accuracy.accuracy is None:
-        return AccuracyCell("—")
-    text = format_percent(accuracy.accuracy)
-    return AccuracyCell(text, format_percent_interval(accuracy.low, accuracy.high), accuracy.accuracy, link)
+        return {"text": "—", "value": "", "link": None}
+    return {
+        "text": format_percent(accuracy.accuracy),
+        "interval": format_percent_interval(accuracy.low, accuracy.high),
+        "value": accuracy.accuracy,
+        "link": link,
+    }
 
 
 def _build_joint_outcome_table(
     explorer_content: ExplorerContent, build_link: LinkBuilder
-) -> JointTable | None:
+) -> dict[str, Any] | None:
     """Build the table of the outcomes of two metrics on the same pairs, without outcomes that never occur."""
     counts = explorer_content.page.joint_outcomes
     if not counts:
@@ -267,14 +189,17 @@ def _build_joint_outcome_table(
     for row_outcome in row_outcomes:
         cells = []
         for column_outcome in column_outcomes:
-            link = build_link(outcome=row_outcome, other_outcome=column_outcome, part=1)
-            text = format_count(counts[row_outcome, column_outcome])
-            cells.append(JointCell(text, row_outcome == column_outcome, link))
+            cell = {
+                "text": format_count(counts[row_outcome, column_outcome]),
+                "is_diagonal": row_outcome == column_outcome,
+                "link": build_link(outcome=row_outcome, other_outcome=column_outcome, part=1),
+            }
+            cells.append(cell)
         rows.append((row_outcome, cells))
-    return JointTable(column_outcomes, rows, format_count(sum(counts.values())))
+    return {"columns": column_outcomes, "rows": rows, "total": format_count(sum(counts.values()))}
 
 
-def _list_pair_cards(explorer_content: ExplorerContent, metric_labels: Labels) -> list[PairCard]:
+def _list_pair_cards(explorer_content: ExplorerContent, metric_labels: Labels) -> list[dict[str, Any]]:
     page = explorer_content.page
     cards = []
     for number, pair in enumerate(page.pairs):

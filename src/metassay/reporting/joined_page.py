@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from metassay.meta.people.meta_metrics.registry import label_meta_metric
-from metassay.reporting.accuracy_phrases import format_accuracy
 from metassay.reporting.aggregate_page import (
+    AggregateReport,
     build_aggregate_page,
     build_aggregate_verdict,
     choose_human_correlations,
     prepare_aggregate_report,
 )
-from metassay.reporting.assay_answer import describe_assay_answer
 from metassay.reporting.assay_caveats import list_answer_caveats, list_data_remarks
 from metassay.reporting.assay_report import AssayReport
-from metassay.reporting.assay_tables import build_overall_accuracy_table
-from metassay.reporting.assay_verdict import get_or_build_assay_verdict
 from metassay.reporting.charts.accuracy import build_accuracy_chart
-from metassay.reporting.charts.ranking import MetricPoint, build_accuracy_agreement_chart
+from metassay.reporting.charts.ranking import build_accuracy_agreement_chart
 from metassay.reporting.depend_page import build_depend_page, build_depend_verdict
 from metassay.reporting.depend_report import CurvesByDataset, DependReport, find_unfair_metrics
 from metassay.reporting.labels import MetricLabels
@@ -27,12 +25,11 @@ from metassay.reporting.pages import Chart, Page, Section
 from metassay.reporting.rank_page import build_rank_page
 from metassay.reporting.rank_report import RankReport, list_ranked_metrics
 from metassay.reporting.rank_sentences import describe_best_metric, list_ranking_doubts
-from metassay.reporting.report_sections import ResultReport
-from metassay.reporting.sections.assay_choice import build_cost_chart
+from metassay.reporting.sections.assay_numbers import build_overall_accuracy_table
 from metassay.reporting.sections.assay_perturbations import build_perturbations_chart
 from metassay.reporting.tables import Field, Grid, build_grid
-from metassay.reporting.wording import format_number, format_plural, join_names, list_names
-from metassay.results.aggregate import CORPUS, SEGMENT, AggregateContent, HumanAgreement
+from metassay.reporting.wording import format_accuracy, format_number, format_plural, join_names, list_names
+from metassay.results.aggregate import CORPUS, SEGMENT, AggregateContent
 from metassay.results.assay import AssayContent, MetricAccuracy
 from metassay.results.depend import DependContent, MetricDependence
 from metassay.results.rank import AveragedMetric, AverageRanking, RankContent, RankedMetric, Ranking
@@ -72,41 +69,41 @@ class JoinedReport:
     assay: AssayReport | None
     ranking: RankReport | None
     dependence: DependReport | None
-    aggregation: ResultReport[AggregateContent] | None
+    aggregation: AggregateReport | None
 
-    @property
+    @cached_property
+    def metrics_by_command(self) -> dict[str, list[str]]:
+        """The metrics of each command that was run; those of `rank` include baselines."""
+        metrics = {}
+        if self.assay is not None:
+            metrics["assay"] = self.assay.metrics
+        if self.ranking is not None:
+            metrics["rank"] = [row.metric for ranking in self.global_rankings for row in ranking.metrics]
+        if self.dependence is not None:
+            metrics["depend"] = [row.metric for row in self.dependence.result.metrics]
+        if self.aggregation is not None:
+            metrics["aggregate"] = [row.metric for row in self.aggregation.result.systems]
+        return metrics
+
+    @cached_property
     def metrics(self) -> list[str]:
         """The metrics of all results, those of the assay first; without sentinels and baselines."""
-        metrics = [] if self.assay is None else list(self.assay.metrics)
-        metrics += self.list_ranked_metrics(with_baselines=False)
-        metrics += self.dependent_metrics
-        metrics += self.aggregated_metrics
+        rows = [row for ranking in self.global_rankings for row in ranking.metrics]
+        baselines = {row.metric for row in rows if row.baseline}
+        metrics = []
+        for command, names in self.metrics_by_command.items():
+            metrics += [name for name in names if command != "rank" or name not in baselines]
         return list(dict.fromkeys(metrics))
 
-    def list_ranked_metrics(self, *, with_baselines: bool) -> list[str]:
-        """List the metrics that were ranked against human scores."""
-        rows = [row for ranking in self.rankings_over_all_items for row in ranking.metrics]
-        return [row.metric for row in rows if with_baselines or not row.baseline]
-
     @property
-    def dependent_metrics(self) -> list[str]:
-        """The metrics whose system dependence was measured."""
-        return [] if self.dependence is None else [row.metric for row in self.dependence.result.metrics]
-
-    @property
-    def aggregated_metrics(self) -> list[str]:
-        """The metrics whose aggregations were compared."""
-        return [] if self.aggregation is None else [row.metric for row in self.aggregation.result.systems]
-
-    @property
-    def rankings_over_all_items(self) -> list[Ranking]:
+    def global_rankings(self) -> list[Ranking]:
         """The rankings of metrics over all items."""
         return [] if self.ranking is None else self.ranking.result.global_rankings
 
     @property
     def meta_metrics(self) -> list[str]:
         """The meta-metrics, such as SPA, by which metrics were ranked."""
-        return list(dict.fromkeys(ranking.meta_metric for ranking in self.rankings_over_all_items))
+        return list(dict.fromkeys(ranking.meta_metric for ranking in self.global_rankings))
 
     @property
     def main_meta_metric(self) -> str | None:
@@ -117,17 +114,15 @@ class JoinedReport:
 
     def find_accuracy(self, metric: str) -> MetricAccuracy | None:
         """Find the accuracy of a metric over all outputs; None if the metric was not assayed."""
-        if self.assay is None:
-            return None
-        row = self.assay.accuracies.get(metric)
+        row = None if self.assay is None else self.assay.accuracies.get(metric)
         return None if row is None or row.accuracy is None else row
 
-    def find_human_agreement(self, metric: str, meta_metric: str) -> AveragedMetric | RankedMetric | None:
+    def find_human_agreement(
+        self, metric: str, meta_metric: str | None
+    ) -> AveragedMetric | RankedMetric | None:
         """Find how well a metric agrees with human scores, averaged if there are several data sets."""
-        if self.ranking is None:
-            return None
-        result = self.ranking.result
-        rankings: list[AverageRanking | Ranking] = [*result.averages, *result.global_rankings]
+        averages = [] if self.ranking is None else self.ranking.result.averages
+        rankings: list[AverageRanking | Ranking] = [*averages, *self.global_rankings]
         for ranking in rankings:
             if ranking.meta_metric == meta_metric:
                 return next((row for row in ranking.metrics if row.metric == metric), None)
@@ -135,9 +130,8 @@ class JoinedReport:
 
     def find_system_dependences(self, metric: str) -> list[MetricDependence]:
         """Find the system dependence of a metric on every data set."""
-        if self.dependence is None:
-            return []
-        return [entry for entry in self.dependence.result.metrics if entry.metric == metric]
+        entries = [] if self.dependence is None else self.dependence.result.metrics
+        return [entry for entry in entries if entry.metric == metric]
 
 
 def build_joined_page(
@@ -156,6 +150,13 @@ def build_joined_page(
         None if dependence is None else DependReport(dependence, labels, curves or {}),
         None if aggregation is None else prepare_aggregate_report(aggregation, labels),
     )
+    pages: dict[str, Page] = {}
+    if ranking is not None:
+        pages["rank"] = build_rank_page(ranking, labels)
+    if dependence is not None:
+        pages["depend"] = build_depend_page(dependence, curves, labels)
+    if aggregation is not None:
+        pages["aggregate"] = build_aggregate_page(aggregation, labels)
     overview = Section(
         "Every metric, every question",
         charts=_build_agreement_charts(joined_report),
@@ -164,39 +165,21 @@ def build_joined_page(
     sections = [overview]
     if joined_report.assay is not None:
         sections.append(_build_assay_section(joined_report.assay))
-    for verb, page in _build_pages_of_other_commands(joined_report).items():
+    for verb, page in pages.items():
         sections += [
             replace(section, title=f"{QUESTIONS[verb]} {section.title}") for section in page.sections
         ]
+    notes = [] if joined_report.assay is None else list_data_remarks(joined_report.assay)
+    for result in (ranking, dependence, aggregation):
+        notes += [] if result is None else result.notes
     return Page(
         "All runs of one data set",
         TITLE,
         _write_joined_lead_sentences(joined_report),
         sections,
         _list_reasons_to_doubt_results(joined_report),
-        _list_notes_of_all_results(joined_report),
+        notes,
     )
-
-
-def _build_pages_of_other_commands(joined_report: JoinedReport) -> dict[str, Page]:
-    pages = {}
-    if joined_report.ranking is not None:
-        pages["rank"] = build_rank_page(joined_report.ranking.result, joined_report.labels)
-    if joined_report.dependence is not None:
-        pages["depend"] = build_depend_page(
-            joined_report.dependence.result, joined_report.dependence.curves, joined_report.labels
-        )
-    if joined_report.aggregation is not None:
-        pages["aggregate"] = build_aggregate_page(joined_report.aggregation.result, joined_report.labels)
-    return pages
-
-
-def _list_notes_of_all_results(joined_report: JoinedReport) -> list[str]:
-    notes = [] if joined_report.assay is None else list_data_remarks(joined_report.assay)
-    for other in (joined_report.ranking, joined_report.dependence, joined_report.aggregation):
-        if other is not None:
-            notes += other.result.notes
-    return notes
 
 
 def _label_all_metrics(
@@ -205,15 +188,15 @@ def _label_all_metrics(
     dependence: DependContent | None,
     aggregation: AggregateContent | None,
 ) -> MetricLabels:
-    specs: set[str] = set()
+    specs: list[str] = []
     if assay is not None:
-        specs |= {row.metric for row in [*assay.overall, *assay.sentinels]}
+        specs += [row.metric for row in [*assay.overall, *assay.sentinels]]
     if ranking is not None:
-        specs |= set(list_ranked_metrics(ranking))
+        specs += list_ranked_metrics(ranking)
     if dependence is not None:
-        specs |= {entry.metric for entry in dependence.metrics}
+        specs += [entry.metric for entry in dependence.metrics]
     if aggregation is not None:
-        specs |= {row.metric for row in aggregation.systems}
+        specs += [row.metric for row in aggregation.systems]
     return MetricLabels(specs)
 
 
@@ -221,13 +204,11 @@ def _write_joined_lead_sentences(joined_report: JoinedReport) -> list[str]:
     """Write the sentences at the top of the page: which metric to use, then what each result says."""
     sentences = []
     if joined_report.assay is not None:
-        sentences.append(get_or_build_assay_verdict(joined_report.assay)[0].sentence)
+        sentences.append(joined_report.assay.result.verdict[0].sentence)
     sentences += _describe_recommended_metric_in_other_results(joined_report)
     if joined_report.ranking is not None:
-        sentences += [
-            describe_best_metric(ranking, joined_report.ranking)
-            for ranking in joined_report.rankings_over_all_items
-        ]
+        for ranking in joined_report.global_rankings:
+            sentences.append(describe_best_metric(ranking, joined_report.ranking))
     if joined_report.dependence is not None:
         claims = build_depend_verdict(joined_report.dependence)
         sentences += [claim.sentence for claim in claims if claim.kind != "answer"]
@@ -257,7 +238,7 @@ def _describe_agreement_with_people(joined_report: JoinedReport, metric: str, me
     row = joined_report.find_human_agreement(metric, meta_metric)
     if row is None or row.value is None:
         return "it was not ranked against people"
-    rankings = [each for each in joined_report.rankings_over_all_items if each.meta_metric == meta_metric]
+    rankings = [each for each in joined_report.global_rankings if each.meta_metric == meta_metric]
     constants = [ranking.constant_value for ranking in rankings if ranking.constant_value is not None]
     if constants and row.value <= min(constants):
         return f"its agreement with people ({label}) is not above that of a constant score"
@@ -279,11 +260,10 @@ def _describe_favoured_systems(joined_report: JoinedReport, metric: str) -> str:
     entries = joined_report.find_system_dependences(metric)
     if joined_report.dependence is None or not entries:
         return "its system dependence was not measured"
-    datasets = dict.fromkeys(entry.dataset for entry in entries)
-    all_unfair = [
-        find_unfair_metrics(joined_report.dependence.get_metrics_of_dataset(dataset)) for dataset in datasets
-    ]
-    unfair = [entry for entry in entries if any(entry in dataset_unfair for dataset_unfair in all_unfair)]
+    unfair = []
+    for entry in entries:
+        if entry in find_unfair_metrics(joined_report.dependence.get_metrics_of_dataset(entry.dataset)):
+            unfair.append(entry)
     if not unfair:
         return "it is not shown to favour any system beyond shrinkage"
     if len(entries) > 1:
@@ -301,16 +281,10 @@ def _describe_favoured_systems(joined_report: JoinedReport, metric: str) -> str:
 def _build_table_of_all_metrics(joined_report: JoinedReport) -> Grid:
     rows = [_build_row_of_all_results(joined_report, metric) for metric in joined_report.metrics]
     meta_metric_fields = [
-        Field(_get_meta_metric_column_key(name), label_meta_metric(name), "score")
-        for name in joined_report.meta_metrics
+        Field(f"meta-metric {name}", label_meta_metric(name), "score") for name in joined_report.meta_metrics
     ]
     fields = [*ASSAY_FIELDS, *meta_metric_fields, *OTHER_FIELDS]
     return build_grid("every metric", "Every metric under all questions", fields, rows)
-
-
-def _get_meta_metric_column_key(meta_metric: str) -> str:
-    """Return the key of the table column of a meta-metric."""
-    return f"meta-metric {meta_metric}"
 
 
 def _build_row_of_all_results(joined_report: JoinedReport, metric: str) -> dict[str, Any]:
@@ -324,26 +298,19 @@ def _build_row_of_all_results(joined_report: JoinedReport, metric: str) -> dict[
     for meta_metric in joined_report.meta_metrics:
         agreement = joined_report.find_human_agreement(metric, meta_metric)
         if agreement is not None and agreement.value is not None:
-            row[_get_meta_metric_column_key(meta_metric)] = agreement.value
+            row[f"meta-metric {meta_metric}"] = agreement.value
             row.setdefault("cluster", agreement.rank)
     entries = joined_report.find_system_dependences(metric)
     if entries:
         # SysDep is in points of the human score, which may have another scale in each data set.
         row["sysdep"] = entries[0].sysdep if len(entries) == 1 else None
         row["prefers"] = _describe_favoured_systems(joined_report, metric).removeprefix("it ")
-    for correlation in _find_human_correlations(joined_report, metric):
-        row.setdefault(correlation.aggregation, correlation.pearson)
+    if joined_report.aggregation is not None:
+        for correlation in choose_human_correlations(joined_report.aggregation.result):
+            if correlation.metric == metric and correlation.pearson is not None:
+                row.setdefault(correlation.aggregation, correlation.pearson)
     row["summary"] = _summarize_results_of_metric(joined_report, metric, row)
     return row
-
-
-def _find_human_correlations(joined_report: JoinedReport, metric: str) -> list[HumanAgreement]:
-    """Find the correlations of a metric's corpus and segment scores with human scores."""
-    if joined_report.aggregation is None:
-        return []
-    rows = choose_human_correlations(joined_report.aggregation.result)
-    rows = [row for row in rows if row.metric == metric and row.aggregation in {CORPUS, SEGMENT}]
-    return [row for row in rows if row.pearson is not None]
 
 
 def _describe_lowest_accuracy(assay: AssayReport, metric: str) -> str | None:
@@ -361,7 +328,7 @@ def _summarize_results_of_metric(joined_report: JoinedReport, metric: str, row: 
     if joined_report.assay is not None and "accuracy" in row:
         clauses.append(f"is right in {row['accuracy']} of {joined_report.assay.pairs_phrase}")
     meta_metric = joined_report.main_meta_metric
-    agreement = None if meta_metric is None else joined_report.find_human_agreement(metric, meta_metric)
+    agreement = joined_report.find_human_agreement(metric, meta_metric)
     if meta_metric is not None and agreement is not None and agreement.value is not None:
         cluster = "" if agreement.rank is None else f" (rank {agreement.rank})"
         value = f"{label_meta_metric(meta_metric)} {format_number(agreement.value, digits=3)}"
@@ -386,7 +353,13 @@ def _build_agreement_charts(joined_report: JoinedReport) -> list[Chart]:
         agreement = joined_report.find_human_agreement(metric, joined_report.main_meta_metric)
         accuracy = None if row is None else row.accuracy
         if accuracy is not None and agreement is not None and agreement.value is not None:
-            points.append(MetricPoint(joined_report.labels[metric], accuracy, agreement.value))
+            points.append(
+                {
+                    "metric": joined_report.labels[metric],
+                    "accuracy": accuracy,
+                    "agreement": agreement.value,
+                }
+            )
     if len(points) < 2:
         return []
     spec = build_accuracy_agreement_chart(points, label_meta_metric(joined_report.main_meta_metric))
@@ -405,11 +378,12 @@ def _build_assay_section(assay: AssayReport) -> Section:
                     f"Share of pairs that each metric gets right, by {column.name}.",
                 )
             )
-    optional_charts = [build_perturbations_chart(assay), build_cost_chart(assay)]
-    charts += [chart for chart in optional_charts if chart is not None]
+    perturbations_chart = build_perturbations_chart(assay)
+    if perturbations_chart is not None:
+        charts.append(perturbations_chart)
     return Section(
         f"{QUESTIONS['assay']} Accuracy over contexts",
-        [str(each) for each in describe_assay_answer(assay)],
+        [claim.sentence for claim in assay.result.verdict if claim.kind == "answer"],
         charts,
         [build_overall_accuracy_table(assay)],
     )
@@ -421,29 +395,12 @@ def _list_reasons_to_doubt_results(joined_report: JoinedReport) -> list[str]:
         doubts += [str(caveat) for caveat in list_answer_caveats(joined_report.assay)]
         doubts += joined_report.assay.result.warnings
     if joined_report.ranking is not None:
-        for ranking in joined_report.rankings_over_all_items:
+        for ranking in joined_report.global_rankings:
             doubts += list_ranking_doubts(ranking, joined_report.ranking)
-    missing = [
-        joined_report.labels[metric] for metric in _find_metrics_missing_in_some_results(joined_report)
-    ]
+    missing = []
+    for metric in joined_report.metrics:
+        if not all(metric in metrics for metrics in joined_report.metrics_by_command.values()):
+            missing.append(joined_report.labels[metric])
     if missing:
         doubts.append(f"Not every run has {list_names(missing, '')}: their rows have gaps.")
     return list(dict.fromkeys(doubts))
-
-
-def _find_metrics_missing_in_some_results(joined_report: JoinedReport) -> list[str]:
-    """Find the metrics that only some of the joined results contain."""
-    metrics_by_run = []
-    if joined_report.assay is not None:
-        metrics_by_run.append(set(joined_report.assay.metrics))
-    if joined_report.ranking is not None:
-        metrics_by_run.append(set(joined_report.list_ranked_metrics(with_baselines=True)))
-    if joined_report.dependence is not None:
-        metrics_by_run.append(set(joined_report.dependent_metrics))
-    if joined_report.aggregation is not None:
-        metrics_by_run.append(set(joined_report.aggregated_metrics))
-    missing = []
-    for metric in joined_report.metrics:
-        if not all(metric in metrics for metrics in metrics_by_run):
-            missing.append(metric)
-    return missing

@@ -1,21 +1,32 @@
-"""The page of `judge`: how far judges can be trusted, and which families of systems they favour."""
+"""What `judge` shows on its page and in the terminal: how far judges can be trusted, and whom they favour."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-import polars as pl
+import msgspec
+from msgspec.structs import asdict
 from scipy.special import ndtri
 
-from metassay.data.csv_export import format_csv
 from metassay.data.verdict_types import PAIRWISE
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.pages import Page, render_page
+from metassay.reporting.pages import Page
 from metassay.reporting.report_sections import ResultReport, build_report_sections
-from metassay.reporting.tables import Field, Grid, build_grid
+from metassay.reporting.sections.judge import (
+    JUDGE_SECTIONS,
+    SIGNIFICANT,
+    is_self_preference_significant,
+    sort_judges_by_accuracy,
+)
+from metassay.reporting.terminal.blocks import (
+    Block,
+    Details,
+    Table,
+    convert_sentences_to_lines,
+    convert_sentences_to_notes,
+    select_columns,
+)
 from metassay.reporting.wording import (
-    NO_VALUE,
     choose_percent_digits,
     format_count,
     format_number,
@@ -35,7 +46,6 @@ from metassay.results.judge import (
 )
 from metassay.results.verdict import Claim
 
-SIGNIFICANT = 0.05
 # The usual column of human labels, which sentences need not name.
 DEFAULT_GOLD = "better"
 # What the accuracy of each type of verdict is counted over.
@@ -45,8 +55,11 @@ UNITS = {
     "grade": "pairs of outputs of one item with different human scores",
 }
 UNIT_ACROSS_ITEMS = "pairs of outputs of different items with different human scores"
-
-JudgeReport = ResultReport[JudgeContent]
+JUDGE_COLUMNS = (
+    *("judge", "pairs", "accuracy", "low", "high", "base_rate", "both_orders_same", "position_bias"),
+    *("length_bias", "repeats_same", "missing"),
+)
+ALTERNATIVE_TEST_COLUMNS = ("judge", "winning_rate", "advantage", "epsilon", "passes")
 
 
 def build_judge_page(judge_result: JudgeContent) -> Page:
@@ -59,8 +72,8 @@ def build_judge_page(judge_result: JudgeContent) -> Page:
     return Page(
         kicker="Judges",
         title=title,
-        lead=[claim.sentence for claim in build_judge_verdict(judge_result)],
-        sections=build_report_sections("judge", ResultReport(judge_result, MetricLabels([]))),
+        lead=[claim.sentence for claim in judge_result.verdict],
+        sections=build_report_sections("judge", ResultReport(judge_result, MetricLabels([])), JUDGE_SECTIONS),
         notes=judge_result.notes,
     )
 
@@ -178,11 +191,6 @@ def _build_unmeasured_judges_claim(judges: Sequence[JudgeEntry], judge_result: J
     return Claim(kind="unanswered", metrics=names, sentence=sentence)
 
 
-def sort_judges_by_accuracy(judges: Sequence[JudgeEntry]) -> list[JudgeEntry]:
-    """Sort judges by descending accuracy; judges without an accuracy come last."""
-    return sorted(judges, key=lambda entry: 1.0 if entry.accuracy is None else -entry.accuracy)
-
-
 def _describe_judge_accuracy(
     judge: JudgeEntry, judge_result: JudgeContent, *, subject: str | None = None
 ) -> str:
@@ -199,50 +207,6 @@ def _describe_judge_accuracy(
         return f"{text}; {base_rate}."
     text += f" (95 % interval {format_percent_interval(judge.low, judge.high, digits=digits)})"
     return f"{text}; {base_rate}."
-
-
-def describe_judge_consistency(judge: JudgeEntry) -> list[str]:
-    """Say how consistent a judge is, which positions and lengths it prefers, and what could not be read."""
-    sentences = []
-    if judge.both_orders_same is not None:
-        share = format_judge_measure(judge, "both_orders_same")
-        sentences.append(f"It prefers the same output in both orders in {share} of pairs.")
-    sentences += _describe_position_bias(judge)
-    sentences += _describe_length_bias(judge)
-    if judge.repeats_same is not None:
-        share = format_judge_measure(judge, "repeats_same")
-        sentences.append(f"Asked again, it gives the same answer in {share} of cases.")
-    if judge.missing:
-        answers = format_plural(judge.verdicts, "answer")
-        sentences.append(f"{judge.missing} of {answers} of {judge.judge} could not be read.")
-    return sentences
-
-
-def _describe_position_bias(judge: JudgeEntry) -> list[str]:
-    """Say which position a judge prefers, if its interval excludes no preference."""
-    bias = judge.position_bias
-    ends = judge.intervals.get("position_bias")
-    if bias is None or ends is None or ends[0] <= 0 <= ends[1]:
-        return []
-    position = "first" if bias > 0 else "second"
-    low, high = sorted(0.5 + abs(end) for end in ends)
-    share = f"{format_percent(0.5 + abs(bias))} ({format_percent_interval(low, high)})"
-    return [f"It prefers the output shown {position} in {share} of verdicts; 50 % would be balanced."]
-
-
-def _describe_length_bias(judge: JudgeEntry) -> list[str]:
-    """Say if a judge is shown to be more accurate when the better output is longer, or when it is shorter."""
-    bias = judge.length_bias
-    ends = judge.intervals.get("length_bias")
-    if bias is None or ends is None or ends[0] <= 0 <= ends[1]:
-        return []
-    kind = "longer" if bias > 0 else "shorter"
-    low, high = sorted(abs(end) for end in ends)
-    sentence = (
-        f"It is right more often where the better output is the {kind} one, by {100 * abs(bias):.0f} points"
-        f" ({format_percent_interval(low, high)})."
-    )
-    return [sentence]
 
 
 def _describe_judge_comparisons(judge_result: JudgeContent) -> list[str]:
@@ -286,11 +250,6 @@ def _describe_self_preference(self_preferences: Sequence[SelfPreference]) -> lis
     return sentences
 
 
-def is_self_preference_significant(preference: SelfPreference) -> bool:
-    """Return whether a judge is shown to favour or disadvantage its own model family (5 % level, Holm)."""
-    return preference.p_holm is not None and preference.p_holm <= SIGNIFICANT
-
-
 def _describe_family_preference(preference: SelfPreference) -> str:
     deviation = preference.deviation or 0.0
     verb = "favours" if deviation > 0 else "disadvantages"
@@ -311,43 +270,45 @@ def _describe_family_preference(preference: SelfPreference) -> str:
     )
 
 
-def format_judge_measure(judge: JudgeEntry, field_name: str) -> str:
-    """Write a measure of a judge, such as `both_orders_same`, in per cent with its interval."""
-    ends = judge.intervals.get(field_name)
-    share = format_percent(getattr(judge, field_name))
-    return share if ends is None else f"{share} ({format_percent_interval(*ends)})"
-
-
-def format_share_with_interval(share: float | None, low: float | None, high: float | None) -> str:
-    """Write a share in per cent with its interval; without the interval if it is undefined."""
-    if share is None:
-        return NO_VALUE
-    return (
-        format_percent(share)
-        if low is None
-        else f"{format_percent(share)} ({format_percent_interval(low, high)})"
-    )
-
-
 def _format_points(difference: float) -> str:
     return f"{100 * difference:+.1f} points".replace("-", "−")
 
 
-def build_text_table(name: str, caption: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Grid:
-    """Build a table of texts; columns without content are left out, except for the first."""
-    columns = []
-    for column in range(len(headings)):
-        if column == 0 or any(row[column] != NO_VALUE for row in rows):
-            columns.append(column)
-    fields = [Field(str(column), headings[column], "text") for column in columns]
-    cells = [{str(column): row[column] for column in columns} for row in rows]
-    return build_grid(name, caption, fields, cells)
-
-
-def render_judge_files(judge_result: JudgeContent, result_table: pl.DataFrame) -> dict[str, Any]:
-    """Render the files of a `judge` run folder; returns the content of each file by its name."""
-    return {
-        "results/judge.json": judge_result.to_dict(),
-        "results/judge.csv": format_csv(result_table),
-        "report.html": render_page(build_judge_page(judge_result)),
-    }
+def describe_judge_result(judge_result: JudgeContent) -> list[Block]:
+    """Describe the judges; columns that the data cannot fill are left out."""
+    judge_rows = [asdict(entry) for entry in judge_result.judges]
+    has_accuracy = any(entry.pairs for entry in judge_result.judges)
+    # Without human labels no pair is counted for accuracy, so that the verdicts are counted instead.
+    columns = [*JUDGE_COLUMNS] if has_accuracy else ["judge", "verdicts", *JUDGE_COLUMNS[2:]]
+    columns = [name for name in columns if any(row[name] is not None for row in judge_rows)]
+    blocks: list[Block] = [
+        *convert_sentences_to_lines(claim.sentence for claim in judge_result.verdict),
+        Table(
+            select_columns(judge_rows, columns),
+            title="Judges compared with human labels and with themselves" if has_accuracy else "Judges",
+            digits=2,
+        ),
+    ]
+    context_tables = [
+        Table([asdict(entry) for entry in entries], title=f"Accuracy by {column}")
+        for column, entries in judge_result.contexts.items()
+    ]
+    alternative_tests = [asdict(entry) for entry in judge_result.alt_test]
+    return [
+        *blocks,
+        Details(
+            [
+                *context_tables,
+                Table(
+                    select_columns(alternative_tests, ALTERNATIVE_TEST_COLUMNS),
+                    title="Alternative annotator test",
+                ),
+                Table(
+                    [asdict(entry) for entry in judge_result.self_preference],
+                    title="Self-preference by family",
+                ),
+                Table([msgspec.to_builtins(entry) for entry in judge_result.drift], title="Drift"),
+            ]
+        ),
+        *convert_sentences_to_notes(judge_result.notes),
+    ]

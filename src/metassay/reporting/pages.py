@@ -42,10 +42,10 @@ from metassay.text.user_cache import load_or_compute
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-# HTML gives a meaning to the first three. JavaScript may read the last two as line breaks.
 # Sentences, and rows of a table, that a notebook shows.
 _NOTEBOOK_SENTENCES = 5
 _NOTEBOOK_ROWS = 20
+# HTML gives a meaning to the first three. JavaScript may read the last two as line breaks.
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 

@@ -2,82 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Any
 
 from metassay.reporting.word_edits import (
     SHOWN_RANKS,
-    Alignment,
-    Edit,
-    RankingMove,
     align_with_reference,
     find_word_edits_between_texts,
     format_score,
     list_rank_changes_of_documents,
 )
 from metassay.reporting.wording import find_task, format_count
-from metassay.results.pair_explorer import PairQuery, PairScores, StoredPair, Text
+from metassay.results.pair_explorer import PairQuery, PairScores, StoredPair
 
 OUTCOME_MARKS = {1: ("right", "✓"), 0: ("tie", "="), -1: ("wrong", "✗")}
 UNDEFINED_MARK = ("undefined", "?")
 # Characters of a text that are shown.
 LONGEST_TEXT = 3000
-
-
-@dataclass(frozen=True)
-class MetricVerdict:
-    """The scores that a metric gives both outputs of a pair, and the outcome."""
-
-    metric: str
-    outcome: str
-    mark: str
-    output: str
-    worse_output: str
-
-
-@dataclass(frozen=True)
-class HumanVerdict:
-    """The human scores of an output and, if it is from another system, of the worse output."""
-
-    name: str
-    output: str
-    worse_output: str
-
-
-@dataclass(frozen=True)
-class OtherRunCard:
-    """A pair as it was scored in another run, shown next to the pair."""
-
-    run: str
-    verdict: MetricVerdict | None
-    edits: list[Edit] | None
-    """The words that differ; None if both texts are the same as in this run."""
-    differing_sides: list[str]
-    """`output`, `worse output`, or both: which text differs between the runs."""
-
-
-@dataclass(frozen=True)
-class PairCard:
-    """The content of a card that shows one pair. Rankings have `ranking_moves` instead of `edits`."""
-
-    row: str
-    item: str
-    system: str
-    perturbation: str
-    worse_system: str | None
-    contexts: list[tuple[str, str]]
-    human_verdicts: list[HumanVerdict]
-    metric_verdicts: list[MetricVerdict]
-    source: str
-    references: list[str]
-    edits: list[Edit] | None = None
-    ranking_moves: list[RankingMove] | None = None
-    alignments: list[Alignment] = field(default_factory=list)
-    """For speech: both outputs aligned with the first reference."""
-    cuts: list[str] = field(default_factory=list)
-    """What was cut: `the first 3000 of 5000 characters`."""
-    other_run: OtherRunCard | None = None
 
 
 def build_pair_card(
@@ -86,12 +27,17 @@ def build_pair_card(
     pair_query: PairQuery,
     task: str | None,
     labels: Mapping[str, str],
-) -> PairCard:
-    """Build the content of a card that shows a pair with its scores by metrics and people."""
-    other_run = None
-    if pair_in_other_run is not None:
-        other_run = _build_other_run_card(pair, pair_in_other_run, pair_query, labels)
-    references = [_shorten_text_for_card(reference) for reference in pair.references]
+) -> dict[str, Any]:
+    """Build the content of a card that shows a pair with its scores by metrics and people.
+
+    Rankings have `ranking_moves` instead of `edits`. For speech, `alignments` are those of both outputs with
+    the first reference. `cuts` say what was cut: `the first 3000 of 5000 characters`.
+    """
+    references = [reference[:LONGEST_TEXT] for reference in pair.references]
+    human_verdicts = []
+    for name, (score, worse_score) in pair.human_scores.items():
+        scores = {"output": format_score(score), "worse_output": format_score(worse_score)}
+        human_verdicts.append({"name": name, **scores})
     card: dict[str, Any] = {
         "row": format_count(pair.row + 1),
         "item": pair.item,
@@ -99,51 +45,65 @@ def build_pair_card(
         "perturbation": pair.perturbation,
         "worse_system": pair.worse_system,
         "contexts": [(name, value) for name, value in pair.contexts.items() if name != "system"],
-        "human_verdicts": [
-            HumanVerdict(name, format_score(score), format_score(worse_score))
-            for name, (score, worse_score) in pair.human_scores.items()
-        ],
+        "human_verdicts": human_verdicts,
         "metric_verdicts": [
             _build_metric_verdict(scores, labels[metric]) for metric, scores in pair.metric_scores.items()
         ],
-        "source": _shorten_text_for_card(pair.source or ""),
+        "source": (pair.source or "")[:LONGEST_TEXT],
         "references": references,
-        "other_run": other_run,
+        "edits": None,
+        "ranking_moves": None,
+        "alignments": [],
+        "cuts": [],
+        "other_run": None,
     }
+    if pair_in_other_run is not None:
+        card["other_run"] = _build_other_run_card(pair, pair_in_other_run, pair_query, labels)
     if isinstance(pair.output, list) or isinstance(pair.worse_output, list):
         rankings = (list(pair.output), list(pair.worse_output or []))
-        moves = list_rank_changes_of_documents(*rankings)
-        return PairCard(**card, ranking_moves=moves, cuts=_describe_cut_rankings(*rankings))
-    texts = (_shorten_text_for_card(pair.output), _shorten_text_for_card(pair.worse_output))
-    alignments = []
+        longest = max(map(len, rankings))
+        card["ranking_moves"] = list_rank_changes_of_documents(*rankings)
+        if longest > SHOWN_RANKS:
+            card["cuts"].append(f"the first {SHOWN_RANKS} of {format_count(longest)} places")
+        return card
+    texts = (pair.output[:LONGEST_TEXT], pair.worse_output[:LONGEST_TEXT])
+    card["edits"] = find_word_edits_between_texts(*texts)
     task_definition = find_task(task)
     if references and task_definition is not None and task_definition.shows_word_alignment:
-        alignments = [align_with_reference(references[0], text) for text in texts]
-    return PairCard(
-        **card,
-        edits=find_word_edits_between_texts(*texts),
-        alignments=alignments,
-        cuts=[cut for text in (pair.output, pair.worse_output) if (cut := _describe_shortened_text(text))],
-    )
+        card["alignments"] = [align_with_reference(references[0], text) for text in texts]
+    for text in (pair.output, pair.worse_output):
+        if len(text) > LONGEST_TEXT:
+            card["cuts"].append(
+                f"the first {format_count(LONGEST_TEXT)} of {format_count(len(text))} characters"
+            )
+    return card
 
 
-def _build_metric_verdict(pair_scores: PairScores, metric_label: str) -> MetricVerdict:
+def _build_metric_verdict(pair_scores: PairScores, metric_label: str) -> dict[str, str]:
+    """Build the scores that a metric gives both outputs of a pair, and the outcome."""
     outcome, mark = UNDEFINED_MARK
     if pair_scores.outcome is not None:
         outcome, mark = OUTCOME_MARKS.get(pair_scores.outcome, UNDEFINED_MARK)
-    return MetricVerdict(
-        metric_label, outcome, mark, format_score(pair_scores.output), format_score(pair_scores.worse_output)
-    )
+    return {
+        "metric": metric_label,
+        "outcome": outcome,
+        "mark": mark,
+        "output": format_score(pair_scores.output),
+        "worse_output": format_score(pair_scores.worse_output),
+    }
 
 
 def _build_other_run_card(
     pair: StoredPair, other: StoredPair, pair_query: PairQuery, labels: Mapping[str, str]
-) -> OtherRunCard:
+) -> dict[str, Any]:
+    """Build what is shown of a pair as it was scored in another run.
+
+    `differing_sides` says which text differs between the runs; `edits` are None if both are the same.
+    """
     verdict = None
     if pair_query.other_metric in other.metric_scores:
-        verdict = _build_metric_verdict(
-            other.metric_scores[pair_query.other_metric], labels[pair_query.other_metric]
-        )
+        scores = other.metric_scores[pair_query.other_metric]
+        verdict = _build_metric_verdict(scores, labels[pair_query.other_metric])
     differing_sides = []
     for side, text, other_text in (
         ("output", pair.output, other.output),
@@ -153,22 +113,7 @@ def _build_other_run_card(
             differing_sides.append(side)
     edits = None
     if differing_sides:
-        edits = find_word_edits_between_texts(
-            _shorten_text_for_card(str(other.output)), _shorten_text_for_card(str(other.worse_output))
-        )
-    return OtherRunCard(pair_query.other_run, verdict, edits, differing_sides)
-
-
-def _shorten_text_for_card(text: str) -> str:
-    return text[:LONGEST_TEXT]
-
-
-def _describe_shortened_text(text: Text) -> str:
-    if len(text) <= LONGEST_TEXT:
-        return ""
-    return f"the first {format_count(LONGEST_TEXT)} of {format_count(len(text))} characters"
-
-
-def _describe_cut_rankings(output: Sequence[str], worse_output: Sequence[str]) -> list[str]:
-    longest = max(len(output), len(worse_output))
-    return [f"the first {SHOWN_RANKS} of {format_count(longest)} places"] if longest > SHOWN_RANKS else []
+        texts = (str(other.output)[:LONGEST_TEXT], str(other.worse_output)[:LONGEST_TEXT])
+        edits = find_word_edits_between_texts(*texts)
+    run = pair_query.other_run
+    return {"run": run, "verdict": verdict, "edits": edits, "differing_sides": differing_sides}

@@ -1,22 +1,71 @@
-"""The page and the files of a `rank` run: which metric agrees best with people."""
+"""What `rank` shows on its page and in the terminal, and its files: which metric agrees best with people."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 import polars as pl
 
-from metassay.data.csv_export import format_csv
+from metassay.meta.people.meta_metrics.registry import label_meta_metric
 from metassay.reporting.charts.ranking import build_comparisons_chart, build_ranking_chart
 from metassay.reporting.charts.theme import make_safe_file_name, render_svg
 from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.pages import Page, render_page
-from metassay.reporting.rank_report import list_rows_by_analysis, prepare_rank_report
-from metassay.reporting.rank_sentences import describe_rank_headline, list_ranking_doubts
+from metassay.reporting.pages import Page
+from metassay.reporting.rank_report import THRESHOLDS, RankReport, list_rows_by_analysis, prepare_rank_report
+from metassay.reporting.rank_sentences import (
+    choose_value_digits,
+    describe_significance,
+    list_ranking_doubts,
+)
 from metassay.reporting.report_sections import build_report_sections
-from metassay.results.rank import RankContent
+from metassay.reporting.sections.rank_differences import build_differences_section
+from metassay.reporting.sections.rank_fewer_items import build_fewer_items_section
+from metassay.reporting.sections.rank_rankings import (
+    build_averages_section,
+    build_contexts_section,
+    build_rankings_section,
+)
+from metassay.reporting.sections.rank_system_pairs import build_system_pairs_section
+from metassay.reporting.terminal.blocks import (
+    Block,
+    Details,
+    Line,
+    Row,
+    Table,
+    convert_sentences_to_lines,
+    convert_sentences_to_notes,
+    summarize_data_in_note,
+)
+from metassay.results.rank import AverageRanking, RankContent, RankedMetric, Ranking
+
+# In the order of the page. Sections of plug-ins come between or after them, by their position.
+RANK_SECTIONS = {
+    10: build_rankings_section,
+    20: build_system_pairs_section,
+    30: build_fewer_items_section,
+    35: build_differences_section,
+    40: build_contexts_section,
+    50: build_averages_section,
+}
+GLOBAL = "global"
+# Rows of a ranking that are printed without `--verbose`.
+MOST_METRICS = 10
+THRESHOLD_COLUMNS = (
+    "dataset",
+    "between",
+    "metric",
+    "pairs",
+    "accuracy",
+    "d80",
+    "d80_low",
+    "d80_high",
+    "d90",
+    "d95",
+    "d80_coverage",
+)
 
 
 def build_rank_page(rank_result: RankContent, metric_labels: MetricLabels | None = None) -> Page:
@@ -28,25 +77,22 @@ def build_rank_page(rank_result: RankContent, metric_labels: MetricLabels | None
     return Page(
         kicker="Metrics against people",
         title="Which metric agrees best with people?",
-        lead=describe_rank_headline(rank_report),
-        sections=build_report_sections("rank", rank_report),
+        lead=[claim.sentence for claim in rank_result.verdict],
+        sections=build_report_sections("rank", rank_report, RANK_SECTIONS),
         doubts=doubts,
         notes=[*describe_data_used(rank_result.data), *rank_result.notes],
     )
 
 
-def render_rank_files(rank_result: RankContent, result_table: pl.DataFrame) -> dict[str, Any]:
-    """Render the files of a `rank` run folder (JSON, CSV, charts, page); returns file contents by name."""
+def render_further_rank_files(rank_result: RankContent) -> dict[str, Any]:
+    """Render the tables of comparisons and further analyses, and all charts, by the names of their files."""
     rank_report = prepare_rank_report(rank_result)
-    files: dict[str, Any] = {
-        "results/rank.json": rank_result.to_dict(),
-        "results/rank.csv": format_csv(result_table),
-    }
+    files: dict[str, Any] = {}
     comparisons = _list_comparisons(rank_result)
     if comparisons:
-        files["results/comparisons.csv"] = format_csv(pl.DataFrame(comparisons, infer_schema_length=None))
+        files["results/comparisons.csv"] = pl.DataFrame(comparisons, infer_schema_length=None)
     for name, rows in list_rows_by_analysis(rank_result.analyses).items():
-        files[f"results/{name}.csv"] = format_csv(pl.DataFrame(rows, infer_schema_length=None))
+        files[f"results/{name}.csv"] = pl.DataFrame(rows, infer_schema_length=None)
     for ranking in rank_result.rankings:
         name = make_safe_file_name(f"{ranking.dataset}-{ranking.meta_metric}-{ranking.context}")
         files[f"charts/{name}.svg"] = render_svg(build_ranking_chart(ranking, rank_report.labels))
@@ -54,7 +100,6 @@ def render_rank_files(rank_result: RankContent, result_table: pl.DataFrame) -> d
             files[f"charts/{name}-comparisons.svg"] = render_svg(
                 build_comparisons_chart(ranking, rank_report.labels)
             )
-    files["report.html"] = render_page(build_rank_page(rank_result))
     return files
 
 
@@ -65,3 +110,75 @@ def _list_comparisons(rank_result: RankContent) -> list[dict[str, Any]]:
         names = {"dataset": ranking.dataset, "meta": ranking.meta_metric, "context": ranking.context}
         rows += [names | msgspec.to_builtins(comparison) for comparison in ranking.comparisons]
     return rows
+
+
+def describe_rankings(rank_result: RankContent) -> list[Block]:
+    """Describe how metrics rank against human scores."""
+    rank_report = prepare_rank_report(rank_result)
+    blocks: list[Block] = [*convert_sentences_to_lines(claim.sentence for claim in rank_result.verdict)]
+    for ranking in rank_result.global_rankings:
+        blocks += _describe_ranking(ranking, rank_report)
+    for average in rank_result.averages:
+        blocks += _describe_average_ranking(average, rank_report)
+    for name, rows in list_rows_by_analysis(rank_result.analyses, rank_report.labels).items():
+        if name == THRESHOLDS:
+            blocks += _describe_agreement_thresholds(rows)
+        else:
+            blocks.append(Table(rows, title=name))
+    for ranking in rank_result.rankings:
+        if ranking not in rank_result.global_rankings:
+            blocks.append(Details(_describe_ranking(ranking, rank_report)))
+    return [
+        *blocks,
+        *summarize_data_in_note(rank_result.data),
+        *convert_sentences_to_notes(rank_result.notes),
+    ]
+
+
+def _describe_ranking(ranking: Ranking, rank_report: RankReport) -> list[Line | Table]:
+    """Describe one ranking: of one data set, meta-metric and context."""
+    items = f"{ranking.items} items"
+    if ranking.dropped_items:
+        items += f" ({ranking.dropped_items} dropped)"
+    blocks: list[Line | Table] = [
+        Line(),
+        Line(f"{rank_report.name_ranking(ranking)}: {ranking.systems} systems, {items}."),
+        Table(
+            [_build_ranked_metric_row(metric, rank_report) for metric in ranking.metrics],
+            most_important=("metric", "rank", "value"),
+            most_rows=MOST_METRICS,
+            digits=choose_value_digits(ranking),
+        ),
+    ]
+    if ranking.comparisons:
+        blocks.append(Line(describe_significance(ranking)))
+    return blocks
+
+
+def _build_ranked_metric_row(metric: RankedMetric, rank_report: RankReport) -> Row:
+    columns: dict[str, Any] = msgspec.to_builtins(metric)
+    is_baseline = columns.pop("baseline")
+    label = rank_report.labels[metric.metric]
+    columns["metric"] = f"{label} (baseline)" if is_baseline else label
+    columns["items"] = columns.pop("segments")
+    return columns
+
+
+def _describe_agreement_thresholds(threshold_rows: Sequence[Row]) -> list[Block]:
+    """Describe from which difference on people agree; contexts are on the page and in JSON only."""
+    of_all_items = [row for row in threshold_rows if row["context"] == GLOBAL]
+    shown = [{name: row[name] for name in THRESHOLD_COLUMNS} for row in of_all_items]
+    title = "The difference from which on people agree in 80, 90 and 95 % of pairs, and the share of pairs"
+    blocks: list[Block] = [Table(shown, title=f"{title} that differ so much")]
+    if len(shown) < len(threshold_rows):
+        blocks.append(Line("Those of contexts are on the page (--out) and in --json."))
+    return blocks
+
+
+def _describe_average_ranking(average: AverageRanking, rank_report: RankReport) -> list[Block]:
+    title = f"Average of {label_meta_metric(average.meta_metric)} over {', '.join(average.datasets)}."
+    rows = [
+        msgspec.to_builtins(metric) | {"metric": rank_report.labels[metric.metric]}
+        for metric in average.metrics
+    ]
+    return [Line(title), Table(rows, most_rows=MOST_METRICS)]

@@ -22,11 +22,6 @@ LABELS_SAVED = "labels_saved"
 SPA = "spa"
 
 
-def describe_rank_headline(rank_report: RankReport) -> list[str]:
-    """Say which metric is best in each ranking over all items, and whether contexts differ."""
-    return [claim.sentence for claim in build_rank_verdict(rank_report)]
-
-
 def build_rank_verdict(rank_report: RankReport) -> list[Claim]:
     """Build the claims at the top of a ranking report: the best metric, and contexts that differ."""
     claims = []
@@ -149,12 +144,11 @@ def _build_context_claims(ranking: Ranking, rank_report: RankReport) -> list[Cla
         winners = {context.context: find_best_metric(context).metric for context in contexts}
         others = {context: winner for context, winner in winners.items() if winner != best}
         level = SIGNIFICANCE_LEVEL / len(contexts)
-        shown = [
-            f"{rank_report.labels[others[context.context]]} on {context.context}"
-            for context in contexts
-            if context.context in others
-            and _is_significantly_better(context, others[context.context], best, level)
-        ]
+        shown = []
+        for context in contexts:
+            winner = winners[context.context]
+            if winner != best and _is_significantly_better(context, winner, best, level):
+                shown.append(f"{rank_report.labels[winner]} on {context.context}")
         if not others:
             meta_metric = label_meta_metric(ranking.meta_metric)
             sentence = f"{rank_report.labels[best]} has the highest {meta_metric} in every {column}, too."

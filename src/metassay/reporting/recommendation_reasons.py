@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
 import numpy as np
 
 from metassay.meta.contexts.choice import Criteria, rank_cost_class, round_accuracy_spreads
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.pair_phrases import HUMAN_PAIRS, PERTURBED_PAIRS, name_kind_of_pairs
-from metassay.reporting.wording import join_names
+from metassay.reporting.wording import HUMAN_PAIRS, PERTURBED_PAIRS, join_names, name_kind_of_pairs
 from metassay.results.assay import (
     GLOBAL,
     ContextStatistics,
@@ -52,13 +52,14 @@ class ReasonWriter:
             self.robustness[robustness.metric] = robustness
         self.same_opinion = {metric: group[0] for group in result.same_decisions for metric in group}
 
-    def explain_recommendations_of_contexts(
-        self, recommendations: Mapping[str, Recommendation]
-    ) -> dict[str, str]:
-        """Write the reason for the recommendation in each context."""
-        return {
-            context: self.explain_recommendation(context, entry) for context, entry in recommendations.items()
-        }
+    def add_reasons(self, recommendations: Mapping[str, Recommendation]) -> dict[str, Recommendation]:
+        """Return the recommendations of contexts with the reason for each."""
+        explained = {}
+        for context, entry in recommendations.items():
+            explained[context] = msgspec.structs.replace(
+                entry, why=self.explain_recommendation(context, entry)
+            )
+        return explained
 
     def explain_recommendation(self, context: str, recommendation: Recommendation) -> str:
         """Write the reason for the recommendation in one context."""

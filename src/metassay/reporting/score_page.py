@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import msgspec
-import polars as pl
-
-from metassay.data.csv_export import format_csv
 from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.report_sections import ResultReport, build_report_sections
@@ -29,13 +24,14 @@ ScoreReport = ResultReport[ScoreContent]
 def build_score_page(score_result: ScoreContent) -> Page:
     """Build the report page of a `score` result."""
     from metassay.reporting.pages import Page
+    from metassay.reporting.sections.score import SCORE_SECTIONS
 
     score_report = prepare_score_report(score_result)
     return Page(
         kicker="Scores",
         title=TITLE,
-        lead=[claim.sentence for claim in build_score_verdict(score_report)],
-        sections=build_report_sections("score", score_report),
+        lead=[claim.sentence for claim in score_result.verdict],
+        sections=build_report_sections("score", score_report, SCORE_SECTIONS),
         doubts=warn_of_too_few_draws(score_report),
         notes=[*describe_data_used(score_result.data), *score_result.notes],
     )
@@ -48,7 +44,7 @@ def prepare_score_report(score_result: ScoreContent) -> ScoreReport:
 
 def build_score_verdict(score_report: ScoreReport) -> list[Claim]:
     """Build the claims at the top of a score report: significant differences for each metric."""
-    sentences = describe_differences(score_report) or [
+    sentences = _describe_differences(score_report) or [
         "Scores of every system. No test was requested (--test)."
     ]
     return [Claim(kind="finding", sentence=sentence) for sentence in sentences]
@@ -69,7 +65,7 @@ def is_difference_significant(comparison: SystemComparison) -> bool:
     return comparison.p_holm is not None and comparison.p_holm <= SIGNIFICANT
 
 
-def describe_differences(score_report: ScoreReport) -> list[str]:
+def _describe_differences(score_report: ScoreReport) -> list[str]:
     """Say how many score differences between systems are significant: one sentence for each test set."""
     counts_by_test: dict[tuple[str | None, str, int], dict[str, int]] = {}
     for (metric, group), comparisons in group_comparisons_by_metric(score_report.result).items():
@@ -107,25 +103,3 @@ def warn_of_too_few_draws(score_report: ScoreReport) -> list[str]:
             " with more draws (--draws) it may be."
         )
     return sentences
-
-
-def render_score_files(
-    score_result: ScoreContent, result_table: pl.DataFrame, segments: pl.DataFrame
-) -> dict[str, Any]:
-    """Render the files of a `score` run folder; returns the content of each file by its name."""
-    from metassay.reporting.pages import render_page
-
-    files: dict[str, Any] = {
-        "results/score.json": score_result.to_dict(),
-        "results/score.csv": format_csv(result_table),
-    }
-    if score_result.comparisons:
-        files["results/comparisons.csv"] = format_csv(_build_comparison_table(score_result.comparisons))
-    files["results/segments.parquet"] = segments
-    files["report.html"] = render_page(build_score_page(score_result))
-    return files
-
-
-def _build_comparison_table(comparisons: Sequence[SystemComparison]) -> pl.DataFrame:
-    rows = [msgspec.to_builtins(comparison) for comparison in comparisons]
-    return pl.DataFrame(rows, infer_schema_length=None)

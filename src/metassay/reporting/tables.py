@@ -18,11 +18,12 @@ from typing import Any, Literal
 from metassay.data.csv_export import escape_spreadsheet_formula
 from metassay.errors import UnknownName
 from metassay.metrics.labels import find_metric_specs
-from metassay.reporting.accuracy_phrases import HasAccuracy, format_accuracy
 from metassay.reporting.labels import MetricLabel, MetricLabels
 from metassay.reporting.wording import (
     NO_VALUE,
+    HasAccuracy,
     choose_score_digits,
+    format_accuracy,
     format_count,
     format_number,
     format_p_value,

@@ -7,17 +7,24 @@ from collections.abc import Sequence
 from metassay.metrics.sentinels import SENTINEL_NAMES
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.labels_saved_sentences import RATED_ITEMS, format_equivalent_items_for_table
-from metassay.reporting.question_titles import write_question_title
 from metassay.reporting.tables import Field, Grid, build_grid
 from metassay.reporting.wording import (
     choose_percent_digits,
+    find_task,
     format_number,
     format_percent,
     format_percent_interval,
 )
-from metassay.results.verdict import Claim, select_claims
+from metassay.results.verdict import Claim, Question, select_claims
 
 _MOST_TIED = 3
+_QUESTION_TITLES: dict[Question, str] = {
+    "detect_errors": "Detect errors in single {outputs}",
+    "prefer_better": "Prefer the better {output} of your pairs",
+    "choose_outputs": "Choose {outputs} as people do",
+    "rank_systems": "Rank systems as people do",
+    "save_labels": "Save human labels",
+}
 _FIELDS = (
     Field("question", "question", "prose"),
     Field("best", "best metric", "text"),
@@ -117,3 +124,22 @@ def _describe_baseline(claim: Claim) -> str | None:
     if claim.question == "save_labels":
         return None  # the result compares with ratings alone
     return f"coin: {format_percent(claim.baseline)}"
+
+
+def write_question_title(question: Question, task_name: str) -> str:
+    """Write the title of a question of a user: `Rank systems`."""
+    task = find_task(task_name)
+    output = "output" if task is None else task.output_noun
+    return _QUESTION_TITLES[question].format(output=output, outputs=get_output_noun(task_name))
+
+
+def describe_purpose(question: Question, task_name: str) -> str:
+    """Write the purpose of a question as part of a sentence: `rank systems as people do`."""
+    title = write_question_title(question, task_name)
+    return title[0].lower() + title[1:]
+
+
+def get_output_noun(task_name: str) -> str:
+    """Return the plural noun for the outputs of a task: `translations`."""
+    task = find_task(task_name)
+    return "outputs" if task is None else task.output_noun_plural

@@ -1,4 +1,4 @@
-"""The page of `watch`: what changed in a series of runs."""
+"""What `watch` shows on its page and in the terminal: what changed in a series of runs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,12 @@ from metassay.reporting.charts.watched_runs import build_run_series_chart
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Chart, Page, Section, render_page
 from metassay.reporting.tables import Field, build_grid
+from metassay.reporting.terminal.blocks import (
+    Block,
+    Table,
+    convert_sentences_to_lines,
+    convert_sentences_to_notes,
+)
 from metassay.reporting.wording import (
     choose_percent_digits,
     format_percent,
@@ -45,6 +51,7 @@ FIELDS = (
     ),
     Field("delay_of_fixed_test", "by one fixed test", "count", "which must not be repeated"),
 )
+MOST_IMPORTANT_COLUMNS = ("metric", "measure", "last", "mean", "low", "high")
 
 
 def build_watch_page(watch_result: WatchContent) -> Page:
@@ -134,3 +141,17 @@ def build_series_row(series: WatchedSeries, metric_labels: MetricLabels) -> dict
 def render_watch_page(watch_result: WatchContent) -> str:
     """Render the page of a `watch` result as one HTML file."""
     return render_page(build_watch_page(watch_result))
+
+
+def describe_watch_result(watch_result: WatchContent) -> list[Block]:
+    """Describe for the terminal what changed over time, then every metric."""
+    labels = MetricLabels(series.metric for series in watch_result.series)
+    rows = [build_series_row(entry, labels) for entry in watch_result.series]
+    table = Table(
+        rows, title=f"Metrics over {len(watch_result.runs)} runs", most_important=MOST_IMPORTANT_COLUMNS
+    )
+    return [
+        *convert_sentences_to_lines(describe_run_series(watch_result)),
+        table,
+        *convert_sentences_to_notes(watch_result.notes),
+    ]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from string import Formatter
+from typing import Protocol
 
 from metassay.tasks import load_tasks
 from metassay.tasks.base import Task
@@ -19,6 +20,9 @@ THIN_SPACE = "\u202f"
 DASH = "–"
 # Written in place of a value that is missing.
 NO_VALUE = "—"
+PERTURBED_PAIRS = "perturbed pairs"
+HUMAN_PAIRS = "human pairs"
+_PAIR_PHRASES = {"rule": PERTURBED_PAIRS, "model": PERTURBED_PAIRS, "people": HUMAN_PAIRS}
 
 
 def find_task(task_name: str | None) -> Task | None:
@@ -150,3 +154,33 @@ def narrow_spaces_before_percent_signs(text: str) -> str:
 def format_plural(number: int, noun: str) -> str:
     """Write a number with its noun: `1 context`, `4 contexts`."""
     return f"{format_count(number)} {noun if number == 1 else noun + 's'}"
+
+
+def name_kind_of_pairs(pairs_from: str) -> str:
+    """Name the pairs of an assay by their origin: `perturbed pairs`, `human pairs`, or just `pairs`."""
+    return _PAIR_PHRASES.get(pairs_from, "pairs")
+
+
+class HasAccuracy(Protocol):
+    """A result with the accuracy of a metric and its 95 % interval; None where they are undefined."""
+
+    @property
+    def accuracy(self) -> float | None:
+        """How often the metric prefers the better output."""
+
+    @property
+    def low(self) -> float | None:
+        """Lower end of the 95 % interval of the accuracy."""
+
+    @property
+    def high(self) -> float | None:
+        """Upper end of the 95 % interval of the accuracy."""
+
+
+def format_accuracy(accuracy: HasAccuracy) -> str:
+    """Write an accuracy with its interval: `78 % (75–80)`."""
+    digits = choose_percent_digits(accuracy.low, accuracy.high)
+    text = format_percent(accuracy.accuracy, digits=digits)
+    if accuracy.low is None:
+        return text
+    return f"{text} ({format_percent_interval(accuracy.low, accuracy.high, digits=digits)})"

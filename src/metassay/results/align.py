@@ -24,4 +24,3 @@ class AlignContent(ResultStruct, frozen=True, kw_only=True):
 
     alignments: list[AlignedWord]
     data: DataSummary | None = None
-    """None only in results that older versions stored."""

@@ -566,6 +566,4 @@ class AssayContent(ContextStatistics, frozen=True, kw_only=True):
     cluster: ClusterChoice
     warnings: list[str]
     data: DataSummary | None = None
-    """None only in results that older versions stored."""
     verdict: list[Claim] = msgspec.field(default_factory=list)
-    """Empty only in results that older versions stored."""

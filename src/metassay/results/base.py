@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import msgspec
 import numpy as np
@@ -14,7 +14,6 @@ from metassay.errors import InputError, InputLocation
 # Every JSON object begins with it.
 SCHEMA_VERSION = 1
 ResultT = TypeVar("ResultT")
-ContentT = TypeVar("ContentT", bound="ResultStruct")
 # A number from 0 to 1: an accuracy, a p-value, a share of pairs.
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 # A number of items, outputs, pairs …
@@ -25,14 +24,21 @@ class ResultStruct(msgspec.Struct, frozen=True, kw_only=True):
     """Base class of the result of a command. An undefined number is None (null in JSON)."""
 
     schema_version: int = SCHEMA_VERSION
+    json_type: ClassVar[type[ResultStruct] | None] = None
+    """The base class whose fields are written as JSON; None for all fields."""
 
     def to_json(self) -> str:
         """Return the JSON object that the command line prints with `--json`."""
-        return encode_json(self).decode()
+        written: ResultStruct = self
+        if self.json_type is not None:
+            names = self.json_type.__struct_fields__
+            written = self.json_type(**{name: getattr(self, name) for name in names})
+        # NaN becomes null; an infinite number is an error of ours.
+        return msgspec.json.encode(written).decode()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the same as plain dictionaries, lists, numbers and texts."""
-        content: dict[str, Any] = msgspec.json.decode(encode_json(self))
+        content: dict[str, Any] = msgspec.json.decode(self.to_json())
         return content
 
 
@@ -42,11 +48,6 @@ class Interval(msgspec.Struct, frozen=True):
     value: float | None
     low: float | None = None
     high: float | None = None
-
-
-def encode_json(value: Any) -> bytes:
-    """Encode a result as JSON; NaN becomes null, an infinite number is an error of ours."""
-    return msgspec.json.encode(value)
 
 
 def decode_json(content: bytes, result_type: type[ResultT], file: str) -> ResultT:
@@ -64,11 +65,6 @@ def decode_json(content: bytes, result_type: type[ResultT], file: str) -> Result
         ) from None
     except RecursionError:
         raise InputError("this JSON is nested too deeply.", location=InputLocation(file=file)) from None
-
-
-def select_json_fields(result: ResultStruct, content_type: type[ContentT]) -> ContentT:
-    """Return the part of a result that is written as JSON: the fields that `content_type` has."""
-    return content_type(**{name: getattr(result, name) for name in content_type.__struct_fields__})
 
 
 def none_if_nan(number: float) -> float | None:

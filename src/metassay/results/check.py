@@ -164,4 +164,3 @@ class CheckContent(ResultStruct, frozen=True, kw_only=True):
     """Questions that the data can answer, then those that it cannot answer yet."""
     notes: list[str]
     data: DataSummary | None = None
-    """None only in results that older versions stored."""

@@ -84,8 +84,8 @@ class EstimateContent(ResultStruct, frozen=True, kw_only=True):
     """What is estimated: the mean over `these items`, or over `items like these`."""
     unit: str
     """What was drawn for labelling: `item`, or the column of documents that were labelled as a whole."""
-    labelled_units: Count | None = None
-    """Number of items, or documents, that were drawn for labelling; None in results of older versions."""
+    labelled_units: Count
+    """Number of items, or documents, that were drawn for labelling."""
     systems: list[SystemEstimate]
     differences: list[SystemDifference]
     contexts: dict[str, list[ContextEstimate]] = msgspec.field(default_factory=dict)

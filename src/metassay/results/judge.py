@@ -140,4 +140,3 @@ class JudgeContent(ResultStruct, frozen=True, kw_only=True):
     notes: list[str] = msgspec.field(default_factory=list)
     data: DataSummary | None = None
     verdict: list[Claim] = msgspec.field(default_factory=list)
-    """None only in results that older versions stored."""

@@ -64,64 +64,10 @@ class ListedResource(msgspec.Struct, frozen=True):
 
 
 class ListContent(ResultStruct, frozen=True, kw_only=True):
-    """Base of all lists."""
+    """Base of all lists, each of which has one further field."""
 
     @property
     def listed_entries(self) -> Sequence[msgspec.Struct]:
         """The listed metrics, meta-metrics, perturbations, readers or resources."""
-        raise NotImplementedError
-
-
-class MetricList(ListContent, frozen=True, kw_only=True):
-    """All metrics, sorted by task and name."""
-
-    metrics: list[ListedMetric]
-
-    @property
-    def listed_entries(self) -> Sequence[ListedMetric]:
-        """The listed metrics."""
-        return self.metrics
-
-
-class MetaMetricList(ListContent, frozen=True, kw_only=True):
-    """All meta-metrics."""
-
-    meta_metrics: list[ListedMetaMetric]
-
-    @property
-    def listed_entries(self) -> Sequence[ListedMetaMetric]:
-        """The listed meta-metrics."""
-        return self.meta_metrics
-
-
-class PerturbationList(ListContent, frozen=True, kw_only=True):
-    """All perturbations, sorted by name."""
-
-    perturbations: list[ListedPerturbation]
-
-    @property
-    def listed_entries(self) -> Sequence[ListedPerturbation]:
-        """The listed perturbations."""
-        return self.perturbations
-
-
-class ReaderList(ListContent, frozen=True, kw_only=True):
-    """All file formats."""
-
-    readers: list[ListedReader]
-
-    @property
-    def listed_entries(self) -> Sequence[ListedReader]:
-        """The listed readers."""
-        return self.readers
-
-
-class ResourceList(ListContent, frozen=True, kw_only=True):
-    """All language resources."""
-
-    resources: list[ListedResource]
-
-    @property
-    def listed_entries(self) -> Sequence[ListedResource]:
-        """The listed resources."""
-        return self.resources
+        entries: Sequence[msgspec.Struct] = getattr(self, self.__struct_fields__[-1])
+        return entries

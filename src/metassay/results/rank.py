@@ -355,4 +355,3 @@ class RankContent(ResultStruct, frozen=True, kw_only=True):
 
     data: DataSummary | None = None
     verdict: list[Claim] = msgspec.field(default_factory=list)
-    """None only in results that older versions stored."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from metassay.data.csv_export import format_csv
 from metassay.data.readers.files import check_readable_path
 from metassay.errors import InputError, InputLocation, LinkOutsideFolder, MetassayError, display_path
 from metassay.options import CURRENT_COMMAND, RESUMABLE_RUN
@@ -140,11 +141,13 @@ class RunFolder:
     def finish(self, files: Mapping[str, Any], **entries: Any) -> None:
         """Write the files of a result, then the manifest with their checksums.
 
-        Names ending in `.json` take JSON values, `.parquet` tables, others text.
+        Names ending in `.json` take JSON values, `.parquet` and `.csv` tables; others, and `.csv` too, text.
         """
         for name, content in files.items():
             if name.endswith(".json"):
                 self.write_json(name, content)
+            elif name.endswith(".csv") and isinstance(content, pl.DataFrame):
+                self.write_text(name, format_csv(content))
             elif name.endswith(".parquet"):
                 write_table(self.path / name, content, rows_per_group=ROWS_PER_GROUP)
             else:

@@ -26,42 +26,34 @@ from metassay.meta.aggregation.system_scores import ResamplingSettings
 from metassay.metrics.base import StatisticsMetric
 from metassay.metrics.registry import MetricChoice
 from metassay.metrics.selection import choose_metrics
-from metassay.options import accept_options, split_names
+from metassay.options import accept_options
 from metassay.reporting.aggregate_page import (
     build_aggregate_page,
     build_aggregate_verdict,
+    describe_aggregate_result,
     prepare_aggregate_report,
-    render_aggregate_files,
 )
-from metassay.reporting.pages import Page
 from metassay.reporting.result_display import ResultDisplay
-from metassay.reporting.terminal.aggregate import describe_aggregate_result
-from metassay.reporting.terminal.blocks import Block
 from metassay.results.aggregate import AggregateContent, AggregatedSystem
 from metassay.results.data_summary import HIGHER
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import AggregateOptions, AggregateSettings
 from metassay.workflows.output_scores import build_score_cubes, score_outputs
 from metassay.workflows.read import Source, read
-from metassay.workflows.run_files import collect_warnings
+from metassay.workflows.run_files import collect_warnings, write_result
 
 
 class AggregateResult(ResultDisplay, AggregateContent, frozen=True, kw_only=True):
     """Result of `aggregate`: system scores under three aggregations, and their correlations."""
+
+    build_page = build_aggregate_page
+    describe_for_terminal = describe_aggregate_result
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table of system scores, with one row per test set, system and metric."""
         return pl.DataFrame(
             [_build_aggregated_system_row(system) for system in self.systems], infer_schema_length=None
         )
-
-    def build_page(self) -> Page:
-        """Build the report page of an `aggregate` result."""
-        return build_aggregate_page(self)
-
-    def describe_for_terminal(self) -> list[Block]:
-        """Describe the result in the lines, tables and notes that the command line prints."""
-        return describe_aggregate_result(self)
 
 
 def _build_aggregated_system_row(system: AggregatedSystem) -> dict[str, Any]:
@@ -108,15 +100,28 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
         result, verdict=build_aggregate_verdict(prepare_aggregate_report(result))
     )
     if run is not None:
-        run.finish(render_aggregate_files(result, result.to_frame()))
+        write_result(run, "aggregate", result, _build_further_tables(result))
     return result
+
+
+def _build_further_tables(result: AggregateContent) -> dict[str, pl.DataFrame]:
+    """Build the tables of correlations, by the names of their files."""
+    tables: dict[str, Sequence[msgspec.Struct]] = {
+        "between": result.between,
+        "downsampled": result.downsampled,
+        "human": result.human,
+    }
+    files = {}
+    for name, rows in tables.items():
+        if rows:
+            frame = pl.DataFrame([msgspec.structs.asdict(row) for row in rows], infer_schema_length=None)
+            files[f"results/aggregate-{name}.csv"] = frame
+    return files
 
 
 def _orient_human_scores(dataset: Dataset, options: AggregateOptions) -> Dataset:
     """Reverse human scores of which lower is better, and warn if another human score may count errors."""
-    requested = RequestedDirections(
-        split_names(options.lower_is_better), split_names(options.higher_is_better)
-    )
+    requested = RequestedDirections.parse(options.lower_is_better, options.higher_is_better)
     requested.check_score_names(dataset.human, "human score")
     oriented, _ = orient_human_scores(dataset, requested)
     notes = []

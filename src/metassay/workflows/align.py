@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import polars as pl
 
 from metassay.data.cells import sort_ids
-from metassay.data.csv_export import format_csv
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import prepare_dataset
 from metassay.data.summary import summarize_dataset
@@ -20,7 +18,6 @@ from metassay.reporting.result_display import ResultDisplay
 from metassay.reporting.terminal.align import describe_alignments
 from metassay.reporting.terminal.blocks import Block
 from metassay.results.align import AlignContent, AlignedWord
-from metassay.results.base import select_json_fields
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.read import Source, read
 
@@ -33,15 +30,9 @@ class AlignResult(ResultDisplay, AlignContent, frozen=True, kw_only=True):
     `systems` has the alignment of each item by system. It is not part of the JSON.
     """
 
+    json_type = AlignContent
+
     systems: dict[str, dict[str, Alignment]]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON object of `metassay align` as plain values."""
-        return select_json_fields(self, AlignContent).to_dict()
-
-    def to_json(self) -> str:
-        """Return the JSON object of `metassay align`."""
-        return select_json_fields(self, AlignContent).to_json()
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table of the alignments, with one row per word."""
@@ -79,8 +70,7 @@ def align(
         alignments=_list_aligned_words(systems), systems=systems, data=summarize_dataset(data)
     )
     if run is not None:
-        table = result.to_frame()
-        run.finish({"results/align.json": result.to_dict(), "results/align.csv": format_csv(table)})
+        run.finish({"results/align.json": result.to_dict(), "results/align.csv": result.to_frame()})
     return result
 
 

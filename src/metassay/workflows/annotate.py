@@ -32,15 +32,12 @@ from metassay.meta.decisions.sample_size import (
 from metassay.options import accept_options
 from metassay.reporting.annotate_page import (
     build_annotate_page,
+    describe_annotate_result,
     explain_items_for_difference,
     explain_items_for_width,
     explain_number_of_chosen_items,
-    render_annotate_files,
 )
-from metassay.reporting.pages import Page
 from metassay.reporting.result_display import ResultDisplay
-from metassay.reporting.terminal.annotate import describe_annotate_result
-from metassay.reporting.terminal.blocks import Block
 from metassay.results.annotate import AnnotateContent, ItemToRate
 from metassay.store.files import write_bytes
 from metassay.store.remote import local_path
@@ -48,6 +45,7 @@ from metassay.store.run_folder import RunFolder
 from metassay.workflows.labelled_scores import LabelledData, read_labelled_scores
 from metassay.workflows.options import AnnotateOptions
 from metassay.workflows.read import Source
+from metassay.workflows.run_files import write_result
 
 # The fewest labelled items from which it can be said how many more are needed.
 SMALLEST_PILOT = 20
@@ -57,18 +55,13 @@ RATINGS_FILE = "ratings.csv"
 class AnnotateResult(ResultDisplay, AnnotateContent, frozen=True, kw_only=True):
     """Result of `annotate`: the items to rate next, with the probability of choosing each."""
 
+    build_page = build_annotate_page
+    describe_for_terminal = describe_annotate_result
+
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per item to rate."""
         rows = [[entry.item, entry.probability] for entry in self.items]
         return pl.DataFrame(rows, schema={"item": pl.String, "probability": pl.Float64}, orient="row")
-
-    def build_page(self) -> Page:
-        """Build the report page of an `annotate` result."""
-        return build_annotate_page(self)
-
-    def describe_for_terminal(self) -> list[Block]:
-        """Describe the result in the lines, tables and notes that the command line prints."""
-        return describe_annotate_result(self)
 
 
 @accept_options(AnnotateOptions)
@@ -101,14 +94,23 @@ def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
     chosen = None
     if needed > labelled and labelled < len(scores.items):
         chosen = choose_items_to_label(scores, needed - labelled, np.random.default_rng(options.seed))
-    items = [] if chosen is None else _list_chosen_items(labelled_data, chosen)
+    items = []
+    file = None
+    if chosen is not None:
+        names = labelled_data.cube.qualified_items
+        for position in chosen.positions:
+            items.append(ItemToRate(names[position], float(chosen.probabilities[position])))
+        if options.csv is not None:
+            file = str(options.csv)
+        elif options.out is not None:
+            file = f"{options.out}/{RATINGS_FILE}"
     result = AnnotateResult(
         needed=needed,
         reason=reason,
         items=items,
         human=labelled_data.human,
         labelled=labelled,
-        file=_name_ratings_file(options) if chosen is not None else None,
+        file=file,
         notes=list(labelled_data.notes),
         data=labelled_data.selected_scores.summary,
     )
@@ -119,10 +121,7 @@ def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
         if options.csv is not None:
             write_bytes(local_path(options.csv), ratings)
     if run is not None:
-        files = render_annotate_files(result, result.to_frame())
-        if ratings:
-            files[RATINGS_FILE] = ratings.decode()
-        run.finish(files)
+        write_result(run, "annotate", result, {RATINGS_FILE: ratings.decode()} if ratings else None)
     return result
 
 
@@ -188,19 +187,6 @@ def _open_annotate_run(labelled_data: LabelledData, options: AnnotateOptions) ->
     inputs = {**labelled_data.selected_scores.hashes, "labels": labelled_data.cube.content_hash}
     identity = {"command": "annotate", "configuration": configuration, "inputs": inputs}
     return RunFolder.open(options.out, identity, data=labelled_data.selected_scores.fingerprint)
-
-
-def _name_ratings_file(options: AnnotateOptions) -> str | None:
-    if options.csv is not None:
-        return str(options.csv)
-    return None if options.out is None else f"{options.out}/{RATINGS_FILE}"
-
-
-def _list_chosen_items(labelled_data: LabelledData, chosen: ChosenItems) -> list[ItemToRate]:
-    names = labelled_data.cube.qualified_items
-    return [
-        ItemToRate(names[position], float(chosen.probabilities[position])) for position in chosen.positions
-    ]
 
 
 # The texts for the raters, by item and system.

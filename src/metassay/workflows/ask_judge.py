@@ -81,7 +81,8 @@ def _ask_judge_about_rows(
         return _ask_for_preferences_in_both_orders(judged_rows, judge, language)
     if _has_two_outputs(judged_rows):
         return [_score_both_outputs(judged_rows, judge, language)]
-    return [_ask_for_scores_of_outputs(judged_rows, judge, language)]
+    scores = judge.score(_build_scoring_batch(judged_rows, "output", language))
+    return [judged_rows.with_columns(pl.Series("score", scores).fill_nan(None))]
 
 
 def _ask_for_preferences_in_both_orders(
@@ -103,11 +104,6 @@ def _score_both_outputs(judged_rows: pl.DataFrame, judge: Judge, language: str |
     second = judge.score(_build_scoring_batch(judged_rows, "output_2", language))
     preferences = (np.sign(first - second) + 1) / 2
     return judged_rows.with_columns(build_winner_column(preferences))
-
-
-def _ask_for_scores_of_outputs(judged_rows: pl.DataFrame, judge: Judge, language: str | None) -> pl.DataFrame:
-    scores = judge.score(_build_scoring_batch(judged_rows, "output", language))
-    return judged_rows.with_columns(pl.Series("score", scores).fill_nan(None))
 
 
 def build_winner_column(preferences: FloatArray) -> pl.Series:

@@ -66,25 +66,18 @@ def score_assay_parts(dataset: Dataset | Source | None, options: AssayPartsOptio
     execution = prepared.execution
     if prepared.run is None or data.task_definition.is_ranking:
         raise InputError("parts can be scored only for texts and only in a run folder.", remedy="Pass --out.")
-    metrics = prepared.all_metrics
-    further_rows = prepared.find_human_scored_rows()
     if needs_shards(data, plan, execution):
-        scorer = ShardScorer(
-            data, metrics, len(plan.metrics), plan.contexts, prepared.clusters, None, execution, further_rows
-        )
         pairs_by_shard = make_sharded_pairs(data, plan, execution, prepared.clusters)
-        result = scorer.score_parts(pairs_by_shard, options.parts)
+        result = ShardScorer(prepared, None).score_parts(pairs_by_shard, options.parts)
     else:
         pairs = make_assay_pairs(data, plan, execution)
         selected = score_selected_parts(
             data,
             pairs,
-            attach_precomputed_scores(data, pairs, metrics),
+            attach_precomputed_scores(data, pairs, prepared.all_metrics),
             options.parts,
-            store=execution.score_store,
-            workers=execution.workers,
-            further_rows=further_rows,
-            progress=execution.progress,
+            execution,
+            further_rows=prepared.find_human_scored_rows(),
         )
         result = PartialRun(part_numbers=selected.numbers, part_count=selected.batch_count)
     if not result.part_numbers:

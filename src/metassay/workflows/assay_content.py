@@ -74,8 +74,9 @@ def build_assay_content(
         *list_context_warnings(assay_outcome.analysis),
         *_warn_if_neighbouring_items_are_similar(dataset, assay_plan, assay_outcome),
         *_warn_if_human_scores_are_simulated(dataset, assay_plan),
-        *_warn_if_human_score_may_count_errors(assay_plan),
     ]
+    if assay_plan.may_count_errors and assay_plan.human is not None:
+        warnings.append(warn_of_possible_error_counts(assay_plan.human))
     content = AssayContent(
         **{name: getattr(statistics, name) for name in ContextStatistics.__struct_fields__},
         task=dataset.task,
@@ -83,7 +84,9 @@ def build_assay_content(
         outputs=len(dataset),
         pairs=assay_outcome.pairs.frame.height,
         left_out=dict(dataset.left_out),
-        named_left_out=_name_left_out_systems(dataset),
+        named_left_out={REFERENCE_SYSTEM_REASON: list(dataset.reference_systems)}
+        if dataset.reference_systems
+        else {},
         perturbations={name: count.pairs for name, count in counts if count.pairs},
         metrics=[
             AssayedMetric(
@@ -105,11 +108,6 @@ def build_assay_content(
     )
     content = add_explanations_to_assay(content)
     return msgspec.structs.replace(content, verdict=build_assay_verdict(prepare_assay_report(content)))
-
-
-def _name_left_out_systems(dataset: Dataset) -> dict[str, list[str]]:
-    names = list(dataset.reference_systems)
-    return {REFERENCE_SYSTEM_REASON: names} if names else {}
 
 
 def _measure_edit_distances(assay_outcome: AssayOutcome, workers: int) -> EditDistances:
@@ -215,13 +213,6 @@ def _warn_if_human_scores_are_simulated(dataset: Dataset, assay_plan: AssayPlan)
     if set(outputs[_HUMAN_KIND]) != {_SIMULATED}:
         return []
     return [warn_of_simulated_human_scores(assay_plan.compared_human)]
-
-
-def _warn_if_human_score_may_count_errors(assay_plan: AssayPlan) -> list[str]:
-    """Warn if the human score may count errors, so that lower scores would be better."""
-    if not assay_plan.may_count_errors or assay_plan.human is None:
-        return []
-    return [warn_of_possible_error_counts(assay_plan.human)]
 
 
 def _warn_if_neighbouring_items_are_similar(

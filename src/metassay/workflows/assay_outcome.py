@@ -52,19 +52,20 @@ class AssayOutcome:
 
     def list_label_error_rates(self) -> list[LabelErrorRate]:
         """List the known rates of wrong pair labels, by perturbation and language."""
-        return [
-            LabelErrorRate(
-                perturbation=perturbation,
-                language=language,
-                read=error.pairs_read,
-                not_worse=error.not_worse,
-                rate=error.rate,
-                low=error.low,
-                high=error.high,
-            )
-            for (perturbation, language), error in self.label_errors.items()
-            if error is not None
-        ]
+        rates = []
+        for (perturbation, language), error in self.label_errors.items():
+            if error is not None:
+                rate = LabelErrorRate(
+                    perturbation=perturbation,
+                    language=language,
+                    read=error.pairs_read,
+                    not_worse=error.not_worse,
+                    rate=error.rate,
+                    low=error.low,
+                    high=error.high,
+                )
+                rates.append(rate)
+        return rates
 
 
 def compute_assay_outcome(prepared_assay: PreparedAssay) -> AssayOutcome:
@@ -114,7 +115,9 @@ def compute_assay_outcome(prepared_assay: PreparedAssay) -> AssayOutcome:
     )
     execution.report_progress("judging", 1, 1)
     release_memory()
-    label_errors = _find_label_error_rates(dataset, plan.settings.pairs, scored.pairs)
+    label_errors: LabelErrors = {}  # unknown for pairs that were not perturbed
+    if plan.settings.pairs == PERTURBED_PAIRS and not dataset.task_definition.is_ranking:
+        label_errors = find_label_error_rates(scored.pairs.counts, dataset.languages)
     return AssayOutcome(sample, scored, analysis, costs.prices, label_errors)
 
 
@@ -130,19 +133,9 @@ def make_and_score_pairs(
     plan = prepared_assay.plan
     execution = prepared_assay.execution
     metrics = prepared_assay.all_metrics
-    further_rows = prepared_assay.find_human_scored_rows()
     score_sample: ScoreSample | None = None
     if needs_shards(dataset, plan, execution):
-        scorer = ShardScorer(
-            dataset,
-            metrics,
-            len(plan.metrics),
-            plan.contexts,
-            prepared_assay.clusters,
-            output_weights,
-            execution,
-            further_rows,
-        )
+        scorer = ShardScorer(prepared_assay, output_weights)
         pairs_by_shard = make_sharded_pairs(dataset, plan, execution, prepared_assay.clusters)
         with collect_warnings() as notes:
             sample, scored, score_sample = scorer.score(pairs_by_shard, plan.settings.per_output)
@@ -157,14 +150,11 @@ def make_and_score_pairs(
                 dataset,
                 pairs,
                 metrics,
+                execution,
                 sample=sample,
                 clusters=prepared_assay.clusters,
                 weights=output_weights,
-                further_rows=further_rows,
-                workers=execution.workers,
-                score_store=execution.score_store,
-                cluster=execution.cluster,
-                progress=execution.progress,
+                further_rows=prepared_assay.find_human_scored_rows(),
             )
         if not dataset.task_definition.is_ranking:
             score_sample = sample_scores(dataset, scored)
@@ -183,13 +173,6 @@ def attach_precomputed_scores(
         metric.look_up_scores_of_texts(texts) if isinstance(metric, PrecomputedScores) else metric
         for metric in metrics
     )
-
-
-def _find_label_error_rates(dataset: Dataset, pair_source: object, pairs: Pairs) -> LabelErrors:
-    """Find how often perturbed outputs are not worse than the original; unknown for other pairs."""
-    if pair_source != PERTURBED_PAIRS or dataset.task_definition.is_ranking:
-        return {}
-    return find_label_error_rates(pairs.counts, dataset.languages)
 
 
 def _name_pair_origin(pair_source: object, sample: Pairs) -> str:

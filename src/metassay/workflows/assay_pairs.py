@@ -14,11 +14,11 @@ from metassay.perturbations.pairs import Pairs, make_pairs, make_pairs_by_shard
 from metassay.perturbations.registry import list_default_perturbations, parse_perturbations
 from metassay.perturbations.runner import PairSettings
 from metassay.workflows import shards
-from metassay.workflows.assay_plan import AssayPlan
+from metassay.workflows.assay_plan import AssayPlan, ExecutionOptions
 from metassay.workflows.given_pairs import build_given_pairs
 from metassay.workflows.human_pairs import make_human_pairs
 from metassay.workflows.ranking_validity import check_ranking_gains
-from metassay.workflows.shards import ExecutionOptions, divide_items_into_shards
+from metassay.workflows.shards import divide_items_into_shards
 
 
 def make_assay_pairs(dataset: Dataset, assay_plan: AssayPlan, execution_options: ExecutionOptions) -> Pairs:

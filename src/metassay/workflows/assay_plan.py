@@ -1,14 +1,20 @@
-"""The settings of an assay, resolved for one data set."""
+"""The settings of an assay, resolved for one data set, and how it is executed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from metassay.data.context import Context
+from metassay.engine.ray_cluster import RayCluster
+from metassay.engine.score_store import ScoreStore
+from metassay.llm.settings import LlmSettings
 from metassay.metrics.base import Metric
+from metassay.options import Progress
 from metassay.perturbations.base import Perturbation
+from metassay.perturbations.text_store import TextStore
+from metassay.store.scratch import ScratchTables
 from metassay.workflows.options import AssaySettings
 
 
@@ -54,3 +60,21 @@ class AssayPlan:
             "seed": self.seed,
             "valid_pairs": self.valid_pairs,
         }
+
+
+@dataclass(frozen=True)
+class ExecutionOptions:
+    """Workers, caches and other execution options that do not change the result of an assay."""
+
+    workers: int
+    score_store: ScoreStore | None = None
+    text_store: TextStore | None = None
+    cluster: RayCluster | None = None
+    progress: Progress | None = None
+    llm: LlmSettings | None = None
+    scratch: ScratchTables = field(default_factory=lambda: ScratchTables(None))
+
+    def report_progress(self, stage: str, done: int, total: int) -> None:
+        """Report that `done` of `total` steps of a stage are finished."""
+        if self.progress is not None:
+            self.progress(stage, done, total)

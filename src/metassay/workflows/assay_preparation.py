@@ -41,7 +41,7 @@ from metassay.store.layout import SHARDS_FOLDER
 from metassay.store.run_folder import RunFolder
 from metassay.store.scratch import ScratchTables
 from metassay.store.versions import collect_environment
-from metassay.workflows.assay_plan import AssayPlan
+from metassay.workflows.assay_plan import AssayPlan, ExecutionOptions
 from metassay.workflows.assay_run_files import is_run_finished
 from metassay.workflows.given_pairs import drop_identical_pairs
 from metassay.workflows.human_pairs import choose_compared_human_score, find_human_column
@@ -49,7 +49,6 @@ from metassay.workflows.options import AssayOptions
 from metassay.workflows.perturb import add_answer_cache, describe_language_model
 from metassay.workflows.read import Source, read
 from metassay.workflows.run_files import AUTOMATIC_FOLDER, make_run_folder_name
-from metassay.workflows.shards import ExecutionOptions
 
 
 @dataclass(frozen=True)
@@ -136,9 +135,7 @@ def orient_assay_data(dataset: Dataset, options: AssayOptions) -> tuple[Dataset,
     """Orient human scores to higher is better, normalise texts, and drop reference systems."""
     for name in split_names(options.human):
         dataset = dataset.declare_human_column(name)
-    directions = RequestedDirections(
-        split_names(options.lower_is_better), split_names(options.higher_is_better)
-    )
+    directions = RequestedDirections.parse(options.lower_is_better, options.higher_is_better)
     dataset, directions = orient_human_scores(dataset, directions)
     # In pairs of the user, the user says which output is better, so references stay.
     keep_references = options.keep_references or dataset.rows_are_pairs

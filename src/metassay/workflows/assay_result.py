@@ -12,6 +12,7 @@ import msgspec
 import polars as pl
 
 from metassay.data.dataset import Dataset
+from metassay.engine.batches import build_rows_for_metrics
 from metassay.engine.scoring import measure_costs
 from metassay.metrics.base import Metric
 from metassay.metrics.judge import Judge
@@ -29,7 +30,6 @@ from metassay.workflows.assay_plan import AssayPlan
 from metassay.workflows.assay_preparation import PreparedAssay
 from metassay.workflows.pair_scoring import ScoredPairs
 from metassay.workflows.run_files import EXAMPLES, RESULT, Result, collect_warnings
-from metassay.workflows.scoring_rows import build_rows_for_metrics
 from metassay.workflows.wrong_pairs import collect_wrong_pairs
 
 
@@ -94,14 +94,6 @@ class AssayResult(Result):
     def metrics(self) -> tuple[Metric, ...]:
         """The assayed metrics."""
         return self.plan.metrics
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON object of `metassay assay`."""
-        return self.content.to_dict()
-
-    def to_json(self) -> str:
-        """Return the JSON object that the command line prints."""
-        return self.content.to_json()
 
     def to_frame(self) -> pl.DataFrame:
         """Return accuracy by context, with one row per column, context and metric."""

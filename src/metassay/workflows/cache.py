@@ -9,7 +9,6 @@ import polars as pl
 
 from metassay.errors import InputError, InputLocation, UnknownName
 from metassay.reporting.result_display import ResultDisplay
-from metassay.reporting.terminal.blocks import Block
 from metassay.reporting.terminal.inventory import describe_score_cache
 from metassay.results.cache import CacheContent, CachedMetric
 
@@ -19,14 +18,12 @@ ACTIONS = ("info", "prune", "verify")
 class CacheResult(ResultDisplay, CacheContent, frozen=True, kw_only=True):
     """Result of `cache`: the size and content of the score cache."""
 
+    describe_for_terminal = describe_score_cache
+
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per metric and signature."""
         rows = [msgspec.structs.asdict(metric) for metric in self.metrics]
         return pl.DataFrame(rows, infer_schema_length=None)
-
-    def describe_for_terminal(self, action: str) -> list[Block]:
-        """Describe the result in the lines, tables and notes that the command line prints."""
-        return describe_score_cache(self, action)
 
 
 def manage_cache(

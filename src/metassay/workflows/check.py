@@ -20,6 +20,7 @@ from metassay.data.reading import Source
 from metassay.data.reference_systems import find_reference_systems
 from metassay.data.score_cautions import warn_of_different_scales_of_outputs
 from metassay.data.summary import summarize_dataset
+from metassay.engine.batches import build_rows_for_metrics
 from metassay.engine.scoring import measure_costs
 from metassay.engine.workers import count_workers
 from metassay.errors import InputError, UnknownName
@@ -31,10 +32,8 @@ from metassay.perturbations.forecast import forecast_perturbations
 from metassay.perturbations.registry import list_default_perturbations
 from metassay.reporting.check_questions import list_answerable_questions
 from metassay.reporting.result_display import ResultDisplay
-from metassay.reporting.terminal.blocks import Block
 from metassay.reporting.terminal.check import describe_check_result
 from metassay.results.check import (
-    DATA,
     OUTPUTS,
     PAIRS,
     SCORES,
@@ -53,7 +52,6 @@ from metassay.workflows.check_tables import check_scores, check_verdicts, find_k
 from metassay.workflows.options import CheckOptions
 from metassay.workflows.read import read
 from metassay.workflows.run_files import collect_warnings
-from metassay.workflows.scoring_rows import build_rows_for_metrics
 from metassay.workflows.verdict_files import hash_verdicts
 
 # Whole numbers with more values than this are taken for scores instead of contexts.
@@ -66,18 +64,13 @@ _SIGNIFICANT_T = 2.0
 class CheckResult(ResultDisplay, CheckContent, frozen=True, kw_only=True):
     """Result of `check`: what a data set holds, and how long an assay would take."""
 
+    describe_for_terminal = describe_check_result
+
     def to_frame(self) -> pl.DataFrame:
         """Return the systems with their numbers of outputs, or the judges with their numbers of verdicts."""
         if self.verdicts is not None:
             return pl.DataFrame([msgspec.structs.asdict(judge) for judge in self.verdicts.judges])
         return pl.DataFrame([msgspec.structs.asdict(system) for system in self.systems])
-
-    def describe_for_terminal(self, data_arguments: str = DATA) -> list[Block]:
-        """Describe the result in the lines, tables and notes that the command line prints.
-
-        `data_arguments` are the files and reading options of the command, for suggested commands.
-        """
-        return describe_check_result(self, data_arguments)
 
 
 @accept_options(CheckOptions)
@@ -161,6 +154,9 @@ def _check_outputs(data: Dataset, options: CheckOptions) -> tuple[CheckContent, 
     metric_columns = _find_metric_columns(data)
     contexts = [name for name in data.metadata if name not in metric_columns]
     summary = summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics})
+    outputs = Counter(data.outputs["system"])
+    languages = Counter(language or "unknown" for language in data.languages)
+    missing = {name: data.outputs[name].null_count() for name in data.outputs.columns}
     test_sets = _list_test_sets(data)
     rated_items = {}
     for name in data.human:
@@ -174,8 +170,8 @@ def _check_outputs(data: Dataset, options: CheckOptions) -> tuple[CheckContent, 
         task_guess=data.task_guess,
         items=data.outputs["item"].n_unique(),
         outputs=len(data),
-        systems=_count_outputs_by_system(data),
-        languages=_count_outputs_by_language(data),
+        systems=[SystemCount(system, outputs[system]) for system in data.systems],
+        languages=dict(sorted(languages.items())),
         references=_count_outputs_by_number_of_references(data),
         human={name: len(data) - data.outputs[name].null_count() for name in data.human},
         contexts={name: data.outputs[name].n_unique() for name in ("system", *contexts)},
@@ -184,7 +180,7 @@ def _check_outputs(data: Dataset, options: CheckOptions) -> tuple[CheckContent, 
         test_sets=test_sets,
         # Systems of different test sets cannot be compared.
         undecided_systems=None if test_sets else _find_two_best_systems(data),
-        missing=_count_missing_values(data.outputs),
+        missing={name: count for name, count in missing.items() if count},
         empty_outputs=sum(system.empty_outputs for system in summary.systems),
         reference_systems=list(find_reference_systems(data)),
         left_out=dict(data.left_out),
@@ -214,11 +210,6 @@ def _write_check_result(run_folder: RunFolder, check_result: CheckResult) -> Non
     # Measured times differ from run to run, and the other files of a run do not.
     estimate = content.pop("estimate")
     run_folder.finish({"results/check.json": content, TIMINGS: estimate})
-
-
-def _count_outputs_by_system(dataset: Dataset) -> list[SystemCount]:
-    counts = Counter(dataset.outputs["system"])
-    return [SystemCount(system, counts[system]) for system in dataset.systems]
 
 
 def _find_metric_columns(dataset: Dataset) -> list[str]:
@@ -286,11 +277,6 @@ def _find_two_best_systems(dataset: Dataset) -> UndecidedSystems | None:
     return None
 
 
-def _count_outputs_by_language(dataset: Dataset) -> dict[str, int]:
-    counts = Counter(language or "unknown" for language in dataset.languages)
-    return dict(sorted(counts.items()))
-
-
 def _count_outputs_by_number_of_references(dataset: Dataset) -> dict[str, int]:
     """Count the outputs that have one reference, two references and so on."""
     if "references" not in dataset.outputs.columns:
@@ -305,11 +291,6 @@ def _warn_of_different_scales(data: Dataset) -> list[str]:
     for human_score in data.human:
         notes += warn_of_different_scales_of_outputs(data.outputs, human_score)
     return notes
-
-
-def _count_missing_values(outputs: pl.DataFrame) -> dict[str, int]:
-    counts = {name: outputs[name].null_count() for name in outputs.columns}
-    return {name: count for name, count in counts.items() if count}
 
 
 def _estimate_assay_cost(dataset: Dataset, metrics: Sequence[Metric], workers: int) -> CostEstimate:

@@ -11,12 +11,11 @@ import polars as pl
 from metassay.errors import InputError, display_path
 from metassay.meta.contexts.run_comparison import compare_runs
 from metassay.reporting.comparison_sentences import (
+    describe_comparisons,
     describe_run_changes,
     describe_unshared_outputs_and_metrics,
 )
 from metassay.reporting.result_display import ResultDisplay
-from metassay.reporting.terminal.blocks import Block
-from metassay.reporting.terminal.compare import describe_comparisons
 from metassay.results.assay import AssayContent
 from metassay.results.compare import CompareContent, RunComparison, SharedOutputs
 from metassay.store.run_folder import RunFolder
@@ -28,6 +27,8 @@ from metassay.workflows.run_files import RESULT, find_run_folders, load_assay_ru
 class CompareResult(ResultDisplay, CompareContent, frozen=True, kw_only=True):
     """Result of `compare`: each assay run against the run before it."""
 
+    describe_for_terminal = describe_comparisons
+
     def to_frame(self) -> pl.DataFrame:
         """Return a table of accuracy changes: one row per comparison, column, context and metric."""
         rows = []
@@ -36,10 +37,6 @@ class CompareResult(ResultDisplay, CompareContent, frozen=True, kw_only=True):
                 runs = {"before_run": comparison.before, "after_run": comparison.after}
                 rows.append(runs | msgspec.structs.asdict(change))
         return pl.DataFrame(rows, infer_schema_length=None)
-
-    def describe_for_terminal(self) -> list[Block]:
-        """Describe the result in the lines, tables and notes that the command line prints."""
-        return describe_comparisons(self)
 
 
 def compare(*runs: str | Path) -> CompareResult:

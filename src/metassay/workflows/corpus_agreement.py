@@ -8,6 +8,7 @@ import numpy as np
 
 from metassay.data.dataset import Dataset
 from metassay.data.score_grid import ScoreGrid
+from metassay.engine.batches import build_rows_for_metrics
 from metassay.errors import InputError
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.pairwise_accuracy import pairwise_accuracy
@@ -22,7 +23,6 @@ from metassay.results.rank import CorpusAgreement
 from metassay.stats.arrays import FloatArray
 from metassay.stats.correlation import correlate_system_scores
 from metassay.workflows.read import Source, read
-from metassay.workflows.scoring_rows import build_rows_for_metrics
 
 DEFAULT_METRICS = ("bleu", "chrf")
 

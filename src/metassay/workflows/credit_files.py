@@ -54,7 +54,7 @@ def build_credit_table(
 
 
 def read_credit_table(run_folder: RunFolder) -> CreditTable | None:
-    """Read the credits (right pairs per cluster) of a run; None for runs of older versions."""
+    """Read the credits (right pairs per cluster) of a run; None if the file is damaged."""
     file = run_folder.find_intact_file(CREDITS_FILE)
     if file is None:
         return None

@@ -27,18 +27,16 @@ from metassay.meta.dependence.correction import CorrectedScores, convert_to_huma
 from metassay.meta.dependence.grouped_outputs import SYSTEM, GroupingColumns, group_outputs
 from metassay.meta.people.mapping_evaluation import MappingEvaluator
 from metassay.meta.people.ranking_data import CONSTANT
-from metassay.options import Progress, accept_options, split_names
+from metassay.options import accept_options, split_names
 from metassay.reporting.depend_page import (
     build_depend_page,
     build_depend_verdict,
+    describe_dependence,
     prepare_depend_report,
-    render_depend_files,
+    render_further_depend_files,
 )
 from metassay.reporting.pages import Page
 from metassay.reporting.result_display import ResultDisplay
-from metassay.reporting.terminal.blocks import Block
-from metassay.reporting.terminal.depend import describe_dependence
-from metassay.results.base import select_json_fields
 from metassay.results.depend import (
     Correction,
     DependContent,
@@ -51,7 +49,7 @@ from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import DependOptions
 from metassay.workflows.read import Source
 from metassay.workflows.read_scores import mark_uninformed_metrics, read_scores
-from metassay.workflows.run_files import check_output_file, write_table_file
+from metassay.workflows.run_files import check_output_file, write_result, write_table_file
 
 TABLE_COLUMNS: dict[str, type[pl.DataType]] = {
     "dataset": pl.String,
@@ -77,15 +75,10 @@ class DependResult(ResultDisplay, DependContent, frozen=True, kw_only=True):
     `analyses` are the measurements behind the result, by data set. They are not part of the JSON.
     """
 
+    json_type = DependContent
+    describe_for_terminal = describe_dependence
+
     analyses: dict[str, DependenceAnalysis] = msgspec.field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON object of `metassay depend` as plain values."""
-        return select_json_fields(self, DependContent).to_dict()
-
-    def to_json(self) -> str:
-        """Return the JSON object of `metassay depend`."""
-        return select_json_fields(self, DependContent).to_json()
 
     @property
     def curves(self) -> dict[str, dict[str, MetricCurves]]:
@@ -102,10 +95,6 @@ class DependResult(ResultDisplay, DependContent, frozen=True, kw_only=True):
     def build_page(self) -> Page:
         """Build the report page of a `depend` result."""
         return build_depend_page(self, self.curves)
-
-    def describe_for_terminal(self) -> list[Block]:
-        """Describe the result in the lines, tables and notes that the command line prints."""
-        return describe_dependence(self)
 
 
 def _build_dependence_row(dependence: MetricDependence) -> list[Any]:
@@ -174,7 +163,7 @@ def depend(data: Source, options: DependOptions) -> DependResult:
     )
     result = msgspec.structs.replace(result, verdict=build_depend_verdict(prepare_depend_report(result)))
     if run is not None:
-        run.finish(render_depend_files(result, result.to_frame(), result.curves))
+        write_result(run, "depend", result, render_further_depend_files(result, result.curves))
     return result
 
 
@@ -328,13 +317,9 @@ def _correct_scores_of_dataset(
                     _build_long_table(score_cube, f"f_G({name})", corrected.pooled_scores),
                     _build_long_table(score_cube, f"f_k({name})", corrected.system_scores),
                 ]
-            _report_progress(options.progress, done, len(metrics))
+            if options.progress is not None:
+                options.progress("correcting", done, len(metrics))
     return tables, corrections
-
-
-def _report_progress(progress: Progress | None, done: int, total: int) -> None:
-    if progress is not None:
-        progress("correcting", done, total)
 
 
 def _build_long_table(score_cube: ScoreCube, metric: str, scores: FloatArray) -> pl.DataFrame:

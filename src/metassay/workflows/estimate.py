@@ -14,11 +14,8 @@ from metassay.meta.decisions.metric_choice import MetricChoice, choose_metric_by
 from metassay.meta.decisions.sample_check import check_random_sample
 from metassay.meta.decisions.system_estimates import estimate_system_scores
 from metassay.options import accept_options, split_names
-from metassay.reporting.estimate_page import build_estimate_page, render_estimate_files
-from metassay.reporting.pages import Page
+from metassay.reporting.estimate_page import build_estimate_page, describe_estimate_result
 from metassay.reporting.result_display import ResultDisplay
-from metassay.reporting.terminal.blocks import Block
-from metassay.reporting.terminal.estimate import describe_estimate_result
 from metassay.results.base import Interval, none_if_nan
 from metassay.results.estimate import (
     CandidateMetric,
@@ -32,6 +29,7 @@ from metassay.store.run_folder import RunFolder
 from metassay.workflows.labelled_scores import LabelledData, read_labelled_scores
 from metassay.workflows.options import EstimateOptions
 from metassay.workflows.read import Source
+from metassay.workflows.run_files import write_result
 
 TARGETS = {"these": THESE_ITEMS, "similar": ITEMS_LIKE_THESE}
 # The fewest labelled units (items or documents) that an interval can be computed from.
@@ -43,17 +41,12 @@ SMALLEST_CONTEXT = 20
 class EstimateResult(ResultDisplay, EstimateContent, frozen=True, kw_only=True):
     """Result of `estimate`: the human score of every system, from few labels and a metric."""
 
+    build_page = build_estimate_page
+    describe_for_terminal = describe_estimate_result
+
     def to_frame(self) -> pl.DataFrame:
         """Return a table of estimated human scores, with one row per system, best first."""
         return pl.DataFrame([_build_estimate_row(entry) for entry in self.systems], infer_schema_length=None)
-
-    def build_page(self) -> Page:
-        """Build the report page of an `estimate` result."""
-        return build_estimate_page(self)
-
-    def describe_for_terminal(self) -> list[Block]:
-        """Describe the result in the lines, tables and notes that the command line prints."""
-        return describe_estimate_result(self)
 
 
 def _build_estimate_row(system_estimate: SystemEstimate) -> dict[str, Any]:
@@ -134,7 +127,7 @@ def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
         data=labelled_data.selected_scores.summary,
     )
     if run is not None:
-        run.finish(render_estimate_files(result, result.to_frame()))
+        write_result(run, "estimate", result)
     return result
 
 

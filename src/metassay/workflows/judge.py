@@ -22,18 +22,15 @@ from metassay.options import accept_options, split_names
 from metassay.reporting.judge_page import (
     build_judge_page,
     build_judge_verdict,
-    render_judge_files,
+    describe_judge_result,
 )
-from metassay.reporting.pages import Page
 from metassay.reporting.result_display import ResultDisplay
-from metassay.reporting.terminal.blocks import Block
-from metassay.reporting.terminal.judge import describe_judge_result
 from metassay.results.judge import AskedModel, JudgeContent, JudgeEntry
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.ask_judge import ask_judge, choose_judge, compute_answer_cost
 from metassay.workflows.options import JudgeOptions
 from metassay.workflows.perturb import add_answer_cache
-from metassay.workflows.run_files import VERDICTS
+from metassay.workflows.run_files import VERDICTS, write_result
 from metassay.workflows.verdict_files import hash_verdicts, read_verdicts
 
 _ONE_OUTPUT_PER_ITEM = (
@@ -45,6 +42,9 @@ NESTED_FIELDS = ("corrected", "intervals")
 
 class JudgeResult(ResultDisplay, JudgeContent, frozen=True, kw_only=True):
     """Result of `judge`: how well judges agree with human labels, each other and themselves."""
+
+    build_page = build_judge_page
+    describe_for_terminal = describe_judge_result
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table of measures, with one row per judge."""
@@ -58,14 +58,6 @@ class JudgeResult(ResultDisplay, JudgeContent, frozen=True, kw_only=True):
         'No judge is shown to agree with people better than chance'
         """
         return [claim.sentence for claim in self.verdict]
-
-    def build_page(self) -> Page:
-        """Build the report page of a `judge` result."""
-        return build_judge_page(self)
-
-    def describe_for_terminal(self) -> list[Block]:
-        """Describe the result in the lines, tables and notes that the command line prints."""
-        return describe_judge_result(self)
 
 
 def _build_judge_row(judge: JudgeEntry) -> dict[str, Any]:
@@ -123,9 +115,7 @@ def judge(data: Source, options: JudgeOptions) -> JudgeResult:
         family=options.family,
         verdict_type=verdict_type,
         letters=options.letters,
-        directions=RequestedDirections(
-            split_names(options.lower_is_better), split_names(options.higher_is_better)
-        ),
+        directions=RequestedDirections.parse(options.lower_is_better, options.higher_is_better),
         file=source.file,
     )
     notes += table.notes
@@ -156,10 +146,7 @@ def judge(data: Source, options: JudgeOptions) -> JudgeResult:
     )
     result = msgspec.structs.replace(result, verdict=build_judge_verdict(result))
     if run is not None:
-        files = render_judge_files(result, result.to_frame())
-        if asked is not None:
-            files[VERDICTS] = frame
-        run.finish(files)
+        write_result(run, "judge", result, None if asked is None else {VERDICTS: frame})
     return result
 
 

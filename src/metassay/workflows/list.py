@@ -9,7 +9,6 @@ import polars as pl
 
 from metassay.errors import UnknownName
 from metassay.reporting.result_display import ResultDisplay
-from metassay.reporting.terminal.blocks import Block
 from metassay.reporting.terminal.inventory import describe_installed_components
 from metassay.results.list import (
     ListContent,
@@ -18,16 +17,13 @@ from metassay.results.list import (
     ListedPerturbation,
     ListedReader,
     ListedResource,
-    MetaMetricList,
-    MetricList,
-    PerturbationList,
-    ReaderList,
-    ResourceList,
 )
 
 
 class ListResult(ResultDisplay, ListContent, frozen=True, kw_only=True):
     """Result of `list`: everything installed of one kind."""
+
+    describe_for_terminal = describe_installed_components
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per entry."""
@@ -35,29 +31,35 @@ class ListResult(ResultDisplay, ListContent, frozen=True, kw_only=True):
             [msgspec.to_builtins(entry) for entry in self.listed_entries], infer_schema_length=None
         )
 
-    def describe_for_terminal(self) -> list[Block]:
-        """Describe the result in the lines, tables and notes that the command line prints."""
-        return describe_installed_components(self)
+
+class MetricList(ListResult, frozen=True, kw_only=True):
+    """All metrics that can be computed, sorted by task and name."""
+
+    metrics: list[ListedMetric]
 
 
-class MetricListResult(MetricList, ListResult, frozen=True, kw_only=True):
-    """All metrics that can be computed."""
-
-
-class MetaMetricListResult(MetaMetricList, ListResult, frozen=True, kw_only=True):
+class MetaMetricList(ListResult, frozen=True, kw_only=True):
     """All meta-metrics that `rank` can use."""
 
-
-class PerturbationListResult(PerturbationList, ListResult, frozen=True, kw_only=True):
-    """All perturbations that can be applied."""
+    meta_metrics: list[ListedMetaMetric]
 
 
-class ReaderListResult(ReaderList, ListResult, frozen=True, kw_only=True):
+class PerturbationList(ListResult, frozen=True, kw_only=True):
+    """All perturbations that can be applied, sorted by name."""
+
+    perturbations: list[ListedPerturbation]
+
+
+class ReaderList(ListResult, frozen=True, kw_only=True):
     """All file formats that can be read."""
 
+    readers: list[ListedReader]
 
-class ResourceListResult(ResourceList, ListResult, frozen=True, kw_only=True):
+
+class ResourceList(ListResult, frozen=True, kw_only=True):
     """All language resources, installed or not."""
+
+    resources: list[ListedResource]
 
 
 def list_installed(kind: str) -> ListResult:
@@ -74,7 +76,7 @@ def list_task_names() -> list[str]:
     return list(load_tasks())
 
 
-def list_metrics() -> MetricListResult:
+def list_metrics() -> MetricList:
     """List all metrics, sorted by task and name."""
     from metassay.metrics.registry import format_metric_name, load_metric_classes
 
@@ -90,10 +92,10 @@ def list_metrics() -> MetricListResult:
         )
         for metric in load_metric_classes().values()
     ]
-    return MetricListResult(metrics=sorted(metrics, key=lambda metric: (metric.task, metric.metric)))
+    return MetricList(metrics=sorted(metrics, key=lambda metric: (metric.task, metric.metric)))
 
 
-def list_meta_metrics() -> MetaMetricListResult:
+def list_meta_metrics() -> MetaMetricList:
     """List all meta-metrics: those of metassay, those of other packages, and `spans`."""
     from metassay.meta.people.meta_metrics.registry import SPANS, SPANS_SUMMARY, load_meta_metric_classes
 
@@ -102,10 +104,10 @@ def list_meta_metrics() -> MetaMetricListResult:
         for name, meta_metric in load_meta_metric_classes().items()
     ]
     entries.append(ListedMetaMetric(SPANS, "item", SPANS_SUMMARY))
-    return MetaMetricListResult(meta_metrics=entries)
+    return MetaMetricList(meta_metrics=entries)
 
 
-def list_perturbations() -> PerturbationListResult:
+def list_perturbations() -> PerturbationList:
     """List all perturbations, sorted by name."""
     from metassay.perturbations.registry import find_perturbations_for, load_perturbations
     from metassay.tasks import load_tasks
@@ -124,10 +126,10 @@ def list_perturbations() -> PerturbationListResult:
             what=perturbation.summary,
         )
         entries.append(entry)
-    return PerturbationListResult(perturbations=entries)
+    return PerturbationList(perturbations=entries)
 
 
-def list_readers() -> ReaderListResult:
+def list_readers() -> ReaderList:
     """List all file formats, those that need several files last."""
     from metassay.data.readers.registry import MULTI_FILE_FORMATS, load_all_readers
 
@@ -136,10 +138,10 @@ def list_readers() -> ReaderListResult:
         ListedReader(multi_file.name, multi_file.options, multi_file.summary)
         for multi_file in MULTI_FILE_FORMATS
     ]
-    return ReaderListResult(readers=readers)
+    return ReaderList(readers=readers)
 
 
-def list_resources() -> ResourceListResult:
+def list_resources() -> ResourceList:
     """List all language resources, and how to get those that are missing."""
     from metassay.text.resources import list_resources
 
@@ -153,7 +155,7 @@ def list_resources() -> ResourceListResult:
         )
         for resource in list_resources()
     ]
-    return ResourceListResult(resources=resources)
+    return ResourceList(resources=resources)
 
 
 LISTS: Mapping[str, Callable[[], ListResult]] = {

@@ -27,7 +27,6 @@ from metassay.metrics.neural.comet_checkpoint import (
 )
 from metassay.metrics.neural.published_models import MODEL_PACKAGES, find_published_model
 from metassay.reporting.result_display import ResultDisplay
-from metassay.reporting.terminal.blocks import Block
 from metassay.reporting.terminal.inventory import describe_installed_models
 from metassay.results.models import InstalledModel, ModelsContent
 
@@ -62,14 +61,12 @@ README_HEAD = 4000
 class ModelsResult(ResultDisplay, ModelsContent, frozen=True, kw_only=True):
     """Result of `models`: the neural models on this machine."""
 
+    describe_for_terminal = describe_installed_models
+
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per model."""
         rows = [msgspec.structs.asdict(model) for model in self.models]
         return pl.DataFrame(rows, infer_schema_length=None)
-
-    def describe_for_terminal(self) -> list[Block]:
-        """Describe the result in the lines, tables and notes that the command line prints."""
-        return describe_installed_models(self)
 
 
 def list_models(*folders: str | Path) -> ModelsResult:

@@ -193,14 +193,12 @@ class AssaySettings(Settings):
         Names,
         declare_option(
             "Human scores and metrics from files of which lower is better, comma-separated.",
-            command_line_type=str,
         ),
     ] = ""
     higher_is_better: Annotated[
         Names,
         declare_option(
             "Human scores and metrics from files of which higher is better, comma-separated.",
-            command_line_type=str,
         ),
     ] = ""
     human: Annotated[str | None, declare_option("Column of human scores. Needed if there are several.")] = (
@@ -233,7 +231,6 @@ class ScoreSettings(Settings):
         FilePath | None,
         declare_option(
             "Write the score of every segment to this .parquet, .csv or .jsonl file.",
-            command_line_type=str | None,
         ),
     ] = None
     test: Annotated[
@@ -262,7 +259,6 @@ class ScoreSettings(Settings):
         declare_option(
             "Say how often people agree with each difference, from a run folder of rank "
             "--analysis thresholds.",
-            command_line_type=str | None,
             metavar="RUN",
         ),
     ] = None
@@ -323,14 +319,12 @@ class AggregateSettings(Settings):
     normalize: NormalizeOption = None
     keep_references: KeepReferencesOption = False
     lower_is_better: Annotated[
-        Names,
-        declare_option("Human scores of which lower is better, comma-separated.", command_line_type=str),
+        Names, declare_option("Human scores of which lower is better, comma-separated.")
     ] = ""
     higher_is_better: Annotated[
         Names,
         declare_option(
             "Human scores of which higher is better although their names suggest errors, comma-separated.",
-            command_line_type=str,
         ),
     ] = ""
 
@@ -344,7 +338,6 @@ class ComparedScoresSettings(Settings):
         declare_option(
             "Column of human scores. Further columns of human scores, after commas, are not"
             " treated as metrics.",
-            command_line_type=str | None,
             panel=SCORES_PANEL,
         ),
     ] = None
@@ -360,17 +353,13 @@ class ComparedScoresSettings(Settings):
         ),
     ] = None
     lower_is_better: Annotated[
-        Names,
-        declare_option(
-            "Columns of which lower is better, comma-separated.", command_line_type=str, panel=SCORES_PANEL
-        ),
+        Names, declare_option("Columns of which lower is better, comma-separated.", panel=SCORES_PANEL)
     ] = ""
     higher_is_better: Annotated[
         Names,
         declare_option(
             "Columns of which higher is better although their names suggest errors (ter, "
             "wer), comma-separated.",
-            command_line_type=str,
             panel=SCORES_PANEL,
         ),
     ] = ""
@@ -384,8 +373,7 @@ class RankSettings(ComparedScoresSettings):
         Names,
         declare_option(
             f"Meta-metrics, comma-separated: {META_METRIC_NAMES}. Correlations also with :segment, :item or"
-            " :per_system. See: metassay list meta_metrics",
-            command_line_type=str,
+            " :per_system. See: metassay list meta_metrics"
         ),
     ] = "spa"
     significance: Annotated[
@@ -459,7 +447,6 @@ class RankSettings(ComparedScoresSettings):
         declare_option(
             "Further analyses, comma-separated: stability, discrimination, ceiling, "
             "thresholds, power, corpus.",
-            command_line_type=str,
         ),
     ] = ""
 
@@ -507,7 +494,6 @@ class DependSettings(ComparedScoresSettings):
         declare_option(
             "Write scores that are corrected for the favoured systems to this .parquet, "
             ".csv or .jsonl file, and evaluate them.",
-            command_line_type=str | None,
             metavar="FILE",
         ),
     ] = None
@@ -521,7 +507,6 @@ class LabelSettings(ComparedScoresSettings):
         FilePath | None,
         declare_option(
             "CSV file that annotate wrote, with the ratings filled in.",
-            command_line_type=str | None,
             metavar="FILE",
             panel=SCORES_PANEL,
         ),
@@ -584,7 +569,6 @@ class AnnotateSettings(LabelSettings):
         FilePath | None,
         declare_option(
             "Write the outputs to rate to this CSV file. By default ratings.csv in the run folder.",
-            command_line_type=str | None,
             metavar="FILE",
         ),
     ] = None
@@ -602,9 +586,7 @@ class JudgeSettings(Settings):
     human: Annotated[str | None, declare_option("Column of human labels.", metavar="COLUMN")] = None
     people: Annotated[
         Names,
-        declare_option(
-            "Columns, or names of judges, that are single people, comma-separated.", command_line_type=str
-        ),
+        declare_option("Columns, or names of judges, that are single people, comma-separated."),
     ] = ""
     family: Annotated[
         str | None, declare_option("Column of the model family of each system.", metavar="COLUMN")
@@ -635,13 +617,11 @@ class JudgeSettings(Settings):
     ] = "auto"
     lower_is_better: Annotated[
         Names,
-        declare_option("Columns of grades of which lower is better, comma-separated.", command_line_type=str),
+        declare_option("Columns of grades of which lower is better, comma-separated."),
     ] = ""
     higher_is_better: Annotated[
         Names,
-        declare_option(
-            "Columns of grades of which higher is better, comma-separated.", command_line_type=str
-        ),
+        declare_option("Columns of grades of which higher is better, comma-separated."),
     ] = ""
     epsilon: Annotated[
         float,

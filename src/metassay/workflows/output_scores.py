@@ -12,7 +12,7 @@ from metassay.data.dataset import Dataset
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_grid import ScoreGrid
 from metassay.data.test_sets import name_test_sets
-from metassay.engine.batches import OutputRows
+from metassay.engine.batches import OutputRows, build_rows_for_metrics
 from metassay.engine.row_scores import check_metric_scores
 from metassay.engine.scoring import score_rows
 from metassay.engine.workers import count_workers
@@ -20,7 +20,6 @@ from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
 from metassay.options import Progress
 from metassay.stats.parallel import map_blocks_in_threads
-from metassay.workflows.scoring_rows import build_rows_for_metrics
 
 # Statistics and segment scores of one batch, for each metric.
 BatchStatistics = list[tuple[Scores, Scores]]

@@ -9,28 +9,24 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from metassay.data.clusters import Clusters, assign_outputs_to_clusters
+from metassay.data.clusters import Clusters
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
-from metassay.engine.batches import OutputRows
+from metassay.engine.batches import OutputRows, build_rows_for_metrics
 from metassay.engine.ranking_scores import score_ranked_lists
-from metassay.engine.ray_cluster import RayCluster
-from metassay.engine.score_store import ScoreStore
 from metassay.engine.scoring import SelectedBatches, score_rows, score_selected_batches
 from metassay.errors import InputError
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, compute_outcomes
 from metassay.metrics.base import Metric
 from metassay.metrics.judge import Judge
-from metassay.options import Progress
 from metassay.perturbations.pairs import Pairs
 from metassay.perturbations.ranking_pairs import RankedPairs
 from metassay.stats.arrays import BoolArray, FloatArray, IntArray, LongArray
+from metassay.workflows.assay_plan import ExecutionOptions
 from metassay.workflows.pair_verdicts import build_verdict_table, judge_pairs
-from metassay.workflows.scoring_rows import build_rows_for_metrics
 from metassay.workflows.spilled_pairs import SpilledPairs
 
 OUTPUT_KEY = ["item", "system"]
-_NO_ROWS: LongArray = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -79,35 +75,21 @@ class PairScores:
     verdicts: Sequence[pl.DataFrame] = ()
 
 
-@dataclass(frozen=True)
-class _ScoringOptions:
-    """Options for scoring pairs that do not change a score."""
-
-    workers: int | None
-    score_store: ScoreStore | None
-    first_batch: int
-    cluster: RayCluster | None
-    progress: Progress | None
-
-
 def score_pairs(
     dataset: Dataset,
     pairs: Pairs,
     metrics: Sequence[Metric],
+    execution: ExecutionOptions,
     *,
-    sample: Pairs | None = None,
-    clusters: Clusters | None = None,
+    sample: Pairs,
+    clusters: Clusters,
     weights: FloatArray | None = None,
-    workers: int | None = None,
-    score_store: ScoreStore | None = None,
     first_batch: int = 0,
-    cluster: RayCluster | None = None,
-    progress: Progress | None = None,
     further_rows: LongArray | None = None,
 ) -> ScoredPairs:
     """Score both outputs of every pair with every metric, and compare the scores.
 
-    Language models are only asked about the pairs in `sample` (None: all), because each question costs.
+    Language models are only asked about the pairs in `sample`, because each question costs.
     `further_rows` are outputs without pairs that the other metrics score too. Batches are numbered from
     `first_batch`.
     """
@@ -116,11 +98,11 @@ def score_pairs(
     output_count = 0 if dataset.task_definition.is_ranking else len(dataset)
     output_scores = np.full((len(metrics), output_count), np.nan)
     if isinstance(pairs, RankedPairs):
-        scores = _score_rankings(dataset, pairs, metrics, workers)
+        scores = _score_rankings(dataset, pairs, metrics, execution.workers)
     else:
-        options = _ScoringOptions(workers, score_store, first_batch, cluster, progress)
-        scores = _score_text_pairs(dataset, pairs, is_sampled, metrics, options, further_rows, output_scores)
-    clusters = clusters or assign_outputs_to_clusters(dataset, None)
+        scores = _score_text_pairs(
+            dataset, pairs, is_sampled, metrics, execution, first_batch, further_rows, output_scores
+        )
     perturbations = pairs.frame["perturbation"]
     names = tuple(sorted(perturbations.unique()))
     # Sorted names give the same codes whatever the order of the perturbations.
@@ -154,9 +136,9 @@ def score_pairs(
     )
 
 
-def _mark_sampled_pairs(pairs: Pairs, sample: Pairs | None) -> BoolArray:
+def _mark_sampled_pairs(pairs: Pairs, sample: Pairs) -> BoolArray:
     """Mark the pairs that are in a sample."""
-    if sample is None or sample is pairs:
+    if sample is pairs:
         return np.ones(pairs.frame.height, dtype=np.bool_)
     key = [*OUTPUT_KEY, "perturbation"]
     sampled = sample.frame.select(key).with_columns(pl.lit(value=True).alias("is_sampled"))
@@ -169,7 +151,8 @@ def _score_text_pairs(
     pairs: Pairs,
     is_sampled: BoolArray,
     metrics: Sequence[Metric],
-    options: _ScoringOptions,
+    execution: ExecutionOptions,
+    first_batch: int,
     further_rows: LongArray | None,
     output_scores: FloatArray,
 ) -> PairScores:
@@ -181,30 +164,30 @@ def _score_text_pairs(
     better = np.full((len(metrics), pairs.frame.height), np.nan)
     worse = np.full((len(metrics), pairs.frame.height), np.nan)
     sample = pairs.filter_rows(is_sampled)
-    seconds: dict[str, float] = {}
-    batch_count = 0
+    programs = [m for m, metric in enumerate(metrics) if not isinstance(metric, Judge)]
+    judges = []
+    for m, metric in enumerate(metrics):
+        if isinstance(metric, Judge) and not metric.compares_two_outputs:
+            judges.append(m)
     # Programs score all pairs, also those outside the sample, because that costs little. Judges are paid by
     # request.
-    programs = _find_single_output_metrics(metrics, judges=False)
-    if len(programs):
-        selected = [metrics[m] for m in programs]
+    steps = [
+        (programs, pairs, np.arange(pairs.frame.height), further_rows),
+        (judges, sample, np.flatnonzero(is_sampled), None),
+    ]
+    seconds: dict[str, float] = {}
+    batch_count = 0
+    for positions, scored_pairs, pair_positions, further in steps:
+        if not positions:
+            continue
         scored = _score_single_outputs(
-            dataset, pairs, selected, options, _replace_none_by_empty_rows(further_rows)
+            dataset, scored_pairs, [metrics[m] for m in positions], execution, first_batch, further
         )
-        better[programs] = scored.better
-        worse[programs] = scored.worse
         # The new axis makes NumPy select all combinations of rows and columns, not element by element.
-        output_scores[programs[:, None], scored.output_rows] = scored.output_scores
-        seconds |= scored.seconds
-        batch_count += scored.batch_count
-    judges = _find_single_output_metrics(metrics, judges=True)
-    if len(judges):
-        selected = [metrics[m] for m in judges]
-        scored = _score_single_outputs(dataset, sample, selected, options, _NO_ROWS)
-        sampled_positions = np.flatnonzero(is_sampled)
-        better[judges[:, None], sampled_positions] = scored.better
-        worse[judges[:, None], sampled_positions] = scored.worse
-        output_scores[judges[:, None], scored.output_rows] = scored.output_scores
+        metric_rows = np.array(positions)[:, None]
+        better[metric_rows, pair_positions] = scored.better
+        worse[metric_rows, pair_positions] = scored.worse
+        output_scores[metric_rows, scored.output_rows] = scored.output_scores
         seconds |= scored.seconds
         batch_count += scored.batch_count
     verdicts = []
@@ -226,45 +209,37 @@ def _score_text_pairs(
     return PairScores(better, worse, seconds, batch_count, verdicts)
 
 
-def _find_single_output_metrics(metrics: Sequence[Metric], *, judges: bool) -> LongArray:
-    """Find the metrics that score one output at a time: language models if `judges`, else all others."""
-    positions = []
-    for m, metric in enumerate(metrics):
-        if isinstance(metric, Judge):
-            if judges and not metric.compares_two_outputs:
-                positions.append(m)
-        elif not judges:
-            positions.append(m)
-    return np.array(positions, dtype=np.int64)
-
-
 @dataclass(frozen=True)
-class _SingleOutputScores(PairScores):
-    """Scores by metrics that score one output at a time, also of the single outputs at `output_rows`."""
+class _SingleOutputScores:
+    """Scores of both outputs of pairs, and of the single outputs at `output_rows`, [metrics, …]."""
 
-    output_rows: LongArray = field(default_factory=lambda: _NO_ROWS)
-    output_scores: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    better: FloatArray
+    worse: FloatArray
+    seconds: dict[str, float]
+    batch_count: int
+    output_rows: LongArray
+    output_scores: FloatArray
 
 
 def _score_single_outputs(
     dataset: Dataset,
     pairs: Pairs,
     metrics: Sequence[Metric],
-    options: _ScoringOptions,
-    further_rows: LongArray,
+    execution: ExecutionOptions,
+    first_batch: int,
+    further_rows: LongArray | None,
 ) -> _SingleOutputScores:
     """Score both outputs of all pairs with metrics that score one output at a time."""
     rows = find_rows_of_better_outputs(dataset, pairs)
-    # An output with several pairs is scored once. The result is sorted, which `searchsorted` needs.
-    output_rows = np.union1d(rows, further_rows)
+    output_rows = _list_distinct_rows(rows, further_rows)
     scored = score_rows(
         metrics,
         _list_outputs_to_score(dataset, pairs, rows, further_rows),
-        workers=options.workers,
-        store=options.score_store,
-        first_batch=options.first_batch,
-        cluster=options.cluster,
-        progress=options.progress,
+        workers=execution.workers,
+        store=execution.score_store,
+        first_batch=first_batch,
+        cluster=execution.cluster,
+        progress=execution.progress,
     )
     scores = np.stack([metric.orient_scores(scored.scores[metric.spec]) for metric in metrics])
     output_scores = scores[:, : len(output_rows)]
@@ -283,38 +258,36 @@ def score_selected_parts(
     pairs: Pairs,
     metrics: Sequence[Metric],
     part_numbers: Collection[int],
+    execution: ExecutionOptions,
     *,
-    store: ScoreStore | None,
-    workers: int | None = None,
     first_part: int = 0,
     further_rows: LongArray | None = None,
-    progress: Progress | None = None,
 ) -> SelectedBatches:
     """Score and store selected parts of all pairs, without language models, for one of several processes."""
-    if store is None:
+    if execution.score_store is None:
         raise InputError("parts are stored in a run folder.", remedy="Pass --out.")
     rows = find_rows_of_better_outputs(dataset, pairs)
     return score_selected_batches(
         [metric for metric in metrics if not isinstance(metric, Judge)],
-        _list_outputs_to_score(dataset, pairs, rows, _replace_none_by_empty_rows(further_rows)),
+        _list_outputs_to_score(dataset, pairs, rows, further_rows),
         part_numbers,
-        store=store,
-        workers=workers,
+        store=execution.score_store,
+        workers=execution.workers,
         first_batch=first_part,
-        progress=progress,
+        progress=execution.progress,
     )
 
 
 def list_texts_to_score(dataset: Dataset, pairs: Pairs) -> pl.DataFrame:
     """List every text that metrics score for some pairs, with its reference and source."""
-    return _list_outputs_to_score(dataset, pairs, find_rows_of_better_outputs(dataset, pairs), _NO_ROWS).frame
+    return _list_outputs_to_score(dataset, pairs, find_rows_of_better_outputs(dataset, pairs), None).frame
 
 
 def _list_outputs_to_score(
-    dataset: Dataset, pairs: Pairs, rows_with_pairs: LongArray, further_rows: LongArray
+    dataset: Dataset, pairs: Pairs, rows_with_pairs: LongArray, further_rows: LongArray | None
 ) -> OutputRows:
     """List each output with pairs or in `further_rows` once, then the worse output of each pair."""
-    scored_rows = np.union1d(rows_with_pairs, further_rows)
+    scored_rows = _list_distinct_rows(rows_with_pairs, further_rows)
     base = build_rows_for_metrics(dataset)
     outputs = base.frame[scored_rows]
     texts = _insert_preprocessed_texts(
@@ -359,5 +332,6 @@ def find_rows_of_better_outputs(dataset: Dataset, pairs: Pairs) -> LongArray:
     return joined["row"].cast(pl.Int64).to_numpy()
 
 
-def _replace_none_by_empty_rows(rows: LongArray | None) -> LongArray:
-    return _NO_ROWS if rows is None else rows
+def _list_distinct_rows(rows: LongArray, further_rows: LongArray | None) -> LongArray:
+    """List rows once, in ascending order: an output with several pairs is scored once."""
+    return np.unique(rows) if further_rows is None else np.union1d(rows, further_rows)

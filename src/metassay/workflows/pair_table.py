@@ -91,7 +91,7 @@ class PairTable:
             raise InputError("this run has no pairs.", location=InputLocation(file=str(run_folder.path)))
         self.file = run_folder.find_intact_file(EXPLORER_FILE) or pairs_file
         self.has_outcomes = self.file != pairs_file
-        """Whether the run stored outcomes; runs of `perturb`, and of earlier versions, did not."""
+        """Whether the run stored outcomes; runs of `perturb` did not."""
         with report_unreadable_file(self.file):
             # Without `glob=False`, brackets and asterisks in the path of the run would be read as patterns.
             self.texts = pl.scan_parquet(pairs_file, row_index_name="row", glob=False)

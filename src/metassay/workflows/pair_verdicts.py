@@ -41,7 +41,9 @@ def build_verdict_table(
     outputs is number 1: if it were always the better one, base rates alone would seem to be informative.
     """
     pair_ids = _build_pair_ids(pairs)
-    is_reversed = np.array([_hash_to_bit(pair_id) for pair_id in pair_ids], dtype=np.bool_)
+    is_reversed = np.array(
+        [blake2b(name.encode(), digest_size=1).digest()[0] % 2 for name in pair_ids], np.bool_
+    )
     mask = pl.Series(is_reversed)
     better = pairs["output"]
     worse = pairs["worse"]
@@ -62,10 +64,6 @@ def build_verdict_table(
         prefers_first = np.where(is_reversed, 1 - verdicts, verdicts)
         tables.append(table.with_columns(pl.Series("swapped", swapped), build_winner_column(prefers_first)))
     return pl.concat(tables)
-
-
-def _hash_to_bit(text: str) -> int:
-    return blake2b(text.encode(), digest_size=1).digest()[0] % 2
 
 
 def _build_pair_ids(pairs: pl.DataFrame) -> pl.Series:

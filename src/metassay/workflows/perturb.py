@@ -6,7 +6,6 @@ import functools
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -97,10 +96,6 @@ class PerturbResult(Result):
             notes=[*self.dataset.notes, *self.pairs.notes],
             data=summarize_dataset(self.dataset),
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON object of `metassay perturb`."""
-        return self.content.to_dict()
 
     def to_frame(self) -> pl.DataFrame:
         """Return the pairs as a table: `item, system, perturbation, output, worse`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -19,13 +19,10 @@ from metassay.meta.people.ranking import MetricRanking, RankingPlan, rank_metric
 from metassay.meta.people.ranking_data import RankingData, prepare_ranking_data
 from metassay.meta.people.span_ranking import SpanRanking, SpanRatings, rank_metrics_by_spans
 from metassay.options import accept_options, split_names
-from metassay.reporting.pages import Page
-from metassay.reporting.rank_page import build_rank_page, render_rank_files
+from metassay.reporting.rank_page import build_rank_page, describe_rankings, render_further_rank_files
 from metassay.reporting.rank_report import prepare_rank_report
 from metassay.reporting.rank_sentences import build_rank_verdict
 from metassay.reporting.result_display import ResultDisplay
-from metassay.reporting.terminal.blocks import Block
-from metassay.reporting.terminal.rank import describe_rankings
 from metassay.results.rank import RankContent
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import RankOptions
@@ -33,6 +30,7 @@ from metassay.workflows.rank_analyses import ANALYSES, AnalysisInput, run_analys
 from metassay.workflows.rank_spans import read_span_ratings
 from metassay.workflows.read import Source
 from metassay.workflows.read_scores import mark_uninformed_metrics, read_scores
+from metassay.workflows.run_files import write_result
 
 COMPLETE, PAIRWISE = "complete", "pairwise"
 MISSING_SCORE_RULES = (COMPLETE, PAIRWISE)
@@ -46,6 +44,9 @@ BOOTSTRAP_NOTE = (
 class RankResult(ResultDisplay, RankContent, frozen=True, kw_only=True):
     """Result of `rank`: rankings of metrics by data set, meta-metric and context."""
 
+    build_page = build_rank_page
+    describe_for_terminal = describe_rankings
+
     def to_frame(self) -> pl.DataFrame:
         """Return a table of rankings: one row per data set, meta-metric, context and metric."""
         rows: list[dict[str, Any]] = []
@@ -53,14 +54,6 @@ class RankResult(ResultDisplay, RankContent, frozen=True, kw_only=True):
             names = {"dataset": ranking.dataset, "meta": ranking.meta_metric, "context": ranking.context}
             rows += [names | msgspec.to_builtins(metric) for metric in ranking.metrics]
         return pl.DataFrame(rows, infer_schema_length=None)
-
-    def build_page(self) -> Page:
-        """Build the report page of a `rank` result."""
-        return build_rank_page(self)
-
-    def describe_for_terminal(self) -> list[Block]:
-        """Describe the result in the lines, tables and notes that the command line prints."""
-        return describe_rankings(self)
 
 
 @accept_options(RankOptions)
@@ -93,9 +86,9 @@ def rank(data: Source, options: RankOptions) -> RankResult:
     ('M', True)
     """
     _check_rank_options(options)
-    meta_metrics = _parse_meta_metrics(options)
+    meta_metrics, has_spans = _parse_meta_metrics(options)
     scores = _read_scores(data, options, meta_metrics)
-    span_ratings = read_span_ratings(data, options) if _has_spans_meta_metric(options) else []
+    span_ratings = read_span_ratings(data, options) if has_spans else []
     datasets = _prepare_datasets(scores, options)
     run = _open_rank_run(scores, span_ratings, options)
     plan = _build_ranking_plan(meta_metrics, options)
@@ -128,41 +121,33 @@ def rank(data: Source, options: RankOptions) -> RankResult:
     )
     result = msgspec.structs.replace(result, verdict=build_rank_verdict(prepare_rank_report(result)))
     if run is not None:
-        run.finish(render_rank_files(result, result.to_frame()))
+        write_result(run, "rank", result, render_further_rank_files(result))
     return result
 
 
 def _check_rank_options(options: RankOptions) -> None:
     """Refuse unknown names of tests, analyses and rules for missing scores before any data is read."""
-    _reject_unknown_names("analysis", split_names(options.analysis), ANALYSES)
-    _reject_unknown_names("rule for missing scores", [options.missing], MISSING_SCORE_RULES)
-    _reject_unknown_names("test", [options.significance], TESTS)
+    for name in split_names(options.analysis):
+        if name not in ANALYSES:
+            raise UnknownName("analysis", name, ANALYSES)
+    if options.missing not in MISSING_SCORE_RULES:
+        raise UnknownName("rule for missing scores", options.missing, MISSING_SCORE_RULES)
+    if options.significance not in TESTS:
+        raise UnknownName("test", options.significance, TESTS)
 
 
-def _reject_unknown_names(kind: str, names: Sequence[str], allowed: Collection[str]) -> None:
-    for name in names:
-        if name not in allowed:
-            raise UnknownName(kind, name, allowed)
-
-
-def _has_spans_meta_metric(options: RankOptions) -> bool:
-    return any(_is_spans_meta_metric(name) for name in split_names(options.meta))
-
-
-def _is_spans_meta_metric(meta_metric: str) -> bool:
-    return meta_metric.strip().lower() == SPANS
-
-
-def _parse_meta_metrics(options: RankOptions) -> tuple[MetaMetric, ...]:
-    """Parse the requested meta-metrics; `spans`, which compares error spans and not scores, is left out."""
-    names = [name for name in split_names(options.meta) if not _is_spans_meta_metric(name)]
-    if not names and _has_spans_meta_metric(options):
-        if split_names(options.analysis):
-            raise InputError(
-                "analyses need scores.", remedy="Name a meta-metric next to spans: --meta spa,spans."
-            )
-        return ()
-    return parse_meta_metrics(names)
+def _parse_meta_metrics(options: RankOptions) -> tuple[tuple[MetaMetric, ...], bool]:
+    """Parse the requested meta-metrics; also return whether `spans`, which needs no scores, is requested."""
+    requested = split_names(options.meta)
+    names = [name for name in requested if name.strip().lower() != SPANS]
+    has_spans = len(names) < len(requested)
+    if names or not has_spans:
+        return parse_meta_metrics(names), has_spans
+    if split_names(options.analysis):
+        raise InputError(
+            "analyses need scores.", remedy="Name a meta-metric next to spans: --meta spa,spans."
+        )
+    return (), has_spans
 
 
 def _read_scores(data: Source, options: RankOptions, meta_metrics: Sequence[MetaMetric]) -> SelectedScores:

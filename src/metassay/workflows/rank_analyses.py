@@ -23,7 +23,6 @@ from metassay.meta.people.stability import measure_stability_over_items, measure
 from metassay.options import Progress
 from metassay.results.rank import (
     AgreementCurve,
-    CorpusAgreement,
     DiscriminationRow,
     HumanCeiling,
     RankAnalyses,
@@ -197,10 +196,6 @@ def _summarize_required_items(
     )
 
 
-def _analyze_corpus_scores(analysis_input: AnalysisInput) -> list[CorpusAgreement]:
-    return measure_corpus_agreement(analysis_input.source, analysis_input.datasets, analysis_input.settings)
-
-
 # The analyses by their names in `--analysis`, which are also the fields of `RankAnalyses`.
 ANALYSES: dict[str, Callable[[AnalysisInput], Sequence[Any]]] = {
     "stability": _analyze_stability,
@@ -208,5 +203,5 @@ ANALYSES: dict[str, Callable[[AnalysisInput], Sequence[Any]]] = {
     "ceiling": _analyze_human_ceiling,
     "thresholds": _analyze_agreement_thresholds,
     "power": _analyze_power,
-    "corpus": _analyze_corpus_scores,
+    "corpus": lambda data: measure_corpus_agreement(data.source, data.datasets, data.settings),
 }

@@ -28,6 +28,7 @@ from metassay.data.score_table_reading import (
 from metassay.data.score_tables import build_score_cubes
 from metassay.data.summary import summarize_score_cubes
 from metassay.data.uninformed_scores import find_uninformed_metrics
+from metassay.engine.batches import build_rows_for_metrics
 from metassay.engine.scoring import score_rows
 from metassay.errors import UnknownName
 from metassay.metrics.registry import find_metric_directions
@@ -37,7 +38,6 @@ from metassay.options import split_names
 from metassay.reporting.assay_sentences import explain_metric_without_quality_information
 from metassay.specs import split_specs
 from metassay.workflows.options import AnnotateOptions, DependOptions, EstimateOptions, RankOptions
-from metassay.workflows.scoring_rows import build_rows_for_metrics
 
 _ROW = "_scored_row"
 _SENTINEL_NAMES = frozenset(sentinel.name for sentinel in SENTINELS)
@@ -64,9 +64,7 @@ def read_scores(
     reversed, with a note; `lower_is_better` and `higher_is_better` name exceptions. `further_columns` are
     columns that are neither metrics of ours nor human scores.
     """
-    directions = RequestedDirections(
-        split_names(options.lower_is_better), split_names(options.higher_is_better)
-    )
+    directions = RequestedDirections.parse(options.lower_is_better, options.higher_is_better)
     request = ScoreRequest(split_names(options.human), directions, has_clusters=options.cluster is not None)
     metrics = split_specs(options.metrics or [])
     cubes = _list_given_score_cubes(source)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import polars as pl
 
 from metassay.errors import InputError, UnknownName
 from metassay.meta.contexts.choice import Criteria, read_choice_table, recommend_metric_by_context
 from metassay.reporting.recommendation_reasons import ReasonWriter
 from metassay.reporting.result_display import ResultDisplay
-from metassay.reporting.terminal.blocks import Block
 from metassay.reporting.terminal.recommend import describe_recommendation
 from metassay.results.assay import GLOBAL, AssayContent, Recommendation
 from metassay.results.recommend import RecommendContent
@@ -22,6 +20,8 @@ from metassay.workflows.run_files import RESULT, load_assay_run
 class RecommendResult(ResultDisplay, RecommendContent, frozen=True, kw_only=True):
     """Result of `recommend`: the metric to use in every context, and why."""
 
+    describe_for_terminal = describe_recommendation
+
     def to_frame(self) -> pl.DataFrame:
         """Return a table of recommendations, with one row per column and context."""
         rows = []
@@ -29,10 +29,6 @@ class RecommendResult(ResultDisplay, RecommendContent, frozen=True, kw_only=True
             for context, entry in recommendations.items():
                 rows.append({"column": column, "context": context, "choice": entry.choice, "why": entry.why})
         return pl.DataFrame(rows, schema=dict.fromkeys(("column", "context", "choice", "why"), pl.String))
-
-    def describe_for_terminal(self) -> list[Block]:
-        """Describe the result in the lines, tables and notes that the command line prints."""
-        return describe_recommendation(self)
 
 
 def recommend(
@@ -97,10 +93,4 @@ def _recommend_by_criteria(
 ) -> dict[str, Recommendation]:
     """Recommend a metric for every context of a column by the user's criteria, with reasons."""
     recommendations = recommend_metric_by_context(read_choice_table(assay_result, column, criteria))
-    reasons = ReasonWriter(assay_result, column, criteria=criteria).explain_recommendations_of_contexts(
-        recommendations
-    )
-    return {
-        context: msgspec.structs.replace(entry, why=reasons[context])
-        for context, entry in recommendations.items()
-    }
+    return ReasonWriter(assay_result, column, criteria=criteria).add_reasons(recommendations)

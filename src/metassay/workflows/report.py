@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,8 @@ from metassay.reporting.score_page import build_score_page
 from metassay.results.aggregate import AggregateContent
 from metassay.results.annotate import AnnotateContent
 from metassay.results.assay import AssayContent
-from metassay.results.depend import DependContent, MetricCurves
+from metassay.results.base import ResultT
+from metassay.results.depend import DependContent
 from metassay.results.estimate import EstimateContent
 from metassay.results.judge import JudgeContent
 from metassay.results.rank import RankContent
@@ -35,11 +36,19 @@ from metassay.workflows.run_files import (
     CURVES,
     EXAMPLES,
     REPORT,
-    RESULT,
     get_run_command,
     load_assay_run,
 )
 
+# The type of the result and the page of each command whose page needs nothing else.
+PAGES: dict[str, tuple[Any, Callable[[Any], Page]]] = {
+    "aggregate": (AggregateContent, build_aggregate_page),
+    "annotate": (AnnotateContent, build_annotate_page),
+    "estimate": (EstimateContent, build_estimate_page),
+    "judge": (JudgeContent, build_judge_page),
+    "rank": (RankContent, build_rank_page),
+    "score": (ScoreContent, build_score_page),
+}
 _MOST_BYTES_BEFORE_TITLE = 2**16
 _PAGE_START = b"<!doctype html>"
 _TITLE_END = b"metassay</title>"
@@ -108,50 +117,25 @@ def _reject_replacing_other_file(target: Path) -> None:
 def _build_page_of_run(run: str | Path) -> Page:
     """Build the report page of one run from its stored results."""
     folder = RunFolder.load(run)
+    command = get_run_command(folder)
     with folder.report_unreadable_results():
-        match get_run_command(folder):
-            case "rank":
-                page = build_rank_page(read_rank_result(folder))
-            case "depend":
-                page = build_depend_page(read_depend_result(folder), read_dependence_curves(folder))
-            case "aggregate":
-                page = build_aggregate_page(read_aggregate_result(folder))
-            case "score":
-                page = build_score_page(folder.read_result("results/score.json", ScoreContent))
-            case "judge":
-                page = build_judge_page(folder.read_result("results/judge.json", JudgeContent))
-            case "estimate":
-                page = build_estimate_page(folder.read_result("results/estimate.json", EstimateContent))
-            case "annotate":
-                page = build_annotate_page(folder.read_result("results/annotate.json", AnnotateContent))
-            case _:
-                load_assay_run(run)  # raises an error that says what the run is, unless it is an assay
-                page = build_assay_page(
-                    folder.read_result(RESULT, AssayContent),
-                    wrong_pairs=folder.read_result(EXAMPLES, WrongPairs),
-                    manifest=select_manifest_entries(read_manifest(folder.path)),
-                )
-    return page
+        if command == "depend":
+            result = _read_result(folder, DependContent)
+            return build_depend_page(result, folder.read_result(CURVES, CurvesByDataset))
+        if command in PAGES:
+            result_type, build_page = PAGES[command]
+            return build_page(_read_result(folder, result_type))
+        load_assay_run(run)  # raises an error that says what the run is, unless it is an assay
+        return build_assay_page(
+            _read_result(folder, AssayContent),
+            wrong_pairs=folder.read_result(EXAMPLES, WrongPairs),
+            manifest=select_manifest_entries(read_manifest(folder.path)),
+        )
 
 
-def read_rank_result(run_folder: RunFolder) -> RankContent:
-    """Read the result of a run of `rank`."""
-    return run_folder.read_result("results/rank.json", RankContent)
-
-
-def read_depend_result(run_folder: RunFolder) -> DependContent:
-    """Read the result of a run of `depend`."""
-    return run_folder.read_result("results/depend.json", DependContent)
-
-
-def read_aggregate_result(run_folder: RunFolder) -> AggregateContent:
-    """Read the result of a run of `aggregate`."""
-    return run_folder.read_result("results/aggregate.json", AggregateContent)
-
-
-def read_dependence_curves(run_folder: RunFolder) -> CurvesByDataset:
-    """Read the fitted functions of a run of `depend`."""
-    return run_folder.read_result(CURVES, dict[str, dict[str, MetricCurves]])
+def _read_result(run_folder: RunFolder, result_type: type[ResultT]) -> ResultT:
+    """Read the result of a run."""
+    return run_folder.read_result(f"results/{get_run_command(run_folder)}.json", result_type)
 
 
 def _build_page_of_runs(runs: Sequence[str | Path]) -> Page:
@@ -160,14 +144,14 @@ def _build_page_of_runs(runs: Sequence[str | Path]) -> Page:
     _check_same_data(list(folders.values()))
     first_folder = next(iter(folders.values()))
     with first_folder.report_unreadable_results():
-        assay = folders["assay"].read_result(RESULT, AssayContent) if "assay" in folders else None
-        ranking = read_rank_result(folders["rank"]) if "rank" in folders else None
+        assay = _read_result(folders["assay"], AssayContent) if "assay" in folders else None
+        ranking = _read_result(folders["rank"], RankContent) if "rank" in folders else None
         dependence = None
         curves: CurvesByDataset = {}
         if "depend" in folders:
-            dependence = read_depend_result(folders["depend"])
-            curves = read_dependence_curves(folders["depend"])
-        aggregation = read_aggregate_result(folders["aggregate"]) if "aggregate" in folders else None
+            dependence = _read_result(folders["depend"], DependContent)
+            curves = folders["depend"].read_result(CURVES, CurvesByDataset)
+        aggregation = _read_result(folders["aggregate"], AggregateContent) if "aggregate" in folders else None
         return build_joined_page(assay, ranking, dependence, aggregation, curves)
 
 

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
@@ -22,6 +22,7 @@ from metassay.data.readers.files import check_readable_path, reject_overwriting_
 from metassay.errors import InputError, InputLocation, display_path, is_remote_path
 from metassay.recorded_warnings import CountedWarning
 from metassay.reporting.result_display import ResultDisplay
+from metassay.results.base import ResultStruct
 from metassay.store.files import write_bytes
 from metassay.store.layout import MANIFEST
 from metassay.store.remote import local_path, open_run, open_runs
@@ -115,26 +116,52 @@ def check_output_file(path: str | Path, inputs: Sequence[str]) -> None:
         raise InputError(f"cannot be written ({error.strerror}).", location=location) from None
 
 
-SCHEMA_VERSION = 1
+class WritableResult(Protocol):
+    """A result that can be written to a run folder."""
 
-
-class Result(ResultDisplay, ABC):
-    """Base class of results that are not msgspec structs."""
-
-    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as plain values, beginning with `schema_version`."""
+        """Return the JSON object of the command."""
 
-    @abstractmethod
     def to_frame(self) -> pl.DataFrame:
         """Return the main table of the result."""
 
+    def build_page(self) -> Page:
+        """Build the report page of the result."""
+
+
+def write_result(
+    run: RunFolder, command: str, result: WritableResult, further_files: Mapping[str, Any] | None = None
+) -> None:
+    """Write a result to its run folder as JSON, as a table and as a page, with further files."""
+    from metassay.reporting.pages import render_page
+
+    files = {
+        f"results/{command}.json": result.to_dict(),
+        f"results/{command}.csv": result.to_frame(),
+        **(further_files or {}),
+        REPORT: render_page(result.build_page()),
+    }
+    run.finish(files)
+
+
+class Result(ResultDisplay, ABC):
+    """Base class of results that are not msgspec structs themselves."""
+
+    @property
+    @abstractmethod
+    def content(self) -> ResultStruct:
+        """The result as typed objects."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object of the command as plain values."""
+        return self.content.to_dict()
+
     def to_json(self) -> str:
         """Return the JSON object that the command line prints."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+        return self.content.to_json()
 
     def build_page(self) -> Page:
-        """Build a page with the tables in `to_dict()`."""
+        """Build a page with the tables of the result."""
         from metassay.reporting.pages import build_plain_page
 
         return build_plain_page(type(self).__name__, self.to_dict())

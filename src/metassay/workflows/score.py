@@ -33,7 +33,6 @@ from metassay.reporting.score_page import (
     build_score_page,
     build_score_verdict,
     prepare_score_report,
-    render_score_files,
 )
 from metassay.reporting.tables import format_rows
 from metassay.reporting.terminal.blocks import Block
@@ -44,16 +43,15 @@ from metassay.reporting.terminal.score import (
     name_unit_of_resampling,
 )
 from metassay.results.aggregate import AGGREGATIONS, BOOTSTRAP, CORPUS, SEGMENT
-from metassay.results.base import none_if_nan, select_json_fields
+from metassay.results.base import none_if_nan
 from metassay.results.official_score import OfficialScore
 from metassay.results.score import DifferenceMeaning, ScoreContent, ScoredSystem, SystemComparison
 from metassay.workflows.options import ScoreOptions, ScoreSettings
 from metassay.workflows.output_scores import OutputScores, build_score_cubes, score_outputs
 from metassay.workflows.read import Source, read
-from metassay.workflows.run_files import check_output_file, collect_warnings, write_table_file
+from metassay.workflows.run_files import check_output_file, collect_warnings, write_result, write_table_file
 
 if TYPE_CHECKING:
-    from metassay.reporting.pages import Page
     from metassay.store.run_folder import RunFolder
 
 
@@ -64,15 +62,10 @@ class ScoreResult(ResultDisplay, ScoreContent, frozen=True, kw_only=True):
     of the JSON.
     """
 
+    json_type = ScoreContent
+    build_page = build_score_page
+
     segments: pl.DataFrame
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON object of `metassay score` as plain values."""
-        return select_json_fields(self, ScoreContent).to_dict()
-
-    def to_json(self) -> str:
-        """Return the JSON object of `metassay score`."""
-        return select_json_fields(self, ScoreContent).to_json()
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table of system scores, with one row per system and metric."""
@@ -95,10 +88,6 @@ class ScoreResult(ResultDisplay, ScoreContent, frozen=True, kw_only=True):
                 row.pop("signature", None)  # too wide for a page
         tables = [systems, comparisons] if comparisons else [systems]
         return "\n".join(format_rows(rows, table_format) for rows in tables)
-
-    def build_page(self) -> Page:
-        """Build the report page of a `score` result."""
-        return build_score_page(self)
 
     def describe_for_terminal(
         self, settings: ScoreSettings, *, unit: str, decimals: int | None = None, bare: bool = False
@@ -172,7 +161,11 @@ def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
     )
     result = msgspec.structs.replace(result, verdict=build_score_verdict(prepare_score_report(result)))
     if run is not None:
-        run.finish(render_score_files(result, result.to_frame(), segments))
+        files: dict[str, Any] = {"results/segments.parquet": segments}
+        if result.comparisons:
+            rows = [msgspec.to_builtins(comparison) for comparison in result.comparisons]
+            files["results/comparisons.csv"] = pl.DataFrame(rows, infer_schema_length=None)
+        write_result(run, "score", result, files)
     return result
 
 

@@ -11,30 +11,21 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from metassay.data.clusters import Clusters
-from metassay.data.context import Context
-from metassay.data.dataset import Dataset
 from metassay.data.memory import memory_map_table, release_memory
-from metassay.engine.ray_cluster import RayCluster
-from metassay.engine.score_store import ScoreStore
 from metassay.errors import InputError
-from metassay.llm.settings import LlmSettings
 from metassay.meta.contexts.pair_outcomes import OutcomeArray, PairOutcomes
 from metassay.meta.contexts.perturbation_validity import (
     compute_human_score_differences,
     measure_edit_distances,
 )
-from metassay.metrics.base import Metric
-from metassay.options import Progress
 from metassay.perturbations.pairs import Pairs, PerturbationCount
-from metassay.perturbations.text_store import TextStore
 from metassay.results.partial_run import PartialRun
 from metassay.stats.arrays import BoolArray, FloatArray, IntArray, LongArray
-from metassay.store.scratch import ScratchTables
 from metassay.workflows.outcome_tables import ShardPosition, build_explorer_table, build_outcome_table
 from metassay.workflows.pair_scoring import ScoredPairs, score_pairs, score_selected_parts
 from metassay.workflows.pair_table import EXPLORER_FILE, OUTCOMES_FILE, PAIRS_FILE
@@ -42,28 +33,13 @@ from metassay.workflows.score_sample import ScoreSample, join_score_samples, sam
 from metassay.workflows.spilled_pairs import SpilledPairs
 from metassay.workflows.wrong_pairs import LargestErrors
 
+if TYPE_CHECKING:
+    from metassay.workflows.assay_preparation import PreparedAssay
+
 # Outputs of a shard: the same on every machine, because batches are numbered shard by shard.
 SHARD_SIZE = 2**17
 ALL_PAIRS = "all_pairs"
 EDITS = "edits"
-
-
-@dataclass(frozen=True)
-class ExecutionOptions:
-    """Workers, caches and other execution options that do not change the result of an assay."""
-
-    workers: int
-    score_store: ScoreStore | None
-    text_store: TextStore | None
-    cluster: RayCluster | None
-    progress: Progress | None
-    llm: LlmSettings | None
-    scratch: ScratchTables
-
-    def report_progress(self, stage: str, done: int, total: int) -> None:
-        """Report that `done` of `total` steps of a stage are finished."""
-        if self.progress is not None:
-            self.progress(stage, done, total)
 
 
 def divide_items_into_shards(items: IntArray) -> list[slice]:
@@ -91,31 +67,19 @@ class _PairArrays:
 
 
 class ShardScorer:
-    """Scores the pairs of a large data set shard by shard, to save memory.
+    """Scores the pairs of a large data set shard by shard, to save memory."""
 
-    `metrics` begin with those under assay, of which there are `assayed_count`; sentinels follow.
-    `further_rows` are outputs that are scored although they may have no pairs.
-    """
-
-    def __init__(
-        self,
-        dataset: Dataset,
-        metrics: Sequence[Metric],
-        assayed_count: int,
-        contexts: Sequence[Context],
-        clusters: Clusters,
-        weights: FloatArray | None,
-        execution: ExecutionOptions,
-        further_rows: LongArray | None,
-    ) -> None:
-        self.dataset = dataset
-        self.metrics = metrics
-        self.assayed_count = assayed_count
-        self.contexts = contexts
-        self.clusters = clusters
+    def __init__(self, prepared_assay: PreparedAssay, weights: FloatArray | None) -> None:
+        self.dataset = prepared_assay.dataset
+        self.metrics = prepared_assay.all_metrics
+        self.assayed_count = len(prepared_assay.plan.metrics)
+        """The first metrics are those under assay; sentinels follow."""
+        self.contexts = prepared_assay.plan.contexts
+        self.clusters = prepared_assay.clusters
         self.weights = weights
-        self.execution = execution
-        self.further_rows = further_rows
+        self.execution = prepared_assay.execution
+        self.further_rows = prepared_assay.find_human_scored_rows()
+        """Outputs that are scored although they may have no pairs."""
         self._files: dict[str, list[Path]] = {
             name: [] for name in (PAIRS_FILE, ALL_PAIRS, EXPLORER_FILE, OUTCOMES_FILE, EDITS)
         }
@@ -171,8 +135,7 @@ class ShardScorer:
                 pairs,
                 self.metrics,
                 part_numbers,
-                store=self.execution.score_store,
-                workers=self.execution.workers,
+                replace(self.execution, progress=None),
                 first_part=part_count,
                 further_rows=self._select_further_rows_of_shard(shard),
             )
@@ -194,12 +157,10 @@ class ShardScorer:
             self.dataset.slice_rows(shard),
             pairs,
             self.metrics,
+            replace(self.execution, progress=None),
             sample=sample,
             clusters=clusters,
-            workers=self.execution.workers,
-            score_store=self.execution.score_store,
             first_batch=first_batch,
-            cluster=self.execution.cluster,
             further_rows=self._select_further_rows_of_shard(shard),
         )
 

@@ -12,18 +12,14 @@ import polars as pl
 from metassay.errors import InputError, InputLocation, display_path
 from metassay.meta.decisions.change_detection import (
     ERROR_RATE,
-    DetectedChange,
     MeanWithMargin,
     RunSeries,
     compute_confidence_sequence,
     detect_change,
     estimate_detection_delay,
 )
-from metassay.reporting.pages import Page
 from metassay.reporting.result_display import ResultDisplay
-from metassay.reporting.terminal.blocks import Block
-from metassay.reporting.terminal.watch import describe_watch_result
-from metassay.reporting.watch_page import build_watch_page, render_watch_page
+from metassay.reporting.watch_page import build_watch_page, describe_watch_result, render_watch_page
 from metassay.results.base import Interval
 from metassay.results.watch import (
     ACCURACY,
@@ -56,6 +52,9 @@ SHARES = {ACCURACY, HUMAN_AGREEMENT, JUDGE_ACCURACY, JUDGE_CONSISTENCY}
 class WatchResult(ResultDisplay, WatchContent, frozen=True, kw_only=True):
     """Result of `watch`: accuracies, agreement with people, rankings and judges over a series of runs."""
 
+    build_page = build_watch_page
+    describe_for_terminal = describe_watch_result
+
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per metric, measure and run."""
         rows = []
@@ -73,14 +72,6 @@ class WatchResult(ResultDisplay, WatchContent, frozen=True, kw_only=True):
                 }
                 rows.append(row)
         return pl.DataFrame(rows, infer_schema_length=None)
-
-    def build_page(self) -> Page:
-        """Build the page of the result."""
-        return build_watch_page(self)
-
-    def describe_for_terminal(self) -> list[Block]:
-        """Describe the result in the lines, tables and notes that the command line prints."""
-        return describe_watch_result(self)
 
 
 class _NamedMeasurement(NamedTuple):
@@ -194,26 +185,23 @@ def _find_change_in_series(
     for entry, mean, margin in zip(entries, means, margins):
         interval = _build_watched_interval(MeanWithMargin(float(mean), float(margin)), is_share=is_share)
         points.append(WatchedRun(entry.run, entry.measurement.value, entry.measurement.clusters, interval))
-    change = detect_change(run_series, error_rate)
+    detected = detect_change(run_series, error_rate)
+    change = None
+    if detected is not None:
+        change = SeriesChange(
+            first_run=entries[detected.start].run,
+            shown_by=entries[detected.alarm].run,
+            before=_build_watched_interval(detected.before, is_share=is_share),
+            after=_build_watched_interval(detected.after, is_share=is_share),
+        )
     delay, delay_of_fixed_test = estimate_detection_delay(run_series, PLANNED_CHANGE, error_rate)
     return WatchedSeries(
         metric=series_key.name,
         measure=series_key.measure,
         runs=points,
-        change=None if change is None else _build_series_change(change, entries, is_share=is_share),
+        change=change,
         delay=delay,
         delay_of_fixed_test=delay_of_fixed_test,
-    )
-
-
-def _build_series_change(
-    change: DetectedChange, measurements: Sequence[_NamedMeasurement], *, is_share: bool
-) -> SeriesChange:
-    return SeriesChange(
-        first_run=measurements[change.start].run,
-        shown_by=measurements[change.alarm].run,
-        before=_build_watched_interval(change.before, is_share=is_share),
-        after=_build_watched_interval(change.after, is_share=is_share),
     )
 
 

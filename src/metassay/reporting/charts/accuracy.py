@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from metassay.reporting.assay_report import AssayReport, ReportedColumn
 from metassay.reporting.charts.metric_lines import (
+    ACCURACY_TOOLTIP,
     build_accuracy_axis,
-    build_accuracy_tooltip,
     build_chance_line,
     build_metric_lines,
     build_sentinel_lines,
@@ -17,7 +17,6 @@ from metassay.reporting.charts.theme import (
     SLOTS,
     Spec,
     build_chart,
-    build_line_break_expression,
     build_ordered_channel,
     measure_space_for_labels,
 )
@@ -66,7 +65,7 @@ def build_accuracy_chart(assay_report: AssayReport, context_column: ReportedColu
                 offset,
                 side_by_side=side_by_side,
                 metric_count=len(metrics),
-                tooltip=build_accuracy_tooltip(),
+                tooltip=ACCURACY_TOOLTIP,
             ),
         ],
     )
@@ -89,13 +88,10 @@ def build_difficulty_chart(
         "axis": {"format": ".2~%", "title": "characters edited (logarithmic)", "grid": False, "tickCount": 6},
     }
     y = build_accuracy_axis(low, high)
-    values = [
-        {
-            **_build_accuracy_data_point(assay_report, row, bin_names[row.bin]),
-            "share": difficulty.bins[row.bin].median,
-        }
-        for row in rows
-    ]
+    values = []
+    for row in rows:
+        point = _build_accuracy_data_point(assay_report, row, bin_names[row.bin])
+        values.append({**point, "share": difficulty.bins[row.bin].median})
     metrics = list(dict.fromkeys(row.metric for row in rows))
     return build_chart(
         f"Accuracy of {len(metrics)} metrics by how many characters of a text were edited.",
@@ -110,56 +106,8 @@ def build_difficulty_chart(
             *build_chance_line(low, high),
             *_build_human_pair_layers(x, difficulty.human_pairs),
             *build_metric_lines(
-                x, y, {}, side_by_side=False, metric_count=len(metrics), tooltip=build_accuracy_tooltip()
+                x, y, {}, side_by_side=False, metric_count=len(metrics), tooltip=ACCURACY_TOOLTIP
             ),
-        ],
-    )
-
-
-def build_accuracy_cost_chart(
-    assay_report: AssayReport, cost_classes: Mapping[str, str], pareto_front: Sequence[str]
-) -> Spec:
-    """Draw accuracy by cost class; a line connects the metrics that no other beats in both.
-
-    `cost_classes` has the cost class of each metric, the cheapest class first; `pareto_front` has the
-    metrics that the line connects.
-    """
-    order = list(dict.fromkeys(cost_classes.values()))
-    members = {name: [m for m in assay_report.metrics if cost_classes.get(m) == name] for name in order}
-    most_members = max(map(len, members.values()))
-    rows = []
-    for cost_class, metrics in members.items():
-        for n, metric in enumerate(metrics):
-            row = _build_accuracy_data_point(assay_report, assay_report.accuracies[metric], cost_class)
-            position = most_members - len(metrics) + 2 * n
-            rows.append(row | {"kept": metric in pareto_front, "place": str(position)})
-    low, high = find_accuracy_range([assay_report.accuracies[metric] for metric in cost_classes])
-    x = {**build_ordered_channel("context", order), "axis": {"title": "cost class", "ticks": False}}
-    y = build_accuracy_axis(low, high)
-    offset = {"xOffset": build_ordered_channel("place", [str(n) for n in range(2 * most_members - 1)])}
-    on_front = {"transform": [{"filter": "datum.kept"}], "encoding": {"x": x, "y": y, **offset}}
-    ink: Spec = {"stroke": {"expr": "ink"}, "aria": False}
-    label_lines: Spec = {
-        "dy": {"expr": "-14 - 12 * ceil(length(datum.metric) / 16)"},
-        "text": {"expr": f"width < 480 ? '' : {build_line_break_expression('datum.metric', '16')}"},
-    }
-    text = {"type": "text", "baseline": "top", "lineHeight": 12, "fontWeight": "bold", "aria": False}
-    return build_chart(
-        f"Accuracy of {len(rows)} metrics by cost class.",
-        height=320,
-        padding={"left": 5, "right": 5, "bottom": 5, "top": 44},  # room for labels above the frame
-        usermeta={
-            "labels": measure_space_for_labels(order),
-            "slots": {row["metric"]: row["slot"] for row in rows},
-        },
-        data={"values": rows},
-        layer=[
-            {**on_front, "mark": {"type": "line", "strokeDash": [5, 4], "strokeWidth": 1.5, **ink}},
-            *build_metric_lines(
-                x, y, offset, side_by_side=True, metric_count=len(rows), tooltip=build_accuracy_tooltip()
-            ),
-            {**on_front, "mark": {"type": "point", "filled": False, "size": 190, "strokeWidth": 2, **ink}},
-            {**on_front, "mark": {**text, **label_lines}},
         ],
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from metassay.reporting.charts.theme import Spec, build_chart
+from metassay.reporting.charts.theme import Spec, build_chart, build_tooltip
 from metassay.results.rank import AgreementCurve
 
 
@@ -23,12 +23,12 @@ def build_agreement_chart(agreement_curve: AgreementCurve, metric_label: str) ->
         "scale": {"domain": [0.4, 1.0], "clamp": True},
         "axis": {"format": ".0%"},
     }
-    tooltip = [
-        {"field": "difference", "type": "quantitative", "format": ".4g"},
-        {"field": "probability", "type": "quantitative", "format": ".1%", "title": "people agree"},
-        {"field": "low", "type": "quantitative", "format": ".1%", "title": "95 % interval: low"},
-        {"field": "high", "type": "quantitative", "format": ".1%"},
-    ]
+    tooltip = build_tooltip(
+        ("difference", "difference", ".4g"),
+        ("probability", "people agree", ".1%"),
+        ("low", "95 % interval: low", ".1%"),
+        ("high", "high", ".1%"),
+    )
     band = {
         "mark": {"type": "area", "opacity": 0.2, "color": {"expr": "ink"}},
         "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}},

@@ -10,13 +10,14 @@ from metassay.reporting.charts.theme import (
     WRAP,
     Spec,
     build_chart,
+    build_interval_layers,
     build_line_break_expression,
     build_names_axis,
     build_ordered_channel,
-    compute_chart_height,
-    describe_chart_rows,
+    build_rows_chart,
+    build_tooltip,
 )
-from metassay.results.depend import Curve, MetricCurves, MetricDependence, Rankings
+from metassay.results.depend import Curve, MetricCurves, MetricDependence
 
 # Colour slots of systems; the neutral one is grey.
 FAVOURED = 0
@@ -78,26 +79,31 @@ def build_deviations_chart(dependence: MetricDependence, metric_label: str) -> S
     order = dependence.rankings.human
     rows = [_build_deviation_data_point(dependence, group) for group in order]
     y = {**build_ordered_channel("group", order, paddingInner=0.35), "axis": build_names_axis(ticks=False)}
-    rows_meta = describe_chart_rows(order, ROW_HEIGHT)
+    tooltip = build_tooltip(
+        ("group", "system"),
+        ("deviation", "expected deviation", ".2f"),
+        ("low", "95 % interval: low", ".2f"),
+        ("high", "high", ".2f"),
+        ("shrinkage", "shrinkage", ".2f"),
+        ("residual", "residual", ".2f"),
+    )
     title = ["expected deviation (points of the human score);", "above 0: favoured, below 0: disadvantaged"]
     x = {"field": "deviation", "type": "quantitative", "title": title, "axis": {"tickCount": 9}}
-    return build_chart(
+    return build_rows_chart(
         f"Expected deviation of each system under {metric_label}, split into shrinkage and residual.",
-        height=compute_chart_height(rows_meta),
-        usermeta=rows_meta,
+        order,
+        ROW_HEIGHT,
         data={"values": rows},
         encoding={"y": y},
         layer=[
             _build_bar_layer("zero", "shrinkage", {"value": {"expr": "muted"}}, 0.45),
             _build_bar_layer("shrinkage", "deviation", COLOUR, 0.85),
-            {
-                "mark": {"type": "rule", "stroke": {"expr": "ink"}, "aria": False},
-                "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}},
-            },
-            {
-                "mark": {"type": "point", "filled": True, "size": 44, "color": {"expr": "ink"}},
-                "encoding": {"x": x, "tooltip": _build_deviation_tooltip()},
-            },
+            *build_interval_layers(
+                x,
+                tooltip,
+                rule={"stroke": {"expr": "ink"}, "aria": False},
+                point={"size": 44, "color": {"expr": "ink"}},
+            ),
         ],
     )
 
@@ -109,13 +115,12 @@ def build_rank_change_chart(dependence: MetricDependence, metric_label: str) -> 
     coloured.
     """
     rankings = dependence.rankings
-    rows_meta = describe_chart_rows(rankings.human, ROW_HEIGHT)
     worse_systems = {pair.worse for pair in dependence.inversions}
     # A system can be in several inverted pairs, once as the better and once as the worse one.
     better_systems = {pair.better for pair in dependence.inversions} - worse_systems
     rows: list[Spec] = []
     for order in ORDERS:
-        for rank, group in enumerate(_get_ranking(rankings, order), start=1):
+        for rank, group in enumerate(getattr(rankings, order), start=1):
             slot = NEUTRAL
             if group in worse_systems:
                 slot = FAVOURED
@@ -136,17 +141,17 @@ def build_rank_change_chart(dependence: MetricDependence, metric_label: str) -> 
         "axis": x_axis,
     }
     y = {"field": "rank", "type": "quantitative", "scale": {"reverse": True, "zero": False}, "axis": None}
-    return build_chart(
+    return build_rows_chart(
         f"Order of the systems by human score, by remapped score and by {metric_label}.",
-        height=compute_chart_height(rows_meta),
-        usermeta=rows_meta,
+        rankings.human,
+        ROW_HEIGHT,
         data={"values": rows},
         encoding={"x": x, "y": y, "color": COLOUR, "detail": {"field": "group"}},
         layer=[
             {"mark": {"type": "line", "strokeWidth": 2, "opacity": 0.8}},
             {
                 "mark": {"type": "point", "filled": True, "size": 50, "opacity": 1},
-                "encoding": {"tooltip": [{"field": "group", "title": "system"}, {"field": "rank"}]},
+                "encoding": {"tooltip": build_tooltip(("group", "system"), ("rank", "rank", "d"))},
             },
             _build_system_names_layer("human", align="right", dx=-10),
             _build_system_names_layer("metric", align="left", dx=10),
@@ -160,10 +165,6 @@ def _choose_colour_slots(dependence: MetricDependence) -> dict[str, int]:
     slots[max(dependence.deviations, key=dependence.deviations.__getitem__)] = FAVOURED
     slots[min(dependence.deviations, key=dependence.deviations.__getitem__)] = DISADVANTAGED
     return slots
-
-
-def _get_ranking(rankings: Rankings, ranking_name: str) -> Sequence[str]:
-    return {"human": rankings.human, "remapped": rankings.remapped, "metric": rankings.metric}[ranking_name]
 
 
 def _list_curve_points(grid: Sequence[float], curve: Curve) -> list[Spec]:
@@ -212,11 +213,9 @@ def _build_line_layer(width: float, opacity: float, filter_expression: str) -> S
         "encoding": {
             "color": COLOUR,
             "detail": {"field": "group"},
-            "tooltip": [
-                {"field": "group", "title": "system"},
-                {"field": "x", "title": "metric", "type": "quantitative", "format": ".3f"},
-                {"field": "mean", "title": "expected human score", "type": "quantitative", "format": ".2f"},
-            ],
+            "tooltip": build_tooltip(
+                ("group", "system"), ("x", "metric", ".3f"), ("mean", "expected human score", ".2f")
+            ),
         },
     }
 
@@ -240,20 +239,6 @@ def _build_bar_layer(start: str, end: str, colour: Spec, opacity: float) -> Spec
         "mark": {"type": "bar", "opacity": opacity, "height": {"band": 0.9}, "aria": False},
         "encoding": {"x": {"field": start, "type": "quantitative"}, "x2": {"field": end}, "color": colour},
     }
-
-
-def _build_deviation_tooltip() -> list[Spec]:
-    titles = {
-        "deviation": "expected deviation",
-        "low": "95 % interval: low",
-        "high": "high",
-        "shrinkage": "shrinkage",
-        "residual": "residual",
-    }
-    tooltip: list[Spec] = [{"field": "group", "title": "system"}]
-    for field, title in titles.items():
-        tooltip.append({"field": field, "title": title, "type": "quantitative", "format": ".2f"})
-    return tooltip
 
 
 def _build_system_names_layer(ranking_name: str, **mark: Any) -> Spec:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from metassay.reporting.charts.metric_lines import build_metric_lines, build_sentinel_lines
-from metassay.reporting.charts.theme import SLOTS, Spec, build_chart
+from metassay.reporting.charts.theme import SLOTS, Spec, build_chart, build_tooltip
 
 
 def build_subset_size_chart(
@@ -18,11 +18,14 @@ def build_subset_size_chart(
     in grey.
     """
     slots = {name: min(position, SLOTS) for position, name in enumerate(metrics)}
-    values = [
-        {**row, "slot": slots.get(row["metric"], SLOTS), "sentinel": row["metric"] not in slots}
-        | {"share": row["segments"], "accuracy": row["median"]}
-        for row in rows
-    ]
+    values = []
+    ends: list[float] = []
+    for row in rows:
+        is_sentinel = row["metric"] not in slots
+        axes = {"share": row["segments"], "accuracy": row["median"]}
+        values.append({**row, **axes, "slot": slots.get(row["metric"], SLOTS), "sentinel": is_sentinel})
+        if not is_sentinel:
+            ends += [row["low"], row["high"]]
     sizes = sorted({row["segments"] for row in rows})
     x = {
         "field": "share",
@@ -30,19 +33,19 @@ def build_subset_size_chart(
         "scale": {"type": "log", "nice": False, "domain": [sizes[0], sizes[-1]]},
         "axis": {"format": ",d", "title": "segments (logarithmic)", "grid": False, "values": sizes},
     }
-    ends = [row[end] for row in values if not row["sentinel"] for end in ("low", "high")]
     y = {
         "field": "accuracy",
         "type": "quantitative",
         "scale": {"zero": False, "nice": False, "domain": [min(ends) - 0.01, max(ends) + 0.01]},
         "axis": {"title": meta_metric, "domain": False},
     }
-    titles = {"accuracy": f"median {meta_metric}", "low": "95 % interval: low", "high": "high"}
-    tooltip = [
-        {"field": "metric", "type": "nominal", "title": "metric"},
-        {"field": "share", "type": "quantitative", "format": ",", "title": "segments"},
-        *({"field": n, "type": "quantitative", "format": ".3f", "title": t} for n, t in titles.items()),
-    ]
+    tooltip = build_tooltip(
+        ("metric", "metric"),
+        ("share", "segments", ","),
+        ("accuracy", f"median {meta_metric}", ".3f"),
+        ("low", "95 % interval: low", ".3f"),
+        ("high", "high", ".3f"),
+    )
     return build_chart(
         f"{meta_metric} of {len(slots)} metrics on fewer segments.",
         height=320,

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
 
 from metassay.reporting.charts.theme import (
     Spec,
     build_chart,
-    build_names_axis,
+    build_names_channel,
     build_ordered_channel,
-    compute_chart_height,
-    describe_chart_rows,
+    build_rows_chart,
+    build_tooltip,
     measure_space_for_labels,
 )
 from metassay.results.assay import RankAgreement
 
 # Names up to which each cell shows its number.
 LABELLED_UP_TO = 16
+# Contexts in the heatmap; with more, each context is compared with global only.
+HEATMAP_UP_TO = 80
+# Contexts in the heat map of metrics by context; the table below it has all.
+MOST_HEATMAP_CONTEXTS = 30
+_CONTEXT_HEIGHT = 26
+METRIC_HEIGHT = 20
 
 COLOUR: Spec = {
     "field": "value",
@@ -26,6 +31,20 @@ COLOUR: Spec = {
     "scale": {"domain": [-1, 1], "range": "diverging", "clamp": True},
     "legend": None,
 }
+ACCURACY_COLOUR: Spec = {
+    "field": "accuracy",
+    "type": "quantitative",
+    "scale": {"domain": [0, 1], "range": "heatmap"},
+    "legend": None,
+}
+TOOLTIP = build_tooltip(
+    ("row", "context"),
+    ("column", "and"),
+    ("value", "agreement", ".3f"),
+    ("low", "95 % from", ".3f"),
+    ("high", "to", ".3f"),
+)
+_BARE_AXIS: Spec = {"title": None, "ticks": False, "domain": False}
 
 
 def build_matrix_chart(
@@ -33,34 +52,34 @@ def build_matrix_chart(
 ) -> Spec:
     """Draw a heatmap of `cells` (rows of `row`, `column`, `value`), both axes in the order of `names`."""
     labelled = len(names) <= LABELLED_UP_TO
-    axes: Spec = {"title": None, "ticks": False, "domain": False}
-    layers: list[Spec] = [
-        {
-            "mark": {"type": "rect", "cornerRadius": 2, "stroke": {"expr": "paper"}, "strokeWidth": 1.5},
-            "encoding": {"color": COLOUR},
-        }
-    ]
+    layers = [_build_cells_layer(COLOUR, cornerRadius=2, strokeWidth=1.5)]
     if labelled:
         # Beyond 0.62 the diverging colours are so dark that a dark number is hard to read.
-        layers.append(build_number_layer("label", "nominal", dark_cell_test="abs(datum.value) > 0.62"))
+        layers.append(_build_number_layer("label", "nominal", dark_cell_test="abs(datum.value) > 0.62"))
+    x_axis = {**_BARE_AXIS, "orient": "top", "labelPadding": 6}
+    y_axis = {**_BARE_AXIS, "labelOverlap": "greedy"}
     return build_chart(
         description,
         height=len(names) * (30 if labelled else max(7, 480 // len(names))),
         usermeta={"labels": measure_space_for_labels(names)},
         data={"values": [{**cell, "label": _format_short_number(cell["value"])} for cell in cells]},
         encoding={
-            "x": {
-                **build_ordered_channel("column", names),
-                "axis": {**axes, "orient": "top", "labelPadding": 6},
-            },
-            "y": {**build_ordered_channel("row", names), "axis": {**axes, "labelOverlap": "greedy"}},
+            "x": {**build_ordered_channel("column", names), "axis": x_axis},
+            "y": {**build_ordered_channel("row", names), "axis": y_axis},
             "tooltip": list(tooltip),  # on numbers too, which lie above the cells
         },
         layer=layers,
     )
 
 
-def build_number_layer(field: str, kind: str, *, dark_cell_test: str, **text: Any) -> Spec:
+def _build_cells_layer(colour: Spec, **mark: Any) -> Spec:
+    return {
+        "mark": {"type": "rect", "stroke": {"expr": "paper"}, **mark},
+        "encoding": {"color": colour},
+    }
+
+
+def _build_number_layer(field: str, kind: str, *, dark_cell_test: str, **text: Any) -> Spec:
     """Build a layer that writes a number into each cell, in a light colour on dark cells."""
     return {
         "mark": {"type": "text", "fontSize": {"expr": "width < 260 ? 9 : 11"}, "aria": False},
@@ -80,18 +99,6 @@ def build_number_layer(field: str, kind: str, *, dark_cell_test: str, **text: An
 def _format_short_number(value: float) -> str:
     """Write a number between −1 and 1 for a narrow cell: `1`, `.82`, `−.40`."""
     return f"{value:.2f}".replace("-", "−").replace("0.", ".", 1).replace("1.00", "1")
-
-
-# Contexts in the heatmap; with more, each context is compared with global only.
-HEATMAP_UP_TO = 80
-
-TOOLTIP: list[Spec] = [
-    {"field": "row", "type": "nominal", "title": "context"},
-    {"field": "column", "type": "nominal", "title": "and"},
-    {"field": "value", "type": "quantitative", "format": ".3f", "title": "agreement"},
-    {"field": "low", "type": "quantitative", "format": ".3f", "title": "95 % from"},
-    {"field": "high", "type": "quantitative", "format": ".3f", "title": "to"},
-]
 
 
 def build_rank_agreement_chart(rank_agreement: RankAgreement, context_column: str) -> Spec:
@@ -141,155 +148,86 @@ def _build_global_agreement_chart(rank_agreement: RankAgreement, context_column:
 
 
 def _build_agreement_cell(rank_agreement: RankAgreement, row: int, column: int) -> Spec:
+    value = rank_agreement.matrix[row][column]
     cell: Spec = {
         "row": rank_agreement.contexts[row],
         "column": rank_agreement.contexts[column],
-        "value": _round_defined(rank_agreement.matrix[row][column]),
+        "value": None if value is None else round(value, 4),
     }
-    if (
-        row < len(rank_agreement.low)
-        and rank_agreement.low[row][column] is not None
-        and rank_agreement.high[row][column] is not None
-    ):
-        cell |= {
-            "low": _round_defined(rank_agreement.low[row][column]),
-            "high": _round_defined(rank_agreement.high[row][column]),
-        }
+    if row < len(rank_agreement.low):
+        low = rank_agreement.low[row][column]
+        high = rank_agreement.high[row][column]
+        if low is not None and high is not None:
+            cell |= {"low": round(low, 4), "high": round(high, 4)}
     return cell
 
 
-def _round_defined(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
-
-
-@dataclass(frozen=True)
-class PerturbationCell:
-    """How often a metric is right on the pairs of one perturbation."""
-
-    metric: str
-    perturbation: str
-    accuracy: float
-
-
-ACCURACY_COLOUR: Spec = {
-    "field": "accuracy",
-    "type": "quantitative",
-    "scale": {"domain": [0, 1], "range": "heatmap"},
-    "legend": None,
-}
-PERTURBATION_TOOLTIP: list[Spec] = [
-    {"field": "metric", "type": "nominal", "title": "metric"},
-    {"field": "perturbation", "type": "nominal", "title": "perturbation"},
-    {"field": "accuracy", "type": "quantitative", "format": ".1%", "title": "right pairs"},
-]
-
-
 def build_accuracy_heatmap(
-    cells: Sequence[PerturbationCell], metrics: Sequence[str], perturbations: Sequence[str]
+    cells: Sequence[Spec], metrics: Sequence[str], perturbations: Sequence[str]
 ) -> Spec:
-    """Draw a heatmap of accuracies, with a row per metric and a column per perturbation."""
-    axes: Spec = {"title": None, "ticks": False, "domain": False}
-    mark = {"type": "rect", "cornerRadius": 2, "stroke": {"expr": "paper"}, "strokeWidth": 1.5}
+    """Draw a heatmap of accuracies, with a row per metric and a column per perturbation.
+
+    `cells` have `metric`, `perturbation` and `accuracy`.
+    """
+    x_axis = {**_BARE_AXIS, "orient": "top", "labelPadding": 6}
     return build_chart(
         f"Accuracy of {len(metrics)} metrics under each of {len(perturbations)} perturbations.",
         height=32 * len(metrics),
         usermeta={"labels": measure_space_for_labels(perturbations)},
-        data={"values": [{**asdict(cell), "percent": 100 * cell.accuracy} for cell in cells]},
+        data={"values": [{**cell, "percent": 100 * cell["accuracy"]} for cell in cells]},
         encoding={
-            "x": {
-                **build_ordered_channel("perturbation", perturbations),
-                "axis": {**axes, "orient": "top", "labelPadding": 6},
-            },
-            "y": {**build_ordered_channel("metric", metrics), "axis": axes},
-            "tooltip": PERTURBATION_TOOLTIP,
+            "x": {**build_ordered_channel("perturbation", perturbations), "axis": x_axis},
+            "y": {**build_ordered_channel("metric", metrics), "axis": _BARE_AXIS},
+            "tooltip": build_tooltip(
+                ("metric", "metric"), ("perturbation", "perturbation"), ("accuracy", "right pairs", ".1%")
+            ),
         },
         layer=[
-            {"mark": mark, "encoding": {"color": ACCURACY_COLOUR}},
-            build_number_layer(
+            _build_cells_layer(ACCURACY_COLOUR, cornerRadius=2, strokeWidth=1.5),
+            _build_number_layer(
                 "percent", "quantitative", dark_cell_test="datum.accuracy > 0.72", format=".0f"
             ),
         ],
     )
 
 
-# Contexts in the heat map of metrics by context; the table below it has all.
-MOST_HEATMAP_CONTEXTS = 30
-_CONTEXT_HEIGHT = 26
-_CONTEXT_TOOLTIP: list[Spec] = [
-    {"field": "context", "type": "nominal", "title": "context"},
-    {"field": "metric", "type": "nominal", "title": "metric"},
-    {"field": "accuracy", "type": "quantitative", "format": ".1%", "title": "right pairs"},
-    {"field": "tied", "type": "nominal", "title": "best or tied"},
-]
-
-
-@dataclass(frozen=True)
-class ContextCell:
-    """How often a metric is right in a context, and whether it may be the best metric there."""
-
-    context: str
-    metric: str
-    accuracy: float
-    is_tied: bool
-
-
 def build_context_heatmap(
-    description: str, cells: Sequence[ContextCell], metrics: Sequence[str], contexts: Sequence[str]
+    description: str, cells: Sequence[Spec], metrics: Sequence[str], contexts: Sequence[str]
 ) -> Spec:
-    """Draw the heat map contexts × metrics; metrics that are tied with the best of a context are framed."""
-    rows = describe_chart_rows(contexts, _CONTEXT_HEIGHT) | {"labels": measure_space_for_labels(metrics)}
-    values = [
-        {
-            "context": cell.context,
-            "metric": cell.metric,
-            "accuracy": cell.accuracy,
-            "percent": 100 * cell.accuracy,
-            "tied": "yes" if cell.is_tied else "no",
-        }
-        for cell in cells
-    ]
-    lowest = min((cell.accuracy for cell in cells), default=0.0)
+    """Draw the heat map contexts × metrics; metrics that are tied with the best of a context are framed.
+
+    `cells` have `context`, `metric`, `accuracy` and `tied` (`yes` or `no`).
+    """
+    lowest = min((cell["accuracy"] for cell in cells), default=0.0)
     # A little below the lowest value, so that its cell differs from the paper.
     colour = {**ACCURACY_COLOUR, "scale": {"domain": [max(0.0, lowest - 0.05), 1], "range": "heatmap"}}
+    frame = {"type": "rect", "fillOpacity": 0, "stroke": {"expr": "ink"}, "strokeWidth": 2, "aria": False}
     layers: list[Spec] = [
-        {
-            "mark": {"type": "rect", "stroke": {"expr": "paper"}, "strokeWidth": 1},
-            "encoding": {"color": colour},
-        },
-        {
-            "transform": [{"filter": "datum.tied == 'yes'"}],
-            "mark": {
-                "type": "rect",
-                "fillOpacity": 0,
-                "stroke": {"expr": "ink"},
-                "strokeWidth": 2,
-                "aria": False,
-            },
-        },
+        _build_cells_layer(colour, strokeWidth=1),
+        {"transform": [{"filter": "datum.tied == 'yes'"}], "mark": frame},
     ]
     if len(metrics) <= LABELLED_UP_TO:
         # The same share of the colour scale as in the other heatmap, whose scale begins at 0.
         is_dark = f"datum.accuracy > {lowest + 0.72 * (1 - lowest):.3f}"
-        layers.append(build_number_layer("percent", "quantitative", dark_cell_test=is_dark, format=".0f"))
-    return build_chart(
+        layers.append(_build_number_layer("percent", "quantitative", dark_cell_test=is_dark, format=".0f"))
+    return build_rows_chart(
         description,
-        height=compute_chart_height(rows),
-        usermeta=rows,
-        data={"values": values},
+        contexts,
+        _CONTEXT_HEIGHT,
+        labels=measure_space_for_labels(metrics),
+        data={"values": [{**cell, "percent": 100 * cell["accuracy"]} for cell in cells]},
         encoding={
-            "x": {
-                **build_ordered_channel("metric", metrics),
-                "axis": build_names_axis(orient="top", ticks=False),
-            },
-            "y": {**build_ordered_channel("context", contexts), "axis": build_names_axis(ticks=False)},
-            "tooltip": _CONTEXT_TOOLTIP,
+            "x": build_names_channel("metric", metrics, orient="top", ticks=False),
+            "y": build_names_channel("context", contexts, ticks=False),
+            "tooltip": build_tooltip(
+                ("context", "context"),
+                ("metric", "metric"),
+                ("accuracy", "right pairs", ".1%"),
+                ("tied", "best or tied"),
+            ),
         },
         layer=layers,
     )
-
-
-METRIC_HEIGHT = 20
-SIGNIFICANT = 0.05
 
 
 def build_signed_heatmap(
@@ -311,42 +249,34 @@ def build_signed_heatmap(
     """
     # The 1 avoids an empty scale where all amounts are zero.
     largest_amount = largest_amount or max((abs(cell["value"]) for cell in cells), default=0) or 1
-    small = {"labelFontSize": 9, "labelOverlap": "greedy", "labelOffset": 0}
-    heads: Spec = {"labelExpr": "split(datum.label, ' ')[0]", **small} if has_numbered_names else {}
-    room = (
-        {"room": 0, "count": 2 * len(column_names)}
-        if has_numbered_names
-        else measure_space_for_labels(column_names)
+    heads: Spec = {}
+    room = measure_space_for_labels(column_names)
+    if has_numbered_names:
+        small = {"labelFontSize": 9, "labelOverlap": "greedy", "labelOffset": 0}
+        heads = {"labelExpr": "split(datum.label, ' ')[0]", **small}
+        room = {"room": 0, "count": 2 * len(column_names)}
+    row_title, column_title, amount_title, *further_keys = titles
+    tooltip = build_tooltip(
+        ("row", row_title),
+        ("column", column_title),
+        ("value", amount_title, "+.3f"),
+        *((key, key, ".3f") for key in further_keys),
     )
-    rows_meta = describe_chart_rows(row_names, METRIC_HEIGHT) | {"labels": room}
-    amount = {"type": "quantitative", "format": "+.3f"}
-    kinds: list[Spec] = [{"type": "nominal"}, {"type": "nominal"}, amount]
-    tooltip = [
-        {"field": name, "title": title, **kind}
-        for name, title, kind in zip(("row", "column", "value"), titles, kinds)
-    ]
-    tooltip += [{"field": name, "title": name, **amount, "format": ".3f"} for name in titles[3:]]
     colour = {**COLOUR, "scale": {**COLOUR["scale"], "domain": [-largest_amount, largest_amount]}}
-    return build_chart(
+    is_dark = f"abs(datum.value) > {0.62 * largest_amount}"
+    return build_rows_chart(
         description,
-        height=compute_chart_height(rows_meta),
-        usermeta=rows_meta,
+        row_names,
+        METRIC_HEIGHT,
+        labels=room,
         data={"values": list(cells)},
         encoding={
-            "x": {
-                **build_ordered_channel("column", column_names),
-                "axis": build_names_axis(orient="top", ticks=False, **heads),
-            },
-            "y": {**build_ordered_channel("row", row_names), "axis": build_names_axis(ticks=False)},
+            "x": build_names_channel("column", column_names, orient="top", ticks=False, **heads),
+            "y": build_names_channel("row", row_names, ticks=False),
             "tooltip": tooltip,
         },
         layer=[
-            {
-                "mark": {"type": "rect", "stroke": {"expr": "paper"}, "strokeWidth": 1},
-                "encoding": {"color": colour},
-            },
-            build_number_layer(
-                "mark", "nominal", dark_cell_test=f"abs(datum.value) > {0.62 * largest_amount}"
-            ),
+            _build_cells_layer(colour, strokeWidth=1),
+            _build_number_layer("mark", "nominal", dark_cell_test=is_dark),
         ],
     )

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 from metassay.reporting.charts.theme import (
     Spec,
-    build_chart,
-    build_names_axis,
-    build_ordered_channel,
-    compute_chart_height,
-    describe_chart_rows,
+    build_interval_layers,
+    build_names_channel,
+    build_rows_chart,
+    build_tooltip,
 )
 from metassay.results.judge import JudgeEntry
 
@@ -20,31 +19,22 @@ MEASURE = "agreement with people"
 
 def build_judge_accuracy_chart(entries: Sequence[JudgeEntry]) -> Spec:
     """Draw the accuracy of each judge as a dot with its 95 % interval, in the given order."""
-    rows = [
-        {"judge": entry.judge, "accuracy": entry.accuracy, "low": entry.low, "high": entry.high}
-        for entry in entries
-    ]
     judges = [entry.judge for entry in entries]
-    rows_meta = describe_chart_rows(judges, ROW_HEIGHT)
-    x = {"field": "accuracy", "type": "quantitative", "title": MEASURE, "scale": {"zero": False}}
-    tooltip: list[Spec] = [{"field": "judge", "type": "nominal"}]
-    tooltip += [
-        {"field": name, "type": "quantitative", "format": ".4f"} for name in ("accuracy", "low", "high")
-    ]
-    return build_chart(
+    rows = []
+    for entry in entries:
+        ends = {"low": entry.low, "high": entry.high}
+        rows.append({"judge": entry.judge, "accuracy": entry.accuracy, **ends})
+    numbers = [(name, name, ".4f") for name in ("accuracy", "low", "high")]
+    return build_rows_chart(
         f"Agreement of {len(judges)} judges with people, best first, with intervals.",
-        height=compute_chart_height(rows_meta),
-        usermeta=rows_meta,
+        judges,
+        ROW_HEIGHT,
         data={"values": rows},
-        encoding={"y": {**build_ordered_channel("judge", judges), "axis": build_names_axis()}},
-        layer=[
-            {
-                "mark": {"type": "rule", "strokeWidth": 2, "opacity": 0.5, "stroke": {"expr": "quiet"}},
-                "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}},
-            },
-            {
-                "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1, "fill": {"expr": "ink"}},
-                "encoding": {"x": x, "tooltip": tooltip},
-            },
-        ],
+        encoding={"y": build_names_channel("judge", judges)},
+        layer=build_interval_layers(
+            {"field": "accuracy", "type": "quantitative", "title": MEASURE, "scale": {"zero": False}},
+            build_tooltip(("judge", "judge"), *numbers),
+            rule={"strokeWidth": 2, "opacity": 0.5, "stroke": {"expr": "quiet"}},
+            point={"size": 60, "opacity": 1, "fill": {"expr": "ink"}},
+        ),
     )

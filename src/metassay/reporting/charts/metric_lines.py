@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from metassay.reporting.accuracy_phrases import HasAccuracy
-from metassay.reporting.charts.theme import SHAPES, SLOTS, Spec
+from metassay.reporting.charts.theme import SHAPES, SLOTS, Spec, build_tooltip
+from metassay.reporting.wording import HasAccuracy
+
+ACCURACY_TOOLTIP = build_tooltip(
+    ("metric", "metric"),
+    ("context", "context"),
+    ("accuracy", "right pairs", ".1%"),
+    ("low", "95 % interval: low", ".1%"),
+    ("high", "high", ".1%"),
+    ("pairs", "pairs", ","),
+)
 
 
 def build_accuracy_axis(low: float, high: float) -> Spec:
@@ -116,15 +124,3 @@ def _build_opacity(in_focus: float, at_rest: float | None = None) -> Spec:
         ],
         "value": 0.08 * in_focus,
     }
-
-
-def build_accuracy_tooltip() -> list[dict[str, Any]]:
-    """Build the tooltip of an accuracy: metric, context, interval and number of pairs."""
-    return [
-        {"field": "metric", "type": "nominal", "title": "metric"},
-        {"field": "context", "type": "nominal", "title": "context"},
-        {"field": "accuracy", "type": "quantitative", "format": ".1%", "title": "right pairs"},
-        {"field": "low", "type": "quantitative", "format": ".1%", "title": "95 % interval: low"},
-        {"field": "high", "type": "quantitative", "format": ".1%", "title": "high"},
-        {"field": "pairs", "type": "quantitative", "format": ",", "title": "pairs"},
-    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from itertools import pairwise
 
 import msgspec
 
@@ -11,11 +11,10 @@ from metassay.meta.people.meta_metrics.registry import label_meta_metric
 from metassay.reporting.charts.theme import (
     Spec,
     build_chart,
-    build_names_axis,
-    build_ordered_channel,
-    compute_chart_height,
-    describe_chart_rows,
-    list_first_metrics_of_clusters,
+    build_interval_layers,
+    build_names_channel,
+    build_rows_chart,
+    build_tooltip,
 )
 from metassay.reporting.labels import MetricLabels
 from metassay.results.rank import Ranking
@@ -24,48 +23,25 @@ METRIC_HEIGHT = 20
 SIGNIFICANCE_LEVEL = 0.05
 
 
-@dataclass(frozen=True)
-class MetricPoint:
-    """A metric as a point in a chart: its accuracy on pairs and its agreement with human scores."""
-
-    metric: str
-    accuracy: float
-    agreement: float
-
-
 def build_ranking_chart(ranking: Ranking, metric_labels: MetricLabels) -> Spec:
     """Draw a metric ranking: the value of each metric with its 95 % interval, and lines between clusters.
 
     Baselines come last, in grey.
     """
+    names = ("value", "low", "high", "rank", "baseline")
     rows: list[Spec] = []
     for metric in ranking.metrics:
-        if metric.value is None:
-            continue
-        row = {
-            "metric": metric_labels[metric.metric],
-            "value": metric.value,
-            "low": metric.low,
-            "high": metric.high,
-            "rank": metric.rank,
-            "baseline": metric.baseline,
-        }
-        rows.append(row)
+        if metric.value is not None:
+            row = {name: getattr(metric, name) for name in names}
+            rows.append({"metric": metric_labels[metric.metric], **row})
     order = [row["metric"] for row in rows]
     meta_metric = label_meta_metric(ranking.meta_metric)
-    row_layout = describe_chart_rows(order, METRIC_HEIGHT)
-    x = {"field": "value", "type": "quantitative", "title": meta_metric, "scale": {"zero": False}}
-    y = {**build_ordered_channel("metric", order), "axis": build_names_axis()}
-    tooltip = [
-        {"field": "metric", "type": "nominal"},
-        {"field": "value", "type": "quantitative", "format": ".4f"},
-        {"field": "low", "type": "quantitative", "format": ".4f"},
-        {"field": "high", "type": "quantitative", "format": ".4f"},
-        {"field": "rank", "type": "quantitative"},
+    ranked = [row for row in rows if row["rank"] is not None]
+    first_of_clusters = [
+        {"metric": row["metric"]} for before, row in pairwise(ranked) if row["rank"] != before["rank"]
     ]
-    colour = {"condition": {"test": "datum.baseline", "value": {"expr": "quiet"}}, "value": {"expr": "ink"}}
     cluster_lines: Spec = {
-        "data": {"values": [{"metric": name} for name in list_first_metrics_of_clusters(rows)]},
+        "data": {"values": first_of_clusters},
         "mark": {
             "type": "rule",
             "strokeWidth": 1,
@@ -74,20 +50,21 @@ def build_ranking_chart(ranking: Ranking, metric_labels: MetricLabels) -> Spec:
             "yOffset": {"expr": f"-height / {2 * max(1, len(order))}"},
         },
     }
-    intervals: Spec = {
-        "mark": {"type": "rule", "strokeWidth": 2, "opacity": 0.5, "stroke": {"expr": "quiet"}},
-        "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}},
-    }
-    dots: Spec = {
-        "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
-        "encoding": {"x": x, "fill": colour, "tooltip": tooltip},
-    }
-    return build_chart(
+    numbers = [(name, name, ".4f") for name in ("value", "low", "high")]
+    intervals, dots = build_interval_layers(
+        {"field": "value", "type": "quantitative", "title": meta_metric, "scale": {"zero": False}},
+        build_tooltip(("metric", "metric"), *numbers, ("rank", "rank", "d")),
+        rule={"strokeWidth": 2, "opacity": 0.5, "stroke": {"expr": "quiet"}},
+        point={"size": 60, "opacity": 1},
+    )
+    is_baseline = {"test": "datum.baseline", "value": {"expr": "quiet"}}
+    dots["encoding"]["fill"] = {"condition": is_baseline, "value": {"expr": "ink"}}
+    return build_rows_chart(
         f"{meta_metric} of {len(order)} metrics on {ranking.dataset}, best first, with intervals.",
-        height=compute_chart_height(row_layout),
-        usermeta=row_layout,
+        order,
+        METRIC_HEIGHT,
         data={"values": rows},
-        encoding={"y": y},
+        encoding={"y": build_names_channel("metric", order)},
         layer=[cluster_lines, intervals, dots],
     )
 
@@ -98,66 +75,55 @@ def build_comparisons_chart(ranking: Ranking, metric_labels: MetricLabels) -> Sp
     Cells with p of at most .05 are filled.
     """
     order = [metric_labels[metric.metric] for metric in ranking.metrics if not metric.baseline]
-    row_layout = describe_chart_rows(order, METRIC_HEIGHT) | {"labels": {"room": 0, "count": len(order)}}
     rows = []
     for comparison in ranking.comparisons:
         row = msgspec.to_builtins(comparison)
         rows.append({**row, "a": metric_labels[comparison.better], "b": metric_labels[comparison.worse]})
-    tooltip: list[Spec] = [
-        {"field": "a", "type": "nominal", "title": "better"},
-        {"field": "b", "type": "nominal", "title": "other"},
-        {"field": "p", "type": "quantitative", "format": ".3f"},
-        {"field": "p_two_sided", "type": "quantitative", "format": ".3f", "title": "p, two-sided"},
-    ]
+    p_values = [("p", "p", ".3f"), ("p_two_sided", "p, two-sided", ".3f")]
     if any(comparison.p_systems is not None for comparison in ranking.comparisons):
-        tooltip += [
-            {"field": "p_inputs", "type": "quantitative", "format": ".3f", "title": "p, these systems"},
-            {"field": "p_systems", "type": "quantitative", "format": ".3f", "title": "p, systems like these"},
+        p_values += [
+            ("p_inputs", "p, these systems", ".3f"),
+            ("p_systems", "p, systems like these", ".3f"),
         ]
     population = f", for {ranking.answers_for}" if ranking.answers_for else ""
     meta_metric = label_meta_metric(ranking.meta_metric)
+    is_significant = {"test": f"datum.p <= {SIGNIFICANCE_LEVEL}", "value": 0.85}
     cells: Spec = {
         "mark": {"type": "rect", "fill": {"expr": "ink"}},
         "encoding": {
-            "opacity": {
-                "condition": {"test": f"datum.p <= {SIGNIFICANCE_LEVEL}", "value": 0.85},
-                "value": 0.12,
-            },
-            "tooltip": tooltip,
+            "opacity": {"condition": is_significant, "value": 0.12},
+            "tooltip": build_tooltip(("a", "better"), ("b", "other"), *p_values),
         },
     }
-    return build_chart(
+    return build_rows_chart(
         f"Which of {len(order)} metrics differ by {meta_metric} on {ranking.dataset}{population}.",
-        height=compute_chart_height(row_layout),
-        usermeta=row_layout,
+        order,
+        METRIC_HEIGHT,
+        labels={"room": 0, "count": len(order)},
         data={"values": rows},
         encoding={
-            "y": {**build_ordered_channel("a", order), "axis": build_names_axis(title="the better metric")},
-            "x": {
-                **build_ordered_channel("b", order),
-                "axis": build_names_axis(title="the other metric", labelAngle=-90),
-            },
+            "y": build_names_channel("a", order, title="the better metric"),
+            "x": build_names_channel("b", order, title="the other metric", labelAngle=-90),
         },
         layer=[cells],
     )
 
 
-def build_accuracy_agreement_chart(points: Sequence[MetricPoint], meta_metric: str) -> Spec:
+def build_accuracy_agreement_chart(points: Sequence[Spec], meta_metric: str) -> Spec:
     """Draw each metric as a point: accuracy on pairs against agreement with human scores.
 
-    `meta_metric` is the label of the meta-metric that measures agreement.
+    `points` have `metric`, `accuracy` and `agreement`; `meta_metric` is the label of the meta-metric that
+    measures agreement.
     """
     x = {"field": "accuracy", "type": "quantitative", "scale": {"zero": False, "nice": True}}
     y = {"field": "agreement", "type": "quantitative", "scale": {"zero": False, "nice": True}}
-    tooltip = [
-        {"field": "metric", "type": "nominal"},
-        {"field": "accuracy", "type": "quantitative", "format": ".1%", "title": "pairs right"},
-        {"field": "agreement", "type": "quantitative", "format": ".3f", "title": meta_metric},
-    ]
+    tooltip = build_tooltip(
+        ("metric", "metric"), ("accuracy", "pairs right", ".1%"), ("agreement", meta_metric, ".3f")
+    )
     return build_chart(
         f"Accuracy of {len(points)} metrics against their agreement with people ({meta_metric}).",
         height=320,
-        data={"values": [asdict(point) for point in points]},
+        data={"values": list(points)},
         encoding={
             "x": {**x, "axis": {"format": ".0%", "title": "pairs right", "grid": True}},
             "y": {**y, "axis": {"title": f"{meta_metric} with people"}},

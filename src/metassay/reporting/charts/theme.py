@@ -6,7 +6,6 @@ A spec never names a colour: metrics have slots (`slot` 0, 1, 2 …) in the `cat
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import re
 from collections.abc import Sequence
@@ -90,17 +89,6 @@ _LINES = 6
 _LINE_HEIGHT = 13
 
 
-def build_chart_parameters() -> list[Spec]:
-    """Build the Vega parameters that the page sets when it draws a chart or the reader selects a metric."""
-    light = TOKENS["light"]
-    return [
-        {"name": "dark", "value": False},
-        {"name": "focus", "value": ""},
-        {"name": "wrap", "value": WRAP},
-        *({"name": name, "value": light[name]} for name in ("ink", "quiet", "paper", "line", "muted")),
-    ]
-
-
 def build_vega_config(colour_scheme: Scheme) -> Spec:
     """Build the `config` object of Vega-Lite for the light or the dark colour scheme."""
     tokens = TOKENS[colour_scheme]
@@ -176,9 +164,42 @@ def build_names_axis(**axis: Any) -> Spec:
     }
 
 
-def describe_chart_rows(names: Sequence[str], row_height: int) -> Spec:
-    """Describe the rows of a chart for its height: their number, minimum height and longest name."""
-    return {"rows": {"count": len(names), "step": row_height, "longest": max(map(len, names), default=1)}}
+def build_names_channel(field: str, names: Sequence[str], **axis: Any) -> Spec:
+    """Build a channel of names in the given order, whose axis breaks long names into lines."""
+    return {**build_ordered_channel(field, names), "axis": build_names_axis(**axis)}
+
+
+def build_tooltip(*fields: tuple[str, ...]) -> list[Spec]:
+    """Build a tooltip from the names of fields with their titles, and for numbers with a format."""
+    tooltip: list[Spec] = []
+    for name, title, *number_format in fields:
+        if number_format:
+            entry = {"field": name, "type": "quantitative", "title": title, "format": number_format[0]}
+        else:
+            entry = {"field": name, "type": "nominal", "title": title}
+        tooltip.append(entry)
+    return tooltip
+
+
+def build_interval_layers(x: Spec, tooltip: Sequence[Spec], *, rule: Spec, point: Spec) -> list[Spec]:
+    """Build a rule from `low` to `high` and a point for each row, with the given properties of both marks."""
+    ends = {"x": {**x, "field": "low"}, "x2": {"field": "high"}}
+    return [
+        {"mark": {"type": "rule", **rule}, "encoding": ends},
+        {"mark": {"type": "point", "filled": True, **point}, "encoding": {"x": x, "tooltip": tooltip}},
+    ]
+
+
+def build_rows_chart(
+    description: str, names: Sequence[str], row_height: int, *, labels: Spec | None = None, **body: Any
+) -> Spec:
+    """Build a chart with a row for each name, high enough for the name.
+
+    `labels` describes the space that the labels of the other axis need.
+    """
+    rows: Spec = {"count": len(names), "step": row_height, "longest": max(map(len, names), default=1)}
+    usermeta = {"rows": rows} if labels is None else {"rows": rows, "labels": labels}
+    return build_chart(description, height=compute_chart_height(usermeta), usermeta=usermeta, **body)
 
 
 def compute_chart_height(usermeta: Spec, line_length: int = WRAP) -> int:
@@ -211,10 +232,17 @@ def _escape_names_for_vega(value: Any) -> Any:
 
 def build_chart(description: str, **body: Any) -> Spec:
     """Build a complete Vega-Lite specification from the body of a chart, with an accessible description."""
+    light = TOKENS["light"]
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "description": description,
-        "params": build_chart_parameters(),
+        # The page sets these when it draws a chart or the reader selects a metric.
+        "params": [
+            {"name": "dark", "value": False},
+            {"name": "focus", "value": ""},
+            {"name": "wrap", "value": WRAP},
+            *({"name": name, "value": light[name]} for name in ("ink", "quiet", "paper", "line", "muted")),
+        ],
         # The width is that of the page; the height is given, and labels are added to it.
         "autosize": {"type": "fit-x", "contains": "padding"},
         "width": "container",
@@ -296,11 +324,6 @@ def add_chart_legend(chart_spec: Spec) -> Spec:
     return {**chart_spec, "layer": [replace_slot_channels(layer) for layer in chart_spec["layer"]]}
 
 
-def encode_svg_as_data_uri(svg: str) -> str:
-    """Encode an SVG image as a data URI for an `<img>` element, in which no script runs."""
-    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
-
-
 # File systems take 255 bytes, and endings follow.
 _LONGEST = 150
 
@@ -312,9 +335,3 @@ def make_safe_file_name(text: str) -> str:
         return name
     rest = hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
     return f"{name.encode()[:_LONGEST].decode(errors='ignore')}-{rest}"
-
-
-def list_first_metrics_of_clusters(ranked_metrics: list[Any]) -> list[str]:
-    """List the first metric of each cluster of a ranking except for the first cluster."""
-    ranked = [row for row in ranked_metrics if row["rank"] is not None]
-    return [row["metric"] for before, row in pairwise(ranked) if row["rank"] != before["rank"]]

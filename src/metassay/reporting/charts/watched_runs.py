@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metassay.reporting.charts.theme import Spec, build_chart, build_ordered_channel
+from metassay.reporting.charts.theme import Spec, build_chart, build_ordered_channel, build_tooltip
 from metassay.reporting.labels import MetricLabels
 from metassay.results.watch import WatchedSeries
 
@@ -33,10 +33,6 @@ def build_run_series_chart(
                 **build_ordered_channel("metric", metrics, range="category"),
                 "legend": {"orient": "top", "title": None},
             },
-            "tooltip": [
-                {"field": "metric", "type": "nominal"},
-                {"field": "run", "type": "quantitative"},
-                {"field": "value", "type": "quantitative", "format": ".4f"},
-            ],
+            "tooltip": build_tooltip(("metric", "metric"), ("run", "run", "d"), ("value", "value", ".4f")),
         },
     )

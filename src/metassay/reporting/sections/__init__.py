@@ -1,1 +1,1 @@
-"""One file per section of the report: findings → sentences, tables and charts."""
+"""Sections of report pages: one file per command, for `assay` and `rank` one per section."""

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from metassay.reporting.accuracy_phrases import format_accuracy
 from metassay.reporting.assay_report import AssayReport, ReportedColumn
 from metassay.reporting.charts.accuracy import (
     build_accuracy_chart,
     build_difficulty_chart,
     find_hidden_sentinels,
 )
-from metassay.reporting.difficulty_bins import format_edit_share, name_edit_share_bins
 from metassay.reporting.pages import Chart, Section
-from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.wording import (
     Sentence,
     find_task,
+    format_accuracy,
     format_number,
+    format_percent,
     format_sentence,
     join_names,
     join_phrases,
@@ -27,31 +24,23 @@ from metassay.results.assay import BinAccuracy, Difficulty, MetricAccuracy
 _MOST_TRENDS = 4
 
 
-class AssayAccuracySection(ReportSection[AssayReport]):
-    """Report section with charts of accuracy by context, for every context column, and by edit distance."""
-
-    verb: ClassVar[str] = "assay"
-    position: ClassVar[int] = 50
-
-    def build_section(self, assay_report: AssayReport) -> Section | None:
-        """Build the section with charts of accuracy by context; None if the result has no contexts."""
-        if not assay_report.columns:
-            return None
-        subsections = [
-            _build_accuracy_subsection(assay_report, column)
-            for column in assay_report.columns
-            if column.contexts
-        ]
-        difficulty = assay_report.result.difficulty
-        if difficulty is not None and any(row.accuracy is not None for row in difficulty.accuracy):
-            subsections.append(_build_difficulty_subsection(assay_report, difficulty))
-        return Section(
-            "Accuracy over contexts",
-            sentences=[_write_introduction(assay_report)],
-            subsections=subsections,
-            anchor="accuracy",
-            collapsed=True,
-        )
+def build_accuracy_section(assay_report: AssayReport) -> Section | None:
+    """Build the section with charts of accuracy by context; None if the result has no contexts."""
+    if not assay_report.columns:
+        return None
+    subsections = [
+        _build_accuracy_subsection(assay_report, column) for column in assay_report.columns if column.contexts
+    ]
+    difficulty = assay_report.result.difficulty
+    if difficulty is not None and any(row.accuracy is not None for row in difficulty.accuracy):
+        subsections.append(_build_difficulty_subsection(assay_report, difficulty))
+    return Section(
+        "Accuracy over contexts",
+        sentences=[_write_introduction(assay_report)],
+        subsections=subsections,
+        anchor="accuracy",
+        collapsed=True,
+    )
 
 
 def _write_introduction(assay_report: AssayReport) -> Sentence:
@@ -230,3 +219,13 @@ def describe_accuracy_by_text_distance(assay_report: AssayReport, difficulty: Di
 
 def _get_accuracy_or_zero(metric_accuracy: MetricAccuracy) -> float:
     return metric_accuracy.accuracy or 0.0
+
+
+def name_edit_share_bins(difficulty: Difficulty) -> list[str]:
+    """Name each bin of the share of edited characters by its range: `1.3 % to 6.2 %`."""
+    return [f"{format_edit_share(each.low)} to {format_edit_share(each.high)}" for each in difficulty.bins]
+
+
+def format_edit_share(share: float) -> str:
+    """Write a share of edited characters in per cent; small shares get a decimal."""
+    return format_percent(share, digits=1 if share < 0.1 else 0)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from statistics import fmean, median
-from typing import ClassVar
 
 from metassay.reporting.assay_report import AssayReport, ReportedColumn
 from metassay.reporting.charts.heatmaps import build_rank_agreement_chart
 from metassay.reporting.pages import Chart, Section
-from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.wording import (
     Sentence,
     format_number,
@@ -31,42 +29,36 @@ _LEAST_EXPLAINED = 0.05
 _LEVEL = 0.05
 
 
-class AssayAgreementSection(ReportSection[AssayReport]):
-    """Report section on how far contexts agree in their ranking of metrics, with heatmaps."""
-
-    verb: ClassVar[str] = "assay"
-    position: ClassVar[int] = 60
-
-    def build_section(self, assay_report: AssayReport) -> Section | None:
-        """Build the section on rank agreement between contexts; None if no column has enough contexts."""
-        subsections = []
-        for column in assay_report.columns:
-            agreement = column.result.h2
-            if agreement is not None and agreement.matrix:
-                chart = Chart(
-                    f"agreement by {column.name}",
-                    build_rank_agreement_chart(agreement, column.name),
-                    f"How well two contexts of {column.name} agree on the order of the metrics.",
-                )
-                sentences = describe_rank_agreement(assay_report, column, agreement)
-                subsections.append(Section(f"By {column.name}", sentences=sentences, charts=[chart]))
-        if not subsections:
-            return None
-        introduction = format_sentence(
-            "If the metrics come in the same order everywhere, one choice serves all. Each cell compares the"
-            " orders in two contexts{note:note}: 1 is the same order, 0 unrelated, −1 reversed."
-            " {whole:context} is all outputs together.",
-            note="h2",
-            whole="global",
-        )
-        return Section(
-            "Do all contexts order the metrics alike?",
-            sentences=[introduction],
-            subsections=subsections,
-            anchor="agreement",
-            collapsed=True,
-            contents_title="Order of the metrics",
-        )
+def build_agreement_section(assay_report: AssayReport) -> Section | None:
+    """Build the section on rank agreement between contexts; None if no column has enough contexts."""
+    subsections = []
+    for column in assay_report.columns:
+        agreement = column.result.h2
+        if agreement is not None and agreement.matrix:
+            chart = Chart(
+                f"agreement by {column.name}",
+                build_rank_agreement_chart(agreement, column.name),
+                f"How well two contexts of {column.name} agree on the order of the metrics.",
+            )
+            sentences = describe_rank_agreement(assay_report, column, agreement)
+            subsections.append(Section(f"By {column.name}", sentences=sentences, charts=[chart]))
+    if not subsections:
+        return None
+    introduction = format_sentence(
+        "If the metrics come in the same order everywhere, one choice serves all. Each cell compares the"
+        " orders in two contexts{note:note}: 1 is the same order, 0 unrelated, −1 reversed."
+        " {whole:context} is all outputs together.",
+        note="h2",
+        whole="global",
+    )
+    return Section(
+        "Do all contexts order the metrics alike?",
+        sentences=[introduction],
+        subsections=subsections,
+        anchor="agreement",
+        collapsed=True,
+        contents_title="Order of the metrics",
+    )
 
 
 def describe_rank_agreement(

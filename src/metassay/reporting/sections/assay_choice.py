@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
-from metassay.metrics.base import COST_CLASSES
+import msgspec
+
 from metassay.reporting.assay_report import AssayReport, ReportedColumn
-from metassay.reporting.charts.accuracy import build_accuracy_cost_chart
 from metassay.reporting.charts.heatmaps import build_matrix_chart
 from metassay.reporting.charts.theme import Spec
+from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.recommendation_reasons import ReasonWriter
-from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.sections.assay_heatmap import list_columns_with_context_differences
 from metassay.reporting.tables import AccuracyCell, Field, Grid, build_grid
 from metassay.reporting.wording import (
@@ -49,55 +50,42 @@ _SHARED_ERRORS = (
 _SHARED_ERRORS_CAPTION = (
     "Correlation (phi) of the errors of two metrics: 1 if they are wrong on exactly the same pairs."
 )
-_COST_CAPTION = (
-    "Accuracy of each metric by its cost class, with 95 % intervals. A ring marks metrics for which no other"
-    " metric is both more accurate and cheaper."
-)
 _MOST_ROWS = 500
 _FEWEST_METRICS_FOR_PHI = 3
 
 
-class AssayChoiceSection(ReportSection[AssayReport]):
-    """Report section with recommendations by context, cost classes, robustness and shared errors."""
-
-    verb: ClassVar[str] = "assay"
-    position: ClassVar[int] = 10
-
-    def build_section(self, assay_report: AssayReport) -> Section | None:
-        """Build the section with the metric to use in each context; None if there are no recommendations."""
-        subsections = [
-            _build_choice_subsection(assay_report, column)
-            for column in assay_report.columns
-            if column.recommendations
-        ]
-        if not subsections:
-            return None
-        phi = build_shared_errors_chart(assay_report)
-        if phi is not None:
-            subsections.append(
-                Section(
-                    "Which metrics err together",
-                    sentences=[_SHARED_ERRORS],
-                    charts=[Chart("shared errors", phi, _SHARED_ERRORS_CAPTION)],
-                )
+def build_choice_section(assay_report: AssayReport) -> Section | None:
+    """Build the section with the metric to use in each context; None if there are no recommendations."""
+    subsections = [
+        _build_choice_subsection(assay_report, column)
+        for column in assay_report.columns
+        if column.recommendations
+    ]
+    if not subsections:
+        return None
+    phi = build_shared_errors_chart(assay_report)
+    if phi is not None:
+        subsections.append(
+            Section(
+                "Which metrics err together",
+                sentences=[_SHARED_ERRORS],
+                charts=[Chart("shared errors", phi, _SHARED_ERRORS_CAPTION)],
             )
-        introduction = format_sentence(
-            "The tables show which metric to use in each context, and which metrics are tied with"
-            " it{note:note}.",
-            note="top",
         )
-        costs = describe_cost_classes(assay_report)
-        chart = build_cost_chart(assay_report)
-        return Section(
-            "What to use where",
-            sentences=[introduction] if costs is None else [introduction, costs],
-            charts=[] if chart is None else [chart],
-            subsections=subsections,
-            anchor="choice",
-            # Without exceptions the verdict says all, and the heat map shows it.
-            collapsed=not assay_report.exceptions_by_context
-            and bool(list_columns_with_context_differences(assay_report)),
-        )
+    introduction = format_sentence(
+        "The tables show which metric to use in each context, and which metrics are tied with it{note:note}.",
+        note="top",
+    )
+    costs = describe_cost_classes(assay_report)
+    return Section(
+        "What to use where",
+        sentences=[introduction] if costs is None else [introduction, costs],
+        subsections=subsections,
+        anchor="choice",
+        # Without exceptions the verdict says all, and the heat map shows it.
+        collapsed=not assay_report.exceptions_by_context
+        and bool(list_columns_with_context_differences(assay_report)),
+    )
 
 
 def _build_choice_subsection(assay_report: AssayReport, context_column: ReportedColumn) -> Section:
@@ -183,21 +171,19 @@ def _describe_lowest_accuracy(sentence_start: Sentence, robustness: MetricRobust
 def _build_robustness_table(assay_report: AssayReport, context_column: ReportedColumn) -> Grid | None:
     if len(context_column.contexts) < 2:
         return None
-    rows = [
-        {
-            "metric": assay_report.labels[row.metric],
-            "worst_case": row.worst_case,
-            "worst_context": row.worst_context,
-            "robust_accuracy": row.robust_accuracy,
-            "stability": row.stability,
-        }
-        for row in context_column.result.robustness
-        if assay_report.labels.is_shown(row.metric)
-    ]
+    rows = list_robustness_rows(context_column.result.robustness, assay_report.labels)
     if not rows:
         return None
     caption = f"If one metric must serve every {context_column.name}"
     return build_grid(f"robustness-{context_column.name}", caption, _ROBUSTNESS_FIELDS, rows)
+
+
+def list_robustness_rows(
+    robustness: Sequence[MetricRobustness], metric_labels: MetricLabels
+) -> list[dict[str, Any]]:
+    """List how the accuracy of each shown metric varies over contexts, as table rows."""
+    shown = [row for row in robustness if metric_labels.is_shown(row.metric)]
+    return [msgspec.structs.asdict(row) | {"metric": metric_labels[row.metric]} for row in shown]
 
 
 def describe_cost_classes(assay_report: AssayReport) -> Sentence | None:
@@ -212,24 +198,6 @@ def describe_cost_classes(assay_report: AssayReport) -> Sentence | None:
     return format_sentence(
         "No metric is both more accurate and cheaper than {names}.",
         names=list_names(front, "metric", at_most=8),
-    )
-
-
-def build_cost_chart(assay_report: AssayReport) -> Chart | None:
-    """Draw the accuracy of metrics by cost class; None if all metrics are in one class."""
-    known = assay_report.result.cost_class
-    placed = [
-        (COST_CLASSES.index(known[metric]), metric)
-        for metric in assay_report.metrics
-        if known.get(metric) in COST_CLASSES and assay_report.accuracies[metric].accuracy is not None
-    ]
-    classes = {metric: COST_CLASSES[rank] for rank, metric in sorted(placed, key=lambda pair: pair[0])}
-    if len(set(classes.values())) < 2:
-        return None
-    return Chart(
-        "accuracy and cost",
-        build_accuracy_cost_chart(assay_report, classes, assay_report.result.pareto or []),
-        _COST_CAPTION,
     )
 
 

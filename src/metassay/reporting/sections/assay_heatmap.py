@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from metassay.reporting.assay_report import AssayReport, ReportedColumn
-from metassay.reporting.charts.heatmaps import MOST_HEATMAP_CONTEXTS, ContextCell, build_context_heatmap
+from metassay.reporting.charts.heatmaps import MOST_HEATMAP_CONTEXTS, build_context_heatmap
 from metassay.reporting.pages import Chart, Section
-from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.wording import format_plural
 
 _MOST_CHARTS = 2
@@ -18,19 +15,13 @@ _CAPTION = (
 )
 
 
-class AssayHeatmapSection(ReportSection[AssayReport]):
-    """Report section with heatmaps of accuracy by metric and context, where contexts are shown to differ."""
-
-    verb: ClassVar[str] = "assay"
-    position: ClassVar[int] = 5
-
-    def build_section(self, assay_report: AssayReport) -> Section | None:
-        """Build a heatmap of accuracy for each column whose contexts differ; None if there is none."""
-        columns = list_columns_with_context_differences(assay_report)[:_MOST_CHARTS]
-        subsections = [_build_heatmap_subsection(assay_report, column) for column in columns]
-        if not subsections:
-            return None
-        return Section("By context", subsections=subsections, anchor="heatmap")
+def build_heatmap_section(assay_report: AssayReport) -> Section | None:
+    """Build a heatmap of accuracy for each column whose contexts differ; None if there is none."""
+    columns = list_columns_with_context_differences(assay_report)[:_MOST_CHARTS]
+    subsections = [_build_heatmap_subsection(assay_report, column) for column in columns]
+    if not subsections:
+        return None
+    return Section("By context", subsections=subsections, anchor="heatmap")
 
 
 def list_columns_with_context_differences(assay_report: AssayReport) -> list[ReportedColumn]:
@@ -60,7 +51,14 @@ def _build_heatmap_subsection(assay_report: AssayReport, context_column: Reporte
         for metric in assay_report.metrics:
             row = context_column.accuracies.get((context, metric))
             if row is not None and row.accuracy is not None:
-                cells.append(ContextCell(context, assay_report.labels[metric], row.accuracy, metric in tied))
+                cells.append(
+                    {
+                        "context": context,
+                        "metric": assay_report.labels[metric],
+                        "accuracy": row.accuracy,
+                        "tied": "yes" if metric in tied else "no",
+                    }
+                )
     metrics = [assay_report.labels[metric] for metric in assay_report.metrics]
     title = _write_heatmap_title(assay_report, context_column, contexts)
     caption = _CAPTION

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import msgspec
 
 from metassay.reporting.assay_report import AssayReport
 from metassay.reporting.pages import Section
-from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.tables import AccuracyCell, Field, Grid, build_grid
-from metassay.reporting.wording import format_sentence
-from metassay.results.assay import ContextHumanAgreement, HumanAccuracy, HumanComparison
+from metassay.reporting.wording import (
+    HUMAN_PAIRS,
+    PERTURBED_PAIRS,
+    Sentence,
+    format_number,
+    format_sentence,
+    join_names,
+    join_phrases,
+)
+from metassay.results.assay import ContextHumanAgreement, HumanComparison
 
 _INTRODUCTION = (
     "A human pair consists of two outputs of one item, of which people scored one higher. A perturbed pair"
@@ -45,57 +52,37 @@ _AGREEMENT_FIELDS = (
 _MOST_ROWS = 500
 
 
-class AssayHumanPairsSection(ReportSection[AssayReport]):
-    """Report section with accuracy on human pairs and soft pairwise accuracy (SPA) of every metric."""
-
-    verb: ClassVar[str] = "assay"
-    position: ClassVar[int] = 40
-
-    def build_section(self, assay_report: AssayReport) -> Section | None:
-        """Build the section on agreement with human scores; None if the data has no human scores."""
-        comparison = assay_report.result.human_comparison
-        if comparison is None:
-            return None
-        by_context = [
-            _build_human_agreement_table(assay_report, column, rows)
-            for column, rows in comparison.contexts.items()
-            if rows
-        ]
-        return Section(
-            "What human scores say",
-            sentences=[format_sentence(_INTRODUCTION, note="people")],
-            grids=[_build_human_pairs_table(assay_report, comparison)],
-            folded=by_context,
-            anchor="people",
-            collapsed=True,
-        )
+def build_human_pairs_section(assay_report: AssayReport) -> Section | None:
+    """Build the section on agreement with human scores; None if the data has no human scores."""
+    comparison = assay_report.result.human_comparison
+    if comparison is None:
+        return None
+    by_context = [
+        _build_human_agreement_table(assay_report, column, rows)
+        for column, rows in comparison.contexts.items()
+        if rows
+    ]
+    return Section(
+        "What human scores say",
+        sentences=[format_sentence(_INTRODUCTION, note="people"), *_describe_rank_agreement(comparison)],
+        grids=[_build_human_pairs_table(assay_report, comparison)],
+        folded=by_context,
+        anchor="people",
+        collapsed=True,
+    )
 
 
 def _build_human_pairs_table(assay_report: AssayReport, comparison: HumanComparison) -> Grid:
-    rows = [
-        _build_human_pairs_row(assay_report, row)
-        for row in comparison.metrics
-        if assay_report.labels.is_shown(row.metric)
-    ]
+    rows = []
+    for row in comparison.metrics:
+        if assay_report.labels.is_shown(row.metric):
+            cells = {
+                "metric": assay_report.labels[row.metric],
+                "human": AccuracyCell.from_accuracy(row),
+                "perturbed": AccuracyCell.from_accuracy(assay_report.accuracies.get(row.metric)),
+            }
+            rows.append(msgspec.structs.asdict(row) | cells)
     return build_grid("people", f"Perturbed pairs and human pairs ({comparison.human})", _METRIC_FIELDS, rows)
-
-
-def _build_human_pairs_row(assay_report: AssayReport, human_accuracy: HumanAccuracy) -> dict[str, Any]:
-    return {
-        "metric": assay_report.labels[human_accuracy.metric],
-        "human": AccuracyCell.from_accuracy(human_accuracy),
-        "rank": human_accuracy.rank,
-        "spa": human_accuracy.spa,
-        "spa_low": human_accuracy.spa_low,
-        "spa_high": human_accuracy.spa_high,
-        "rank_spa": human_accuracy.rank_spa,
-        "labels_saved": human_accuracy.labels_saved,
-        "labels_saved_low": human_accuracy.labels_saved_low,
-        "labels_saved_high": human_accuracy.labels_saved_high,
-        "perturbed": AccuracyCell.from_accuracy(assay_report.accuracies.get(human_accuracy.metric)),
-        "ties": human_accuracy.ties,
-        "pairs": human_accuracy.pairs,
-    }
 
 
 def _build_human_agreement_table(
@@ -110,15 +97,7 @@ def _build_human_agreement_table(
     ]
     rows = []
     for context in contexts:
-        row: dict[str, Any] = {
-            "context": context.context,
-            "tau": context.tau,
-            "low": context.low,
-            "high": context.high,
-            "ceiling": context.ceiling,
-            "items": context.items,
-            "pairs": context.pairs,
-        }
+        row = msgspec.structs.asdict(context)
         row |= {f"metric {each.metric}": AccuracyCell.from_accuracy(each) for each in context.metrics}
         rows.append(row)
     caption = (
@@ -126,3 +105,39 @@ def _build_human_agreement_table(
         f" {column}"
     )
     return build_grid(f"people-{column}", caption, fields, rows, at_most=_MOST_ROWS)
+
+
+def _describe_rank_agreement(comparison: HumanComparison) -> list[Sentence]:
+    """Say how similar the rankings of metrics on perturbed pairs and by human scores are."""
+    agreement = comparison.agreement
+    orders = {
+        HUMAN_PAIRS: (agreement.perturbed_with_human, comparison.ceiling.pairs),
+        "SPA": (agreement.perturbed_with_spa, comparison.ceiling.spa),
+    }
+    phrases: list[Sentence] = []
+    ceilings = []
+    for name, (order, ceiling) in orders.items():
+        if order.tau is None:
+            continue
+        ends = ""
+        if order.low is not None:
+            words = "" if phrases else "95\u202f% interval "
+            ends = f" ({words}{format_number(order.low)} to {format_number(order.high)})"
+        tau = format_number(order.tau)
+        phrases.append(format_sentence("{name} at {tau:figure}{ends}", name=name, tau=tau, ends=ends))
+        if ceiling is not None:
+            ceilings.append(format_number(ceiling))
+    if not phrases:
+        return []
+    possible = ""
+    if len(ceilings) == len(phrases):
+        possible = (
+            f"; a second sample of human scores of this size would agree at about {join_names(ceilings)}"
+        )
+    sentence = format_sentence(
+        "The order of the metrics on {perturbed} agrees with that by {phrases} (Kendall’s τ){possible}.",
+        perturbed=PERTURBED_PAIRS,
+        phrases=join_phrases(phrases, last=", and by "),
+        possible=possible,
+    )
+    return [sentence]

@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from metassay.reporting.assay_caveats import list_data_remarks
 from metassay.reporting.assay_report import AssayReport
 from metassay.reporting.pages import Footnote, Section
-from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.wording import Sentence, format_count, format_sentence, list_names
 
 _LISTED_NAMES = 5
 
 
-class AssayMethodSection(ReportSection[AssayReport]):
-    """Report section with footnotes on the methods, remarks, and what was left out of the data."""
-
-    verb: ClassVar[str] = "assay"
-    position: ClassVar[int] = 100
-
-    def build_section(self, assay_report: AssayReport) -> Section:
-        """Build the section that explains the methods, in footnotes to which the other sections refer."""
-        subsections = []
-        remarks = list_data_remarks(assay_report)
-        if remarks:
-            subsections.append(Section("Remarks", bullets=remarks))
-        left_out = _list_data_left_out(assay_report)
-        if left_out:
-            subsections.append(Section("What was left out", bullets=left_out))
-        return Section(
-            "How it was measured",
-            footnotes=_build_method_footnotes(assay_report),
-            subsections=subsections,
-            anchor="notes",
-            collapsed=True,
-        )
+def build_method_section(assay_report: AssayReport) -> Section:
+    """Build the section that explains the methods, in footnotes to which the other sections refer."""
+    subsections = []
+    remarks = list_data_remarks(assay_report)
+    if remarks:
+        subsections.append(Section("Remarks", bullets=remarks))
+    left_out = _list_data_left_out(assay_report)
+    if left_out:
+        subsections.append(Section("What was left out", bullets=left_out))
+    return Section(
+        "How it was measured",
+        footnotes=_build_method_footnotes(assay_report),
+        subsections=subsections,
+        anchor="notes",
+        collapsed=True,
+    )
 
 
 def _list_data_left_out(assay_report: AssayReport) -> list[str]:

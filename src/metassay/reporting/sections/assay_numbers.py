@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
+
+import msgspec
 
 from metassay.reporting.assay_report import AssayReport, ReportedColumn
-from metassay.reporting.assay_tables import ACCURACY_FIELDS, build_accuracy_row, build_overall_accuracy_table
-from metassay.reporting.difficulty_bins import name_edit_share_bins
 from metassay.reporting.pages import Section
-from metassay.reporting.report_sections import ReportSection
+from metassay.reporting.sections.assay_accuracy import name_edit_share_bins
 from metassay.reporting.sections.assay_perturbations import build_perturbation_table
 from metassay.reporting.tables import AccuracyCell, Field, Grid, build_grid
 from metassay.reporting.wording import format_plural, join_names
-from metassay.results.assay import RankAgreement
+from metassay.results.assay import MetricAccuracy
 
 _MOST_ROWS = 500
 _STATISTICS_FIELDS = (
@@ -29,33 +29,54 @@ _STATISTICS_FIELDS = (
     Field("equal", "kept gain", "count", "the same discounted gain: their label is wrong"),
     Field("better", "won gain", "count", "more discounted gain: their label is wrong"),
 )
+ACCURACY_FIELDS = (
+    Field("context", "context", "name"),
+    Field("metric", "metric", "name"),
+    Field("accuracy", "accuracy", "percent", "mean over items of the share of right pairs"),
+    Field("low", "95\u202f% interval: low", "percent"),
+    Field("high", "high", "percent"),
+    Field(
+        "accuracy_corrected",
+        "corrected",
+        "percent",
+        "accuracy if every label were right, from how many perturbed outputs that people read are not worse",
+    ),
+    Field(
+        "corrected_low",
+        "95\u202f% interval: low",
+        "percent",
+        "of the corrected accuracy, with both sources of error",
+    ),
+    Field("corrected_high", "high", "percent"),
+    Field("label_error", "wrong labels", "percent", "share of perturbed outputs that are not worse"),
+    Field("micro", "micro", "percent", "share of all pairs, items weighted by their pairs"),
+    Field("standardised", "standardised", "percent", "with the global shares of the perturbations"),
+    Field("ties", "ties", "percent", "pairs with equal scores"),
+    Field("items", "items", "count"),
+    Field("outputs", "outputs", "count"),
+    Field("pairs", "pairs", "count"),
+)
 
 
-class AssayNumbersSection(ReportSection[AssayReport]):
-    """Report section with tables of every accuracy, rank agreement and count, for download."""
-
-    verb: ClassVar[str] = "assay"
-    position: ClassVar[int] = 90
-
-    def build_section(self, assay_report: AssayReport) -> Section:
-        """Build the section with all tables: over all outputs, and by context."""
-        tables = [
-            build_overall_accuracy_table(assay_report),
-            build_difficulty_table(assay_report),
-            build_perturbation_table(assay_report),
-            _build_perturbation_statistics_table(assay_report),
-        ]
-        return Section(
-            "All numbers",
-            sentences=[
-                _describe_sample_sizes(assay_report),
-                "Press a heading to sort; every table downloads as CSV with full precision.",
-            ],
-            grids=[table for table in tables if table is not None],
-            subsections=[_build_numbers_subsection(assay_report, column) for column in assay_report.columns],
-            anchor="numbers",
-            collapsed=True,
-        )
+def build_numbers_section(assay_report: AssayReport) -> Section:
+    """Build the section with all tables: over all outputs, and by context."""
+    tables = [
+        build_overall_accuracy_table(assay_report),
+        build_difficulty_table(assay_report),
+        build_perturbation_table(assay_report),
+        _build_perturbation_statistics_table(assay_report),
+    ]
+    return Section(
+        "All numbers",
+        sentences=[
+            _describe_sample_sizes(assay_report),
+            "Press a heading to sort; every table downloads as CSV with full precision.",
+        ],
+        grids=[table for table in tables if table is not None],
+        subsections=[_build_numbers_subsection(assay_report, column) for column in assay_report.columns],
+        anchor="numbers",
+        collapsed=True,
+    )
 
 
 def _describe_sample_sizes(assay_report: AssayReport) -> str:
@@ -158,24 +179,19 @@ def build_agreement_table(assay_report: AssayReport, context_column: ReportedCol
         ),
     ]
     p_values = assay_report.result.claims.order.get(context_column.name, {})
-    rows = [
-        _build_agreement_row(agreement, position, p_values.get(context))
-        for position, context in enumerate(agreement.contexts)
-        if position > 0
-    ]
+    rows = []
+    for position, context in enumerate(agreement.contexts[1:], start=1):
+        row = {
+            "context": context,
+            "agreement": agreement.matrix[0][position],
+            "low": agreement.low[0][position],
+            "high": agreement.high[0][position],
+            "ceiling": agreement.ceiling[position],
+            "p": p_values.get(context),
+        }
+        rows.append(row)
     caption = f"Order of the metrics by {context_column.name}, against global"
     return build_grid(f"agreement-{context_column.name}", caption, fields, rows)
-
-
-def _build_agreement_row(agreement: RankAgreement, position: int, p: float | None) -> dict[str, Any]:
-    return {
-        "context": agreement.contexts[position],
-        "agreement": agreement.matrix[0][position],
-        "low": agreement.low[0][position],
-        "high": agreement.high[0][position],
-        "ceiling": agreement.ceiling[position],
-        "p": p,
-    }
 
 
 def build_difficulty_table(assay_report: AssayReport) -> Grid | None:
@@ -206,23 +222,22 @@ def build_difficulty_table(assay_report: AssayReport) -> Grid | None:
 
 def _build_perturbation_statistics_table(assay_report: AssayReport) -> Grid | None:
     """Build a table of how often each perturbation applied, and how many of its pairs were used."""
-    rows = [
-        {
-            "perturbation": row.perturbation,
-            "pairs": row.pairs,
-            "applied": row.applied,
-            "not_applicable": row.not_applicable,
-            "unchanged": row.unchanged,
-            "edit_distance": row.edit_distance,
-            "edit_share": row.edit_share,
-            "human_scored": row.human_scored,
-            "disagreements": row.disagreements,
-            "worse": row.worse,
-            "equal": row.equal,
-            "better": row.better,
-        }
-        for row in assay_report.result.perturbation_statistics
-    ]
+    rows = [msgspec.structs.asdict(row) for row in assay_report.result.perturbation_statistics]
     if not rows:
         return None
     return build_grid("validity", "How the worse outputs were made", _STATISTICS_FIELDS, rows)
+
+
+def build_overall_accuracy_table(assay_report: AssayReport) -> Grid:
+    """Build the table of accuracies over all outputs, with one row per metric."""
+    rows = [
+        build_accuracy_row(assay_report, assay_report.accuracies[metric])
+        for metric in assay_report.all_metrics
+    ]
+    fields = [field for field in ACCURACY_FIELDS if field.key != "context"]
+    return build_grid("overall", "All outputs together", fields, rows)
+
+
+def build_accuracy_row(assay_report: AssayReport, accuracy: MetricAccuracy) -> dict[str, Any]:
+    """Build the table row of one metric in one context: accuracy, intervals and counts."""
+    return msgspec.structs.asdict(accuracy) | {"metric": assay_report.labels[accuracy.metric]}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from metassay.reporting.assay_report import AssayReport
 from metassay.reporting.assay_sentences import describe_confounding
-from metassay.reporting.charts.heatmaps import PerturbationCell, build_accuracy_heatmap
+from metassay.reporting.charts.heatmaps import build_accuracy_heatmap
 from metassay.reporting.pages import Chart, Section
-from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.tables import Field, Grid, build_grid
 from metassay.reporting.wording import (
     format_percent,
@@ -19,41 +18,39 @@ from metassay.reporting.wording import (
 from metassay.results.assay import MetricConfounding
 
 
-class AssayPerturbationsSection(ReportSection[AssayReport]):
-    """Report section with accuracy by metric and perturbation, and metrics that depend on perturbations."""
-
-    verb: ClassVar[str] = "assay"
-    position: ClassVar[int] = 20
-
-    def build_section(self, assay_report: AssayReport) -> Section | None:
-        """Build the section on accuracy by perturbation; None if the pairs were not made by perturbations."""
-        chart = build_perturbations_chart(assay_report)
-        if chart is None:
-            return None
-        introduction = format_sentence(
-            "The chart shows which kinds of errors each metric detects{note:note}. If the accuracy of a"
-            " metric"
-            " depends on the perturbation, the overall accuracy depends on the mix of perturbations, too.",
-            note="methods",
-        )
-        return Section(
-            "What each metric overlooks",
-            sentences=[introduction, *_describe_undetected_errors(assay_report)],
-            charts=[chart],
-            subsections=_build_confounding_subsection(assay_report),
-            anchor="perturbations",
-            contents_title="What each overlooks",
-        )
+def build_perturbations_section(assay_report: AssayReport) -> Section | None:
+    """Build the section on accuracy by perturbation; None if the pairs were not made by perturbations."""
+    chart = build_perturbations_chart(assay_report)
+    if chart is None:
+        return None
+    introduction = format_sentence(
+        "The chart shows which kinds of errors each metric detects{note:note}. If the accuracy of a"
+        " metric"
+        " depends on the perturbation, the overall accuracy depends on the mix of perturbations, too.",
+        note="methods",
+    )
+    return Section(
+        "What each metric overlooks",
+        sentences=[introduction, *_describe_undetected_errors(assay_report)],
+        charts=[chart],
+        subsections=_build_confounding_subsection(assay_report),
+        anchor="perturbations",
+        contents_title="What each overlooks",
+    )
 
 
 def build_perturbations_chart(assay_report: AssayReport) -> Chart | None:
     """Draw accuracy by metric and perturbation as a heatmap; None if there is no accuracy."""
-    rows = list_confounding_by_metric(assay_report)
-    cells = [cell for row in rows for cell in _list_heatmap_cells(assay_report, row)]
+    cells = []
+    for row in list_confounding_by_metric(assay_report):
+        label = assay_report.labels[row.metric]
+        for name, accuracy in row.by_perturbation.items():
+            if accuracy is not None:
+                cells.append({"metric": label, "perturbation": name, "accuracy": accuracy})
     if not cells:
         return None
-    metrics = list(dict.fromkeys(cell.metric for cell in cells))
-    perturbations = list(dict.fromkeys(cell.perturbation for cell in cells))
+    metrics = list(dict.fromkeys(str(cell["metric"]) for cell in cells))
+    perturbations = list(dict.fromkeys(str(cell["perturbation"]) for cell in cells))
     caption = (
         "Share of pairs in % in which each metric prefers the original output to the perturbed one, by"
         " perturbation."
@@ -125,11 +122,3 @@ def _describe_undetected_errors(assay_report: AssayReport) -> list[str]:
         f" Holm’s correction for {tests} tests; ties count as wrong)."
     )
     return [sentence]
-
-
-def _list_heatmap_cells(assay_report: AssayReport, confounding: MetricConfounding) -> list[PerturbationCell]:
-    return [
-        PerturbationCell(assay_report.labels[confounding.metric], name, accuracy)
-        for name, accuracy in confounding.by_perturbation.items()
-        if accuracy is not None
-    ]

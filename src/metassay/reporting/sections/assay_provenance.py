@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from metassay.reporting.assay_report import AssayReport
 from metassay.reporting.pages import Section
-from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.tables import Field, Grid, build_grid
 
 _SIGNATURE_FIELDS = (
@@ -18,28 +17,22 @@ _SIGNATURE_FIELDS = (
 _MANIFEST_FIELDS = (Field("entry", "entry", "name"), Field("value", "value", "prose"))
 
 
-class AssayProvenanceSection(ReportSection[AssayReport]):
-    """Report section with the signatures of the metrics, and the settings and versions of the run."""
-
-    verb: ClassVar[str] = "assay"
-    position: ClassVar[int] = 110
-
-    def build_section(self, assay_report: AssayReport) -> Section:
-        """Build the section with the signatures of the metrics and the settings and versions of the run."""
-        origin = (
-            f"Made by {_get_program_version(assay_report.manifest)}."
-            " The same data, configuration and seed give this page again, byte for byte."
-        )
-        entries = flatten_nested_mapping(assay_report.manifest)
-        manifest = build_grid("manifest", "Configuration and versions", _MANIFEST_FIELDS, entries)
-        return Section(
-            "Provenance",
-            sentences=[origin],
-            grids=[_build_signature_table(assay_report)] if assay_report.result.metrics else [],
-            folded=[manifest] if entries else [],
-            anchor="provenance",
-            collapsed=True,
-        )
+def build_provenance_section(assay_report: AssayReport) -> Section:
+    """Build the section with the signatures of the metrics and the settings and versions of the run."""
+    origin = (
+        f"Made by {_get_program_version(assay_report.manifest)}."
+        " The same data, configuration and seed give this page again, byte for byte."
+    )
+    entries = flatten_nested_mapping(assay_report.manifest)
+    manifest = build_grid("manifest", "Configuration and versions", _MANIFEST_FIELDS, entries)
+    return Section(
+        "Provenance",
+        sentences=[origin],
+        grids=[_build_signature_table(assay_report)] if assay_report.result.metrics else [],
+        folded=[manifest] if entries else [],
+        anchor="provenance",
+        collapsed=True,
+    )
 
 
 def _build_signature_table(assay_report: AssayReport) -> Grid:

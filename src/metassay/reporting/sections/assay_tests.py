@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+
+import msgspec
 
 from metassay.reporting.assay_report import AssayReport, ReportedColumn
 from metassay.reporting.pages import Section
-from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.tables import Field, Grid, build_grid
 from metassay.reporting.wording import Sentence, format_number, format_plural, format_sentence, list_names
 from metassay.results.assay import AccuracyTest
@@ -27,30 +27,24 @@ _SLIGHT = 0.1
 _MODERATE = 0.3
 
 
-class AssayTestsSection(ReportSection[AssayReport]):
-    """Report section with tests of whether accuracy differs between the contexts of a column."""
-
-    verb: ClassVar[str] = "assay"
-    position: ClassVar[int] = 80
-
-    def build_section(self, assay_report: AssayReport) -> Section | None:
-        """Build the section with tests of equal accuracy; None if no column could be tested."""
-        if not any(column.result.h1 for column in assay_report.columns):
-            return None
-        introduction = format_sentence(
-            "Null hypothesis{note:note}: “the metric is right equally often in every context; the differences"
-            " that we see are chance”. A small p says that chance is a poor explanation; Cramér’s V says how"
-            " large the difference is.",
-            note="h1",
-        )
-        return Section(
-            "Is the difference between contexts real?",
-            sentences=[introduction],
-            subsections=[_build_tests_subsection(assay_report, column) for column in assay_report.columns],
-            anchor="tests",
-            collapsed=True,
-            contents_title="Is the difference real?",
-        )
+def build_tests_section(assay_report: AssayReport) -> Section | None:
+    """Build the section with tests of equal accuracy; None if no column could be tested."""
+    if not any(column.result.h1 for column in assay_report.columns):
+        return None
+    introduction = format_sentence(
+        "Null hypothesis{note:note}: “the metric is right equally often in every context; the differences"
+        " that we see are chance”. A small p says that chance is a poor explanation; Cramér’s V says how"
+        " large the difference is.",
+        note="h1",
+    )
+    return Section(
+        "Is the difference between contexts real?",
+        sentences=[introduction],
+        subsections=[_build_tests_subsection(assay_report, column) for column in assay_report.columns],
+        anchor="tests",
+        collapsed=True,
+        contents_title="Is the difference real?",
+    )
 
 
 def _build_tests_subsection(assay_report: AssayReport, context_column: ReportedColumn) -> Section:
@@ -66,21 +60,14 @@ def build_test_table(assay_report: AssayReport, context_column: ReportedColumn) 
     """Build a table of tests whether accuracy is equal in all contexts, with one row per metric."""
     if not context_column.result.h1:
         return None
-    rows = [
-        {
-            "metric": assay_report.labels[test.metric],
-            "chi2": test.chi2,
-            "dof": test.dof,
-            "cramers_v": test.cramers_v,
-            "p": test.p,
-            "p_cmh": test.p_cmh,
-            "p_permutation": test.p_permutation,
-            "p_deciding": assay_report.find_context_difference_p_value(context_column.name, test),
-            "differs": _write_test_decision(assay_report, context_column, test),
-        }
-        for test in context_column.result.h1
-        if assay_report.labels.is_shown(test.metric)
-    ]
+    rows = []
+    for test in context_column.result.h1:
+        if assay_report.labels.is_shown(test.metric):
+            row = msgspec.structs.asdict(test)
+            row["metric"] = assay_report.labels[test.metric]
+            row["p_deciding"] = assay_report.find_context_difference_p_value(context_column.name, test)
+            row["differs"] = _write_test_decision(assay_report, context_column, test)
+            rows.append(row)
     return build_grid(
         f"h1-{context_column.name}", f"Does accuracy differ by {context_column.name}?", _FIELDS, rows
     )

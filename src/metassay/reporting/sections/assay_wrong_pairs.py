@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from metassay.reporting.assay_report import AssayReport
 from metassay.reporting.pages import Section
-from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.word_edits import (
     Edit,
     align_with_reference,
@@ -22,39 +21,32 @@ from metassay.results.wrong_pairs import WrongPair, WrongPairs
 _MOST_ALIGNED = 600
 
 
-class AssayWrongPairsSection(ReportSection[AssayReport]):
-    """Report section in which readers browse pairs that some metric got wrong."""
-
-    verb: ClassVar[str] = "assay"
-    position: ClassVar[int] = 30
-
-    def build_section(self, assay_report: AssayReport) -> Section | None:
-        """Build the section with examples of wrong pairs; None if the run kept none."""
-        if assay_report.wrong_pairs is None or not assay_report.wrong_pairs.pairs or not assay_report.metrics:
-            return None
-        pairs = [
-            _build_wrong_pair_data(assay_report, pair, n)
-            for n, pair in enumerate(assay_report.wrong_pairs.pairs)
-        ]
-        doubtful = sum(pair["doubtful"] for pair in pairs)
-        introduction = (
-            "Each pair is an output and a worse one. The metric should score the first better; here it did"
-            " not. Judge for yourself whether the second is really worse."
-        )
-        return Section(
-            "Pairs they got wrong",
-            sentences=[introduction, *_describe_listed_doubtful_pairs(doubtful)],
-            anchor="examples",
-            template="examples.html.j2",
-            content={
-                "pairs": pairs,
-                "metrics": [assay_report.labels[metric] for metric in assay_report.metrics],
-                "perturbations": sorted({pair["method"] for pair in pairs}),
-                "systems": sorted({pair["system"] for pair in pairs if pair["system"]}),
-                "contexts": sorted({tuple(context) for pair in pairs for context in pair["contexts"]}),
-                "doubtful": doubtful,
-            },
-        )
+def build_wrong_pairs_section(assay_report: AssayReport) -> Section | None:
+    """Build the section with examples of wrong pairs; None if the run kept none."""
+    if assay_report.wrong_pairs is None or not assay_report.wrong_pairs.pairs or not assay_report.metrics:
+        return None
+    pairs = [
+        _build_wrong_pair_data(assay_report, pair, n) for n, pair in enumerate(assay_report.wrong_pairs.pairs)
+    ]
+    doubtful = sum(pair["doubtful"] for pair in pairs)
+    introduction = (
+        "Each pair is an output and a worse one. The metric should score the first better; here it did"
+        " not. Judge for yourself whether the second is really worse."
+    )
+    return Section(
+        "Pairs they got wrong",
+        sentences=[introduction, *_describe_listed_doubtful_pairs(doubtful)],
+        anchor="examples",
+        template="examples.html.j2",
+        content={
+            "pairs": pairs,
+            "metrics": [assay_report.labels[metric] for metric in assay_report.metrics],
+            "perturbations": sorted({pair["method"] for pair in pairs}),
+            "systems": sorted({pair["system"] for pair in pairs if pair["system"]}),
+            "contexts": sorted({tuple(context) for pair in pairs for context in pair["contexts"]}),
+            "doubtful": doubtful,
+        },
+    )
 
 
 def describe_pairs_with_doubtful_label(wrong_pairs: WrongPairs | None) -> list[str]:

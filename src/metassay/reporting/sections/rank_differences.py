@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from metassay.reporting.agreement_curves import describe_agreement_threshold, tabulate_agreement_thresholds
 from metassay.reporting.charts.agreement import build_agreement_chart
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.rank_report import RankReport
-from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.tables import Field, build_grid
 from metassay.results.rank import AgreementCurve
 
@@ -39,28 +37,22 @@ FIELDS = (
 )
 
 
-class RankDifferencesSection(ReportSection[RankReport]):
-    """Report section on how often people agree with a difference in metric score."""
-
-    verb: ClassVar[str] = "rank"
-    position: ClassVar[int] = 35
-
-    def build_section(self, rank_report: RankReport) -> Section | None:
-        """Build the section on how often people agree with score differences; None if not requested."""
-        curves = rank_report.result.analyses.thresholds
-        if not curves:
-            return None
-        choices = []
-        for metric, dataset in _list_curves_of_best_metrics(rank_report, curves):
-            of_metric = [
-                curve
-                for curve in curves
-                if (curve.metric, curve.dataset) == (metric, dataset) and curve.is_global
-            ]
-            choices.append(_build_agreement_curve_subsection(of_metric, rank_report))
-        rows = tabulate_agreement_thresholds(curves, rank_report.labels)
-        table = build_grid("thresholds", "Differences with which people agree", FIELDS, rows)
-        return Section(TITLE, [EXPLANATION], choices=choices, choice_noun="metric", folded=[table])
+def build_differences_section(rank_report: RankReport) -> Section | None:
+    """Build the section on how often people agree with score differences; None if not requested."""
+    curves = rank_report.result.analyses.thresholds
+    if not curves:
+        return None
+    choices = []
+    for metric, dataset in _list_curves_of_best_metrics(rank_report, curves):
+        of_metric = [
+            curve
+            for curve in curves
+            if (curve.metric, curve.dataset) == (metric, dataset) and curve.is_global
+        ]
+        choices.append(_build_agreement_curve_subsection(of_metric, rank_report))
+    rows = tabulate_agreement_thresholds(curves, rank_report.labels)
+    table = build_grid("thresholds", "Differences with which people agree", FIELDS, rows)
+    return Section(TITLE, [EXPLANATION], choices=choices, choice_noun="metric", folded=[table])
 
 
 def _list_curves_of_best_metrics(

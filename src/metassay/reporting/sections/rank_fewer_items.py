@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
@@ -13,7 +13,6 @@ from metassay.meta.people.meta_metrics.registry import label_meta_metric
 from metassay.reporting.charts.downsampling import build_subset_size_chart
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.rank_report import RankReport
-from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.tables import Field, build_grid
 from metassay.reporting.wording import format_count, format_number, format_percent, join_names
 from metassay.results.rank import DownsampledValue, Ranking
@@ -36,25 +35,19 @@ FIELDS = (
 )
 
 
-class RankFewerItemsSection(ReportSection[RankReport]):
-    """Report section on rankings from random subsets of the items."""
-
-    verb: ClassVar[str] = "rank"
-    position: ClassVar[int] = 30
-
-    def build_section(self, rank_report: RankReport) -> Section | None:
-        """Build the section on rankings from fewer items; None if this was not requested."""
-        rankings = []
-        for ranking in rank_report.result.global_rankings:
-            # Without a metric that may be named best there is no line to draw.
-            if ranking.downsampled and ranking.defined_metrics:
-                rankings.append(ranking)
-        sections = [_build_random_subsets_subsection(ranking, rank_report) for ranking in rankings]
-        if not sections:
-            return None
-        if len(sections) == 1:
-            return replace(sections[0], title=TITLE)
-        return Section(TITLE, choices=sections, choice_noun="ranking")
+def build_fewer_items_section(rank_report: RankReport) -> Section | None:
+    """Build the section on rankings from fewer items; None if this was not requested."""
+    rankings = []
+    for ranking in rank_report.result.global_rankings:
+        # Without a metric that may be named best there is no line to draw.
+        if ranking.downsampled and ranking.defined_metrics:
+            rankings.append(ranking)
+    sections = [_build_random_subsets_subsection(ranking, rank_report) for ranking in rankings]
+    if not sections:
+        return None
+    if len(sections) == 1:
+        return replace(sections[0], title=TITLE)
+    return Section(TITLE, choices=sections, choice_noun="ranking")
 
 
 def _build_random_subsets_subsection(ranking: Ranking, rank_report: RankReport) -> Section:

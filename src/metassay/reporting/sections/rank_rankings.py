@@ -1,20 +1,19 @@
-"""Sections of the `rank` page: the rankings over all items, and those within contexts."""
+"""Sections of the `rank` page: rankings over all items, within contexts, and averages over data sets."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import msgspec
 
+from metassay.meta.people.meta_metrics.registry import label_meta_metric
 from metassay.reporting.charts.ranking import build_comparisons_chart, build_ranking_chart
 from metassay.reporting.pages import Chart, Section
-from metassay.reporting.rank_report import RankReport
+from metassay.reporting.rank_report import THRESHOLDS, RankReport, list_rows_by_analysis
 from metassay.reporting.rank_sentences import describe_significance
-from metassay.reporting.report_sections import ReportSection
-from metassay.reporting.tables import Field, Grid, build_grid
+from metassay.reporting.tables import Field, Grid, build_grid, build_grid_from_rows
 from metassay.reporting.wording import format_plural
-from metassay.results.rank import Ranking
+from metassay.results.rank import AverageRanking, Ranking
 
 RANKING_CAPTION = (
     "Agreement of each metric with people, best first, with 95 % intervals. A horizontal line marks where the"
@@ -57,43 +56,31 @@ MOST_RANKINGS = 6
 MOST_COMPARISONS = 2000
 
 
-class RankRankingsSection(ReportSection[RankReport]):
-    """Report section with the rankings of metrics over all items: charts, tables and tests."""
-
-    verb: ClassVar[str] = "rank"
-    position: ClassVar[int] = 10
-
-    def build_section(self, rank_report: RankReport) -> Section:
-        """Build the section with the rankings of metrics over all items; readers choose one if there are
-        many.
-        """
-        sections = [
-            _build_ranking_section(ranking, rank_report) for ranking in rank_report.result.global_rankings
-        ]
-        if len(sections) == 1:
-            return sections[0]
-        if len(sections) > MOST_RANKINGS:
-            return Section("Rankings", choices=sections, choice_noun="ranking")
-        return _merge_ranking_sections("Rankings", sections)
+def build_rankings_section(rank_report: RankReport) -> Section:
+    """Build the section with the rankings of metrics over all items; readers choose one if there are
+    many.
+    """
+    sections = [
+        _build_ranking_section(ranking, rank_report) for ranking in rank_report.result.global_rankings
+    ]
+    if len(sections) == 1:
+        return sections[0]
+    if len(sections) > MOST_RANKINGS:
+        return Section("Rankings", choices=sections, choice_noun="ranking")
+    return _merge_ranking_sections("Rankings", sections)
 
 
-class RankContextsSection(ReportSection[RankReport]):
-    """Report section with the rankings within contexts; the reader selects one."""
-
-    verb: ClassVar[str] = "rank"
-    position: ClassVar[int] = 40
-
-    def build_section(self, rank_report: RankReport) -> Section | None:
-        """Build the section with the rankings of metrics within contexts; None if there are none."""
-        rankings = [
-            ranking
-            for ranking in rank_report.result.rankings
-            if ranking not in rank_report.result.global_rankings
-        ]
-        if not rankings:
-            return None
-        choices = [_build_ranking_section(ranking, rank_report) for ranking in rankings]
-        return Section("Within contexts", choices=choices, choice_noun="ranking")
+def build_contexts_section(rank_report: RankReport) -> Section | None:
+    """Build the section with the rankings of metrics within contexts; None if there are none."""
+    rankings = [
+        ranking
+        for ranking in rank_report.result.rankings
+        if ranking not in rank_report.result.global_rankings
+    ]
+    if not rankings:
+        return None
+    choices = [_build_ranking_section(ranking, rank_report) for ranking in rankings]
+    return Section("Within contexts", choices=choices, choice_noun="ranking")
 
 
 def _merge_ranking_sections(title: str, sections: Sequence[Section]) -> Section:
@@ -137,3 +124,23 @@ def _build_comparisons_table(title: str, ranking: Ranking, rank_report: RankRepo
         rows.append(msgspec.to_builtins(comparison) | names)
     caption = f"{title}: comparisons, the better metric first"
     return build_grid(f"comparisons {title}", caption, COMPARISON_FIELDS, rows, at_most=MOST_COMPARISONS)
+
+
+def build_averages_section(rank_report: RankReport) -> Section | None:
+    """Build the section with averages over data sets and further analyses; None if there are none."""
+    tables = [_build_average_table(average, rank_report) for average in rank_report.result.averages]
+    for name, rows in list_rows_by_analysis(rank_report.result.analyses, rank_report.labels).items():
+        if rows and name != THRESHOLDS:  # these have a section of their own
+            tables.append(build_grid_from_rows(name, name, rows))
+    if not tables:
+        return None
+    return Section("Averages and analyses", grids=tables[:1], folded=tables[1:])
+
+
+def _build_average_table(average: AverageRanking, rank_report: RankReport) -> Grid:
+    title = f"Average of {label_meta_metric(average.meta_metric)}"
+    rows = [
+        msgspec.to_builtins(metric) | {"metric": rank_report.labels[metric.metric]}
+        for metric in average.metrics
+    ]
+    return build_grid_from_rows(title, f"{title} over {', '.join(average.datasets)}", rows)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar
 
 from metassay.meta.people.pair_p_values import MOST_SYSTEMS
 from metassay.reporting.charts.heatmaps import build_signed_heatmap
 from metassay.reporting.charts.theme import Spec
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.rank_report import RankReport
-from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.wording import format_count, format_p_value, format_plural, list_names
 from metassay.results.rank import MetricPairPValues, Ranking
 
@@ -46,35 +44,28 @@ class SystemPair:
     metric: float
 
 
-class RankSystemPairsSection(ReportSection[RankReport]):
-    """Report section with p-values of all pairs of systems, for a metric that the reader selects."""
-
-    verb: ClassVar[str] = "rank"
-    position: ClassVar[int] = 20
-
-    def build_section(self, rank_report: RankReport) -> Section | None:
-        """Build the section with p-values of system pairs by metric; None if there is no ranking by SPA."""
-        rankings = [ranking for ranking in rank_report.result.global_rankings if ranking.meta_metric == SPA]
-        with_p_values = [ranking for ranking in rankings if ranking.pair_p_values is not None]
-        choices: list[Section] = []
-        for ranking in with_p_values:
-            most_metrics = max(1, MOST_METRICS // len(with_p_values))
-            choices += _build_p_value_heatmaps_of_metrics(
-                ranking, rank_report, most_metrics, is_only=len(with_p_values) == 1
-            )
-        notes = _list_datasets_without_heatmap(rankings)
-        if choices:
-            return Section("Pairs of systems", [EXPLANATION, *notes], choices=choices, choice_noun="metric")
-        return Section("Pairs of systems", notes) if notes else None
+def build_system_pairs_section(rank_report: RankReport) -> Section | None:
+    """Build the section with p-values of system pairs by metric; None if there is no ranking by SPA."""
+    rankings = [ranking for ranking in rank_report.result.global_rankings if ranking.meta_metric == SPA]
+    with_p_values = [ranking for ranking in rankings if ranking.pair_p_values is not None]
+    choices: list[Section] = []
+    for ranking in with_p_values:
+        most_metrics = max(1, MOST_METRICS // len(with_p_values))
+        choices += _build_p_value_heatmaps_of_metrics(
+            ranking, rank_report, most_metrics, is_only=len(with_p_values) == 1
+        )
+    notes = _list_datasets_without_heatmap(rankings)
+    if choices:
+        return Section("Pairs of systems", [EXPLANATION, *notes], choices=choices, choice_noun="metric")
+    return Section("Pairs of systems", notes) if notes else None
 
 
 def _list_datasets_without_heatmap(rankings: Sequence[Ranking]) -> list[str]:
     """Name the data sets with too many systems for a heatmap."""
-    large = [
-        f"{ranking.dataset} ({format_count(ranking.systems)})"
-        for ranking in rankings
-        if ranking.systems > MOST_SYSTEMS
-    ]
+    large = []
+    for ranking in rankings:
+        if ranking.systems > MOST_SYSTEMS:
+            large.append(f"{ranking.dataset} ({format_count(ranking.systems)})")
     if not large:
         return []
     return [f"Too many systems to draw every pair (--systems names some): {list_names(large, '')}."]
@@ -168,6 +159,7 @@ def _build_p_value_heatmap(
     has_numbers = len(systems) <= MOST_SYSTEMS_WITH_NUMBERS
     cells: list[Spec] = []
     for pair, preference, number in zip(system_pairs, preferences, shown_numbers, strict=True):
+        mark = f"{number:.2f}".replace("-", "−").replace("0.", ".", 1) if has_numbers else ""
         cells.append(
             {
                 "row": numbered[pair.better],
@@ -175,7 +167,7 @@ def _build_p_value_heatmap(
                 "value": round(preference, 4),
                 "p by people": pair.human,
                 "p by the metric": pair.metric,
-                "mark": _format_without_leading_zero(number) if has_numbers else "",
+                "mark": mark,
             }
         )
     names = list(numbered.values())
@@ -184,8 +176,3 @@ def _build_p_value_heatmap(
     return build_signed_heatmap(
         description, cells, names, names[1:], titles, largest_amount=0.5, has_numbered_names=True
     )
-
-
-def _format_without_leading_zero(value: float) -> str:
-    """Write a number with two decimals, without the 0 before the point: `.05`."""
-    return f"{value:.2f}".replace("-", "−").replace("0.", ".", 1)

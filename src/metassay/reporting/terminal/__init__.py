@@ -1,1 +1,1 @@
-"""What commands print: for each verb, its result as sentences, tables and notes."""
+"""What commands print: `assay`, `score`, and commands without a page; the rest is with their page."""

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+
+import msgspec
 
 from metassay.reporting.assay_caveats import list_remaining_caveats, list_run_notes
 from metassay.reporting.assay_report import AssayReport, prepare_assay_report
-from metassay.reporting.assay_verdict import get_or_build_assay_verdict
 from metassay.reporting.data_summary import describe_data_gaps, describe_data_used
+from metassay.reporting.sections.assay_tests import build_test_table
 from metassay.reporting.terminal.blocks import (
     Block,
     Details,
     Line,
     Note,
+    Row,
     Table,
     convert_sentences_to_lines,
     convert_sentences_to_notes,
+    select_columns,
 )
 from metassay.reporting.terminal.verdict import describe_verdict
-from metassay.results.assay import AccuracyTest, AssayContent, HumanAccuracy, MetricAccuracy
+from metassay.results.assay import AssayContent, GlobalAccuracy, HumanAccuracy
+
+_ACCURACY_COLUMNS = ("metric", "accuracy", "low", "high", "ties", "pairs")
+_TEST_COLUMNS = ("metric", "chi2", "dof", "p", "cramers_v", "p_cmh", "p_permutation", "p_deciding")
 
 
 def describe_assay_result(assay_result: AssayContent) -> list[Block]:
@@ -27,7 +34,7 @@ def describe_assay_result(assay_result: AssayContent) -> list[Block]:
     doubts = list_remaining_caveats(assay_report)
     blocks: list[Block] = [
         Line(),
-        *describe_verdict(get_or_build_assay_verdict(assay_report), assay_report.labels, assay_result.task),
+        *describe_verdict(assay_report.result.verdict, assay_report.labels, assay_result.task),
     ]
     if doubts:
         blocks += [
@@ -44,11 +51,7 @@ def _describe_tables(assay_report: AssayReport) -> list[Line | Table | Note]:
     result = assay_report.result
     tables: list[Line | Table | Note] = [
         Table(
-            [
-                _build_accuracy_row(assay_report, row)
-                for row in result.overall
-                if assay_report.labels.is_shown(row.metric)
-            ],
+            select_columns(_list_shown_rows(assay_report, result.overall), _ACCURACY_COLUMNS),
             title=(
                 f"How often each metric preferred the better output of {assay_report.pairs_phrase}"
                 " (95 % interval)"
@@ -59,18 +62,24 @@ def _describe_tables(assay_report: AssayReport) -> list[Line | Table | Note]:
     if comparison is not None:
         tables.append(
             Table(
-                [
-                    _build_human_accuracy_row(assay_report, r)
-                    for r in comparison.metrics
-                    if assay_report.labels.is_shown(r.metric)
-                ],
+                select_columns(
+                    _list_shown_rows(assay_report, comparison.metrics),
+                    (*_ACCURACY_COLUMNS, "spa", "spa_low", "spa_high"),
+                ),
                 title="The same for human pairs, and SPA over systems (95 % interval)",
                 most_important=("metric", "accuracy", "low", "high", "spa", "spa_low", "spa_high"),
             )
         )
-    for name, column in result.contexts.items():
-        if column.h1:
-            tables.append(_build_accuracy_test_table(assay_report, name, column.h1))
+    for column in assay_report.columns:
+        test_table = build_test_table(assay_report, column)
+        if test_table is not None:
+            tables.append(
+                Table(
+                    select_columns(test_table.rows, _TEST_COLUMNS),
+                    title=f"H1: accuracy differs between contexts of {column.name} (small p: it does)",
+                    most_important=("metric", "p_deciding", "p_permutation", "cramers_v", "chi2", "dof", "p"),
+                )
+            )
     gaps = describe_data_gaps(result.data)  # printed already
     return [
         *tables,
@@ -78,39 +87,12 @@ def _describe_tables(assay_report: AssayReport) -> list[Line | Table | Note]:
     ]
 
 
-def _build_accuracy_row(assay_report: AssayReport, row: MetricAccuracy | HumanAccuracy) -> dict[str, Any]:
-    return {
-        "metric": assay_report.labels[row.metric],
-        "accuracy": row.accuracy,
-        "low": row.low,
-        "high": row.high,
-        "ties": row.ties,
-        "pairs": row.pairs,
-    }
-
-
-def _build_human_accuracy_row(assay_report: AssayReport, row: HumanAccuracy) -> dict[str, Any]:
-    spa = {"spa": row.spa, "spa_low": row.spa_low, "spa_high": row.spa_high}
-    return _build_accuracy_row(assay_report, row) | spa
-
-
-def _build_accuracy_test_table(assay_report: AssayReport, column: str, tests: list[AccuracyTest]) -> Table:
-    rows = [
-        {
-            "metric": assay_report.labels[test.metric],
-            "chi2": test.chi2,
-            "dof": test.dof,
-            "p": test.p,
-            "cramers_v": test.cramers_v,
-            "p_cmh": test.p_cmh,
-            "p_permutation": test.p_permutation,
-            "p_deciding": assay_report.find_context_difference_p_value(column, test),
-        }
-        for test in tests
-        if assay_report.labels.is_shown(test.metric)
-    ]
-    return Table(
-        rows,
-        title=f"H1: accuracy differs between contexts of {column} (small p: it does)",
-        most_important=("metric", "p_deciding", "p_permutation", "cramers_v", "chi2", "dof", "p"),
-    )
+def _list_shown_rows(
+    assay_report: AssayReport, accuracies: Sequence[GlobalAccuracy | HumanAccuracy]
+) -> list[Row]:
+    """List the accuracies of the metrics that have rows of their own, with labels."""
+    rows: list[Row] = []
+    for row in accuracies:
+        if assay_report.labels.is_shown(row.metric):
+            rows.append(msgspec.structs.asdict(row) | {"metric": assay_report.labels[row.metric]})
+    return rows

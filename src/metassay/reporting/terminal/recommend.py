@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from metassay.reporting.assay_answer import list_contexts_with_other_metric
 from metassay.reporting.labels import MetricLabels
+from metassay.reporting.sections.assay_choice import list_robustness_rows
 from metassay.reporting.terminal.blocks import Block, Details, Line, Note, Table, convert_sentences_to_lines
 from metassay.reporting.terminal.verdict import describe_verdict
-from metassay.results.assay import MetricRobustness, Recommendation
+from metassay.reporting.wording import format_plural
+from metassay.results.assay import Recommendation
 from metassay.results.recommend import RecommendContent
+
+_LISTED_EXCEPTIONS = 5
 
 
 def describe_recommendation(recommend_result: RecommendContent) -> list[Block]:
     """Describe which metric to use in each context."""
     labels = MetricLabels(recommend_result.shared_errors.metrics, recommend_result.same_decisions)
     blocks = describe_verdict(recommend_result.verdict, labels, recommend_result.task)
-    exceptions = list_contexts_with_other_metric(recommend_result, labels)
+    exceptions = _list_contexts_with_other_metric(recommend_result, labels)
     if recommend_result.answer is not None and not exceptions and recommend_result.recommendation:
         columns = " or ".join(recommend_result.recommendation)
         exceptions = [f"No {columns} is shown to need another metric. Reasons and costs: --verbose"]
@@ -37,17 +40,12 @@ def _describe_choices(
         if robust_choice is not None:
             label = metric_labels[robust_choice]
             blocks.append(Line(f"Where the mix of {column} may change, {label} is the safest choice."))
-        shown = [row for row in recommend_result.robustness[column] if metric_labels.is_shown(row.metric)]
-        blocks.append(Table([_build_robustness_row(metric_labels, row) for row in shown]))
-    cost_rows = [
-        {
-            "metric": metric_labels[metric],
-            "cost": cost_class,
-            "seconds per 1000 outputs": recommend_result.seconds.get(metric),
-        }
-        for metric, cost_class in recommend_result.cost_class.items()
-        if metric_labels.is_shown(metric)
-    ]
+        blocks.append(Table(list_robustness_rows(recommend_result.robustness[column], metric_labels)))
+    cost_rows = []
+    for metric, cost_class in recommend_result.cost_class.items():
+        if metric_labels.is_shown(metric):
+            row = {"metric": metric_labels[metric], "cost": cost_class}
+            cost_rows.append(row | {"seconds per 1000 outputs": recommend_result.seconds.get(metric)})
     blocks.append(Table(cost_rows))
     costs_differ = len(set(recommend_result.cost_class.values())) > 1
     if recommend_result.pareto and costs_differ:
@@ -68,13 +66,18 @@ def _build_recommendation_row(
     }
 
 
-def _build_robustness_row(
-    metric_labels: MetricLabels, metric_robustness: MetricRobustness
-) -> dict[str, str | float | None]:
-    return {
-        "metric": metric_labels[metric_robustness.metric],
-        "stability": metric_robustness.stability,
-        "worst_case": metric_robustness.worst_case,
-        "worst_context": metric_robustness.worst_context,
-        "robust_accuracy": metric_robustness.robust_accuracy,
-    }
+def _list_contexts_with_other_metric(
+    recommendations: RecommendContent, metric_labels: MetricLabels
+) -> list[str]:
+    """List the contexts in which another metric than the overall recommendation should be used."""
+    answer = recommendations.answer
+    if answer is None:
+        return []
+    lines = [
+        f"On {row.context} ({row.column}) use {metric_labels[row.metric]}."
+        for row in answer.exceptions[:_LISTED_EXCEPTIONS]
+    ]
+    more = len(answer.exceptions) - _LISTED_EXCEPTIONS
+    if more > 0:
+        lines.append(f"{format_plural(more, 'more exception')}: --verbose")
+    return lines

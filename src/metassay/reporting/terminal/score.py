@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from msgspec.structs import asdict
 
 from metassay.meta.aggregation.system_scores import MOST_RESAMPLED_SEGMENTS
-from metassay.reporting.difference_meanings import (
+from metassay.reporting.agreement_curves import (
     TITLE,
     build_difference_agreement_rows,
     explain_origin_of_agreement,
@@ -100,15 +100,10 @@ def describe_scores(score_result: ScoreContent, score_format: ScoreFormat) -> li
     blocks: list[Block] = []
     if score_result.comparisons:
         # Imported here, because without a test the command starts faster.
-        from metassay.reporting.score_page import (
-            describe_differences,
-            prepare_score_report,
-            warn_of_too_few_draws,
-        )
+        from metassay.reporting.score_page import prepare_score_report, warn_of_too_few_draws
 
-        report = prepare_score_report(score_result)
-        blocks += convert_sentences_to_lines(describe_differences(report))
-        blocks += convert_sentences_to_lines(warn_of_too_few_draws(report))
+        blocks += convert_sentences_to_lines(claim.sentence for claim in score_result.verdict)
+        blocks += convert_sentences_to_lines(warn_of_too_few_draws(prepare_score_report(score_result)))
     blocks += _describe_systems(score_result.systems, labels, score_format)
     blocks.append(
         Table(

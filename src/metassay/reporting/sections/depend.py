@@ -1,0 +1,379 @@
+"""Sections of the `depend` page: all metrics, corrected scores, one metric at a time, and the method."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from metassay.reporting.charts.dependence import (
+    build_curves_chart,
+    build_deviations_chart,
+    build_rank_change_chart,
+)
+from metassay.reporting.charts.heatmaps import build_signed_heatmap
+from metassay.reporting.charts.theme import Spec
+from metassay.reporting.depend_report import DependReport
+from metassay.reporting.labels import MetricLabels
+from metassay.reporting.pages import Chart, Section
+from metassay.reporting.tables import Field, Grid, build_grid, build_grid_from_rows
+from metassay.reporting.wording import format_number, format_percent, format_plural
+from metassay.results.depend import Correction, MetricDependence
+
+FIELDS = (
+    Field("metric", "metric", "name"),
+    Field("sysdep", "SysDep", "number"),
+    Field("low", "95 % interval: low", "number"),
+    Field("high", "high", "number"),
+    Field("constant", "constant", "number", "SysDep of a metric that gives every output the same score"),
+    Field("ratio", "ratio", "percent", "SysDep divided by that of a constant metric"),
+    Field("residual", "residual", "number", "the part beyond shrinkage"),
+    Field("p_equal", "p equal", "probability"),
+    Field("p_fair", "p fair", "probability"),
+    Field("favoured", "most favoured", "text", "beyond shrinkage"),
+    Field("disadvantaged", "most disadvantaged", "text", "beyond shrinkage"),
+    Field("inverted", "inverted pairs", "count", "pairs that the metric orders differently"),
+    Field("explained", "explained", "count", "inverted pairs that the expected deviations explain"),
+)
+
+
+def build_overview_section(depend_report: DependReport) -> Section:
+    """Build the section with the system dependence of every metric, for each data set."""
+    charts: list[Chart] = []
+    grids: list[Grid] = []
+    folded: list[Grid] = []
+    for dataset in depend_report.datasets:
+        entries = depend_report.get_metrics_of_dataset(dataset)
+        charts += _build_residuals_chart(depend_report, dataset, entries)
+        grids.append(_build_metrics_table(depend_report, dataset, entries))
+        folded += _build_detail_tables(depend_report, dataset, entries)
+    title = f"Metrics and the {depend_report.result.by}s they favour"
+    return Section(title, charts=charts, grids=grids, folded=folded)
+
+
+def _build_residuals_chart(
+    depend_report: DependReport, dataset: str, dependences: Sequence[MetricDependence]
+) -> list[Chart]:
+    """Draw how much each metric favours each system, beyond shrinkage, as a heatmap."""
+    groups = _list_systems_by_human_mean(dependences)
+    if len(dependences) < 2 or len(groups) < 2:
+        return []
+    labels = [depend_report.labels[entry.metric] for entry in dependences]
+    cells: list[Spec] = []
+    for entry, label in zip(dependences, labels):
+        for group in groups:
+            if group in entry.residual:
+                value = round(entry.residual[group], 4)
+                cells.append({"row": label, "column": group, "value": value, "mark": ""})
+    by = depend_report.result.by
+    spec = build_signed_heatmap(
+        f"How much each of {format_plural(len(dependences), 'metric')} favours or disadvantages each {by}.",
+        cells,
+        labels,
+        groups,
+        ("metric", by, "residual"),
+    )
+    caption = (
+        f"Which {by}s each metric favours (blue) and disadvantages (red), beyond shrinkage, in points of"
+        f" {depend_report.result.human}{depend_report.get_dataset_caption_suffix(dataset)}. Metrics with the"
+        " lowest"
+        " SysDep come first."
+    )
+    return [Chart(f"residuals {dataset}", spec, caption)]
+
+
+def _list_systems_by_human_mean(dependences: Sequence[MetricDependence]) -> list[str]:
+    """List the systems by descending mean human score."""
+    groups = {group for entry in dependences for group in entry.residual}
+    human_means = dependences[0].human_means
+    return sorted(groups, key=lambda group: (-human_means.get(group, 0), group))
+
+
+def _build_metrics_table(
+    depend_report: DependReport, dataset: str, dependences: Sequence[MetricDependence]
+) -> Grid:
+    rows = [build_dependence_row(entry, depend_report.labels) for entry in dependences]
+    return build_grid(f"dependence {dataset}", f"System dependence of every metric, {dataset}", FIELDS, rows)
+
+
+def build_dependence_row(dependence: MetricDependence, metric_labels: MetricLabels) -> dict[str, Any]:
+    """Build the table row of one metric: its system dependence, tests, and the systems it favours."""
+    names = ("sysdep", "low", "high", "constant", "ratio")
+    return {
+        "metric": metric_labels[dependence.metric],
+        **{name: getattr(dependence, name) for name in names},
+        "residual": dependence.residual_range,
+        "p_equal": dependence.p_equal,
+        "p_fair": dependence.p_fair,
+        "favoured": dependence.most_favoured,
+        "disadvantaged": dependence.most_disadvantaged,
+        "inverted": len(dependence.inversions),
+        "explained": sum(pair.explained for pair in dependence.inversions),
+    }
+
+
+def list_detail_rows(
+    dependences: Sequence[MetricDependence], metric_labels: MetricLabels
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """List the table rows of all metrics within contexts, and after changes of the data."""
+    local_rows: list[dict[str, Any]] = []
+    sensitivity_rows: list[dict[str, Any]] = []
+    for entry in dependences:
+        label = metric_labels[entry.metric]
+        local_rows += [{"metric": label, **msgspec.structs.asdict(row)} for row in entry.local]
+        sensitivity_rows += [{"metric": label, **msgspec.structs.asdict(row)} for row in entry.sensitivity]
+    return local_rows, sensitivity_rows
+
+
+def _build_detail_tables(
+    depend_report: DependReport, dataset: str, dependences: Sequence[MetricDependence]
+) -> list[Grid]:
+    local_rows, sensitivity_rows = list_detail_rows(dependences, depend_report.labels)
+    suffix = depend_report.get_dataset_caption_suffix(dataset)
+    tables = []
+    if local_rows:
+        caption = f"Within contexts{suffix}"
+        tables.append(build_grid_from_rows(caption, caption, local_rows))
+    if sensitivity_rows:
+        caption = f"SysDep with other resamples, sample sizes and systems{suffix}"
+        tables.append(build_grid_from_rows(caption, caption, sensitivity_rows))
+    return tables
+
+
+MAPPINGS = {
+    "f_G": "With f_G",
+    "f_G unseen": "With an f_G that was fitted without both systems of a pair",
+    "f_k": "With the f_k of each system",
+}
+CORRECTION_COLUMNS = (
+    "metric",
+    "mapping",
+    "spa",
+    "spa_gain",
+    "spa_low",
+    "spa_high",
+    "pa",
+    "pa_gain",
+    "kendall_item",
+    "tied",
+    "sysdep",
+)
+
+
+def build_corrections_section(depend_report: DependReport) -> Section | None:
+    """Build the section on corrected metric scores for every data set; None if none were requested."""
+    sentences: list[str] = []
+    tables: list[Grid] = []
+    for dataset in depend_report.datasets:
+        corrections = [row for row in depend_report.result.corrections if row.dataset == dataset]
+        if not corrections:
+            continue
+        statements = describe_corrections(corrections, depend_report.result.human, depend_report.labels)
+        sentences += [
+            depend_report.get_dataset_sentence_prefix(dataset) + statement for statement in statements
+        ]
+        tables.append(_build_corrections_table(depend_report, dataset, corrections))
+    if not sentences:
+        return None
+    return Section("Metric scores converted to predicted human scores", sentences, folded=tables)
+
+
+def describe_corrections(
+    corrections: Sequence[Correction], human: str, metric_labels: MetricLabels
+) -> list[str]:
+    """Say how predicted human scores agree with people, compared with the metric scores themselves."""
+    by_mapping: dict[str, list[Correction]] = {}
+    for mapping in MAPPINGS:
+        rows = [row for row in corrections if row.mapping == mapping and not row.baseline]
+        if not rows:
+            return ["No metric has complete scores for the rated systems: no correction was tested."]
+        by_mapping[mapping] = rows
+    sentences = [
+        _describe_effect_of_correction(phrase, by_mapping[mapping], human, metric_labels)
+        for mapping, phrase in MAPPINGS.items()
+    ]
+    sentences += _compare_with_constant_metric(corrections, by_mapping["f_k"])
+    sentences += _describe_ties_after_correction(by_mapping["f_G"])
+    return sentences
+
+
+def _describe_effect_of_correction(
+    phrase: str, corrections: Sequence[Correction], human: str, metric_labels: MetricLabels
+) -> str:
+    higher = sum(row.spa_low is not None and row.spa_low > 0 for row in corrections)
+    lower = sum(row.spa_high is not None and row.spa_high < 0 for row in corrections)
+    largest = max(corrections, key=lambda row: float(row.spa_gain or 0.0))
+    return (
+        f"{phrase}, SPA with {human} on segments that were not used for fitting is higher for {higher} of"
+        f" {format_plural(len(corrections), 'metric')} and lower for {lower} (95 % intervals, not corrected"
+        " for"
+        " several"
+        f" metrics). The largest gain is {format_number(largest.spa_gain, digits=3)}, of"
+        f" {metric_labels[largest.metric]}."
+    )
+
+
+def _compare_with_constant_metric(
+    corrections: Sequence[Correction], f_k_rows: Sequence[Correction]
+) -> list[str]:
+    """Compare a corrected metric with a corrected constant metric, for which f_k alone is nearly as good."""
+    (constant,) = [row for row in corrections if row.baseline and row.mapping == "f_k"]
+    spa = sorted(row.spa for row in f_k_rows if row.spa is not None)
+    if not spa:
+        return []
+    sentence = (
+        f"A constant metric has SPA {format_number(constant.spa, digits=3)} with f_k, these metrics"
+        f" {format_number(spa[0], digits=3)} to {format_number(spa[-1], digits=3)}: f_k mostly repeats the"
+        " human scores of"
+        " the same system on other segments, and needs human scores of every system."
+    )
+    return [sentence]
+
+
+def _describe_ties_after_correction(f_g_rows: Sequence[Correction]) -> list[str]:
+    shares = sorted(row.tied for row in f_g_rows if row.tied is not None)
+    if not shares:
+        return []
+    median = shares[len(shares) // 2]
+    sentence = (
+        f"The cost of f_G: {format_percent(median, digits=1)} of the pairs of outputs of a segment to which"
+        " a metric"
+        " gives different scores become equal"
+        f" (median over metrics; at most {format_percent(shares[-1], digits=1)})."
+    )
+    return [sentence]
+
+
+def _build_corrections_table(
+    depend_report: DependReport, dataset: str, corrections: Sequence[Correction]
+) -> Grid:
+    rows = [
+        {**msgspec.structs.asdict(correction), "metric": depend_report.labels[correction.metric]}
+        for correction in corrections
+    ]
+    caption = (
+        "Agreement with human scores on segments that were not used for fitting"
+        + depend_report.get_dataset_caption_suffix(dataset)
+    )
+    return build_grid_from_rows(f"corrections {dataset}", caption, rows, CORRECTION_COLUMNS)
+
+
+CAPTIONS = {
+    "curves": "Expected human score given the metric score: all systems together (dashed), each system"
+    " (grey), and in colour those with the highest and the lowest expected deviation, with 95 % bands.",
+    "deviations": "Expected deviation of each system, best system first, with 95 % intervals. Grey:"
+    " shrinkage, which any noisy metric shows. Colour: the residual beyond it.",
+    "ranks": "Order of the systems by human score, by human score predicted from the metric, and by the"
+    " metric itself.",
+}
+
+
+def build_single_metrics_section(depend_report: DependReport) -> Section | None:
+    """Build the section with charts of the metric that the reader selects; None without fitted curves."""
+    choices = []
+    for entry in depend_report.result.metrics:
+        if depend_report.get_fitted_curves(entry):
+            choices.append(_build_metric_subsection(depend_report, entry))
+    if not choices:
+        return None
+    return Section("One metric at a time", choices=choices)
+
+
+def build_dependence_charts_of_metric(
+    depend_report: DependReport, dependence: MetricDependence
+) -> dict[str, Spec]:
+    """Build the charts of one metric: curves, deviations and rankings; empty if the run has no curves."""
+    curves = depend_report.get_fitted_curves(dependence)
+    if curves is None:
+        return {}
+    label = depend_report.labels[dependence.metric]
+    return {
+        "curves": build_curves_chart(dependence, label, curves),
+        "deviations": build_deviations_chart(dependence, label),
+        "ranks": build_rank_change_chart(dependence, label),
+    }
+
+
+def _build_metric_subsection(depend_report: DependReport, dependence: MetricDependence) -> Section:
+    suffix = depend_report.get_dataset_caption_suffix(dependence.dataset)
+    title = f"{depend_report.labels[dependence.metric]}{suffix}"
+    charts = [
+        Chart(f"{title} {kind}", spec, CAPTIONS[kind])
+        for kind, spec in build_dependence_charts_of_metric(depend_report, dependence).items()
+    ]
+    return Section(title, charts=charts, grids=_build_inversions_table(title, dependence))
+
+
+def _build_inversions_table(title: str, dependence: MetricDependence) -> list[Grid]:
+    if not dependence.inversions:
+        return []
+    rows = []
+    for pair in dependence.inversions:
+        row = {
+            "better": pair.better,
+            "worse": pair.worse,
+            "human difference": pair.human_gap,
+            "metric difference": pair.metric_gap,
+            "explained by": "expected deviations" if pair.explained else "averaging on the metric's scale",
+        }
+        rows.append(row)
+    return [
+        build_grid_from_rows(
+            f"inversions {title}", "Pairs of systems that humans and metric order differently", rows
+        )
+    ]
+
+
+def build_method_section(depend_report: DependReport) -> Section:
+    """Build the section that defines system dependence (SysDep) and its tests."""
+    return Section(
+        "How it was measured",
+        explain_dependence_terms(depend_report.result.by, depend_report.result.human),
+    )
+
+
+def explain_deviation(by: str, human: str) -> str:
+    """Explain expected deviations and SysDep, their range."""
+    return (
+        f"The expected deviation of a {by} says how much too high its {human} is if it is predicted from the"
+        f" metric. SysDep is the highest expected deviation of a {by} minus the lowest, in points of {human}."
+        " SysDep also contains shrinkage, which any noisy metric shows."
+    )
+
+
+def explain_fairness_test(by: str) -> str:
+    """Say when a metric counts as favouring some systems."""
+    return f"A metric is shown to favour some {by}s if p fair is at most .05 after Holm's correction."
+
+
+def explain_dependence_terms(by: str, human: str) -> list[str]:
+    """Explain SysDep, shrinkage, residual and both p-values; `by` is the column that groups outputs."""
+    shrinkage = (
+        f"A noisy metric predicts values close to the mean for every {by}, which favours each bad {by} and"
+        " disadvantages each good one. This part of the deviation is called shrinkage, and the rest is"
+        " called"
+        " residual. On this page, favoured and disadvantaged always refer to the residual. The column"
+        " constant"
+        " is the SysDep of a metric that gives every output the same score."
+    )
+    p_equal = (
+        f"The test “p equal” asks whether outputs with the same metric score have the same expected {human}"
+        f" for every {by}. It assumes that {human} varies equally around this expectation everywhere. If one"
+        f" {by} is three times as noisy as the others, the test rejects in 12 % of cases instead of 5 %."
+    )
+    p_fair = (
+        f"The test “p fair” asks whether the metric is {human} plus noise that favours no {by}. It assumes"
+        " that the noise has the same size everywhere. A metric that notices only large errors is therefore"
+        f" rejected more often, even if it treats every {by} alike."
+    )
+    return [explain_deviation(by, human), shrinkage, p_equal, p_fair, explain_fairness_test(by)]
+
+
+# In the order of the page. Sections of plug-ins come between or after them, by their position.
+DEPEND_SECTIONS = {
+    10: build_overview_section,
+    20: build_corrections_section,
+    30: build_single_metrics_section,
+    90: build_method_section,
+}

@@ -1,0 +1,374 @@
+"""Sections of the `judge` page: accuracy, contexts, raters, families of systems, and the prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from metassay.reporting.charts.heatmaps import build_signed_heatmap
+from metassay.reporting.charts.judges import build_judge_accuracy_chart
+from metassay.reporting.pages import Chart, Section
+from metassay.reporting.report_sections import ResultReport
+from metassay.reporting.tables import Field, Grid, build_grid
+from metassay.reporting.wording import (
+    NO_VALUE,
+    format_number,
+    format_p_value,
+    format_percent,
+    format_percent_interval,
+    format_plural,
+)
+from metassay.results.judge import (
+    HUMANS,
+    AlternativeTestEntry,
+    ContextAccuracy,
+    JudgeContent,
+    JudgeEntry,
+    SelfPreference,
+)
+
+JudgeReport = ResultReport[JudgeContent]
+
+SIGNIFICANT = 0.05
+JUDGE_HEADINGS = (
+    "judge",
+    "pairs",
+    "agrees with people",
+    "base rate",
+    "same in both orders",
+    "position bias",
+    "length bias",
+    "same when repeated",
+    "missing",
+    "corrected share",
+    "cost",
+)
+# What columns of the table mean.
+COLUMN_EXPLANATIONS = {
+    "base rate": "the agreement of the same verdicts if they were assigned to items at random",
+    "position bias": "share of verdicts that prefer the output shown first, minus ½",
+    "length bias": "accuracy where the better output is the longer one, minus where it is the shorter one",
+    "corrected share": "the share of first outputs preferred (or of outputs called good), corrected for the"
+    " errors of the judge (Rogan and Gladen)",
+}
+# How ties count, by the name of the option.
+TIE_RULES = {
+    "half": "A verdict counts if it prefers the same output in both orders; else it is a tie, which is half"
+    " right.",
+    "strict": "A verdict counts if it prefers the same output in both orders; else it is a tie, which is"
+    " wrong.",
+    "judgebench": "The verdicts of both orders are added up, as JudgeBench does: a preference and a tie count"
+    " as the preference, two contradictory verdicts as wrong.",
+}
+ACCURACY_CAPTION = (
+    "Share of pairs in which each judge agrees with people, best judge first, with 95 % intervals."
+)
+
+
+def build_overview_section(judge_report: JudgeReport) -> Section:
+    """Build the section with a chart and a table of the judges, best first, and sentences about each."""
+    entries = sort_judges_by_accuracy(judge_report.result.judges)
+    table = build_text_table(
+        "judges", "Judges", JUDGE_HEADINGS, [_build_judge_row(entry) for entry in entries]
+    )
+    statements = []
+    for entry in entries:
+        text = " ".join(describe_judge_consistency(entry))
+        if text:
+            statements.append(f"{entry.judge}: {text[0].lower()}{text[1:]}")
+    details = Section("What is known about each judge", [], bullets=statements, collapsed=len(entries) > 1)
+    return Section(
+        "Judges",
+        charts=_build_accuracy_chart(entries),
+        grids=[table],
+        subsections=[
+            *([details] if statements else []),
+            Section("How to read the table", [_explain_judge_table_columns(judge_report.result, table)]),
+        ],
+    )
+
+
+def _build_judge_row(judge: JudgeEntry) -> list[str]:
+    corrected = judge.corrected
+    corrected_share = NO_VALUE
+    if corrected is not None:
+        corrected_share = format_share_with_interval(corrected.value, corrected.low, corrected.high)
+    return [
+        judge.judge,
+        str(judge.pairs),
+        format_share_with_interval(judge.accuracy, judge.low, judge.high),
+        format_percent(judge.base_rate),
+        format_judge_measure(judge, "both_orders_same"),
+        format_number(judge.position_bias),
+        format_number(judge.length_bias),
+        format_judge_measure(judge, "repeats_same"),
+        str(judge.missing),
+        corrected_share,
+        format_number(judge.cost),
+    ]
+
+
+def _explain_judge_table_columns(judge_result: JudgeContent, table: Grid) -> str:
+    """Explain where human labels come from, how ties count, and what the columns mean."""
+    sentences = [
+        f"Human labels: {judge_result.gold}." if judge_result.gold else "This table has no human labels."
+    ]
+    if any(entry.both_orders_same is not None for entry in judge_result.judges):
+        sentences.append(TIE_RULES[judge_result.ties])
+    sentences += [
+        f"{field.label.capitalize()}: {COLUMN_EXPLANATIONS[field.label]}."
+        for field in table.fields
+        if field.label in COLUMN_EXPLANATIONS
+    ]
+    sentences.append("Intervals are 95 % intervals from resampled items.")
+    return " ".join(sentences)
+
+
+def _build_accuracy_chart(judges: Sequence[JudgeEntry]) -> list[Chart]:
+    """Draw the accuracy of the judges that have one, if there are at least two."""
+    measured = [entry for entry in judges if entry.accuracy is not None]
+    if len(measured) < 2:
+        return []
+    return [Chart("judges", build_judge_accuracy_chart(measured), ACCURACY_CAPTION)]
+
+
+def build_contexts_section(judge_report: JudgeReport) -> Section | None:
+    """Build the section with tables of accuracy by judge and context; None if there are no contexts."""
+    tables = [
+        _build_context_accuracy_table(column, rows)
+        for column, rows in judge_report.result.contexts.items()
+        if rows
+    ]
+    if not tables:
+        return None
+    return Section("Accuracy within contexts", grids=tables[:1], folded=tables[1:])
+
+
+def _build_context_accuracy_table(context_column: str, context_accuracies: Sequence[ContextAccuracy]) -> Grid:
+    """Build a table of the accuracy of judges, with a row per judge and a column per context."""
+    contexts = sorted({entry.context for entry in context_accuracies})
+    accuracies = {
+        (entry.judge, entry.context): format_share_with_interval(entry.accuracy, entry.low, entry.high)
+        for entry in context_accuracies
+    }
+    judges = sorted({entry.judge for entry in context_accuracies})
+    rows = []
+    for judge in judges:
+        judge_accuracies = [accuracies.get((judge, context), NO_VALUE) for context in contexts]
+        rows.append([judge, *judge_accuracies])
+    return build_text_table(
+        f"by {context_column}", f"Accuracy by {context_column}", ["judge", *contexts], rows
+    )
+
+
+ALTERNATIVE_TEST = (
+    "Alternative annotator test (Calderon et al., 2025): each rater is left out in turn, and judge and rater"
+    " are compared by how close they are to the other raters."
+)
+ALTERNATIVE_TEST_HEADINGS = (
+    "judge",
+    "winning rate",
+    "advantage probability",
+    "ε",
+    "passes",
+    "adjusted p per rater",
+)
+
+
+def build_alternative_test_section(judge_report: JudgeReport) -> Section | None:
+    """Build the section with the alternative annotator test; None without at least two raters."""
+    if not judge_report.result.alt_test:
+        return None
+    rows = [_build_alternative_test_row(entry) for entry in judge_report.result.alt_test]
+    table = build_text_table(
+        "alternative annotator", "Alternative annotator test", ALTERNATIVE_TEST_HEADINGS, rows
+    )
+    return Section("Can the judge replace a rater?", [ALTERNATIVE_TEST], grids=[table])
+
+
+def _build_alternative_test_row(alternative_test: AlternativeTestEntry) -> list[str]:
+    passes = NO_VALUE
+    if alternative_test.passes is not None:
+        passes = "yes" if alternative_test.passes else "no"
+    p_values = [
+        f"{rater}: p {format_p_value(p)}" for rater, p in alternative_test.p_fdr.items() if p is not None
+    ]
+    return [
+        alternative_test.judge,
+        format_percent(alternative_test.winning_rate),
+        format_percent(alternative_test.advantage),
+        f"{alternative_test.epsilon:g}",
+        passes,
+        "; ".join(p_values) or NO_VALUE,
+    ]
+
+
+FAMILY_HEADINGS = ("judge", "family", "its own", "deviation", "95 % interval", "p (Holm)")
+FAMILY_CAPTION = (
+    "Blue: the judge rates the systems of the family too high; red: too low; * where this is shown for the"
+    " judge's own family (p ≤ .05 after Holm's correction)."
+)
+HUMAN_YARDSTICK = (
+    "The deviation of a family is how much higher the judge rates its outputs than outputs of other systems"
+    " with equal human scores, in standard deviations of the judge's scores. Human scores are taken as exact."
+)
+PANEL_YARDSTICK = (
+    "There are no human scores: the yardstick is the panel of the other judges, by standardised system means."
+    " A preference that all judges share does not show."
+)
+ONE_TEST = "Only the judge's own family is tested; the other rows describe and claim nothing."
+NO_OWN_FAMILY = (
+    "No judge is tested for self-preference, because the table does not name the judges' own families: add a"
+    " column judge_family."
+)
+
+
+def build_families_section(judge_report: JudgeReport) -> Section | None:
+    """Build the section on favoured model families; None if the data does not name families."""
+    entries = judge_report.result.self_preference
+    if not entries:
+        return None
+    explanation = HUMAN_YARDSTICK if entries[0].yardstick == HUMANS else PANEL_YARDSTICK
+    tests = ONE_TEST if any(entry.own for entry in entries) else NO_OWN_FAMILY
+    rows = [_build_family_preference_row(entry) for entry in entries]
+    table = build_text_table("families", "Deviation of each family", FAMILY_HEADINGS, rows)
+    return Section(
+        "Which families does it favour?",
+        [explanation, tests],
+        charts=_build_judge_family_heatmap(entries),
+        grids=[table],
+    )
+
+
+def _build_family_preference_row(preference: SelfPreference) -> list[str]:
+    interval = (
+        NO_VALUE
+        if preference.low is None
+        else f"{format_number(preference.low)} to {format_number(preference.high)}"
+    )
+    return [
+        preference.judge,
+        preference.family,
+        "yes" if preference.own else NO_VALUE,
+        format_number(preference.deviation),
+        interval,
+        format_p_value(preference.p_holm),
+    ]
+
+
+def _build_judge_family_heatmap(self_preferences: Sequence[SelfPreference]) -> list[Chart]:
+    """Draw how much each judge favours each model family, if the heatmap has more than two cells."""
+    cells = []
+    for entry in self_preferences:
+        if entry.deviation is not None:
+            mark = "*" if is_self_preference_significant(entry) else ""
+            value = round(entry.deviation, 4)
+            cells.append({"row": entry.judge, "column": entry.family, "value": value, "mark": mark})
+    judges = list(dict.fromkeys(str(cell["row"]) for cell in cells))
+    families = list(dict.fromkeys(str(cell["column"]) for cell in cells))
+    if len(judges) * len(families) <= 2:
+        return []
+    description = f"How much {len(judges)} judges favour the systems of {len(families)} families."
+    spec = build_signed_heatmap(description, cells, judges, families, ("judge", "family", "deviation"))
+    return [Chart("families", spec, FAMILY_CAPTION)]
+
+
+def build_prompt_section(judge_report: JudgeReport) -> Section | None:
+    """Build the section with the prompt of the judge; None if the verdicts were read from a table."""
+    asked = judge_report.result.asked
+    if asked is None:
+        return None
+    prompt_lines = [line for line in asked.prompt.split("\n") if line]
+    return Section("What the model was asked", [asked.signature, *prompt_lines])
+
+
+def sort_judges_by_accuracy(judges: Sequence[JudgeEntry]) -> list[JudgeEntry]:
+    """Sort judges by descending accuracy; judges without an accuracy come last."""
+    return sorted(judges, key=lambda entry: 1.0 if entry.accuracy is None else -entry.accuracy)
+
+
+def describe_judge_consistency(judge: JudgeEntry) -> list[str]:
+    """Say how consistent a judge is, which positions and lengths it prefers, and what could not be read."""
+    sentences = []
+    if judge.both_orders_same is not None:
+        share = format_judge_measure(judge, "both_orders_same")
+        sentences.append(f"It prefers the same output in both orders in {share} of pairs.")
+    sentences += _describe_position_bias(judge)
+    sentences += _describe_length_bias(judge)
+    if judge.repeats_same is not None:
+        share = format_judge_measure(judge, "repeats_same")
+        sentences.append(f"Asked again, it gives the same answer in {share} of cases.")
+    if judge.missing:
+        answers = format_plural(judge.verdicts, "answer")
+        sentences.append(f"{judge.missing} of {answers} of {judge.judge} could not be read.")
+    return sentences
+
+
+def _describe_position_bias(judge: JudgeEntry) -> list[str]:
+    """Say which position a judge prefers, if its interval excludes no preference."""
+    bias = judge.position_bias
+    ends = judge.intervals.get("position_bias")
+    if bias is None or ends is None or ends[0] <= 0 <= ends[1]:
+        return []
+    position = "first" if bias > 0 else "second"
+    low, high = sorted(0.5 + abs(end) for end in ends)
+    share = f"{format_percent(0.5 + abs(bias))} ({format_percent_interval(low, high)})"
+    return [f"It prefers the output shown {position} in {share} of verdicts; 50 % would be balanced."]
+
+
+def _describe_length_bias(judge: JudgeEntry) -> list[str]:
+    """Say if a judge is shown to be more accurate when the better output is longer, or when it is shorter."""
+    bias = judge.length_bias
+    ends = judge.intervals.get("length_bias")
+    if bias is None or ends is None or ends[0] <= 0 <= ends[1]:
+        return []
+    kind = "longer" if bias > 0 else "shorter"
+    low, high = sorted(abs(end) for end in ends)
+    sentence = (
+        f"It is right more often where the better output is the {kind} one, by {100 * abs(bias):.0f} points"
+        f" ({format_percent_interval(low, high)})."
+    )
+    return [sentence]
+
+
+def is_self_preference_significant(preference: SelfPreference) -> bool:
+    """Return whether a judge is shown to favour or disadvantage its own model family (5 % level, Holm)."""
+    return preference.p_holm is not None and preference.p_holm <= SIGNIFICANT
+
+
+def format_judge_measure(judge: JudgeEntry, field_name: str) -> str:
+    """Write a measure of a judge, such as `both_orders_same`, in per cent with its interval."""
+    ends = judge.intervals.get(field_name)
+    share = format_percent(getattr(judge, field_name))
+    return share if ends is None else f"{share} ({format_percent_interval(*ends)})"
+
+
+def format_share_with_interval(share: float | None, low: float | None, high: float | None) -> str:
+    """Write a share in per cent with its interval; without the interval if it is undefined."""
+    if share is None:
+        return NO_VALUE
+    return (
+        format_percent(share)
+        if low is None
+        else f"{format_percent(share)} ({format_percent_interval(low, high)})"
+    )
+
+
+def build_text_table(name: str, caption: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Grid:
+    """Build a table of texts; columns without content are left out, except for the first."""
+    columns = []
+    for column in range(len(headings)):
+        if column == 0 or any(row[column] != NO_VALUE for row in rows):
+            columns.append(column)
+    fields = [Field(str(column), headings[column], "text") for column in columns]
+    cells = [{str(column): row[column] for column in columns} for row in rows]
+    return build_grid(name, caption, fields, cells)
+
+
+# In the order of the page. Sections of plug-ins come between or after them, by their position.
+JUDGE_SECTIONS = {
+    10: build_overview_section,
+    20: build_contexts_section,
+    30: build_alternative_test_section,
+    40: build_families_section,
+    50: build_prompt_section,
+}
