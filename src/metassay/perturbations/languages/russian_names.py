@@ -10,12 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from metassay.perturbations.languages.names import (
-    COMPANIES,
-    Mention,
-    find_next_word,
-    find_previous_word,
-)
+from metassay.perturbations.languages.names import COMPANIES, Mention, find_next_word, find_previous_word
 from metassay.text.russian_morphology import load_russian_analyser
 from metassay.text.spacy_models import Entity
 from metassay.text.word_lists import WordLists
