@@ -36,8 +36,8 @@ from metassay.meta.dependence.deviations import (
     system_dependence,
 )
 from metassay.meta.dependence.null_hypotheses import (
-    compute_equal_mapping_p_value,
-    compute_fair_metric_p_value,
+    compute_equal_mapping_p_values,
+    compute_fair_metric_p_values,
 )
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
@@ -475,14 +475,14 @@ def measure_dependence_sizes(systems, replicates, kind="even", segments=80, draw
         human = metric + rng.normal(0, 1, metric.shape) * sizes
         if kind == "counts":
             human = -rng.poisson(np.exp(-metric)).astype(float)
-        equal.append(compute_equal_mapping_p_value(build_scored_outputs(human, metric), rng, draws) <= LEVEL)
+        (equal_p,) = compute_equal_mapping_p_values([build_scored_outputs(human, metric)], rng, draws)
+        equal.append(equal_p <= LEVEL)
         better = np.linspace(0, 1, systems)[:, None]
         people = better + rng.normal(0, 1, segments) + rng.normal(0, 1, (systems, segments))
         seen, noise = (np.minimum(people, -1), 0.2) if kind == "large" else (people, 0.7)
-        p = compute_fair_metric_p_value(
-            build_scored_outputs(people, seen + rng.normal(0, noise, people.shape)), rng, draws
-        )
-        fair.append(p is not None and p <= LEVEL)
+        outputs = build_scored_outputs(people, seen + rng.normal(0, noise, people.shape))
+        (fair_p,) = compute_fair_metric_p_values([outputs], rng, draws)
+        fair.append(fair_p is not None and fair_p <= LEVEL)
     return np.mean(equal), np.mean(fair)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,19 +17,11 @@ from metassay.perturbations.entity_census import (
     describe_name_position,
 )
 from metassay.perturbations.languages.name_finder import (
-    find_names,
-    find_names_in_text,
     find_nationalities_and_dates,
-    find_nationalities_and_dates_in_text,
-    index_words_for_names,
 )
-from metassay.perturbations.languages.russian_names import (
-    add_grammatical_forms_to_names,
-    find_texts_with_name_forms,
-)
+from metassay.perturbations.languages.russian_names import add_grammatical_forms_to_names
 from metassay.stats.streams import Stream, compute_output_key, derive_purpose_key
 from metassay.text import slovnet_names
-from metassay.text.indexed_words import index_words
 from metassay.text.slovnet_names import find_russian_names
 
 Names = Callable[[list[str], str], dict[str, set[str]]]
@@ -203,12 +194,7 @@ def test_levels_go_from_strict_to_loose() -> None:
 
 def test_names_that_a_list_knows_do_not_overlap() -> None:
     text = "On Monday, 5 May 1994, a South African and an American met in June 2001; may I march?"
-    found = [
-        (text[start:end], kind)
-        for start, end, kind, _ in find_nationalities_and_dates([text], index_words_for_names([text]), "en")[
-            0
-        ]
-    ]
+    found = [(text[start:end], kind) for start, end, kind, _ in find_nationalities_and_dates(text, "en")]
     assert found == [
         ("Monday", "DAY"), ("May", "MONTH"), ("1994", "YEAR"), ("American", "PEOPLE"),
         ("June", "MONTH"), ("2001", "YEAR"),
@@ -246,65 +232,12 @@ def test_on_wmt_one_name_changes_for_another_of_the_data_set(
     assert changed > 0.12 * len(texts)
 
 
-ODD = [
-    "Mr. Foo-Bar# met Berlin-# and Paris-’ ‘Rom’s’ O’Neill-Rossi.",
-    "THE BIG PARIS SHOW OF NEW YORK IS ON IN ROME",
-    "President Q-Z spoke; Chinese-American Dr. X-Y, He Long.",
-    "Im Jahr 2019, seit-2020, 1990-2000 годах; der Ölmagnat Ürün Écoute ging.",
-    "Die San-Franciscoer, Baden-Württembergs Minister, New York und Herr Blafasel-Gnork.",
-]
-
-
-@pytest.mark.parametrize(("language", "pair"), [("en", "zh-en"), ("de", "en-de")])
-def test_texts_that_are_not_searched_hold_no_name(
-    language: str, pair: str, real_data: Callable[[str], Path], needs: Callable[[str, str], None]
-) -> None:
-    needs("entity", language)
-    outputs = pl.read_parquet(real_data(f"wmt22/wmt22_{pair}.parquet"))["hyp"].unique().sort()
-    texts = [*ODD, *outputs.gather_every(10).to_list()]
-    words = index_words_for_names(texts)
-    assert words is not None
-    found, listed = (
-        list(map(list, search(texts, words, language)))
-        for search in (find_names, find_nationalities_and_dates)
-    )
-    assert found == [list(find_names_in_text(text, language)) for text in texts]
-    assert listed == [find_nationalities_and_dates_in_text(text, language) for text in texts]
-
-
-def test_texts_that_no_model_reads_hold_no_name_with_a_form(
-    real_data: Callable[[str], Path], needs: Callable[[str, str], None]
-) -> None:
-    """Whatever words of such a text a model might take for a name, of whatever kind."""
-    needs("entity", "ru")
-    outputs = pl.read_parquet(real_data("wmt22/wmt22_en-ru.parquet"))["hyp"].unique().sort()
-    texts = outputs.gather_every(5).to_list()
-    hopeful = find_texts_with_name_forms(texts, index_words(texts, hyphens=True)).tolist()
-    unread = [text for text, has in zip(texts, hopeful) if not has]
-    assert len(unread) > len(texts) / 2
-    for text in unread:
-        words = [word.span() for word in re.finditer(r"[\w'’-]+", text)]
-        spans = [
-            (a, b)
-            for i, (a, _) in enumerate(words)
-            for _, b in words[i : i + 3]
-            if text[a:b] != text[a:b].lower()
-        ]
-        assert not any(
-            add_grammatical_forms_to_names(text, [(*span, kind)])
-            for span in spans
-            for kind in ("PER", "LOC", "ORG")
-        )
-
-
 def test_names_that_go_far_from_capitals_have_no_form(
     real_data: Callable[[str], Path], needs: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """But one that holds another, which is found instead of it."""
     needs("entity", "ru")
     texts = pl.read_parquet(real_data("wmt22/wmt22_en-ru.parquet"))["hyp"].unique().sort().to_list()
-    hopeful = find_texts_with_name_forms(texts, index_words(texts, hyphens=True)).tolist()
-    texts = [text for text, has in zip(texts, hopeful) if has]
     near = [add_grammatical_forms_to_names(text, own) for text, own in zip(texts, find_russian_names(texts))]
     monkeypatch.setattr(slovnet_names, "REACH", 1 << 31)
     found = find_russian_names(texts)
@@ -312,31 +245,6 @@ def test_names_that_go_far_from_capitals_have_no_form(
     differing = [i for i, own in enumerate(near) if own != everywhere[i]]
     assert [texts[i][: found[i][0][1]] for i in differing] == [
         "Агентство США по сотрудничеству в области безопасности и обороны"
-    ]
-
-
-@pytest.mark.parametrize(
-    ("text", "is_read"),
-    [
-        ("Она живёт в Польше.", True),
-        ("Всадник пытается оставить заказ.", False),
-        ("Блурбов ушёл.", True),
-        ("Потом он купил iPad.", True),
-        ("Меган ушла.", True),
-        ("Он был в Интернете и возле Нового дома.", True),
-        ("Говорят о Новом доме. Интернет молчит.", False),
-        ("Сказал О'Хара.", True),
-    ],
-)
-def test_a_model_reads_texts_with_a_word_that_may_be_named(
-    text: str, is_read: bool, needs: Callable[[str, str], None]
-) -> None:
-    needs("entity", "ru")
-    texts = ["Он сидел в", text, ""]
-    assert find_texts_with_name_forms(texts, index_words(texts, hyphens=True)).tolist() == [
-        False,
-        is_read,
-        False,
     ]
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from importlib.resources import files
-from pathlib import Path
 
 import pytest
 
 from metassay.perturbations.base import View
-from metassay.perturbations.pattern_rules import load_pattern_rules, lower_text_for_search
 from metassay.perturbations.registry import parse_perturbation
 from metassay.stats.streams import Stream, compute_output_key, derive_purpose_key
 from metassay.text.word_lists import WordLists, find_folders_with_file
@@ -140,24 +138,3 @@ def test_the_readme_names_the_lists_that_bring_methods() -> None:
     readme = files(PACKS).joinpath("README.md").read_text(encoding="utf-8")
     for name in re.findall(r"^\| `(\w+\.\w+)`", readme, re.MULTILINE):
         assert find_folders_with_file(PACKS, name), name
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_rules_match_as_their_patterns_do_where_case_is_ignored(language: str) -> None:
-    folder = Path(__file__).parents[2] / "scripts" / "validity" / "texts"
-    lines = [
-        line for path in folder.glob(f"{language}*.txt") for line in path.read_text("utf-8").splitlines()
-    ]
-    texts = [*lines, *map(str.upper, lines), *map(str.title, lines), "İ NOT ı ſans rıen"]
-    names = [
-        n for n in ("negation", "negation_removal") if language in find_folders_with_file(PACKS, f"{n}.tsv")
-    ]
-    for rule in (rule for name in names for rule in load_pattern_rules(language, name)):
-        for text in texts:
-            expected = [(m.span(), m.groups()) for m in rule.pattern.finditer(text)]
-            assert [
-                (m.span(), m.groups()) for m in rule.find_matches(text, lower_text_for_search(text))
-            ] == expected
-            if rule.replacement is not None:
-                found = list(rule.pattern.finditer(text))
-                assert list(map(rule.fill_replacement, found)) == [m.expand(rule.replacement) for m in found]

@@ -44,11 +44,30 @@ def views(sizes, relevant=True):
     ]
 
 
+def draw_order(method: Reordering, size: int, key: int) -> list[int]:
+    """The order of a list of this size, drawn without compiled code."""
+    stream = Stream(key)
+    for _ in range(method.copy - 1):
+        stream = Stream((stream.draw_integer_below(1 << 32) << 32) | stream.draw_integer_below(1 << 32))
+    if isinstance(method, Shuffle):
+        top = min(size, method.top)
+        return [*stream.sample(top, top), *range(top, size)]
+    drawn = stream.sample(size, 2 * int(method.count_swaps(np.array([size]))[0]))
+    order = list(range(size))
+    for first, second in zip(drawn[::2], drawn[1::2]):
+        order[first], order[second] = order[second], order[first]
+    return order
+
+
 @pytest.mark.parametrize("method", METHODS, ids=str)
 def test_compiled_orders_equal_single_ones(method: Reordering):
     chosen = views([1, 2, 3, 5, 9, 10, 11, 100, 101, 250])
     keys = compute_output_keys(3, [view.item for view in chosen], ["".join(view.output) for view in chosen])
-    single = [method.apply(view, Stream(key)) for view, key in zip(chosen, keys.tolist())]
+    single = [
+        tuple(view.output[position] for position in draw_order(method, len(view.output), key))
+        for view, key in zip(chosen, keys.tolist())
+    ]
+    assert [method.apply(view, Stream(key)) for view, key in zip(chosen, keys.tolist())] == single
     assert method.apply_to_outputs(chosen, keys) == single
     lists = build_ranked_lists_from_mappings(
         [view.output for view in chosen], [view.grades for view in chosen]

@@ -14,6 +14,7 @@ MISSING_SCORES = frozenset({"", "none", "na", "n/a", "n.a.", "n.a", "#n/a", "nul
 # Squares and sums of larger scores overflow, and results would be undefined.
 LARGEST_SCORE = 1e100
 _THOUSANDS = r"^\s*[+-]?[1-9]\d{0,2},\d{3}\s*$"
+_DIGITS = re.compile("[0-9]+")
 _DECIMAL_COMMA = r"^\s*[+-]?\d*,\d+\s*$"
 
 
@@ -71,30 +72,22 @@ def sort_ids(ids: Sequence[str]) -> list[str]:
     >>> sort_ids(["en-de/10", "en-de/9", "b"])
     ['b', 'en-de/9', 'en-de/10']
     """
-    return sorted(ids, key=_build_natural_sort_key)
+    return sorted(ids, key=build_natural_sort_key)
 
 
-def _build_natural_sort_key(text: str) -> list[tuple[str, tuple[int, str], str]]:
-    """Return a key that sorts ids with numbers by size, as in `talk-2` before `talk-10`.
+def build_natural_sort_key(text: str) -> str:
+    """Build a text that sorts ids with numbers by size, as in `talk-2` before `talk-10`.
 
-    The key has a triple for each number: the text before the number, its size, and its digits, by which 1 and
-    01 differ.
+    Every number is replaced by its length and its digits without leading zeros, because int() refuses very
+    long numbers, and by all digits, by which 1 and 01 differ.
     """
-    parts = re.split(r"([0-9]+)", text)
-    texts_between = parts[::2]
-    numbers = [*parts[1::2], ""]
-    return [
-        (before, _build_number_sort_key(digits), digits) for before, digits in zip(texts_between, numbers)
-    ]
+    return _DIGITS.sub(_pad_number, text)
 
 
-def _build_number_sort_key(digits: str) -> tuple[int, str]:
-    """Return a key that sorts decimal numbers of any length by size; an empty text comes first."""
-    if not digits:
-        return (-1, "")
-    # Of two numbers without leading zeros the longer is larger; int() refuses very long ones.
-    significant_digits = digits.lstrip("0")
-    return (len(significant_digits), significant_digits)
+def _pad_number(number: re.Match[str]) -> str:
+    """Return the part of a sort key that stands for a number."""
+    significant_digits = number[0].lstrip("0")
+    return f"\0{len(significant_digits):04d}{significant_digits}\0{number[0]}\0"
 
 
 def check_text_column(column: pl.Series, file: str) -> pl.Series:

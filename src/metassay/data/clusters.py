@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from metassay.data.cells import build_natural_sort_key
 from metassay.data.columns import TEST_SET_COLUMNS, find_columns_named
 from metassay.data.dataset import Dataset
 from metassay.errors import UnknownName
 
 # Columns that may name clusters. The first that groups items is the default.
 CLUSTER_COLUMNS = ("doc_id", "document", "chapter_id", "speaker_id", "session_id")
-_DIGITS = re.compile(r"([0-9]{1,15})")
 # Items whose sort keys are built at a time: the keys are longer than the ids, and Python texts.
 _BATCH_ITEMS = 2**16
 
@@ -78,13 +77,8 @@ def sort_items_naturally(dataset: Dataset) -> NDArray[np.int64]:
     keys = []
     for start in range(0, len(items), _BATCH_ITEMS):
         batch = items[start : start + _BATCH_ITEMS]
-        keys.append(pl.Series([_pad_numbers_in_id(item) for item in batch]))
+        keys.append(pl.Series([build_natural_sort_key(item) for item in batch]))
     return pl.concat(keys).arg_sort().cast(pl.Int64).to_numpy()
-
-
-def _pad_numbers_in_id(item_id: str) -> str:
-    """Pad every number in an id to 15 digits, so that ids sort by the size of the numbers."""
-    return _DIGITS.sub(lambda match: f"\0{int(match[0]):015d}\0{match[0]}\0", item_id)
 
 
 def _build_cluster_labels(outputs: pl.DataFrame, cluster_column: str) -> pl.Series:

@@ -39,6 +39,11 @@ class ScoreArrays:
         """Mask `[metrics, items]` of the items with a human and a metric score for every system."""
         return np.asarray(~np.isnan(self.metrics + self.human).any(axis=1))
 
+    @property
+    def cluster_codes(self) -> LongArray:
+        """The cluster of each item as an integer; without clusters, every item is its own cluster."""
+        return np.arange(self.human.shape[1]) if self.clusters is None else self.clusters.astype(np.int64)
+
     @cached_property
     def cluster_index(self) -> LongArray:
         """The cluster of each item, numbered from 0 without gaps."""

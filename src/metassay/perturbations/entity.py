@@ -20,18 +20,12 @@ from metassay.perturbations.languages.name_finder import (
     add_article_forms,
     find_names,
     find_nationalities_and_dates,
-    index_words_for_names,
 )
 from metassay.perturbations.languages.names import Mention
-from metassay.perturbations.languages.russian_names import (
-    add_grammatical_forms_to_names,
-    find_texts_with_name_forms,
-)
+from metassay.perturbations.languages.russian_names import add_grammatical_forms_to_names
 from metassay.perturbations.words import WordEdit
 from metassay.stats.streams import Keys, Stream
 from metassay.text import resources
-from metassay.text.bounded_cache import BoundedCache
-from metassay.text.indexed_words import IndexedWords, index_words
 from metassay.text.slovnet_names import find_russian_names
 from metassay.text.spacy_models import find_spacy_entities, find_spacy_model
 from metassay.text.words import Span, replace_spans
@@ -76,11 +70,10 @@ class EntitySubstitution(WordEdit):
         if language not in _RESOURCES or self.describe_missing_resource(language):
             return None
         counts = MentionCounts()
-        cache = _mention_caches[language]
         for text, mentions in zip(texts, analyses):
             counts.add(text, mentions)
             # `apply` reads the same texts next, and would search them again.
-            cache.add(text, mentions)
+            _keep_mentions(text, language, mentions)
         return build_name_census(counts, language)
 
     def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
@@ -133,7 +126,7 @@ def _find_replaceable_names(
             continue
         name, kind, form = resolved
         names = name_census["others"].get(describe_name_position(name, kind, form, language)[0])
-        fitting_names = _fitting_names[name, form, _NameList(names)] if names else []
+        fitting_names = _find_fitting_names(name, form, _NameList(names)) if names else []
         if any(other not in text for other in fitting_names):
             # Not `end`: the -s of a German genitive stays after the new name.
             replaceable.append(((start, start + len(name)), fitting_names))
@@ -155,47 +148,43 @@ class _NameList:
         return id(self.names)
 
 
-def _find_replacement_names(key: tuple[str, str, _NameList]) -> list[str]:
+@functools.lru_cache(maxsize=_CACHED_NAMES)
+def _find_fitting_names(name: str, form: str, candidates: _NameList) -> list[str]:
     """Find the names that can replace a name in its grammatical form, among candidates."""
-    name, form, candidates = key
     return [other for other in candidates.names if can_replace_name(name, other, form)]
 
 
-# The candidates that can replace a name, by name, form and list of candidates.
-_fitting_names = BoundedCache(_find_replacement_names, maximum=_CACHED_NAMES)
+# The names that texts mention, by language and text. Emptied when it is full.
+_known_mentions: dict[tuple[str, str], Sequence[Mention]] = {}
 
 
-def _find_mentions_in_text(text: str, language: str) -> Sequence[Mention]:
-    """Find the names that one text mentions."""
-    return find_mentions([text], language)[0]
+def _keep_mentions(text: str, language: str, mentions: Sequence[Mention]) -> None:
+    """Keep the names that a text mentions, because the text is probably read again."""
+    if len(_known_mentions) >= _CACHED_TEXTS:
+        _known_mentions.clear()
+    _known_mentions[language, text] = mentions
 
 
 def _load_or_find_mentions(texts: Sequence[str], language: str) -> list[Sequence[Mention]]:
     """Return the names that each text mentions, from the cache if it has them."""
-    cache = _mention_caches[language]
-    new_texts = [text for text in dict.fromkeys(texts) if text not in cache]
+    new_texts = [text for text in dict.fromkeys(texts) if (language, text) not in _known_mentions]
     new_mentions = dict(zip(new_texts, find_mentions(new_texts, language)))
-    # Read before the new texts are added, because adding them may drop others from the cache.
-    mentions = [new_mentions[text] if text in new_mentions else cache[text] for text in texts]
+    # Read before the new texts are added, because adding them may empty the cache.
+    mentions = []
+    for text in texts:
+        mentions.append(new_mentions[text] if text in new_mentions else _known_mentions[language, text])
     for text, text_mentions in new_mentions.items():
-        cache.add(text, text_mentions)
+        _keep_mentions(text, language, text_mentions)
     return mentions
-
-
-_mention_caches: dict[str, BoundedCache[str, Sequence[Mention]]] = {
-    language: BoundedCache(
-        functools.partial(_find_mentions_in_text, language=language), maximum=_CACHED_TEXTS
-    )
-    for language in _RESOURCES
-}
 
 
 def find_mentions(texts: Sequence[str], language: str) -> list[Sequence[Mention]]:
     """Find the names that each text mentions, in lists and with the best installed name finder."""
-    words = index_words_for_names(texts)
-    names = _find_names_with_installed_model(texts, words, language)
-    listed_names = find_nationalities_and_dates(texts, words, language)
-    return [_merge_name_mentions(*mentions) for mentions in zip(names, listed_names)]
+    mentions = []
+    for text, names in zip(texts, _find_names_with_installed_model(texts, language)):
+        listed_names = find_nationalities_and_dates(text, language)
+        mentions.append(_merge_name_mentions(names, listed_names))
+    return mentions
 
 
 def _merge_name_mentions(
@@ -213,32 +202,15 @@ def _does_mention_overlap(mention: Mention, others: Sequence[Mention]) -> bool:
     return any(mention[0] < end and start < mention[1] for start, end, _, _ in others)
 
 
-def _find_names_with_installed_model(
-    texts: Sequence[str], indexed_words: IndexedWords | None, language: str
-) -> Sequence[Sequence[Mention]]:
+def _find_names_with_installed_model(texts: Sequence[str], language: str) -> list[list[Mention]]:
     """Find names with a spaCy model, in Russian with slovnet, or else by rules."""
-    if find_spacy_model(language):
-        entities = find_spacy_entities(texts, language)
-        if language == "ru":
-            return [add_grammatical_forms_to_names(text, names) for text, names in zip(texts, entities)]
-        return [add_article_forms(text, names, language) for text, names in zip(texts, entities)]
+    has_spacy_model = find_spacy_model(language)
+    if not has_spacy_model and language != "ru":
+        return [list(find_names(text, language)) for text in texts]
+    entities = find_spacy_entities(texts, language) if has_spacy_model else find_russian_names(texts)
     if language == "ru":
-        return _find_names_with_slovnet(texts, indexed_words or index_words(texts, hyphens=True))
-    return find_names(texts, indexed_words, language)
-
-
-def _find_names_with_slovnet(
-    texts: Sequence[str], indexed_words: IndexedWords
-) -> Sequence[Sequence[Mention]]:
-    """Find Russian names with slovnet, which reads only the texts that may contain a name."""
-    # This search is faster than the network of slovnet.
-    may_have_names = find_texts_with_name_forms(texts, indexed_words).tolist()
-    candidates = [text for text, may_have in zip(texts, may_have_names) if may_have]
-    entities_of_candidates = iter(find_russian_names(candidates))
-    return [
-        add_grammatical_forms_to_names(text, next(entities_of_candidates)) if may_have else ()
-        for text, may_have in zip(texts, may_have_names)
-    ]
+        return [add_grammatical_forms_to_names(text, names) for text, names in zip(texts, entities)]
+    return [add_article_forms(text, names, language) for text, names in zip(texts, entities)]
 
 
 PERTURBATIONS = (EntitySubstitution,)

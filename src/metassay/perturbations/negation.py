@@ -11,7 +11,7 @@ from typing import ClassVar
 from metassay.perturbations.base import View
 from metassay.perturbations.languages import english, russian
 from metassay.perturbations.languages.german_negation import find_german_negations
-from metassay.perturbations.pattern_rules import PatternRule, load_pattern_rules, lower_text_for_search
+from metassay.perturbations.pattern_rules import load_pattern_rules
 from metassay.perturbations.random_replacement import DisjointSpans
 from metassay.perturbations.words import WordEdit
 from metassay.stats.streams import Stream
@@ -196,8 +196,7 @@ _NEGATION_FINDERS: dict[str, Callable[[str], list[Edit]]] = {
 
 def _find_negations_by_rules(text: str, language: str) -> list[Edit]:
     """Find the edits that the rules of a language pack make in clauses without a negation."""
-    lower = lower_text_for_search(text)
-    negation_starts = [match.start() for match in _load_negation_rule(language).find_matches(text, lower)]
+    negation_starts = [match.start() for match in _load_negation_words(language).finditer(text)]
     used_spans = DisjointSpans()
     if negation_starts:
         for clause in _CLAUSE.finditer(text):
@@ -213,15 +212,13 @@ def _find_edits_of_rules(text: str, language: str, list_name: str, used_spans: D
 
     Spans in `used_spans` are not changed.
     """
-    lower = lower_text_for_search(text)
     edits = []
     for rule in load_pattern_rules(language, list_name):
-        for match in rule.find_matches(text, lower):
+        for match in rule.pattern.finditer(text):
             if used_spans.is_span_free(match.span()):
                 used_spans.add(match.span())
-                replacement = rule.fill_replacement(match)
-                if replacement is not None:
-                    edits.append((match.span(), replacement))
+                if rule.replacement is not None:
+                    edits.append((match.span(), match.expand(rule.replacement)))
     return edits
 
 
@@ -235,10 +232,10 @@ def _copy_first_capital(text: str, span: Span, replacement: str) -> str:
 
 
 @functools.cache
-def _load_negation_rule(language: str) -> PatternRule:
-    """Load a rule that matches any word of `negated.txt`; in scripts without spaces also inside of words."""
+def _load_negation_words(language: str) -> re.Pattern[str]:
+    """Load a pattern for the words of `negated.txt`; in scripts without spaces also inside of words."""
     words = "|".join(sorted(WordLists(_PACKS, language).read_words("negated")))
-    return PatternRule.parse(words if language in WITHOUT_SPACES else rf"\b(?:{words})\b", None)
+    return re.compile(words if language in WITHOUT_SPACES else rf"\b(?:{words})\b", re.IGNORECASE)
 
 
 def _is_in_question(text: str, position: int) -> bool:

@@ -42,21 +42,12 @@ class Reordering(Perturbation[Ranking]):
             raise InputError(f"copy of {self.name} is {self.copy}; it must be at least 1.")
 
     @abstractmethod
-    def draw_document_order(self, list_size: int, random_stream: Stream) -> list[int]:
-        """Draw a new order of a list of `list_size` documents: the old position of each document."""
-
-    @abstractmethod
     def draw_document_orders(self, list_offsets: LongArray, random_keys: Keys) -> LongArray:
         """Draw new orders of many lists: the old position of each document."""
 
     def apply(self, output_view: View[Ranking], random_stream: Stream) -> Ranking | None:
         """Return the documents of an output in a new order; None if no document is relevant."""
-        if not _has_relevant_document(output_view):
-            return None
-        order = self.draw_document_order(
-            len(output_view.output), _start_random_stream_of_copy(random_stream, self.copy)
-        )
-        return tuple(output_view.output[position] for position in order)
+        return self.apply_to_outputs([output_view], np.array([random_stream.state], np.uint64))[0]
 
     def apply_to_outputs(
         self, output_views: Sequence[View[Ranking]], random_keys: Keys
@@ -113,16 +104,6 @@ class RankSwapping(Reordering):
         # Each swap takes two documents, and no document moves twice.
         return np.minimum(requested, list_sizes // 2)
 
-    def draw_document_order(self, list_size: int, random_stream: Stream) -> list[int]:
-        """Draw an order in which random pairs of documents are swapped."""
-        count = int(self.count_swaps(np.array([list_size]))[0])
-        # One sample for all pairs: distinct positions ensure that no document moves twice.
-        drawn = random_stream.sample(list_size, 2 * count)
-        order = list(range(list_size))
-        for first, second in zip(drawn[::2], drawn[1::2]):
-            order[first], order[second] = order[second], order[first]
-        return order
-
     def draw_document_orders(self, list_offsets: LongArray, random_keys: Keys) -> LongArray:
         """Draw orders of many lists in which random pairs of documents are swapped."""
         return _swap_document_pairs_in_lists(
@@ -144,24 +125,9 @@ class Shuffle(Reordering):
         if self.top < 2:
             raise InputError(f"the first {self.top} documents cannot be shuffled.")
 
-    def draw_document_order(self, list_size: int, random_stream: Stream) -> list[int]:
-        """Draw an order in which the first documents are shuffled and the others stay."""
-        top = min(list_size, self.top)
-        return [*random_stream.sample(top, top), *range(top, list_size)]
-
     def draw_document_orders(self, list_offsets: LongArray, random_keys: Keys) -> LongArray:
         """Draw orders of many lists in which the first documents are shuffled."""
         return _shuffle_top_of_lists(list_offsets, random_keys, self.top, self.copy)
-
-
-def _start_random_stream_of_copy(random_stream: Stream, copy_number: int) -> Stream:
-    """Start the random stream of a numbered copy, whose key is drawn from the stream of the copy before."""
-    for _ in range(copy_number - 1):
-        # A key has 64 bits, and a draw has 32.
-        random_stream = Stream(
-            (random_stream.draw_integer_below(1 << 32) << 32) | random_stream.draw_integer_below(1 << 32)
-        )
-    return random_stream
 
 
 @kernel

@@ -37,15 +37,15 @@ class Stream:
     True
     """
 
-    __slots__ = ("_state",)
+    __slots__ = ("state",)
 
     def __init__(self, key: int) -> None:
-        self._state = key
+        self.state = key
 
     def draw_integer_below(self, limit: int) -> int:
         """Draw an integer from 0 to `limit` - 1, all equally likely to within limit / 2³²."""
-        self._state = (self._state + _INCREMENT) & _MASK
-        return ((mix_bits(self._state) >> 32) * limit) >> 32
+        self.state = (self.state + _INCREMENT) & _MASK
+        return ((mix_bits(self.state) >> 32) * limit) >> 32
 
     def choice(self, options: Sequence[T]) -> T:
         """Draw one of several options at random."""

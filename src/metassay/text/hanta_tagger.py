@@ -18,7 +18,6 @@ import numpy as np
 
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.compilation import ZERO, kernel
-from metassay.text.bounded_cache import BoundedCache
 from metassay.text.hanta_morphemes import (
     END,
     MINIMUM_LOG_P,
@@ -71,18 +70,12 @@ class Tagger:
         # START comes after all tags, so that it is never chosen for a word.
         self._number_of[START] = len(self._tags)
         self._transitions, self._end_transitions = self._build_transitions()
-        # Two caches, because the capital of the first word of a sentence says nothing.
-        self._first_words = BoundedCache(
-            functools.partial(self._find_possible_tags, is_first=True), maximum=_CACHED_WORDS
-        )
-        self._other_words = BoundedCache(
-            functools.partial(self._find_possible_tags, is_first=False), maximum=_CACHED_WORDS
-        )
+        self._find_known_tags = functools.lru_cache(maxsize=2 * _CACHED_WORDS)(self._find_possible_tags)
 
     def tag_words(self, words: Sequence[str]) -> list[str]:
         """Return the part-of-speech tag of each word of a sentence."""
-        other_words = self._other_words
-        readings = [self._first_words[words[0]], *[other_words[word] for word in words[1:]]]
+        readings = [self._find_known_tags(words[0], True)]
+        readings += [self._find_known_tags(word, False) for word in words[1:]]
         path = _find_best_tags(
             # Joining bytes is faster than concatenating many small arrays.
             np.frombuffer(b"".join([reading.tag_numbers for reading in readings]), np.int64),
@@ -95,7 +88,7 @@ class Tagger:
 
     def list_possible_tags(self, word: str, *, is_first: bool = False) -> frozenset[str]:
         """Return the tags that `tag_words` can give a word, as the first word of a sentence or later."""
-        return (self._first_words if is_first else self._other_words)[word].tags
+        return self._find_known_tags(word, is_first).tags
 
     def list_dictionary_tags(self, word: str) -> frozenset[str]:
         """Return the tags of a word in the dictionary of the model; empty if the word is not there."""
@@ -124,7 +117,7 @@ class Tagger:
             return self._splitter.rank_tags(lower), False
         return listed, True
 
-    def _find_possible_tags(self, word: str, *, is_first: bool) -> WordReadings:
+    def _find_possible_tags(self, word: str, is_first: bool) -> WordReadings:
         """Compute the tags that a word can have, as the first word or later; all tags if none is likely."""
         readings = self._score_likely_tags(word, is_first=is_first)
         readings.sort()  # the order in which HanTa finds them, which breaks ties

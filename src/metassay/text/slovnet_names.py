@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import itertools
+import re
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +32,6 @@ from metassay.stats.arrays import (
 )
 from metassay.stats.compilation import kernel
 from metassay.stats.parallel import map_blocks_in_threads
-from metassay.text.indexed_words import index_non_space_runs
 from metassay.text.razdel_words import KIND_COUNT, classify_character, split_non_space_run
 from metassay.text.spacy_models import Entity
 
@@ -45,6 +45,7 @@ _PRODUCT_ROWS = 256
 # Distinct runs of characters whose words are remembered.
 _MAXIMUM_RUNS = 1 << 18
 _NO_CAPITAL_IN_TEXT = 1 << 30
+_NON_SPACE = re.compile(r"\S+")
 
 
 def find_russian_names(texts: Sequence[str]) -> list[list[Entity]]:
@@ -100,6 +101,37 @@ class _RussianWords:
     """The words of text k are those from `offsets[k]` to `offsets[k + 1]`."""
 
 
+@dataclass(frozen=True)
+class _NonSpaceRuns:
+    """The parts of texts between white space as numbers: part `i` is `vocabulary[numbers[i]]`."""
+
+    vocabulary: list[str]
+    numbers: LongArray
+    offsets: LongArray
+    """The parts of text `k` are those from `offsets[k]` to `offsets[k + 1]`."""
+    positions: LongArray
+    """Where each part begins in its text."""
+
+
+def _index_non_space_runs(texts: Sequence[str]) -> _NonSpaceRuns:
+    """Split texts at white space and number the distinct parts."""
+    number_of: dict[str, int] = {}
+    numbers: list[int] = []
+    positions: list[int] = []
+    offsets = [0]
+    for text in texts:
+        for match in _NON_SPACE.finditer(text):
+            numbers.append(number_of.setdefault(match[0], len(number_of)))
+            positions.append(match.start())
+        offsets.append(len(numbers))
+    return _NonSpaceRuns(
+        vocabulary=list(number_of),
+        numbers=np.array(numbers, np.int64),
+        offsets=np.array(offsets, np.int64),
+        positions=np.array(positions, np.int64),
+    )
+
+
 class _Vocabulary:
     """Splits texts into words as razdel does, and numbers the distinct pairs of word and shape."""
 
@@ -114,8 +146,8 @@ class _Vocabulary:
         self._clear_cache()
 
     def _clear_cache(self) -> None:
-        # Only numbers and texts, which the garbage collector does not visit.
         """Forget all words and runs of characters."""
+        # Only numbers and texts, which the garbage collector does not visit.
         self._number_of_pair: dict[int, int] = {}
         self._number_of_word: dict[str, int] = {}
         self._row_of_run: dict[str, int] = {}
@@ -127,8 +159,8 @@ class _Vocabulary:
         """Split texts into words; leave out what is further than `maximum_distance` from a capital."""
         if len(self._row_of_run) > _MAXIMUM_RUNS:
             self._clear_cache()
-        runs = index_non_space_runs(texts)
-        have_capitals = runs.find_matching_vocabulary(has_capital)[runs.numbers]
+        runs = _index_non_space_runs(texts)
+        have_capitals = np.array([has_capital(run) for run in runs.vocabulary], np.bool_)[runs.numbers]
         # A run of characters has at least one word, so that no word near a capital is lost by counting runs.
         is_near = _measure_distances_to_capitals(have_capitals, runs.offsets) <= maximum_distance
         keys = self._make_run_keys(runs.vocabulary, runs.numbers, runs.offsets)[is_near]

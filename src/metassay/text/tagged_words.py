@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
-from metassay.text.bounded_cache import BoundedCache
 from metassay.text.hanta_tagger import load_tagger
 from metassay.text.lemmas import find_lemma
 from metassay.text.tokens import find_tokens, tokenize_words
@@ -27,21 +26,16 @@ class TagPair:
     excluded_lemmas: frozenset[str] = frozenset()
 
 
-@functools.lru_cache(maxsize=1 << 16)
+@functools.lru_cache(maxsize=_CACHED_WORDS)
 def find_second_words(text: str, tag_pair: TagPair) -> tuple[tuple[Span, str], ...]:
     """Find the second word, with its tag, of all pairs of words that match a pattern.
 
     The two words must be separated by exactly one space.
     """
-    # No token extends over a space, so each distinct run of other characters is tokenized once.
-    runs = text.split()
-    filters = _load_filters(tag_pair)
-    if not any(map(filters.runs.__getitem__, runs)):
-        return ()
-    words = [word for run in runs for word in _tokenize_run(run)]
+    words = tokenize_words(text)
     candidates = []
     for i in range(1, len(words)):
-        if filters.second_words[words[i]]:
+        if _can_be_second_word(words[i], tag_pair):
             first_tags = _list_possible_tags(words[i - 1], tag_pair.language, is_first=i == 1)
             if not tag_pair.first_tags.isdisjoint(first_tags):
                 candidates.append(i)
@@ -59,51 +53,24 @@ def find_second_words(text: str, tag_pair: TagPair) -> tuple[tuple[Span, str], .
     )
 
 
-class _SecondWordFilters:
-    """Fast tests whether a word can be the second word of a pair, whatever is around it."""
-
-    def __init__(self, wanted: TagPair) -> None:
-        self._wanted = wanted
-        self.second_words = BoundedCache(self._can_be_second_word, maximum=_CACHED_WORDS)
-        self.runs = BoundedCache(self._can_run_contain_second_word, maximum=_CACHED_WORDS)
-
-    def _can_be_second_word(self, word: str) -> bool:
-        """Return whether a word can be the second word of a pair, whatever is around it."""
-        listed_tags = _list_dictionary_tags(word, self._wanted.language)
-        if listed_tags and self._wanted.second_tags.isdisjoint(listed_tags):
-            return False
-        lemma = find_lemma(word, self._wanted.language)
-        if lemma is None or lemma in self._wanted.excluded_lemmas:
-            return False
-        possible_tags = listed_tags or _list_possible_tags(word, self._wanted.language, is_first=False)
-        return not self._wanted.second_tags.isdisjoint(possible_tags)
-
-    def _can_run_contain_second_word(self, run: str) -> bool:
-        """Return whether a run of characters contains a word that can be the second of a pair."""
-        return any(self.second_words[word] for word in _tokenize_run(run))
-
-
-_load_filters = functools.lru_cache(maxsize=8)(_SecondWordFilters)
-
-
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def _tokenize_run(run: str) -> list[str]:
-    """Split a run of characters into words."""
-    return tokenize_words(run)
-
-
-@functools.lru_cache(maxsize=_CACHED_WORDS)
-def _list_dictionary_tags(word: str, language: str) -> frozenset[str]:
-    """List the tags of a word in the dictionary of the tagger."""
-    return load_tagger(language).list_dictionary_tags(word)
+def _can_be_second_word(word: str, tag_pair: TagPair) -> bool:
+    """Return whether a word can be the second word of a pair, whatever is around it."""
+    listed_tags = load_tagger(tag_pair.language).list_dictionary_tags(word)
+    if listed_tags and tag_pair.second_tags.isdisjoint(listed_tags):
+        return False
+    lemma = find_lemma(word, tag_pair.language)
+    if lemma is None or lemma in tag_pair.excluded_lemmas:
+        return False
+    possible_tags = _list_possible_tags(word, tag_pair.language, is_first=False)
+    return not tag_pair.second_tags.isdisjoint(possible_tags)
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def _list_possible_tags(word: str, language: str, *, is_first: bool) -> frozenset[str]:
     """Return the tags that a word can have, from the dictionary or else from its morphemes."""
-    return _list_dictionary_tags(word, language) or load_tagger(language).list_possible_tags(
-        word, is_first=is_first
-    )
+    tagger = load_tagger(language)
+    return tagger.list_dictionary_tags(word) or tagger.list_possible_tags(word, is_first=is_first)
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)

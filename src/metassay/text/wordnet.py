@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator
 
-from metassay.text.bounded_cache import BoundedCache
 from metassay.text.resources import Folder, find_wordnet_folder
 
 _FILE_NAMES = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
@@ -60,7 +59,7 @@ class WordNet:
         self._indexes: dict[str, dict[str, tuple[int, ...]]] = {}
         self._data: dict[str, bytes] = {}
         self._exceptions: dict[str, dict[str, tuple[str, ...]]] = {}
-        self._synset_words = BoundedCache(self._read_synset_words, maximum=_CACHED_SYNSETS)
+        self._synset_words = functools.lru_cache(maxsize=_CACHED_SYNSETS)(self._read_synset_words)
 
     def list_synsets(self, lemma: str, part_of_speech: str) -> tuple[int, ...]:
         """Return the synsets of a lower-case lemma, most frequent first."""
@@ -73,7 +72,7 @@ class WordNet:
 
     def list_words(self, part_of_speech: str, synset: int) -> tuple[str, ...]:
         """Return the words of a synset in the order of the database; phrases have `_` for spaces."""
-        return self._synset_words[part_of_speech, synset]
+        return self._synset_words(part_of_speech, synset)
 
     def find_antonyms(self, lemma: str, part_of_speech: str, synset: int) -> tuple[str, ...]:
         """Return the antonyms of a lemma in one of its synsets."""
@@ -157,9 +156,8 @@ class WordNet:
             )
         return self._indexes[part_of_speech]
 
-    def _read_synset_words(self, synset: tuple[str, int]) -> tuple[str, ...]:
+    def _read_synset_words(self, pos: str, offset: int) -> tuple[str, ...]:
         """Read the words of a synset from the database."""
-        pos, offset = synset
         fields = self._read_synset_fields(pos, offset)
         words = map(bytes.decode, fields[4 : 4 + 2 * int(fields[3], 16) : 2])
         if pos == "a":  # adjectives can have a marker of position, as in `galore(ip)`

@@ -13,8 +13,9 @@ WITHOUT_SPACES = frozenset({"zh", "ja", "th", "lo", "km", "my", "bo", "dz", "yue
 # Languages that capitalise common nouns, so that a capital does not mark a name.
 CAPITALISES_NOUNS = frozenset({"de", "lb"})
 
-_NON_SPACE = re.compile(r"\S+")
-_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+# A run of non-space characters with a letter or digit: punctuation first, then the rest of the run.
+# Possessive quantifiers, so that a run of punctuation alone is rejected at once.
+_WORD = re.compile(r"(?<!\S)(?:[^\w\s]|_)*+[^\W_]\S*+")
 _SURROUNDING_PUNCTUATION = re.compile(r"^[\W_]+|[\W_]+$")
 _PLAIN_WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 # The possessive quantifiers `++` and `*+` prevent that a rejected word is tried again in shorter pieces.
@@ -38,7 +39,7 @@ def find_words(text: str) -> list[Span]:
     >>> find_words("Well – yes.")
     [(0, 4), (7, 11)]
     """
-    return [match.span() for match in _NON_SPACE.finditer(text) if _LETTER_OR_DIGIT.search(match[0])]
+    return [match.span() for match in _WORD.finditer(text)]
 
 
 def strip_punctuation(word: str) -> str:

@@ -298,7 +298,7 @@ def _correct_scores_of_dataset(
         )
         evaluations = evaluator.evaluate_mappings(
             metrics[name],
-            corrected,
+            **vars(corrected),
             dataset=score_cube.dataset,
             metric=name,
             is_baseline=name == CONSTANT,

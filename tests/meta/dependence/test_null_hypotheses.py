@@ -11,9 +11,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from metassay.meta.dependence.deviations import expected_deviations, largest_difference_between_groups
 from metassay.meta.dependence.null_hypotheses import (
-    compute_equal_mapping_p_value,
     compute_equal_mapping_p_values,
-    compute_fair_metric_p_value,
     compute_fair_metric_p_values,
     fill_permuted_positions,
     pooled_pearson_correlation,
@@ -21,6 +19,14 @@ from metassay.meta.dependence.null_hypotheses import (
     simulate_residual_ranges_of_fair_metrics,
 )
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
+
+
+def equal_mapping_p_value(outputs, rng, draws=999):
+    return compute_equal_mapping_p_values([outputs], rng, draws)[0]
+
+
+def fair_metric_p_value(outputs, rng, draws=999):
+    return compute_fair_metric_p_values([outputs], rng, draws)[0]
 
 
 def simulate_equal_mapping(rng, *, systems=5, segments=60, shift=0.0):
@@ -52,8 +58,8 @@ def rejection_rate(test, simulate, simulations, **options):
 @pytest.mark.parametrize(
     ("test", "simulate"),
     [
-        (compute_equal_mapping_p_value, simulate_equal_mapping),
-        (compute_fair_metric_p_value, simulate_noisy_metric),
+        (equal_mapping_p_value, simulate_equal_mapping),
+        (fair_metric_p_value, simulate_noisy_metric),
     ],
 )
 def test_both_tests_rarely_reject_a_true_hypothesis(test, simulate):
@@ -64,8 +70,8 @@ def test_both_tests_rarely_reject_a_true_hypothesis(test, simulate):
 @pytest.mark.parametrize(
     ("test", "simulate"),
     [
-        (compute_equal_mapping_p_value, simulate_equal_mapping),
-        (compute_fair_metric_p_value, simulate_noisy_metric),
+        (equal_mapping_p_value, simulate_equal_mapping),
+        (fair_metric_p_value, simulate_noisy_metric),
     ],
 )
 @pytest.mark.parametrize("size", [(5, 60), (3, 100)])
@@ -75,7 +81,7 @@ def test_both_tests_reject_a_true_hypothesis_in_five_percent(test, simulate, siz
     assert 0.035 <= share <= 0.065
 
 
-@pytest.mark.parametrize("test", [compute_equal_mapping_p_value, compute_fair_metric_p_value])
+@pytest.mark.parametrize("test", [equal_mapping_p_value, fair_metric_p_value])
 @pytest.mark.parametrize("simulate", [simulate_equal_mapping, simulate_noisy_metric])
 def test_both_tests_detect_a_constant_added_to_one_system(test, simulate):
     power = rejection_rate(test, simulate, 40, segments=150, shift=0.8)
@@ -85,8 +91,8 @@ def test_both_tests_detect_a_constant_added_to_one_system(test, simulate):
 
 def test_the_equal_test_rejects_a_noisy_but_fair_metric_and_the_fair_test_does_not():
     outputs = simulate_noisy_metric(np.random.default_rng(3), systems=6, segments=800)
-    assert compute_equal_mapping_p_value(outputs, np.random.default_rng(0), 199) <= 0.01
-    assert compute_fair_metric_p_value(outputs, np.random.default_rng(0), 199) > 0.05
+    assert equal_mapping_p_value(outputs, np.random.default_rng(0), 199) <= 0.01
+    assert fair_metric_p_value(outputs, np.random.default_rng(0), 199) > 0.05
 
 
 def permute(table, item_clusters, uniforms, residual):
@@ -166,8 +172,8 @@ def test_metrics_that_are_tested_together_have_the_p_values_that_they_have_alone
         scores = metrics[0].human_scores + rng.normal(0, noise, len(metrics[0].human_scores))
         metrics.append(metrics[0].replace_metric_scores(scores))
     alone, together = {
-        "equal": (compute_equal_mapping_p_value, compute_equal_mapping_p_values),
-        "fair": (compute_fair_metric_p_value, compute_fair_metric_p_values),
+        "equal": (equal_mapping_p_value, compute_equal_mapping_p_values),
+        "fair": (fair_metric_p_value, compute_fair_metric_p_values),
     }[test]
     expected = [alone(metric, np.random.default_rng(0), 99) for metric in metrics]
     assert together(metrics, np.random.default_rng(0), 99, workers=2) == expected
@@ -176,21 +182,18 @@ def test_metrics_that_are_tested_together_have_the_p_values_that_they_have_alone
 def test_metric_equal_to_the_human_score_passes_both_tests():
     human = np.random.default_rng(6).normal(size=(4, 30))
     outputs = build_scored_outputs(human, human)
-    assert compute_equal_mapping_p_value(outputs, np.random.default_rng(0), 99) == 1
-    assert compute_fair_metric_p_value(outputs, np.random.default_rng(0), 99) == 1
+    assert equal_mapping_p_value(outputs, np.random.default_rng(0), 99) == 1
+    assert fair_metric_p_value(outputs, np.random.default_rng(0), 99) == 1
 
 
 def test_metric_with_negative_correlation_is_compared_with_noise():
     human = np.random.default_rng(7).normal(size=(5, 80)) + np.arange(5)[:, None]
     backwards = build_scored_outputs(human, -human)
     assert pooled_pearson_correlation(backwards) == pytest.approx(-1)
-    assert compute_fair_metric_p_value(backwards, np.random.default_rng(0), 99) == 1
+    assert fair_metric_p_value(backwards, np.random.default_rng(0), 99) == 1
     simulated = simulate_residual_ranges_of_fair_metrics([backwards], np.random.default_rng(0), 20)[0]
     assert simulated.max() < largest_difference_between_groups(expected_deviations(backwards))
 
 
 def test_fairness_of_two_systems_cannot_be_tested():
-    assert (
-        compute_fair_metric_p_value(build_scored_outputs(np.eye(2), np.eye(2)), np.random.default_rng(0))
-        is None
-    )
+    assert fair_metric_p_value(build_scored_outputs(np.eye(2), np.eye(2)), np.random.default_rng(0)) is None

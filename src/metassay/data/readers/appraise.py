@@ -20,7 +20,6 @@ import polars as pl
 from metassay.data import cells
 from metassay.data.readers.base import RawTable, Reader
 from metassay.data.readers.files import get_file_stem, read_first_content_lines, read_text
-from metassay.data.readers.json_tables import report_malformed_content
 from metassay.data.readers.rater_scores import add_rater_scores
 from metassay.errors import InputError, InputLocation
 from metassay.text.languages import parse_language
@@ -64,8 +63,11 @@ class AppraiseReader(Reader):
 
         The score is called `esa` if errors are marked, else `da`. The export has no texts.
         """
-        with report_malformed_content(path):
-            return _read_mean_scores(path)
+        export = read_appraise_export(path)
+        key_columns = _build_output_key_columns(export.documents)
+        table, notes = add_rater_scores(key_columns, list(export.scores.values()), export.score_name)
+        notes += export.describe_rows_left_out(path)
+        return RawTable(path, table, notes=tuple(notes), left_out=dict(export.left_out))
 
 
 @dataclass(frozen=True)
@@ -156,15 +158,6 @@ def read_appraise_export(path: str) -> AppraiseExport:
     if not export.documents:
         raise InputError("no row is a score of a system's output.", location=InputLocation(path))
     return export
-
-
-def _read_mean_scores(path: str) -> RawTable:
-    """Read the mean score of all annotators for each output."""
-    export = read_appraise_export(path)
-    key_columns = _build_output_key_columns(export.documents)
-    table, notes = add_rater_scores(key_columns, list(export.scores.values()), export.score_name)
-    notes += export.describe_rows_left_out(path)
-    return RawTable(path, table, notes=tuple(notes), left_out=dict(export.left_out))
 
 
 def _read_export_rows(path: str) -> Iterator[_ExportedRow]:

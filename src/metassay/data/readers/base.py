@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from metassay.data.readers.json_tables import report_malformed_content
+
 
 @dataclass(frozen=True)
 class RawTable:
@@ -66,7 +68,8 @@ class Reader(ABC):
     def read_tables(self, path: str, options: ReaderOptions) -> list[RawTable]:
         """Read all tables of a file or folder. A reader that uses options overrides this method."""
         del options  # most formats have none
-        return convert_to_raw_tables(path, self.read(path), self.task)
+        with report_malformed_content(path):
+            return convert_to_raw_tables(path, self.read(path), self.task)
 
 
 def convert_to_raw_tables(

@@ -9,10 +9,7 @@ import polars as pl
 
 from metassay.data.readers.base import RawTable, Reader
 from metassay.data.readers.files import get_file_stem, read_first_content_lines, read_text
-from metassay.data.readers.json_tables import (
-    parse_json_object,
-    report_malformed_content,
-)
+from metassay.data.readers.json_tables import parse_json_object
 from metassay.data.readers.sample_columns import (
     build_sample_table,
     parse_optional_score,
@@ -37,28 +34,24 @@ class DeepEvalReader(Reader):
 
     def read(self, path: str) -> RawTable:
         """Read a row per test case. The system is the hyperparameter `model`, else the name of the file."""
-        with report_malformed_content(path):
-            return _read_test_run(path)
-
-
-def _read_test_run(path: str) -> RawTable:
-    """Read a table with a row per test case."""
-    content = parse_json_object(read_text(path), InputLocation(path))
-    test_run = content.get("testRunData", content)
-    test_cases = test_run.get("testCases") or []
-    if not test_cases:
-        raise InputError("the test run has no test cases with a single turn.", location=InputLocation(path))
-    hyperparameters = test_run.get("hyperparameters") or {}
-    system = str(hyperparameters.get("model") or get_file_stem(path))
-    rows = []
-    scores = []
-    metadata = []
-    for number, case in enumerate(test_cases, start=1):
-        rows.append(_build_output_row(case, system))
-        scores.append(_collect_scores(case, InputLocation(path, row=number)))
-        metadata.append(select_context_values(case.get("additionalMetadata")))
-    outputs = pl.DataFrame(rows, infer_schema_length=None)
-    return build_sample_table(path, outputs, scores, metadata)
+        content = parse_json_object(read_text(path), InputLocation(path))
+        test_run = content.get("testRunData", content)
+        test_cases = test_run.get("testCases") or []
+        if not test_cases:
+            raise InputError(
+                "the test run has no test cases with a single turn.", location=InputLocation(path)
+            )
+        hyperparameters = test_run.get("hyperparameters") or {}
+        system = str(hyperparameters.get("model") or get_file_stem(path))
+        rows = []
+        scores = []
+        metadata = []
+        for number, case in enumerate(test_cases, start=1):
+            rows.append(_build_output_row(case, system))
+            scores.append(_collect_scores(case, InputLocation(path, row=number)))
+            metadata.append(select_context_values(case.get("additionalMetadata")))
+        outputs = pl.DataFrame(rows, infer_schema_length=None)
+        return build_sample_table(path, outputs, scores, metadata)
 
 
 def _build_output_row(test_case: Mapping[str, Any], system: str) -> dict[str, str | None]:

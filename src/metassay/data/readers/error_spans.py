@@ -20,6 +20,7 @@ from metassay.data.columns import TEST_SET_COLUMNS
 from metassay.data.readers.files import get_file_ending, read_first_content_lines, read_text
 from metassay.data.readers.json_tables import (
     JSON_LINES_ENDINGS,
+    iterate_json_lines,
     parse_json_object,
     report_malformed_content,
 )
@@ -221,11 +222,7 @@ def _read_json_ratings(path: str) -> pl.DataFrame:
     """Read JSON lines of ratings, in which `segment_id` counts from 0."""
     rows = []
     spans = []
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
-        if not line.strip():
-            continue
-        location = InputLocation(path, line=number)
-        rating = parse_json_object(line, location)
+    for rating, location in iterate_json_lines(read_text(path), path):
         spans.append(_parse_error_list(rating.get("errors"), location))
         row: dict[str, Any] = {
             "system": str(rating.get("system_id")),

@@ -25,10 +25,7 @@ from metassay.data.readers.files import (
     read_first_content_lines,
     read_text,
 )
-from metassay.data.readers.json_tables import (
-    check_json_value,
-    report_malformed_content,
-)
+from metassay.data.readers.json_tables import check_json_value
 from metassay.data.readers.sample_columns import (
     build_sample_table,
     parse_optional_score,
@@ -63,45 +60,41 @@ class InspectLogReader(Reader):
 
         With several epochs, each epoch is an item, and the sample is its document.
         """
-        with report_malformed_content(path):
-            return _read_inspect_log(path)
-
-
-def _read_inspect_log(path: str) -> RawTable:
-    """Read a table with a row per sample and epoch."""
-    if get_file_ending(path) == ".eval":
-        header, samples = _load_archived_log(path)
-    else:
-        header, samples = _load_json_log(path)
-    evaluation = header.get("eval") or {}
-    task = str(evaluation.get("task") or get_file_stem(path))
-    model = evaluation.get("model")
-    if not samples or not isinstance(model, str):
-        raise InputError(
-            "this log of inspect has no samples, or names no model.", location=InputLocation(path)
+        if get_file_ending(path) == ".eval":
+            header, samples = _load_archived_log(path)
+        else:
+            header, samples = _load_json_log(path)
+        evaluation = header.get("eval") or {}
+        task = str(evaluation.get("task") or get_file_stem(path))
+        model = evaluation.get("model")
+        if not samples or not isinstance(model, str):
+            raise InputError(
+                "this log of inspect has no samples, or names no model.", location=InputLocation(path)
+            )
+        has_epochs = any(sample.get("epoch", 1) != 1 for sample in samples)
+        rows: list[JsonObject] = []
+        metadata = []
+        scores = []
+        for number, sample in enumerate(samples, start=1):
+            location = InputLocation(path, number)
+            sample_id = str(sample.get("id", number))
+            rows.append(
+                {"testset": task, "seg_id": sample_id, "system": model, **_extract_sample_texts(sample)}
+            )
+            if has_epochs:
+                rows[-1]["seg_id"] = f"{sample_id}#{sample.get('epoch', 1)}"
+                rows[-1]["doc_id"] = sample_id
+            metadata.append(select_context_values(sample.get("metadata")))
+            check_json_value([rows[-1], metadata[-1]], location)
+            scores.append(_parse_sample_scores(sample.get("scores"), location))
+        outputs = pl.DataFrame(
+            rows, schema_overrides={"references": pl.List(pl.String)}, infer_schema_length=None
         )
-    has_epochs = any(sample.get("epoch", 1) != 1 for sample in samples)
-    rows: list[JsonObject] = []
-    metadata = []
-    scores = []
-    for number, sample in enumerate(samples, start=1):
-        location = InputLocation(path, number)
-        sample_id = str(sample.get("id", number))
-        rows.append({"testset": task, "seg_id": sample_id, "system": model, **_extract_sample_texts(sample)})
-        if has_epochs:
-            rows[-1]["seg_id"] = f"{sample_id}#{sample.get('epoch', 1)}"
-            rows[-1]["doc_id"] = sample_id
-        metadata.append(select_context_values(sample.get("metadata")))
-        check_json_value([rows[-1], metadata[-1]], location)
-        scores.append(_parse_sample_scores(sample.get("scores"), location))
-    outputs = pl.DataFrame(
-        rows, schema_overrides={"references": pl.List(pl.String)}, infer_schema_length=None
-    )
-    notes: tuple[str, ...] = ()
-    without_output = outputs["hyp"].null_count()
-    if without_output:
-        notes = (f"{get_file_stem(path)}: {without_output} samples have no output.",)
-    return build_sample_table(path, outputs, scores, metadata, notes)
+        notes: tuple[str, ...] = ()
+        without_output = outputs["hyp"].null_count()
+        if without_output:
+            notes = (f"{get_file_stem(path)}: {without_output} samples have no output.",)
+        return build_sample_table(path, outputs, scores, metadata, notes)
 
 
 def _extract_sample_texts(sample: JsonObject) -> JsonObject:

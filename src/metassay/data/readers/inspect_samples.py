@@ -12,10 +12,7 @@ import pyarrow.parquet as pq
 
 from metassay.data.readers.base import RawTable, Reader
 from metassay.data.readers.files import get_file_ending, read_first_content_lines
-from metassay.data.readers.json_tables import (
-    parse_json_object,
-    report_malformed_content,
-)
+from metassay.data.readers.json_tables import parse_json_object
 from metassay.data.readers.sample_columns import (
     build_columns,
     choose_unused_column_name,
@@ -56,33 +53,29 @@ class InspectSamplesReader(Reader):
 
     def read(self, path: str) -> RawTable:
         """Read a row per sample and epoch. The table has no outputs and must be joined to some."""
-        with report_malformed_content(path):
-            return _read_inspect_samples(path)
-
-
-def _read_inspect_samples(path: str) -> RawTable:
-    """Read a table with the scores of each sample and epoch."""
-    samples = read_table(path)
-    ids = samples["id"].cast(pl.String)
-    columns: dict[str, Any] = {"seg_id": ids.to_list(), "system": _list_sample_models(samples, path)}
-    if samples["epoch"].n_unique() > 1:  # then each epoch is an item, and the sample is its document
-        columns["seg_id"] = [f"{sample}#{epoch}" for sample, epoch in zip(ids, samples["epoch"])]
-        columns["doc_id"] = ids.to_list()
-    score_names = [name for name in samples.columns if name.startswith("score_")]
-    score_columns = build_columns(_parse_score_columns(samples.select(score_names), path), columns, "score_")
-    for name, role in _TEXT_COLUMNS.items():
-        if name in samples.columns:
-            columns[role] = samples[name].cast(pl.String)
-    if "task_name" in samples.columns:
-        columns["testset"] = samples["task_name"]
-    used = {*_RUN_COLUMNS, *_REQUIRED_COLUMNS, *_TEXT_COLUMNS, *score_names, "model", "task_name"}
-    metadata = {
-        choose_unused_column_name(name, columns, "metadata_"): samples[name]
-        for name, dtype in samples.schema.items()
-        if name not in used and not dtype.is_nested()
-    }
-    table = pl.concat([pl.DataFrame(columns), score_columns, pl.DataFrame(metadata)], how="horizontal")
-    return RawTable(path, table, metadata_columns=tuple(metadata))
+        samples = read_table(path)
+        ids = samples["id"].cast(pl.String)
+        columns: dict[str, Any] = {"seg_id": ids.to_list(), "system": _list_sample_models(samples, path)}
+        if samples["epoch"].n_unique() > 1:  # then each epoch is an item, and the sample is its document
+            columns["seg_id"] = [f"{sample}#{epoch}" for sample, epoch in zip(ids, samples["epoch"])]
+            columns["doc_id"] = ids.to_list()
+        score_names = [name for name in samples.columns if name.startswith("score_")]
+        score_columns = build_columns(
+            _parse_score_columns(samples.select(score_names), path), columns, "score_"
+        )
+        for name, role in _TEXT_COLUMNS.items():
+            if name in samples.columns:
+                columns[role] = samples[name].cast(pl.String)
+        if "task_name" in samples.columns:
+            columns["testset"] = samples["task_name"]
+        used = {*_RUN_COLUMNS, *_REQUIRED_COLUMNS, *_TEXT_COLUMNS, *score_names, "model", "task_name"}
+        metadata = {
+            choose_unused_column_name(name, columns, "metadata_"): samples[name]
+            for name, dtype in samples.schema.items()
+            if name not in used and not dtype.is_nested()
+        }
+        table = pl.concat([pl.DataFrame(columns), score_columns, pl.DataFrame(metadata)], how="horizontal")
+        return RawTable(path, table, metadata_columns=tuple(metadata))
 
 
 def _parse_score_columns(score_columns: pl.DataFrame, path: str) -> list[dict[str, float | None]]:

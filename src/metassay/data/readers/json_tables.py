@@ -45,11 +45,16 @@ _LIST_TYPES: dict[type, type[pl.DataType]] = {
 
 def parse_json_lines(text: str, *, file: str) -> pl.DataFrame:
     """Parse JSON lines to a table. Lines end at LF only; empty lines are ignored; a missing key is null."""
-    records = []
+    records = [record for record, _ in iterate_json_lines(text, file)]
+    return _build_table_from_records(records, file)
+
+
+def iterate_json_lines(text: str, file: str) -> Iterator[tuple[dict[str, Any], InputLocation]]:
+    """Yield the object of each line of JSON lines that is not empty, with its location."""
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
-            records.append(parse_json_object(line, InputLocation(file=file, line=number)))
-    return _build_table_from_records(records, file)
+            location = InputLocation(file=file, line=number)
+            yield parse_json_object(line, location), location
 
 
 def parse_json_array(text: str, *, file: str) -> pl.DataFrame:

@@ -12,12 +12,13 @@ from metassay.data.columns import build_missing_column_error, find_columns_named
 from metassay.data.readers.files import read_text
 from metassay.data.readers.rating_logs import DEFAULT_THRESHOLD, is_rating_log, read_rating_log
 from metassay.data.readers.tables import is_table_file, read_table
-from metassay.data.readers.trec_lines import SPACE, WORD, list_content_lines, reject_repeated_lines
+from metassay.data.readers.trec_lines import SPACE, WORD, read_fields_of_lines, reject_repeated_lines
 from metassay.errors import InputError, InputLocation
 from metassay.tasks import ranking
 
 _GRADE_NAMES = ("grade", "rel", "relevance", "qrel", "label")
 _LINE = rf"^{SPACE}*{WORD}{SPACE}+{WORD}{SPACE}+{WORD}{SPACE}+{WORD}{SPACE}*$"
+_FIELDS = ("topic", "iteration", "docid", "grade")
 _REMEDY = "A line of judgements is: topic iteration document grade, and the grade is a whole number."
 
 
@@ -49,20 +50,11 @@ def read_qrels(path: str) -> pl.DataFrame:
     As in trec_eval, a negative grade marks a document of the pool that nobody judged, and comments and empty
     lines are ignored.
     """
-    lines = list_content_lines(read_text(path), path)
-    fields = lines["text"].str.extract_groups(_LINE).struct.unnest()
-    fields.columns = ["topic", "iteration", "docid", "grade"]
-    is_malformed = fields["topic"].is_null()
-    if is_malformed.any():
-        index = int(is_malformed.arg_max() or 0)
-        words = len(lines["text"][index].split())
-        raise InputError(
-            f"{words} {'word' if words == 1 else 'words'}, but judgements have four columns.",
-            location=InputLocation(file=path, line=lines["line"][index]),
-            remedy=_REMEDY,
-        )
-    grades = _parse_qrels_grades(fields["grade"], lines["line"], path)
-    qrels = fields.select("topic", "docid", grades.alias("grade"), lines["line"])
+    fields = read_fields_of_lines(
+        read_text(path), path, _LINE, _FIELDS, "judgements have four columns", _REMEDY
+    )
+    grades = _parse_qrels_grades(fields["grade"], fields["line"], path)
+    qrels = fields.select("topic", "docid", grades.alias("grade"), "line")
     reject_repeated_lines(
         qrels, ("topic", "docid"), path, "document {docid} was already judged for topic {topic}"
     )

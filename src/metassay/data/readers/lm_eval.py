@@ -16,10 +16,7 @@ import polars as pl
 
 from metassay.data.readers.base import RawTable, Reader
 from metassay.data.readers.files import get_file_stem, read_first_content_lines, read_text
-from metassay.data.readers.json_tables import (
-    parse_json_object,
-    report_malformed_content,
-)
+from metassay.data.readers.json_tables import iterate_json_lines
 from metassay.data.readers.sample_columns import (
     build_sample_table,
     parse_optional_score,
@@ -46,31 +43,22 @@ class LmEvalReader(Reader):
 
     def read(self, path: str) -> RawTable:
         """Read a row per document. If there are several filters, each has metrics of its own."""
-        with report_malformed_content(path):
-            return _read_lm_eval_samples(path)
-
-
-def _read_lm_eval_samples(path: str) -> RawTable:
-    """Read a table with a row per document."""
-    records = []
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
-        if line.strip():
-            records.append(parse_json_object(line, InputLocation(path, line=number)))
-    has_filters = len({str(record.get("filter", "none")) for record in records}) > 1
-    rows: dict[str, dict[str, Any]] = {}
-    metadata: dict[str, dict[str, Any]] = {}
-    scores: dict[str, dict[str, float | None]] = {}
-    for number, record in enumerate(records, start=1):
-        location = InputLocation(path, number)
-        document = str(record.get("doc_id"))
-        rows.setdefault(document, _build_sample_row(record, path, location))
-        metadata.setdefault(document, select_context_values(record.get("doc"), _MAXIMUM_METADATA_LENGTH))
-        suffix = f":{record.get('filter')}" if has_filters else ""
-        document_scores = scores.setdefault(document, {})
-        for name in record.get("metrics") or ():
-            document_scores[f"{name}{suffix}"] = parse_optional_score(record.get(name), location)
-    outputs = pl.DataFrame(list(rows.values()), infer_schema_length=None)
-    return build_sample_table(path, outputs, list(scores.values()), list(metadata.values()))
+        records = [record for record, _ in iterate_json_lines(read_text(path), path)]
+        has_filters = len({str(record.get("filter", "none")) for record in records}) > 1
+        rows: dict[str, dict[str, Any]] = {}
+        metadata: dict[str, dict[str, Any]] = {}
+        scores: dict[str, dict[str, float | None]] = {}
+        for number, record in enumerate(records, start=1):
+            location = InputLocation(path, number)
+            document = str(record.get("doc_id"))
+            rows.setdefault(document, _build_sample_row(record, path, location))
+            metadata.setdefault(document, select_context_values(record.get("doc"), _MAXIMUM_METADATA_LENGTH))
+            suffix = f":{record.get('filter')}" if has_filters else ""
+            document_scores = scores.setdefault(document, {})
+            for name in record.get("metrics") or ():
+                document_scores[f"{name}{suffix}"] = parse_optional_score(record.get(name), location)
+        outputs = pl.DataFrame(list(rows.values()), infer_schema_length=None)
+        return build_sample_table(path, outputs, list(scores.values()), list(metadata.values()))
 
 
 def _build_sample_row(sample: Mapping[str, Any], path: str, location: InputLocation) -> dict[str, Any]:

@@ -96,21 +96,10 @@ def add_metadata(
         tables.append(named.with_columns(pl.lit(path.stem).alias("system"), ids))
     if not tables:
         return table, ()
-    metadata = pl.concat(_convert_mixed_columns_to_text(tables), how="diagonal_relaxed")
+    # A column that is text for one system becomes text for all.
+    metadata = pl.concat(tables, how="diagonal_relaxed")
     columns = tuple(name for name in metadata.columns if name not in OUTPUT_KEY)
     return table.join(metadata, on=OUTPUT_KEY, how="left", maintain_order="left"), columns
-
-
-def _convert_mixed_columns_to_text(tables: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
-    """Convert a column that is text in one of the tables to text in all of them."""
-    text_columns: set[str] = set()
-    for table in tables:
-        text_columns.update(name for name, dtype in table.schema.items() if dtype == pl.String)
-    unified = []
-    for table in tables:
-        present = [name for name in table.columns if name in text_columns]
-        unified.append(table.with_columns(pl.col(present).cast(pl.String)))
-    return unified
 
 
 def _check_line_count(lines: int, segment_count: int, path: Path) -> None:

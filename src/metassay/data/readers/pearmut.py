@@ -18,10 +18,7 @@ import polars as pl
 from metassay.data.columns import is_reserved_column
 from metassay.data.readers.base import RawTable, Reader
 from metassay.data.readers.files import get_file_ending, get_file_stem, read_first_content_lines, read_text
-from metassay.data.readers.json_tables import (
-    check_json_value,
-    report_malformed_content,
-)
+from metassay.data.readers.json_tables import check_json_value
 from metassay.data.readers.rater_scores import add_rater_scores
 from metassay.errors import InputError, InputLocation
 
@@ -50,8 +47,26 @@ class PearmutReader(Reader):
 
     def read(self, path: str) -> RawTable:
         """Read a row per segment and model: texts, the mean score of all users, and that of each user."""
-        with report_malformed_content(path):
-            return _read_mean_scores(path)
+        rows: dict[OutputKey, dict[str, Any]] = {}
+        scores: dict[OutputKey, dict[str, float | None]] = {}
+        tests = 0
+        for segment in _read_segments(path):
+            if segment.is_tutorial_or_attention_check:
+                tests += 1
+                continue
+            for output in segment.list_outputs():
+                check_json_value(output.row, output.location)
+                rows.setdefault(output.output_key, output.row)
+                # The log only grows, so the last score of a user for an output is the valid one.
+                scores.setdefault(output.output_key, {})[output.user] = output.score
+        if not rows:
+            raise InputError("this export of pearmut has no annotations.", location=InputLocation(path))
+        outputs = pl.DataFrame(list(rows.values()), infer_schema_length=None)
+        table, notes = add_rater_scores(outputs, [scores[key] for key in rows], "human")
+        if tests:
+            notes.append(f"{get_file_stem(path)}: {tests} annotations of tutorials and checks were left out.")
+        metadata = tuple(name for name in outputs.columns if name not in _COLUMNS)
+        return RawTable(path, table, notes=tuple(notes), metadata_columns=metadata)
 
 
 @dataclass(frozen=True)
@@ -182,30 +197,6 @@ def read_pearmut_annotations(path: str) -> list[AnnotatedOutput]:
             for output in segment.list_outputs():
                 latest[*output.output_key, output.user] = output
     return list(latest.values())
-
-
-def _read_mean_scores(path: str) -> RawTable:
-    """Read a row per output with the mean score of all users."""
-    rows: dict[OutputKey, dict[str, Any]] = {}
-    scores: dict[OutputKey, dict[str, float | None]] = {}
-    tests = 0
-    for segment in _read_segments(path):
-        if segment.is_tutorial_or_attention_check:
-            tests += 1
-            continue
-        for output in segment.list_outputs():
-            check_json_value(output.row, output.location)
-            rows.setdefault(output.output_key, output.row)
-            # The log only grows, so the last score of a user for an output is the valid one.
-            scores.setdefault(output.output_key, {})[output.user] = output.score
-    if not rows:
-        raise InputError("this export of pearmut has no annotations.", location=InputLocation(path))
-    outputs = pl.DataFrame(list(rows.values()), infer_schema_length=None)
-    table, notes = add_rater_scores(outputs, [scores[key] for key in rows], "human")
-    if tests:
-        notes.append(f"{get_file_stem(path)}: {tests} annotations of tutorials and checks were left out.")
-    metadata = tuple(name for name in outputs.columns if name not in _COLUMNS)
-    return RawTable(path, table, notes=tuple(notes), metadata_columns=metadata)
 
 
 def _read_segments(path: str) -> Iterator[_AnnotatedSegment]:

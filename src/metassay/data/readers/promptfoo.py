@@ -9,10 +9,7 @@ import polars as pl
 
 from metassay.data.readers.base import RawTable, Reader
 from metassay.data.readers.files import read_first_content_lines, read_text
-from metassay.data.readers.json_tables import (
-    parse_json_object,
-    report_malformed_content,
-)
+from metassay.data.readers.json_tables import parse_json_object
 from metassay.data.readers.sample_columns import (
     build_sample_table,
     parse_optional_score,
@@ -52,43 +49,37 @@ class PromptfooReader(Reader):
 
     def read(self, path: str) -> RawTable:
         """Read a row per test and provider; with several prompts, provider and prompt are the system."""
-        with report_malformed_content(path):
-            return _read_promptfoo_results(path)
-
-
-def _read_promptfoo_results(path: str) -> RawTable:
-    """Read a table with a row per test and provider."""
-    content = parse_json_object(read_text(path), InputLocation(path))
-    results = content["results"]
-    if isinstance(results, Mapping):
-        results = results["results"]
-    if not results:
-        raise InputError("there are no results.", location=InputLocation(path))
-    test_numbers = _find_test_numbers(results)
-    prompts = {_get_prompt_name(result) for result in results}
-    rows = []
-    scores = []
-    metadata = []
-    for number, result in enumerate(results, start=1):
-        system = _get_provider_name(result)
-        if len(prompts) > 1:
-            system = f"{system}/{_get_prompt_name(result)}"
-        output = (result.get("response") or {}).get("output")
-        rows.append(
-            {
-                "seg_id": test_numbers[number - 1],
-                "system": system,
-                "src": (result.get("prompt") or {}).get("raw"),
-                "hyp": output if output is None or isinstance(output, str) else str(output),
-                "ref": _find_reference(result),
-            }
-        )
-        scores.append(_collect_scores(result, InputLocation(path, row=number)))
-        metadata.append(select_context_values(result.get("vars"), _MAXIMUM_METADATA_LENGTH))
-    outputs = pl.DataFrame(rows, infer_schema_length=None)
-    if outputs["ref"].null_count() == outputs.height:
-        outputs = outputs.drop("ref")
-    return build_sample_table(path, outputs, scores, metadata)
+        content = parse_json_object(read_text(path), InputLocation(path))
+        results = content["results"]
+        if isinstance(results, Mapping):
+            results = results["results"]
+        if not results:
+            raise InputError("there are no results.", location=InputLocation(path))
+        test_numbers = _find_test_numbers(results)
+        prompts = {_get_prompt_name(result) for result in results}
+        rows = []
+        scores = []
+        metadata = []
+        for number, result in enumerate(results, start=1):
+            system = _get_provider_name(result)
+            if len(prompts) > 1:
+                system = f"{system}/{_get_prompt_name(result)}"
+            output = (result.get("response") or {}).get("output")
+            rows.append(
+                {
+                    "seg_id": test_numbers[number - 1],
+                    "system": system,
+                    "src": (result.get("prompt") or {}).get("raw"),
+                    "hyp": output if output is None or isinstance(output, str) else str(output),
+                    "ref": _find_reference(result),
+                }
+            )
+            scores.append(_collect_scores(result, InputLocation(path, row=number)))
+            metadata.append(select_context_values(result.get("vars"), _MAXIMUM_METADATA_LENGTH))
+        outputs = pl.DataFrame(rows, infer_schema_length=None)
+        if outputs["ref"].null_count() == outputs.height:
+            outputs = outputs.drop("ref")
+        return build_sample_table(path, outputs, scores, metadata)
 
 
 def _find_test_numbers(results: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from metassay import plugins
-from metassay.data.readers.base import RawTable, Reader, ReaderOptions
+from metassay.data.readers.base import RawTable, Reader, ReaderOptions, convert_to_raw_tables
 from metassay.data.readers.files import check_readable_path, get_file_ending, is_pipe
 from metassay.data.readers.in_memory import convert_to_polars_frame
 from metassay.data.readers.remote_files import download_if_remote
@@ -118,6 +118,11 @@ class PluginReader(Reader):
         """Read a file or folder with the plug-in."""
         content: pl.DataFrame | RawTable | list[RawTable] = self.plugin.read(path)
         return content
+
+    def read_tables(self, path: str, options: ReaderOptions) -> list[RawTable]:
+        """Read all tables of a file or folder. Errors of the plug-in are not hidden from its author."""
+        del options
+        return convert_to_raw_tables(path, self.read(path), self.task)
 
 
 def load_plugin_readers() -> list[Reader]:

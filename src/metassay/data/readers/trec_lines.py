@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from metassay.errors import InputError, InputLocation
@@ -20,6 +22,27 @@ def list_content_lines(text: str, path: str) -> pl.DataFrame:
             "the file has no lines but comments and empty ones.", location=InputLocation(file=path, line=1)
         )
     return lines.with_columns(pl.col("line").cast(pl.Int64))
+
+
+def read_fields_of_lines(
+    text: str, path: str, pattern: str, field_names: Sequence[str], expected: str, remedy: str
+) -> pl.DataFrame:
+    """Return a table `line` and the fields of all lines with content, the groups of a pattern.
+
+    Raises an error for a line that does not match; `expected` completes "3 words, but …".
+    """
+    lines = list_content_lines(text, path)
+    fields = lines["text"].str.extract_groups(pattern).struct.unnest()
+    fields.columns = list(field_names)
+    malformed = lines.filter(fields[field_names[0]].is_null())
+    if malformed.height:
+        words = len(malformed["text"][0].split())
+        raise InputError(
+            f"{words} {'word' if words == 1 else 'words'}, but {expected}.",
+            location=InputLocation(file=path, line=malformed["line"][0]),
+            remedy=remedy,
+        )
+    return fields.with_columns(lines["line"])
 
 
 def reject_repeated_lines(table: pl.DataFrame, key_columns: tuple[str, ...], path: str, message: str) -> None:

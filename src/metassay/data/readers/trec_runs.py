@@ -9,7 +9,7 @@ import polars as pl
 
 from metassay.data.readers.base import Reader
 from metassay.data.readers.files import read_first_content_lines, read_text
-from metassay.data.readers.trec_lines import SPACE, WORD, list_content_lines, reject_repeated_lines
+from metassay.data.readers.trec_lines import SPACE, WORD, read_fields_of_lines, reject_repeated_lines
 from metassay.errors import InputError, InputLocation
 from metassay.tasks import ranking
 
@@ -53,26 +53,15 @@ def read_trec_run(path: str) -> pl.DataFrame:
 
 def parse_trec_run(text: str, path: str) -> pl.DataFrame:
     """Parse the text of a TREC run. Errors name `path`."""
-    lines = list_content_lines(text, path)
-    fields = lines["text"].str.extract_groups(_LINE).struct.unnest()
-    fields.columns = _FIELDS
-    is_malformed = fields["topic"].is_null()
-    if is_malformed.any():
-        index = int(is_malformed.arg_max() or 0)
-        words = len(lines["text"][index].split())
-        raise InputError(
-            f"{words} {'word' if words == 1 else 'words'}, but a run has six columns.",
-            location=InputLocation(file=path, line=lines["line"][index]),
-            remedy=_REMEDY,
-        )
+    fields = read_fields_of_lines(text, path, _LINE, _FIELDS, "a run has six columns", _REMEDY)
     run = fields.select(
         _parse_run_tags(fields["tag"]).alias("run"),
         "topic",
         "docid",
         # A rank that is no number is ignored: trec_eval ignores all ranks.
         fields["rank"].cast(pl.Int64, strict=False),
-        _parse_retrieval_scores(fields["score"], lines["line"], path).alias("score"),
-        lines["line"],
+        _parse_retrieval_scores(fields["score"], fields["line"], path).alias("score"),
+        "line",
     )
     reject_repeated_lines(
         run, ("run", "topic", "docid"), path, "document {docid} was already retrieved for topic {topic}"

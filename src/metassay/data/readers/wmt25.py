@@ -25,10 +25,7 @@ import polars as pl
 
 from metassay.data.readers.base import RawTable, Reader
 from metassay.data.readers.files import get_file_ending, read_first_content_lines, read_text
-from metassay.data.readers.json_tables import (
-    check_json_value,
-    report_malformed_content,
-)
+from metassay.data.readers.json_tables import check_json_value
 from metassay.data.readers.rater_scores import add_rater_scores
 from metassay.errors import InputError, InputLocation
 
@@ -57,8 +54,16 @@ class Wmt25Reader(Reader):
         """Read a row per segment and system."""
         folder = _find_data_folder(path)
         assert folder is not None
-        with report_malformed_content(path):
-            return _read_folder(folder, path)
+        outputs = _Outputs()
+        for file in sorted(folder.glob("*genmt.jsonl")):
+            _add_sources(outputs, str(file))
+        for file in sorted(folder.glob("*humeval.jsonl")):
+            _add_human_evaluation(outputs, str(file))
+        for file in sorted((folder / "systems").glob("*.jsonl")):
+            _add_system_outputs(outputs, str(file))
+        for file in sorted((folder / "automatic_scores").glob("*.jsonl")):
+            _add_metric_scores(outputs, str(file))
+        return outputs.build_table(path)
 
 
 class HumanEvaluationReader(Reader):
@@ -79,9 +84,8 @@ class HumanEvaluationReader(Reader):
     def read(self, path: str) -> RawTable:
         """Read a row per segment and system with the mean human score."""
         outputs = _Outputs()
-        with report_malformed_content(path):
-            _add_human_evaluation(outputs, path)
-            return outputs.build_table(path)
+        _add_human_evaluation(outputs, path)
+        return outputs.build_table(path)
 
 
 @dataclass
@@ -143,19 +147,6 @@ def _find_data_folder(path: str) -> Path | None:
             if first is not None and field_name in "".join(read_first_content_lines(str(first))[:1]):
                 return folder
     return None
-
-
-def _read_folder(folder: Path, path: str) -> RawTable:
-    outputs = _Outputs()
-    for file in sorted(folder.glob("*genmt.jsonl")):
-        _add_sources(outputs, str(file))
-    for file in sorted(folder.glob("*humeval.jsonl")):
-        _add_human_evaluation(outputs, str(file))
-    for file in sorted((folder / "systems").glob("*.jsonl")):
-        _add_system_outputs(outputs, str(file))
-    for file in sorted((folder / "automatic_scores").glob("*.jsonl")):
-        _add_metric_scores(outputs, str(file))
-    return outputs.build_table(path)
 
 
 def _read_json_objects(path: str) -> Iterator[tuple[dict[str, Any], InputLocation]]:

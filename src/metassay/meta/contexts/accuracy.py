@@ -23,14 +23,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from metassay.errors import InputError
-from metassay.meta.contexts.pair_outcomes import (
-    MISSING,
-    RIGHT,
-    TIE,
-    OutcomeArray,
-    PairContexts,
-    PairOutcomes,
-)
+from metassay.meta.contexts.pair_outcomes import MISSING, RIGHT, TIE, OutcomeArray, PairContexts, PairOutcomes
 from metassay.stats.arrays import (
     FloatArray,
     IntArray,

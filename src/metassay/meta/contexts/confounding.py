@@ -364,9 +364,6 @@ def _compute_local_accuracy_of_combinations(
         ).astype(np.float64)
         return sums.reshape(item_count, -1)
 
-    combine = (
-        _compute_unweighted_combinations if pair_outcomes.weights is None else _compute_weighted_combinations
-    )
     rows = []
     for metric_outcomes in pair_outcomes.outcomes:
         batch = metric_outcomes[pair_positions]
@@ -375,55 +372,33 @@ def _compute_local_accuracy_of_combinations(
         credit_sums = sum_by_item_and_perturbation(weights * credit)
         pair_counts = sum_by_item_and_perturbation(is_scored.astype(np.float64))
         weight = sum_by_item_and_perturbation(weights * is_scored)
-        rows.append(combine(credit_sums, pair_counts, weight, combination_masks, context_starts))
+        rows.append(
+            _compute_accuracy_by_context(credit_sums, pair_counts, weight, combination_masks, context_starts)
+        )
     return np.stack(rows)
 
 
-def _compute_unweighted_combinations(
+def _compute_accuracy_by_context(
     credit_sums: FloatArray,
     pair_counts: FloatArray,
-    _: FloatArray,
+    weight_sums: FloatArray,
     combination_masks: FloatArray,
     context_starts: LongArray,
 ) -> FloatArray:
-    """Compute the accuracy of combinations of perturbations, for pairs that all have weight 1.
+    """Compute the accuracy of combinations of perturbations in each context, for one metric.
 
-    The result equals that of `_compute_weighted_combinations` to the last bit, and takes fewer steps.
+    The first three arguments are [items, perturbations]: sums of weight × credit, numbers of scored pairs,
+    and sums of their weights. `combination_masks` is [perturbations, combinations].
     """
     combination_count = combination_masks.shape[1]
     accuracy = np.empty((combination_count, len(context_starts)))
     step = max(1, _ENTRIES_PER_BATCH // max(1, len(pair_counts)))
     for start in range(0, combination_count, step):
         batch = combination_masks[:, start : start + step].T
-        pairs = batch @ pair_counts.T
-        earnings = batch @ credit_sums.T
-        weight = np.add.reduceat((pairs > 0).astype(np.float64), context_starts, axis=1)
-        np.divide(earnings, np.maximum(pairs, 1, out=pairs), out=earnings)
-        credit = np.add.reduceat(earnings, context_starts, axis=1)
+        pairs = np.maximum(batch @ pair_counts.T, 1)
+        credit = np.add.reduceat(batch @ credit_sums.T / pairs, context_starts, axis=1)
+        weight = np.add.reduceat(batch @ weight_sums.T / pairs, context_starts, axis=1)
         accuracy[start : start + step] = divide_or_nan(credit, weight)
-    return accuracy
-
-
-def _compute_weighted_combinations(
-    credit_sums: FloatArray,
-    pair_counts: FloatArray,
-    weight: FloatArray,
-    combination_masks: FloatArray,
-    context_starts: LongArray,
-) -> FloatArray:
-    """Compute the accuracy of combinations of perturbations, for pairs with weights.
-
-    The first three arguments are [items, perturbations]: sums of weight × credit, numbers of scored pairs,
-    and sums of their weights. `combination_masks` is [perturbations, combinations].
-    """
-    accuracy = np.empty((combination_masks.shape[1], len(context_starts)))
-    for column, mask in enumerate(combination_masks.T):
-        pairs = pair_counts @ mask
-        item_accuracy = np.nan_to_num(divide_or_nan(credit_sums @ mask, pairs))
-        item_weight = np.nan_to_num(divide_or_nan(weight @ mask, pairs))
-        credit = np.add.reduceat(item_accuracy, context_starts)
-        total_weight = np.add.reduceat(item_weight, context_starts)
-        accuracy[column] = divide_or_nan(credit, total_weight)
     return accuracy
 
 

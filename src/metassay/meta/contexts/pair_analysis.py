@@ -32,9 +32,7 @@ from metassay.meta.contexts.pair_outcomes import (
 )
 from metassay.meta.contexts.saved_labels import measure_saved_labels
 from metassay.meta.contexts.shared_errors import compute_phi_coefficients, find_equivalent_metrics
-from metassay.meta.contexts.soft_pairwise_accuracy import (
-    measure_soft_pairwise_accuracy,
-)
+from metassay.meta.contexts.soft_pairwise_accuracy import measure_soft_pairwise_accuracy
 from metassay.stats import random
 from metassay.stats.arrays import FloatArray
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves

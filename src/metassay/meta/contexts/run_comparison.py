@@ -40,7 +40,6 @@ def compare_runs(
     old_result: ContextStatistics,
     new_result: ContextStatistics,
     *,
-    agreement: str = "tau_ap_b",
     credits_before: CreditTable | None = None,
     credits_after: CreditTable | None = None,
 ) -> RunComparison:
@@ -70,7 +69,7 @@ def compare_runs(
             if len(metrics) > 1:
                 swaps = _find_swapped_metrics(metrics, old_rows, new_rows, matched)
                 order_changes.append(
-                    _compare_context_rankings(name, context, metrics, old_rows, new_rows, swaps, agreement)
+                    _compare_context_rankings(name, context, metrics, old_rows, new_rows, swaps)
                 )
     small_contexts = _find_small_contexts(old_result) | _find_small_contexts(new_result)
     accuracy_changes, order_changes = _adjust_p_values(accuracy_changes, order_changes, small_contexts)
@@ -264,7 +263,6 @@ def _compare_context_rankings(
     old_accuracies: Mapping[str, MetricAccuracy],
     new_accuracies: Mapping[str, MetricAccuracy],
     swaps: list[MetricSwap],
-    agreement: str,
 ) -> OrderChange:
     """Compare the rankings of metrics in one context before and after."""
     before = np.array([old_accuracies[metric].accuracy for metric in metrics], dtype=np.float64)
@@ -275,7 +273,7 @@ def _compare_context_rankings(
         context=context,
         before=[metrics[m] for m in np.argsort(-before, kind="stable")],
         after=[metrics[m] for m in np.argsort(-after, kind="stable")],
-        agreement=none_if_nan(correlate_rows(*rounded, agreement)[0]),
+        agreement=none_if_nan(correlate_rows(*rounded, "tau_ap_b")[0]),
         swapped=swaps,
     )
 

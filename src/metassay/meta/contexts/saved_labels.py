@@ -76,11 +76,11 @@ def measure_saved_labels(test_sets: Sequence[ScoreArrays], competing_metrics: Lo
 
     It is averaged over test sets. The interval comes from a jackknife over clusters.
     """
-    all_clusters = np.unique(np.concatenate([_get_clusters(test_set) for test_set in test_sets]))
+    all_clusters = np.unique(np.concatenate([test_set.cluster_codes for test_set in test_sets]))
     values = np.zeros((len(test_sets), len(competing_metrics)))
     contributions = np.zeros((len(competing_metrics), len(all_clusters)))
     for number, test_set in enumerate(test_sets):
-        clusters, cluster_index = np.unique(_get_clusters(test_set), return_inverse=True)
+        clusters, cluster_index = np.unique(test_set.cluster_codes, return_inverse=True)
         positions = np.searchsorted(all_clusters, clusters)
         human_differences = subtract_system_pairs(test_set.human)
         for m, metric in enumerate(competing_metrics):
@@ -97,13 +97,6 @@ def measure_saved_labels(test_sets: Sequence[ScoreArrays], competing_metrics: Lo
     quantile = float(stdtrit(cluster_count - 1, 0.975))
     margins = quantile * np.array([_compute_standard_error(row) for row in contributions])
     return SavedLabels(means, means - margins, means + margins, contributions)
-
-
-def _get_clusters(test_set: ScoreArrays) -> LongArray:
-    """Return the code of the cluster of each item; without clusters, every item is its own cluster."""
-    if test_set.clusters is None:
-        return np.arange(test_set.human.shape[1])
-    return test_set.clusters.astype(np.int64)
 
 
 def _compute_standard_error(contributions: FloatArray) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.contexts.column_analysis import AnalysisSettings
 from metassay.meta.contexts.h2 import estimate_ceiling_from_halves
-from metassay.stats.arrays import FloatArray, IntArray, mean_ignoring_nan
+from metassay.stats.arrays import FloatArray, mean_ignoring_nan
 from metassay.stats.intervals import percentile_interval
 from metassay.stats.soft_accuracy import estimate_soft_accuracies, resample_soft_accuracies
 
@@ -40,16 +40,6 @@ class SoftAccuracyEstimates:
     segments: int
 
 
-@dataclass(frozen=True)
-class _TestSetAccuracy:
-    """Soft pairwise accuracy of metrics on one test set, on resamples and on halves of the items."""
-
-    values: FloatArray
-    resamples: FloatArray
-    first_half: FloatArray
-    second_half: FloatArray
-
-
 def measure_soft_pairwise_accuracy(
     test_sets: Sequence[ScoreArrays], settings: AnalysisSettings, seed: int
 ) -> SoftAccuracyEstimates:
@@ -58,12 +48,11 @@ def measure_soft_pairwise_accuracy(
     Each test set holds the items in which every system has a human score; each metric is computed on those of
     them that it has scored.
     """
-    agreements = [_measure_test_set(test_set, settings, seed) for test_set in test_sets]
-    values = mean_ignoring_nan(np.stack([each.values for each in agreements]), axis=0)
-    resamples = mean_ignoring_nan(np.stack([each.resamples for each in agreements]), axis=0)
-    first_half = mean_ignoring_nan(np.stack([each.first_half for each in agreements]), axis=0)
-    second_half = mean_ignoring_nan(np.stack([each.second_half for each in agreements]), axis=0)
-    cluster_count = len(np.unique(np.concatenate([_get_cluster_codes(test_set) for test_set in test_sets])))
+    by_test_set = [_measure_test_set(test_set, settings, seed) for test_set in test_sets]
+    values, resamples, first_half, second_half = (
+        mean_ignoring_nan(np.stack(arrays), axis=0) for arrays in zip(*by_test_set)
+    )
+    cluster_count = len(np.unique(np.concatenate([test_set.cluster_codes for test_set in test_sets])))
     if cluster_count > 1:
         low, high = percentile_interval(resamples)
         low = np.fmin(low, values)
@@ -94,8 +83,10 @@ def _measure_constant_metric(test_sets: Sequence[ScoreArrays], seed: int) -> flo
     return float(np.mean(values))
 
 
-def _measure_test_set(test_set: ScoreArrays, settings: AnalysisSettings, seed: int) -> _TestSetAccuracy:
-    """Compute the soft pairwise accuracy of metrics on one test set.
+def _measure_test_set(
+    test_set: ScoreArrays, settings: AnalysisSettings, seed: int
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Compute the soft pairwise accuracy of metrics on one test set, on resamples, and on both halves.
 
     Metrics that scored the same items are computed together.
     """
@@ -105,7 +96,8 @@ def _measure_test_set(test_set: ScoreArrays, settings: AnalysisSettings, seed: i
     first_half = np.full((count, settings.halves.resamples), np.nan)
     second_half = np.full((count, settings.halves.resamples), np.nan)
     for metrics, scores in test_set.select_metrics(settings.competing).split_by_complete_items():
-        clusters = _get_cluster_codes(scores)
+        # 32-bit integers, the type that the bootstrap takes.
+        clusters = scores.cluster_codes.astype(np.int32)
         values[metrics] = estimate_soft_accuracies(scores.human, scores.metrics, seed)
         resamples[metrics] = resample_soft_accuracies(
             scores.human, scores.metrics, settings.bootstrap, clusters
@@ -116,10 +108,4 @@ def _measure_test_set(test_set: ScoreArrays, settings: AnalysisSettings, seed: i
         second_half[metrics] = resample_soft_accuracies(
             scores.human, scores.metrics, settings.halves, clusters, complement=True
         )
-    return _TestSetAccuracy(values, resamples, first_half, second_half)
-
-
-def _get_cluster_codes(scores: ScoreArrays) -> IntArray:
-    """Return the cluster of each item as 32-bit integers, the type that the bootstrap takes."""
-    clusters = np.arange(scores.human.shape[1]) if scores.clusters is None else scores.clusters
-    return clusters.astype(np.int32)
+    return values, resamples, first_half, second_half

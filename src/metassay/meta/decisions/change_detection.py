@@ -28,6 +28,8 @@ import numpy as np
 
 from metassay.stats.arrays import FloatArray, LongArray
 
+# How many future runs are simulated to estimate a delay.
+_MOST_RUNS = 1000
 ERROR_RATE = 0.05
 # τ: changes of about this size are shown soonest.
 TYPICAL_CHANGE = 0.05
@@ -79,9 +81,7 @@ def compute_confidence_sequence(
     )
 
 
-def detect_change(
-    run_series: RunSeries, error_rate: float = ERROR_RATE, typical_change: float = TYPICAL_CHANGE
-) -> DetectedChange | None:
+def detect_change(run_series: RunSeries, error_rate: float = ERROR_RATE) -> DetectedChange | None:
     """Find the first significant change in a series of runs; None if there is none.
 
     In a stable series, a change is reported with probability `error_rate` at most.
@@ -89,7 +89,7 @@ def detect_change(
     if len(run_series.values) < 2:
         return None
     variances = _raise_small_variances(run_series)
-    log_evidence = _compute_log_evidence(run_series.values, variances, typical_change)
+    log_evidence = _compute_log_evidence(run_series.values, variances)
     starts = np.arange(1, len(run_series.values))
     # A change after the last look has had no effect yet: its evidence is 1, times its weight.
     weight_of_future_changes = 1 - np.cumsum(_compute_weight_of_change_start(starts))
@@ -112,23 +112,23 @@ def detect_change(
 
 
 def estimate_detection_delay(
-    run_series: RunSeries, change_size: float, error_rate: float = ERROR_RATE, most_runs: int = 1000
+    run_series: RunSeries, change_size: float, error_rate: float = ERROR_RATE
 ) -> tuple[int | None, int | None]:
     """Estimate after how many more runs a change of a given size is detected.
 
     Future runs are like the mean of those so far, and change by exactly this size. The second number is for a
     single two-sided test at a number of runs that is fixed in advance, with a power of 50 %; it must not be
-    repeated. None beyond `most_runs` runs.
+    repeated. None beyond a thousand runs.
     """
     variances = _raise_small_variances(run_series)
     start = len(variances)
-    future_variances = np.full(most_runs, float(variances.mean()))
+    future_variances = np.full(_MOST_RUNS, float(variances.mean()))
     all_variances = np.concatenate([variances, future_variances])
-    values = np.concatenate([np.zeros(start), np.full(most_runs, change_size)])
-    log_evidence = _compute_log_evidence(values, all_variances, TYPICAL_CHANGE, start)[0, start - 1 :]
+    values = np.concatenate([np.zeros(start), np.full(_MOST_RUNS, change_size)])
+    log_evidence = _compute_log_evidence(values, all_variances, start)[0, start - 1 :]
     shown = np.flatnonzero(log_evidence >= np.log(1 / error_rate))
     variance_of_past = 1 / (1 / variances).sum()
-    margins_of_test = 1.96 * np.sqrt(variance_of_past + future_variances / np.arange(1, most_runs + 1))
+    margins_of_test = 1.96 * np.sqrt(variance_of_past + future_variances / np.arange(1, _MOST_RUNS + 1))
     shown_by_test = np.flatnonzero(margins_of_test < change_size)
     delay = int(shown[0]) + 1 if len(shown) else None
     delay_of_test = int(shown_by_test[0]) + 1 if len(shown_by_test) else None
@@ -148,7 +148,7 @@ def _raise_small_variances(run_series: RunSeries) -> FloatArray:
 
 
 def _compute_log_evidence(
-    run_values: FloatArray, variances: FloatArray, typical_change: float, only_start: int | None = None
+    run_values: FloatArray, variances: FloatArray, only_start: int | None = None
 ) -> FloatArray:
     """Compute the log evidence of a change after each run, at each later look: [starts, looks].
 
@@ -166,7 +166,7 @@ def _compute_log_evidence(
     c = np.where(is_after, total_precisions[starts - 1] / total_precisions[:-1] / deviations, 0.0)
     a = np.cumsum(c * z, axis=1)
     b = np.cumsum(c**2, axis=1)
-    spread = typical_change**2
+    spread = TYPICAL_CHANGE**2
     log_ratios = spread * a**2 / (2 + 2 * spread * b) - 0.5 * np.log1p(spread * b)
     return np.asarray(
         np.where(is_after, log_ratios + np.log(_compute_weight_of_change_start(starts)), -np.inf)

@@ -11,7 +11,12 @@ from __future__ import annotations
 import numpy as np
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.decisions.system_differences import AGREEMENT_SHARES, HumanAgreement
+from metassay.meta.decisions.system_differences import (
+    AGREEMENT_SHARES,
+    TAILS,
+    HumanAgreement,
+    build_agreement_points,
+)
 from metassay.results.rank import AgreementPoint, AgreementThreshold
 from metassay.stats.arrays import FloatArray, divide_or_zero
 from metassay.stats.isotonic import fit_non_decreasing_rows
@@ -20,7 +25,6 @@ from metassay.stats.resampling import draw_bootstrap_counts
 # Bins of score differences with equally many pairs, to which the agreement curve is fitted.
 BINS = 20
 RESAMPLES = 200
-_TAILS = (0.025, 0.975)
 # Weight of a bin that a resample leaves empty; isotonic regression needs positive weights.
 _SMALLEST_WEIGHT = 1e-9
 
@@ -82,20 +86,8 @@ def _list_curve_points(
     curves: FloatArray, bin_differences: FloatArray, largest_difference: float
 ) -> list[AgreementPoint]:
     """List the agreement curve at the mean difference of each bin and at the largest difference."""
-    low, high = np.quantile(curves[1:], _TAILS, axis=0)
     differences = np.append(bin_differences, largest_difference)
-    bins = [*range(len(bin_differences)), len(bin_differences) - 1]
-    points = []
-    for difference, k in zip(differences, bins):
-        points.append(
-            AgreementPoint(
-                difference=float(difference),
-                probability=float(curves[0, k]),
-                low=float(low[k]),
-                high=float(high[k]),
-            )
-        )
-    return points
+    return build_agreement_points(differences, np.column_stack([curves, curves[:, -1]]))
 
 
 def _find_agreement_threshold(
@@ -107,7 +99,7 @@ def _find_agreement_threshold(
     """
     differences = _interpolate_differences(curves, bin_differences, agreement)
     is_reached = np.isfinite(differences[0])
-    low, high = np.quantile(differences[1:], _TAILS, method="nearest")
+    low, high = np.quantile(differences[1:], TAILS, method="nearest")
     return AgreementThreshold(
         agreement=agreement,
         difference=float(differences[0]) if is_reached else None,

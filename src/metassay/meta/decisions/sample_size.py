@@ -12,15 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
-from metassay.meta.decisions.control_variates import (
-    ITEMS_LIKE_THESE,
-    THESE_ITEMS,
-    LabelledSample,
-    SeriesEstimates,
-    estimate_mean_human_scores,
-)
+from metassay.meta.decisions.control_variates import ITEMS_LIKE_THESE, THESE_ITEMS
 from metassay.meta.decisions.labelled_scores import LabelledScores
 from metassay.meta.decisions.metric_choice import choose_metric_by_labels_saved
+from metassay.meta.decisions.system_estimates import estimate_from_labels
 from metassay.stats.labels_saved import subtract_system_pairs
 
 LEVEL = 0.95
@@ -39,7 +34,9 @@ def count_items_for_interval_width(
 ) -> NeededItems:
     """Compute how many items must be labelled for 95 % intervals of at most a given width."""
     choice = choose_metric_by_labels_saved(labelled_scores)
-    estimates = _estimate_mean_human_scores(labelled_scores, choice.metric, seed, differences=False)
+    human = labelled_scores.human
+    metric = None if choice.metric is None else labelled_scores.metrics[choice.metric]
+    estimates = estimate_from_labels(labelled_scores, human, metric, _choose_target(labelled_scores), seed)
     lows, highs = estimates.intervals()
     hardest = int(np.argmax(highs - lows))
     # The variance that an interval of this width has, relative to that of the standard error.
@@ -57,8 +54,11 @@ def count_items_for_difference(
     difference varies most, so that it is enough for every other pair.
     """
     choice = choose_metric_by_labels_saved(labelled_scores)
-    metric = choice.metric if choice.use_for_differences else None
-    estimates = _estimate_mean_human_scores(labelled_scores, metric, seed, differences=True)
+    human = subtract_system_pairs(labelled_scores.human)
+    metric = None
+    if choice.metric is not None and choice.use_for_differences:
+        metric = subtract_system_pairs(labelled_scores.metrics[choice.metric])
+    estimates = estimate_from_labels(labelled_scores, human, metric, _choose_target(labelled_scores), seed)
     hardest = int(np.argmax(estimates.standard_errors))
     pairs = np.column_stack(np.triu_indices(len(labelled_scores.systems), 1))
     names = tuple(labelled_scores.systems[system] for system in pairs[hardest])
@@ -73,22 +73,9 @@ def count_items_for_difference(
     return NeededItems(count, names)
 
 
-def _estimate_mean_human_scores(
-    labelled_scores: LabelledScores, metric_name: str | None, seed: int, *, differences: bool
-) -> SeriesEstimates:
-    """Estimate the mean human score of every system, or the difference of every pair of systems."""
-    human = labelled_scores.human
-    metric_scores = np.zeros_like(human) if metric_name is None else labelled_scores.metrics[metric_name]
-    if differences:
-        human = subtract_system_pairs(human)
-        metric_scores = subtract_system_pairs(metric_scores)
-    sample = LabelledSample(human, metric_scores, labelled_scores.unit_of_item, labelled_scores.probabilities)
-    return estimate_mean_human_scores(
-        sample,
-        use_metric=metric_name is not None,
-        target=ITEMS_LIKE_THESE if labelled_scores.labelled_items.all() else THESE_ITEMS,
-        generator=np.random.default_rng(seed),
-    )
+def _choose_target(labelled_scores: LabelledScores) -> str:
+    """Return which mean is estimated: if all items are labelled, the mean over items like these."""
+    return ITEMS_LIKE_THESE if labelled_scores.labelled_items.all() else THESE_ITEMS
 
 
 def _count_items_for_variance(labelled_scores: LabelledScores, variance_ratio: float) -> int:

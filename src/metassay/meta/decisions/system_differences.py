@@ -27,7 +27,7 @@ from metassay.stats.sign_flip import compute_weighted_p_values
 AGREEMENT_SHARES = (0.8, 0.9, 0.95)
 RESAMPLES = 500
 POINTS = 21
-_TAILS = (0.025, 0.975)
+TAILS = (0.025, 0.975)
 # Bound of beta d: where every pair agrees with certainty, the likelihood grows with beta without end.
 _LARGEST_EXPONENT = 50.0
 # Newton steps stop at this change of the slope; halving the bracket alone needs about 50 of them.
@@ -177,19 +177,15 @@ def _estimate_noise_of_differences(cluster_sums: FloatArray, cluster_sizes: Floa
 def _list_curve_points(slopes: FloatArray, largest_difference: float) -> list[AgreementPoint]:
     """List the agreement curve at equally spaced differences, with 95 % intervals."""
     differences = np.linspace(0.0, largest_difference, POINTS)
-    probabilities = expit(slopes[:, None] * differences)
-    low, high = np.quantile(probabilities[1:], _TAILS, axis=0)
-    points = []
-    for k in range(POINTS):
-        points.append(
-            AgreementPoint(
-                difference=float(differences[k]),
-                probability=float(probabilities[0, k]),
-                low=float(low[k]),
-                high=float(high[k]),
-            )
-        )
-    return points
+    return build_agreement_points(differences, expit(slopes[:, None] * differences))
+
+
+def build_agreement_points(differences: FloatArray, probabilities: FloatArray) -> list[AgreementPoint]:
+    """Build the points of an agreement curve; `probabilities` is `[1 + resamples, differences]`."""
+    low, high = np.quantile(probabilities[1:], TAILS, axis=0)
+    columns = np.stack([differences, probabilities[0], low, high], axis=1)
+    names = ("difference", "probability", "low", "high")
+    return [AgreementPoint(**dict(zip(names, row))) for row in columns.tolist()]
 
 
 def _find_agreement_threshold(
@@ -198,7 +194,7 @@ def _find_agreement_threshold(
     """Find the difference at which people agree with a given probability; None beyond the largest one."""
     with np.errstate(divide="ignore"):
         differences = np.where(slopes > 0, logit(agreement) / np.maximum(slopes, 0), np.inf)
-    low, high = np.quantile(differences[1:], _TAILS, method="nearest")
+    low, high = np.quantile(differences[1:], TAILS, method="nearest")
     is_reached = differences[0] <= largest_difference
     return AgreementThreshold(
         agreement=agreement,

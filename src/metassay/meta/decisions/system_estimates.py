@@ -44,12 +44,10 @@ def estimate_system_scores(
     systems − those below it.
     """
     metric = None if metric_choice.metric is None else labelled_scores.metrics[metric_choice.metric]
-    labels_only = _estimate_mean_human_scores(
-        labelled_scores, labelled_scores.human, None, target, seed, resamples
-    )
+    labels_only = estimate_from_labels(labelled_scores, labelled_scores.human, None, target, seed, resamples)
     with_metric = labels_only
     if metric is not None:
-        with_metric = _estimate_mean_human_scores(
+        with_metric = estimate_from_labels(
             labelled_scores, labelled_scores.human, metric, target, seed, resamples
         )
     order = sorted(range(len(labelled_scores.systems)), key=lambda system: -with_metric.values[system])
@@ -78,15 +76,15 @@ def estimate_system_scores(
     return EstimatedSystems(systems, differences)
 
 
-def _estimate_mean_human_scores(
+def estimate_from_labels(
     labelled_scores: LabelledScores,
     human_scores: FloatArray,
     metric_scores: FloatArray | None,
     target: str,
     seed: int,
-    resamples: int,
+    resamples: int = 1000,
 ) -> SeriesEstimates:
-    """Estimate mean human scores from labels, with or without a metric."""
+    """Estimate mean human scores `[series]` from labels, with or without a metric."""
     sample = LabelledSample(
         human=human_scores,
         metric=np.zeros_like(human_scores) if metric_scores is None else metric_scores,
@@ -112,7 +110,7 @@ def _estimate_system_differences(
         return []
     human_differences = subtract_system_pairs(labelled_scores.human[best_first])
     metric_differences = None if metric_scores is None else subtract_system_pairs(metric_scores[best_first])
-    estimates = _estimate_mean_human_scores(
+    estimates = estimate_from_labels(
         labelled_scores, human_differences, metric_differences, target, seed, resamples
     )
     lows, highs = estimates.simultaneous_intervals()

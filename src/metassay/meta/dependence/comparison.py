@@ -7,11 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metassay.errors import InputError
-from metassay.meta.dependence.deviations import (
-    CONFIDENCE,
-    SystemDependence,
-    measure_system_dependence,
-)
+from metassay.meta.dependence.deviations import CONFIDENCE, SystemDependence, measure_system_dependence
 from metassay.meta.dependence.scored_outputs import ScoredOutputs
 from metassay.stats.arrays import FloatArray
 from metassay.stats.isotonic import Counts

@@ -50,16 +50,16 @@ class CorrectedScores:
     """The fold of each segment."""
 
 
-def assign_clusters_to_folds(cluster_count: int, seed: int, fold_count: int = FOLDS) -> LongArray:
+def assign_clusters_to_folds(cluster_count: int, seed: int) -> LongArray:
     """Assign each cluster to a cross-validation fold at random; folds have nearly equal sizes."""
-    if cluster_count < fold_count:
+    if cluster_count < FOLDS:
         raise InputError(
-            f"{cluster_count} segments or clusters are too few for {fold_count} folds.",
+            f"{cluster_count} segments or clusters are too few for {FOLDS} folds.",
             remedy="A correction is fitted to some clusters and tested on the others.",
         )
     order = create_branch_generator(seed, CORRECTION_FOLDS).permutation(cluster_count)
     fold_of_cluster = np.empty(cluster_count, dtype=np.int64)
-    fold_of_cluster[order] = np.arange(cluster_count) % fold_count
+    fold_of_cluster[order] = np.arange(cluster_count) % FOLDS
     return fold_of_cluster
 
 

@@ -48,14 +48,14 @@ def predict_human_by_binned_means(outputs: ScoredOutputs, bins: int = BINS) -> F
     return means
 
 
-def predict_human_by_monotone_spline(outputs: ScoredOutputs, knot_count: int = SPLINE_KNOTS) -> FloatArray:
+def predict_human_by_monotone_spline(outputs: ScoredOutputs) -> FloatArray:
     """Predict the human score of every output by a non-decreasing quadratic spline of the metric score.
 
     The knots are quantiles of the metric scores. A spline whose B-spline coefficients never decrease is
     non-decreasing; it is a constant plus a non-negative combination of I-splines (Ramsay, 1988), which
     non-negative least squares finds.
     """
-    inner_knots = np.unique(np.quantile(outputs.metric_scores, np.linspace(0, 1, knot_count)))
+    inner_knots = np.unique(np.quantile(outputs.metric_scores, np.linspace(0, 1, SPLINE_KNOTS)))
     if len(inner_knots) < 2:
         mean = np.average(outputs.human_scores, weights=outputs.weights)
         return np.full(len(outputs.metric_scores), mean)

@@ -45,21 +45,14 @@ ANGLE_STEP = np.pi / 64
 BATCH_NUMBERS = 2**19
 
 
-def compute_equal_mapping_p_value(
-    outputs: ScoredOutputs, rng: np.random.Generator, draws: int = DRAWS
-) -> float:
-    """P-value of system dependence if metric scores mean the same human quality in every group.
-
-    Under the null hypothesis, the expected human score given the metric score is the same function for every
-    group.
-    """
-    return compute_equal_mapping_p_values([outputs], rng, draws)[0]
-
-
 def compute_equal_mapping_p_values(
     metrics: Sequence[ScoredOutputs], rng: np.random.Generator, draws: int = DRAWS, *, workers: int = 1
 ) -> list[float]:
-    """Compute `compute_equal_mapping_p_value` of several metrics that scored the same outputs."""
+    """P-values of system dependence if metric scores mean the same human quality in every group.
+
+    Under the null hypothesis, the expected human score given the metric score is the same function for every
+    group. All metrics scored the same outputs.
+    """
     simulated = simulate_dependence_of_equal_mappings(metrics, rng, draws, workers=workers)
     p_values = []
     for outputs, sysdep in zip(metrics, simulated):
@@ -68,20 +61,14 @@ def compute_equal_mapping_p_values(
     return p_values
 
 
-def compute_fair_metric_p_value(
-    outputs: ScoredOutputs, rng: np.random.Generator, draws: int = DRAWS
-) -> float | None:
-    """P-value of the residual range if the metric is the human score plus noise that favours no group.
-
-    None for two groups, because a line through two points leaves no residual.
-    """
-    return compute_fair_metric_p_values([outputs], rng, draws)[0]
-
-
 def compute_fair_metric_p_values(
     metrics: Sequence[ScoredOutputs], rng: np.random.Generator, draws: int = DRAWS, *, workers: int = 1
 ) -> list[float | None]:
-    """Compute `compute_fair_metric_p_value` of several metrics that scored the same outputs."""
+    """P-values of the residual range if a metric is the human score plus noise that favours no group.
+
+    All metrics scored the same outputs. None for two groups, because a line through two points leaves no
+    residual.
+    """
     if metrics[0].group_count < 3:
         return [None] * len(metrics)
     simulated = simulate_residual_ranges_of_fair_metrics(metrics, rng, draws, workers=workers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -22,6 +22,7 @@ BOOTSTRAPS = (50, 100, 200, 500)
 SHARES = (0.1, 0.25, 0.5, 1.0)
 # Random subsets per setting, whose results are averaged.
 REPEATS = 20
+_SEEDS = 3
 
 OutputsWithDeviations = tuple[ScoredOutputs, FloatArray]
 
@@ -36,43 +37,30 @@ def measure_dependence_sensitivity(outputs: ScoredOutputs, *, seed: int = 0) -> 
     ]
 
 
-def vary_number_of_resamples(
-    outputs: ScoredOutputs,
-    *,
-    seed: int = 0,
-    resample_numbers: Sequence[int] = BOOTSTRAPS,
-    seed_count: int = 3,
-) -> list[Sensitivity]:
+def vary_number_of_resamples(outputs: ScoredOutputs, *, seed: int = 0) -> list[Sensitivity]:
     """Measure system dependence with several numbers of bootstrap resamples, each with several seeds."""
 
     def measure_with_each_seed(resample_number: int) -> Iterator[OutputsWithDeviations]:
-        for offset in range(seed_count):
+        for offset in range(_SEEDS):
             resample_counts = draw_cluster_counts(outputs.cluster_count, resample_number, seed + offset)
             yield outputs, measure_system_dependence(outputs, resample_counts).deviations
 
     return [
-        _average_over_draws("bootstraps", str(count), measure_with_each_seed(count))
-        for count in resample_numbers
+        _average_over_draws("bootstraps", str(count), measure_with_each_seed(count)) for count in BOOTSTRAPS
     ]
 
 
-def vary_sample_size(
-    outputs: ScoredOutputs,
-    rng: np.random.Generator,
-    *,
-    shares: Sequence[float] = SHARES,
-    repeats: int = REPEATS,
-) -> list[Sensitivity]:
+def vary_sample_size(outputs: ScoredOutputs, rng: np.random.Generator) -> list[Sensitivity]:
     """Measure system dependence on random subsets of the clusters; with less data, noise increases it."""
 
     def draw_cluster_subsets(cluster_share: float) -> Iterator[ScoredOutputs]:
         size = max(2, round(cluster_share * outputs.cluster_count))
-        for _ in range(repeats if size < outputs.cluster_count else 1):
+        for _ in range(REPEATS if size < outputs.cluster_count else 1):
             clusters = rng.choice(outputs.cluster_count, size, replace=False)
             yield outputs.select(np.isin(outputs.clusters, clusters))
 
     sensitivities = []
-    for share in shares:
+    for share in SHARES:
         sensitivities.append(
             _average_over_draws(
                 "share of clusters", f"{share:g}", _add_expected_deviations(draw_cluster_subsets(share))
@@ -81,13 +69,11 @@ def vary_sample_size(
     return sensitivities
 
 
-def vary_number_of_systems(
-    outputs: ScoredOutputs, rng: np.random.Generator, *, repeats: int = REPEATS
-) -> list[Sensitivity]:
+def vary_number_of_systems(outputs: ScoredOutputs, rng: np.random.Generator) -> list[Sensitivity]:
     """Measure system dependence on random subsets of the groups: with more groups, a range is larger."""
 
     def draw_group_subsets(size: int) -> Iterator[ScoredOutputs]:
-        for _ in range(repeats if size < outputs.group_count else 1):
+        for _ in range(REPEATS if size < outputs.group_count else 1):
             groups = rng.choice(outputs.group_count, size, replace=False)
             yield outputs.select(np.isin(outputs.groups, groups))
 

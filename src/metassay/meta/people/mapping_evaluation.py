@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -25,30 +24,6 @@ from metassay.stats.random import CORRECTION_DRAWS, create_branch_generator
 RAW, POOLED, UNSEEN, OWN = "raw", "f_G", "f_G unseen", "f_k"
 # Isotonic functions are flat in parts: outputs on the same part differ by rounding only.
 _TIE_TOLERANCE = 1e-12
-
-
-class MappedScores(Protocol):
-    """Scores of one metric, mapped to the scale of human scores in several ways."""
-
-    @property
-    def pooled_scores(self) -> FloatArray:
-        """Scores mapped by one function for all systems, `[systems, items]`."""
-        ...
-
-    @property
-    def system_scores(self) -> FloatArray:
-        """Scores mapped by one function for each system, `[systems, items]`."""
-        ...
-
-    @property
-    def unseen_differences(self) -> FloatArray:
-        """Differences of two systems, mapped by a function fitted to the other systems, `[pairs, items]`."""
-        ...
-
-    @property
-    def folds(self) -> LongArray:
-        """The cross-validation fold of each item."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -75,23 +50,24 @@ class MappingEvaluator:
     def evaluate_mappings(
         self,
         metric_scores: FloatArray,
-        mapped_scores: MappedScores,
         *,
+        pooled_scores: FloatArray,
+        system_scores: FloatArray,
+        unseen_differences: FloatArray,
+        folds: LongArray,
         dataset: str,
         metric: str,
         is_baseline: bool,
     ) -> list[Correction]:
         """Evaluate each mapping of the scores of one metric, on the items that have all scores.
 
-        Empty if fewer than two systems are rated, or no item is complete.
+        `pooled_scores` are mapped by one function for all systems, `system_scores` by one for each system,
+        both `[systems, items]`. `unseen_differences` `[pairs, items]` are differences of two systems, mapped
+        by a function fitted to the other systems. `folds` is the cross-validation fold of each item. Empty if
+        fewer than two systems are rated, or no item is complete.
         """
         rated = np.flatnonzero(~(np.isnan(self._human) | np.isnan(metric_scores)).all(axis=1))
-        all_scores = (
-            self._human[rated]
-            + metric_scores[rated]
-            + mapped_scores.pooled_scores[rated]
-            + mapped_scores.system_scores[rated]
-        )
+        all_scores = self._human[rated] + metric_scores[rated] + pooled_scores[rated] + system_scores[rated]
         is_complete = ~np.isnan(all_scores).any(axis=0)
         if len(rated) < 2 or not is_complete.any():
             return []
@@ -100,18 +76,17 @@ class MappingEvaluator:
         human = self._human[cells]
         scores = {
             RAW: metric_scores[cells],
-            POOLED: mapped_scores.pooled_scores[cells],
-            OWN: mapped_scores.system_scores[cells],
+            POOLED: pooled_scores[cells],
+            OWN: system_scores[cells],
         }
-        folds = mapped_scores.folds[items]
+        folds = folds[items]
         weights = self._weights[:, items]
 
         first, second = np.triu_indices(len(rated), 1)
         human_differences = human[first] - human[second]
         differences = {name: array[first] - array[second] for name, array in scores.items()}
-        differences[UNSEEN] = mapped_scores.unseen_differences[
-            np.ix_(_find_rated_pair_positions(len(self._human), rated), items)
-        ]
+        rated_pairs = _find_rated_pair_positions(len(self._human), rated)
+        differences[UNSEEN] = unseen_differences[np.ix_(rated_pairs, items)]
         stacked = {}
         for name in (RAW, POOLED, UNSEEN, OWN):
             is_tie = np.abs(differences[name]) < _TIE_TOLERANCE

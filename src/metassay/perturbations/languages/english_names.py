@@ -45,26 +45,6 @@ _PINYIN = re.compile(
 )
 
 
-def _list_longest_words_of_names() -> frozenset[str]:
-    """List the longest word of every listed name: a text without it cannot contain the name."""
-    lists = (
-        PLACES["en"],
-        COMPANIES,
-        ORGANISATIONS,
-        FEMALE_NAMES,
-        MALE_NAMES,
-        FAMILY_NAMES,
-        FAMILY_NAMES_FIRST,
-    )
-    longest_words = set(PLACE_WORDS | ORGANISATION_WORDS)
-    for names in lists:
-        longest_words.update(max(name.split("_"), key=len) for name in names)
-    return frozenset(longest_words)
-
-
-_LONGEST_WORDS = _list_longest_words_of_names()
-
-
 def _can_word_be_in_name(text: str, word: WordMatch, first_word: str) -> bool:
     """Return whether a word can be part of a name that begins with `first_word` (empty: with itself)."""
     name = strip_name_suffix(word)
@@ -78,15 +58,6 @@ def _can_word_be_in_name(text: str, word: WordMatch, first_word: str) -> bool:
         if has_other_signs or any(map(_is_place_or_common_word, name.split("-"))):
             return False
     return bool(first_word) or _is_proper_noun(name) or not starts_sentence(text, word.start())
-
-
-def _could_be_name(word: str) -> bool:
-    """Return whether a word could be a name or part of one, whatever its text is."""
-    if len(word) < 2 or "_" in word or word in NOT_NAMES["en"] or word in NATIONALITIES["en"]:
-        return False
-    if word in _LONGEST_WORDS or ("-" in word and word.replace("-", "").isalpha()):
-        return True
-    return not is_common_word(word, "en")
 
 
 def _is_proper_noun(word: str) -> bool:
@@ -201,6 +172,5 @@ ENGLISH_NAME_RULES = NameRules(
     decide_kind=_decide_kind_of_name,
     decide_form=_decide_form_of_name,
     guess_kind=_guess_kind_of_name,
-    could_be_name=_could_be_name,
     places_before_nouns=PLACES["en"],
 )

@@ -180,5 +180,4 @@ GERMAN_NAME_RULES = NameRules(
     decide_kind=_decide_kind_of_name,
     decide_form=_decide_form_of_name,
     guess_kind=_guess_kind_of_name,
-    could_be_name=_could_be_name,
 )

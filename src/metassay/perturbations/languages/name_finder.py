@@ -1,9 +1,9 @@
-"""Finds names in English and German texts by rules; nationalities, dates and years also in Russian ones."""
+"""Find names in English and German texts by rules; nationalities, dates and years also in Russian ones."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from metassay.perturbations.languages.english_names import ENGLISH_NAME_RULES
 from metassay.perturbations.languages.german_names import GERMAN_NAME_RULES
@@ -19,7 +19,6 @@ from metassay.perturbations.languages.names import (
     find_previous_word,
     strip_name_suffix,
 )
-from metassay.text.indexed_words import IndexedWords, index_words
 from metassay.text.spacy_models import Entity
 from metassay.text.word_lists import build_word_pattern
 from metassay.text.words import starts_sentence
@@ -27,36 +26,8 @@ from metassay.text.words import starts_sentence
 _RULES = {"en": ENGLISH_NAME_RULES, "de": GERMAN_NAME_RULES}
 # If a larger share of the words of a text is capitalised, capitals do not show names.
 HEADLINE_SHARE = 0.6
-# Up to this number, searching all texts is faster than indexing their words.
-MINIMUM_INDEXED_TEXTS = 64
 # Months that are also other words, unless a number is beside them.
 _AMBIGUOUS_MONTHS = {"March", "May"}
-
-
-def index_words_for_names(texts: Sequence[str]) -> IndexedWords | None:
-    """Index the distinct words of texts, so that texts without names are skipped; None for few texts."""
-    return index_words(texts, hyphens=True) if len(texts) > MINIMUM_INDEXED_TEXTS else None
-
-
-def find_names(
-    texts: Sequence[str], indexed_words: IndexedWords | None, language: str
-) -> list[Sequence[Mention]]:
-    """Find the names in each text; `indexed_words` is the index of all words, if there is one."""
-    may_have_names = _find_texts_containing(_RULES[language].could_word_be_name, texts, indexed_words)
-    return [
-        list(find_names_in_text(text, language)) if may_have else ()
-        for text, may_have in zip(texts, may_have_names)
-    ]
-
-
-def _find_texts_containing(
-    is_searched_word: Callable[[str], bool], texts: Sequence[str], indexed_words: IndexedWords | None
-) -> Iterable[bool]:
-    """Return for each text whether it contains a word that satisfies a condition."""
-    if indexed_words is None:
-        return [True] * len(texts)
-    has_word: list[bool] = indexed_words.find_texts_with_word(is_searched_word).tolist()
-    return has_word
 
 
 def add_article_forms(text: str, entities: Sequence[Entity], language: str) -> list[Mention]:
@@ -76,7 +47,7 @@ def _make_name_mention(start: int, end: int, kind: str, form: str) -> Mention:
     return start, end - form.endswith("gent"), kind, form
 
 
-def find_names_in_text(text: str, language: str) -> Iterator[Mention]:
+def find_names(text: str, language: str) -> Iterator[Mention]:
     """Find the names in a text by the rules of its language."""
     rules = _RULES[language]
     capitalised_words = [
@@ -140,27 +111,11 @@ def _find_capitalised_sequences(
         yield candidate
 
 
-def find_nationalities_and_dates(
-    texts: Sequence[str], indexed_words: IndexedWords | None, language: str
-) -> list[Sequence[Mention]]:
-    """Find the nationalities, days, months and years in each text.
+def find_nationalities_and_dates(text: str, language: str) -> list[Mention]:
+    """Find the nationalities, days, months and years in a text.
 
     The span of a German or Russian adjective of nationality is its stem.
     """
-    listed_words = _LISTED_WORDS[language]
-
-    def is_searched_word(word: str) -> bool:
-        return word in listed_words or (not word.isalpha() and _YEAR_DIGITS.search(word) is not None)
-
-    may_have_names = _find_texts_containing(is_searched_word, texts, indexed_words)
-    return [
-        find_nationalities_and_dates_in_text(text, language) if may_have else ()
-        for text, may_have in zip(texts, may_have_names)
-    ]
-
-
-def find_nationalities_and_dates_in_text(text: str, language: str) -> list[Mention]:
-    """Find the nationalities, days, months and years in a text."""
     return sorted(
         [*_find_nationalities(text, language), *_find_dates(text, language), *_find_years(text, language)]
     )
@@ -232,24 +187,12 @@ _NATIONALITY_PATTERNS = {
 _DATE_PATTERNS = {language: _compile_word_pattern(dates) for language, dates in CALENDAR.items()}
 
 
-def _list_first_words_of_listed_names(language: str) -> frozenset[str]:
-    """List the first words of all names of nationalities, days and months in a language."""
-    names = set(CALENDAR[language])
-    for stem in NATIONALITIES[language]:
-        names.update(stem + ending for ending in _NATIONALITY_ENDINGS[language])
-    return frozenset(name.split()[0] for name in names)
-
-
-_LISTED_WORDS = {language: _list_first_words_of_listed_names(language) for language in _NATIONALITY_ENDINGS}
-
-
 def _build_month_pattern(language: str) -> str:
     """Build a regular expression that matches the months of a language."""
     return "|".join(sorted(word for word, (kind, _) in CALENDAR[language].items() if kind == "MONTH"))
 
 
-_YEAR_DIGITS = re.compile(r"1[5-9]\d\d|20\d\d")
-_YEAR = rf"(?P<year>{_YEAR_DIGITS.pattern})(?![\w%/-]|[.,]\d)"
+_YEAR = r"(?P<year>1[5-9]\d\d|20\d\d)(?![\w%/-]|[.,]\d)"
 _WORDS_BEFORE_YEAR = {
     "en": rf"[Ii]n|[Ss]ince|of|by|from|until|before|after|year|{_build_month_pattern('en')}",
     "de": rf"Jahre?s?|[Ss]eit|bis|von|Ende|Anfang|Mitte|{_build_month_pattern('de')}",

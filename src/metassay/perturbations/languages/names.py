@@ -70,8 +70,6 @@ _WORD_AFTER = re.compile(r" ([\w’'-]+)")
 _LONGEST_WORD_BEFORE = 24
 _SUFFIX = re.compile(r"['’-]+$|['’]s$")
 _SUFFIX_CHARACTERS = frozenset("'’-")
-_NOT_CAPITALS = frozenset("abcdefghijklmnopqrstuvwxyzß_-")
-_HYPHEN_OR_END = re.compile("(?<!-)-|(?<!-)$")
 
 
 def find_previous_word(text: str, position: int) -> str:
@@ -121,16 +119,5 @@ class NameRules:
     guess_kind: Callable[[str, int, int, Sequence[str]], str]
     """The kind of a NAME that its neighbours suggest; empty if it should not be replaced."""
 
-    could_be_name: Callable[[str], bool]
-    """Whether a word could be a name, regardless of the text. Texts without such a word are not searched."""
-
     places_before_nouns: frozenset[str] = frozenset()
     """Places that can precede other capitalised words: the *Beijing* Winter Olympics."""
-
-    def could_word_be_name(self, word: str) -> bool:
-        """Return whether a capitalised word, or its part before a hyphen, could be a name."""
-        if word[0] in _NOT_CAPITALS or word[0].isdecimal():
-            return False
-        if "-" not in word:
-            return self.could_be_name(word)
-        return any(self.could_be_name(word[: hyphen.start()]) for hyphen in _HYPHEN_OR_END.finditer(word))

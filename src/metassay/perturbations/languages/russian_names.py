@@ -10,18 +10,8 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from metassay.perturbations.languages.names import (
-    COMPANIES,
-    Mention,
-    find_next_word,
-    find_previous_word,
-)
-from metassay.text.indexed_words import IndexedWords
+from metassay.perturbations.languages.names import COMPANIES, Mention, find_next_word, find_previous_word
 from metassay.text.russian_morphology import load_russian_analyser
-from metassay.text.slovnet_names import has_capital
 from metassay.text.spacy_models import Entity
 from metassay.text.word_lists import WordLists
 from metassay.text.words import starts_sentence
@@ -32,14 +22,12 @@ CASES = ("nomn", "gent", "datv", "accs", "ablt", "loct")
 # Rare cases of pymorphy, and the usual case of each.
 _VARIANT_CASES = {"gen2": "gent", "loc2": "loct", "acc2": "accs"}
 _GRAMMEMES_BY_KIND = {"PER": {"Name", "Surn", "Patr"}, "LOC": {"Geox"}, "ORG": {"Orgn"}}
-_NAME_GRAMMEMES = frozenset().union(*_GRAMMEMES_BY_KIND.values())
 _CYRILLIC_NAME = re.compile(r"[А-ЯЁ][а-яё'’]+(?:-[А-ЯЁа-яё]+)*|О'[А-ЯЁ][а-яё]+|Д?е[А-ЯЁ][а-яё]+")
 _LATIN_NAME = re.compile(r"[A-Z][A-Za-z]{2,}(?: [A-Z][a-z]{2,})?")
 # Forms of prepositions that only some names can follow.
 _LONG_PREPOSITIONS = {"во", "со", "ко", "обо"}
 
 _PREPOSITIONS_BY_CASE = _LISTS.read_sets_by_first_cell("case_prepositions")
-_PREPOSITIONS = frozenset({"в"}).union(*_PREPOSITIONS_BY_CASE.values())
 _NOT_NAMES = _LISTS.read_words("not_names")
 
 # Given names that pymorphy does not have, or has with another gender; by gender.
@@ -73,33 +61,6 @@ MINIMUM_ABBREVIATION = 4
 # The part of a family name that changes with its case.
 FAMILY_NAME_ENDING = re.compile(r"(?:ого|ому|ым|им|ий|ый|ой|ом|ем|[аяуюеи])$")
 _CACHED_WORDS = 1 << 16
-
-
-def find_texts_with_name_forms(texts: Sequence[str], indexed_words: IndexedWords) -> NDArray[np.bool_]:
-    """Find the texts in which a name could have a grammatical form; a model need not read the others.
-
-    Such a text has a capitalised word that the dictionary does not have or has as a name, that begins like
-    one of our given names, or that follows a preposition. `indexed_words` splits words at
-    apostrophes, so texts with apostrophes are always included.
-    """
-    is_capitalised = indexed_words.find_matching_vocabulary(has_capital)
-    is_preposition = indexed_words.find_matching_vocabulary(lambda word: word.lower() in _PREPOSITIONS)
-    is_name = indexed_words.find_matching_vocabulary(lambda word: has_capital(word) and _could_be_name(word))
-    # Shifts by one word: whether the word before is a preposition. The first word of a text has none before
-    # it.
-    follows_preposition = np.roll(is_preposition[indexed_words.numbers], 1)
-    first_words = indexed_words.offsets[indexed_words.offsets < len(follows_preposition)]
-    follows_preposition[first_words] = False
-    hits = is_name[indexed_words.numbers] | (follows_preposition & is_capitalised[indexed_words.numbers])
-    has_apostrophe = np.array(["'" in text or "’" in text for text in texts], np.bool_)
-    return indexed_words.find_texts_with_marked_words(hits) | has_apostrophe
-
-
-def _could_be_name(word: str) -> bool:
-    """Whether a capitalised word is a name in the dictionary, is not in it, or begins like a given name."""
-    readings = _look_up_readings(word.lower())
-    is_name_in_dictionary = any(not _NAME_GRAMMEMES.isdisjoint(reading.grammemes) for reading in readings)
-    return is_name_in_dictionary or not readings or word.startswith(_GIVEN_NAME_STEMS)
 
 
 def add_grammatical_forms_to_names(text: str, entities: Sequence[Entity]) -> list[Mention]:
