@@ -25,11 +25,11 @@ from metassay.engine.workers import count_workers
 from metassay.errors import InputError
 from metassay.llm.settings import LlmSettings
 from metassay.metrics.base import Metric
-from metassay.metrics.external import set_score_directions_of_metrics
+from metassay.metrics.external import set_requested_score_directions
 from metassay.metrics.judge import connect_judges
 from metassay.metrics.precomputed_scores import read_precomputed_scores
 from metassay.metrics.registry import parse_metrics
-from metassay.metrics.selection import choose_metrics, choose_missing_sentinels
+from metassay.metrics.selection import choose_metrics, list_missing_control_metrics
 from metassay.options import GIVEN_PAIRS, HUMAN_PAIRS, PERTURBED_PAIRS, is_pair_source, split_names
 from metassay.perturbations.text_store import TextStore
 from metassay.specs import split_specs
@@ -106,7 +106,7 @@ def prepare_assay(source: Dataset | Source | None, options: AssayOptions) -> Pre
         dataset=dataset,
         plan=plan,
         clusters=assign_outputs_to_clusters(dataset, options.cluster),
-        sentinels=choose_missing_sentinels(plan.metrics),
+        sentinels=list_missing_control_metrics(plan.metrics),
         execution=_choose_execution(options, plan, run, environment, llm),
         run=run,
         environment=environment,
@@ -201,7 +201,7 @@ def _choose_metrics(
         computed = ()
     else:
         computed = parse_metrics(dataset.task_definition.default_metrics)
-    metrics = set_score_directions_of_metrics((*computed, *precomputed), directions)
+    metrics = set_requested_score_directions((*computed, *precomputed), directions)
     preprocess = options.preprocess if options.pairs == PERTURBED_PAIRS else "none"
     return choose_metrics(dataset, metrics, normalize, preprocess)
 
