@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from metassay import plugins
 from metassay.data.directions import orient_scores
 from metassay.errors import InputError
-from metassay.metrics.shared_work import SharedWork
+from metassay.metrics.shared_cache import SharedCache
 from metassay.specs import format_label, format_settings_by_language, format_spec
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Batch:
 
     fields: Mapping[str, Sequence[Any]]
     language: str | None = None
-    shared_work: SharedWork = field(default_factory=SharedWork, repr=False, compare=False)
+    shared_cache: SharedCache = field(default_factory=SharedCache, repr=False, compare=False)
     size: int = field(init=False)
     _cache: dict[Hashable, Any] = field(init=False, default_factory=dict, repr=False, compare=False)
 

@@ -11,7 +11,7 @@ TextGroup = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class SharedWork:
+class SharedCache:
     """Results for single texts, such as vectors of a neural encoder, that several batches of a run can use.
 
     A text that several batches have is encoded once for all of them. Texts are encoded in groups, so that
