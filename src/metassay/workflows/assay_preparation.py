@@ -30,7 +30,7 @@ from metassay.metrics.judge import connect_judges
 from metassay.metrics.precomputed_scores import read_precomputed_scores
 from metassay.metrics.registry import parse_metrics
 from metassay.metrics.selection import choose_metrics, list_missing_control_metrics
-from metassay.options import GIVEN_PAIRS, HUMAN_PAIRS, PERTURBED_PAIRS, is_pair_source, split_names
+from metassay.options import GIVEN_PAIRS, HUMAN_PAIRS, PERTURBED_PAIRS, is_table_of_pairs, split_names
 from metassay.perturbations.text_store import TextStore
 from metassay.specs import split_specs
 from metassay.stats.arrays import LongArray
@@ -115,7 +115,7 @@ def prepare_assay(source: Dataset | Source | None, options: AssayOptions) -> Pre
 
 def read_assay_data(source: Dataset | Source | None, options: AssayOptions) -> tuple[Dataset, AssayOptions]:
     """Read a data set or a table of pairs for an assay."""
-    if is_pair_source(options.pairs):
+    if is_table_of_pairs(options.pairs):
         if source is not None:
             raise InputError(
                 "a file of pairs cannot be combined with other data.", remedy="Leave one of the two out."

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from metassay.cli.options import DataOptions, OutputOptions
 from metassay.cli.parameters import TYPED_ARGUMENTS
-from metassay.cli.printing import print_blocks, print_line
+from metassay.cli.printing import print_line, print_result_blocks
 from metassay.workflows.options import CheckSettings
 
 EXAMPLE = "metassay check outputs.csv"
@@ -17,18 +17,23 @@ _FLAGS = ("--json", "--quiet", "-q", "--verbose", "-v")
 COMMON_OPTIONS = ("task", "human", "columns", "where", "reference", "language", "json")
 
 
-def run_check(data: DataOptions, output: OutputOptions, settings: CheckSettings) -> None:
+def run_check(data_options: DataOptions, output_options: OutputOptions, check_options: CheckSettings) -> None:
     """Show how a file is read and which questions it can answer. Run this first."""
     from metassay.workflows.check import check
 
-    result = check(data.read_dataset(), **settings.to_dict(), workers=output.workers, out=output.out)
-    if output.json:
+    result = check(
+        data_options.read_dataset(),
+        **check_options.to_dict(),
+        workers=output_options.workers,
+        out=output_options.out,
+    )
+    if output_options.json:
         print(result.to_json())
         return
     blocks = result.describe_for_terminal(_select_data_arguments(TYPED_ARGUMENTS.get()))
-    print_blocks(blocks, verbose=output.verbose)
-    if output.out:
-        print_line(f"Results: {output.out}/results")
+    print_result_blocks(blocks, verbose=output_options.verbose)
+    if output_options.out:
+        print_line(f"Results: {output_options.out}/results")
 
 
 def _select_data_arguments(arguments: Sequence[str]) -> str:

@@ -23,19 +23,22 @@ COMMON_OPTIONS = (
 
 
 def run_depend(
-    data: DataOptions, output: OutputOptions, settings: DependSettings, reading: ScoreReadOptions
+    data_options: DataOptions,
+    output_options: OutputOptions,
+    depend_options: DependSettings,
+    read_options: ScoreReadOptions,
 ) -> None:
     """Measure which systems each metric favours, compared with human scores."""
     from metassay.workflows.depend import depend
 
-    with show_progress(output) as progress:
+    with show_progress(output_options) as progress:
         result = depend(
-            data.data,
-            **settings.to_dict(),
-            **reading.to_dict(),
-            seed=output.seed,
-            workers=output.workers,
-            out=output.out,
+            data_options.data,
+            **depend_options.to_dict(),
+            **read_options.to_dict(),
+            seed=output_options.seed,
+            workers=output_options.workers,
+            out=output_options.out,
             progress=progress,
         )
-    print_result(result, json=output.json, verbose=output.verbose, folder=output.out)
+    print_result(result, json=output_options.json, verbose=output_options.verbose, folder=output_options.out)

@@ -22,17 +22,20 @@ COMMON_OPTIONS = (
 
 
 def run_estimate(
-    data: DataOptions, output: OutputOptions, settings: EstimateSettings, reading: ScoreReadOptions
+    data_options: DataOptions,
+    output_options: OutputOptions,
+    estimate_options: EstimateSettings,
+    read_options: ScoreReadOptions,
 ) -> None:
     """Estimate the human score of each system from few ratings and a metric on all items."""
     from metassay.workflows.estimate import estimate
 
     result = estimate(
-        data.data,
-        **settings.to_dict(),
-        **reading.to_dict(),
-        seed=output.seed,
-        workers=output.workers,
-        out=output.out,
+        data_options.data,
+        **estimate_options.to_dict(),
+        **read_options.to_dict(),
+        seed=output_options.seed,
+        workers=output_options.workers,
+        out=output_options.out,
     )
-    print_result(result, json=output.json, verbose=output.verbose, folder=output.out)
+    print_result(result, json=output_options.json, verbose=output_options.verbose, folder=output_options.out)

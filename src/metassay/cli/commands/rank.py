@@ -23,19 +23,22 @@ COMMON_OPTIONS = (
 
 
 def run_rank(
-    data: DataOptions, output: OutputOptions, settings: RankSettings, reading: ScoreReadOptions
+    data_options: DataOptions,
+    output_options: OutputOptions,
+    rank_options: RankSettings,
+    read_options: ScoreReadOptions,
 ) -> None:
     """Rank metrics by how well they agree with human scores, and test the differences."""
     from metassay.workflows.rank import rank
 
-    with show_progress(output) as progress:
+    with show_progress(output_options) as progress:
         result = rank(
-            data.data,
-            **settings.to_dict(),
-            **reading.to_dict(),
-            seed=output.seed,
-            workers=output.workers,
-            out=output.out,
+            data_options.data,
+            **rank_options.to_dict(),
+            **read_options.to_dict(),
+            seed=output_options.seed,
+            workers=output_options.workers,
+            out=output_options.out,
             progress=progress,
         )
-    print_result(result, json=output.json, verbose=output.verbose, folder=output.out)
+    print_result(result, json=output_options.json, verbose=output_options.verbose, folder=output_options.out)
