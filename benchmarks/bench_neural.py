@@ -258,15 +258,15 @@ class Loop:
         import torch
 
         from metassay.metrics.neural.unified_network import FIELDS_OF_INPUT
-        from metassay.metrics.shared_work import SharedWork
+        from metassay.metrics.shared_cache import SharedCache
 
         network = self.network
 
         def score(rows: Sequence[ScoringInput]) -> list[float]:
             total: Any = 0  # becomes a tensor
-            shared = SharedWork()
+            shared = SharedCache()
             for fields in FIELDS_OF_INPUT.values():
-                tokens, _ = network.join_texts(
+                tokens, _ = network.tokenize_and_join_texts(
                     [tuple(getattr(row, field) for field in fields) for row in rows], shared
                 )
                 mixed, _ = self.encode([tokens[i].tolist() for i in range(len(rows))])
@@ -292,7 +292,7 @@ def score_in_order(
 def bench_comet(run: Run) -> None:
     from metassay.metrics.neural.comet import SeparateNetwork
     from metassay.metrics.neural.comet_checkpoint import find_comet_files
-    from metassay.metrics.shared_work import SharedWork
+    from metassay.metrics.shared_cache import SharedCache
 
     config = run.config(XLM_R)
     run.encoder(config)
@@ -306,7 +306,7 @@ def bench_comet(run: Run) -> None:
         seconds, slow = run.clock(lambda network=network: Loop(network).comet(sample))
         print_rate(f"loop of 16, {dtype}", len(sample), seconds, None, f"{len(sample)} rows")
         loop_rate = loop_rate or len(sample) / seconds
-        again = network.score(sample, SharedWork()).scores
+        again = network.score(sample, SharedCache()).scores
         difference = np.abs(again - slow).max()
         print(f"    loop and ours differ by at most {difference:.1e} (deviation of scores {slow.std():.2g})")
         if reference is None:
@@ -325,16 +325,16 @@ def bench_comet(run: Run) -> None:
 
 def time_comet(run: Run, network: Any, config: dict, dtype: str, loop_rate: float) -> None:
     """Time all cases from end to end, then each step: finding distinct texts, tokenising, encoding."""
-    from metassay.metrics.shared_work import SharedWork
+    from metassay.metrics.shared_cache import SharedCache
 
     cases = run.cases
-    first, _ = run.clock(lambda: network.score(cases[: run.warm], SharedWork()))
-    network.score(cases[: run.warm], SharedWork())
-    seconds, _ = run.clock(lambda: network.score(cases, SharedWork()))
+    first, _ = run.clock(lambda: network.score(cases[: run.warm], SharedCache()))
+    network.score(cases[: run.warm], SharedCache())
+    seconds, _ = run.clock(lambda: network.score(cases, SharedCache()))
     sorting, texts = run.clock(lambda: list(dict.fromkeys(text for case in cases for text in case)))
     tokenising, tokens = run.clock(lambda: network.tokenizer(texts))
     encoding, _ = run.clock(
-        lambda: network.runner.compute_row_per_text(tokens, network.encode_batch, pad_id=network.pad_id)
+        lambda: network.runner.compute_vector_per_text(tokens, network.encode_batch, pad_id=network.pad_id)
     )
     work = count_operations(config, tokens.lengths) / run.peaks[dtype]
     lasting = count_operations(config, tokens.lengths) / run.lasting[dtype]
@@ -359,7 +359,7 @@ def time_comet(run: Run, network: Any, config: dict, dtype: str, loop_rate: floa
         for budget in (32_768, 65_536, 262_144, 524_288):
             network.runner.token_budget = budget
             tried[budget], _ = run.clock(
-                lambda: network.runner.compute_row_per_text(
+                lambda: network.runner.compute_vector_per_text(
                     tokens, network.encode_batch, pad_id=network.pad_id
                 )
             )
@@ -381,7 +381,7 @@ def compare_precision(scores: np.ndarray, reference: np.ndarray) -> str:
 def bench_unite(run: Run) -> None:
     from metassay.metrics.neural.comet_checkpoint import find_comet_files
     from metassay.metrics.neural.unified_network import UnifiedNetwork
-    from metassay.metrics.shared_work import SharedWork
+    from metassay.metrics.shared_cache import SharedCache
 
     config = run.config(XLM_R)
     run.encoder(config)
@@ -397,7 +397,7 @@ def bench_unite(run: Run) -> None:
         loop_rate = loop_rate or len(sample) / seconds
 
         def ours(chosen: Sequence[ScoringInput], network: Any = network) -> np.ndarray:
-            return network.score_mean(chosen, ("src", "ref", "all"), SharedWork()).scores
+            return network.score_inputs_by_mean(chosen, ("src", "ref", "all"), SharedCache()).scores
 
         run.clock(lambda ours=ours: ours(sample[: run.warm]))
         seconds, _ = run.clock(lambda ours=ours: ours(cases))
@@ -411,7 +411,7 @@ def bench_bertscore(run: Run) -> None:
     from transformers import AutoConfig, AutoModel
 
     from metassay.metrics.neural.bertscore import TokenEncoder, score_text_pairs
-    from metassay.metrics.shared_work import SharedWork
+    from metassay.metrics.shared_cache import SharedCache
 
     config = run.config({**XLM_R, "vocab_size": 50_265})
     layers = min(17, config["num_hidden_layers"])
@@ -455,9 +455,9 @@ def bench_bertscore(run: Run) -> None:
         print_rate(f"loop of 64, {dtype}", len(sample), seconds, None)
         own_rate = len(sample) / seconds
         loop_rate = loop_rate or own_rate
-        run.clock(lambda network=network: score_text_pairs(network, sample[:1000], None, SharedWork()))
-        seconds, _ = run.clock(lambda network=network: score_text_pairs(network, pairs, None, SharedWork()))
-        difference = np.abs(score_text_pairs(network, sample, None, SharedWork()).scores[:, 2] - slow).max()
+        run.clock(lambda network=network: score_text_pairs(network, sample[:1000], None, SharedCache()))
+        seconds, _ = run.clock(lambda network=network: score_text_pairs(network, pairs, None, SharedCache()))
+        difference = np.abs(score_text_pairs(network, sample, None, SharedCache()).scores[:, 2] - slow).max()
         note = f"differs by at most {difference:.1e}; {len(pairs) / seconds / own_rate:.1f}× the {dtype} loop"
         print_rate(f"bertscore {dtype}", len(pairs), seconds, loop_rate, note)
 

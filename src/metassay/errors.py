@@ -63,7 +63,7 @@ def is_remote_path(path: str | os.PathLike[str]) -> bool:
 
 
 def display_path(path: str | os.PathLike[str]) -> str:
-    """Return a path as the user wrote it: for the local copy of a remote file, its address."""
+    """Return a path as the user wrote it. For the downloaded copy of a remote file that is its address."""
     text = os.fspath(path)
     for copy, address in LOCAL_COPIES.items():
         if text == copy:
@@ -74,7 +74,9 @@ def display_path(path: str | os.PathLike[str]) -> str:
 
 
 def _extend_address(address: str, relative_path: str) -> str:
-    """Append a relative path to a remote address, which may be chained (`zip::s3://…`)."""
+    """Append a relative path to the address of a remote
+    folder, which may be inside an archive (`zip::s3://…`).
+    """
     parts = address.split("::")
     number = next(number for number, part in enumerate(parts) if "://" in part)
     slash = "" if parts[number].endswith("/") else "/"
@@ -83,7 +85,7 @@ def _extend_address(address: str, relative_path: str) -> str:
 
 
 def _format_one_line(text: str, maximum_length: int) -> str:
-    """Cut long values in a sentence, and replace line breaks and terminal control characters."""
+    """Return a sentence on one line, with long values shortened and control characters replaced."""
     text = shorten_text(text, 4 * _MAX_MESSAGE_LENGTH)
     for long_value in (_LONG_QUOTE, _LONG_WORD):
         text = long_value.sub(lambda match: shorten_text(match[0]), text)
@@ -98,14 +100,14 @@ def _escape_unprintable(text: str) -> str:
 
 
 class MetassayError(Exception):
-    """Base class of all errors that metassay raises on purpose."""
+    """Base class of all errors that metassay raises for its users."""
 
     exit_code = 1
 
 
 @dataclass(frozen=True)
 class InputLocation:
-    """The place of an error in the input: file, row, line and column, as far as known."""
+    """Where an error is in the input: file, row, line and column, as far as they are known."""
 
     file: str | None = None
     row: int | None = None
@@ -128,7 +130,7 @@ class InputLocation:
 
 
 class InputError(MetassayError, ValueError):
-    """Error in the input or in the usage of metassay.
+    """Raised if something is wrong with the input or with the way metassay is used.
 
     Prints as `FILE, row N, column C: message` and, if there is a remedy, a second line with it. Quoted values
     are cut at 80 characters, so that the message stays readable.
@@ -149,7 +151,7 @@ class InputError(MetassayError, ValueError):
         self.remedy = remedy and _format_one_line(remedy, _MAX_MESSAGE_LENGTH - len(first_line))
         super().__init__(f"{first_line}\n{self.remedy}" if self.remedy else first_line)
 
-    def use_python_names(self) -> None:
+    def replace_options_by_keywords(self) -> None:
         """Replace options of the command line in the message by keywords of the Python functions."""
         self.message = _replace_options_by_keywords(self.message)
         self.remedy = self.remedy and _replace_options_by_keywords(self.remedy)
@@ -157,7 +159,7 @@ class InputError(MetassayError, ValueError):
 
 
 def _replace_options_by_keywords(text: str) -> str:
-    """Replace options of the command line in a text by keywords of the Python functions.
+    """Replace names of command-line options in a text by the keywords of the Python functions.
 
     >>> _replace_options_by_keywords("Name it with --column item=COLUMN, or try --quoting none.")
     'Name it with columns={"item": "COLUMN"}, or try quoting="none".'
@@ -172,21 +174,21 @@ def _replace_options_by_keywords(text: str) -> str:
 
 
 class NoSuchFile(InputError):
-    """The user named a file that does not exist."""
+    """Raised if the user names a file that does not exist."""
 
     def __init__(self, *, location: InputLocation) -> None:
         super().__init__("there is no such file.", location=location)
 
 
 class LinkOutsideFolder(InputError):
-    """A link in a run folder leads to a file outside the folder."""
+    """Raised if a link in a run folder leads to a file outside the folder."""
 
     def __init__(self, *, location: InputLocation) -> None:
         super().__init__("this link leads out of the run folder.", location=location)
 
 
 class UnknownName(InputError):
-    """The user named a metric, column or other thing that does not exist.
+    """Raised if the user names a metric, a column or something else that does not exist.
 
     The message suggests the most similar valid name and lists all of them.
     """
@@ -208,11 +210,11 @@ class UnknownName(InputError):
 
 
 class TiedScores(InputError):
-    """A statistic that is defined only for distinct scores was given ties."""
+    """Raised if scores are equal but a statistic is defined only for distinct scores."""
 
 
 class MissingBackend(InputError):
-    """A metric or perturbation needs a package or a dictionary that is not installed."""
+    """Raised if a package or a dictionary is needed that is not installed."""
 
     def __init__(self, what: str, *, extra: str) -> None:
         super().__init__(
@@ -221,4 +223,4 @@ class MissingBackend(InputError):
 
 
 class MetricFailure(MetassayError):
-    """A metric returned an infinity, or the wrong number of scores."""
+    """Raised if a metric returns an infinite score or the wrong number of scores."""

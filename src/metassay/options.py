@@ -69,7 +69,7 @@ RESUMABLE_RUN: ContextVar[str | None] = ContextVar("resumable_run", default=None
 
 @dataclass(frozen=True)
 class Option:
-    """How an option class presents one of its fields on the command line."""
+    """How a field of an options class appears on the command line: its help text, flags and allowed range."""
 
     help: str
     flags: tuple[str, ...] = ()
@@ -85,7 +85,9 @@ class Option:
 
 
 def declare_option(help_text: str, *flags: str, **attributes: Any) -> Option:
-    """Declare the help text of a field and, if they differ from the field's name, its flags."""
+    """Return the annotation that makes a field a command-line option.
+    Flags are needed only if they differ from the name.
+    """
     return Option(help_text, flags, **attributes)
 
 
@@ -96,7 +98,7 @@ def declare_repeatable_option(
     parse_texts: Callable[[Any], Any] | None = None,
     **attributes: Any,
 ) -> Option:
-    """Declare an option that may be given several times; its value is None if it is not given."""
+    """Return the annotation of an option that may be given several times; without it, the value is None."""
 
     def parse_values(values: list[str]) -> Any:
         return (parse_texts or list)(values) if values else None
@@ -125,7 +127,7 @@ class Settings:
 
 @functools.cache
 def get_options(settings_class: Any) -> dict[str, Option]:
-    """Return the `Option` of each annotated field of a class, by the name of the field."""
+    """Return the command-line option that each field of a class declares, by the name of the field."""
     hints = typing.get_type_hints(settings_class, include_extras=True)
     options: dict[str, Option] = {}
     for field in dataclasses.fields(settings_class):
@@ -139,7 +141,7 @@ def get_options(settings_class: Any) -> dict[str, Option]:
 def accept_options(
     options_class: Callable[OptionNames, OptionsT],
 ) -> Callable[[Callable[[DataT, OptionsT], ResultT]], Callable[Concatenate[DataT, OptionNames], ResultT]]:
-    """Decorate a function `verb(data, options)` so that it takes the fields of the options as keywords.
+    """Decorate a function `verb(data, options)` so that callers pass the fields of `options` as keywords.
 
     Type checkers see the fields as keywords of the verb, because a dataclass is a callable with exactly
     these parameters.
@@ -160,7 +162,7 @@ def accept_options(
                 return verb(data, options_class(*args, **keywords))
             except InputError as error:
                 if CURRENT_COMMAND.get() is None:
-                    error.use_python_names()
+                    error.replace_options_by_keywords()
                 raise
 
         call.__signature__ = signature  # type: ignore[attr-defined]
@@ -170,7 +172,7 @@ def accept_options(
 
 
 def _build_keyword_signature(verb: Callable[..., Any], options_class: Any) -> inspect.Signature:
-    """Return the signature of a function with a keyword per field instead of the options object."""
+    """Return the signature of `verb(data, options)` in which keywords take the place of `options`."""
     hints = typing.get_type_hints(options_class)
     data_parameter = next(iter(inspect.signature(verb).parameters.values()))
     keywords = [
@@ -214,7 +216,7 @@ def parse_size(text: str) -> int:
 
 
 def parse_comma_list(text: str | None) -> list[str] | None:
-    """Split a text at commas outside parentheses; None for None."""
+    """Split a text at commas outside parentheses; None is returned unchanged."""
     return None if text is None else split_at_commas(text)
 
 
@@ -230,7 +232,7 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, str]:
 
 
 def parse_filters(filters: Sequence[str]) -> dict[str, list[str]]:
-    """Convert `["domain=news", "domain=social"]` to lists of accepted values by column."""
+    """Convert `["domain=news", "domain=social"]` to `{"domain": ["news", "social"]}`."""
     accepted: dict[str, list[str]] = {}
     for text in filters:
         for name, value in parse_assignments([text]).items():
@@ -246,20 +248,20 @@ def split_names(names: Names | None) -> tuple[str, ...]:
     return tuple(name for text in texts for name in split_at_commas(text))
 
 
-def is_pair_source(pairs: Any) -> bool:
-    """Return whether the option `pairs` is a table or its path, not the name of a kind of pairs."""
-    if not isinstance(pairs, str):
+def is_table_of_pairs(pairs_option: Any) -> bool:
+    """Return whether the option `pairs` names a table of pairs, not one of the built-in kinds of pairs."""
+    if not isinstance(pairs_option, str):
         return True
-    if pairs in {PERTURBED_PAIRS, HUMAN_PAIRS}:
+    if pairs_option in {PERTURBED_PAIRS, HUMAN_PAIRS}:
         return False
-    if not is_remote_path(pairs) and not Path(pairs).exists():
-        raise UnknownName("kind or file of pairs", pairs, (PERTURBED_PAIRS, HUMAN_PAIRS))
+    if not is_remote_path(pairs_option) and not Path(pairs_option).exists():
+        raise UnknownName("kind or file of pairs", pairs_option, (PERTURBED_PAIRS, HUMAN_PAIRS))
     return True
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExecutionOptions(Settings):
-    """Options for how a command runs and where it writes. Only `seed` can change the results."""
+    """Options that say how a command runs and where it writes. Only `seed` can change results."""
 
     seed: int = 0
     workers: int | None = None
@@ -348,7 +350,7 @@ class TableReadOptions(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class OutputReadOptions(TableReadOptions):
-    """Options for reading outputs of systems."""
+    """Options for reading a table with outputs of systems."""
 
     references: Annotated[
         str,

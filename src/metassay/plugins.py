@@ -20,7 +20,7 @@ from metassay.errors import InputError, InputLocation
 
 @dataclass(frozen=True)
 class _UserFile:
-    """A Python file of the user that was executed to load a metric."""
+    """A Python file of the user that was executed to load a metric from it."""
 
     named_path: str
     """The path as the user wrote it."""
@@ -80,9 +80,9 @@ def _load_entry_point_object(entry_point: Any, group: str) -> Any:
         ) from error
 
 
-def _remember_plugin_location(package: str, description: str) -> None:
-    """Remember in which folder a plug-in is, so that errors in its code can name it."""
-    spec = importlib.util.find_spec(package)
+def _remember_plugin_location(package_name: str, description: str) -> None:
+    """Record the folder of a plug-in, so that error messages can name the plug-in."""
+    spec = importlib.util.find_spec(package_name)
     if spec is not None:
         for location in spec.submodule_search_locations or [str(spec.origin)]:
             _plugin_locations[str(location)] = description
@@ -116,7 +116,9 @@ def load_from_file(file_and_name: str) -> Any:
 
 
 def describe_user_error(error: BaseException) -> InputError | None:
-    """Convert an error in code of the user to an `InputError`; None for an error in metassay."""
+    """Return an error message for an exception that code
+    of the user raised; None if metassay itself raised it.
+    """
     calls = [(call.filename, call.lineno) for call in traceback.extract_tb(error.__traceback__)]
     message = " ".join(str(error).split())
     if isinstance(error, SyntaxError):
@@ -139,7 +141,7 @@ def describe_user_error(error: BaseException) -> InputError | None:
 
 
 def _find_plugin_of_file(file: str) -> str | None:
-    """Return the plug-in that a file belongs to; None if it belongs to none."""
+    """Return a description of the plug-in that a file belongs to; None if it belongs to none."""
     for location, plugin in _plugin_locations.items():
         if file == location or file.startswith(location.rstrip(os.sep) + os.sep):
             return plugin
@@ -159,7 +161,7 @@ def locate_definition(definition: Any) -> InputLocation:
 
 
 def hash_user_source(user_object: Any) -> str:
-    """Hash the source code of an object of the user; an empty text for objects of metassay.
+    """Return a hash of the source code of a user's function, class or object; empty for objects of metassay.
 
     The whole file is hashed, since other functions in it may be called, and the files of base classes. An
     object without a file, such as one from a notebook, is hashed by its compiled code.
@@ -167,25 +169,27 @@ def hash_user_source(user_object: Any) -> str:
     definition: Any = user_object
     if not inspect.isroutine(user_object) and not isinstance(user_object, type):
         definition = type(user_object)
-    return _hash_definition(definition)
+    return _hash_source_of_definition(definition)
 
 
 @functools.lru_cache(maxsize=1024)
-def _hash_definition(definition: Any) -> str:
-    """Hash the source code of a class or function."""
+def _hash_source_of_definition(definition: Any) -> str:
+    """Return a hash of the source code of a class or function,
+    and of its base classes; empty for code of metassay.
+    """
     definitions = definition.__mro__ if isinstance(definition, type) else [definition]
     content: list[bytes] = []
     is_user_code = False
     for part in definitions:
         if not _belongs_to_metassay(getattr(part, "__module__", None) or ""):
             is_user_code = True
-            content += _collect_source(part)
+            content += _collect_source_of_definition(part)
     return _hash_text(b"\0".join(dict.fromkeys(content))) if is_user_code else ""
 
 
 @functools.cache
 def hash_metassay_code() -> str:
-    """Hash all code and data files of metassay, to tell versions apart between releases."""
+    """Return a hash of all files of metassay, which tells apart versions between releases."""
     root = Path(__file__).parent
     digest = hashlib.blake2b(digest_size=16)
     files = [path for path in root.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
@@ -194,14 +198,16 @@ def hash_metassay_code() -> str:
     return digest.hexdigest()
 
 
-def _belongs_to_metassay(module: str) -> bool:
+def _belongs_to_metassay(module_name: str) -> bool:
     """Return whether a module belongs to metassay or to Python itself."""
-    package = module.partition(".")[0]
+    package = module_name.partition(".")[0]
     return package == "metassay" or (package in sys.stdlib_module_names and package != "__main__")
 
 
-def _collect_source(definition: Any) -> list[bytes]:
-    """Return a hash of the file that defines a class or function, or else its compiled code."""
+def _collect_source_of_definition(definition: Any) -> list[bytes]:
+    """Return a hash of the file that defines a class or
+    function or, if there is no file, its compiled code.
+    """
     file = getattr(sys.modules.get(definition.__module__), "__file__", None)
     if file in _user_files:
         return [_user_files[file].content_hash.encode()]
@@ -215,7 +221,7 @@ def _collect_source(definition: Any) -> list[bytes]:
 
 
 def _collect_member_code(member: Any) -> list[bytes]:
-    """Return the compiled code of a function, method or property, or the value of a plain attribute."""
+    """Return the compiled code of a function, method or property; other attributes are returned as text."""
     if isinstance(member, str | int | float | bytes | None):
         return [repr(member).encode()]
     content: list[bytes] = []

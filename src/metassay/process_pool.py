@@ -39,18 +39,19 @@ def count_processes(text_count: int, workers: int) -> int:
 
 
 def map_batches(
-    function: Callable[[Batch], Result], batches: Iterable[Batch], processes: int
+    function: Callable[[Batch], Result], batches: Iterable[Batch], process_count: int
 ) -> Iterator[Result]:
-    """Yield `function(batch)` for every batch, in order, computed by this process and `processes` others.
+    """Yield `function(batch)` for every batch, in order.
+    The batches are shared between this process and several others.
 
     The function must be importable, and give the same result in every process. A batch that a worker process
     fails to compute, for whatever reason, is computed here: nothing is lost, and an error is the function's
     own.
     """
-    if processes < 1:
+    if process_count < 1:
         yield from map(function, batches)
         return
-    parallel_map = _ParallelMap(function, batches, processes)
+    parallel_map = _ParallelMap(function, batches, process_count)
     try:
         yield from parallel_map
     finally:
@@ -58,7 +59,7 @@ def map_batches(
 
 
 class _ParallelMap(Generic[Batch, Result]):
-    """The state of one call of `map_batches`: results, and batches that worker processes compute."""
+    """Computes the results of one call of `map_batches`, in this process and in worker processes."""
 
     def __init__(self, function: Callable[[Batch], Result], batches: Iterable[Batch], processes: int) -> None:
         self._function = function
@@ -74,12 +75,12 @@ class _ParallelMap(Generic[Batch, Result]):
 
     def __iter__(self) -> Iterator[Result]:
         number = 0
-        while self._ensure_result(number):
+        while self._compute_or_wait_for_result(number):
             yield self._results.pop(number)
             number += 1
 
     def stop_workers(self) -> None:
-        """Stop worker processes that are still computing; idle ones are kept for later calls."""
+        """Stop worker processes that still compute. Idle ones are kept for later calls."""
         if self._executor is not None and self._futures:
             self._executor.shutdown(wait=True, kill_workers=True)
 
@@ -91,8 +92,10 @@ class _ParallelMap(Generic[Batch, Result]):
             )
             self._is_ready = self._executor.submit(_import_module, self._function.__module__)
 
-    def _ensure_result(self, batch_number: int) -> bool:
-        """Compute or wait for the result of a batch; False if there is no batch of this number."""
+    def _compute_or_wait_for_result(self, batch_number: int) -> bool:
+        """Make sure that the result of a batch is there, by computing it or waiting for it.
+        False if there is no such batch.
+        """
         while batch_number not in self._results:
             self._submit_batches()
             self._collect_finished_batches()
@@ -146,7 +149,9 @@ class _ParallelMap(Generic[Batch, Result]):
         self._longest_seconds = max(self._longest_seconds, time.perf_counter() - started)
 
     def _wait_for_result(self) -> bool:
-        """Wait for a worker process; False if it takes longer than two batches take in this process."""
+        """Wait until a worker process has a result, at most twice as long as this process takes for a batch.
+        False if none has.
+        """
         if not self._futures:
             return False
         finished, _ = wait(self._futures, 2 * self._longest_seconds, FIRST_COMPLETED)

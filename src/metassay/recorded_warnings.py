@@ -12,7 +12,9 @@ RecordedWarnings = tuple[tuple[int, str], ...]
 
 
 class CountedWarning(UserWarning):
-    """A warning that begins with a count (`3 texts were …`); the counts are added up over a run."""
+    """A warning that begins with a number, such as `3 texts were …`.
+    The numbers of equal warnings are added up.
+    """
 
     def __init__(self, count: int, text: str) -> None:
         self.count = count
@@ -21,7 +23,7 @@ class CountedWarning(UserWarning):
 
 
 class WarningRecorder:
-    """Context manager that records the user warnings of each thread separately.
+    """Context manager that records warnings, separately for each thread.
 
     `warnings.catch_warnings(record=True)` has one list for all threads, so it cannot tell which batch a
     warning belongs to.
@@ -58,8 +60,8 @@ class WarningRecorder:
         return recorded
 
 
-def reissue_warnings(recorded: Iterable[tuple[int, str]]) -> None:
-    """Issue recorded warnings again."""
-    for count, text in recorded:
+def reissue_warnings(recorded_warnings: Iterable[tuple[int, str]]) -> None:
+    """Warn again with the warnings that were recorded."""
+    for count, text in recorded_warnings:
         warning = CountedWarning(count, text) if count else text
         warnings.warn(warning, UserWarning, stacklevel=2)

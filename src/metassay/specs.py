@@ -16,7 +16,7 @@ _CONSTANTS: dict[str, Any] = {"true": True, "false": False, "none": None}
 
 
 def format_spec(name: str, parameters: Mapping[str, Any]) -> str:
-    """Format name and parameters as `name(key=value,…)`, or as the name alone if there are no parameters.
+    """Return the text form of a metric or perturbation, such as `chrf(word_order=2)`.
 
     >>> format_spec("chrf", {"word_order": 2, "whitespace": False})
     'chrf(word_order=2,whitespace=false)'
@@ -28,7 +28,7 @@ def format_spec(name: str, parameters: Mapping[str, Any]) -> str:
 
 
 def format_label(title: str, parameters: Mapping[str, Any]) -> str:
-    """Format a title with parameters in parentheses, for reports.
+    """Return a title followed by parameters in parentheses, for reports.
 
     >>> format_label("BLEU", {"tokenizer": "char"})
     'BLEU (tokenizer=char)'
@@ -42,7 +42,7 @@ def format_label(title: str, parameters: Mapping[str, Any]) -> str:
 def format_settings_by_language(
     settings_by_language: Mapping[str | None, Mapping[str, Any]], setting_name: str
 ) -> str:
-    """Format the value of a setting, or its value for each language if they differ.
+    """Return the value of a setting as text or, if it differs between languages, the value for each language.
 
     >>> format_settings_by_language({"de": {"tokenizer": "13a"}, "zh": {"tokenizer": "zh"}}, "tokenizer")
     'by-language(de=13a,zh=zh)'
@@ -56,7 +56,7 @@ def format_settings_by_language(
 
 
 def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
-    """Parse `name(key=value,…)` to the lower-case name and the parameters.
+    """Split a text such as `chrf(word_order=2)` into a name, in lower case, and parameters.
 
     >>> parse_spec("chrF(word_order=2)")
     ('chrf', {'word_order': 2})
@@ -74,7 +74,9 @@ def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
 
 
 def parse_parameter_value(text: str) -> Any:
-    """Parse the value of a parameter: an integer, a float, a boolean, None or text."""
+    """Convert the text of a parameter to an integer, a float, a
+    boolean or None; any other text is returned unchanged.
+    """
     if text.lower() in _CONSTANTS:
         return _CONSTANTS[text.lower()]
     try:
@@ -113,7 +115,7 @@ def split_at_commas(text: str) -> list[str]:
 
 
 def split_specs(specs: str | T | Iterable[str | T]) -> list[str | T]:
-    """Return a list of specs from a comma-separated text, an object, or a sequence of both.
+    """Return a list of metrics from a comma-separated text, an object, or a sequence of both.
 
     >>> split_specs(["bleu,chrf", 3])
     ['bleu', 'chrf', 3]
@@ -130,7 +132,7 @@ def split_specs(specs: str | T | Iterable[str | T]) -> list[str | T]:
 
 
 def reject_duplicate_specs(specs: Sequence[str]) -> None:
-    """Raise an error if a spec occurs more than once."""
+    """Raise an error if a metric is named more than once."""
     repeated = sorted(spec for spec, count in Counter(specs).items() if count > 1)
     if repeated:
         raise InputError(f"{', '.join(repeated)} is asked for twice.")

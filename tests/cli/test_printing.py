@@ -14,7 +14,7 @@ import pytest
 
 from metassay.cli import progress, run
 from metassay.cli.application import COMMAND_GROUPS, build_application
-from metassay.cli.printing import format_cell, print_blocks, print_table
+from metassay.cli.printing import format_cell, print_result_blocks, print_table
 from metassay.sample import get_sample_path
 from metassay.workflows.terminal_blocks import Details, Line, Table
 
@@ -229,13 +229,13 @@ def test_a_table_with_an_interval_says_so(capfd) -> None:
 def test_details_and_long_tables_wait_for_verbose(capfd) -> None:
     rows = [{"metric": f"M{number}"} for number in range(12)]
     blocks = [Table(rows, most_rows=10), Details([Line("all tests")])]
-    print_blocks(blocks)
+    print_result_blocks(blocks)
     short = capfd.readouterr().out
     assert "M9" in short
     assert "M10" not in short
     assert "2 more rows: --verbose" in short
     assert "all tests" not in short
-    print_blocks(blocks, verbose=True)
+    print_result_blocks(blocks, verbose=True)
     complete = capfd.readouterr().out
     assert "M11" in complete
     assert "more rows" not in complete

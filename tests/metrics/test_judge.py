@@ -111,7 +111,7 @@ def test_pairs_are_shown_in_both_orders_and_a_flip_is_a_tie(server, tmp_path):
     found = judge.compare_outputs(first, second)
     assert found.preferred_outputs.tolist() == [1, 0, 0.5, 0.5]
     assert found.by_order[:, 2].tolist() == [1, 0]
-    assert found.order_dependent_count == 1
+    assert found.order_dependent_pair_count == 1
     orders = {tuple(get_shown_outputs(body)) for body, _ in running.asked}
     assert orders >= {("longer one", "short"), ("short", "longer one")}
     assert "1 of 4 verdicts change with the order" in " ".join(judge.notes())

@@ -66,7 +66,7 @@ def test_bleu_counts_as_sacrebleu_does_with_and_without_compiled_code(order, use
         ["the the cat"],
         ["a b a b", "b a", "a b a b a b a"],
     ]
-    monkeypatch.setattr("metassay.metrics.bleu._should_avoid_numba", lambda _: not use_numba)
+    monkeypatch.setattr("metassay.metrics.bleu._should_avoid_loading_numba", lambda _: not use_numba)
     statistics = Bleu(order=order).statistics(Batch.of(outputs, references))
     official_metric = BLEU(max_ngram_order=order, effective_order=True)
     expected = []
@@ -77,5 +77,5 @@ def test_bleu_counts_as_sacrebleu_does_with_and_without_compiled_code(order, use
 
 
 def test_an_empty_batch_has_no_counts_without_compiled_code(monkeypatch) -> None:
-    monkeypatch.setattr("metassay.metrics.bleu._should_avoid_numba", lambda _: True)
+    monkeypatch.setattr("metassay.metrics.bleu._should_avoid_loading_numba", lambda _: True)
     assert Bleu().statistics(Batch.of([], [])).shape == (0, 10)

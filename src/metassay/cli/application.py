@@ -59,7 +59,7 @@ class _Command(typer.core.TyperCommand):
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the options of a command to its help page: the common ones, or all of them in groups."""
+        """Write the options of a command to its help page: only the common ones, or all of them in groups."""
         if self.common_options and not ctx.meta.get(HELP_ALL):
             self._format_common_options(ctx, formatter)
         else:
@@ -103,7 +103,7 @@ class _Command(typer.core.TyperCommand):
 
 
 def _insert_meta_metric_names(help_text: str) -> str:
-    """Insert the names of all meta-metrics into a help text, those of plug-ins included."""
+    """Replace a placeholder in a help text by the names of all meta-metrics, including those of plug-ins."""
     if META_METRIC_NAMES not in help_text:
         return help_text
     return help_text.replace(META_METRIC_NAMES, ", ".join(list_meta_metric_names()))
@@ -139,7 +139,7 @@ def _accept_version_option(
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Accept the option `--version`, which comes before any command."""
+    """Accept the option `--version` in front of a command."""
 
 
 def _take_no_options() -> None:
@@ -147,8 +147,9 @@ def _take_no_options() -> None:
 
 
 @functools.cache
-def build_application(command: str | None = None, *, with_options: bool = True) -> Any:
-    """Build the parser of the command line, or to save time only the part for one command.
+def build_application(command_name: str | None = None, *, with_options: bool = True) -> Any:
+    """Build the command line with all its commands.
+    If `command` is given, only that one is built, to save time.
 
     The list of all commands needs no options of theirs, which take most of the time.
     """
@@ -165,7 +166,7 @@ def build_application(command: str | None = None, *, with_options: bool = True) 
     functions = {}
     for names in COMMAND_GROUPS.values():
         for name in names:
-            if command not in (None, name):
+            if command_name not in (None, name):
                 continue
             module = importlib.import_module(f"metassay.cli.commands.{name}")
             function = getattr(module, f"run_{name}")

@@ -54,7 +54,7 @@ _START_AGAIN = "Run the same command again with this --out, or from Python the s
 
 
 def read_configuration(file: str) -> dict[str, Any]:
-    """Read the table of options in a TOML or JSON file."""
+    """Read the options of a command from a TOML or JSON file."""
     location = InputLocation(file=file)
     file_format = "JSON" if file.endswith(".json") else "TOML"
     try:
@@ -80,7 +80,7 @@ def read_configuration(file: str) -> dict[str, Any]:
 
 
 def read_command_of_run(run: str, *, trust: bool) -> dict[str, Any]:
-    """Read the command and options that started a run.
+    """Return the command that started a run, with its options, as recorded in the run folder.
 
     A run folder may come from somebody else. Without `trust`, code that it names is not executed, and its
     language model or cluster is not used, unless the user agrees on the terminal.
@@ -121,7 +121,7 @@ def _confirm_effects_outside_run_folder(options: Mapping[str, Any], run: str) ->
 
 
 def run_configuration(options: Mapping[str, Any], file: str) -> None:
-    """Run the command in a configuration file as if its options had been typed."""
+    """Run the command that a configuration file names, as if its options had been typed."""
     from metassay.cli.application import build_application
 
     command = options["command"]
@@ -140,7 +140,7 @@ def run_configuration(options: Mapping[str, Any], file: str) -> None:
 
 
 def build_configuration_schema() -> dict[str, Any]:
-    """Build the JSON schema of configuration files, for editors."""
+    """Return a JSON schema of configuration files, with which editors check and complete them."""
     return {
         "$schema": JSON_SCHEMA,
         "title": "Options of a metassay command",

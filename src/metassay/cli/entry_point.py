@@ -28,7 +28,9 @@ OUT_OF_MEMORY = (
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 1 defect of ours, 2 bad input or usage, 130 interrupted."""
+    """Run the command line and exit. The status is 0 for success, 1 for a defect of metassay, 2 for bad input
+    or usage, and 130 after an interruption.
+    """
     _open_closed_streams()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # batch systems end jobs with SIGTERM
     status = run(sys.argv[1:] if arguments is None else list(arguments))
@@ -83,7 +85,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _open_closed_streams() -> None:
-    """Connect standard streams that are closed to the null device.
+    """Connect standard input, output and error to the null device where they are closed.
 
     Otherwise the first file that we open would get the number of, say, standard error, and messages would be
     written into it.
@@ -99,7 +101,7 @@ def _open_closed_streams() -> None:
 
 
 def _print_warning(message: Warning | str, *_: object) -> None:
-    """Print a warning on one line, without the file and line of the code."""
+    """Print a warning on one line, without the place in the code."""
     print(f"Note: {' '.join(str(message).split())}", file=sys.stderr)
 
 
@@ -114,7 +116,7 @@ def _print_usage_error(error: Exception) -> int:
 
 
 def _ignore_broken_pipe() -> int:
-    """Exit quietly after the reader of our output was closed."""
+    """Return the exit status for the case that the program which reads our output has ended."""
     _discard_output()
     return EXIT_BROKEN_PIPE
 
@@ -126,7 +128,9 @@ def _discard_output() -> None:
 
 
 def _print_unexpected_error(error: BaseException) -> int:
-    """Print an unexpected error: of user code, of memory, or of metassay itself."""
+    """Print an error that metassay did not raise on purpose, in code of the user or of metassay.
+    Returns the exit status.
+    """
     import traceback
 
     from metassay.plugins import describe_user_error

@@ -42,7 +42,7 @@ _NAMED_LIKE_A_REFERENCE = re.compile(r"(?<![a-z])(ref[a-z]?|references?|gold)(?!
 
 @dataclass(frozen=True)
 class DataOptions(OutputReadOptions):
-    """Command-line options for reading outputs from files."""
+    """Command-line options that name the data and say how it is read."""
 
     data: Annotated[
         list[str], typer.Argument(help="Files, folders or addresses; - is standard input.", metavar="DATA")
@@ -69,7 +69,7 @@ class DataOptions(OutputReadOptions):
         return bool(self.reference or self.hypothesis)
 
     def read_dataset(self) -> Dataset:
-        """Read the outputs from tables or plain text files."""
+        """Read the outputs that the command line names, from tables or plain text files."""
         from metassay.workflows.read import read, read_parallel_files
 
         if self.names_plain_text_files:
@@ -95,7 +95,7 @@ class DataOptions(OutputReadOptions):
         return self.read_dataset(), options | {"reference": (), "join": None}
 
     def read_pairs(self, file: str) -> Dataset:
-        """Read a table of output pairs from a file."""
+        """Read pairs of outputs from a table."""
         from metassay.workflows.read import read
 
         if self.data or self.names_plain_text_files:
@@ -104,7 +104,9 @@ class DataOptions(OutputReadOptions):
         return _print_guessed_task(dataset)
 
     def _find_plain_text_files(self) -> tuple[list[str], list[str]]:
-        """Find the plain text files with references and outputs, as sacrebleu accepts them."""
+        """Return the files with references and the files with outputs.
+        The order of arguments is that of sacrebleu.
+        """
         if not self.reference:
             # `sacrebleu REFERENCE -i OUTPUT` names the reference first; any other order is ambiguous.
             is_first = len(self.data) == 1 and TYPED_ARGUMENTS.get()[:1] == tuple(self.data)
@@ -132,6 +134,7 @@ class DataOptions(OutputReadOptions):
 
 
 def _print_guessed_task(dataset: Dataset) -> Dataset:
+    """Print which task was guessed from the data, if it was guessed, and return the data."""
     if dataset.task_guess is not None:
         print(dataset.task_guess, file=sys.stderr)
     return dataset
@@ -139,7 +142,7 @@ def _print_guessed_task(dataset: Dataset) -> Dataset:
 
 @dataclass(frozen=True)
 class OutputOptions(Settings):
-    """Command-line options for output files, what is printed, and the resources used."""
+    """Command-line options for output files, printing, memory and the number of threads."""
 
     json: Annotated[
         bool, declare_option("Print the result as one JSON object.", "--json", panel=OUTPUT_PANEL)
@@ -191,7 +194,7 @@ class OutputOptions(Settings):
 
 @dataclass(frozen=True)
 class LlmOptions(Settings):
-    """Command-line options of the language model that perturbs or judges outputs."""
+    """Command-line options that choose a language model and limit its use."""
 
     llm_url: Annotated[
         str | None,
@@ -219,7 +222,7 @@ class LlmOptions(Settings):
     ] = None
 
     def build_settings(self) -> LlmSettings | None:
-        """Build the settings of the language model; None if no model is named."""
+        """Return the settings of the language model; None if the user named no model."""
         from metassay.workflows.perturb import build_llm_settings
 
         return build_llm_settings(

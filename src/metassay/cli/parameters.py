@@ -95,7 +95,8 @@ NOT_RECORDED = ("out", "parts")
 
 
 def flatten_option_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Replace each parameter of a command that is a dataclass of options by its fields.
+    """Replace each parameter of a command that is a dataclass of options
+    by one parameter per field, which Typer understands.
 
     An option that two groups share is one option, and both groups get its value.
     """
@@ -132,7 +133,7 @@ def flatten_option_groups(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _list_field_parameters(group_class: Any) -> list[inspect.Parameter]:
-    """List the parameters of a command that the fields of an option group define."""
+    """Return a function parameter for each field of a dataclass of options."""
     hints = typing.get_type_hints(group_class, include_extras=True)
     options = get_options(group_class)
     parameters: list[inspect.Parameter] = []
@@ -173,7 +174,7 @@ def _build_typer_option(name: str, option: Option) -> Any:
 
 
 def _convert_default_to_typed_text(default: Any, command_line_type: Any) -> Any:
-    """Return the default of an option as a user would type it."""
+    """Return the default of an option in the form in which a user would type it."""
     if command_line_type == list[str] and default is None:
         return []
     if command_line_type is str and not isinstance(default, str):
@@ -207,7 +208,7 @@ def _parse_option_value(option: Option, value: Any) -> Any:
 def _list_given_options(
     parameters: Mapping[str, inspect.Parameter], parsed_values: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the options that differ from their defaults, as JSON values."""
+    """Return the options whose values differ from the defaults, as values that JSON can represent."""
     given = {}
     for name, parameter in parameters.items():
         if name not in NOT_RECORDED and parsed_values[name] != parameter.default:

@@ -58,8 +58,8 @@ PRESETS: dict[str, dict[str, tuple[str, ...]]] = {
 }
 
 
-def expand_preset(command: str, arguments: Sequence[str]) -> list[str]:
-    """Replace `--preset NAME` by the arguments that the preset stands for, in front of the others."""
+def expand_preset(command_name: str, arguments: Sequence[str]) -> list[str]:
+    """Replace `--preset NAME` in the arguments by the options that the preset stands for."""
     names: list[str] = []
     remaining: list[str] = []
     position = 0
@@ -72,7 +72,8 @@ def expand_preset(command: str, arguments: Sequence[str]) -> list[str]:
         if argument == PRESET_OPTION:
             if position + 1 == len(arguments):
                 raise InputError(
-                    f"{PRESET_OPTION} names no preset.", remedy=f"Use one of: {', '.join(PRESETS[command])}."
+                    f"{PRESET_OPTION} names no preset.",
+                    remedy=f"Use one of: {', '.join(PRESETS[command_name])}.",
                 )
             names.append(arguments[position + 1])
             position += 1
@@ -85,12 +86,12 @@ def expand_preset(command: str, arguments: Sequence[str]) -> list[str]:
         raise InputError(f"{PRESET_OPTION} was given more than once.")
     if not names:
         return list(arguments)
-    presets = PRESETS[command]
+    presets = PRESETS[command_name]
     if names[0] not in presets:
         raise UnknownName("preset", names[0], presets)
     return [*presets[names[0]], *remaining]
 
 
-def describe_preset_option(command: str) -> tuple[str, str]:
+def describe_preset_option(command_name: str) -> tuple[str, str]:
     """Return the flags and the help text of `--preset`."""
-    return f"{PRESET_OPTION} NAME", f"Options as in a paper: {', '.join(PRESETS[command])}."
+    return f"{PRESET_OPTION} NAME", f"Options as in a paper: {', '.join(PRESETS[command_name])}."

@@ -23,7 +23,7 @@ SMALLEST_FIXED = 1e-3
 
 
 class PrintableResult(Protocol):
-    """A result that can be printed as JSON and as text."""
+    """Interface of results that can be printed as JSON and as text."""
 
     def to_json(self) -> str:
         """Return the JSON object of the command."""
@@ -32,14 +32,14 @@ class PrintableResult(Protocol):
         """Describe the result in lines, tables and notes."""
 
 
-def print_blocks(blocks: Sequence[Block], *, verbose: bool = False) -> None:
-    """Print the lines, tables and notes that describe a result; details only with `verbose`."""
+def print_result_blocks(blocks: Sequence[Block], *, verbose: bool = False) -> None:
+    """Print the lines, tables and notes that describe a result. Details are printed only with `verbose`."""
     from metassay.workflows.terminal_blocks import Details, Line, Note
 
     for block in blocks:
         if isinstance(block, Details):
             if verbose:
-                print_blocks(block.blocks, verbose=True)
+                print_result_blocks(block.blocks, verbose=True)
         elif isinstance(block, Line):
             print_line(block.text, wrap=block.wrap)
         elif isinstance(block, Note):
@@ -66,7 +66,7 @@ def print_result(
     if json:
         print(result.to_json())
         return
-    print_blocks(result.describe_for_terminal(), verbose=verbose)
+    print_result_blocks(result.describe_for_terminal(), verbose=verbose)
     if folder is not None:
         print_line(f"Report: {folder}/report.html")
 
@@ -135,13 +135,13 @@ def format_cell(value: Any, digits: int = 3) -> str:
 
 
 def _format_heading(column_name: str) -> str:
-    """Write the heading of a column without underscores, except in names of metrics."""
+    """Return the heading of a column with spaces instead of underscores, except for names of metrics."""
     is_metric = hasattr(column_name, "spec")
     return column_name if is_metric else column_name.replace("_", " ")
 
 
 def _is_prose_column(cell_texts: Sequence[str]) -> bool:
-    """Return whether a column holds sentences or lists, which may be broken over several lines."""
+    """Return whether a column contains sentences or lists, which can be broken into several lines."""
     longest = max(map(len, cell_texts))
     longest_with_spaces = max((len(text) for text in cell_texts if " " in text), default=0)
     return longest_with_spaces > PROSE_WIDTH or longest > 2 * PROSE_WIDTH
@@ -150,7 +150,9 @@ def _is_prose_column(cell_texts: Sequence[str]) -> bool:
 def _choose_fitting_columns(
     cells: Mapping[str, Sequence[str]], most_important: Sequence[str], width: int
 ) -> list[str]:
-    """Choose the columns of a table that fit the width, the most important first; they keep their order."""
+    """Return the columns that fit into the width of the terminal.
+    The most important ones are chosen first.
+    """
     from rich.cells import cell_len
 
     by_importance = [name for name in most_important if name in cells]

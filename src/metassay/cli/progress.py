@@ -18,9 +18,11 @@ SECONDS_BETWEEN_LINES = 60
 
 
 @contextmanager
-def show_progress(output: OutputOptions, *, quiet: bool = False) -> Iterator[Progress | None]:
-    """Yield a function that shows progress (stage, done, total); None with `--quiet`."""
-    if output.quiet or quiet:
+def show_progress(output_options: OutputOptions, *, quiet: bool = False) -> Iterator[Progress | None]:
+    """Context manager that gives a function to report progress with,
+    called as (stage, done, total); None with `--quiet`.
+    """
+    if output_options.quiet or quiet:
         yield None
     elif not sys.stderr.isatty() or os.environ.get("NO_COLOR"):
         yield PlainProgress()
@@ -31,7 +33,7 @@ def show_progress(output: OutputOptions, *, quiet: bool = False) -> Iterator[Pro
 
 @contextmanager
 def _show_progress_bars() -> Iterator[Progress]:
-    """Yield a function that draws a progress bar per stage."""
+    """Context manager that gives a function which draws a progress bar for each stage."""
     from rich import progress
     from rich.console import Console
 

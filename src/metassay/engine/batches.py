@@ -17,7 +17,7 @@ from metassay.data.dataset import Dataset
 from metassay.data.ranked_lists import build_grades_by_document, build_ranked_lists
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, Metric
-from metassay.metrics.shared_work import SharedWork
+from metassay.metrics.shared_cache import SharedCache
 from metassay.stats.hashes import Hashes
 
 BATCH_ROWS = 8_192
@@ -33,7 +33,7 @@ class OutputRows:
 
     frame: pl.DataFrame
     qrels: pl.DataFrame | None = None
-    shared: SharedWork | None = None
+    shared: SharedCache | None = None
     """What this batch of a run shares with the other batches."""
 
     def __len__(self) -> int:
@@ -62,7 +62,7 @@ class OutputRows:
         find_homes = functools.cache(lambda: _find_repeated_texts(self.frame, starts))
         shared_by_run: dict[Hashable, Any] = {}
         for start, stop in pairwise([*starts, len(self)]):
-            yield replace(self, frame=self.frame[start:stop], shared=SharedWork(find_homes, shared_by_run))
+            yield replace(self, frame=self.frame[start:stop], shared=SharedCache(find_homes, shared_by_run))
 
     def select(self, row_numbers: Sequence[int] | NDArray[np.int64]) -> OutputRows:
         """Return the rows with these numbers."""
@@ -78,7 +78,7 @@ class OutputRows:
             if "qrels" in needed_fields:
                 fields["qrels"] = build_grades_by_document(self.frame["item"], self.qrels)
         fields.setdefault("output", self.frame["output"].to_list())
-        return Batch(fields, self._get_common_language(), self.shared or SharedWork())
+        return Batch(fields, self._get_common_language(), self.shared or SharedCache())
 
     def hash_contents(self, needed_fields: frozenset[str]) -> Hashes:
         """Hash the language and all needed fields of each row, to 128 bits."""

@@ -182,7 +182,7 @@ def score_batch_on_worker(job: ClusterJob, number: int, batch: bytes) -> int:
 
     from metassay.engine.batches import OutputRows
     from metassay.engine.scoring import score_batch
-    from metassay.metrics.shared_work import SharedWork
+    from metassay.metrics.shared_cache import SharedCache
 
     metrics = []
     for description in job.metrics:
@@ -194,7 +194,7 @@ def score_batch_on_worker(job: ClusterJob, number: int, batch: bytes) -> int:
                 "run."
             )
         metrics.append(metric)
-    shared = None if job.repeated_texts is None else SharedWork(*_decode_repeated_texts(job.repeated_texts))
+    shared = None if job.repeated_texts is None else SharedCache(*_decode_repeated_texts(job.repeated_texts))
     rows = OutputRows(pl.read_ipc(batch), shared=shared)
     with WarningRecorder() as recorder:
         score_batch(metrics, number, rows, job.open_store(metrics), recorder)

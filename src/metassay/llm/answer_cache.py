@@ -13,7 +13,7 @@ from metassay.llm.requests import Answer
 
 
 class AnswerCache:
-    """Cache of model answers: a file with one JSON object per line, written as soon as an answer arrives."""
+    """Answers of a language model, by request. Each answer is written to a file as soon as it arrives."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -24,14 +24,14 @@ class AnswerCache:
             lines = _read_lines(path)
             self._ends_in_partial_line = bool(lines[-1])
             for line in lines:
-                self._add_cached_line(line)
+                self._add_answer_from_line(line)
 
     def get(self, request_key: str) -> Answer | None:
-        """Return the cached answer to a request, or None."""
+        """Return the stored answer to a request; None if there is none."""
         return self._answers.get(request_key)
 
     def put(self, request_key: str, answer: Answer) -> None:
-        """Add an answer to the cache."""
+        """Store an answer in memory and append it to the file."""
         with self._lock:
             self._answers[request_key] = answer
             if self._path is None:
@@ -45,8 +45,10 @@ class AnswerCache:
                 os.fsync(file.fileno())
             self._ends_in_partial_line = False
 
-    def _add_cached_line(self, line: str) -> None:
-        """Add the answer in a line of the cache file; incomplete lines of interrupted runs are ignored."""
+    def _add_answer_from_line(self, line: str) -> None:
+        """Read an answer from one line of the file.
+        A line that an interrupted run left incomplete is ignored.
+        """
         try:
             entry = json.loads(line)
             key = entry.pop("key")

@@ -30,13 +30,17 @@ _QUOTATION_MARKS = "\"'“”„«»‘’` "
 
 
 def parse_score_answer(answer: str) -> float | None:
-    """Parse a score from 0 to 100: the last line `Score: NUMBER`, or an answer that is only a number."""
+    """Return the score from 0 to 100 in an answer of the model, from its last line `Score: NUMBER` or an
+    answer that is only a number.
+    """
     match = _find_last_match(_SCORE_LINE, answer) or _BARE_NUMBER.fullmatch(answer.strip())
     return None if match is None else _parse_number_in_range(match[1], 0, 100)
 
 
 def parse_rubric_answer(answer: str, criteria: Sequence[str]) -> float | None:
-    """Parse a number from 1 to 5 for every criterion and return their mean; None if one is missing."""
+    """Return the mean of the numbers from 1 to 5 that an
+    answer gives to all criteria; None if one is missing.
+    """
     scores = []
     for criterion in criteria:
         pattern = re.compile(
@@ -51,7 +55,8 @@ def parse_rubric_answer(answer: str, criteria: Sequence[str]) -> float | None:
 
 
 def parse_error_list_answer(answer: str, output: str) -> float | None:
-    """Parse a list of errors with severities, and return minus the sum of their weights.
+    """Return a score from an answer that lists errors: minus the sum of the weights of their severities. None
+    if the answer is unclear.
 
     Each error must quote the output, or be marked as an omission.
     """
@@ -70,7 +75,9 @@ def parse_error_list_answer(answer: str, output: str) -> float | None:
 
 
 def parse_preference_answer(answer: str) -> float | None:
-    """Parse which output is better: 1 for A, 0 for B, ½ for a tie; None if the answer is unclear."""
+    """Return which output an answer prefers: 1 for A, 0
+    for B, 0.5 for a tie; None if the answer is unclear.
+    """
     match = _find_last_match(_PREFERENCE_LINE, answer)
     if match is not None:
         return _PREFERENCES[match[1].lower()]
@@ -80,7 +87,9 @@ def parse_preference_answer(answer: str) -> float | None:
 
 
 def _find_last_match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    """Return the match of a pattern in the last line that matches."""
+    """Search the lines of a text from the end, and return
+    the match in the first line that matches as a whole.
+    """
     for line in reversed(text.split("\n")):
         match = pattern.fullmatch(line.strip())
         if match:
@@ -89,7 +98,7 @@ def _find_last_match(pattern: re.Pattern[str], text: str) -> re.Match[str] | Non
 
 
 def _parse_number_in_range(text: str, low: float, high: float) -> float | None:
-    """Parse a number; None if it is not between `low` and `high`."""
+    """Convert a text to a number; None if it is not between `low` and `high`."""
     number = float(text.replace(",", "."))
     return number if low <= number <= high else None
 

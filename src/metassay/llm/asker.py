@@ -21,7 +21,7 @@ MAX_FAILED_SHARE = 0.1
 
 @dataclass
 class Asker:
-    """Asks a language model, with a cache of its answers."""
+    """Sends requests to a language model and stores the answers, so that no request is sent twice."""
 
     settings: LlmSettings
     backend: Backend
@@ -39,12 +39,12 @@ class Asker:
         self._slots = threading.Semaphore(self.settings.concurrency)
 
     @classmethod
-    def from_settings(cls, settings: LlmSettings) -> Asker:
-        """Create an asker for the model and the cache that the settings name."""
-        return cls(settings, settings.create_backend(), AnswerCache(settings.cache))
+    def from_settings(cls, llm_settings: LlmSettings) -> Asker:
+        """Create an asker for the model that the settings name."""
+        return cls(llm_settings, llm_settings.create_backend(), AnswerCache(llm_settings.cache))
 
     def ask(self, request: Request) -> Answer | None:
-        """Return the answer of the model to one request, or None if the model gave none."""
+        """Return the answer to one request, stored or new; None if the model gave none."""
         usage = self.backend.usage
         cached_answer = self.cache.get(request.key)
         if cached_answer is not None:
@@ -68,7 +68,8 @@ class Asker:
         return answer
 
     def ask_all(self, requests: Sequence[Request | None]) -> list[Answer | None]:
-        """Return the answers to many requests; None for a request that is None or was not answered.
+        """Return the answers to many requests, several at a time.
+        None for a request that is None or got no answer.
 
         Equal requests are sent once.
         """
@@ -88,17 +89,17 @@ class Asker:
             raise
         pool.shutdown()
         self._check_failures()
-        self._count_tokens([answer for answer in answers.values() if answer is not None])
+        self._add_token_counts([answer for answer in answers.values() if answer is not None])
         return [None if request is None else answers[request.key] for request in requests]
 
     def summarize_usage(self) -> dict[str, Any]:
-        """Return the number of requests and tokens, and their cost if a price is known."""
+        """Return how many requests and tokens were used, and what they cost if the price is known."""
         counts: dict[str, Any] = self.backend.usage.to_dict()
         cost = compute_token_cost(counts["prompt_tokens"], counts["completion_tokens"], self.settings.price)
         return counts if cost is None else counts | {"cost": cost}
 
     def describe_failures(self) -> str | None:
-        """Return a note on requests that the model did not answer; None if there are none."""
+        """Return a sentence that says how many requests got no answer; None if all got one."""
         failed, total = self._count_failures()
         if not failed:
             return None
@@ -107,8 +108,8 @@ class Asker:
             "missing. Run the same command with the same --out to repeat only these requests."
         )
 
-    def _count_tokens(self, answers: Sequence[Answer]) -> None:
-        """Add the tokens of answers to the usage."""
+    def _add_token_counts(self, answers: Sequence[Answer]) -> None:
+        """Add the tokens of these answers to the totals."""
         with self._lock:
             self.prompt_tokens += sum(answer.prompt_tokens for answer in answers)
             self.completion_tokens += sum(answer.completion_tokens for answer in answers)
@@ -119,7 +120,7 @@ class Asker:
         return usage.failed, usage.asked + usage.cached + usage.failed
 
     def _check_failures(self) -> None:
-        """Raise an error if too many requests failed."""
+        """Raise an error if more than a tenth of the requests got no answer."""
         failed, total = self._count_failures()
         if failed > MAX_FAILED_SHARE * total:
             raise LlmFailure(

@@ -13,7 +13,7 @@ from metassay.llm.requests import Answer, Request
 
 
 class TokenPrice(NamedTuple):
-    """Price of a million prompt tokens and of a million answer tokens."""
+    """Price of a million tokens in prompts, and of a million tokens in answers."""
 
     prompt: float
     completion: float
@@ -22,24 +22,26 @@ class TokenPrice(NamedTuple):
 def compute_token_cost(
     prompt_tokens: int, completion_tokens: int, price: tuple[float, float] | None
 ) -> float | None:
-    """Compute the cost of tokens; None if no price is known."""
+    """Return what these numbers of tokens cost; None if no price is known."""
     if price is None:
         return None
     prompt_price, completion_price = price
     return (prompt_tokens * prompt_price + completion_tokens * completion_price) / 1e6
 
 
-def read_token_price(path: str | Path, model: str) -> TokenPrice:
-    """Read the price of a model per million tokens from a JSON file {"MODEL": [prompt, completion]}."""
+def read_token_price(path: str | Path, model_name: str) -> TokenPrice:
+    """Read the price of a model from a JSON file such as {"MODEL": [0.5,
+    1.5]}, for a million tokens in prompts and in answers.
+    """
     location = InputLocation(file=str(path))
     try:
         table = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         raise InputError("this table of prices cannot be read as JSON.", location=location) from None
-    prices = table.get(model) if isinstance(table, Mapping) else None
+    prices = table.get(model_name) if isinstance(table, Mapping) else None
     if not (isinstance(prices, list) and len(prices) == 2 and all(map(_is_valid_price, prices))):
         raise InputError(
-            f"there is no price for {model!r}.",
+            f"there is no price for {model_name!r}.",
             location=location,
             remedy='Write the prices of a million input and output tokens, such as {"MODEL": [0.5, 1.5]}.',
         )
@@ -52,7 +54,9 @@ def _is_valid_price(value: Any) -> bool:
 
 
 class Budget:
-    """Limits what the requests of one run cost. Each request first reserves its highest possible cost."""
+    """Limits what the requests of a run cost together.
+    The highest possible cost of a request is reserved before it is sent.
+    """
 
     def __init__(self, price: tuple[float, float] | None, limit: float | None) -> None:
         self._price = price
@@ -62,7 +66,9 @@ class Budget:
         self.spent = 0.0
 
     def reserve_cost(self, request: Request) -> bool:
-        """Reserve the highest cost of a request; may wait for others. False if the budget is too small."""
+        """Reserve the highest possible cost of a request, after other requests if necessary.
+        Returns False if the budget is too small.
+        """
         if self._limit is None or self._price is None:
             return True
         # A token has at least one byte, so this is an upper bound.
@@ -77,7 +83,7 @@ class Budget:
         return True
 
     def record_cost(self, request: Request, answer: Answer | None) -> None:
-        """Replace the reserved cost of a request by the actual cost of its answer."""
+        """Replace the reserved cost of a request by what its answer cost."""
         with self._changed:
             self._reserved.pop(request.key, None)
             if answer is not None:

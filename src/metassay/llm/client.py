@@ -39,11 +39,13 @@ LONGEST_WAIT = 60.0
 
 
 class _RequestRefused(Exception):
-    """The server refused a request, and would refuse it again."""
+    """Raised if the server refuses a request, so that sending it again would not help."""
 
 
 class _TryAgain(Exception):
-    """The server has no answer now; `wait` is how many seconds to wait before the next attempt."""
+    """Raised if the server cannot answer now.
+    `wait` is the number of seconds to wait before the next attempt.
+    """
 
     def __init__(self, wait: float = 0.0) -> None:
         super().__init__()
@@ -63,7 +65,7 @@ class Endpoint:
     sleep: Callable[[float], None] = time.sleep
 
     def __post_init__(self) -> None:
-        parts = _split_url(self.url)
+        parts = _parse_server_url(self.url)
         port = f":{parts.port}" if parts.port else ""
         self._shown_address = f"{parts.scheme}://{parts.hostname}{port}"
         self._completions_url = f"{self.url.rstrip('/')}/chat/completions"
@@ -72,7 +74,7 @@ class Endpoint:
         self._ssl_context = httpx.create_ssl_context()
 
     def ask(self, request: Request) -> Answer | None:
-        """Return the model's answer to a request, or None if all attempts failed."""
+        """Send a request and return the answer; None if all attempts failed."""
         for attempt in range(self.attempts):
             wait = min(self.first_wait * 2**attempt, LONGEST_WAIT)
             try:
@@ -128,11 +130,11 @@ class Endpoint:
                 "POST", self._completions_url, content=json.dumps(content).encode(), headers=headers
             ) as response,
         ):
-            self._check_status(response)
+            self._raise_error_for_status(response)
             return await _read_response_body(response)
 
-    def _check_status(self, response: httpx.Response) -> None:
-        """Raise an error if the status of a response is not success."""
+    def _raise_error_for_status(self, response: httpx.Response) -> None:
+        """Raise an error if the HTTP status of a response is not 200."""
         status = response.status_code
         if 300 <= status < 400:
             raise InputError(
@@ -156,8 +158,8 @@ class Endpoint:
 
 
 def choose_api_key(url: str) -> str | None:
-    """Return the API key for an address. Keys are sent only over https or to this machine."""
-    parts = _split_url(url)
+    """Return the API key to send to an address. Keys are sent only over https or to this machine."""
+    parts = _parse_server_url(url)
     is_private = parts.scheme == "https" or _is_this_machine(parts.hostname or "")
     metassay_key = os.environ.get(METASSAY_KEY, "").strip()
     if is_private and metassay_key:
@@ -168,7 +170,7 @@ def choose_api_key(url: str) -> str | None:
 
 
 def parse_reply(body: bytes) -> Answer:
-    """Parse the answer in the JSON body of a reply. Raises an error for anything else."""
+    """Return the answer in the JSON body of a reply; raise an error if there is none."""
     try:
         reply = json.loads(body)
     except RecursionError:
@@ -185,8 +187,10 @@ def parse_reply(body: bytes) -> Answer:
     )
 
 
-def _split_url(url: str) -> SplitResult:
-    """Split the address of a server. Raises an error if it is invalid or contains a password."""
+def _parse_server_url(url: str) -> SplitResult:
+    """Split the address of a server into its parts; raise
+    an error if it is invalid or contains a password.
+    """
     try:
         parts = urlsplit(url)
         is_valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
@@ -204,36 +208,40 @@ def _split_url(url: str) -> SplitResult:
 
 
 def _is_this_machine(host: str) -> bool:
-    """Return whether a host name or address is this machine."""
+    """Return whether a host name or IP address is that of this machine."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
 
 
-def _check_api_key(key: str, variable: str) -> str:
-    """Return an API key. Raises an error if it has characters that no key has."""
+def _check_api_key(key: str, variable_name: str) -> str:
+    """Return an API key; raise an error if it contains characters that are not allowed in keys."""
     if not (key.isascii() and key.isprintable()):
-        raise InputError(f"the key in {variable} contains characters that are not allowed in a key.")
+        raise InputError(f"the key in {variable_name} contains characters that are not allowed in a key.")
     return key
 
 
 def _find_https_proxy(url_parts: SplitResult) -> str | None:
-    """Return the proxy for https that the environment names; none for http, which a proxy could read."""
+    """Return the proxy that the environment names for https.
+    Other addresses use none, because a proxy could read the requests.
+    """
     if url_parts.scheme != "https" or urllib.request.proxy_bypass(url_parts.hostname or ""):
         return None
     return urllib.request.getproxies().get("https")
 
 
 def _parse_token_count(value: Any) -> int:
-    """Return a number of tokens; 0 for any other value that a server may send."""
+    """Return a number of tokens that the server sent; 0 if the value is not a valid number."""
     return value if type(value) is int and 0 <= value < 1 << 40 else 0
 
 
-def _parse_retry_after(text: str) -> float:
-    """Parse the header `Retry-After` as seconds, limited to the longest wait; 0 if it is no number."""
+def _parse_retry_after(header_value: str) -> float:
+    """Return the seconds to wait according to the HTTP header `Retry-After`,
+    at most a minute; 0 if it is not a number.
+    """
     try:
-        seconds = float(text)
+        seconds = float(header_value)
     except ValueError:
         return 0.0
     return min(seconds, LONGEST_WAIT) if seconds > 0 else 0.0

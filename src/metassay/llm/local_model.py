@@ -16,7 +16,7 @@ _MODEL_CANNOT_READ = (IndexError, RuntimeError, ValueError)
 
 
 class LocalModel:
-    """Language model in this process, from a model name, a folder (safetensors only) or a GGUF file."""
+    """A language model that runs in this process, loaded by its name, from a folder or from a GGUF file."""
 
     def __init__(self, name: str) -> None:
         try:
@@ -47,7 +47,7 @@ class LocalModel:
             ) from None
 
     def ask(self, request: Request) -> Answer | None:
-        """Generate an answer with the seed of the request; None if the model cannot read the prompt."""
+        """Generate an answer to a request; None if the prompt is too long for the model or the memory."""
         try:
             return self._generate_answer(request)
         except _MODEL_CANNOT_READ:
@@ -55,11 +55,13 @@ class LocalModel:
             return None
 
     def compute_log_likelihoods(self, texts: Sequence[str]) -> list[float]:
-        """Compute the log-likelihood of each text, summed over tokens; NaN if the model cannot read it."""
+        """Return the log-likelihood of each text, summed over
+        its tokens; NaN if the model cannot read the text.
+        """
         return [self._compute_log_likelihood(text) for text in texts]
 
     def _generate_answer(self, request: Request) -> Answer:
-        """Generate an answer and count its tokens."""
+        """Generate an answer, and count the tokens of prompt and answer."""
         with self._lock, self._torch.inference_mode():
             self._torch.manual_seed(request.seed)
             messages = [{"role": "user", "content": request.prompt}]

@@ -31,7 +31,9 @@ def load_built_in_prompt(prompt_name: str) -> str:
 
 
 def read_user_prompt(path: str | Path, required_fields: Sequence[str] = ("output",)) -> str:
-    """Read a prompt file of the user. Raises an error if a required field is missing."""
+    """Read a prompt from a file of the user; raise an
+    error if a required field such as {output} is missing.
+    """
     location = InputLocation(file=str(path))
     try:
         prompt = Path(path).read_text(encoding="utf-8")
@@ -50,13 +52,15 @@ def read_user_prompt(path: str | Path, required_fields: Sequence[str] = ("output
 
 
 def fill_prompt(prompt: str, field_values: Mapping[str, str]) -> str:
-    """Replace the fields of a prompt by values; braces inside values are not interpreted."""
+    """Replace the fields of a prompt, such as {source}, by texts.
+    Braces inside these texts have no meaning.
+    """
     pattern = r"\{(" + "|".join(map(re.escape, field_values)) + r")\}"
     return re.sub(pattern, lambda match: field_values[match[1]], prompt)
 
 
 def fill_available_prompt_fields(prompt: str, field_values: Mapping[str, str | None]) -> str:
-    """Replace the fields of a prompt by values, and drop lines with a field whose value is None."""
+    """Replace the fields of a prompt by texts. Lines with a field whose text is None are left out."""
     unknown = [f"{{{name}}}" for name, value in field_values.items() if value is None]
     lines = [line for line in prompt.split("\n") if not any(field in line for field in unknown)]
     known = {name: value for name, value in field_values.items() if value is not None}

@@ -12,14 +12,14 @@ from metassay.errors import MetassayError
 
 
 class LlmFailure(MetassayError):
-    """The language model does not answer. The run stops and can be resumed."""
+    """Raised if the language model does not answer. The run stops and can be continued later."""
 
     exit_code = 2
 
 
 @dataclass(frozen=True)
 class Request:
-    """One request to a language model, with everything that its answer depends on."""
+    """A request to a language model, with all parameters that affect the answer."""
 
     model: str
     prompt: str
@@ -30,13 +30,13 @@ class Request:
 
     @property
     def key(self) -> str:
-        """A hash of all fields, by which the answer is cached."""
+        """A hash of the request, under which its answer is stored."""
         return blake2b(json.dumps(asdict(self), sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The text that a model answered, and whether it ended before the token limit."""
+    """The text of an answer, whether it is complete, and its number of tokens."""
 
     text: str
     complete: bool
@@ -52,7 +52,7 @@ class Answer:
 
 
 class Usage:
-    """Counts of requests and tokens in one run. Cached answers cost no tokens."""
+    """Counts of requests and tokens in a run. Answers that were stored before add no tokens."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -64,7 +64,7 @@ class Usage:
         self._lock = threading.Lock()
 
     def add_counts(self, **counts: int) -> None:
-        """Increase some of the counts; safe to call from several threads."""
+        """Increase some of the counts by the given numbers; several threads may call it."""
         with self._lock:
             for name, count in counts.items():
                 setattr(self, name, getattr(self, name) + count)

@@ -16,7 +16,7 @@ HOW_TO_CHOOSE_MODEL = "Pass --llm-url, or --llm-local for a model on this machin
 
 @dataclass(frozen=True)
 class LlmSettings:
-    """Which language model to ask: the `url` of an OpenAI-compatible server, or a `local` model."""
+    """Which language model to ask, a server (`url`) or a model on this machine (`local`), and how."""
 
     url: str | None = None
     model: str = ""
@@ -42,11 +42,11 @@ class LlmSettings:
 
     @property
     def model_name(self) -> str:
-        """The name of the model in results: `model`, or else the path of the local model."""
+        """The name of the model that results show: `model`, or else the path of the local model."""
         return self.model or self.local or ""
 
     def create_backend(self) -> Backend:
-        """Create a client of the server, or load the local model."""
+        """Create a client of the server, or load the model on this machine."""
         if self.local is not None:
             from metassay.llm.local_model import LocalModel
 

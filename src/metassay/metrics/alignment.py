@@ -36,7 +36,9 @@ _INSERTION_COST = 3
 
 @dataclass(frozen=True)
 class Step:
-    """A reference token and the output token that it is aligned with; None if one of them is missing."""
+    """One step of an alignment: a token of the reference and the token of the output that stands for it, or
+    None where one of them has no such token.
+    """
 
     kind: Kind
     reference: str | None
@@ -45,31 +47,33 @@ class Step:
 
 @dataclass(frozen=True)
 class Alignment:
-    """An alignment of a reference and an output, step by step."""
+    """The steps that turn a reference into an output: hits,
+    substitutions, deletions and insertions, in order.
+    """
 
     steps: tuple[Step, ...]
 
     @property
     def counts(self) -> dict[Kind, int]:
-        """Number of steps of each kind; hits, substitutions and deletions add up to the reference."""
+        """Number of steps of each kind: hits, substitutions, deletions and insertions."""
         kinds = [step.kind for step in self.steps]
         return {kind: kinds.count(kind) for kind in KINDS}
 
     @property
     def edit_count(self) -> int:
-        """Number of steps that are substitutions, deletions or insertions."""
+        """Number of edits, that is substitutions, deletions and insertions."""
         return sum(step.kind != "hit" for step in self.steps)
 
     @property
     def error_rate(self) -> float | None:
-        """Edits per token of the reference; None for an empty reference."""
+        """Number of edits divided by the number of reference tokens; None if the reference is empty."""
         counts = self.counts
         reference_length = counts["hit"] + counts["substitution"] + counts["deletion"]
         return self.edit_count / reference_length if reference_length else None
 
 
 def align_words(reference: str, output: str) -> Alignment:
-    """Align the words of two texts as sclite does.
+    """Align the words of two texts with the edit costs of sclite, the scoring program of NIST.
 
     >>> [step.kind for step in align_words("a cat sat", "the cat").steps]
     ['substitution', 'hit', 'deletion']
@@ -78,12 +82,12 @@ def align_words(reference: str, output: str) -> Alignment:
 
 
 def align_characters(reference: str, output: str) -> Alignment:
-    """Align the characters of two texts, spaces included, as sclite does."""
+    """Align the characters of two texts, spaces included, with the edit costs of sclite."""
     return align_tokens(tuple(reference), tuple(output))
 
 
 def align_tokens(reference: Sequence[str], output: Sequence[str]) -> Alignment:
-    """Align two sequences of tokens as sclite does."""
+    """Align two sequences of tokens with the edit costs of sclite, the scoring program of NIST."""
     reference_tokens = iter(reference)
     output_tokens = iter(output)
     steps = []
@@ -95,7 +99,7 @@ def align_tokens(reference: Sequence[str], output: Sequence[str]) -> Alignment:
 
 
 def align_with_fewest_edits(reference: Sequence[str], output: Sequence[str]) -> Alignment:
-    """Align two sequences of tokens with the fewest edits, as jiwer does.
+    """Align two sequences of tokens with as few edits as possible, as the library jiwer does.
 
     >>> align_with_fewest_edits("a cat sat".split(), "the cat".split()).counts["deletion"]
     1
@@ -110,32 +114,34 @@ def align_with_fewest_edits(reference: Sequence[str], output: Sequence[str]) -> 
     return Alignment(tuple(steps))
 
 
-def find_alignment_steps(reference: Sequence[str], output: Sequence[str]) -> list[Kind]:
-    """Find the kind of each step of `align_tokens`, which is faster than the complete alignment.
+def find_alignment_steps(reference_tokens: Sequence[str], output_tokens: Sequence[str]) -> list[Kind]:
+    """List the kind of each step (such as "hit") of the alignment that `align_tokens` returns. This is faster
+    than building the alignment itself.
 
     >>> find_alignment_steps("a cat sat".split(), "the cat".split())
     ['substitution', 'hit', 'deletion']
     """
     token_ids: dict[str, int] = {}
-    reference_ids = [token_ids.setdefault(token, len(token_ids)) for token in reference]
-    output_ids = [token_ids.setdefault(token, len(token_ids)) for token in output]
-    steps = _find_steps_of_cheapest_alignment(
+    reference_ids = [token_ids.setdefault(token, len(token_ids)) for token in reference_tokens]
+    output_ids = [token_ids.setdefault(token, len(token_ids)) for token in output_tokens]
+    steps = _find_cheapest_alignment_steps(
         np.array(reference_ids, dtype=np.int64), np.array(output_ids, dtype=np.int64)
     )
     return [KINDS[step] for step in steps.tolist()]
 
 
 @kernel
-def _find_steps_of_cheapest_alignment(
-    reference: NDArray[np.int64], output: NDArray[np.int64]
+def _find_cheapest_alignment_steps(
+    reference_ids: NDArray[np.int64], output_ids: NDArray[np.int64]
 ) -> NDArray[np.uint8]:
-    """Find the kinds of the steps of the cheapest alignment, as positions in `KINDS`.
+    """Find the alignment with the lowest edit costs, and
+    return the kind of each step as a position in `KINDS`.
 
     Of alignments with equal costs, the one that, from the end, prefers a hit or substitution, then an
     insertion, then a deletion.
     """
-    rows = len(reference)
-    columns = len(output)
+    rows = len(reference_ids)
+    columns = len(output_ids)
     cost = np.empty((rows + 1, columns + 1), np.int32)
     for i in range(rows + 1):
         cost[i, 0] = _DELETION_COST * i
@@ -143,7 +149,7 @@ def _find_steps_of_cheapest_alignment(
         cost[0, j] = _INSERTION_COST * j
     for i in range(1, rows + 1):
         for j in range(1, columns + 1):
-            substitution_cost = 0 if reference[i - 1] == output[j - 1] else _SUBSTITUTION_COST
+            substitution_cost = 0 if reference_ids[i - 1] == output_ids[j - 1] else _SUBSTITUTION_COST
             cost[i, j] = min(
                 cost[i - 1, j - 1] + substitution_cost,
                 cost[i, j - 1] + _INSERTION_COST,
@@ -154,7 +160,7 @@ def _find_steps_of_cheapest_alignment(
     i = rows
     j = columns
     while i > 0 or j > 0:
-        is_equal = i > 0 and j > 0 and reference[i - 1] == output[j - 1]
+        is_equal = i > 0 and j > 0 and reference_ids[i - 1] == output_ids[j - 1]
         substitution_cost = 0 if is_equal else _SUBSTITUTION_COST
         if i > 0 and j > 0 and cost[i, j] == cost[i - 1, j - 1] + substitution_cost:
             steps[count] = _HIT if is_equal else _SUBSTITUTION

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from metassay import plugins
 from metassay.data.directions import orient_scores
 from metassay.errors import InputError
-from metassay.metrics.shared_work import SharedWork
+from metassay.metrics.shared_cache import SharedCache
 from metassay.specs import format_label, format_settings_by_language, format_spec
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ NEURAL_PREFIX = "neural"
 
 @dataclass(frozen=True)
 class Batch:
-    """The outputs that a metric scores in one call, with references, sources and other fields as columns.
+    """Outputs that a metric scores in one call, together with their references, sources and other fields.
 
     `references[i]` is the list of references of output i. (sacrebleu's corpus functions take the transposed
     shape, one list per reference stream: it is refused when the lengths show it.)
@@ -47,7 +47,7 @@ class Batch:
 
     fields: Mapping[str, Sequence[Any]]
     language: str | None = None
-    shared_work: SharedWork = field(default_factory=SharedWork, repr=False, compare=False)
+    shared_cache: SharedCache = field(default_factory=SharedCache, repr=False, compare=False)
     size: int = field(init=False)
     _cache: dict[Hashable, Any] = field(init=False, default_factory=dict, repr=False, compare=False)
 
@@ -70,7 +70,9 @@ class Batch:
         source: Sequence[str] | None = None,
         language: str | None = None,
     ) -> Batch:
-        """Make a batch from texts, as in `Batch.of(outputs, [[reference] for reference in references])`."""
+        """Make a batch from lists of texts. References are a list for each output, as in `Batch.of(outputs,
+        [[reference] for reference in references])`.
+        """
         fields: dict[str, Sequence[Any]] = {"output": output}
         if references is not None:
             fields["references"] = references
@@ -96,17 +98,19 @@ class Batch:
         """The references of each output."""
         return self["references"]
 
-    def compute_once(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """Return the value stored under `key`; at the first call, compute and store it for other metrics."""
-        if key not in self._cache:
-            self._cache[key] = compute()
-        result: T = self._cache[key]
+    def compute_once(self, cache_key: Hashable, compute: Callable[[], T]) -> T:
+        """Return the cached value of a key. The first call computes the value and caches it in this batch, so
+        that several metrics can use it.
+        """
+        if cache_key not in self._cache:
+            self._cache[cache_key] = compute()
+        result: T = self._cache[cache_key]
         return result
 
-    def compute_for_distinct_rows(
-        self, function: Callable[[str, tuple[str, ...]], Sequence[float]]
-    ) -> Scores:
-        """Return `function(output, references)` of each row, computed once for equal rows: [n, s]."""
+    def apply_to_distinct_rows(self, function: Callable[[str, tuple[str, ...]], Sequence[float]]) -> Scores:
+        """Return `function(output, references)` for every row of the batch, as an array with one row each.
+        Equal rows are computed once.
+        """
         position_of_key: dict[tuple[str, tuple[str, ...]], int] = {}
         results: list[Sequence[float]] = []
         position_of_row = np.empty(self.size, dtype=np.int64)
@@ -120,22 +124,22 @@ class Batch:
         return table[position_of_row]
 
 
-def _check_column_length(name: str, column: Sequence[Any], size: int) -> None:
-    """Raise an error if a column of a batch has another length than the outputs."""
-    if isinstance(column, str):
+def _check_column_length(field_name: str, values: Sequence[Any], output_count: int) -> None:
+    """Raise an error unless a field of a batch has as many values as there are outputs."""
+    if isinstance(values, str):
         raise InputError(
-            f"{name} is one bare string; a list of {size} was expected.",
-            remedy=f"Write [{name}] for one output.",
+            f"{field_name} is one bare string; a list of {output_count} was expected.",
+            remedy=f"Write [{field_name}] for one output.",
         )
-    if len(column) != size:
+    if len(values) != output_count:
         remedy = None
-        if name == "references" and all(len(stream) == size for stream in column):
+        if field_name == "references" and all(len(stream) == output_count for stream in values):
             remedy = "This is the transposed shape: references[i] must be the list of references of output i."
-        raise InputError(f"{name} has {len(column)} entries for {size} outputs.", remedy=remedy)
+        raise InputError(f"{field_name} has {len(values)} entries for {output_count} outputs.", remedy=remedy)
 
 
 def _check_references(references: Sequence[Sequence[str]]) -> None:
-    """Raise an error if the references are not a list of texts for each output."""
+    """Raise an error unless the references are a non-empty list of texts for each output."""
     for i, output_references in enumerate(references):
         if isinstance(output_references, str):
             raise InputError(
@@ -148,7 +152,8 @@ def _check_references(references: Sequence[Sequence[str]]) -> None:
 
 @dataclass(frozen=True)
 class Metric(ABC):
-    """A function from outputs to scores. Metrics with equal parameters are equal.
+    """Base class of all metrics. A metric gives each output
+    a score; two metrics with equal parameters are equal.
 
     A subclass is a frozen dataclass. Its fields are the parameters, each with a default; its class attributes
     say what the rest of the program must know about the metric. Only `name`, `task` and `score` are required.
@@ -189,10 +194,11 @@ class Metric(ABC):
 
     @abstractmethod
     def score(self, batch: Batch) -> Scores:
-        """Score each output of a batch; NaN if the score of an output is undefined."""
+        """Return the score of each output of a batch, NaN where it is undefined."""
 
     def adapt_to_languages(self, languages: Iterable[str | None], text_changes: str = "") -> Self:
-        """Return the metric with settings for data in these languages; `text_changes` names preprocessing.
+        """Return a copy of the metric that chooses its settings for these languages. `text_changes` says how
+        the texts were preprocessed.
 
         Settings that were left open may then depend on the language of each batch. The signature names what
         is used, and the changes; the spec stays what the user wrote.
@@ -205,7 +211,7 @@ class Metric(ABC):
         return bound
 
     def resolve_settings(self, language: str | None) -> Parameters:
-        """Return the values of all parameters, as they are used for texts of a language.
+        """Return the values of all parameters for texts of a language, with defaults filled in.
 
         Metrics that choose a setting by language, such as a tokeniser, choose it here.
         """
@@ -213,7 +219,7 @@ class Metric(ABC):
         return {parameter.name: getattr(self, parameter.name) for parameter in dataclasses.fields(self)}
 
     def choose_settings_language(self, batch: Batch) -> str | None:
-        """Return the language that decides the settings which the user left open.
+        """Return the language by which the metric chooses parameters that the user did not set.
 
         A metric that is not bound uses its defaults for any language, because its signature names no other.
         """
@@ -221,7 +227,7 @@ class Metric(ABC):
 
     @property
     def parameters(self) -> Parameters:
-        """The parameters of the metric that differ from their defaults."""
+        """The parameters whose values differ from the defaults, by name."""
         changed: Parameters = {}
         for parameter in dataclasses.fields(self):
             value = getattr(self, parameter.name)
@@ -231,17 +237,18 @@ class Metric(ABC):
 
     @property
     def spec(self) -> str:
-        """The canonical text form of the metric, such as `chrf(word_order=2)`."""
+        """The metric as a user would write it in an option, such as `chrf(word_order=2)`."""
         return format_spec(self.name, self.parameters)
 
     @property
     def label(self) -> str:
-        """The name of the metric for readers: `BLEU`, `chrF++`, `BLEU (tokenizer=char)`."""
+        """The name of the metric in reports: `BLEU`, `chrF++` or `BLEU (tokenizer=char)`."""
         return format_label(self.title or self.name, self.parameters)
 
     @property
     def signature(self) -> str:
-        """A text that identifies how scores are computed; scores with equal signatures are comparable.
+        """A text with everything that affects the scores.
+        Scores are comparable if their signatures are equal.
 
         Every parameter, the oracle's version and our implementation number; for metrics of users the hash of
         their source; what was done to the text first.
@@ -266,20 +273,22 @@ class Metric(ABC):
 
     @property
     def cost_class(self) -> str:
-        """How expensive the metric is: one of `COST_CLASSES`."""
+        """How expensive the metric is to compute: one of `COST_CLASSES`, such as "cheap" or "neural GPU"."""
         return COST_CLASSES[0]
 
     @property
     def price_per_million_tokens(self) -> tuple[float, float] | None:
-        """Price of a million tokens sent and received; None if requests are free or it is not known."""
+        """Prices of a million tokens that are sent and received.
+        None if the requests are free or their price is unknown.
+        """
         return None
 
     def notes(self) -> tuple[str, ...]:
-        """Sentences that readers of the scores must know, such as the number of failed requests."""
+        """Return sentences that are shown with the scores, for example how many requests failed."""
         return ()
 
     def orient_scores(self, scores: Scores) -> Scores:
-        """Return the scores so that higher is better: with the sign changed if lower is better."""
+        """Return the scores with a sign such that higher is better: negated if lower scores are better."""
         return orient_scores(scores, higher_is_better=self.higher_is_better)
 
     def __str__(self) -> str:
@@ -287,33 +296,37 @@ class Metric(ABC):
 
 
 class StatisticsMetric(Metric):
-    """A metric computed from sufficient statistics that add up over outputs.
+    """Base class of metrics such as BLEU that are computed from counts. The counts of single outputs are
+    added up to score a whole corpus.
 
     Corpus, bootstrap and jackknife scores come from sums of `statistics` and never touch text again.
     """
 
     @abstractmethod
     def statistics(self, batch: Batch) -> Scores:
-        """Compute sufficient statistics, one row per output: [n, s]."""
+        """Compute the counts from which scores are computed, as an array with one row per output."""
 
     @abstractmethod
     def from_statistics(self, statistics: Scores) -> Scores:
-        """Compute corpus scores from (sums of) statistics: [..., s] to [...]."""
+        """Compute corpus scores from the summed counts of the outputs.
+        The last axis holds the counts of one corpus.
+        """
 
     def segment_scores(self, statistics: Scores) -> Scores:
-        """Compute the scores of single outputs from their statistics: [n, s] to [n]."""
+        """Compute the score of each single output from its row of counts."""
         return self.from_statistics(statistics)
 
     def score(self, batch: Batch) -> Scores:
-        """Score each output of a batch from its own statistics."""
+        """Compute the score of each single output of a batch."""
         return self.segment_scores(self.statistics(batch))
 
     def corpus_score(self, batch: Batch) -> float:
-        """Compute one score for all outputs of a batch from the sum of their statistics."""
+        """Compute one score for all outputs of a batch together, from the sum of their counts."""
         return float(self.from_statistics(self.statistics(batch).sum(axis=0)))
 
     def describe_official_score(self, statistics: Scores, reference_count: int) -> OfficialScore | None:
-        """Describe a corpus score as the official program prints it; None if that program has no such score.
+        """Return details that the official program prints with a corpus score, such as its signature.
+        None if it has no such score.
 
         `reference_count` is the number of references per output, −1 where it varies.
         """
@@ -322,10 +335,10 @@ class StatisticsMetric(Metric):
 
 
 def check_parameter_range(
-    metric: str, parameter: str, value: float, low: float, high: float = math.inf
+    metric_name: str, parameter_name: str, value: float, low: float, high: float = math.inf
 ) -> None:
-    """Raise an error if a parameter is not a number between `low` and `high`."""
+    """Raise an error unless a parameter of a metric is a finite number between `low` and `high`."""
     if low <= value <= high and math.isfinite(value):
         return
     bounds = f"of at least {low:g}" if high == math.inf else f"between {low:g} and {high:g}"
-    raise InputError(f"{metric}: {parameter} is {value}; it must be a number {bounds}.")
+    raise InputError(f"{metric_name}: {parameter_name} is {value}; it must be a number {bounds}.")

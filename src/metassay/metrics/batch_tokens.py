@@ -16,7 +16,7 @@ from metassay.metrics.kernels.text_arrays import (
     pack_texts,
     unpack_texts,
 )
-from metassay.metrics.scoring_inputs import find_scoring_inputs
+from metassay.metrics.scoring_inputs import find_distinct_inputs
 from metassay.text.languages import get_base_language
 from metassay.text.tokenizers import (
     SPACE,
@@ -32,44 +32,48 @@ WHITE_SPACE = TokenizerScheme(load_plain_classes)
 
 
 def get_distinct_texts(batch: Batch, *, lowercase: bool) -> Sequence[str]:
-    """Get the distinct texts of a batch, on request in lower case."""
-    texts = find_scoring_inputs(batch).texts
+    """Return every different text (output or reference) of a batch once, in lower case if requested."""
+    texts = find_distinct_inputs(batch).texts
     if not lowercase:
         return texts
     return batch.compute_once("lower-case texts", lambda: [text.lower() for text in texts])
 
 
-def get_bleu_tokens(batch: Batch, tokenizer: str, *, lowercase: bool = False) -> TokenSequences:
-    """Tokenize the texts of a batch with a tokeniser that sacrebleu knows by name, such as `13a`."""
+def tokenize_batch_for_bleu(batch: Batch, tokenizer: str, *, lowercase: bool = False) -> TokenSequences:
+    """Tokenize the distinct texts of a batch with one of sacrebleu's
+    tokenisers, named as in sacrebleu, such as `13a`.
+    """
 
     def tokenize() -> TokenSequences:
         scheme = find_tokenizer_scheme(tokenizer)
         texts = get_distinct_texts(batch, lowercase=lowercase)
         prepared = scheme.prepare_texts(texts)
         is_unchanged = prepared is texts
-        packed = _get_packed_texts(batch, lowercase=lowercase) if is_unchanged else pack_texts(prepared)
+        packed = _pack_distinct_texts(batch, lowercase=lowercase) if is_unchanged else pack_texts(prepared)
         tokens, _ = _tokenize_packed_texts(packed, scheme, SPLIT_AT_SPACES)
         return tokens
 
     return batch.compute_once(("bleu tokens", tokenizer, lowercase), tokenize)
 
 
-def get_word_tokens(batch: Batch, split_mode: int, *, lowercase: bool = False) -> TokenSequences:
-    """Split the texts of a batch into words; `split_mode` is a constant of `text.tokenizers`."""
+def split_batch_into_words(batch: Batch, split_mode: int, *, lowercase: bool = False) -> TokenSequences:
+    """Split the distinct texts of a batch into words.
+    `split_mode` is a constant of `text.tokenizers`, such as `SPLIT_AT_SPACES`.
+    """
 
     def tokenize() -> TokenSequences:
-        packed = _get_packed_texts(batch, lowercase=lowercase)
+        packed = _pack_distinct_texts(batch, lowercase=lowercase)
         tokens, _ = _tokenize_packed_texts(packed, WHITE_SPACE, split_mode)
         return tokens
 
     return batch.compute_once(("word tokens", split_mode, lowercase), tokenize)
 
 
-def get_character_tokens(batch: Batch, *, lowercase: bool, keep_spaces: bool) -> TokenSequences:
-    """Split the texts of a batch into characters, with or without white space."""
+def split_batch_into_characters(batch: Batch, *, lowercase: bool, keep_spaces: bool) -> TokenSequences:
+    """Split the distinct texts of a batch into characters, with or without white space."""
 
     def tokenize() -> TokenSequences:
-        packed = _get_packed_texts(batch, lowercase=lowercase)
+        packed = _pack_distinct_texts(batch, lowercase=lowercase)
         if keep_spaces:
             return _use_code_points_as_tokens(packed.code_points, packed.offsets)
         # Offsets move back by the number of blanks before them, which `searchsorted` counts.
@@ -81,8 +85,10 @@ def get_character_tokens(batch: Batch, *, lowercase: bool, keep_spaces: bool) ->
     return batch.compute_once(("character tokens", lowercase, keep_spaces), tokenize)
 
 
-def get_stripped_character_tokens(batch: Batch) -> TokenSequences:
-    """Split the texts of a batch into characters, without the white space at both ends of each text."""
+def split_stripped_batch_into_characters(batch: Batch) -> TokenSequences:
+    """Split the distinct texts of a batch into characters, after
+    removing the white space at both ends of each text.
+    """
 
     def tokenize() -> TokenSequences:
         packed = pack_texts([text.strip() for text in get_distinct_texts(batch, lowercase=False)])
@@ -94,17 +100,19 @@ def get_stripped_character_tokens(batch: Batch) -> TokenSequences:
 def tokenize_words(
     texts: Sequence[str], split_mode: int = SPLIT_AT_SPACES
 ) -> tuple[TokenSequences, PackedTexts]:
-    """Split texts into words; return the token sequences and the words that their ids stand for."""
+    """Split texts into words. Returns the word ids of each text and the words that the ids stand for."""
     return _tokenize_packed_texts(pack_texts(texts), WHITE_SPACE, split_mode)
 
 
-def map_distinct_words(
-    tokens: TokenSequences, words: PackedTexts, function: Callable[[str], str]
+def replace_distinct_words(
+    tokens: TokenSequences, words: PackedTexts, replace_word: Callable[[str], str]
 ) -> TokenSequences:
-    """Replace each distinct word of token sequences by `function(word)`, for example by its stem."""
+    """Apply a function, such as a stemmer, to every different
+    word, and return the texts with the ids of the results.
+    """
     new_ids: dict[str, int] = {}
     # Words with the same result, such as the same stem, share an id.
-    id_of_word = [new_ids.setdefault(function(word), len(new_ids)) for word in unpack_texts(words)]
+    id_of_word = [new_ids.setdefault(replace_word(word), len(new_ids)) for word in unpack_texts(words)]
     if not id_of_word:
         return TokenSequences(tokens.ids, tokens.offsets, 0)
     ids = np.array(id_of_word, dtype=np.int32)[tokens.ids]
@@ -112,7 +120,7 @@ def map_distinct_words(
 
 
 def warn_if_written_without_spaces(metric: Metric, language: str | None) -> None:
-    """Warn if a metric splits words at spaces but the language is written without spaces."""
+    """Warn if the language is written without spaces, for metrics that split words at spaces."""
     if get_base_language(language) in WITHOUT_SPACES:
         warnings.warn(
             f"{metric.label} splits words at spaces, but {language} is written without spaces, so most "
@@ -121,23 +129,25 @@ def warn_if_written_without_spaces(metric: Metric, language: str | None) -> None
         )
 
 
-def _get_packed_texts(batch: Batch, *, lowercase: bool) -> PackedTexts:
-    """Get the distinct texts of a batch as one array of code points."""
+def _pack_distinct_texts(batch: Batch, *, lowercase: bool) -> PackedTexts:
+    """Return the distinct texts of a batch as one array of code points, which compiled functions can read."""
     return batch.compute_once(
         ("packed texts", lowercase), lambda: pack_texts(get_distinct_texts(batch, lowercase=lowercase))
     )
 
 
 def _tokenize_packed_texts(
-    packed: PackedTexts, scheme: TokenizerScheme, split_mode: int
+    packed_texts: PackedTexts, scheme: TokenizerScheme, split_mode: int
 ) -> tuple[TokenSequences, PackedTexts]:
-    """Tokenize texts that are packed in one array."""
+    """Tokenize texts that are stored in one array of code points.
+    Returns the token ids of each text and the words.
+    """
     from metassay.metrics.kernels.tokenization import tokenize_texts
 
     passes = np.array(scheme.passes, dtype=np.int64).reshape(-1, 3)
     ids, offsets, word_code_points, word_offsets = tokenize_texts(
-        packed.code_points,
-        packed.offsets,
+        packed_texts.code_points,
+        packed_texts.offsets,
         scheme.load_classes(),
         passes,
         scheme.pads_with_spaces,
@@ -151,7 +161,7 @@ def _tokenize_packed_texts(
 
 
 def _use_code_points_as_tokens(code_points: CodePoints, offsets: Offsets) -> TokenSequences:
-    """Make token sequences whose ids are the code points of characters."""
+    """Make each character a token whose id is its code point."""
     # A copy, because kernels would be compiled again for arrays that are read-only.
     ids = code_points.astype(np.int32)
     return TokenSequences(ids, offsets, int(ids.max(initial=0)) + 1)

@@ -11,12 +11,12 @@ import numpy as np
 
 from metassay.errors import UnknownName
 from metassay.metrics.base import Batch, Parameters, Scores, StatisticsMetric, check_parameter_range
-from metassay.metrics.batch_tokens import get_bleu_tokens, get_distinct_texts
+from metassay.metrics.batch_tokens import get_distinct_texts, tokenize_batch_for_bleu
 from metassay.metrics.bleu_formula import compute_bleu
 from metassay.metrics.kernels.text_arrays import TokenSequences
 from metassay.metrics.ngram_statistics import compute_ngram_statistics
 from metassay.metrics.sacrebleu_signature import build_sacrebleu_signature
-from metassay.metrics.scoring_inputs import find_scoring_inputs
+from metassay.metrics.scoring_inputs import find_distinct_inputs
 from metassay.results.official_score import OfficialScore
 from metassay.text.tokenizers import (
     AUTO,
@@ -75,31 +75,33 @@ class Bleu(StatisticsMetric):
             check_parameter_range(self.name, "smooth_value", self.smooth_value, 0)
 
     def resolve_settings(self, language: str | None) -> Parameters:
-        """Return all settings; an open tokeniser is chosen by language."""
+        """Return the values of all parameters. If the user
+        named no tokeniser, it is the one for the language.
+        """
         return super().resolve_settings(language) | {"tokenizer": self._choose_tokenizer(language)}
 
     def _choose_tokenizer(self, language: str | None) -> str:
-        """Return the tokeniser that the user named, or else that of the language."""
+        """Return the tokeniser that the user named, or else the default for the language."""
         if self.tokenizer != AUTO:
             return self.tokenizer
         return choose_language_tokenizer(language) or _DEFAULT_TOKENIZER
 
     def statistics(self, batch: Batch) -> Scores:
-        """Compute the lengths, n-gram matches and n-gram totals of each output."""
+        """Count the tokens of each output and its closest reference, and the n-grams that match."""
         tokenizer = self._choose_tokenizer(self.choose_settings_language(batch))
-        self._warn_of_poor_tokenizer(batch.language, tokenizer)
-        inputs = find_scoring_inputs(batch)
-        if tokenizer in _SPLITTING_AT_SPACES and _should_avoid_numba(len(batch.output)):
+        self._warn_if_tokenizer_is_unsuitable(batch.language, tokenizer)
+        inputs = find_distinct_inputs(batch)
+        if tokenizer in _SPLITTING_AT_SPACES and _should_avoid_loading_numba(len(batch.output)):
             tokens = self._tokenize_with_sacrebleu(batch, tokenizer)
             statistics = compute_ngram_statistics(tokens, inputs, self.order, use_numba=False)
         else:
-            tokens = get_bleu_tokens(batch, tokenizer, lowercase=self.lowercase)
+            tokens = tokenize_batch_for_bleu(batch, tokenizer, lowercase=self.lowercase)
             statistics = compute_ngram_statistics(tokens, inputs, self.order)
         by_row: Scores = statistics[inputs.input_of_row]
         return by_row
 
     def _tokenize_with_sacrebleu(self, batch: Batch, tokenizer: str) -> TokenSequences:
-        """Tokenize the distinct texts of a batch with sacrebleu's own tokeniser."""
+        """Tokenize the distinct texts of a batch with sacrebleu's Python code, which needs no compilation."""
         from sacrebleu.metrics.bleu import BLEU
 
         tokenize = BLEU(tokenize=tokenizer).tokenizer
@@ -112,8 +114,10 @@ class Bleu(StatisticsMetric):
         ids = np.fromiter(map(id_of_word.__getitem__, words), np.int32, len(words))
         return TokenSequences(ids, np.array(offsets, dtype=np.int64), len(id_of_word))
 
-    def _warn_of_poor_tokenizer(self, language: str | None, tokenizer: str) -> None:
-        """Warn if BLEU is computed on characters, or on words that the tokeniser does not split well."""
+    def _warn_if_tokenizer_is_unsuitable(self, language: str | None, tokenizer: str) -> None:
+        """Warn if BLEU falls back to characters, or splits
+        at spaces a language that needs another tokeniser.
+        """
         if self.tokenizer == AUTO and self.languages and tokenizer == "char":
             missing = find_missing_tokenizer(language)
             if missing is None:
@@ -132,15 +136,19 @@ class Bleu(StatisticsMetric):
             )
 
     def from_statistics(self, statistics: Scores) -> Scores:
-        """Compute corpus BLEU from summed statistics."""
-        return self._compute_scores(statistics, effective_order=self.effective_order)
+        """Compute corpus BLEU from the summed counts of the outputs."""
+        return self._compute_bleu_scores(statistics, effective_order=self.effective_order)
 
     def segment_scores(self, statistics: Scores) -> Scores:
-        """Compute sentence BLEU of each output, with the effective order."""
-        return self._compute_scores(statistics, effective_order=True)
+        """Compute sentence BLEU of each output. Outputs that are too short for
+        the longest n-grams are scored with the shorter ones.
+        """
+        return self._compute_bleu_scores(statistics, effective_order=True)
 
     def describe_official_score(self, statistics: Scores, reference_count: int) -> OfficialScore | None:
-        """Return sacrebleu's signature, precisions, brevity penalty and counts."""
+        """Return what sacrebleu prints with a BLEU score:
+        signature, precisions, brevity penalty and counts.
+        """
         from sacrebleu.metrics.bleu import BLEU
 
         if self.order != _DEFAULT_ORDER:  # sacrebleu's signature does not name the order
@@ -170,7 +178,8 @@ class Bleu(StatisticsMetric):
             ngrams=score.totals,
         )
 
-    def _compute_scores(self, statistics: Scores, *, effective_order: bool) -> Scores:
+    def _compute_bleu_scores(self, statistics: Scores, *, effective_order: bool) -> Scores:
+        """Compute BLEU for each row of counts, with the smoothing of this metric."""
         rows = np.ascontiguousarray(statistics, dtype=np.float64).reshape(-1, 2 + 2 * self.order)
         smooth_value = self.smooth_value
         if smooth_value is None:
@@ -179,13 +188,13 @@ class Bleu(StatisticsMetric):
         return scores.reshape(np.shape(statistics)[:-1])
 
 
-def _should_avoid_numba(count: int) -> bool:
-    """Return whether Numba is not loaded yet and the outputs are too few to load it."""
-    return count <= _FEW_OUTPUTS and "numba" not in sys.modules
+def _should_avoid_loading_numba(output_count: int) -> bool:
+    """Return whether there are so few outputs that loading Numba would take longer than it saves."""
+    return output_count <= _FEW_OUTPUTS and "numba" not in sys.modules
 
 
 def _build_sacrebleu_metric(*, tokenizer: str, smoothing: str, order: int, **settings: Any) -> BLEU:
-    """Build sacrebleu's BLEU object with our settings, for its signature."""
+    """Create sacrebleu's BLEU object with the same settings, from which the signature is taken."""
     from sacrebleu.metrics.bleu import BLEU
 
     return BLEU(tokenize=tokenizer, smooth_method=smoothing, max_ngram_order=order, **settings)

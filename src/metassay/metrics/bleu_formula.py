@@ -14,34 +14,36 @@ from metassay.stats.arrays import BoolArray
 _LOG_OF_ZERO = -9999999999.0
 
 
-def compute_bleu(statistics: Scores, smoothing: str, smooth_value: float, *, effective_order: bool) -> Scores:
-    """Compute BLEU from rows of lengths of output and reference, n-gram matches and n-gram totals."""
-    order = (statistics.shape[1] - 2) // 2
+def compute_bleu(count_rows: Scores, smoothing: str, smooth_value: float, *, effective_order: bool) -> Scores:
+    """Compute BLEU for each row of counts: the lengths of output and reference, then matching n-grams, then
+    all n-grams of the output.
+    """
+    order = (count_rows.shape[1] - 2) // 2
     added = np.zeros(order)
     if smoothing == "add-k":
         added[1:] = smooth_value
-    matches = statistics[:, 2 : 2 + order] + added
-    totals = statistics[:, 2 + order :] + added
+    matches = count_rows[:, 2 : 2 + order] + added
+    totals = count_rows[:, 2 + order :] + added
     is_used = np.logical_and.accumulate(totals != 0, axis=1)
     precisions = _compute_precisions(matches, totals, is_used, smoothing, smooth_value)
-    used_orders = np.full(len(statistics), order)
+    used_orders = np.full(len(count_rows), order)
     if effective_order:
         used_orders = np.where(is_used[:, 0], is_used.sum(axis=1), order)
     logarithms = np.full(precisions.shape, _LOG_OF_ZERO)
-    logarithms[precisions != 0] = _map_values(math.log, precisions[precisions != 0])
-    log_sums = np.zeros(len(statistics))
+    logarithms[precisions != 0] = _apply_to_each_value(math.log, precisions[precisions != 0])
+    log_sums = np.zeros(len(count_rows))
     for n in range(order):
         log_sums += np.where(n < used_orders, logarithms[:, n], 0.0)
-    means = _map_values(math.exp, log_sums / used_orders)
-    has_match = (statistics[:, 2 : 2 + order] > 0).any(axis=1)
-    penalties = _compute_brevity_penalties(statistics[:, 0], statistics[:, 1])
+    means = _apply_to_each_value(math.exp, log_sums / used_orders)
+    has_match = (count_rows[:, 2 : 2 + order] > 0).any(axis=1)
+    penalties = _compute_brevity_penalties(count_rows[:, 0], count_rows[:, 1])
     return np.where(has_match, penalties * means, 0.0)
 
 
 def _compute_precisions(
     matches: Scores, totals: Scores, is_used: BoolArray, smoothing: str, smooth_value: float
 ) -> Scores:
-    """Compute the smoothed n-gram precisions in per cent; 0 for the orders that are not used."""
+    """Compute the smoothed n-gram precisions in per cent; 0 for n-gram lengths that are not used."""
     precisions = np.zeros(matches.shape)
     np.divide(100.0 * matches, totals, out=precisions, where=is_used)
     is_without_match = is_used & (matches == 0)
@@ -55,15 +57,21 @@ def _compute_precisions(
 
 
 def _compute_brevity_penalties(output_lengths: Scores, reference_lengths: Scores) -> Scores:
-    """Compute exp(1 - reference length / output length) for outputs shorter than the reference, else 1."""
+    """Compute the brevity penalty exp(1 − reference length
+    / output length), or 1 if the output is long enough.
+    """
     penalties = np.ones(len(output_lengths))
     penalties[output_lengths == 0] = 0.0
     is_short = (output_lengths < reference_lengths) & (output_lengths > 0)
-    penalties[is_short] = _map_values(math.exp, 1 - reference_lengths[is_short] / output_lengths[is_short])
+    penalties[is_short] = _apply_to_each_value(
+        math.exp, 1 - reference_lengths[is_short] / output_lengths[is_short]
+    )
     penalties[output_lengths >= reference_lengths] = 1.0
     return penalties
 
 
-def _map_values(function: Callable[[float], float], values: Scores) -> Scores:
-    """Apply a function of `math`, which rounds in the same way on every processor; NumPy's does not."""
+def _apply_to_each_value(function: Callable[[float], float], values: Scores) -> Scores:
+    """Apply a function of Python's `math` to every number,
+    because NumPy rounds differently on some processors.
+    """
     return np.fromiter(map(function, values.tolist()), np.float64, len(values))

@@ -7,17 +7,18 @@ from typing import ClassVar
 
 from metassay.metrics.alignment import KINDS, align_characters
 from metassay.metrics.base import Batch, Scores, StatisticsMetric
-from metassay.metrics.batch_tokens import get_stripped_character_tokens
+from metassay.metrics.batch_tokens import split_stripped_batch_into_characters
 from metassay.metrics.edit_statistics import (
-    check_single_references,
-    compute_edit_statistics,
-    compute_error_rate,
+    check_one_reference_per_output,
+    compute_error_rates,
+    count_edits_by_kind,
 )
 
 
 @dataclass(frozen=True)
 class CharacterErrorRate(StatisticsMetric):
-    """Edits needed per reference character, inner spaces included: (S + D + I) / (H + S + D).
+    """Character error rate: substituted, deleted and inserted characters per character of the reference,
+    inner spaces included: (S + D + I) / (H + S + D).
 
     Equals `jiwer.cer` but for an empty reference: undefined (NaN).
     """
@@ -30,17 +31,18 @@ class CharacterErrorRate(StatisticsMetric):
     summary: ClassVar[str] = "character error rate (jiwer)"
 
     def statistics(self, batch: Batch) -> Scores:
-        """Count hits, substitutions, deletions and insertions of characters."""
-        return compute_edit_statistics(batch, get_stripped_character_tokens(batch))
+        """Count the correct, substituted, deleted and inserted characters of each output."""
+        return count_edits_by_kind(batch, split_stripped_batch_into_characters(batch))
 
     def from_statistics(self, statistics: Scores) -> Scores:
-        """Compute edits per reference character."""
-        return compute_error_rate(statistics)
+        """Compute the number of edits per character of the reference."""
+        return compute_error_rates(statistics)
 
 
 @dataclass(frozen=True)
 class ScliteCharacterErrorRate(CharacterErrorRate):
-    """Character error rate of the alignment that sclite finds, which is cheapest but may have more edits.
+    """Character error rate as the program sclite computes it.
+    Its alignment sometimes has more edits than necessary.
 
     Higher than `cer` where three deletions and three insertions (cost 3 each) beat five substitutions
     (cost 4 each).
@@ -52,11 +54,14 @@ class ScliteCharacterErrorRate(CharacterErrorRate):
     summary: ClassVar[str] = "character error rate of sclite's alignment"
 
     def statistics(self, batch: Batch) -> Scores:
-        """Count hits, substitutions, deletions and insertions of characters, as sclite aligns them."""
-        check_single_references(batch)
-        return batch.compute_for_distinct_rows(_count_sclite_edits)
+        """Count the correct, substituted, deleted and inserted
+        characters of each output, aligned as by sclite.
+        """
+        check_one_reference_per_output(batch)
+        return batch.apply_to_distinct_rows(_count_sclite_edits)
 
 
 def _count_sclite_edits(output: str, references: tuple[str, ...]) -> list[float]:
+    """Count hits, substitutions, deletions and insertions in the alignment that sclite finds."""
     counts = align_characters(references[0].strip(), output.strip()).counts
     return [counts[kind] for kind in KINDS]

@@ -9,11 +9,11 @@ import numpy as np
 
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, Scores, StatisticsMetric, check_parameter_range
-from metassay.metrics.batch_tokens import get_character_tokens, get_word_tokens
+from metassay.metrics.batch_tokens import split_batch_into_characters, split_batch_into_words
 from metassay.metrics.kernels.ngrams import count_shared_ngrams
 from metassay.metrics.kernels.text_arrays import TokenSequences
 from metassay.metrics.sacrebleu_signature import build_sacrebleu_signature
-from metassay.metrics.scoring_inputs import SingleReferenceInputs, find_scoring_inputs
+from metassay.metrics.scoring_inputs import SingleReferenceInputs, find_distinct_inputs
 from metassay.results.official_score import OfficialScore
 from metassay.specs import format_label
 from metassay.text.tokenizers import SPLIT_AS_CHRF
@@ -27,7 +27,8 @@ _EPSILON = 1e-16
 
 @dataclass(frozen=True)
 class Chrf(StatisticsMetric):
-    """chrF: F-score of character n-grams, in per cent. With `word_order` = 2, chrF++: of words as well.
+    """chrF: F-score of character n-grams, in per cent.
+    With `word_order=2` it also uses word n-grams and is called chrF++.
 
     F_β = (1 + β²)·P·R / (β²·P + R), where P and R are means over the orders for which both output and
     reference have n-grams. Statistics, for each order: n-grams of the output, of the reference, in common.
@@ -56,20 +57,22 @@ class Chrf(StatisticsMetric):
 
     @property
     def label(self) -> str:
-        """`chrF`, `chrF+` or `chrF++`, depending on the word order, and parameters that are not defaults."""
+        """The name in reports: `chrF`, `chrF+` or `chrF++`,
+        followed by other parameters that are not defaults.
+        """
         if self.word_order > _MAX_PLUS_SIGNS:
             return super().label
         other_parameters = {key: value for key, value in self.parameters.items() if key != "word_order"}
         return format_label(self.title + "+" * self.word_order, other_parameters)
 
     def statistics(self, batch: Batch) -> Scores:
-        """Count the n-grams of each output, of its reference, and those that both share."""
-        inputs = find_scoring_inputs(batch)
+        """Count the n-grams of each output, of its best reference, and those that both share."""
+        inputs = find_distinct_inputs(batch)
         single_inputs = inputs.split_by_reference()
-        characters = get_character_tokens(batch, lowercase=self.lowercase, keep_spaces=self.whitespace)
+        characters = split_batch_into_characters(batch, lowercase=self.lowercase, keep_spaces=self.whitespace)
         counts = [_count_ngrams(characters, single_inputs, self.char_order)]
         if self.word_order > 0:
-            words = get_word_tokens(batch, SPLIT_AS_CHRF, lowercase=self.lowercase)
+            words = split_batch_into_words(batch, SPLIT_AS_CHRF, lowercase=self.lowercase)
             counts.append(_count_ngrams(words, single_inputs, self.word_order))
         width = 3 * (self.char_order + self.word_order)
         statistics = np.concatenate(counts, axis=1).reshape(-1, width)
@@ -77,18 +80,18 @@ class Chrf(StatisticsMetric):
         return best[inputs.input_of_row]
 
     def from_statistics(self, statistics: Scores) -> Scores:
-        """Compute the F-score from the counts."""
+        """Compute the F-score from counts of n-grams."""
         orders = self.char_order + self.word_order
         counts = np.asarray(statistics, dtype=np.float64).reshape(-1, orders, 3)
         output, reference, common = np.moveaxis(counts, 2, 0)
         if self.eps_smoothing:
-            scores = _mean_of_f_scores(output, reference, common, self.beta)
+            scores = _compute_mean_f_score(output, reference, common, self.beta)
         else:
-            scores = _f_score_of_means(output, reference, common, self.beta)
+            scores = _compute_f_score_of_mean_precision_and_recall(output, reference, common, self.beta)
         return scores.reshape(np.shape(statistics)[:-1])
 
     def describe_official_score(self, statistics: Scores, reference_count: int) -> OfficialScore | None:
-        """Return sacrebleu's name of the score, which includes β, and its signature."""
+        """Return the name and the signature that sacrebleu prints with this score."""
         from sacrebleu.metrics.chrf import CHRF
 
         del statistics
@@ -98,8 +101,8 @@ class Chrf(StatisticsMetric):
         return OfficialScore(name=f"chrF{self.beta:g}" + "+" * self.word_order, signature=signature)
 
 
-def _count_ngrams(tokens: TokenSequences, inputs: SingleReferenceInputs, order: int) -> Scores:
-    """Count the n-grams of output and reference, and the shared ones, for each n: [inputs, order, 3]."""
+def _count_ngrams(tokens: TokenSequences, inputs: SingleReferenceInputs, max_order: int) -> Scores:
+    """Count, for n = 1, 2, …, the n-grams of each output, of its reference, and of both in common."""
     # Each text is a set of references of its own.
     set_offsets = np.arange(len(tokens.offsets))
     common = count_shared_ngrams(
@@ -109,9 +112,9 @@ def _count_ngrams(tokens: TokenSequences, inputs: SingleReferenceInputs, order: 
         inputs.references,
         set_offsets,
         set_offsets[:-1].copy(),
-        order,
+        max_order,
     )
-    ngrams = np.maximum(np.diff(tokens.offsets)[:, None] - np.arange(order), 0)
+    ngrams = np.maximum(np.diff(tokens.offsets)[:, None] - np.arange(max_order), 0)
     output = ngrams[inputs.outputs]
     reference = ngrams[inputs.references]
     # Where the reference is too short for an order, sacrebleu does not count the output's n-grams either.
@@ -119,10 +122,11 @@ def _count_ngrams(tokens: TokenSequences, inputs: SingleReferenceInputs, order: 
     return np.stack([output, reference, common], axis=2).astype(np.float64)
 
 
-def _f_score_of_means(
+def _compute_f_score_of_mean_precision_and_recall(
     output_counts: Scores, reference_counts: Scores, shared_counts: Scores, beta: float
 ) -> Scores:
-    """F-score of the mean precision and mean recall over all n for which both texts have n-grams.
+    """Compute the F-score of the mean precision and the mean
+    recall over all n-gram lengths that both texts have.
 
     Orders are added one by one, as in sacrebleu: another order of additions would round differently and
     break ties.
@@ -145,10 +149,10 @@ def _f_score_of_means(
     return 100 * score
 
 
-def _mean_of_f_scores(
+def _compute_mean_f_score(
     output_counts: Scores, reference_counts: Scores, shared_counts: Scores, beta: float
 ) -> Scores:
-    """Compute the mean of the F-scores over all n."""
+    """Compute the F-score for each n-gram length, and return the mean."""
     factor = beta * beta
     total = np.zeros(len(shared_counts))
     for n in range(shared_counts.shape[1]):

@@ -42,7 +42,7 @@ class ComputeMetric(ExternalMetric):
         if not isinstance(name, str) or not name:
             name = type(self.computer).__name__
         needs = {"output", "references"}
-        if self._needs_sources():
+        if self._computer_accepts_sources():
             needs.add("source")
         higher_is_better = bool(getattr(self.computer, "higher_is_better", True))
         object.__setattr__(self, "name", name)
@@ -50,7 +50,9 @@ class ComputeMetric(ExternalMetric):
         object.__setattr__(self, "higher_is_better", higher_is_better)
 
     def resolve_settings(self, language: str | None) -> Parameters:
-        """Return the hash of the object's source, the key of the result, and the direction."""
+        """Return what identifies the scores: a hash of the source code,
+        the key of the result, and whether higher is better.
+        """
         del language
         return {
             "source": plugins.hash_user_source(self.computer),
@@ -59,10 +61,10 @@ class ComputeMetric(ExternalMetric):
         }
 
     def score(self, batch: Batch) -> Scores:
-        """Score all outputs with one call of `compute`, or each output with a call of its own."""
+        """Call `compute` once for all outputs if it returns a list, or else once for each output."""
         if len(batch) == 0:
             return np.empty(0)
-        columns = self._get_compute_arguments(batch)
+        columns = self._convert_batch_to_compute_arguments(batch)
         with self.lock:
             # Two equal predictions show whether the object returns a list or one number for all.
             probe = self._call_compute({name: values[:1] * 2 for name, values in columns.items()})
@@ -77,8 +79,10 @@ class ComputeMetric(ExternalMetric):
             raise InputError(f"{self.name} did not compute a number for each of {len(batch)} outputs.")
         return array
 
-    def _get_compute_arguments(self, batch: Batch) -> dict[str, list[Any]]:
-        """Return the arguments for `compute` of a Hugging Face `evaluate` object, from a batch."""
+    def _convert_batch_to_compute_arguments(self, batch: Batch) -> dict[str, list[Any]]:
+        """Return the texts of a batch as keyword arguments
+        `predictions`, `references` and, if needed, `sources`.
+        """
         has_single_references = all(len(references) == 1 for references in batch.references)
         references: list[Any] = [list(output_references) for output_references in batch.references]
         if has_single_references:
@@ -88,25 +92,25 @@ class ComputeMetric(ExternalMetric):
             columns["sources"] = list(batch["source"])
         return columns
 
-    def _needs_sources(self) -> bool:
-        """Return whether `compute` of the object has a parameter for sources."""
+    def _computer_accepts_sources(self) -> bool:
+        """Return whether the `compute` method of the user's object has a parameter `sources`."""
         for function in (getattr(self.computer, "_call_compute", None), self.computer.compute):
             if callable(function) and "sources" in inspect.signature(function).parameters:
                 return True
         return False
 
     def _call_compute(self, columns: Mapping[str, Sequence[Any]]) -> Any:
-        """Call `compute` of the object; return one number or a list of numbers."""
+        """Call the `compute` method of the user's object. Returns one number, or a list of numbers."""
         result = self.computer.compute(**columns)
         if isinstance(result, Mapping):
             result = self._choose_scores_from_result(result, len(columns["predictions"]))
         return result.tolist() if isinstance(result, np.ndarray) else result
 
-    def _choose_scores_from_result(self, results: Mapping[str, Any], size: int) -> Any:
-        """Choose the score or list of scores from the result of `compute`."""
+    def _choose_scores_from_result(self, results: Mapping[str, Any], output_count: int) -> Any:
+        """Return the scores from a result of `compute` that is a dictionary with several values."""
         key = self.key
         if key is None:
-            candidates = [name for name, value in results.items() if _is_score_list(value, size)]
+            candidates = [name for name, value in results.items() if _is_score_list(value, output_count)]
             if not candidates:
                 candidates = [name for name, value in results.items() if isinstance(value, Real)]
             if len(candidates) == 1:
@@ -121,8 +125,8 @@ class ComputeMetric(ExternalMetric):
         return results[key]
 
 
-def _is_score_list(value: Any, size: int) -> bool:
-    """Return whether a result is a list of numbers, one for each output."""
-    if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str) or len(value) != size:
+def _is_score_list(value: Any, output_count: int) -> bool:
+    """Return whether a value is a list with one number for each output."""
+    if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str) or len(value) != output_count:
         return False
     return all(isinstance(element, Real) or element is None for element in value)

@@ -12,7 +12,9 @@ from metassay.metrics.function_metric import REMEDY, FunctionMetric
 
 
 def convert_to_metric(candidate: Any) -> Metric:
-    """Convert a metric, a metric class, a function or an object with `compute` to a metric."""
+    """Convert what a user passes as a metric (a class, a
+    function or an object with `compute`) to a `Metric`.
+    """
     if isinstance(candidate, type):
         return _create_metric_from_class(candidate)
     if isinstance(candidate, Metric):
@@ -25,7 +27,7 @@ def convert_to_metric(candidate: Any) -> Metric:
 
 
 def _create_metric_from_class(metric_class: type) -> Metric:
-    """Create a metric from its class, with default parameters."""
+    """Create a metric with default parameters; raise an error if the class is not a complete metric."""
     place = plugins.locate_definition(metric_class)
     class_name = metric_class.__name__
     if not issubclass(metric_class, Metric):

@@ -10,36 +10,40 @@ from metassay.errors import InputError
 from metassay.metrics.base import Batch, Scores
 from metassay.metrics.kernels.edit_counts import DELETIONS, HITS, INSERTIONS, SUBSTITUTIONS, count_edits
 from metassay.metrics.kernels.text_arrays import TokenIds, TokenSequences
-from metassay.metrics.scoring_inputs import find_scoring_inputs
+from metassay.metrics.scoring_inputs import find_distinct_inputs
 
 # The name that rapidfuzz gives to each kind of edit.
 _EDIT_TAGS = {"replace": SUBSTITUTIONS, "delete": DELETIONS, "insert": INSERTIONS}
 
 
-def compute_edit_statistics(batch: Batch, tokens: TokenSequences) -> Scores:
-    """Count hits, substitutions, deletions and insertions of each output: [n, 4], aligned as jiwer does."""
-    check_single_references(batch)
-    inputs = find_scoring_inputs(batch)
+def count_edits_by_kind(batch: Batch, tokens: TokenSequences) -> Scores:
+    """Count the hits, substitutions, deletions and insertions
+    of each output, as the library jiwer counts them.
+    """
+    check_one_reference_per_output(batch)
+    inputs = find_distinct_inputs(batch)
     single_inputs = inputs.split_by_reference()
     counts = count_edits(*tokens, single_inputs.outputs, single_inputs.references)
     for k in np.flatnonzero(counts[:, HITS] < 0):
         reference = _get_token_sequence(tokens, int(single_inputs.references[k]))
         output = _get_token_sequence(tokens, int(single_inputs.outputs[k]))
-        counts[k] = _count_edits_with_rapidfuzz(reference, output)
+        counts[k] = _count_edits_of_long_sequences(reference, output)
     return counts.astype(np.float64)[inputs.input_of_row]
 
 
-def compute_error_rate(statistics: Scores) -> Scores:
-    """Compute the error rate: edits per reference token, (S + D + I) / (H + S + D)."""
-    hits, substitutions, deletions, insertions = np.moveaxis(statistics, -1, 0)
+def compute_error_rates(edit_counts: Scores) -> Scores:
+    """Compute the number of edits per token of the reference,
+    from hits, substitutions, deletions and insertions.
+    """
+    hits, substitutions, deletions, insertions = np.moveaxis(edit_counts, -1, 0)
     reference_length = hits + substitutions + deletions
     edits = substitutions + deletions + insertions
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(reference_length > 0, edits / reference_length, np.nan)
 
 
-def check_single_references(batch: Batch) -> None:
-    """Raise an error where an output has several references."""
+def check_one_reference_per_output(batch: Batch) -> None:
+    """Raise an error unless every output has exactly one reference."""
     if any(len(references) != 1 for references in batch.references):
         raise InputError(
             "error rates are defined for one reference, but some outputs have several.",
@@ -47,13 +51,13 @@ def check_single_references(batch: Batch) -> None:
         )
 
 
-def _get_token_sequence(tokens: TokenSequences, number: int) -> TokenIds:
-    """Return the token ids of the sequence with this number."""
-    return tokens.ids[tokens.offsets[number] : tokens.offsets[number + 1]]
+def _get_token_sequence(tokens: TokenSequences, text_number: int) -> TokenIds:
+    """Return the token ids of one text."""
+    return tokens.ids[tokens.offsets[text_number] : tokens.offsets[text_number + 1]]
 
 
-def _count_edits_with_rapidfuzz(reference: TokenIds, output: TokenIds) -> NDArray[np.int64]:
-    """Count the edits between two very long sequences with rapidfuzz."""
+def _count_edits_of_long_sequences(reference: TokenIds, output: TokenIds) -> NDArray[np.int64]:
+    """Count hits and edits with rapidfuzz, for texts that are too long for the compiled function."""
     counts = np.zeros(4, dtype=np.int64)
     for edit in Levenshtein.editops(reference.tolist(), output.tolist()):
         counts[_EDIT_TAGS[edit.tag]] += 1

@@ -13,41 +13,43 @@ from metassay.metrics.base import Metric, Parameters
 
 @dataclass(frozen=True)
 class ExternalMetric(Metric):
-    """A metric whose scores are not computed by metassay; users can set whether higher is better."""
+    """Base class of metrics that are computed outside metassay,
+    so that users must say whether higher is better.
+    """
 
     task: ClassVar[str] = "any"
     can_share_cache: ClassVar[bool] = False
 
     @property
     def parameters(self) -> Parameters:
-        """Always empty: the name identifies the metric."""
+        """Always empty, because such a metric is identified by its name."""
         return {}
 
     def set_score_direction(self, *, higher_is_better: bool) -> Self:
-        """Return the metric with `higher_is_better` set."""
+        """Return a copy of the metric for which higher (or lower) scores are better."""
         return self._copy_with_changed_attributes(higher_is_better=higher_is_better)
 
     def _copy_with_changed_attributes(self, **attributes: Any) -> Self:
-        """Return a copy of the metric with some attributes changed."""
+        """Return a copy of the metric with some of its attributes changed."""
         changed = copy.copy(self)
         for name, value in attributes.items():
             object.__setattr__(changed, name, value)
         return changed
 
 
-def set_score_directions_of_metrics(
-    metrics: Sequence[Metric], requested: RequestedDirections
+def set_requested_score_directions(
+    metrics: Sequence[Metric], requested_directions: RequestedDirections
 ) -> tuple[Metric, ...]:
-    """Return the metrics, with higher or lower is better set as the user requested.
+    """Return the metrics; for those that the user named, it is set whether higher or lower scores are better.
 
     Only external metrics can be redirected: the direction of our own metrics is part of their definition.
     """
     redirectable = [metric.spec for metric in metrics if isinstance(metric, ExternalMetric)]
-    requested.check_score_names(redirectable, "external metric")
+    requested_directions.check_score_names(redirectable, "external metric")
     oriented: list[Metric] = []
     for metric in metrics:
-        if isinstance(metric, ExternalMetric) and metric.spec in requested.named_scores:
-            higher_is_better = metric.spec in requested.higher_is_better
+        if isinstance(metric, ExternalMetric) and metric.spec in requested_directions.named_scores:
+            higher_is_better = metric.spec in requested_directions.higher_is_better
             oriented.append(metric.set_score_direction(higher_is_better=higher_is_better))
         else:
             oriented.append(metric)

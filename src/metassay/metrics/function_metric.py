@@ -33,7 +33,7 @@ _FIELD_OF_PARAMETER = {
 
 @dataclass(frozen=True)
 class FunctionMetric(Metric):
-    """A metric that calls a Python function; it has the name of the function.
+    """A metric that calls a Python function of the user. Its name is the name of the function.
 
     The function takes either all outputs and all references (a list for each output) and returns a list of
     numbers, or one output and its references and returns one number; the first call shows which.
@@ -64,20 +64,22 @@ class FunctionMetric(Metric):
 
     @property
     def parameters(self) -> Parameters:
-        """Always empty: the name of the function identifies the metric."""
+        """Always empty, because such a metric is identified by the name of its function."""
         return {}
 
     def resolve_settings(self, language: str | None) -> Parameters:
-        """Return the hash of the function's source code, which identifies its scores."""
+        """Return a hash of the function's source code, so that changed code counts as another metric."""
         del language
         return {"source": plugins.hash_user_source(self.function)}
 
     def score(self, batch: Batch) -> Scores:
-        """Call the function once with all outputs, or once for each output."""
+        """Call the function once with lists of all texts
+        if it accepts lists, or else once for each output.
+        """
         columns = [batch["output"], *(self._get_batch_column(batch, field) for field in self.fields)]
         if len(batch) == 0:
             return np.empty(0)
-        if self._accepts_lists_of_texts(columns):
+        if self._function_accepts_lists(columns):
             scores = self.function(*map(list, columns))
         else:
             scores = [self.function(*row) for row in zip(*columns)]
@@ -90,10 +92,10 @@ class FunctionMetric(Metric):
             )
         return array
 
-    def _get_batch_column(self, batch: Batch, field: str) -> Sequence[Any]:
-        """Return the values of a field for all outputs of a batch."""
-        if field != SINGLE_REFERENCE:
-            return batch[field]
+    def _get_batch_column(self, batch: Batch, field_name: str) -> Sequence[Any]:
+        """Return the values of a field, such as the sources, for all outputs of a batch."""
+        if field_name != SINGLE_REFERENCE:
+            return batch[field_name]
         if any(len(references) != 1 for references in batch.references):
             raise InputError(
                 f"{self.name} takes one reference, but some outputs have several.",
@@ -103,8 +105,8 @@ class FunctionMetric(Metric):
             )
         return [references[0] for references in batch.references]
 
-    def _accepts_lists_of_texts(self, columns: Sequence[Sequence[Any]]) -> bool:
-        """Return whether the function accepts lists of texts; found out by a call with the first output."""
+    def _function_accepts_lists(self, columns: Sequence[Sequence[Any]]) -> bool:
+        """Return whether the function takes lists of texts, which is tried with the first output."""
         try:
             scores = self.function(*([column[0]] for column in columns))
             returns_list = bool(np.shape(scores) == (1,))
@@ -116,7 +118,7 @@ class FunctionMetric(Metric):
 
 
 def _get_required_parameters(function: Callable[..., Any]) -> list[str]:
-    """Return the parameters of a function that have no default."""
+    """Return the names of a function's parameters that have no default."""
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     required = []
     for parameter in inspect.signature(function).parameters.values():
@@ -131,15 +133,15 @@ def _get_required_parameters(function: Callable[..., Any]) -> list[str]:
     return required
 
 
-def _find_batch_field_of_parameter(function: Callable[..., Any], parameter: str) -> str:
-    """Find the field of a batch that is passed to a parameter of this name."""
-    for name in (parameter.lower(), parameter.lower().rstrip("s")):
+def _find_batch_field_of_parameter(function: Callable[..., Any], parameter_name: str) -> str:
+    """Find which field of a batch a function expects in a parameter, from the parameter's name."""
+    for name in (parameter_name.lower(), parameter_name.lower().rstrip("s")):
         if name in _FIELD_OF_PARAMETER:
             return _FIELD_OF_PARAMETER[name]
     if len(_get_required_parameters(function)) == 2:
         return "references"
     raise InputError(
-        f"{function.__name__} has the parameter {parameter}, which is not a known field.",
+        f"{function.__name__} has the parameter {parameter_name}, which is not a known field.",
         location=plugins.locate_definition(function),
         remedy=f"Rename it to one of: {', '.join(dict.fromkeys(_FIELD_OF_PARAMETER.values()))}.",
     )

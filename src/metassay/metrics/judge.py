@@ -52,7 +52,8 @@ AnswerParser = Callable[[int, str], float | None]
 
 @dataclass(frozen=True)
 class Preferences:
-    """Answers of a pairwise judge for n pairs: 1 first output, 0 second, ½ neither, NaN not readable.
+    """Which output of each pair a language model prefers: 1 the first, 0 the
+    second, 0.5 neither, NaN if the answer was unreadable.
 
     `by_order` is [2, n]: with the outputs shown in the order given, and swapped.
     """
@@ -61,20 +62,22 @@ class Preferences:
 
     @property
     def preferred_outputs(self) -> NDArray[np.float64]:
-        """The output that is preferred in both orders; ½ if they disagree, NaN without a readable answer."""
+        """The preferred output of each pair if both orders agree (1 first, 0 second); 0.5 if they disagree
+        and NaN without an answer.
+        """
         in_given_order, swapped = self.by_order
         is_unreadable = np.isnan(in_given_order + swapped)
         agreed = np.where(in_given_order == swapped, in_given_order, 0.5)
         return np.where(is_unreadable, np.nan, agreed)
 
     @property
-    def order_dependent_count(self) -> int:
-        """Number of pairs in which the preferred output changes with the order."""
+    def order_dependent_pair_count(self) -> int:
+        """Number of pairs for which the answer changes when the two outputs are shown in the other order."""
         return int((np.abs(self.by_order[0] - self.by_order[1]) > 0).sum())
 
 
 class JudgeSession:
-    """The connection of a judge to its model, with counts of its answers; usable from several threads."""
+    """Connects a judge to a language model and counts the answers. Several threads can use it."""
 
     def __init__(self, asker: Asker) -> None:
         self.asker = asker
@@ -85,13 +88,15 @@ class JudgeSession:
         self._lock = threading.Lock()
 
     def add_to_answer_counts(self, *, questions: int, unreadable: int) -> None:
-        """Add to the counts of questions and of unreadable answers."""
+        """Increase the number of questions asked and of answers that could not be read."""
         with self._lock:
             self.questions += questions
             self.unreadable += unreadable
 
     def add_to_pair_counts(self, *, pairs: int, flipped_pairs: int) -> None:
-        """Add to the counts of compared pairs and of verdicts that change with the order."""
+        """Increase the number of compared pairs, and of pairs
+        whose answer changes with the order of the outputs.
+        """
         with self._lock:
             self.pairs += pairs
             self.flipped_pairs += flipped_pairs
@@ -99,7 +104,7 @@ class JudgeSession:
 
 @dataclass(frozen=True)
 class Judge(Metric):
-    """A language model that scores outputs. `connect` chooses the model before scoring.
+    """A metric that asks a language model for its scores. `connect` must be called before scoring.
 
     `prompt` is a file with a prompt of the user's (fields {source}, {reference}, {output}, {language},
     {criteria}; pairwise {output_a} and {output_b}); `criteria` are separated by semicolons.
@@ -133,23 +138,23 @@ class Judge(Metric):
 
     @property
     def compares_two_outputs(self) -> bool:
-        """Return whether the judge compares two outputs instead of scoring one."""
+        """Whether the judge compares two outputs, instead of scoring each output by itself."""
         return self.mode == PAIRWISE
 
     @property
     def cost_class(self) -> str:
-        """`neural GPU` for a model on this machine, else `paid requests`."""
+        """`neural GPU` if the model runs on this machine, else `paid requests`."""
         is_local = self.connection is not None and self.connection.asker.settings.local
         return "neural GPU" if is_local else "paid requests"
 
     @property
     def price_per_million_tokens(self) -> tuple[float, float] | None:
-        """Price of a million tokens sent and received; None if the user did not give it."""
+        """Prices of a million tokens that are sent and received; None if the user named no prices."""
         return None if self.connection is None else self.connection.asker.settings.price
 
     @property
     def prompt_text(self) -> str:
-        """The complete prompt, which is part of the signature and shown in reports."""
+        """The prompt with empty fields, from the user's file or from metassay."""
         if not self.prompt:
             return load_built_in_prompt(f"judge-{self.mode}-1")
         required_fields = ("output_a", "output_b") if self.compares_two_outputs else ("output",)
@@ -157,7 +162,7 @@ class Judge(Metric):
 
     @property
     def signature(self) -> str:
-        """A text with all parameters and a hash of the prompt, which identifies how scores are computed."""
+        """All parameters and a hash of the prompt. Scores are comparable if their signatures are equal."""
         prompt_hash = blake2b(self.prompt_text.encode(), digest_size=8).hexdigest()
         names = [parameter.name for parameter in dataclasses.fields(self) if parameter.name != "prompt"]
         settings = [f"{name}:{getattr(self, name)}" for name in names]
@@ -165,23 +170,23 @@ class Judge(Metric):
             [self.name, *settings, f"prompt:{prompt_hash}", f"implementation:{self.implementation}"]
         )
 
-    def set_model_name(self, settings: LlmSettings) -> Judge:
-        """Return the judge with the model name of the settings, unless it already has one."""
-        return self if self.model else dataclasses.replace(self, model=settings.model_name)
+    def fill_missing_model_name(self, llm_settings: LlmSettings) -> Judge:
+        """Return the judge with the name of the model in the settings, unless the judge names one already."""
+        return self if self.model else dataclasses.replace(self, model=llm_settings.model_name)
 
     def connect(self, asker: Asker) -> Judge:
-        """Return the judge connected to a model."""
+        """Return a copy of the judge that sends its questions to a language model."""
         return self.connect_session(JudgeSession(asker))
 
     def connect_session(self, session: JudgeSession) -> Judge:
-        """Return the judge with the connection of a session, whose counts it shares."""
-        judge = dataclasses.replace(self.set_model_name(session.asker.settings))
+        """Return a copy of the judge that uses an existing connection and adds to its counts."""
+        judge = dataclasses.replace(self.fill_missing_model_name(session.asker.settings))
         object.__setattr__(judge, "connection", session)
         return judge
 
     @property
     def session(self) -> JudgeSession:
-        """The connection to the model; raises an error if there is none."""
+        """The connection to the language model; raises an error if there is none yet."""
         if self.connection is None:
             raise InputError(
                 "judge needs a language model. It can be used in assay and judge.", remedy=HOW_TO_CHOOSE_MODEL
@@ -189,7 +194,7 @@ class Judge(Metric):
         return self.connection
 
     def score(self, batch: Batch) -> Scores:
-        """Ask for a score of each output; NaN where no answer could be parsed."""
+        """Ask the language model for a score of each output. NaN where no answer could be read."""
         if self.compares_two_outputs:
             raise InputError(
                 "judge(mode=pairwise) compares two outputs and does not give scores.",
@@ -197,7 +202,7 @@ class Judge(Metric):
             )
         criteria = [criterion.strip() for criterion in self.criteria.split(";") if criterion.strip()]
         questions = [
-            self._get_prompt_values(batch, row) | {"output": output}
+            self._get_prompt_field_values(batch, row) | {"output": output}
             for row, output in enumerate(batch.output)
         ]
         parsers: dict[str, AnswerParser] = {
@@ -207,14 +212,14 @@ class Judge(Metric):
         }
         return self._ask_questions(questions, parsers[self.mode])
 
-    def compare_outputs(self, first: Batch, second: Batch) -> Preferences:
-        """Ask which of two outputs is better, pair by pair, each in both orders."""
+    def compare_outputs(self, first_outputs: Batch, second_outputs: Batch) -> Preferences:
+        """Ask which of two outputs is better. Each pair is asked twice, with the outputs in both orders."""
         preferences = []
-        for shown_first, shown_second in ((first, second), (second, first)):
+        for shown_first, shown_second in ((first_outputs, second_outputs), (second_outputs, first_outputs)):
             questions = []
-            for row in range(len(first)):
+            for row in range(len(first_outputs)):
                 questions.append(
-                    self._get_prompt_values(first, row)
+                    self._get_prompt_field_values(first_outputs, row)
                     | {"output_a": shown_first.output[row], "output_b": shown_second.output[row]}
                 )
             preferences.append(
@@ -222,11 +227,15 @@ class Judge(Metric):
             )
         in_given_order, swapped = preferences
         result = Preferences(np.stack([in_given_order, 1 - swapped]))
-        self.session.add_to_pair_counts(pairs=len(first), flipped_pairs=result.order_dependent_count)
+        self.session.add_to_pair_counts(
+            pairs=len(first_outputs), flipped_pairs=result.order_dependent_pair_count
+        )
         return result
 
     def notes(self) -> tuple[str, ...]:
-        """Sentences about failed requests, unreadable answers, and verdicts that change with the order."""
+        """Return sentences about failed requests, unreadable answers,
+        and answers that depend on the order of the outputs.
+        """
         session = self.connection
         if session is None:
             return ()
@@ -244,8 +253,8 @@ class Judge(Metric):
             )
         return tuple(f"{self.spec}: {note}" for note in notes if note)
 
-    def _get_prompt_values(self, batch: Batch, row: int) -> PromptValues:
-        """Return the values of the fields that a prompt can contain, for one row of a batch."""
+    def _get_prompt_field_values(self, batch: Batch, row: int) -> PromptValues:
+        """Return the texts of one row that can be inserted into a prompt, by the name of the field."""
         references = batch.fields["references"][row] if "references" in batch.fields else []
         return {
             "source": batch.fields["source"][row] if "source" in batch.fields else None,
@@ -254,10 +263,12 @@ class Judge(Metric):
             "criteria": self.criteria.replace(";", ", "),
         }
 
-    def _ask_questions(self, questions: Sequence[PromptValues], parse_answer: AnswerParser) -> Scores:
-        """Ask all questions; repeat those without a readable answer up to `again` times."""
+    def _ask_questions(self, prompt_values: Sequence[PromptValues], parse_answer: AnswerParser) -> Scores:
+        """Ask all questions and return the numbers in the answers.
+        Unreadable answers are asked for again, up to `again` times.
+        """
         prompt_text = self.prompt_text
-        prompts = [fill_available_prompt_fields(prompt_text, values) for values in questions]
+        prompts = [fill_available_prompt_fields(prompt_text, values) for values in prompt_values]
         scores = np.full(len(prompts), np.nan)
         open_questions = list(range(len(prompts)))
         for attempt in range(self.again + 1):
@@ -265,7 +276,7 @@ class Judge(Metric):
             answers = self.session.asker.ask_all(requests)
             unreadable = []
             for i, answer in zip(open_questions, answers):
-                score = _parse_complete_answer(answer, i, parse_answer)
+                score = _parse_untruncated_answer(answer, i, parse_answer)
                 if score is not None:
                     scores[i] = score
                 # A failed request (None) is not repeated here: the client has repeated it already.
@@ -278,23 +289,27 @@ class Judge(Metric):
         return scores
 
     def _build_request(self, prompt: str, attempt: int) -> Request:
-        """Build the request for a prompt; repeated attempts have another seed and a higher temperature."""
+        """Build a request to the model. Repeated attempts use another seed and at least a minimum
+        temperature, to get another answer.
+        """
         temperature = self.temperature
         if attempt > 0:
             temperature = max(temperature, RETRY_TEMPERATURE)
         return Request(self.model, prompt, temperature, self.tokens, 1.0, self.seed + attempt)
 
 
-def _parse_complete_answer(answer: Answer | None, question: int, parse_answer: AnswerParser) -> float | None:
-    """Parse an answer of the model; None if there is none or it was truncated."""
+def _parse_untruncated_answer(
+    answer: Answer | None, question_number: int, parse_answer: AnswerParser
+) -> float | None:
+    """Return the number in an answer of the model. None if there is no answer, or if it was cut off."""
     if answer is None or not answer.complete:
         return None
-    return parse_answer(question, answer.text)
+    return parse_answer(question_number, answer.text)
 
 
-def connect_judges(metrics: Sequence[Metric], settings: LlmSettings | None) -> tuple[Metric, ...]:
-    """Return the metrics, with every judge connected to the model of the settings."""
+def connect_judges(metrics: Sequence[Metric], llm_settings: LlmSettings | None) -> tuple[Metric, ...]:
+    """Return the metrics. Those that ask a language model are connected to the model of the settings."""
     if not any(isinstance(metric, Judge) for metric in metrics):
         return tuple(metrics)
-    asker = Asker.from_settings(settings or LlmSettings())
+    asker = Asker.from_settings(llm_settings or LlmSettings())
     return tuple(metric.connect(asker) if isinstance(metric, Judge) else metric for metric in metrics)

@@ -18,7 +18,7 @@ _KEYS_WITHOUT_METRICS = frozenset({"manifest", "notes", "warnings"})
 
 @functools.lru_cache(maxsize=4096)
 def label_metric(metric_spec: str) -> str:
-    """Return the name for readers of the metric with a canonical spec.
+    """Return the name under which reports show a metric, such as `chrF++` for `chrf(word_order=2)`.
 
     Any other name, such as the name of precomputed scores, is returned as it is.
     """
@@ -32,7 +32,9 @@ def label_metric(metric_spec: str) -> str:
 
 
 def label_metrics(metric_specs: Iterable[str]) -> dict[str, str]:
-    """Return the name for readers of each metric; metrics with the same name keep their specs."""
+    """Return the name under which reports show each metric.
+    If two would have the same name, their specs are used.
+    """
     labels = {spec: label_metric(spec) for spec in metric_specs}
     uses = Counter(labels.values())
     distinct = {spec: label if uses[label] == 1 else spec for spec, label in labels.items()}
@@ -42,7 +44,7 @@ def label_metrics(metric_specs: Iterable[str]) -> dict[str, str]:
 
 
 def find_metric_specs(json_result: Any) -> set[str]:
-    """Find the specs of all metrics in a result, given as a JSON object."""
+    """Find all metrics that occur in a result, which is given as parsed JSON."""
     specs: set[str] = set()
     unread = [json_result]
     while unread:

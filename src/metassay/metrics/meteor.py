@@ -14,7 +14,7 @@ from metassay.metrics.base import Batch, Metric, Parameters, Scores, check_param
 from metassay.metrics.batch_tokens import tokenize_words, warn_if_written_without_spaces
 from metassay.metrics.kernels.meteor import compute_meteor, find_unmatched_stems, find_unmatched_words
 from metassay.metrics.kernels.text_arrays import Offsets, PackedTexts, TokenIds, unpack_texts
-from metassay.metrics.scoring_inputs import find_scoring_inputs
+from metassay.metrics.scoring_inputs import find_distinct_inputs
 from metassay.text import resources
 from metassay.text.porter_stemmer import stem_word
 from metassay.text.tokenizers import AUTO, WORD_TOKENIZERS, choose_character_tokenizer, separate_tokens
@@ -56,20 +56,23 @@ class Meteor(Metric):
         check_parameter_range(self.name, "gamma", self.gamma, 0, 1)
 
     def resolve_settings(self, language: str | None) -> Parameters:
-        """Return all settings, with characters for a language without spaces unless a tokeniser was named."""
+        """Return the values of all parameters. If the user
+        named no tokeniser, it is the one for the language.
+        """
         return super().resolve_settings(language) | {"tokenizer": self._choose_tokenizer(language)}
 
     def _choose_tokenizer(self, language: str | None) -> str:
+        """Return the tokeniser that the user named, or else the default for the language."""
         if self.tokenizer != AUTO:
             return self.tokenizer
         return choose_character_tokenizer(language) or _DEFAULT_TOKENIZER
 
     def score(self, batch: Batch) -> Scores:
-        """Compute the score of each output against its best reference."""
+        """Compute METEOR of each output; of several references the one with the highest score counts."""
         tokenizer = self._choose_tokenizer(self.choose_settings_language(batch))
         if tokenizer == _DEFAULT_TOKENIZER:
             warn_if_written_without_spaces(self, batch.language)
-        inputs = find_scoring_inputs(batch)
+        inputs = find_distinct_inputs(batch)
         single_inputs = inputs.split_by_reference()
         outputs = single_inputs.outputs
         references = single_inputs.references
@@ -77,7 +80,7 @@ class Meteor(Metric):
         # Stems and synonyms are slow to find, so only those are looked up that can decide a match.
         stems, stem_ids = _find_stem_ids(words, find_unmatched_words(*tokens, outputs, references))
         is_unmatched_stem = find_unmatched_stems(*tokens, outputs, references, stems, len(stem_ids))
-        synonym_offsets, synonym_ids = _find_synonym_ids(stem_ids, is_unmatched_stem)
+        synonym_offsets, synonym_ids = _find_synonym_ids_of_stems(stem_ids, is_unmatched_stem)
         scores = compute_meteor(
             *tokens,
             outputs,
@@ -96,7 +99,8 @@ class Meteor(Metric):
 
 
 def _find_stem_ids(words: PackedTexts, is_needed: NDArray[np.bool_]) -> tuple[TokenIds, dict[str, int]]:
-    """Return the id of the stem of each word that needs one, and the ids of all stems.
+    """Stem the words for which `is_needed` is true.
+    Returns the stem id of each word, and the id of each stem.
 
     Words that need no stem share the id 0, which is no stem.
     """
@@ -108,8 +112,12 @@ def _find_stem_ids(words: PackedTexts, is_needed: NDArray[np.bool_]) -> tuple[To
     return stem_of_word, stem_ids
 
 
-def _find_synonym_ids(stem_ids: dict[str, int], is_needed: NDArray[np.bool_]) -> tuple[Offsets, TokenIds]:
-    """Return, for each stem that needs them, the ids of its synonyms among the stems of the batch."""
+def _find_synonym_ids_of_stems(
+    stem_ids: dict[str, int], is_needed: NDArray[np.bool_]
+) -> tuple[Offsets, TokenIds]:
+    """Find the WordNet synonyms of the stems for which `is_needed` is true, as ids of other stems.
+    Returns offsets and ids.
+    """
     offsets = np.zeros(len(stem_ids) + 1, dtype=np.int64)
     synonym_ids: list[int] = []
     for stem, stem_id in stem_ids.items():
@@ -122,7 +130,9 @@ def _find_synonym_ids(stem_ids: dict[str, int], is_needed: NDArray[np.bool_]) ->
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def find_wordnet_synonyms(word: str) -> tuple[str, ...]:
-    """Find all single words that share a WordNet synset with a word or its base form."""
+    """Return all single words that have a meaning in common
+    with a word or its base form, according to WordNet.
+    """
     wordnet = open_wordnet()
     if wordnet is None:
         raise InputError(

@@ -10,9 +10,10 @@ from metassay.metrics.scoring_inputs import ScoringInputs
 
 
 def compute_ngram_statistics(
-    tokens: TokenSequences, inputs: ScoringInputs, order: int, *, use_numba: bool = True
+    tokens: TokenSequences, inputs: ScoringInputs, max_order: int, *, use_numba: bool = True
 ) -> Scores:
-    """Compute lengths, n-gram matches and n-gram totals of each input for BLEU: [inputs, 2 + 2·order].
+    """Compute the counts from which BLEU is computed: lengths of output
+    and reference, matching n-grams, and all n-grams.
 
     Columns: output length, length of the closest reference, clipped matches for n = 1 … order, and n-grams
     of the output for n = 1 … order. Without Numba, counting takes longer but starts at once.
@@ -27,20 +28,23 @@ def compute_ngram_statistics(
             inputs.reference_sets,
             inputs.set_offsets,
             inputs.set_texts,
-            order,
+            max_order,
         )
     else:
-        matches = _count_shared_ngrams_by_sorting(tokens, inputs, order)
+        matches = _count_shared_ngrams_by_sorting(tokens, inputs, max_order)
     lengths = np.diff(tokens.offsets)
     output_lengths = lengths[inputs.outputs]
     reference_lengths = _find_closest_reference_lengths(output_lengths, lengths, inputs)
-    totals = np.maximum(output_lengths[:, None] - np.arange(order), 0)
+    totals = np.maximum(output_lengths[:, None] - np.arange(max_order), 0)
     columns = [output_lengths[:, None], reference_lengths[:, None], matches, totals]
     return np.hstack(columns).astype(np.float64)
 
 
-def _count_shared_ngrams_by_sorting(tokens: TokenSequences, inputs: ScoringInputs, order: int) -> Positions:
-    """Count the clipped n-gram matches of each input with NumPy, for n = 1 to `order`: [inputs, order].
+def _count_shared_ngrams_by_sorting(
+    tokens: TokenSequences, inputs: ScoringInputs, max_order: int
+) -> Positions:
+    """Count the n-grams that an output shares with its references,
+    for each n up to `max_order`, with NumPy alone.
 
     Every n-gram gets a number that it shares with equal n-grams of the same input. The number of an n-gram
     follows from the number of its first n − 1 tokens and its last token.
@@ -66,9 +70,9 @@ def _count_shared_ngrams_by_sorting(tokens: TokenSequences, inputs: ScoringInput
     role_of_token = np.repeat(roles, lengths)
     input_of_token = np.repeat(np.concatenate(inputs_by_role), lengths)
 
-    matches = np.zeros((input_count, order), dtype=np.int64)
+    matches = np.zeros((input_count, max_order), dtype=np.int64)
     ngram_numbers = input_of_token.copy()
-    for n in range(order):
+    for n in range(max_order):
         starts = np.flatnonzero(tokens_left > n)
         keys = ngram_numbers[starts] * tokens.vocabulary_size + ids[starts + n]
         distinct_keys, numbers = np.unique(keys, return_inverse=True)
@@ -88,7 +92,9 @@ def _count_shared_ngrams_by_sorting(tokens: TokenSequences, inputs: ScoringInput
 def _find_closest_reference_lengths(
     output_lengths: Positions, sequence_lengths: Positions, inputs: ScoringInputs
 ) -> Positions:
-    """Return, for each input, the length of the reference closest to the output's; of two the shorter."""
+    """Return the length of the reference that is closest in length
+    to each output; of two equally close ones, the shorter.
+    """
     has_single_references = len(inputs.set_texts) == len(inputs.set_offsets) - 1
     if has_single_references:
         only_lengths: Positions = sequence_lengths[inputs.set_texts[inputs.reference_sets]]

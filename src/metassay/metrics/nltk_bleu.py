@@ -14,7 +14,7 @@ from metassay.metrics.base import Batch, Parameters, Scores, StatisticsMetric, c
 from metassay.metrics.batch_tokens import tokenize_words, warn_if_written_without_spaces
 from metassay.metrics.kernels.text_arrays import TokenSequences
 from metassay.metrics.ngram_statistics import compute_ngram_statistics
-from metassay.metrics.scoring_inputs import find_scoring_inputs
+from metassay.metrics.scoring_inputs import find_distinct_inputs
 from metassay.text.tokenizers import AUTO, WORD_TOKENIZERS, choose_character_tokenizer, separate_tokens
 
 _DEFAULT_TOKENIZER = "nltk"
@@ -47,21 +47,25 @@ class NltkBleu(StatisticsMetric):
         check_parameter_range(self.name, "order", self.order, 1, _MAX_ORDER)
 
     def resolve_settings(self, language: str | None) -> Parameters:
-        """Return all settings, with characters for a language without spaces unless a tokeniser was named."""
+        """Return the values of all parameters. If the user
+        named no tokeniser, it is the one for the language.
+        """
         return super().resolve_settings(language) | {"tokenizer": self._choose_tokenizer(language)}
 
     def _choose_tokenizer(self, language: str | None) -> str:
-        """Return the tokeniser that the user named, or else that of the language."""
+        """Return the tokeniser that the user named, or else the default for the language."""
         if self.tokenizer != AUTO:
             return self.tokenizer
         return choose_character_tokenizer(language) or _DEFAULT_TOKENIZER
 
     def statistics(self, batch: Batch) -> Scores:
-        """Compute lengths, matches and totals; like NLTK, count each total as at least 1."""
+        """Count tokens, matching n-grams and all n-grams of each output.
+        Like NLTK, it counts at least 1 n-gram of each length.
+        """
         tokenizer = self._choose_tokenizer(self.choose_settings_language(batch))
         if tokenizer in _SPLITTING_AT_SPACES:
             warn_if_written_without_spaces(self, batch.language)
-        inputs = find_scoring_inputs(batch)
+        inputs = find_distinct_inputs(batch)
 
         def tokenize() -> TokenSequences:
             tokens, _ = tokenize_words(separate_tokens(inputs.texts, tokenizer))
@@ -74,16 +78,16 @@ class NltkBleu(StatisticsMetric):
         return statistics[inputs.input_of_row]
 
     def from_statistics(self, statistics: Scores) -> Scores:
-        """Compute BLEU with an exactly rounded sum of logarithms, as NLTK does."""
+        """Compute corpus BLEU from the summed counts, with the same rounding as NLTK."""
         rows = np.asarray(statistics, dtype=np.float64).reshape(-1, 2 + 2 * self.order)
         scores = np.array([self._compute_bleu_score(row) for row in rows.tolist()], dtype=np.float64)
         return scores.reshape(np.shape(statistics)[:-1])
 
-    def _compute_bleu_score(self, statistics_row: list[float]) -> float:
-        """Compute BLEU from the statistics of one output or corpus."""
-        output_length, reference_length = statistics_row[:2]
-        matches = statistics_row[2 : 2 + self.order]
-        totals = statistics_row[2 + self.order :]
+    def _compute_bleu_score(self, count_row: list[float]) -> float:
+        """Compute BLEU from the counts of one output or of a whole corpus."""
+        output_length, reference_length = count_row[:2]
+        matches = count_row[2 : 2 + self.order]
+        totals = count_row[2 + self.order :]
         if matches[0] == 0:
             return 0.0
         penalty = 1.0

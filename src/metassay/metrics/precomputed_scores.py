@@ -29,7 +29,7 @@ IDENTIFYING_FIELDS = ("item", "output", "source", "references")
 
 
 class SourcedScore(NamedTuple):
-    """A score, and the file and line that it comes from."""
+    """A score that was read from a file, with its place in the file for error messages."""
 
     score: float
     score_list: ScoreList
@@ -38,7 +38,7 @@ class SourcedScore(NamedTuple):
 
 @dataclass(frozen=True)
 class PrecomputedScores(ExternalMetric):
-    """A metric whose scores are read from files."""
+    """A metric whose scores were computed by another program and are read from files."""
 
     metric: str
     digest: str
@@ -62,7 +62,7 @@ class PrecomputedScores(ExternalMetric):
         object.__setattr__(self, "higher_is_better", self.find_score_direction().better == HIGHER)
 
     def find_score_direction(self) -> ScoreDirection:
-        """Decide from the name and the scores whether higher is better.
+        """Decide whether higher scores are better, from the name of the metric and the scores themselves.
 
         A column `prediction` has MetricX's predictions of errors.
         """
@@ -75,16 +75,19 @@ class PrecomputedScores(ExternalMetric):
         return find_score_direction(self.metric, scores, kind=METRIC_SCORE, lower_metrics=lower_metrics)
 
     def resolve_settings(self, language: str | None) -> Parameters:
-        """Return the hash of the files, and the direction."""
+        """Return what identifies the scores: a hash of the files, and whether higher is better."""
         del language
         return {"scores": self.digest, "higher_is_better": self.higher_is_better}
 
     def notes(self) -> tuple[str, ...]:
-        """Sentences about missing scores, scores of unknown texts, and a guessed direction."""
+        """Return sentences about missing and unused scores,
+        and about a guess that lower scores are better.
+        """
         return self.binding_notes
 
     def look_up_scores_of_texts(self, texts: pl.DataFrame) -> Self:
-        """Return the metric with the scores of these texts, which `list_distinct_texts` lists.
+        """Return a copy of the metric with the scores of these texts, found in its files.
+        `list_distinct_texts` builds the table of texts.
 
         Raises an error where a text has two scores that differ.
         """
@@ -102,7 +105,7 @@ class PrecomputedScores(ExternalMetric):
             for text_id, index in matches.iter_rows():
                 score = score_list.scores[index]
                 if score is not None:
-                    _add_score(scores, text_id, SourcedScore(score, score_list, index))
+                    _add_score_of_text(scores, text_id, SourcedScore(score, score_list, index))
         missing = len(texts) - len(scores)
         if missing:
             notes.append(f"{self.name}: {missing:,} of {len(texts):,} texts have no score.")
@@ -116,19 +119,19 @@ class PrecomputedScores(ExternalMetric):
         return self._copy_with_changed_attributes(score_of_text=score_of_text, binding_notes=tuple(notes))
 
     def score(self, batch: Batch) -> Scores:
-        """Look up the score of each output; NaN if there is none."""
+        """Return the score of each output from the files, NaN where there is none."""
         if len(batch) == 0:
             return np.empty(0)
-        text_ids = compute_text_ids([batch.fields.get(name) for name in IDENTIFYING_FIELDS])
+        text_ids = hash_texts_to_ids([batch.fields.get(name) for name in IDENTIFYING_FIELDS])
         return np.array([self.score_of_text.get(text_id, np.nan) for text_id in text_ids], dtype=np.float64)
 
 
-def read_precomputed_scores(source: Any) -> tuple[PrecomputedScores, ...]:
-    """Read score files; several files can have parts of the scores of one metric."""
-    if source is None or (isinstance(source, list | tuple) and not source):
+def read_precomputed_scores(score_files: Any) -> tuple[PrecomputedScores, ...]:
+    """Read files of scores. Returns one metric for each name, whose scores may come from several files."""
+    if score_files is None or (isinstance(score_files, list | tuple) and not score_files):
         return ()
     lists_by_metric: dict[str, list[ScoreList]] = {}
-    for score_list in read_score_lists(source):
+    for score_list in read_score_lists(score_files):
         lists_by_metric.setdefault(score_list.metric, []).append(score_list)
     metrics = []
     for metric, lists in lists_by_metric.items():
@@ -137,8 +140,9 @@ def read_precomputed_scores(source: Any) -> tuple[PrecomputedScores, ...]:
     return tuple(metrics)
 
 
-def compute_text_ids(columns: Sequence[Sequence[Any] | None]) -> list[str]:
-    """Compute an id for each text from its `IDENTIFYING_FIELDS`; None for a field that the data lacks.
+def hash_texts_to_ids(columns: Sequence[Sequence[Any] | None]) -> list[str]:
+    """Compute the id of each text by hashing its item, output, source and references.
+    None stands for a missing column.
 
     An id depends on nothing else, so that it is the same in every run and on any machine.
     """
@@ -152,14 +156,14 @@ def compute_text_ids(columns: Sequence[Sequence[Any] | None]) -> list[str]:
     return ids
 
 
-def list_distinct_texts(scored_rows: pl.DataFrame) -> pl.DataFrame:
-    """List every distinct text among the rows to score: `id, item, source, hypothesis, reference`, sorted.
+def list_distinct_texts(rows_to_score: pl.DataFrame) -> pl.DataFrame:
+    """Return a table of all different texts to score, with their ids, sorted by item and text.
 
     Where some text has several references, `reference` is the first and `references` has all.
     """
-    fields = [name for name in IDENTIFYING_FIELDS if name in scored_rows.columns]
-    columns = [scored_rows[name].to_list() if name in fields else None for name in IDENTIFYING_FIELDS]
-    rows = scored_rows.select(fields).with_columns(pl.Series("id", compute_text_ids(columns)))
+    fields = [name for name in IDENTIFYING_FIELDS if name in rows_to_score.columns]
+    columns = [rows_to_score[name].to_list() if name in fields else None for name in IDENTIFYING_FIELDS]
+    rows = rows_to_score.select(fields).with_columns(pl.Series("id", hash_texts_to_ids(columns)))
     rows = rows.unique("id").sort("item", "output", "id")
     shown: list[pl.Expr] = [pl.col("id"), pl.col("item")]
     if "source" in fields:
@@ -173,25 +177,27 @@ def list_distinct_texts(scored_rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _match_scores_with_texts(score_list: ScoreList, texts: pl.DataFrame) -> pl.DataFrame:
-    """Match scores with texts: return the `id` of each matched text and the `index` of its score."""
+    """Find the text that each score in a file belongs to.
+    Returns a table of text ids and positions of scores.
+    """
     if score_list.keys is None:
-        matches = _match_by_line(score_list, texts)
+        matches = _match_scores_by_line_number(score_list, texts)
     elif "id" in score_list.keys.columns:
-        matches = _match_by_id(score_list, score_list.keys["id"], texts["id"])
+        matches = _match_scores_by_text_id(score_list, score_list.keys["id"], texts["id"])
     else:
-        matches = _match_by_text(score_list, score_list.keys, texts)
+        matches = _match_scores_by_text(score_list, score_list.keys, texts)
     return matches.select("id", "index")
 
 
 def _count_unmatched_scores(score_list: ScoreList, matches: pl.DataFrame) -> int:
-    """Count the scores that belong to no text."""
+    """Count the scores in a file that belong to no text."""
     if score_list.keys is None:
         return 0
     return len(score_list.keys) - matches["index"].n_unique()
 
 
-def _match_by_line(score_list: ScoreList, texts: pl.DataFrame) -> pl.DataFrame:
-    """Match scores with texts by line number."""
+def _match_scores_by_line_number(score_list: ScoreList, texts: pl.DataFrame) -> pl.DataFrame:
+    """Match the n-th score of a file with the n-th text."""
     if len(score_list.scores) != len(texts):
         raise InputError(
             f"the file has {len(score_list.scores):,} lines, but there are {len(texts):,} texts to score.",
@@ -201,28 +207,35 @@ def _match_by_line(score_list: ScoreList, texts: pl.DataFrame) -> pl.DataFrame:
     return texts.select("id").with_row_index("index")
 
 
-def _match_by_id(score_list: ScoreList, ids: pl.Series, text_ids: pl.Series) -> pl.DataFrame:
-    """Match scores with texts by their ids."""
-    is_unknown = ~ids.is_in(text_ids.implode())
+def _match_scores_by_text_id(
+    score_list: ScoreList, score_ids: pl.Series, text_ids: pl.Series
+) -> pl.DataFrame:
+    """Match scores with texts by the ids in the file; raise an error for an unknown id."""
+    is_unknown = ~score_ids.is_in(text_ids.implode())
     if is_unknown.any():
         index = int(is_unknown.arg_max() or 0)
         raise InputError(
-            f"the id {ids[index]} belongs to no text.",
+            f"the id {score_ids[index]} belongs to no text.",
             location=score_list.find_location_of_score(index),
             remedy="The texts must come from metassay perturb with the same data, seed and settings.",
         )
-    return pl.DataFrame({"id": ids}).with_row_index("index")
+    return pl.DataFrame({"id": score_ids}).with_row_index("index")
 
 
-def _match_by_text(score_list: ScoreList, keys: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
-    """Match scores with texts by output and, if both have them, by item, source and reference.
+def _match_scores_by_text(
+    score_list: ScoreList, score_texts: pl.DataFrame, texts: pl.DataFrame
+) -> pl.DataFrame:
+    """Match scores with texts that have the same output and, where
+    both have them, the same item, source and reference.
 
     White space around texts is ignored.
     """
     texts = texts.rename({"hypothesis": "output"})
-    shared = [name for name in ("item", "source", "reference", "output") if name in keys and name in texts]
+    shared = [
+        name for name in ("item", "source", "reference", "output") if name in score_texts and name in texts
+    ]
     stripped = [pl.col(name).str.strip_chars() for name in shared]
-    numbered = keys.select(stripped).with_row_index("index")
+    numbered = score_texts.select(stripped).with_row_index("index")
     matches = numbered.join(texts.select("id", *stripped), on=shared, nulls_equal=True, maintain_order="left")
     if matches.is_empty():
         raise InputError(
@@ -233,8 +246,8 @@ def _match_by_text(score_list: ScoreList, keys: pl.DataFrame, texts: pl.DataFram
     return matches
 
 
-def _add_score(scores: dict[str, SourcedScore], text_id: str, new_score: SourcedScore) -> None:
-    """Add the score of a text; raise an error if the text already has another score."""
+def _add_score_of_text(scores: dict[str, SourcedScore], text_id: str, new_score: SourcedScore) -> None:
+    """Add the score of a text to a dictionary; raise an error if the text has a different score already."""
     first = scores.setdefault(text_id, new_score)
     if first.score != new_score.score:
         raise InputError(
@@ -245,7 +258,7 @@ def _add_score(scores: dict[str, SourcedScore], text_id: str, new_score: Sourced
 
 
 def _find_metassay_metric(metric_name: str) -> Metric | None:
-    """Return metassay's metric with this name, if there is one, to know whether higher is better."""
+    """Return the metric of metassay that has this name; None if there is none."""
     try:
         return find_metric(metric_name)
     except InputError:

@@ -25,7 +25,7 @@ TIMEOUT_SECONDS = 600.0
 
 @dataclass(frozen=True)
 class ProgramMetric(ExternalMetric):
-    """A metric that runs an external program; it has the name of the program file.
+    """A metric that runs a program of the user, in any language. Its name is the name of the program file.
 
     The program reads JSON lines, one object per output with `output, references, source, item, system` (those
     that the data has), and writes one line per output: a number, or `null` where there is no score.
@@ -48,13 +48,13 @@ class ProgramMetric(ExternalMetric):
         object.__setattr__(self, "name", Path(self.path).stem)
 
     def resolve_settings(self, language: str | None) -> Parameters:
-        """Return the hash of the program file, which identifies its scores, and the direction."""
+        """Return what identifies the scores: a hash of the program file, and whether higher is better."""
         del language
         digest = hashlib.blake2b(Path(self.path).read_bytes(), digest_size=8).hexdigest()
         return {"program": digest, "higher_is_better": self.higher_is_better}
 
     def score(self, batch: Batch) -> Scores:
-        """Send all outputs to the program and parse the scores that it writes."""
+        """Send all outputs to the program and return the scores that it prints."""
         if len(batch) == 0:
             return np.empty(0)
         fields = [field for field in PROGRAM_FIELDS if field in batch.fields]
@@ -71,13 +71,13 @@ class ProgramMetric(ExternalMetric):
             [self._parse_score_line(answer, line) for line, answer in enumerate(answers, start=1)]
         )
 
-    def _run_program(self, request: str) -> str:
-        """Run the program with a request on standard input; return its answer."""
+    def _run_program(self, input_text: str) -> str:
+        """Run the program with a text as standard input. Returns what it writes to standard output."""
         path = str(Path(self.path).resolve())
         try:
             completed = subprocess.run(  # noqa: S603 - the user's own program, named by the user, without a shell
                 [path],
-                input=request.encode("utf-8", "replace"),
+                input=input_text.encode("utf-8", "replace"),
                 capture_output=True,
                 timeout=self.timeout,
                 check=False,
@@ -102,17 +102,17 @@ class ProgramMetric(ExternalMetric):
             )
         return completed.stdout.decode("utf-8", "replace")
 
-    def _parse_score_line(self, answer: str, line: int) -> float:
-        """Parse one line of the answer as a score."""
-        if answer.strip().lower() in {"null", "none", "nan"}:
+    def _parse_score_line(self, line_text: str, line_number: int) -> float:
+        """Return the score in one line that the program wrote, NaN for `null`."""
+        if line_text.strip().lower() in {"null", "none", "nan"}:
             return math.nan
         try:
-            score = float(answer)
+            score = float(line_text)
         except ValueError:
             score = math.inf
         if math.isinf(score):
             raise InputError(
-                f"the program wrote {answer[:60]!r} in line {line}, which is not a number.",
+                f"the program wrote {line_text[:60]!r} in line {line_number}, which is not a number.",
                 location=InputLocation(self.path),
             )
         return score

@@ -18,7 +18,8 @@ from metassay.metrics.ranking_metric import BinaryMetric, CutBinaryMetric, CutMe
 
 
 class AveragePrecision(BinaryMetric):
-    """Average precision: mean over the R relevant documents of the precision at their rank.
+    """Average precision: the precision at the rank of each relevant
+    document, averaged over all relevant documents.
 
     Relevant documents that were not retrieved count 0.
     """
@@ -30,7 +31,7 @@ class AveragePrecision(BinaryMetric):
 
 
 class CutAveragePrecision(CutBinaryMetric):
-    """Average precision of the first k documents, still divided by R."""
+    """Average precision of the first k documents, averaged over all relevant documents."""
 
     name = "map_cut"
     measure = kernels.AVERAGE_PRECISION
@@ -38,7 +39,7 @@ class CutAveragePrecision(CutBinaryMetric):
 
 
 class RPrecision(BinaryMetric):
-    """Precision of the first R documents, where R is the number of relevant ones."""
+    """Precision of the first R documents, where R is the number of relevant documents."""
 
     name = "rprec"
     title = "Rprec"
@@ -47,7 +48,7 @@ class RPrecision(BinaryMetric):
 
 
 class ReciprocalRank(BinaryMetric):
-    """1 / rank of the first relevant document; 0 where none was retrieved."""
+    """Reciprocal rank: 1 / rank of the first relevant document, or 0 if none was retrieved."""
 
     name = "recip_rank"
     measure = kernels.RECIPROCAL_RANK
@@ -56,7 +57,8 @@ class ReciprocalRank(BinaryMetric):
 
 @dataclass(frozen=True)
 class InterpolatedPrecision(BinaryMetric):
-    """The highest precision at or after the rank where a share `level` of the R documents is reached.
+    """Interpolated precision: the highest precision from the rank on at which
+    a share `level` of the relevant documents was found.
 
     The share is rounded to whole documents, halves up; trec_eval before version 10 rounded otherwise.
     """
@@ -74,19 +76,21 @@ class InterpolatedPrecision(BinaryMetric):
             raise InputError(f"{self.name}_{self.level}: a recall level must be between 0 and 1.")
 
     @property
-    def measure_argument(self) -> float:
-        """The recall level at which precision is measured."""
+    def formula_parameter(self) -> float:
+        """The share of relevant documents (recall level) from which on precision is measured."""
         return self.level
 
     @property
     def name_suffix(self) -> str:
-        """The recall level with two digits, as trec_eval prints it, or with more where they are needed."""
+        """The recall level at the end of the metric's name, with
+        two digits as trec_eval prints it, or more if needed.
+        """
         two_digits = f"{self.level:.2f}"
         return two_digits if float(two_digits) == self.level else str(self.level)
 
 
 class Precision(CutBinaryMetric):
-    """Precision: share of relevant documents among the first k; shorter lists are divided by k as well."""
+    """Precision at k: share of relevant documents among the first k, also if fewer than k were retrieved."""
 
     name = "p"
     title = "P"
@@ -95,7 +99,9 @@ class Precision(CutBinaryMetric):
 
 
 class RelativePrecision(CutBinaryMetric):
-    """Relevant documents among the first k, divided by the largest possible number, min(k, relevant)."""
+    """Relevant documents among the first k, divided by the largest number possible: k, or the number of
+    relevant documents if less.
+    """
 
     name = "relative_p"
     title = "relative_P"
@@ -104,7 +110,7 @@ class RelativePrecision(CutBinaryMetric):
 
 
 class Recall(CutBinaryMetric):
-    """Recall: share of the R relevant documents that are among the first k."""
+    """Recall at k: share of all relevant documents that are among the first k."""
 
     name = "recall"
     measure = kernels.RECALL
@@ -112,7 +118,7 @@ class Recall(CutBinaryMetric):
 
 
 class Success(CutBinaryMetric):
-    """1 if a relevant document is among the first k, else 0."""
+    """Success at k: 1 if at least one of the first k documents is relevant, else 0."""
 
     name = "success"
     measure = kernels.SUCCESS
@@ -132,7 +138,7 @@ class NDCG(RankingMetric):
 
 
 class CutNDCG(CutMetric):
-    """nDCG of the first k documents: their discounted gain divided by that of the k best documents."""
+    """nDCG at k: discounted cumulative gain of the first k documents divided by the highest possible one."""
 
     name = "ndcg_cut"
     measure = kernels.NDCG
@@ -140,7 +146,9 @@ class CutNDCG(CutMetric):
 
 
 class BinaryPreference(BinaryMetric):
-    """Share of judged nonrelevant documents that follow each relevant one (Buckley and Voorhees, 2004)."""
+    """bpref (Buckley and Voorhees, 2004): how rarely documents judged nonrelevant are ranked above relevant
+    ones, as a mean over the relevant documents.
+    """
 
     name = "bpref"
     measure = kernels.BPREF
@@ -148,7 +156,7 @@ class BinaryPreference(BinaryMetric):
 
 
 class SetPrecision(BinaryMetric):
-    """Share of all retrieved documents that are relevant."""
+    """Share of relevant documents among all retrieved documents, whatever their order."""
 
     name = "set_p"
     title = "set_P"
@@ -157,7 +165,9 @@ class SetPrecision(BinaryMetric):
 
 
 class SetRelativePrecision(BinaryMetric):
-    """Relevant documents in the list, divided by the largest possible number, min(length, relevant)."""
+    """Relevant documents among those retrieved, divided by
+    the largest number possible for a list of this length.
+    """
 
     name = "set_relative_p"
     title = "set_relative_P"
@@ -166,7 +176,7 @@ class SetRelativePrecision(BinaryMetric):
 
 
 class SetRecall(BinaryMetric):
-    """Share of the relevant documents that were retrieved."""
+    """Share of all relevant documents that were retrieved, at any rank."""
 
     name = "set_recall"
     measure = kernels.SET_RECALL
@@ -174,7 +184,7 @@ class SetRecall(BinaryMetric):
 
 
 class SetAveragePrecision(BinaryMetric):
-    """Precision times recall of all retrieved documents."""
+    """Precision multiplied by recall of all retrieved documents, whatever their order."""
 
     name = "set_map"
     measure = kernels.SET_AVERAGE_PRECISION
@@ -183,7 +193,7 @@ class SetAveragePrecision(BinaryMetric):
 
 @dataclass(frozen=True)
 class SetF(BinaryMetric):
-    """F-measure of all retrieved documents: (β + 1) P R / (R + β P) for precision P and recall R."""
+    """F-measure of precision P and recall R of all retrieved documents: (β + 1) P R / (R + β P)."""
 
     name = "set_f"
     title = "set_F"
@@ -196,14 +206,15 @@ class SetF(BinaryMetric):
         check_parameter_range(self.name, "beta", self.beta, 0)
 
     @property
-    def measure_argument(self) -> float:
-        """The weight β of precision in the F-measure."""
+    def formula_parameter(self) -> float:
+        """The weight β in the F-measure."""
         return float(self.beta)
 
 
 @dataclass(frozen=True)
 class RankBiasedPrecision(BinaryMetric):
-    """(1 − p) Σ p^(i − 1) over the ranks i of relevant documents (Moffat and Zobel, 2008).
+    """Rank-biased precision (Moffat and Zobel, 2008): (1 − p) Σ p^(i −
+    1), summed over the ranks i of the relevant documents.
 
     `p` is the probability that a reader goes on to the next document. trec_eval 10 gives graded judgements a
     share of the gain; here a document is relevant from grade `rel` on, or not, as in RBP(p, rel) of
@@ -222,14 +233,15 @@ class RankBiasedPrecision(BinaryMetric):
         check_parameter_range(self.name, "p", self.p, 0, 1)
 
     @property
-    def measure_argument(self) -> float:
-        """The persistence: the probability that a reader goes on to the next document."""
+    def formula_parameter(self) -> float:
+        """The probability that a reader goes on to the next document."""
         return float(self.p)
 
 
 @dataclass(frozen=True)
 class ExpectedReciprocalRank(CutMetric):
-    """Expected reciprocal rank at which a reader stops (Chapelle et al., 2009), within the first k.
+    """Expected reciprocal rank (Chapelle et al., 2009): expected value of 1 / rank at which a reader stops,
+    within the first k documents.
 
     A document of grade g stops the reader with probability (2^g − 1) / 2^highest. Equals gdeval.pl, whose
     highest grade is 4 whatever grades there are.
@@ -249,12 +261,16 @@ class ExpectedReciprocalRank(CutMetric):
 
     @property
     def min_relevant_grade(self) -> int:
-        """The highest grade, which the kernel reads in place of the lowest relevant grade."""
+        """The highest possible grade. The compiled function expects it in this place, because the metric has
+        no lowest relevant grade.
+        """
         return self.highest
 
 
 class Judged(CutMetric):
-    """Share of the first k documents that were judged; of all documents where the list is shorter."""
+    """Share of the first k documents that have a relevance
+    judgement, or of all documents if the list is shorter.
+    """
 
     name = "judged"
     title = "Judged"

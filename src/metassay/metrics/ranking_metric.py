@@ -15,19 +15,21 @@ from metassay.metrics.kernels import ranking as kernels
 from metassay.specs import format_label, format_spec
 
 
-def score_rankings(metrics: Sequence[RankingMetric], lists: RankedLists) -> Scores:
-    """Compute several ranking metrics of all lists in one pass: [lists, metrics]."""
-    most_retrieved = np.diff(lists.offsets).max(initial=0)
-    most_judged = np.diff(lists.judgements.offsets).max(initial=0)
+def score_rankings(metrics: Sequence[RankingMetric], ranked_lists: RankedLists) -> Scores:
+    """Score each ranked list with several metrics at once.
+    Returns an array with one row per list and one column per metric.
+    """
+    most_retrieved = np.diff(ranked_lists.offsets).max(initial=0)
+    most_judged = np.diff(ranked_lists.judgements.offsets).max(initial=0)
     longest = max(most_retrieved, most_judged)
     return kernels.compute_ranking_measures(
-        lists.offsets,
-        lists.grades,
-        lists.topics,
-        lists.judgements.offsets,
-        lists.judgements.grades,
+        ranked_lists.offsets,
+        ranked_lists.grades,
+        ranked_lists.topics,
+        ranked_lists.judgements.offsets,
+        ranked_lists.judgements.grades,
         np.array([metric.measure for metric in metrics], dtype=np.int64),
-        np.array([metric.measure_argument for metric in metrics], dtype=np.float64),
+        np.array([metric.formula_parameter for metric in metrics], dtype=np.float64),
         np.array([metric.min_relevant_grade for metric in metrics], dtype=np.int64),
         np.array([metric.depth or kernels.NO_CUTOFF for metric in metrics], dtype=np.int64),
         np.log2(np.arange(2, longest + 2, dtype=np.float64)),
@@ -36,7 +38,9 @@ def score_rankings(metrics: Sequence[RankingMetric], lists: RankedLists) -> Scor
 
 @dataclass(frozen=True)
 class RankingMetric(Metric):
-    """A metric of ranked lists; with `depth`, only the first documents of each list are used."""
+    """Base class of metrics of ranked lists.
+    If `depth` is set, only that many documents of each list are read.
+    """
 
     task: ClassVar[str] = "ranking"
     needs: ClassVar[frozenset[str]] = frozenset({"output", "qrels"})
@@ -53,30 +57,32 @@ class RankingMetric(Metric):
             raise InputError(f"the depth of {self.name} is {self.depth}; it must be a whole number above 0.")
 
     @property
-    def measure_argument(self) -> float:
-        """The number that the measure needs: a cut-off, recall level, weight or persistence."""
+    def formula_parameter(self) -> float:
+        """The number in the metric's formula: a cut-off, recall level, weight or probability."""
         return float(kernels.NO_CUTOFF)
 
     @property
     def min_relevant_grade(self) -> int:
-        """The lowest grade that counts as relevant."""
+        """The lowest grade with which a document counts as relevant."""
         return 1
 
     @property
     def name_suffix(self) -> str:
-        """The number at the end of the metric's name; empty if it has none."""
+        """The number at the end of the metric's name, such as the 10 of `ndcg_cut_10`.
+        Empty if the name has none.
+        """
         return str(getattr(self, self.suffix)) if self.suffix else ""
 
     @property
     def spec(self) -> str:
-        """The canonical text form, such as `ndcg_cut_10` or `p_5(rel=2)`."""
-        return format_spec(self._append_cutoff_to_name(self.name), self._list_non_default_parameters)
+        """The metric as a user would write it in an option, such as `ndcg_cut_10` or `p_5(rel=2)`."""
+        return format_spec(self._append_suffix_to_name(self.name), self._list_non_default_parameters)
 
     @property
     def label(self) -> str:
-        """The name as trec_eval writes it: `P_5`, `ndcg_cut_10`."""
+        """The name of the metric as trec_eval prints it, such as `P_5` or `ndcg_cut_10`."""
         return format_label(
-            self._append_cutoff_to_name(self.title or self.name), self._list_non_default_parameters
+            self._append_suffix_to_name(self.title or self.name), self._list_non_default_parameters
         )
 
     @property
@@ -84,12 +90,14 @@ class RankingMetric(Metric):
         """The parameters that differ from their defaults and are not part of the name."""
         return {key: value for key, value in self.parameters.items() if key != self.suffix}
 
-    def _append_cutoff_to_name(self, name: str) -> str:
-        """Return a name with the number at its end."""
+    def _append_suffix_to_name(self, name: str) -> str:
+        """Return a name followed by the number of this metric, such as `P_5` for `P`."""
         return f"{name}_{self.name_suffix}" if self.name_suffix else name
 
     def score(self, batch: Batch) -> Scores:
-        """Compute the metric of each list; a batch has `RankedLists`, or document ids with grades."""
+        """Return the score of each ranked list. A batch has `RankedLists`,
+        or lists of document ids with relevance grades.
+        """
         lists = batch["output"]
         if not isinstance(lists, RankedLists):
             lists = build_ranked_lists_from_mappings(lists, batch["qrels"])
@@ -98,7 +106,7 @@ class RankingMetric(Metric):
 
 @dataclass(frozen=True)
 class BinaryMetric(RankingMetric):
-    """A ranking metric that counts documents with grade `rel` or higher as relevant."""
+    """Base class of ranking metrics for which a document is relevant if its grade is at least `rel`."""
 
     rel: int = 1
 
@@ -109,13 +117,13 @@ class BinaryMetric(RankingMetric):
 
     @property
     def min_relevant_grade(self) -> int:
-        """The lowest grade that counts as relevant."""
+        """The lowest grade with which a document counts as relevant."""
         return self.rel
 
 
 @dataclass(frozen=True)
 class CutMetric(RankingMetric):
-    """A ranking metric of the first k documents; k is part of the name, as in `ndcg_cut_10`."""
+    """Base class of ranking metrics of the first k documents. The name ends in k, as in `ndcg_cut_10`."""
 
     suffix: ClassVar[str] = "k"
     k: int = 10
@@ -126,16 +134,16 @@ class CutMetric(RankingMetric):
             raise InputError(f"{self.name}_{self.k} must end in a whole number above 0.")
 
     @property
-    def measure_argument(self) -> float:
-        """The cut-off."""
+    def formula_parameter(self) -> float:
+        """The number of documents, from the top of each list, that are scored."""
         return float(self.k)
 
 
 @dataclass(frozen=True)
 class CutBinaryMetric(CutMetric, BinaryMetric):
-    """A ranking metric that counts relevant documents among the first k, such as `p_5`."""
+    """Base class of ranking metrics that count relevant documents among the first k, such as `p_5`."""
 
 
 def _is_positive_integer(value: object) -> bool:
-    """Return whether a parameter is a positive integer that kernels can store."""
+    """Return whether a value is a positive integer that is small enough for the compiled functions."""
     return isinstance(value, int) and 0 < value < int(kernels.NO_CUTOFF)

@@ -81,14 +81,14 @@ METRIC_CLASSES = {
 
 
 class Alias(NamedTuple):
-    """Another name of a metric, with the parameters that it stands for."""
+    """Another name of a metric, and the parameter values that the name implies."""
 
     metric: str
     parameters: Parameters
 
 
 class CutoffAlias(NamedTuple):
-    """A metric name of ir_measures with a cut-off, `NAME@VALUE`, and the parameter that the value sets."""
+    """A metric that ir_measures writes as `NAME@VALUE`, and the parameter that gets the value."""
 
     metric: str
     parameter: str
@@ -126,7 +126,7 @@ MetricChoice = str | Metric | Callable[..., Any] | Sequence[str | Metric | Calla
 
 
 def load_metric_class(metric_name: str) -> type[Metric] | None:
-    """Load the class of the metric with a name; None if there is no such metric."""
+    """Import the class of the metric with a name; None if there is no such metric."""
     if metric_name not in METRIC_CLASSES:
         return load_plugin_metric_classes().get(metric_name)
     module, _, class_name = METRIC_CLASSES[metric_name].partition(":")
@@ -135,7 +135,9 @@ def load_metric_class(metric_name: str) -> type[Metric] | None:
 
 
 def load_metric_classes() -> dict[str, type[Metric]]:
-    """Load all metric classes of metassay and of plug-ins, by lower-case name."""
+    """Import the classes of all metrics, including those of installed plug-ins.
+    Returns them by lower-case name.
+    """
     classes: dict[str, type[Metric]] = {}
     for name in dict.fromkeys((*METRIC_CLASSES, *load_plugin_metric_classes())):
         metric_class = load_metric_class(name)
@@ -146,12 +148,12 @@ def load_metric_classes() -> dict[str, type[Metric]]:
 
 @functools.cache
 def load_plugin_metric_classes() -> dict[str, type[Metric]]:
-    """Load the metric classes of installed plug-ins, by lower-case name."""
+    """Import the metric classes of installed plug-ins. Returns them by lower-case name."""
     return {name.lower(): metric for name, metric in plugins.load_entry_points("metrics").items()}
 
 
 def parse_metric(spec: Any) -> Metric:
-    """Parse the text form (spec) of a metric, such as `chrf(word_order=2)`.
+    """Create a metric from a text such as `chrf(word_order=2)`; raise an error if there is no such metric.
 
     A metric, a metric class, a function or an object with `compute` is converted to a metric.
     """
@@ -164,7 +166,7 @@ def parse_metric(spec: Any) -> Metric:
 
 
 def parse_metrics(specs: Any) -> tuple[Metric, ...]:
-    """Parse several metrics, from a comma-separated text or any mixture that `parse_metric` takes.
+    """Create several metrics from a comma-separated text, or from a list of what `parse_metric` accepts.
 
     A metric that is named twice is an error.
     """
@@ -176,7 +178,9 @@ def parse_metrics(specs: Any) -> tuple[Metric, ...]:
 
 
 def find_metric(spec: str) -> Metric | None:
-    """Parse the spec of a metric; None if no metric has this name. Wrong parameters raise an error."""
+    """Create a metric from a text such as `chrf(word_order=2)`. None if no metric has this name; wrong
+    parameters raise an error.
+    """
     cutoff = _WITH_CUTOFF.fullmatch(spec)
     if cutoff is None:
         name, parameters = parse_spec(spec)
@@ -190,7 +194,7 @@ def find_metric(spec: str) -> Metric | None:
 
 
 def format_metric_name(metric_class: type[Metric], name: str = "") -> str:
-    """Format the name of a metric class for lists, with a parameter in the name: `ndcg_cut_k`.
+    """Return the name of a metric for lists. A parameter in the name is shown by its letter: `ndcg_cut_k`.
 
     `name` replaces the metric's own name, for example by its title.
     """
@@ -199,13 +203,14 @@ def format_metric_name(metric_class: type[Metric], name: str = "") -> str:
     return f"{name}_{suffix}" if suffix else name
 
 
-def find_metric_directions(specs: Iterable[str]) -> dict[str, bool]:
-    """Return whether higher is better for each name that is the spec of a metric.
+def look_up_higher_is_better(names: Iterable[str]) -> dict[str, bool]:
+    """Return, for each text that is the spec of a known metric,
+    whether higher scores of that metric are better.
 
     Columns of scores that `metassay score` wrote have such names.
     """
     directions = {}
-    for name in specs:
+    for name in names:
         try:
             metric = find_metric(name)
         except InputError:
@@ -216,7 +221,9 @@ def find_metric_directions(specs: Iterable[str]) -> dict[str, bool]:
 
 
 def _find_metric_class(metric_name: str) -> tuple[type[Metric] | None, Parameters]:
-    """Find the class of a metric name, and the parameters that the name implies: `p_5` is p with k = 5."""
+    """Return the class of a metric name, and the parameters that
+    the name implies: `p_5` is the metric `p` with k = 5.
+    """
     if metric_name in ALIASES:
         alias = ALIASES[metric_name]
         return load_metric_class(alias.metric), alias.parameters
@@ -232,7 +239,9 @@ def _find_metric_class(metric_name: str) -> tuple[type[Metric] | None, Parameter
 
 
 def _find_metric_class_with_cutoff(metric_name: str, cutoff: str) -> tuple[type[Metric] | None, Parameters]:
-    """Find the class of a metric name with a cut-off, as in `p@5`."""
+    """Return the class of a metric that ir_measures writes with a cut-off,
+    such as `p@5`, and the parameter that this sets.
+    """
     if metric_name not in CUTOFF_ALIASES:
         return None, {}
     alias = CUTOFF_ALIASES[metric_name]
@@ -240,7 +249,7 @@ def _find_metric_class_with_cutoff(metric_name: str, cutoff: str) -> tuple[type[
 
 
 def _create_metric(metric_class: type[Metric], parameters: Parameters) -> Metric:
-    """Create a metric; report wrong parameters as an error of the user."""
+    """Create a metric from its class and parameters; raise an error for unknown or wrong parameters."""
     fields = {field.name: field for field in dataclasses.fields(metric_class)}
     converted = {}
     for name, value in parameters.items():
@@ -253,7 +262,7 @@ def _create_metric(metric_class: type[Metric], parameters: Parameters) -> Metric
 def _convert_parameter_value(
     metric_class: type[Metric], field: dataclasses.Field[Any], value: ParameterValue
 ) -> ParameterValue:
-    """Convert a parsed value to the type of a parameter of a metric.
+    """Convert a value that was parsed from text to the type that a parameter of a metric has.
 
     Text stays text (`none` is a tokeniser), and whole numbers become floats where the parameter is one.
     """

@@ -16,14 +16,14 @@ from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Batch, Metric, Parameters, Scores
 from metassay.metrics.batch_tokens import (
     get_distinct_texts,
-    map_distinct_words,
+    replace_distinct_words,
     tokenize_words,
     warn_if_written_without_spaces,
 )
 from metassay.metrics.kernels.common_subsequence import common_subsequence_lengths
 from metassay.metrics.kernels.ngrams import count_shared_ngrams
 from metassay.metrics.kernels.text_arrays import TokenSequences
-from metassay.metrics.scoring_inputs import SingleReferenceInputs, find_scoring_inputs
+from metassay.metrics.scoring_inputs import SingleReferenceInputs, find_distinct_inputs
 from metassay.text.languages import get_base_language
 from metassay.text.porter_stemmer import stem_word
 from metassay.text.tokenizers import AUTO, SPLIT_AS_ROUGE
@@ -50,7 +50,7 @@ _SPACELESS_SCRIPTS = ("Han", "Hiragana", "Katakana", "Bopomofo", "Thai", "Lao", 
 
 
 class UnitCounts(NamedTuple):
-    """Numbers of n-grams or words of each input: shared, in the output, in the reference."""
+    """Numbers of n-grams (or words) of each input: in the output, in the reference, and shared by both."""
 
     shared: Scores
     output: Scores
@@ -59,7 +59,8 @@ class UnitCounts(NamedTuple):
 
 @dataclass(frozen=True)
 class TokenizedInputs:
-    """The tokenised inputs of a batch, shared by ROUGE-1, ROUGE-2 and ROUGE-L.
+    """Tokens of outputs and references, and counts of what
+    they share, for use by ROUGE-1, ROUGE-2 and ROUGE-L.
 
     What outputs and references have in common is counted when a metric first needs it.
     """
@@ -69,7 +70,7 @@ class TokenizedInputs:
 
     @functools.cached_property
     def shared_ngram_counts(self) -> Scores:
-        """Numbers of shared unigrams and bigrams: [inputs, 2]."""
+        """Numbers of words and of word pairs that each output shares with its reference, in two columns."""
         # Each text is a set of references of its own.
         set_offsets = np.arange(len(self.tokens.offsets))
         common = count_shared_ngrams(
@@ -85,19 +86,20 @@ class TokenizedInputs:
 
     @functools.cached_property
     def common_subsequences(self) -> Scores:
-        """Lengths of the longest common subsequences: [inputs]."""
+        """Length of the longest common subsequence of each output and its reference, in words."""
         lengths = common_subsequence_lengths(*self.tokens, self.inputs.outputs, self.inputs.references)
         return lengths.astype(np.float64)
 
     def count_ngrams(self, order: int) -> tuple[Scores, Scores]:
-        """Count the n-grams of the output and of the reference of each input."""
+        """Count the n-grams (n = `order`) of each output and of its reference."""
         counts = np.maximum(np.diff(self.tokens.offsets) - (order - 1), 0).astype(np.float64)
         return counts[self.inputs.outputs], counts[self.inputs.references]
 
 
 @dataclass(frozen=True)
 class RougeMetric(Metric):
-    """Base class of ROUGE: F-measure, precision or recall of what output and the best reference share.
+    """Base class of ROUGE-1, ROUGE-2 and ROUGE-L, which measure what an output
+    shares with a reference; the best reference counts.
 
     The official tokeniser keeps a–z and 0–9 only, so that nothing is left of other scripts and almost
     everything ties. There `tokenizer=auto` takes runs of Unicode letters, marks and digits instead
@@ -119,26 +121,33 @@ class RougeMetric(Metric):
             raise UnknownName("measure", self.measure, MEASURES)
 
     @abstractmethod
-    def _count_compared_units(self, tokenized: TokenizedInputs) -> UnitCounts:
-        """Count the n-grams, or the words of the longest common subsequence, that are compared."""
+    def _count_shared_units(self, tokenized_inputs: TokenizedInputs) -> UnitCounts:
+        """Count what this ROUGE compares (words, word pairs or the longest
+        common subsequence) in output, reference and both.
+        """
 
     def resolve_settings(self, language: str | None) -> Parameters:
-        """Return all settings, with characters for a language without spaces unless a tokeniser was named."""
+        """Return the values of all parameters. If the user
+        named no tokeniser, it is the one for the language.
+        """
         return super().resolve_settings(language) | {"tokenizer": self._choose_tokenizer(language)}
 
     def _choose_tokenizer(self, language: str | None) -> str:
+        """Return the tokeniser that the user named, or else the default for the language."""
         if self.tokenizer == AUTO and get_base_language(language) in WITHOUT_SPACES:
             return CHARACTERS
         return self.tokenizer
 
     def score(self, batch: Batch) -> Scores:
-        """Compute the measure of each output, between 0 and 1."""
+        """Compute the F-measure, precision or recall of each output, between 0 and 1."""
         tokenizer = self._choose_tokenizer(self.choose_settings_language(batch))
         if tokenizer != CHARACTERS:
             warn_if_written_without_spaces(self, batch.language)
         if tokenizer in {UNICODE, CHARACTERS}:
             return self._score_with_tokenizer(tokenizer, batch)
-        is_non_latin = batch.compute_once("non-Latin references", lambda: _find_non_latin_rows(batch))
+        is_non_latin = batch.compute_once(
+            "non-Latin references", lambda: _find_rows_with_non_latin_references(batch)
+        )
         if not is_non_latin.any():
             return self._score_with_tokenizer(OFFICIAL, batch)
         if self.tokenizer == OFFICIAL:
@@ -160,15 +169,15 @@ class RougeMetric(Metric):
         )
 
     def _score_with_tokenizer(self, tokenizer: str, batch: Batch) -> Scores:
-        """Score the outputs of a batch with a tokeniser."""
-        inputs = find_scoring_inputs(batch)
+        """Score the outputs of a batch after splitting texts with the named tokeniser."""
+        inputs = find_distinct_inputs(batch)
 
         def tokenize() -> TokenizedInputs:
             tokens = _tokenize_for_rouge(batch, tokenizer, stemming=self.stemming)
             return TokenizedInputs(tokens, inputs.split_by_reference())
 
         tokenized = batch.compute_once(("rouge tokens", tokenizer, self.stemming), tokenize)
-        counts = self._count_compared_units(tokenized)
+        counts = self._count_shared_units(tokenized)
         precision = counts.shared / np.maximum(counts.output, 1)
         recall = counts.shared / np.maximum(counts.reference, 1)
         total = precision + recall
@@ -186,8 +195,8 @@ class Rouge1(RougeMetric):
     title: ClassVar[str] = "ROUGE-1"
     summary: ClassVar[str] = "words in common (rouge-score)"
 
-    def _count_compared_units(self, tokenized: TokenizedInputs) -> UnitCounts:
-        return UnitCounts(tokenized.shared_ngram_counts[:, 0], *tokenized.count_ngrams(1))
+    def _count_shared_units(self, tokenized_inputs: TokenizedInputs) -> UnitCounts:
+        return UnitCounts(tokenized_inputs.shared_ngram_counts[:, 0], *tokenized_inputs.count_ngrams(1))
 
 
 @dataclass(frozen=True)
@@ -198,8 +207,8 @@ class Rouge2(RougeMetric):
     title: ClassVar[str] = "ROUGE-2"
     summary: ClassVar[str] = "pairs of neighbouring words in common (rouge-score)"
 
-    def _count_compared_units(self, tokenized: TokenizedInputs) -> UnitCounts:
-        return UnitCounts(tokenized.shared_ngram_counts[:, 1], *tokenized.count_ngrams(2))
+    def _count_shared_units(self, tokenized_inputs: TokenizedInputs) -> UnitCounts:
+        return UnitCounts(tokenized_inputs.shared_ngram_counts[:, 1], *tokenized_inputs.count_ngrams(2))
 
 
 @dataclass(frozen=True)
@@ -210,35 +219,37 @@ class RougeL(RougeMetric):
     title: ClassVar[str] = "ROUGE-L"
     summary: ClassVar[str] = "longest common subsequence of words (rouge-score)"
 
-    def _count_compared_units(self, tokenized: TokenizedInputs) -> UnitCounts:
-        return UnitCounts(tokenized.common_subsequences, *tokenized.count_ngrams(1))
+    def _count_shared_units(self, tokenized_inputs: TokenizedInputs) -> UnitCounts:
+        return UnitCounts(tokenized_inputs.common_subsequences, *tokenized_inputs.count_ngrams(1))
 
 
 def _tokenize_for_rouge(batch: Batch, tokenizer: str, *, stemming: bool) -> TokenSequences:
-    """Tokenize the texts of a batch."""
+    """Split the distinct texts of a batch into words, in lower case, and stem them if requested."""
     texts = get_distinct_texts(batch, lowercase=True)
     if tokenizer == UNICODE:
-        tokens, words = tokenize_words(_keep_unicode_words(texts))
+        tokens, words = tokenize_words(_replace_non_word_characters_by_spaces(texts))
     elif tokenizer == CHARACTERS:
-        tokens, words = tokenize_words(_separate_letters_without_spaces(_keep_unicode_words(texts)))
+        tokens, words = tokenize_words(
+            _add_spaces_around_letters(_replace_non_word_characters_by_spaces(texts))
+        )
     else:
         tokens, words = tokenize_words(texts, SPLIT_AS_ROUGE)
-    return map_distinct_words(tokens, words, _stem_word) if stemming else tokens
+    return replace_distinct_words(tokens, words, _stem_word) if stemming else tokens
 
 
 def _stem_word(word: str) -> str:
-    """Return the Porter stem of a word."""
+    """Return the Porter stem of a word; words of up to three characters are returned unchanged."""
     return stem_word(word) if len(word) >= _SHORTEST_STEMMED else word
 
 
-def _keep_unicode_words(texts: Sequence[str]) -> list[str]:
-    """Replace everything but letters, marks and digits by spaces."""
+def _replace_non_word_characters_by_spaces(texts: Sequence[str]) -> list[str]:
+    """Replace all characters except letters, marks and digits by spaces."""
     separators = _compile_unicode_pattern(r"[^\p{L}\p{M}\p{N}]+")
     return [separators.sub(" ", text) for text in texts]
 
 
-def _separate_letters_without_spaces(texts: Sequence[str]) -> list[str]:
-    """Put spaces around every letter of a script that is written without spaces."""
+def _add_spaces_around_letters(texts: Sequence[str]) -> list[str]:
+    """Put spaces around every letter of scripts that are written without spaces, such as Chinese or Thai."""
     scripts = "".join(rf"\p{{{name}}}" for name in _SPACELESS_SCRIPTS)
     letters = _compile_unicode_pattern(rf"([{scripts}]\p{{M}}*)")
     return [letters.sub(r" \1 ", text) for text in texts]
@@ -246,23 +257,23 @@ def _separate_letters_without_spaces(texts: Sequence[str]) -> list[str]:
 
 @functools.lru_cache(maxsize=8)
 def _compile_unicode_pattern(pattern: str) -> regex.Pattern[str]:
-    """Compile a pattern with Unicode properties, which needs the package `regex`."""
+    """Compile a regular expression with Unicode properties, which the standard library does not support."""
     import regex
 
     return regex.compile(pattern)
 
 
-def _find_non_latin_rows(batch: Batch) -> NDArray[np.bool_]:
-    """Find the rows whose references are in a script that the official tokeniser drops."""
+def _find_rows_with_non_latin_references(batch: Batch) -> NDArray[np.bool_]:
+    """Return, for each row, whether its reference is in a script of which rouge-score would keep nothing."""
     if batch.language is not None:
         return np.full(len(batch), get_base_language(batch.language) in _NON_LATIN_LANGUAGES)
     first_references = [references[0] for references in batch.references]
-    is_non_latin = {text: _is_mostly_non_latin(text) for text in set(first_references)}
+    is_non_latin = {text: _has_mostly_non_latin_letters(text) for text in set(first_references)}
     return np.array([is_non_latin[text] for text in first_references], dtype=np.bool_)
 
 
-def _is_mostly_non_latin(text: str) -> bool:
-    """Return whether most letters of a text are not Latin."""
+def _has_mostly_non_latin_letters(text: str) -> bool:
+    """Return whether more than half of the letters of a text are not Latin."""
     if text.isascii():
         return False
     letters = len(_compile_unicode_pattern(r"\p{L}").findall(text))

@@ -9,19 +9,19 @@ from metassay.metrics.base import Metric
 
 
 class SacrebleuMetric(Protocol):
-    """The interface of sacrebleu's metrics that metassay uses."""
+    """The attributes and methods of sacrebleu's metric classes that metassay uses."""
 
     num_refs: int
 
     def get_signature(self) -> object:
-        """Return sacrebleu's signature, which prints as text."""
+        """Return the signature of the metric, an object that prints as text."""
         ...
 
 
 def build_sacrebleu_signature(
     metric: Metric, build_official: Callable[..., SacrebleuMetric], reference_count: int
 ) -> str | None:
-    """Build the signature that sacrebleu gives to a corpus score.
+    """Return the signature that sacrebleu would print with a corpus score of this metric.
 
     `build_official` makes sacrebleu's own metric from the settings of ours; `reference_count` is the number
     of references per output, −1 where it varies. Returns None where sacrebleu has no signature for what was

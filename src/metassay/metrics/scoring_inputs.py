@@ -17,7 +17,8 @@ from metassay.metrics.kernels.text_arrays import Offsets, Positions
 
 @dataclass(frozen=True)
 class ScoringInputs:
-    """The distinct combinations of an output and its references in a batch.
+    """The different combinations of an output and its references in a batch.
+    Metrics score each combination once.
 
     Inputs are sorted by their references, so that a kernel prepares each set of references once.
     """
@@ -35,7 +36,7 @@ class ScoringInputs:
     """For each row of the batch, its input."""
 
     def split_by_reference(self) -> SingleReferenceInputs:
-        """Split each input into one per reference, for metrics that compare with one reference at a time."""
+        """Make a pair of output and reference for every reference of each input."""
         reference_counts = np.diff(self.set_offsets)[self.reference_sets]
         input_offsets = np.concatenate(([0], np.cumsum(reference_counts)))
         place_in_set = np.arange(input_offsets[-1]) - np.repeat(input_offsets[:-1], reference_counts)
@@ -50,7 +51,7 @@ class ScoringInputs:
 
 @dataclass(frozen=True)
 class SingleReferenceInputs:
-    """Outputs with one reference each, sorted by reference."""
+    """Pairs of an output and one reference, for metrics that compare with one reference at a time."""
 
     outputs: Positions
     references: Positions
@@ -60,7 +61,7 @@ class SingleReferenceInputs:
     """How the inputs were sorted; None where every output has one reference and the order is unchanged."""
 
     def restore_input_order(self, sorted_values: Scores) -> Scores:
-        """Sort values back to the order of the original inputs and their references."""
+        """Return values of the sorted pairs in the order of the inputs and of their references."""
         if self.order is None:
             return sorted_values
         restored = np.empty_like(sorted_values)
@@ -68,7 +69,9 @@ class SingleReferenceInputs:
         return restored
 
     def select_statistics_of_best_reference(self, statistics: Scores, scores: Scores) -> Scores:
-        """Return, for each original input, the statistics for the first reference with the highest score."""
+        """Return, for each input, the row of `statistics` of the reference
+        with the highest score; of equal ones, the first.
+        """
         if self.order is None:
             return statistics
         statistics = self.restore_input_order(statistics)
@@ -83,13 +86,17 @@ class SingleReferenceInputs:
         return chosen
 
 
-def find_scoring_inputs(batch: Batch) -> ScoringInputs:
-    """Find the distinct combinations of output and references of a batch; metrics share the result."""
-    return batch.compute_once("scoring inputs", lambda: _find_distinct_inputs(batch.output, batch.references))
+def find_distinct_inputs(batch: Batch) -> ScoringInputs:
+    """Return the different combinations of output and references in a batch.
+    They are found once for all metrics.
+    """
+    return batch.compute_once(
+        "scoring inputs", lambda: _number_distinct_inputs(batch.output, batch.references)
+    )
 
 
-def _find_distinct_inputs(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> ScoringInputs:
-    """Find the distinct combinations of output and references."""
+def _number_distinct_inputs(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> ScoringInputs:
+    """Find the different combinations of output and references, and the combination that each row has."""
     texts: dict[str, int] = {}
     number_text = texts.setdefault
     output_of_row = np.fromiter((number_text(text, len(texts)) for text in outputs), np.int64, len(outputs))

@@ -12,33 +12,40 @@ from metassay.metrics.sentinels import SENTINELS
 
 
 class MetricCosts(NamedTuple):
-    """The cost class of each metric, and the price of metrics whose requests are paid, by spec."""
+    """How expensive each metric is to compute: its cost class and, for paid requests, the prices.
+    The keys are specs.
+    """
 
     classes: dict[str, str]
     prices: dict[str, tuple[float, ...]]
 
 
-def choose_metrics(dataset: Dataset, metrics: MetricChoice, *text_changes: str) -> tuple[Metric, ...]:
-    """Return the metrics that the user named, or else those of the task, with the settings for the data.
+def choose_metrics(
+    dataset: Dataset, requested_metrics: MetricChoice, *text_changes: str
+) -> tuple[Metric, ...]:
+    """Return the metrics that the user requested, or else the defaults for
+    the task, with settings for the languages of the data.
 
     `text_changes` say what was done to the texts (`none` is nothing): signatures name them.
     """
-    chosen = parse_metrics(dataset.task_definition.default_metrics if metrics is None else metrics)
+    chosen = parse_metrics(
+        dataset.task_definition.default_metrics if requested_metrics is None else requested_metrics
+    )
     if dataset.task_definition.is_ranking:
         return chosen
     changes = "+".join(change for change in text_changes if change != "none")
     return tuple(metric.adapt_to_languages(dataset.languages, changes) for metric in chosen)
 
 
-def choose_missing_sentinels(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
-    """Return the sentinel metrics that are not among the metrics yet."""
+def list_missing_control_metrics(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
+    """Return the trivial control metrics, such as text length, that are not among the given metrics."""
     chosen_specs = {metric.spec for metric in metrics}
     sentinels = [sentinel_class() for sentinel_class in SENTINELS]
     return tuple(sentinel for sentinel in sentinels if sentinel.spec not in chosen_specs)
 
 
 def collect_metric_costs(metrics: Sequence[Metric]) -> MetricCosts:
-    """Collect the cost classes and prices of metrics."""
+    """Return how expensive each metric is and, for metrics that send paid requests, the prices."""
     classes = {metric.spec: metric.cost_class for metric in metrics}
     prices = {}
     for metric in metrics:

@@ -21,7 +21,7 @@ _MAX_SEED = 2**63
 
 @dataclass(frozen=True)
 class SentinelMetric(Metric):
-    """A trivial metric that serves as a control; it is cheaper to compute than to store."""
+    """Base class of trivial metrics that serve as controls: a useful metric must do better."""
 
     task: ClassVar[str] = "any"
     needs: ClassVar[frozenset[str]] = frozenset({"output"})
@@ -31,22 +31,22 @@ class SentinelMetric(Metric):
 
 @dataclass(frozen=True)
 class Length(SentinelMetric):
-    """Number of words of the output, or of documents of the ranking; longer is better."""
+    """Number of words of a text, or of documents of a ranked list; longer counts as better."""
 
     name: ClassVar[str] = "length"
     summary: ClassVar[str] = "sentinel: words in the output"
 
     def score(self, batch: Batch) -> Scores:
-        """Count the words of each output, or the documents of each list."""
+        """Count the words of each text, or the documents of each ranked list."""
         outputs = batch["output"]
         if isinstance(outputs, RankedLists):
             return outputs.lengths.astype(np.float64)
-        return np.array([_count_words(output) for output in outputs], dtype=np.float64)
+        return np.array([_count_words_or_documents(output) for output in outputs], dtype=np.float64)
 
 
 @dataclass(frozen=True)
 class Random(SentinelMetric):
-    """A random number that depends only on the text of the output."""
+    """A random number that depends only on the output, so that equal outputs have equal scores."""
 
     seed: int = 0
 
@@ -57,7 +57,7 @@ class Random(SentinelMetric):
         check_parameter_range(self.name, "seed", self.seed, -_MAX_SEED, _MAX_SEED)
 
     def score(self, batch: Batch) -> Scores:
-        """Draw a number in [0, 1) for each output."""
+        """Return a random number in [0, 1) for each output; equal outputs get the same number."""
         outputs = batch["output"]
         texts = outputs.join_document_ids() if isinstance(outputs, RankedLists) else outputs
         return _draw_uniform_number_per_value(self.seed, texts)
@@ -71,13 +71,13 @@ class Constant(SentinelMetric):
     summary: ClassVar[str] = "sentinel: the same score for everything"
 
     def score(self, batch: Batch) -> Scores:
-        """Score each output with 0."""
+        """Return the score 0 for each output."""
         return np.zeros(len(batch), dtype=np.float64)
 
 
 @dataclass(frozen=True)
 class RandomPerSystem(SentinelMetric):
-    """A random number that depends only on the name of the system."""
+    """A random number for each system, which all of its outputs get as score."""
 
     seed: int = 0
 
@@ -89,7 +89,7 @@ class RandomPerSystem(SentinelMetric):
         check_parameter_range(self.name, "seed", self.seed, -_MAX_SEED, _MAX_SEED)
 
     def score(self, batch: Batch) -> Scores:
-        """Draw a number in [0, 1) for each system."""
+        """Return a random number in [0, 1) for each output; outputs of one system get the same number."""
         systems = list(dict.fromkeys(batch["system"]))
         score_of_system = dict(zip(systems, _draw_uniform_number_per_value(self.seed, systems).tolist()))
         return np.array([score_of_system[system] for system in batch["system"]], dtype=np.float64)
@@ -99,13 +99,13 @@ SENTINELS = (Length, Random, Constant, RandomPerSystem)
 SENTINEL_NAMES = frozenset(sentinel.name for sentinel in SENTINELS)
 
 
-def _count_words(output: str | Sequence[str]) -> int:
-    """Count the words of a text, or the documents of a ranked list."""
+def _count_words_or_documents(output: str | Sequence[str]) -> int:
+    """Return the number of words of a text, or of documents of a ranked list."""
     return len(output.split()) if isinstance(output, str) else len(output)
 
 
 def _draw_uniform_number_per_value(seed: int, values: Iterable[str | Sequence[str]]) -> Scores:
-    """Draw a number in [0, 1) for each value, which depends only on the seed and the value."""
+    """Return a random number in [0, 1) for each value. It depends only on the seed and the value."""
     keyed_hash = hashlib.blake2b(digest_size=8, key=str(seed).encode())
     digests = []
     for value in values:

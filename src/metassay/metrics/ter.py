@@ -12,7 +12,7 @@ from metassay.metrics.batch_tokens import get_distinct_texts, tokenize_words, wa
 from metassay.metrics.kernels.ter import count_ter_edits
 from metassay.metrics.kernels.text_arrays import TokenSequences
 from metassay.metrics.sacrebleu_signature import build_sacrebleu_signature
-from metassay.metrics.scoring_inputs import find_scoring_inputs
+from metassay.metrics.scoring_inputs import find_distinct_inputs
 from metassay.results.official_score import OfficialScore
 from metassay.text.languages import get_base_language
 
@@ -22,7 +22,7 @@ _CHARACTER_LANGUAGES = frozenset({"zh", "yue", "ja"})
 
 @dataclass(frozen=True)
 class TranslationEditRate(StatisticsMetric):
-    """TER: edits per reference word, in per cent; moving a sequence of words counts as one edit.
+    """TER: number of edits per reference word, in per cent. Moving a sequence of words counts as one edit.
 
     Statistics: the fewest edits over the references, and the mean length of these. With an empty reference
     the rate is 100 for any output that is not empty. Equals `sacrebleu.TER`.
@@ -44,7 +44,9 @@ class TranslationEditRate(StatisticsMetric):
     summary: ClassVar[str] = "edits and shifts per reference word (sacrebleu)"
 
     def resolve_settings(self, language: str | None) -> Parameters:
-        """Return all settings; open settings for Asian languages are chosen by language."""
+        """Return the values of all parameters. `normalized` and `asian_support`
+        depend on the language unless the user set them.
+        """
         is_asian = get_base_language(language) in _CHARACTER_LANGUAGES
         settings = super().resolve_settings(language)
         if self.normalized is None:
@@ -54,14 +56,14 @@ class TranslationEditRate(StatisticsMetric):
         return settings
 
     def statistics(self, batch: Batch) -> Scores:
-        """Count the edits and reference words of each output."""
+        """Return the number of edits and of reference words for each output."""
         settings = self.resolve_settings(self.choose_settings_language(batch))
         if not settings["asian_support"]:
             warn_if_written_without_spaces(self, batch.language)
         tokens = batch.compute_once(
             ("ter tokens", *settings.values()), lambda: _tokenize_for_ter(batch, settings)
         )
-        inputs = find_scoring_inputs(batch)
+        inputs = find_distinct_inputs(batch)
         single_inputs = inputs.split_by_reference()
         edits = count_ter_edits(tokens.ids, tokens.offsets, single_inputs.outputs, single_inputs.references)
         lengths = np.diff(tokens.offsets)[single_inputs.references]
@@ -74,14 +76,14 @@ class TranslationEditRate(StatisticsMetric):
         return np.column_stack([fewest_edits, mean_lengths])[inputs.input_of_row]
 
     def from_statistics(self, statistics: Scores) -> Scores:
-        """Compute edits per reference word, in per cent."""
+        """Compute the number of edits per reference word, in per cent."""
         edits, length = np.moveaxis(statistics, -1, 0)
         rate = np.where(length > 0, edits / np.where(length > 0, length, 1), edits > 0)
         score: Scores = 100 * rate
         return score
 
     def describe_official_score(self, statistics: Scores, reference_count: int) -> OfficialScore | None:
-        """Return sacrebleu's signature, and the two numbers whose ratio is the score."""
+        """Return sacrebleu's signature, the number of edits and the length of the references."""
         from sacrebleu.metrics.ter import TER
 
         signature = build_sacrebleu_signature(self, TER, reference_count)
@@ -92,12 +94,12 @@ class TranslationEditRate(StatisticsMetric):
 
 
 def _tokenize_for_ter(batch: Batch, settings: Parameters) -> TokenSequences:
-    """Split the texts of a batch at white space, after sacrebleu's tokeniser if the settings ask for it."""
+    """Split the distinct texts of a batch at white space, after the preprocessing that the settings name."""
     if settings["normalized"] or settings["no_punct"]:
         from sacrebleu.tokenizers.tokenizer_ter import TercomTokenizer
 
         tokenizer = TercomTokenizer(**{name: bool(value) for name, value in settings.items()})
-        texts = [tokenizer(text.rstrip()) for text in find_scoring_inputs(batch).texts]
+        texts = [tokenizer(text.rstrip()) for text in find_distinct_inputs(batch).texts]
     else:
         texts = list(get_distinct_texts(batch, lowercase=not settings["case_sensitive"]))
     tokens, _ = tokenize_words(texts)

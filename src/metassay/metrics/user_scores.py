@@ -10,12 +10,14 @@ import numpy as np
 from metassay.metrics.base import Scores
 
 
-def convert_to_score_array(scores: Any, size: int) -> Scores | None:
-    """Convert scores that user code returned to an array; None if they are not `size` numbers."""
+def convert_to_score_array(scores: Any, output_count: int) -> Scores | None:
+    """Convert what a user's function returned to an array of scores.
+    None if it is not a list of `output_count` numbers.
+    """
     if not isinstance(scores, Iterable):
         return None
     try:
         array = np.asarray([np.nan if score is None else score for score in scores], dtype=np.float64)
     except (TypeError, ValueError):
         return None
-    return array if array.shape == (size,) else None
+    return array if array.shape == (output_count,) else None

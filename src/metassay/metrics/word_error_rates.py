@@ -8,29 +8,32 @@ from typing import ClassVar
 import numpy as np
 
 from metassay.metrics.base import Batch, Scores, StatisticsMetric
-from metassay.metrics.batch_tokens import get_word_tokens, warn_if_written_without_spaces
-from metassay.metrics.edit_statistics import compute_edit_statistics, compute_error_rate
+from metassay.metrics.batch_tokens import split_batch_into_words, warn_if_written_without_spaces
+from metassay.metrics.edit_statistics import compute_error_rates, count_edits_by_kind
 from metassay.text.tokenizers import SPLIT_AS_JIWER
 
 
 @dataclass(frozen=True)
 class WordEditMetric(StatisticsMetric):
-    """Base class of rates of hits H, substitutions S, deletions D and insertions I of words."""
+    """Base class of metrics computed from the correct words (hits, H), substitutions S, deletions D and
+    insertions I of an output.
+    """
 
     task: ClassVar[str] = "asr"
     higher_is_better: ClassVar[bool] = False
     oracle: ClassVar[str] = "jiwer 4.0.0"
 
     def statistics(self, batch: Batch) -> Scores:
-        """Count hits, substitutions, deletions and insertions of each output."""
+        """Count the correct, substituted, deleted and inserted words of each output."""
         warn_if_written_without_spaces(self, batch.language)
-        words = get_word_tokens(batch, SPLIT_AS_JIWER)
-        return batch.compute_once("word edits", lambda: compute_edit_statistics(batch, words))
+        words = split_batch_into_words(batch, SPLIT_AS_JIWER)
+        return batch.compute_once("word edits", lambda: count_edits_by_kind(batch, words))
 
 
 @dataclass(frozen=True)
 class WordErrorRate(WordEditMetric):
-    """Word error rate: edits per reference word, (S + D + I) / (H + S + D).
+    """Word error rate: substituted, deleted and inserted words
+    per word of the reference, (S + D + I) / (H + S + D).
 
     Equals `jiwer.wer`, but for an empty reference, where jiwer returns the number of insertions and we have
     no rate: undefined (NaN).
@@ -41,13 +44,13 @@ class WordErrorRate(WordEditMetric):
     summary: ClassVar[str] = "word error rate (jiwer)"
 
     def from_statistics(self, statistics: Scores) -> Scores:
-        """Compute edits per reference word."""
-        return compute_error_rate(statistics)
+        """Compute the number of edits per word of the reference."""
+        return compute_error_rates(statistics)
 
 
 @dataclass(frozen=True)
 class MatchErrorRate(WordEditMetric):
-    """Match error rate: share of alignment steps that are edits, (S + D + I) / (H + S + D + I).
+    """Match error rate: share of edits among all steps of the word alignment, (S + D + I) / (H + S + D + I).
 
     It is 0 if output and reference are empty.
     """
@@ -57,7 +60,7 @@ class MatchErrorRate(WordEditMetric):
     summary: ClassVar[str] = "match error rate (jiwer)"
 
     def from_statistics(self, statistics: Scores) -> Scores:
-        """Compute edits per alignment step."""
+        """Compute the share of edits among all alignment steps."""
         hits, substitutions, deletions, insertions = np.moveaxis(statistics, -1, 0)
         edits = substitutions + deletions + insertions
         rate: Scores = edits / np.maximum(hits + edits, 1)
@@ -66,7 +69,8 @@ class MatchErrorRate(WordEditMetric):
 
 @dataclass(frozen=True)
 class WordInformationPreserved(WordEditMetric):
-    """Word information preserved: hits per reference word × hits per output word.
+    """Word information preserved: share of reference words that are
+    correct, times share of output words that are correct.
 
     This is H / (H + S + D) · H / (H + S + I), and 1 if output and reference are empty.
     """
@@ -77,27 +81,29 @@ class WordInformationPreserved(WordEditMetric):
     summary: ClassVar[str] = "word information preserved (jiwer)"
 
     def from_statistics(self, statistics: Scores) -> Scores:
-        """Compute H / (H + S + D) · H / (H + S + I)."""
-        return _word_information_preserved(statistics)
+        """Compute the share of correct reference words times the share of correct output words."""
+        return _compute_word_information_preserved(statistics)
 
 
 @dataclass(frozen=True)
 class WordInformationLost(WordEditMetric):
-    """1 − word information preserved."""
+    """Word information lost: 1 minus word information preserved."""
 
     name: ClassVar[str] = "wil"
     title: ClassVar[str] = "WIL"
     summary: ClassVar[str] = "word information lost (jiwer)"
 
     def from_statistics(self, statistics: Scores) -> Scores:
-        """Compute 1 − WIP."""
-        lost: Scores = 1 - _word_information_preserved(statistics)
+        """Compute 1 minus word information preserved."""
+        lost: Scores = 1 - _compute_word_information_preserved(statistics)
         return lost
 
 
-def _word_information_preserved(statistics: Scores) -> Scores:
-    """Compute H / (H + S + D) · H / (H + S + I)."""
-    hits, substitutions, deletions, insertions = np.moveaxis(statistics, -1, 0)
+def _compute_word_information_preserved(edit_counts: Scores) -> Scores:
+    """Compute the share of reference words that are correct,
+    times the share of output words that are correct.
+    """
+    hits, substitutions, deletions, insertions = np.moveaxis(edit_counts, -1, 0)
     reference_length = hits + substitutions + deletions
     output_length = hits + substitutions + insertions
     share = (hits / np.maximum(reference_length, 1)) * (hits / np.maximum(output_length, 1))

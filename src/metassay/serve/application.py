@@ -45,7 +45,9 @@ ContentT = TypeVar("ContentT")
 
 
 def build_web_application(dashboard: Dashboard, host: str) -> ASGIApp:
-    """Build the web application that serves a dashboard to requests for `host`."""
+    """Build the web application that shows runs in the browser.
+    It answers only requests for the host name `host`.
+    """
     limiter = anyio.CapacityLimiter(PAGES_AT_ONCE)
 
     async def run_in_thread(make_content: Callable[[], ContentT]) -> ContentT:

@@ -31,7 +31,9 @@ _HOST_HEADER = re.compile(
 
 
 class HostCheck:
-    """Middleware that refuses requests for other hosts and sets security headers."""
+    """Middleware of the web server. It refuses requests for other
+    host names and adds security headers to responses.
+    """
 
     def __init__(self, app: ASGIApp, host: str) -> None:
         self.app = app
@@ -74,7 +76,9 @@ class HostCheck:
 
 
 def _get_requested_host(request_scope: Scope) -> str | None:
-    """Return the host in a request, without its port; None if it is missing or malformed."""
+    """Return the host name in the header of a request,
+    without its port; None if it is missing or malformed.
+    """
     host_headers = [value for name, value in request_scope["headers"] if name == b"host"]
     # Two headers could be read differently by a proxy and by this server.
     if len(host_headers) != 1:

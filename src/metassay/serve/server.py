@@ -31,7 +31,7 @@ MOST_CONNECTIONS = 4000
 
 
 class RunServer:
-    """Serves the dashboard of some runs; port 0 takes any free port.
+    """A web server that shows runs in the browser. With port 0 it takes any free port.
 
     Raises `InputError` at once if the runs cannot be shown or the port cannot be used.
     """
@@ -57,7 +57,7 @@ class RunServer:
 
     @property
     def url(self) -> str:
-        """The address of the overview."""
+        """The address of the overview page."""
         host, port = self.socket.getsockname()[:2]
         return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
@@ -67,7 +67,7 @@ class RunServer:
         self.server.run(sockets=[self.socket])
 
     def _render_overview_in_advance(self) -> None:
-        """Render the overview in advance, so that the first visitor does not wait."""
+        """Render the overview page before it is requested, so that the first visitor does not wait."""
         with suppress(MetassayError):  # the page will show the error
             self.dashboard.render_overview()
 

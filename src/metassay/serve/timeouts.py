@@ -13,18 +13,18 @@ CLIENT_TIMEOUT = 10.0
 
 
 class TimeoutProtocol(H11Protocol):
-    """The HTTP protocol of uvicorn with timeouts for slow clients."""
+    """HTTP protocol for uvicorn that closes connections to clients that send or read too slowly."""
 
     _request_timer: asyncio.TimerHandle | None = None
     _response_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Start the timer of the first request."""
+        """Start to measure how long the client takes for its first request."""
         super().connection_made(transport)
         self._request_timer = self.loop.call_later(CLIENT_TIMEOUT, transport.abort)
 
     def data_received(self, data: bytes) -> None:
-        """Stop the timer when a request is complete, and start it when the next one begins."""
+        """Stop the timer when a request is complete, and start it again when the next request begins."""
         super().data_received(data)
         is_complete = self.conn.their_state is not h11.IDLE
         if is_complete:
@@ -33,17 +33,17 @@ class TimeoutProtocol(H11Protocol):
             self._request_timer = self.loop.call_later(CLIENT_TIMEOUT, self.transport.abort)
 
     def on_response_complete(self) -> None:
-        """Stop the timer: uvicorn's own keep-alive timeout counts until the next request."""
+        """Stop the timer after a response. Until the next request, the timeout of uvicorn itself applies."""
         self._stop_request_timer()
         super().on_response_complete()
 
     def pause_writing(self) -> None:
-        """Start the timer of a client that does not read."""
+        """Start to measure how long a client does not read the response."""
         super().pause_writing()
         self._response_timer = self.loop.call_later(CLIENT_TIMEOUT, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Stop the timer: the client reads again."""
+        """Stop the timer, because the client reads the response again."""
         if self._response_timer is not None:
             self._response_timer.cancel()
         super().resume_writing()

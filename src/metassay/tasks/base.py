@@ -20,7 +20,7 @@ TEXT_COLUMNS: Mapping[str, tuple[str, ...]] = {
 
 
 class OutputKind(Enum):
-    """What an output of a system is: a text or a ranked list."""
+    """What the systems of a task produce: texts or ranked lists of documents."""
 
     TEXT = "text"
     RANKING = "ranking"
@@ -29,7 +29,7 @@ class OutputKind(Enum):
 
 @dataclass(frozen=True)
 class TableEvidence:
-    """Columns and context of a table, from which its task is guessed."""
+    """What is known about a table, such as its columns. The task of the data is guessed from it."""
 
     columns: frozenset[str]
     """Column names in lower case."""
@@ -43,20 +43,22 @@ class TableEvidence:
     """Whether a file of sources was given (`--source`), which people do for translations."""
 
     def find_column(self, *names: str) -> str | None:
-        """Return the first of some names that is a column of the table."""
+        """Return the first of several column names that the table has; None if it has none of them."""
         for name in names:
             if name in self.columns:
                 return name
         return None
 
     def find_text_column(self, role: str) -> str | None:
-        """Return the column of the table that has a role in text data, such as "output"."""
+        """Return the name of the table's column for a role such as "output"; None if there is none."""
         return self.find_column(*TEXT_COLUMNS[role])
 
 
 @dataclass(frozen=True)
 class Task:
-    """A kind of data, such as translation: its columns, its defaults, and the words for it in reports."""
+    """A kind of data, such as translation. It says which columns to expect, which metrics to use by default,
+    and which words reports use.
+    """
 
     name: str
     title: str
@@ -97,10 +99,10 @@ class Task:
 
     @property
     def is_ranking(self) -> bool:
-        """Whether outputs are ranked lists of documents."""
+        """Whether systems of this task produce ranked lists of documents."""
         return self.output_kind is OutputKind.RANKING
 
     @property
     def is_text(self) -> bool:
-        """Whether outputs are texts."""
+        """Whether systems of this task produce texts."""
         return self.output_kind is OutputKind.TEXT

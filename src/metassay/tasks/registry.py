@@ -17,7 +17,7 @@ FALLBACK_TASK = text.TASK
 
 @functools.lru_cache(maxsize=1)
 def load_tasks() -> dict[str, Task]:
-    """Return all tasks by name, those of plug-ins first."""
+    """Return all tasks of metassay and of plug-ins, by name."""
     tasks: dict[str, Task] = {}
     for name, task in plugins.load_entry_points("tasks").items():
         if not isinstance(task, Task):
@@ -30,7 +30,7 @@ def load_tasks() -> dict[str, Task]:
 
 @functools.lru_cache(maxsize=1)
 def list_human_criteria() -> frozenset[str]:
-    """Return the lower-case names of all qualities that people rate in some task."""
+    """Return the names, in lower case, of all qualities that people rate, such as fluency."""
     names: set[str] = set()
     for task in load_tasks().values():
         names.update(criterion.lower() for criterion in task.human_criteria)
@@ -38,7 +38,7 @@ def list_human_criteria() -> frozenset[str]:
 
 
 def find_task(name_or_task: str | Task) -> Task:
-    """Return the task of a name. A `Task` object is returned unchanged."""
+    """Return the task with a name; a `Task` object is returned unchanged."""
     if isinstance(name_or_task, Task):
         return name_or_task
     tasks = load_tasks()
@@ -47,10 +47,12 @@ def find_task(name_or_task: str | Task) -> Task:
     return tasks[name_or_task]
 
 
-def guess_task(evidence: TableEvidence) -> tuple[Task, str]:
-    """Return the task that fits the columns of a table, and the reason, in words that follow "because"."""
+def guess_task(table_evidence: TableEvidence) -> tuple[Task, str]:
+    """Guess the task from what is known about a table.
+    Returns the task and a reason that can follow the word "because".
+    """
     for task in load_tasks().values():
-        reason = task.explain_match(evidence)
+        reason = task.explain_match(table_evidence)
         if reason is not None:
             return task, reason
     return FALLBACK_TASK, "no column indicates another task"

@@ -36,8 +36,8 @@ Rewrite the output so that it becomes a slightly worse answer to what was given,
 would have written it. Keep it understandable. Reply with the rewritten output alone."""
 
 
-def _explain_text_match(table_evidence: TableEvidence) -> str | None:
-    """Return why a table looks like outputs of a text task; None if it does not."""
+def _explain_why_text(table_evidence: TableEvidence) -> str | None:
+    """Return the reason why a table looks like generated texts; None if it does not."""
     output = table_evidence.find_column(*COLUMNS["output"])
     if output is None:
         return None
@@ -55,7 +55,7 @@ TASK = Task(
     output_noun_plural="texts",
     column_names=COLUMNS,
     human_criteria=CRITERIA,
-    explain_match=_explain_text_match,
+    explain_match=_explain_why_text,
     default_metrics=("bleu", "chrf", "chrf++", "ter", "rouge1", "rouge2", "rougel"),
     corpus_metrics=("bleu", "chrf"),
     perturbations=(

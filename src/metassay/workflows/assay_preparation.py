@@ -25,12 +25,12 @@ from metassay.engine.workers import count_workers
 from metassay.errors import InputError
 from metassay.llm.settings import LlmSettings
 from metassay.metrics.base import Metric
-from metassay.metrics.external import set_score_directions_of_metrics
+from metassay.metrics.external import set_requested_score_directions
 from metassay.metrics.judge import connect_judges
 from metassay.metrics.precomputed_scores import read_precomputed_scores
 from metassay.metrics.registry import parse_metrics
-from metassay.metrics.selection import choose_metrics, choose_missing_sentinels
-from metassay.options import GIVEN_PAIRS, HUMAN_PAIRS, PERTURBED_PAIRS, is_pair_source, split_names
+from metassay.metrics.selection import choose_metrics, list_missing_control_metrics
+from metassay.options import GIVEN_PAIRS, HUMAN_PAIRS, PERTURBED_PAIRS, is_table_of_pairs, split_names
 from metassay.perturbations.text_store import TextStore
 from metassay.specs import split_specs
 from metassay.stats.arrays import LongArray
@@ -105,7 +105,7 @@ def prepare_assay(source: Dataset | Source | None, options: AssayOptions) -> Pre
         dataset=dataset,
         plan=plan,
         clusters=assign_outputs_to_clusters(dataset, options.cluster),
-        sentinels=choose_missing_sentinels(plan.metrics),
+        sentinels=list_missing_control_metrics(plan.metrics),
         execution=_choose_execution(options, plan, run, environment, llm),
         run=run,
         environment=environment,
@@ -114,7 +114,7 @@ def prepare_assay(source: Dataset | Source | None, options: AssayOptions) -> Pre
 
 def read_assay_data(source: Dataset | Source | None, options: AssayOptions) -> tuple[Dataset, AssayOptions]:
     """Read a data set or a table of pairs for an assay."""
-    if is_pair_source(options.pairs):
+    if is_table_of_pairs(options.pairs):
         if source is not None:
             raise InputError(
                 "a file of pairs cannot be combined with other data.", remedy="Leave one of the two out."
@@ -198,7 +198,7 @@ def _choose_metrics(
         computed = ()
     else:
         computed = parse_metrics(dataset.task_definition.default_metrics)
-    metrics = set_score_directions_of_metrics((*computed, *precomputed), directions)
+    metrics = set_requested_score_directions((*computed, *precomputed), directions)
     preprocess = options.preprocess if options.pairs == PERTURBED_PAIRS else "none"
     return choose_metrics(dataset, metrics, normalize, preprocess)
 

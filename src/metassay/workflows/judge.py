@@ -93,7 +93,7 @@ def judge(data: Source, options: JudgeOptions) -> JudgeResult:
     )
     model_judge = None
     if options.llm is not None:
-        model_judge = choose_judge(options.judge, source.frame).set_model_name(options.llm)
+        model_judge = choose_judge(options.judge, source.frame).fill_missing_model_name(options.llm)
     run = _open_judge_run(source.frame, model_judge, options)
     frame = source.frame
     notes = list(source.notes)

@@ -22,8 +22,8 @@ from metassay.metrics.neural.comet_checkpoint import (
     CHECKPOINT_FILES,
     CLASS_DEFAULTS,
     UNIFIED,
-    read_hparams,
-    reads_references,
+    read_hyperparameters,
+    was_trained_with_references,
 )
 from metassay.metrics.neural.published_models import MODEL_PACKAGES, find_published_model
 from metassay.reporting.result_display import ResultDisplay
@@ -105,9 +105,9 @@ def _find_packaged_models() -> Iterator[tuple[str, Path]]:
 def _find_usable_metrics(folder: Path) -> str | None:
     """Find the metrics that can use the model files in a folder; None if there are none."""
     if (folder / "hparams.yaml").is_file():
-        hparams = read_hparams(folder / "hparams.yaml")
+        hparams = read_hyperparameters(folder / "hparams.yaml")
         model_class = str(hparams.get("class_identifier"))
-        if model_class == UNIFIED and not reads_references(hparams):
+        if model_class == UNIFIED and not was_trained_with_references(hparams):
             return METRICS_WITHOUT_REFERENCE
         return COMET_METRICS[model_class] if model_class in CLASS_DEFAULTS else None
     if (folder / "weights.npz").is_file() and (folder / "sp.model").is_file():

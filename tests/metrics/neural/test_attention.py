@@ -12,7 +12,7 @@ import pytest
 COMPARE_WITH_TORCH = """
 import numpy as np
 import torch
-from metassay.metrics.neural.attention import SHORT_TEXT, compute_attention_by_text_length, build_short_attention
+from metassay.metrics.neural.attention import SHORT_TEXT, compute_attention_by_text_length, build_attention_for_short_texts
 from metassay.metrics.neural.token_batches import build_packed_batch
 from metassay.metrics.neural.tokenizer import TokenizedTexts
 
@@ -22,7 +22,7 @@ def attend_to_long_texts(projected, batch):
     longest_texts.append(batch.packing.longest)
     return compute_attention_by_text_length(projected, batch)
 
-attend = build_short_attention(torch.zeros(1), 16, attend_to_long_texts)
+attend = build_attention_for_short_texts(torch.zeros(1), 16, attend_to_long_texts)
 assert attend is not None
 for lengths in ([SHORT_TEXT, 70, 17, 1], [3, 1], [SHORT_TEXT + 1, 2]):
     projected = torch.randn((sum(lengths), 3, 2, 16), generator=torch.Generator().manual_seed(1))

@@ -20,12 +20,12 @@ def test_the_budget_is_halved_when_memory_runs_out(torch) -> None:
         return batch.ids.sum(1, keepdim=True)
 
     runner = BatchRunner("cpu", 200)
-    sums = runner.compute_row_per_text(tokens, sum_ids, pad_id=0)[:, 0]
+    sums = runner.compute_vector_per_text(tokens, sum_ids, pad_id=0)[:, 0]
     assert sums.tolist() == [number * (1 + number % 7) for number in range(100)]
     assert runner.token_budget <= 50
     assert sum(size > 40 for size in sizes) <= 4
     with pytest.raises(InputError, match="not enough memory"):
-        BatchRunner("cpu", 200).compute_row_per_text(
+        BatchRunner("cpu", 200).compute_vector_per_text(
             TokenizedTexts.from_token_sequences([[1] * 50]), sum_ids, pad_id=0
         )
 

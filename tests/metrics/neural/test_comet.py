@@ -61,7 +61,7 @@ class SlowComet:
             values = self.torch.tanh(values) if number != 6 else values
         return float(values)
 
-    def join_texts(self, *texts: str) -> list[int]:
+    def tokenize_and_join_texts(self, *texts: str) -> list[int]:
         parts = [[token for token in self.tokenize(text) if token != 1][1:-1] for text in texts]
         sequence = [0, *parts[0]]
         for part in parts[1:]:
@@ -112,7 +112,7 @@ def test_unite_is_the_mean_of_three_kinds_of_input(comet_folder, build_slow_come
     slow_comet = build_slow_comet(state)
 
     def score(*texts: str) -> float:
-        return slow_comet.estimate(slow_comet.mix_layers(slow_comet.join_texts(*texts))[0])
+        return slow_comet.estimate(slow_comet.mix_layers(slow_comet.tokenize_and_join_texts(*texts))[0])
 
     src, ref, all_three = [], [], []
     for output, source, references in zip(batch.output, batch["source"], batch.references):
@@ -135,7 +135,7 @@ def test_xcomet_marks_errors_and_counts_them_into_its_score(comet_folder, build_
     spans = metric.find_error_spans(Batch.of(outputs, source=sources))
     expected_scores = []
     for output, source, own in zip(outputs, sources, spans):
-        ids = slow_comet.join_texts(output, source)
+        ids = slow_comet.tokenize_and_join_texts(output, source)
         states = slow_comet.compute_layers(ids)[2][0]
         tags = (states @ state["hidden2tag.weight"].T + state["hidden2tag.bias"]).argmax(1).tolist()
         # the words between <s> and </s>, then </s> itself: what is open there is closed by O or dropped

@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 
 from metassay.metrics.neural.base import ScoringInput
-from metassay.metrics.shared_work import SharedWork
+from metassay.metrics.shared_cache import SharedCache
 
 TEXTS_OF_ALL_LENGTHS = [
     " ".join(["birds", "the", "<pad>", "cat", "red"][i % 5] for i in range(length)) for length in range(30)
 ]
 
 
-def enable_packing(network) -> None:
+def enable_packed_batches(network) -> None:
     """Pack texts on the CPU; on a GPU networks do so by themselves."""
     from metassay.metrics.neural.packed_encoder import PackedEncoder
 
     assert not network.runner.packs_texts
     assert PackedEncoder.build_if_supported(network.encoder) is None
     network.packed_encoder = PackedEncoder(network.encoder)
-    network.runner.enable_packing()
+    network.runner.enable_packed_batches()
     network.runner.token_budget = 40
 
 
@@ -36,7 +36,7 @@ def test_comet_vectors_of_packed_texts_equal_those_of_padded_ones(comet_folder, 
     folder, _ = comet_folder("regression_metric", pool=pool, layer_norm=layer_norm)
     network = SeparateNetwork(find_comet_files(str(folder)))
     padded = network.encode(TEXTS_OF_ALL_LENGTHS)[0].numpy()
-    enable_packing(network)
+    enable_packed_batches(network)
     packed = network.encode(TEXTS_OF_ALL_LENGTHS)[0].numpy()
     assert len({tuple(row) for row in padded.round(4).tolist()}) > 15
     assert packed == pytest.approx(padded, abs=1e-5)
@@ -50,9 +50,9 @@ def test_unified_scores_of_packed_texts_equal_those_of_padded_ones(comet_folder)
     network = UnifiedNetwork(find_comet_files(str(folder)))
     texts = TEXTS_OF_ALL_LENGTHS
     inputs = [ScoringInput(*row) for row in zip(texts, texts[3:], texts[7:])]
-    padded = network.predict_inputs(inputs, tuple(FIELDS_OF_INPUT), SharedWork())
-    enable_packing(network)
-    packed = network.predict_inputs(inputs, tuple(FIELDS_OF_INPUT), SharedWork())
+    padded = network.predict_scores_and_tags(inputs, tuple(FIELDS_OF_INPUT), SharedCache())
+    enable_packed_batches(network)
+    packed = network.predict_scores_and_tags(inputs, tuple(FIELDS_OF_INPUT), SharedCache())
     for kind, predictions in padded.items():
         scores = [prediction.score for prediction in predictions]
         assert np.std(scores) > 0.003
@@ -71,9 +71,9 @@ def test_bertscore_of_packed_texts_equals_that_of_padded_ones(encoder, torch, tr
     texts = TEXTS_OF_ALL_LENGTHS
     pairs = list(zip(texts, texts[4:] + texts[:4]))
     network = TokenEncoder(tmp_path, "tiny", 2, "float32")
-    padded = score_text_pairs(network, pairs, None, SharedWork()).scores
-    enable_packing(network)
-    packed = score_text_pairs(network, pairs, None, SharedWork()).scores
+    padded = score_text_pairs(network, pairs, None, SharedCache()).scores
+    enable_packed_batches(network)
+    packed = score_text_pairs(network, pairs, None, SharedCache()).scores
     assert padded.std() > 0.05
     assert packed == pytest.approx(padded, abs=1e-5)
 
@@ -102,7 +102,7 @@ def test_bleurt_of_packed_texts_equals_that_of_padded_ones(encoder, torch, trans
     pairs = list(zip(texts, texts[4:] + texts[:4]))
     network = BleurtNetwork(tmp_path, "tiny", "float32", None)
     padded = network.score(pairs).scores
-    enable_packing(network)
+    enable_packed_batches(network)
     packed = network.score(pairs).scores
     assert padded.std() > 0.05
     assert packed == pytest.approx(padded, abs=1e-5)
@@ -134,7 +134,7 @@ def test_packed_states_of_rembert_equal_those_of_transformers(
     texts = TokenizedTexts.from_token_sequences(
         [rng.integers(1, 50, length).tolist() for length in (9, 5, 5, 2, 1)]
     )
-    segment_ids = texts.replace_token_ids(rng.integers(0, 2, len(texts.ids)))
+    segment_ids = texts.copy_with_token_ids(rng.integers(0, 2, len(texts.ids)))
     to_device = BatchRunner(device="cpu").move_to_device
     batch = build_packed_batch(texts, np.arange(5), 0, to_device, segment_ids)
     tolerance = 1e-5 if dtype == "float32" else 0.06

@@ -161,10 +161,10 @@ def test_metrics_of_a_unified_model_read_each_input_once(
     expected = score_alone(specs, rows)
     monkeypatch.setattr(batches, "BATCH_ROWS", 36)
     read: list[tuple[str, ...]] = []
-    real = UnifiedNetwork.join_texts
+    real = UnifiedNetwork.tokenize_and_join_texts
     monkeypatch.setattr(
         UnifiedNetwork,
-        "join_texts",
+        "tokenize_and_join_texts",
         lambda own, inputs, shared: read.extend(inputs) or real(own, inputs, shared),
     )
     scores = score_in_batches(specs, rows)

@@ -11,18 +11,20 @@ EXAMPLE = "metassay aggregate outputs.csv --metrics bleu,chrf"
 COMMON_OPTIONS = ("human", "metrics", "reference", "columns", "where", "out", "json")
 
 
-def run_aggregate(data: DataOptions, output: OutputOptions, settings: AggregateSettings) -> None:
+def run_aggregate(
+    data_options: DataOptions, output_options: OutputOptions, aggregate_options: AggregateSettings
+) -> None:
     """Compare corpus scores, means of segment scores and bootstrap scores of systems."""
     from metassay.workflows.aggregate import aggregate
 
-    dataset = data.read_dataset()
-    with show_progress(output) as progress:
+    dataset = data_options.read_dataset()
+    with show_progress(output_options) as progress:
         result = aggregate(
             dataset,
-            **settings.to_dict(),
-            seed=output.seed,
-            workers=output.workers,
-            out=output.out,
+            **aggregate_options.to_dict(),
+            seed=output_options.seed,
+            workers=output_options.workers,
+            out=output_options.out,
             progress=progress,
         )
-    print_result(result, json=output.json, verbose=output.verbose, folder=output.out)
+    print_result(result, json=output_options.json, verbose=output_options.verbose, folder=output_options.out)

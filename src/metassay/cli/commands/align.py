@@ -7,14 +7,14 @@ from typing import Annotated
 import typer
 
 from metassay.cli.options import DataOptions, JsonOption
-from metassay.cli.printing import print_blocks, print_line
+from metassay.cli.printing import print_line, print_result_blocks
 
 EXAMPLE = "metassay align --reference ref.txt hyp.txt"
 COMMON_OPTIONS = ("reference", "characters", "include_correct", "normalize", "out", "json")
 
 
 def run_align(
-    data: DataOptions,
+    data_options: DataOptions,
     *,
     characters: Annotated[
         bool, typer.Option("--characters", "--cer", "-c", help="Align characters instead of words.")
@@ -35,10 +35,12 @@ def run_align(
     """Show outputs below their references, word by word, with errors marked and counted."""
     from metassay.workflows.align import align
 
-    result = align(data.read_dataset(), characters=characters, normalize=normalize, out=out)
+    result = align(data_options.read_dataset(), characters=characters, normalize=normalize, out=out)
     if json:
         print(result.to_json())
         return
-    print_blocks(result.describe_for_terminal(by_characters=characters, include_correct=include_correct))
+    print_result_blocks(
+        result.describe_for_terminal(by_characters=characters, include_correct=include_correct)
+    )
     if out:
         print_line(f"Results: {out}/results")

@@ -22,18 +22,21 @@ COMMON_OPTIONS = (
 
 
 def run_annotate(
-    data: DataOptions, output: OutputOptions, settings: AnnotateSettings, reading: ScoreReadOptions
+    data_options: DataOptions,
+    output_options: OutputOptions,
+    annotate_options: AnnotateSettings,
+    read_options: ScoreReadOptions,
 ) -> None:
     """Choose the items that people should rate next, and write a table for the raters."""
     from metassay.workflows.annotate import annotate
 
-    source, reading_options = data.read_score_source(reading)
+    source, reading_options = data_options.read_score_source(read_options)
     result = annotate(
         source,
-        **settings.to_dict(),
+        **annotate_options.to_dict(),
         **reading_options,
-        seed=output.seed,
-        workers=output.workers,
-        out=output.out,
+        seed=output_options.seed,
+        workers=output_options.workers,
+        out=output_options.out,
     )
-    print_result(result, json=output.json, verbose=output.verbose, folder=output.out)
+    print_result(result, json=output_options.json, verbose=output_options.verbose, folder=output_options.out)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metassay.cli.options import OUTPUT_PANEL, DataOptions, LlmOptions, MetricFilesOption, OutputOptions
-from metassay.cli.printing import print_blocks, print_result
+from metassay.cli.printing import print_result, print_result_blocks
 from metassay.cli.progress import show_progress
 from metassay.errors import InputError, display_path
-from metassay.options import PERTURBED_PAIRS, is_pair_source
+from metassay.options import PERTURBED_PAIRS, is_table_of_pairs
 from metassay.workflows.options import AssaySettings
 
 if TYPE_CHECKING:
@@ -33,10 +33,10 @@ MOST_DIGITS = 9
 
 
 def run_assay(
-    data: DataOptions,
-    output: OutputOptions,
-    model: LlmOptions,
-    settings: AssaySettings,
+    data_options: DataOptions,
+    output_options: OutputOptions,
+    llm_options: LlmOptions,
+    assay_options: AssaySettings,
     *,
     metric_file: MetricFilesOption = [],  # noqa: B006
     cache: Annotated[
@@ -72,19 +72,19 @@ def run_assay(
     from metassay.workflows.terminal_blocks import describe_partial_run
 
     part_numbers = parse_part_numbers(parts)
-    options = settings.to_dict()
-    if is_pair_source(settings.pairs):
-        dataset = data.read_pairs(str(settings.pairs))
+    options = assay_options.to_dict()
+    if is_table_of_pairs(assay_options.pairs):
+        dataset = data_options.read_pairs(str(assay_options.pairs))
         options["pairs"] = PERTURBED_PAIRS
     else:
-        dataset = data.read_dataset()
-    with show_progress(output) as progress:
-        llm = model.build_settings()
-        options["metrics"] = collect_requested_metrics(settings.metrics, metric_file)
+        dataset = data_options.read_dataset()
+    with show_progress(output_options) as progress:
+        llm = llm_options.build_settings()
+        options["metrics"] = collect_requested_metrics(assay_options.metrics, metric_file)
         options |= {
-            "seed": output.seed,
-            "workers": output.workers,
-            "out": output.out or (None if output.json else AUTOMATIC_FOLDER),
+            "seed": output_options.seed,
+            "workers": output_options.workers,
+            "out": output_options.out or (None if output_options.json else AUTOMATIC_FOLDER),
             "llm": llm,
             "cache": cache,
             "engine": engine,
@@ -95,11 +95,11 @@ def run_assay(
         else:
             partial_run = score_assay_parts(dataset, **options, parts=part_numbers)
     if part_numbers is None:
-        print_assay(result, json=output.json, verbose=output.verbose)
-    elif output.json:
+        print_assay(result, json=output_options.json, verbose=output_options.verbose)
+    elif output_options.json:
         print(partial_run.to_json())
     else:
-        print_blocks(describe_partial_run(partial_run))
+        print_result_blocks(describe_partial_run(partial_run))
 
 
 def parse_part_numbers(text: str | None) -> range | None:

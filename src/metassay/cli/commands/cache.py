@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from metassay.cli.options import JsonOption
-from metassay.cli.printing import print_blocks
+from metassay.cli.printing import print_result_blocks
 
 EXAMPLE = "metassay cache info"
 EXIT_DAMAGED = 2
@@ -32,6 +32,6 @@ def run_cache(
     if json:
         print(result.to_json())
     else:
-        print_blocks(result.describe_for_terminal(action))
+        print_result_blocks(result.describe_for_terminal(action))
     if result.broken:
         raise typer.Exit(EXIT_DAMAGED)

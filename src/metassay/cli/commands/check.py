@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from metassay.cli.options import DataOptions, OutputOptions
 from metassay.cli.parameters import TYPED_ARGUMENTS
-from metassay.cli.printing import print_blocks, print_line
+from metassay.cli.printing import print_line, print_result_blocks
 from metassay.options import OutputReadOptions
 from metassay.workflows.options import CheckSettings
 
@@ -19,27 +19,38 @@ _FLAGS = ("--json", "--quiet", "-q", "--verbose", "-v")
 COMMON_OPTIONS = ("task", "human", "columns", "where", "reference", "language", "json")
 
 
-def run_check(data: DataOptions, output: OutputOptions, settings: CheckSettings) -> None:
+def run_check(data_options: DataOptions, output_options: OutputOptions, check_options: CheckSettings) -> None:
     """Show how a file is read and which questions it can answer. Run this first."""
     from metassay.workflows.check import check
 
-    if data.data and not data.names_plain_text_files:
+    if data_options.data and not data_options.names_plain_text_files:
         # Tables of scores and of verdicts are not outputs, so `check` finds out what to read.
-        reading = data.to_dict(OutputReadOptions)
-        result = check(data.data, **reading, **settings.to_dict(), workers=output.workers, out=output.out)
+        reading = data_options.to_dict(OutputReadOptions)
+        result = check(
+            data_options.data,
+            **reading,
+            **check_options.to_dict(),
+            workers=output_options.workers,
+            out=output_options.out,
+        )
         if result.task_guess is not None:
             print(result.task_guess, file=sys.stderr)
     else:
-        result = check(data.read_dataset(), **settings.to_dict(), workers=output.workers, out=output.out)
-    if output.json:
+        result = check(
+            data_options.read_dataset(),
+            **check_options.to_dict(),
+            workers=output_options.workers,
+            out=output_options.out,
+        )
+    if output_options.json:
         print(result.to_json())
         return
     # Suggested commands name the human score themselves, except for `judge`.
     left_out = _OTHER_OPTIONS if result.kind == "verdicts" else ("--human", *_OTHER_OPTIONS)
     blocks = result.describe_for_terminal(_select_data_arguments(TYPED_ARGUMENTS.get(), left_out))
-    print_blocks(blocks, verbose=output.verbose)
-    if output.out:
-        print_line(f"Results: {output.out}/results")
+    print_result_blocks(blocks, verbose=output_options.verbose)
+    if output_options.out:
+        print_line(f"Results: {output_options.out}/results")
 
 
 def _select_data_arguments(arguments: Sequence[str], left_out_options: Sequence[str]) -> str:

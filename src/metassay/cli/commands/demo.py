@@ -14,7 +14,7 @@ EXAMPLE = "metassay demo"
 
 
 def run_demo(
-    output: OutputOptions,
+    output_options: OutputOptions,
     *,
     task: Annotated[
         str, typer.Option(help="Sample data to use: mt, asr, ranking or text.", metavar="NAME")
@@ -23,7 +23,9 @@ def run_demo(
     """Run an assay on bundled sample data, without a network."""
     from metassay.workflows.assay import demo
 
-    folder = output.out or (None if output.json else "demo")
-    with show_progress(output) as progress:
-        result = demo(task=task, out=folder, seed=output.seed, workers=output.workers, progress=progress)
-    print_assay(result, json=output.json, verbose=output.verbose)
+    folder = output_options.out or (None if output_options.json else "demo")
+    with show_progress(output_options) as progress:
+        result = demo(
+            task=task, out=folder, seed=output_options.seed, workers=output_options.workers, progress=progress
+        )
+    print_assay(result, json=output_options.json, verbose=output_options.verbose)

@@ -23,20 +23,23 @@ COMMON_OPTIONS = (
 
 
 def run_depend(
-    data: DataOptions, output: OutputOptions, settings: DependSettings, reading: ScoreReadOptions
+    data_options: DataOptions,
+    output_options: OutputOptions,
+    depend_options: DependSettings,
+    read_options: ScoreReadOptions,
 ) -> None:
     """Measure which systems each metric favours, compared with human scores."""
     from metassay.workflows.depend import depend
 
-    source, reading_options = data.read_score_source(reading)
-    with show_progress(output) as progress:
+    source, reading_options = data_options.read_score_source(read_options)
+    with show_progress(output_options) as progress:
         result = depend(
             source,
-            **settings.to_dict(),
+            **depend_options.to_dict(),
             **reading_options,
-            seed=output.seed,
-            workers=output.workers,
-            out=output.out,
+            seed=output_options.seed,
+            workers=output_options.workers,
+            out=output_options.out,
             progress=progress,
         )
-    print_result(result, json=output.json, verbose=output.verbose, folder=output.out)
+    print_result(result, json=output_options.json, verbose=output_options.verbose, folder=output_options.out)

@@ -22,18 +22,21 @@ COMMON_OPTIONS = (
 
 
 def run_estimate(
-    data: DataOptions, output: OutputOptions, settings: EstimateSettings, reading: ScoreReadOptions
+    data_options: DataOptions,
+    output_options: OutputOptions,
+    estimate_options: EstimateSettings,
+    read_options: ScoreReadOptions,
 ) -> None:
     """Estimate the human score of each system from few ratings and a metric on all items."""
     from metassay.workflows.estimate import estimate
 
-    source, reading_options = data.read_score_source(reading)
+    source, reading_options = data_options.read_score_source(read_options)
     result = estimate(
         source,
-        **settings.to_dict(),
+        **estimate_options.to_dict(),
         **reading_options,
-        seed=output.seed,
-        workers=output.workers,
-        out=output.out,
+        seed=output_options.seed,
+        workers=output_options.workers,
+        out=output_options.out,
     )
-    print_result(result, json=output.json, verbose=output.verbose, folder=output.out)
+    print_result(result, json=output_options.json, verbose=output_options.verbose, folder=output_options.out)

@@ -22,27 +22,32 @@ COMMON_OPTIONS = (
 )
 
 
-def run_judge(data: DataOptions, output: OutputOptions, model: LlmOptions, settings: JudgeSettings) -> None:
+def run_judge(
+    data_options: DataOptions,
+    output_options: OutputOptions,
+    llm_options: LlmOptions,
+    judge_options: JudgeSettings,
+) -> None:
     """Measure how often an LLM judge agrees with people, and what it prefers."""
     from metassay.workflows.judge import judge
 
-    if not data.data:
+    if not data_options.data:
         raise InputError("no data was named.", remedy="Name a table with the columns item, judge and winner.")
-    if data.systems or data.exclude_systems:
+    if data_options.systems or data_options.exclude_systems:
         raise InputError(
             "a verdict may be about two systems, so judge does not select systems.",
             remedy="Select rows with --where COLUMN=VALUE.",
         )
     result = judge(
-        data.data,
-        **settings.to_dict(),
-        join=data.join,
-        columns=data.columns,
-        where=data.where,
-        quoting=data.quoting,
-        language=data.language,
-        seed=output.seed,
-        out=output.out,
-        llm=model.build_settings(),
+        data_options.data,
+        **judge_options.to_dict(),
+        join=data_options.join,
+        columns=data_options.columns,
+        where=data_options.where,
+        quoting=data_options.quoting,
+        language=data_options.language,
+        seed=output_options.seed,
+        out=output_options.out,
+        llm=llm_options.build_settings(),
     )
-    print_result(result, json=output.json, verbose=output.verbose, folder=output.out)
+    print_result(result, json=output_options.json, verbose=output_options.verbose, folder=output_options.out)

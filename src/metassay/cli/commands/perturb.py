@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metassay.cli.options import DataOptions, LlmOptions, OutputOptions
-from metassay.cli.printing import print_blocks, print_line
+from metassay.cli.printing import print_line, print_result_blocks
 from metassay.cli.progress import show_progress
 from metassay.errors import display_path
 from metassay.workflows.options import PerturbSettings
@@ -23,26 +23,29 @@ COMMON_OPTIONS = (
 
 
 def run_perturb(
-    data: DataOptions, output: OutputOptions, model: LlmOptions, settings: PerturbSettings
+    data_options: DataOptions,
+    output_options: OutputOptions,
+    llm_options: LlmOptions,
+    perturb_options: PerturbSettings,
 ) -> None:
     """Make outputs worse in several ways, and write the pairs of outputs to a run folder."""
     from metassay.workflows.perturb import TEXTS, perturb
 
-    dataset = data.read_dataset()
-    with show_progress(output) as progress:
+    dataset = data_options.read_dataset()
+    with show_progress(output_options) as progress:
         result = perturb(
             dataset,
-            **settings.to_dict(),
-            seed=output.seed,
-            workers=output.workers,
-            out=output.out,
-            llm=model.build_settings(),
+            **perturb_options.to_dict(),
+            seed=output_options.seed,
+            workers=output_options.workers,
+            out=output_options.out,
+            llm=llm_options.build_settings(),
             progress=progress,
         )
-    if output.json:
+    if output_options.json:
         print(result.to_json())
         return
-    print_blocks(result.describe_for_terminal(), verbose=output.verbose)
+    print_result_blocks(result.describe_for_terminal(), verbose=output_options.verbose)
     if result.folder is None:
         print_line("The pairs were not written. To keep them: --out FOLDER")
         return

@@ -23,20 +23,23 @@ COMMON_OPTIONS = (
 
 
 def run_rank(
-    data: DataOptions, output: OutputOptions, settings: RankSettings, reading: ScoreReadOptions
+    data_options: DataOptions,
+    output_options: OutputOptions,
+    rank_options: RankSettings,
+    read_options: ScoreReadOptions,
 ) -> None:
     """Rank metrics by how well they agree with human scores, and test the differences."""
     from metassay.workflows.rank import rank
 
-    source, reading_options = data.read_score_source(reading)
-    with show_progress(output) as progress:
+    source, reading_options = data_options.read_score_source(read_options)
+    with show_progress(output_options) as progress:
         result = rank(
             source,
-            **settings.to_dict(),
+            **rank_options.to_dict(),
             **reading_options,
-            seed=output.seed,
-            workers=output.workers,
-            out=output.out,
+            seed=output_options.seed,
+            workers=output_options.workers,
+            out=output_options.out,
             progress=progress,
         )
-    print_result(result, json=output.json, verbose=output.verbose, folder=output.out)
+    print_result(result, json=output_options.json, verbose=output_options.verbose, folder=output_options.out)

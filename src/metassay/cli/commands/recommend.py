@@ -34,11 +34,11 @@ def run_recommend(
     """Show which metric to use in each context, and why."""
     from metassay.workflows.recommend import recommend
 
-    result = recommend(run, context=context, criteria=parse_criteria(criterion))
+    result = recommend(run, context=context, criteria=parse_criterion_values(criterion))
     print_result(result, json=json, verbose=verbose)
 
 
-def parse_criteria(criterion_texts: Sequence[str]) -> dict[str, dict[str, float]]:
+def parse_criterion_values(criterion_texts: Sequence[str]) -> dict[str, dict[str, float]]:
     """Convert `["licence:bleu=1,comet=0"]` to the numbers of each criterion by metric."""
     return dict(_parse_criterion(text) for text in criterion_texts)
 

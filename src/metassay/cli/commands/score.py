@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from metassay.cli.options import DataOptions, MetricFilesOption, OutputOptions
-from metassay.cli.printing import print_blocks, print_line
+from metassay.cli.printing import print_line, print_result_blocks
 from metassay.cli.progress import show_progress
 from metassay.workflows.options import ScoreSettings
 
@@ -27,9 +27,9 @@ COMMON_OPTIONS = (
 
 
 def run_score(
-    data: DataOptions,
-    output: OutputOptions,
-    settings: ScoreSettings,
+    data_options: DataOptions,
+    output_options: OutputOptions,
+    score_options: ScoreSettings,
     *,
     metric_file: MetricFilesOption = [],  # noqa: B006
     table_format: Annotated[
@@ -55,31 +55,31 @@ def run_score(
     from metassay.workflows.metric_files import collect_requested_metrics
     from metassay.workflows.score import score
 
-    dataset = data.read_dataset()
+    dataset = data_options.read_dataset()
     task = dataset.task_definition
-    options = settings.to_dict()
-    options["metrics"] = collect_requested_metrics(settings.metrics, metric_file)
+    options = score_options.to_dict()
+    options["metrics"] = collect_requested_metrics(score_options.metrics, metric_file)
     if score_only and options["metrics"] is None:
         options["metrics"] = task.default_metrics[0]
-    if score_only and output.out is None and not output.json and table_format == "table":
+    if score_only and output_options.out is None and not output_options.json and table_format == "table":
         options["resamples"] = 0  # intervals are not printed
-    with show_progress(output, quiet=score_only) as progress:
+    with show_progress(output_options, quiet=score_only) as progress:
         result = score(
             dataset,
             **options,
-            seed=output.seed,
-            workers=output.workers,
-            out=output.out,
+            seed=output_options.seed,
+            workers=output_options.workers,
+            out=output_options.out,
             progress=progress,
         )
-    if output.json:
+    if output_options.json:
         print(result.to_json())
         return
     if table_format != "table":
         print(result.to_text(table_format), end="")
         return
     unit = "topics" if task.is_ranking else "segments"
-    blocks = result.describe_for_terminal(settings, unit=unit, decimals=decimals, bare=score_only)
-    print_blocks(blocks, verbose=output.verbose)
-    if output.out is not None and not score_only:
-        print_line(f"Report: {output.out}/report.html")
+    blocks = result.describe_for_terminal(score_options, unit=unit, decimals=decimals, bare=score_only)
+    print_result_blocks(blocks, verbose=output_options.verbose)
+    if output_options.out is not None and not score_only:
+        print_line(f"Report: {output_options.out}/report.html")

@@ -26,20 +26,22 @@ Attention = Callable[["Tensor", TokenBatch], "Tensor"]
 
 
 def choose_attention_function(weight: Tensor, head_size: int) -> Attention:
-    """Choose the fastest attention function that works for the device and precision of the weights."""
+    """Return the fastest implementation of attention that works
+    on the device and with the precision of these weights.
+    """
     long_attention = build_flash_attention(weight, head_size) or compute_attention_by_text_length
-    return build_short_attention(weight, head_size, long_attention) or long_attention
+    return build_attention_for_short_texts(weight, head_size, long_attention) or long_attention
 
 
-def compute_attention_by_text_length(projected: Tensor, batch: TokenBatch) -> Tensor:
-    """Compute attention with one call of torch for all texts of the same length."""
+def compute_attention_by_text_length(queries_keys_values: Tensor, batch: TokenBatch) -> Tensor:
+    """Compute attention within each text, with one call of torch for all texts of equal length."""
     import torch
     from torch.nn.functional import scaled_dot_product_attention
 
-    attended = torch.empty_like(projected[:, 0])
+    attended = torch.empty_like(queries_keys_values[:, 0])
     for rectangle, span in batch.rectangles:
         count, length = rectangle.ids.shape
-        by_text = projected[span].view(count, length, *projected.shape[1:])
+        by_text = queries_keys_values[span].view(count, length, *queries_keys_values.shape[1:])
         query, key, value = by_text.permute(2, 0, 3, 1, 4)
         result = scaled_dot_product_attention(query, key, value)
         attended[span] = result.transpose(1, 2).reshape(count * length, *attended.shape[1:])
@@ -47,15 +49,17 @@ def compute_attention_by_text_length(projected: Tensor, batch: TokenBatch) -> Te
 
 
 def build_flash_attention(weight: Tensor, head_size: int) -> Attention | None:
-    """Build flash attention for packed texts of different lengths; None if the device does not support it."""
+    """Return a function that computes attention with flash
+    attention; None if the device does not support it.
+    """
     try:
         from torch.nn.attention.varlen import varlen_attn
     except ImportError:  # torch before 2.10
         return None
 
     def compute_flash_attention(projected: Tensor, batch: TokenBatch) -> Tensor:
-        """Compute attention with flash attention."""
-        packing = get_text_positions(batch)
+        """Compute attention within each text with the flash attention of torch."""
+        packing = get_packing(batch)
         query, key, value = projected.unbind(1)
         bounds = packing.text_bounds
         return varlen_attn(query, key, value, bounds, bounds, packing.longest, packing.longest)
@@ -65,11 +69,15 @@ def build_flash_attention(weight: Tensor, head_size: int) -> Attention | None:
     )
 
 
-def build_short_attention(weight: Tensor, head_size: int, long_attention: Attention) -> Attention | None:
-    """Build attention for texts of up to `SHORT_TEXT` tokens; None if the device does not support it.
+def build_attention_for_short_texts(
+    weight: Tensor, head_size: int, attention_for_long_texts: Attention
+) -> Attention | None:
+    """Return a function that computes attention of texts of up to `SHORT_TEXT` tokens with triton; None if
+    the device does not support it.
 
     Each program of the kernel computes one text and one head in one block. Flash attention works on blocks of
-    128 tokens, most of which are empty where texts have 40. Batches with longer texts go to `long_attention`.
+    128 tokens, most of which are empty where texts have 40. Batches with longer texts go to
+    `attention_for_long_texts`.
     """
     try:
         import triton
@@ -95,9 +103,9 @@ def build_short_attention(weight: Tensor, head_size: int, long_attention: Attent
         tl.store(attended + (start + rows) * heads * size + cells, mean, mask=is_token)
 
     def compute_attention_of_short_texts(projected: Tensor, batch: TokenBatch) -> Tensor:
-        packing = get_text_positions(batch)
+        packing = get_packing(batch)
         if packing.longest > SHORT_TEXT:
-            return long_attention(projected, batch)
+            return attention_for_long_texts(projected, batch)
         tokens, _, heads, size = projected.shape
         attended: Tensor = projected.new_empty((tokens, heads, size))
         block = max(16, triton.next_power_of_2(packing.longest))
@@ -115,15 +123,15 @@ def build_short_attention(weight: Tensor, head_size: int, long_attention: Attent
     )
 
 
-def get_text_positions(batch: TokenBatch) -> Packing:
-    """Return where the texts of a packed batch are; raise an error if the batch is padded."""
+def get_packing(batch: TokenBatch) -> Packing:
+    """Return where each text of a packed batch begins; raise an error if the batch is padded instead."""
     if batch.packing is None:
         raise TypeError("this batch is not packed")
     return batch.packing
 
 
-def _is_attention_correct(attention: Attention, weight: Tensor, head_size: int) -> bool:
-    """Return whether an attention function gives the same result on this device as torch text by text."""
+def _is_attention_correct(attention_function: Attention, weight: Tensor, head_size: int) -> bool:
+    """Return whether an attention function computes the same on this device as torch's own function."""
     import torch
 
     try:
@@ -135,7 +143,7 @@ def _is_attention_correct(attention: Attention, weight: Tensor, head_size: int) 
             texts, np.arange(3), 0, lambda array: torch.from_numpy(array).to(weight.device)
         )
         with torch.inference_mode():
-            computed = attention(projected, batch)
+            computed = attention_function(projected, batch)
             return bool(
                 torch.allclose(computed, compute_attention_by_text_length(projected, batch), atol=0.05)
             )

@@ -22,7 +22,7 @@ from metassay.metrics.neural.seq2seq import BART, load_seq2seq_model
 from metassay.metrics.neural.text_vectors import compute_once_for_equal_items
 from metassay.metrics.neural.token_batches import TokenBatch
 from metassay.metrics.neural.tokenizer import TokenizedTexts, Tokenizer
-from metassay.metrics.shared_work import SharedWork
+from metassay.metrics.shared_cache import SharedCache
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -33,21 +33,21 @@ MAX_TOKENS = 1024
 
 
 class TextPair(NamedTuple):
-    """A text, and another text whose likelihood is computed given the first."""
+    """Two texts: BART computes how likely the second is, given the first."""
 
     given: str
     predicted: str
 
 
 class Likelihood(NamedTuple):
-    """The mean log-probability of the tokens of a text, and whether a text of the pair was truncated."""
+    """How likely BART finds a text given another: the mean log-probability of its tokens."""
 
     log_probability: float
     truncated: bool
 
 
 class BartNetwork:
-    """A BART that computes the mean log-likelihood of one text given another."""
+    """A BART model that computes how likely one text is, given another."""
 
     def __init__(self, model: str, dtype: str) -> None:
         folder = find_model_folder(model)
@@ -57,26 +57,30 @@ class BartNetwork:
         self.tokenizer = Tokenizer(find_tokenizer_file(folder, model=model), limit)
         self.pad_id = int(self.network.config.pad_token_id)
 
-    def score_mean(self, directions: Sequence[Sequence[TextPair]], shared_work: SharedWork) -> NetworkScores:
-        """Return the mean log-likelihood of each input over one or two directions of prediction."""
+    def score_inputs_by_mean(
+        self, pairs_by_direction: Sequence[Sequence[TextPair]], shared_cache: SharedCache
+    ) -> NetworkScores:
+        """Return the mean log-likelihood of each input. With two directions (output given reference and the
+        reverse) it averages both.
+        """
         scores = []
         truncated_count = 0
-        for pairs in directions:
+        for pairs in pairs_by_direction:
             likelihoods = compute_once_for_equal_items(
-                shared_work, (self, "pairs"), pairs, self.compute_likelihoods
+                shared_cache, (self, "pairs"), pairs, self.compute_likelihoods
             )
             scores.append([likelihood.log_probability for likelihood in likelihoods])
             truncated_count += sum(likelihood.truncated for likelihood in likelihoods)
         return NetworkScores(np.mean(scores, axis=0), truncated_count, self.tokenizer.limit)
 
-    def compute_likelihoods(self, pairs: Sequence[TextPair]) -> list[Likelihood]:
-        """Compute the mean log-probability of each pair's second text given the first."""
-        texts = sorted({text for pair in pairs for text in pair})
+    def compute_likelihoods(self, text_pairs: Sequence[TextPair]) -> list[Likelihood]:
+        """Compute how likely the second text of each pair is, given the first."""
+        texts = sorted({text for pair in text_pairs for text in pair})
         tokens = self.tokenizer(texts)
         position_of_text = {text: position for position, text in enumerate(texts)}
-        given = [tokens[position_of_text[pair.given]].tolist() for pair in pairs]
+        given = [tokens[position_of_text[pair.given]].tolist() for pair in text_pairs]
         predicted = TokenizedTexts.from_token_sequences(
-            [tokens[position_of_text[pair.predicted]].tolist() for pair in pairs]
+            [tokens[position_of_text[pair.predicted]].tolist() for pair in text_pairs]
         )
 
         def compute_batch_likelihoods(batch: TokenBatch) -> Tensor:
@@ -85,40 +89,40 @@ class BartNetwork:
             token_counts = self.runner.move_to_device(predicted.lengths[batch.texts])
             return self._sum_log_probabilities(batch, labels) / token_counts
 
-        rows = self.runner.compute_row_per_text(
+        rows = self.runner.compute_vector_per_text(
             TokenizedTexts.from_token_sequences(given), compute_batch_likelihoods, pad_id=self.pad_id
         )
         likelihoods = []
-        for pair, log_probability in zip(pairs, rows.double().cpu().tolist()):
+        for pair, log_probability in zip(text_pairs, rows.double().cpu().tolist()):
             truncated = any(tokens.truncated[position_of_text[text]] for text in pair)
             likelihoods.append(Likelihood(log_probability, truncated))
         return likelihoods
 
-    def _sum_log_probabilities(self, batch: TokenBatch, labels: Tensor) -> Tensor:
-        """Sum the log-probabilities of the label tokens of each text, without padding."""
+    def _sum_log_probabilities(self, batch: TokenBatch, predicted_token_ids: Tensor) -> Tensor:
+        """Return the sum of the log-probabilities of each text's tokens, without padding."""
         import torch
 
         # The decoder predicts each token from those before it.
-        shifted = labels.roll(1, dims=1)
+        shifted = predicted_token_ids.roll(1, dims=1)
         shifted[:, 0] = self.network.config.decoder_start_token_id
         logits = self.network(
             input_ids=batch.ids, attention_mask=batch.mask, decoder_input_ids=shifted, use_cache=False
         ).logits
         losses = torch.nn.functional.cross_entropy(
-            logits.float().transpose(1, 2), labels, reduction="none", ignore_index=self.pad_id
+            logits.float().transpose(1, 2), predicted_token_ids, reduction="none", ignore_index=self.pad_id
         )
         return -losses.sum(1)
 
 
 @cache_loaded_models
 def load_bart_network(model: str, dtype: str) -> BartNetwork:
-    """Load a BART model for scoring."""
+    """Load a BART model that was downloaded before."""
     return BartNetwork(model, dtype)
 
 
 @dataclass(frozen=True)
 class BartMetric(NeuralMetric[BartNetwork]):
-    """Base class of BARTScore with references and with sources."""
+    """Base class of both versions of BARTScore, with references and with sources."""
 
     model: str = "facebook/bart-large-cnn"
 
@@ -127,7 +131,7 @@ class BartMetric(NeuralMetric[BartNetwork]):
         return load_bart_network(self.model, self.dtype)
 
     def hash_model_files(self) -> Mapping[str, str]:
-        """Compute the hashes of the model's weights and tokenizer."""
+        """Return hashes of the weights and the tokenizer, which identify the model."""
         folder = find_model_folder(self.model)
         return {
             "weights": hash_file_contents(find_weight_files(folder, model=self.model)),
@@ -137,7 +141,8 @@ class BartMetric(NeuralMetric[BartNetwork]):
 
 @dataclass(frozen=True)
 class BartScore(BartMetric):
-    """BARTScore: mean log-likelihood of the output given the reference, or the other way.
+    """BARTScore: mean log-likelihood of the output given the reference,
+    of the reference given the output, or of both.
 
     `direction` is precision (output given reference), recall (reference given output) or f, the mean of both.
     Several references: the mean.
@@ -154,9 +159,11 @@ class BartScore(BartMetric):
             raise UnknownName("direction of BARTScore", self.direction, DIRECTIONS)
 
     def score_inputs(
-        self, network: BartNetwork, inputs: Sequence[ScoringInput], shared_work: SharedWork
+        self, network: BartNetwork, inputs: Sequence[ScoringInput], shared_cache: SharedCache
     ) -> NetworkScores:
-        """Average the log-likelihoods over the directions."""
+        """Compute how likely output and reference are given
+        each other, in the directions that the user chose.
+        """
         directions = []
         if self.direction in {PRECISION, BOTH}:
             directions.append(
@@ -166,12 +173,12 @@ class BartScore(BartMetric):
             directions.append(
                 [TextPair(scoring_input.output, scoring_input.reference or "") for scoring_input in inputs]
             )
-        return network.score_mean(directions, shared_work)
+        return network.score_inputs_by_mean(directions, shared_cache)
 
 
 @dataclass(frozen=True)
 class BartScoreSource(BartMetric):
-    """BARTScore of faithfulness: mean log-likelihood of the output given the source."""
+    """BARTScore without references: mean log-likelihood of the output given the source."""
 
     name: ClassVar[str] = "bartscore_src"
     title: ClassVar[str] = "BARTScore (source)"
@@ -179,8 +186,8 @@ class BartScoreSource(BartMetric):
     summary: ClassVar[str] = "BARTScore of the output given the source (needs a downloaded model)"
 
     def score_inputs(
-        self, network: BartNetwork, inputs: Sequence[ScoringInput], shared_work: SharedWork
+        self, network: BartNetwork, inputs: Sequence[ScoringInput], shared_cache: SharedCache
     ) -> NetworkScores:
-        """Compute the log-likelihood of each output given its source."""
+        """Compute the mean log-likelihood of each output given its source."""
         pairs = [TextPair(scoring_input.source or "", scoring_input.output) for scoring_input in inputs]
-        return network.score_mean([pairs], shared_work)
+        return network.score_inputs_by_mean([pairs], shared_cache)

@@ -15,7 +15,7 @@ from metassay.metrics.base import Batch, Metric, Scores
 from metassay.metrics.neural.checkpoints import require_torch
 from metassay.metrics.neural.loaded_models import MODEL_LOCK
 from metassay.metrics.neural.published_models import find_published_model
-from metassay.metrics.shared_work import SharedWork
+from metassay.metrics.shared_cache import SharedCache
 from metassay.recorded_warnings import CountedWarning
 from metassay.text.languages import get_base_language
 
@@ -25,7 +25,7 @@ MEAN, MAX = "mean", "max"
 
 
 class ScoringInput(NamedTuple):
-    """The texts that a network scores together: output, source and one reference; None if not needed."""
+    """What a network scores: an output, with its source and one reference if the metric needs them."""
 
     output: str
     source: str | None
@@ -33,7 +33,7 @@ class ScoringInput(NamedTuple):
 
 
 class NetworkScores(NamedTuple):
-    """Scores of inputs by a network: [inputs], or [inputs, k] if one pass computes k metrics."""
+    """Scores that a network computed for some inputs, with several columns if several metrics share them."""
 
     scores: NDArray[np.float64]
     truncated_count: int = 0
@@ -43,7 +43,7 @@ class NetworkScores(NamedTuple):
 
 
 class InputsOfBatch(NamedTuple):
-    """The distinct inputs of a batch, and the row of the batch that each belongs to."""
+    """The distinct inputs of a batch, each scored once, and the rows that get their scores."""
 
     inputs: list[ScoringInput]
     """Distinct inputs, sorted, so that scores do not depend on the order of rows."""
@@ -55,7 +55,8 @@ class InputsOfBatch(NamedTuple):
 
 @dataclass(frozen=True)
 class NeuralMetric(Metric, Generic[N]):
-    """A metric computed by a neural model on this machine; `model` is a Hugging Face name or a folder.
+    """Base class of metrics that run a neural network on this machine.
+    `model` is a name on Hugging Face or a folder.
 
     `dtype` is the precision of the encoder (float32, bfloat16, float16); float32 on the CPU is the reference.
     Scores are the same whatever the order of rows and the number of threads.
@@ -71,36 +72,42 @@ class NeuralMetric(Metric, Generic[N]):
 
     @abstractmethod
     def load_network(self) -> N:
-        """Load the network; metrics that use the same model share it."""
+        """Load the model of this metric. Metrics with the same model share it in memory."""
 
     @abstractmethod
     def score_inputs(
-        self, network: N, inputs: Sequence[ScoringInput], shared_work: SharedWork
+        self, network: N, inputs: Sequence[ScoringInput], shared_cache: SharedCache
     ) -> NetworkScores:
-        """Score distinct inputs with the network."""
+        """Run the network to score these inputs, which are all different."""
 
     @abstractmethod
     def hash_model_files(self) -> Mapping[str, str]:
-        """Compute the hashes of the model's weights and tokenizer, which are part of the signature."""
+        """Return hashes of the weights and the tokenizer, which identify the model in the signature."""
 
     @property
-    def shared_pass_key(self) -> Hashable:
-        """A key that is equal for metrics which one pass of the network computes together."""
+    def network_pass_key(self) -> Hashable:
+        """A key for the cache of network results.
+        Metrics with equal keys are computed by running the network once.
+        """
         return self
 
-    def select_scores_of_metric(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Select the scores of this metric from a pass that several metrics share."""
+    def select_scores_from_pass(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the scores of this metric out of those that
+        the network computed for several metrics at once.
+        """
         return scores
 
     @property
     def cost_class(self) -> str:
-        """`neural GPU` for models of three billion parameters and more (XL, XXL), else `neural CPU`."""
+        """`neural GPU` if the name of the model says that it is very large (XL or XXL), else `neural CPU`."""
         name_parts = set(self.model.lower().replace("_", "-").split("-"))
         return "neural GPU" if {"xl", "xxl"} & name_parts else "neural CPU"
 
     @property
     def signature(self) -> str:
-        """The signature, with the hashes of the model's weights and tokenizer."""
+        """A text with everything that affects the scores,
+        including hashes of the model's weights and tokenizer.
+        """
         if self.needs_torch:
             require_torch()
         *first_parts, last_part = super().signature.split("|")
@@ -108,38 +115,38 @@ class NeuralMetric(Metric, Generic[N]):
         return "|".join([*first_parts, *hashes, last_part])
 
     def score(self, batch: Batch) -> Scores:
-        """Score each output of a batch; NaN if a field that the metric needs is missing."""
+        """Return the score of each output of a batch, NaN if a field that the metric needs is missing."""
         if self.needs_torch:
             require_torch()
         self._warn_if_language_not_supported(batch.language)
-        found = find_distinct_scoring_inputs(batch, self.needs)
+        found = collect_distinct_inputs(batch, self.needs)
         if not found.inputs:
             return np.full(len(batch), np.nan)
 
-        def run_pass() -> NetworkScores:
+        def run_network_once() -> NetworkScores:
             with MODEL_LOCK:
-                return self.score_inputs(self.load_network(), found.inputs, batch.shared_work)
+                return self.score_inputs(self.load_network(), found.inputs, batch.shared_cache)
 
-        result = batch.compute_once(("neural", self.shared_pass_key, self.needs), run_pass)
+        result = batch.compute_once(("neural", self.network_pass_key, self.needs), run_network_once)
         self._warn_if_truncated(result)
-        scores = self.select_scores_of_metric(result.scores)[found.input_positions]
+        scores = self.select_scores_from_pass(result.scores)[found.input_positions]
         return _aggregate_over_references(scores, found.rows, len(batch), self.reference_aggregation)
 
     def get_parameters_except(self, *names: str) -> tuple[Hashable, ...]:
-        """Return the values of all parameters except the named ones, for use in `shared_pass_key`."""
+        """Return the values of all parameters of the metric except the named ones."""
         return tuple(getattr(self, field.name) for field in fields(self) if field.name not in names)
 
-    def _warn_if_truncated(self, result: NetworkScores) -> None:
-        """Warn if inputs were truncated."""
-        if result.truncated_count:
+    def _warn_if_truncated(self, network_scores: NetworkScores) -> None:
+        """Warn how many inputs were longer than the network can read."""
+        if network_scores.truncated_count:
             kind = (
-                f"inputs were longer than the limit of {result.token_limit} tokens of the model of "
+                f"inputs were longer than the limit of {network_scores.token_limit} tokens of the model of "
                 f"{self.name}, so they were truncated."
             )
-            warnings.warn(CountedWarning(result.truncated_count, kind), stacklevel=3)
+            warnings.warn(CountedWarning(network_scores.truncated_count, kind), stacklevel=3)
 
     def _warn_if_language_not_supported(self, language: str | None) -> None:
-        """Warn if the model was not trained on a language."""
+        """Warn if the model was not trained on texts in this language."""
         model = find_published_model(self.model)
         if not language or model is None or model.languages is None:
             return
@@ -151,18 +158,20 @@ class NeuralMetric(Metric, Generic[N]):
             )
 
 
-def find_distinct_scoring_inputs(batch: Batch, needs: frozenset[str]) -> InputsOfBatch:
-    """Find the distinct inputs of a batch; rows with a missing field have none."""
-    sources = batch["source"] if "source" in needs else [None] * len(batch)
-    references = batch.references if "references" in needs else [(None,)] * len(batch)
+def collect_distinct_inputs(batch: Batch, needed_fields: frozenset[str]) -> InputsOfBatch:
+    """Return the distinct combinations of output, source and reference
+    in a batch; rows that lack a needed field have none.
+    """
+    sources = batch["source"] if "source" in needed_fields else [None] * len(batch)
+    references = batch.references if "references" in needed_fields else [(None,)] * len(batch)
     row_inputs: list[ScoringInput] = []
     rows: list[int] = []
     for row, (output, source, row_references) in enumerate(zip(batch.output, sources, references)):
-        required_texts = (output, source) if "source" in needs else (output,)
+        required_texts = (output, source) if "source" in needed_fields else (output,)
         if None in required_texts:
             continue
         for reference in row_references:
-            if reference is not None or "references" not in needs:
+            if reference is not None or "references" not in needed_fields:
                 row_inputs.append(ScoringInput(output, source, reference))
                 rows.append(row)
     inputs = sorted(set(row_inputs), key=lambda scoring_input: tuple(text or "" for text in scoring_input))
@@ -173,10 +182,10 @@ def find_distinct_scoring_inputs(batch: Batch, needs: frozenset[str]) -> InputsO
     return InputsOfBatch(inputs, positions, np.array(rows, dtype=np.int64))
 
 
-def build_first_inputs(batch: Batch, needs: frozenset[str]) -> list[ScoringInput]:
-    """Build one input for each row of a batch: the output with its source and its first reference."""
-    sources = batch["source"] if "source" in needs else [None] * len(batch)
-    references = batch.references if "references" in needs else [(None,)] * len(batch)
+def build_inputs_with_first_reference(batch: Batch, needed_fields: frozenset[str]) -> list[ScoringInput]:
+    """Return an input for each row of a batch: the output, its source and its first reference."""
+    sources = batch["source"] if "source" in needed_fields else [None] * len(batch)
+    references = batch.references if "references" in needed_fields else [(None,)] * len(batch)
     return [
         ScoringInput(output, source, output_references[0])
         for output, source, output_references in zip(batch.output, sources, references)
@@ -184,13 +193,15 @@ def build_first_inputs(batch: Batch, needs: frozenset[str]) -> list[ScoringInput
 
 
 def _aggregate_over_references(
-    scores: NDArray[np.float64], rows: NDArray[np.int64], row_count: int, aggregation: str
+    scores: NDArray[np.float64], row_of_score: NDArray[np.int64], row_count: int, aggregation: str
 ) -> Scores:
-    """Aggregate the scores of each row over its references; NaN for rows without a score."""
-    counts = np.bincount(rows, minlength=row_count)
+    """Combine the scores of each row over its references
+    to their mean or maximum; NaN for rows without a score.
+    """
+    counts = np.bincount(row_of_score, minlength=row_count)
     if aggregation == MAX:
         highest = np.full(row_count, -np.inf)
-        np.maximum.at(highest, rows, scores)
+        np.maximum.at(highest, row_of_score, scores)
         return np.where(counts > 0, highest, np.nan)
-    sums = np.bincount(rows, weights=scores, minlength=row_count)
+    sums = np.bincount(row_of_score, weights=scores, minlength=row_count)
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)

@@ -26,20 +26,22 @@ PACKED_TOKEN_BUDGET = 131_072
 
 
 def choose_device() -> str:
-    """Return the torch device: METASSAY_DEVICE if it is set, else a GPU if torch finds one, else the CPU."""
+    """Return the torch device to use: the one in METASSAY_DEVICE,
+    or else a GPU if there is one, or else the CPU.
+    """
     import torch
 
     return os.environ.get("METASSAY_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def get_device_kind(device: str) -> str:
-    """Return the kind of a device: `cuda` for `cuda:1`."""
+    """Return the kind of a torch device without its number, such as `cuda` for `cuda:1`."""
     return device.partition(":")[0]
 
 
 @dataclass
 class BatchRunner:
-    """Runs a network over texts in batches, the longest texts first, within a budget of tokens per batch."""
+    """Runs a network on texts in batches of limited size, the longest texts first."""
 
     device: str = field(default_factory=choose_device)
     token_budget: int = 0
@@ -50,8 +52,8 @@ class BatchRunner:
         if self.token_budget == 0:
             self.token_budget = TOKEN_BUDGETS.get(get_device_kind(self.device), TOKEN_BUDGETS["cpu"])
 
-    def enable_packing(self) -> None:
-        """Use packed instead of padded batches from now on."""
+    def enable_packed_batches(self) -> None:
+        """From now on, build batches without padding, for networks that can read them."""
         self.packs_texts = True
         if self.token_budget == TOKEN_BUDGETS["cuda"]:
             self.token_budget = PACKED_TOKEN_BUDGET
@@ -64,7 +66,9 @@ class BatchRunner:
         pad_id: int,
         segment_ids: TokenizedTexts | None = None,
     ) -> Iterator[tuple[Positions, R]]:
-        """Run `forward` on batches of texts; yield the positions of the texts and the results."""
+        """Call `forward` on batches of texts. Yields, for
+        each batch, the positions of its texts and the result.
+        """
         import torch
 
         order = np.argsort(-tokens.lengths, kind="stable")
@@ -83,7 +87,7 @@ class BatchRunner:
             yield texts, result
             start += len(texts)
 
-    def compute_row_per_text(
+    def compute_vector_per_text(
         self,
         tokens: TokenizedTexts,
         forward: Callable[[TokenBatch], Tensor],
@@ -91,7 +95,7 @@ class BatchRunner:
         pad_id: int,
         segment_ids: TokenizedTexts | None = None,
     ) -> Tensor:
-        """Run `forward` on all texts and return its row of numbers for each text: [texts, ...].
+        """Call `forward` on batches of texts and return its results as a tensor with one row per text.
 
         Nothing is read back between batches, so a GPU computes one while the next is being prepared.
         """
@@ -106,7 +110,7 @@ class BatchRunner:
             rows[self.move_to_device(texts)] = batch_rows.float()
         return torch.empty((0, 1)) if rows is None else rows
 
-    def tokenize_and_compute_rows(
+    def tokenize_and_compute_vectors(
         self,
         texts: Sequence[str],
         tokenizer: Tokenizer,
@@ -114,7 +118,8 @@ class BatchRunner:
         *,
         pad_id: int,
     ) -> tuple[Tensor, NDArray[np.bool_]]:
-        """Tokenize texts and run `forward` on them: one row per text, and which texts were truncated.
+        """Tokenize texts and call `forward` on them.
+        Returns one row of results per text, and which texts were truncated.
 
         With a GPU, texts are tokenised in the background while it encodes those before.
         """
@@ -124,7 +129,7 @@ class BatchRunner:
         truncated = np.zeros(len(texts), np.bool_)
         in_background = get_device_kind(self.device) == "cuda"
         for chunk, tokens in tokenize_in_chunks(tokenizer, texts, in_background=in_background):
-            chunk_rows = self.compute_row_per_text(tokens, forward, pad_id=pad_id)
+            chunk_rows = self.compute_vector_per_text(tokens, forward, pad_id=pad_id)
             truncated[chunk] = tokens.truncated
             if len(chunk) == len(texts):
                 return chunk_rows, truncated
@@ -135,7 +140,7 @@ class BatchRunner:
         return rows, truncated
 
     def move_to_device(self, array: NDArray[Any]) -> Tensor:
-        """Copy an array to the device, without waiting for the copy to finish."""
+        """Copy an array to the device of the network, without waiting for the copy to finish."""
         import torch
 
         tensor = torch.from_numpy(array)
@@ -144,30 +149,30 @@ class BatchRunner:
         return tensor.to(self.device, non_blocking=True)
 
     def _build_token_batch(
-        self, tokens: TokenizedTexts, texts: Positions, pad_id: int, segment_ids: TokenizedTexts | None
+        self, tokens: TokenizedTexts, text_numbers: Positions, pad_id: int, segment_ids: TokenizedTexts | None
     ) -> TokenBatch:
-        """Build a padded or packed batch of the chosen texts."""
+        """Build a batch of the texts with these numbers, with or without padding."""
         if self.packs_texts:
-            return build_packed_batch(tokens, texts, pad_id, self.move_to_device, segment_ids)
-        return build_padded_batch(tokens, texts, pad_id, self.move_to_device)
+            return build_packed_batch(tokens, text_numbers, pad_id, self.move_to_device, segment_ids)
+        return build_padded_batch(tokens, text_numbers, pad_id, self.move_to_device)
 
-    def _halve_token_budget(self, tokens: TokenizedTexts, texts: Positions) -> None:
-        """Halve the token budget when memory runs out; raise an error if a single text is too large."""
+    def _halve_token_budget(self, tokens: TokenizedTexts, text_numbers: Positions) -> None:
+        """Make batches smaller after memory ran out; raise an error if a single text is too large."""
         import torch
 
-        longest = int(tokens.lengths[texts[0]])
-        if len(texts) == 1:
+        longest = int(tokens.lengths[text_numbers[0]])
+        if len(text_numbers) == 1:
             raise InputError(
                 f"there is not enough memory on {self.device} for one text of {longest} tokens.",
                 remedy="Use a smaller model or dtype=bfloat16, or set METASSAY_DEVICE=cpu.",
             )
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
-        self.token_budget = max(longest, min(self.token_budget, longest * len(texts)) // 2)
+        self.token_budget = max(longest, min(self.token_budget, longest * len(text_numbers)) // 2)
 
 
 def _count_texts_in_padded_batch(lengths: Positions, token_budget: int) -> int:
-    """Count how many texts, the longest first, fit into the next padded batch.
+    """Return how many texts fit into the next batch with padding, given their lengths, longest first.
 
     As many as the budget allows; but if texts of equal length fill half of it, no shorter ones, since a batch
     of equal lengths needs no padding and no mask.
@@ -180,5 +185,5 @@ def _count_texts_in_padded_batch(lengths: Positions, token_budget: int) -> int:
 
 
 def _count_texts_in_packed_batch(lengths: Positions, token_budget: int) -> int:
-    """Count how many texts, the longest first, fit into the next packed batch."""
+    """Return how many texts fit into the next batch without padding, given their lengths, longest first."""
     return max(1, int(np.searchsorted(np.cumsum(lengths), token_budget, side="right")))

@@ -32,11 +32,11 @@ from metassay.metrics.neural.encoder import load_encoder
 from metassay.metrics.neural.loaded_models import cache_loaded_models
 from metassay.metrics.neural.packed_encoder import PackedEncoder
 from metassay.metrics.neural.sentencepiece_tokenizer import SentencepieceTokenizer
-from metassay.metrics.neural.seq2seq import BART, add_embedding_copies
+from metassay.metrics.neural.seq2seq import BART, copy_shared_embedding
 from metassay.metrics.neural.text_vectors import TextGroups
 from metassay.metrics.neural.token_batches import TokenBatch
 from metassay.metrics.neural.tokenizer import TokenizedTexts, Tokenizer
-from metassay.metrics.shared_work import SharedWork
+from metassay.metrics.shared_cache import SharedCache
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -61,21 +61,21 @@ _BELOW_ANY_COSINE = -2.0
 
 
 class TokenWeights(NamedTuple):
-    """Inverse document frequencies of tokens, as weights of BERTScore."""
+    """Weights of tokens in BERTScore: rare tokens weigh more (inverse document frequency)."""
 
     weight_of_token: Mapping[int, float]
     weight_of_unseen: float
 
 
 class StoredVectors(NamedTuple):
-    """Tokens of texts, and the vectors of the tokens if they are computed already."""
+    """The tokens of some texts, with a vector for each token if it is computed already."""
 
     tokens: TokenizedTexts
     vectors: NDArray[np.float32] | None
 
 
 class EncodedTokens(NamedTuple):
-    """Texts, their tokens, and the unit vectors of all tokens: [tokens, hidden], float32 on the device."""
+    """Some texts, their tokens, and a vector of length 1 for each token."""
 
     texts: list[str]
     tokens: TokenizedTexts
@@ -83,7 +83,7 @@ class EncodedTokens(NamedTuple):
 
 
 class TokenEncoder:
-    """The lower layers of an encoder, which turn the tokens of texts into unit vectors."""
+    """Turns each token of a text into a vector, with the layers of an encoder up to a chosen one."""
 
     def __init__(self, folder: Path, model: str, layer: int, dtype: str) -> None:
         self.config = read_config(folder, model=model)
@@ -106,7 +106,7 @@ class TokenEncoder:
         self.packed_encoder: PackedEncoder | None = None
         state = read_weights(find_weight_files(folder, model=model))
         if architecture == BART:
-            state = add_embedding_copies(state)
+            state = copy_shared_embedding(state)
         self.encoder = load_encoder(self.config, state, dtype=dtype, device=self.runner.device)
         if architecture == BART:
             # BERTScore compares the states of the encoder; the decoder is not needed.
@@ -117,22 +117,23 @@ class TokenEncoder:
         if architecture in PACKED_ENCODERS:
             self.packed_encoder = PackedEncoder.build_if_supported(self.encoder)
         if self.packed_encoder is not None:
-            self.runner.enable_packing()
+            self.runner.enable_packed_batches()
 
     def tokenize(self, texts: Sequence[str]) -> TokenizedTexts:
-        """Tokenize texts, without white space at their ends."""
+        """Tokenize texts, without the white space at both ends."""
         prefix = " " if self.config["model_type"] in SPACE_PREFIXED_ENCODERS else ""
         stripped = [text.strip() for text in texts]
         return self.tokenizer([prefix + text if text else text for text in stripped])
 
     def encode(self, texts: list[str], group_levels: Sequence[TextGroups]) -> EncodedTokens:
-        """Encode the tokens of texts as unit vectors; texts of a group are encoded once for several batches.
+        """Compute a vector for each token of the texts.
+        Texts in a group are computed once for all batches that contain them.
 
         The result has all texts of these groups, also those that were not asked for.
         """
         parts: list[tuple[list[str], StoredVectors]] = []
         for groups in group_levels:
-            text_groups, texts = groups.split_texts_by_group(texts)
+            text_groups, texts = groups.find_groups_of_texts(texts)
             encode_group = partial(self._encode_groups, groups)
             parts += [groups.compute_once(self, group, encode_group) for group in text_groups]
         parts.append((texts, StoredVectors(self.tokenize(texts), None)))
@@ -152,20 +153,22 @@ class TokenEncoder:
         return EncodedTokens(all_texts, tokens, unit_vectors)
 
     def _encode_groups(self, groups: TextGroups, texts: list[str]) -> StoredVectors:
-        """Encode the texts of groups, once in a run."""
+        """Compute the token vectors of texts that several batches
+        contain, and store them for the rest of the run.
+        """
         tokens = self.tokenize(texts)
         vectors = self._allocate_vectors(tokens)
         self._compute_vectors(tokens, vectors)
-        return StoredVectors(tokens, groups.store_array(vectors))
+        return StoredVectors(tokens, groups.store_array_for_run(vectors))
 
     def _allocate_vectors(self, tokens: TokenizedTexts) -> Tensor:
-        """Allocate an array for the vectors of all tokens."""
+        """Allocate memory for a vector of each token."""
         import torch
 
         return torch.empty((len(tokens.ids), self.hidden_size), device=self.runner.device)
 
     def _compute_vectors(self, tokens: TokenizedTexts, target: Tensor) -> None:
-        """Compute the unit vector of every token and write it to `target`."""
+        """Compute a vector of length 1 for each token, and write the vectors into `target`."""
 
         def encode_token_batch(batch: TokenBatch) -> Tensor:
             if batch.packing is not None and self.packed_encoder is not None:
@@ -184,7 +187,9 @@ class TokenEncoder:
             target[target_rows] = vectors if is_packed else vectors[self.runner.move_to_device(is_token)]
 
     def compute_token_weights(self, tokens: TokenizedTexts, idf: TokenWeights | None) -> NDArray[np.float32]:
-        """Return the weight of every token: its idf; without idf, 1, and 0 for special tokens."""
+        """Return the weight of each token: its inverse document frequency
+        if given, or else 1, and 0 for special tokens.
+        """
         if idf is None:
             return (~np.isin(tokens.ids, self.unweighted_ids)).astype(np.float32)
         weight_of_token, weight_of_unseen = idf
@@ -193,7 +198,7 @@ class TokenEncoder:
 
 
 def _load_tokenizer(folder: Path, model: str, config: ModelConfig) -> Tokenizer | SentencepieceTokenizer:
-    """Load the tokenizer of a model from `tokenizer.json` or from an older kind of vocabulary file."""
+    """Load the tokenizer of a model from `tokenizer.json` or from a vocabulary file of an older kind."""
     file = find_tokenizer_file(folder, model=model)
     limit = _find_token_limit(folder, config)
     if file.suffix == ".model":
@@ -202,7 +207,7 @@ def _load_tokenizer(folder: Path, model: str, config: ModelConfig) -> Tokenizer 
 
 
 def _find_token_limit(folder: Path, config: ModelConfig) -> int:
-    """Return the maximum number of tokens of a text, from the tokenizer, else from the encoder."""
+    """Return how many tokens of a text the model reads, from the settings of its tokenizer or encoder."""
     tokenizer_config = folder / "tokenizer_config.json"
     limit = read_json_object(tokenizer_config).get("model_max_length", 0) if tokenizer_config.is_file() else 0
     # RoBERTa reserves two positions.
@@ -212,34 +217,39 @@ def _find_token_limit(folder: Path, config: ModelConfig) -> int:
 
 
 def score_text_pairs(
-    encoder: TokenEncoder, pairs: Sequence[tuple[str, str]], idf: TokenWeights | None, shared_work: SharedWork
+    encoder: TokenEncoder,
+    text_pairs: Sequence[tuple[str, str]],
+    token_weights: TokenWeights | None,
+    shared_cache: SharedCache,
 ) -> NetworkScores:
-    """Compute BERTScore precision, recall and F1 of (output, reference) pairs: [pairs, 3].
+    """Compute BERTScore precision, recall and F1, in three columns, for each pair of output and reference.
 
     Pairs are sorted by reference and scored in chunks whose vectors fit into memory. Texts that other batches
     of the run or other chunks have, too, are encoded once and stored.
     """
-    order = sorted(range(len(pairs)), key=lambda i: (pairs[i][1], pairs[i][0]))
-    chunks = [order[span] for span in _split_pairs_into_chunks(encoder, [pairs[i] for i in order])]
-    chunk_texts = [sorted({text for i in chunk for text in pairs[i]}) for chunk in chunks]
+    order = sorted(range(len(text_pairs)), key=lambda i: (text_pairs[i][1], text_pairs[i][0]))
+    chunks = [order[span] for span in _split_pairs_into_chunks(encoder, [text_pairs[i] for i in order])]
+    chunk_texts = [sorted({text for i in chunk for text in text_pairs[i]}) for chunk in chunks]
     chunks_of_text = Counter(text for texts in chunk_texts for text in texts)
     repeated_texts = {text: (0, 0) for text, count in chunks_of_text.items() if count > 1}
-    group_levels = (TextGroups(shared_work), TextGroups(SharedWork(lambda: repeated_texts)))
-    scores = np.empty((len(pairs), len(PARTS)))
+    group_levels = (TextGroups(shared_cache), TextGroups(SharedCache(lambda: repeated_texts)))
+    scores = np.empty((len(text_pairs), len(PARTS)))
     truncated_texts: set[str] = set()
     for chunk, texts in zip(chunks, chunk_texts):
         encoded = encoder.encode(texts, group_levels)
         position_of_text = {text: position for position, text in enumerate(encoded.texts)}
         truncated = encoded.tokens.truncated
         truncated_texts.update(text for text in texts if truncated[position_of_text[text]])
-        pair_positions = np.array([[position_of_text[text] for text in pairs[i]] for i in chunk])
-        weights = encoder.compute_token_weights(encoded.tokens, idf)
+        pair_positions = np.array([[position_of_text[text] for text in text_pairs[i]] for i in chunk])
+        weights = encoder.compute_token_weights(encoded.tokens, token_weights)
         scores[chunk] = _score_encoded_pairs(encoder.runner, encoded, pair_positions, weights)
     return NetworkScores(scores, len(truncated_texts), encoder.tokenizer.limit)
 
 
-def _split_pairs_into_chunks(encoder: TokenEncoder, pairs: Sequence[tuple[str, str]]) -> Iterator[slice]:
-    """Split sorted pairs into chunks that fit into memory; pairs with the same reference stay together.
+def _split_pairs_into_chunks(
+    encoder: TokenEncoder, sorted_pairs: Sequence[tuple[str, str]]
+) -> Iterator[slice]:
+    """Split pairs of texts into chunks that fit into memory. Pairs with the same reference stay together.
 
     The number of tokens is estimated generously, by the number of characters.
     """
@@ -248,10 +258,10 @@ def _split_pairs_into_chunks(encoder: TokenEncoder, pairs: Sequence[tuple[str, s
     start = 0
     token_estimate = 0
     chunk_texts: set[str] = set()
-    for i, pair in enumerate(pairs):
+    for i, pair in enumerate(sorted_pairs):
         new_texts = [text for text in dict.fromkeys(pair) if text not in chunk_texts]
         new_tokens = sum(len(text) + SPECIAL_TOKENS for text in new_texts)
-        has_new_reference = i > 0 and pair[1] != pairs[i - 1][1]
+        has_new_reference = i > 0 and pair[1] != sorted_pairs[i - 1][1]
         if chunk_texts and token_estimate + new_tokens > max_tokens and has_new_reference:
             yield slice(start, i)
             start = i
@@ -259,30 +269,32 @@ def _split_pairs_into_chunks(encoder: TokenEncoder, pairs: Sequence[tuple[str, s
             chunk_texts = set()
         token_estimate += new_tokens
         chunk_texts.update(new_texts)
-    yield slice(start, len(pairs))
+    yield slice(start, len(sorted_pairs))
 
 
 def _score_encoded_pairs(
     runner: BatchRunner,
-    encoded: EncodedTokens,
-    pairs: NDArray[np.int64],
-    weights: NDArray[np.float32],
+    encoded_texts: EncodedTokens,
+    pair_positions: NDArray[np.int64],
+    token_weights: NDArray[np.float32],
 ) -> NDArray[np.float64]:
-    """Compute precision, recall and F1 of pairs of encoded texts, in batches of similar length."""
+    """Compute precision, recall and F1 for pairs of encoded texts, in batches of similar length."""
     import torch
 
-    device_weights = runner.move_to_device(weights)
-    lengths = encoded.tokens.lengths[pairs]
+    device_weights = runner.move_to_device(token_weights)
+    lengths = encoded_texts.tokens.lengths[pair_positions]
     order = np.lexsort((lengths[:, 0], lengths[:, 1]))[::-1]
     max_similarities = MAX_SIMILARITIES.get(get_device_kind(runner.device), MAX_SIMILARITIES["cpu"])
-    scores = torch.empty((len(pairs), len(PARTS)), device=runner.device)
+    scores = torch.empty((len(pair_positions), len(PARTS)), device=runner.device)
     start = 0
     while start < len(order):
         longest_output, longest_reference = lengths[order[start:]].max(0)
         count = max(1, max_similarities // int(longest_output * longest_reference))
         chosen = order[start : start + count]
         with torch.inference_mode():
-            batch_scores = _match_tokens(runner, encoded, pairs[chosen], device_weights)
+            batch_scores = _score_pairs_by_greedy_matching(
+                runner, encoded_texts, pair_positions[chosen], device_weights
+            )
             scores[runner.move_to_device(chosen.copy())] = batch_scores
         start += count
     has_empty_text = (lengths <= SPECIAL_TOKENS).any(1)
@@ -290,18 +302,25 @@ def _score_encoded_pairs(
     return scores.double().cpu().numpy()  # type: ignore[no-any-return]
 
 
-def _match_tokens(
-    runner: BatchRunner, encoded: EncodedTokens, pairs: NDArray[np.int64], weights: Tensor
+def _score_pairs_by_greedy_matching(
+    runner: BatchRunner,
+    encoded_texts: EncodedTokens,
+    pair_positions: NDArray[np.int64],
+    token_weights: Tensor,
 ) -> Tensor:
-    """Match the tokens of pairs greedily: precision, recall and F1 of the highest cosines: [pairs, 3]."""
+    """Match each token with the most similar token of the other
+    text, and return precision, recall and F1 of each pair.
+    """
     import torch
 
     sides = []
-    for texts in pairs.T:
-        positions, is_token = encoded.tokens.arrange_token_positions(texts)
+    for texts in pair_positions.T:
+        positions, is_token = encoded_texts.tokens.arrange_token_positions(texts)
         device_positions = runner.move_to_device(positions)
         mask = runner.move_to_device(is_token)
-        sides.append((encoded.unit_vectors[device_positions], weights[device_positions] * mask, mask))
+        sides.append(
+            (encoded_texts.unit_vectors[device_positions], token_weights[device_positions] * mask, mask)
+        )
     (output, output_weights, output_mask), (reference, reference_weights, reference_mask) = sides
     cosines = torch.bmm(output, reference.transpose(1, 2))
     best_of_output = cosines.masked_fill(~reference_mask[:, None, :], _BELOW_ANY_COSINE).max(2).values
@@ -313,7 +332,9 @@ def _match_tokens(
 
 
 def compute_idf(encoder: TokenEncoder, texts: Sequence[str]) -> TokenWeights:
-    """Compute inverse document frequencies of tokens: log((N + 1) / (texts with the token + 1))."""
+    """Compute how rare each token is (inverse document frequency):
+    log((N + 1) / (texts with the token + 1)) for N texts.
+    """
     tokens = encoder.tokenize(texts)
     text_counts: Counter[int] = Counter()
     for i in range(len(tokens)):
@@ -324,13 +345,14 @@ def compute_idf(encoder: TokenEncoder, texts: Sequence[str]) -> TokenWeights:
 
 @cache_loaded_models
 def load_token_encoder(model: str, layer: int, dtype: str) -> TokenEncoder:
-    """Load the layers of an encoder up to `layer`."""
+    """Load an encoder, without the layers above `layer`."""
     return TokenEncoder(find_model_folder(model), model, layer, dtype)
 
 
 @dataclass(frozen=True)
 class BertScore(NeuralMetric[TokenEncoder]):
-    """BERTScore: precision, recall or F1 (`part_of`) of greedy matches of token vectors.
+    """BERTScore: precision, recall or F1 (`part_of`) of matching each
+    token with the most similar token of the other text.
 
     `layer` is bert-score's choice for models it knows. `idf` names a file of texts, one a line, whose rare
     tokens weigh more; `rescale` a language, or a file, of baselines. Of several references the best counts.
@@ -356,7 +378,9 @@ class BertScore(NeuralMetric[TokenEncoder]):
 
     @property
     def chosen_layer(self) -> int:
-        """The layer whose vectors are compared: the user's choice, or else that of bert-score."""
+        """The layer of the encoder whose vectors are compared:
+        the user's choice, or the recommendation of bert-score.
+        """
         if self.layer is not None:
             return self.layer
         short_name = Path(self.model).name
@@ -368,12 +392,14 @@ class BertScore(NeuralMetric[TokenEncoder]):
         return BEST_LAYERS[short_name]
 
     @property
-    def shared_pass_key(self) -> Hashable:
-        """A key that is equal for precision, recall and F1 of one model, which one pass computes."""
+    def network_pass_key(self) -> Hashable:
+        """A key for the cache of network results, equal for precision, recall and F1 of the same model."""
         return ("bertscore", *self.get_parameters_except("part_of", "rescale"))
 
-    def select_scores_of_metric(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Select precision, recall or F1, and rescale it with the baseline on request."""
+    def select_scores_from_pass(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the column that the user chose (precision,
+        recall or F1), rescaled if the user asked for it.
+        """
         column = PARTS.index(self.part_of)
         selected = scores[:, column]
         if self.rescale is None:
@@ -386,7 +412,7 @@ class BertScore(NeuralMetric[TokenEncoder]):
         return load_token_encoder(self.model, self.chosen_layer, self.dtype)
 
     def hash_model_files(self) -> Mapping[str, str]:
-        """Compute the hashes of the model files and of the texts that idf is computed from."""
+        """Return hashes of the weights, the tokenizer and the texts that token weights are computed from."""
         folder = find_model_folder(self.model)
         hashes = {
             "weights": hash_file_contents(find_weight_files(folder, model=self.model)),
@@ -399,17 +425,17 @@ class BertScore(NeuralMetric[TokenEncoder]):
         return hashes
 
     def score_inputs(
-        self, network: TokenEncoder, inputs: Sequence[ScoringInput], shared_work: SharedWork
+        self, network: TokenEncoder, inputs: Sequence[ScoringInput], shared_cache: SharedCache
     ) -> NetworkScores:
-        """Compute precision, recall and F1 of each input."""
+        """Compute precision, recall and F1 of each input, in three columns."""
         idf = None if self.idf is None else compute_idf(network, _read_lines(self.idf))
         pairs = [(scoring_input.output, scoring_input.reference or "") for scoring_input in inputs]
-        return score_text_pairs(network, pairs, idf, shared_work)
+        return score_text_pairs(network, pairs, idf, shared_cache)
 
 
-def _read_lines(path: str) -> list[str]:
-    """Read the lines of a text file."""
-    file = Path(path)
+def _read_lines(file_path: str) -> list[str]:
+    """Return the lines of a text file."""
+    file = Path(file_path)
     if not file.is_file():
         raise InputError("there is no such file of texts for idf.", location=InputLocation(file=str(file)))
     return file.read_text(encoding="utf-8").splitlines()

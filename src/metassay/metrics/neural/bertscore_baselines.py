@@ -44,7 +44,7 @@ BEST_LAYERS = {
 
 
 class Baseline(NamedTuple):
-    """The BERTScore of unrelated sentences, which rescaling maps to 0."""
+    """The BERTScore of unrelated sentences, which is mapped to 0 when scores are rescaled."""
 
     precision: float
     recall: float
@@ -52,7 +52,9 @@ class Baseline(NamedTuple):
 
 
 def read_baseline(model: str, layer: int, table: str) -> Baseline:
-    """Read the baseline of a model and layer, from a file or from the tables of bert-score."""
+    """Read the scores of unrelated sentences for a model
+    and layer, from a file or from the package bert-score.
+    """
     file = Path(table)
     if not file.is_file():
         file = _find_baseline_table(model, table)
@@ -68,7 +70,9 @@ def read_baseline(model: str, layer: int, table: str) -> Baseline:
 
 
 def _find_baseline_table(model: str, language: str) -> Path:
-    """Find the baseline table of a model and language in the installed package bert-score."""
+    """Find the file in the package bert-score that has the
+    scores of unrelated sentences for a model and language.
+    """
     package = importlib.util.find_spec("bert_score")
     if package is None or package.origin is None:
         raise InputError(

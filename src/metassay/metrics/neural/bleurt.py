@@ -25,10 +25,10 @@ from metassay.metrics.neural.checkpoints import (
 )
 from metassay.metrics.neural.encoder import load_encoder
 from metassay.metrics.neural.loaded_models import cache_loaded_models
-from metassay.metrics.neural.packed_encoder import PackedEncoder, get_first_states
+from metassay.metrics.neural.packed_encoder import PackedEncoder, get_first_token_states
 from metassay.metrics.neural.token_batches import TokenBatch
 from metassay.metrics.neural.tokenizer import TokenizedTexts, Tokenizer
-from metassay.metrics.shared_work import SharedWork
+from metassay.metrics.shared_cache import SharedCache
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -54,7 +54,7 @@ _SPECIAL_TOKEN = re.compile(r"(\[(?:CLS|SEP|PAD|MASK|UNK)\])")
 
 
 class Vocabulary(Protocol):
-    """Converts texts to token ids, without special tokens at the start and end."""
+    """Interface of what converts texts to token ids, without special tokens at start and end."""
 
     start_id: int
     """The id of [CLS]."""
@@ -62,12 +62,12 @@ class Vocabulary(Protocol):
     """The id of [SEP]."""
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        """Convert texts to token ids."""
+        """Return the token ids of each text."""
         ...
 
 
 class SentencepieceVocabulary:
-    """The vocabulary of BLEURT-20: a sentencepiece model."""
+    """Converts texts to token ids for BLEURT-20, with its sentencepiece model."""
 
     def __init__(self, file: Path) -> None:
         self.processor = load_sentencepiece(file)
@@ -77,11 +77,13 @@ class SentencepieceVocabulary:
             raise InputError("this vocabulary has no [CLS].", location=InputLocation(file=str(file)))
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        """Convert texts to token ids with sentencepiece."""
+        """Return the token ids of each text, according to sentencepiece."""
         return [self._tokenize_text(text) for text in texts]
 
     def _tokenize_text(self, text: str) -> list[int]:
-        """Convert a text to token ids; special tokens in it keep their special ids, as in bleurt-pytorch."""
+        """Return the token ids of a text. Names of special tokens such as
+        [SEP] in it become these tokens, as in bleurt-pytorch.
+        """
         ids: list[int] = []
         for part in _SPECIAL_TOKEN.split(text):
             if _SPECIAL_TOKEN.fullmatch(part):
@@ -92,7 +94,7 @@ class SentencepieceVocabulary:
 
 
 class TokenizerVocabulary:
-    """The vocabulary of earlier models: WordPiece, or a `tokenizer.json`."""
+    """Converts texts to token ids for models before BLEURT-20, which use WordPiece."""
 
     def __init__(self, file: Path) -> None:
         self.tokenizer = Tokenizer(file, NO_LIMIT)
@@ -100,13 +102,15 @@ class TokenizerVocabulary:
         self.end_id = self.tokenizer.find_token_id("[SEP]")
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        """Convert texts to token ids with WordPiece."""
+        """Return the token ids of each text, according to WordPiece."""
         tokens = self.tokenizer(texts, add_special_tokens=False)
         return [tokens[i].tolist() for i in range(len(tokens))]
 
 
 class BleurtNetwork:
-    """A BLEURT model: a BERT or RemBERT encoder with a regression head."""
+    """A BLEURT model: an encoder that reads reference and
+    output together, and a layer that computes the score.
+    """
 
     def __init__(self, folder: Path, model: str, dtype: str, activation: str | None) -> None:
         config = read_config(folder, model=model)
@@ -126,13 +130,13 @@ class BleurtNetwork:
         )
         self.packed_encoder = PackedEncoder.build_if_supported(self.encoder)
         if self.packed_encoder is not None:
-            self.runner.enable_packing()
+            self.runner.enable_packed_batches()
         self.head_weight = state["classifier.weight"].float().to(self.runner.device)
         self.head_bias = state["classifier.bias"].float().to(self.runner.device)
 
-    def score(self, pairs: Sequence[tuple[str, str]]) -> NetworkScores:
-        """Score (reference, output) pairs."""
-        texts = sorted({text for pair in pairs for text in pair})
+    def score(self, reference_output_pairs: Sequence[tuple[str, str]]) -> NetworkScores:
+        """Score pairs of a reference and an output."""
+        texts = sorted({text for pair in reference_output_pairs for text in pair})
         ids_of_text = dict(zip(texts, self.vocabulary.tokenize(texts)))
         max_tokens = self.limit - SPECIAL_TOKENS
         start_id = self.vocabulary.start_id
@@ -140,7 +144,7 @@ class BleurtNetwork:
         sequences = []
         first_segment_lengths = []
         truncated_count = 0
-        for reference, output in pairs:
+        for reference, output in reference_output_pairs:
             reference_ids = ids_of_text[reference]
             output_ids = ids_of_text[output]
             truncated_count += len(reference_ids) + len(output_ids) > max_tokens
@@ -153,14 +157,15 @@ class BleurtNetwork:
         def score_batch(batch: TokenBatch) -> Tensor:
             return self._score_batch(batch, segment_ids)
 
-        rows = self.runner.compute_row_per_text(tokens, score_batch, pad_id=0, segment_ids=segment_ids)
+        rows = self.runner.compute_vector_per_text(tokens, score_batch, pad_id=0, segment_ids=segment_ids)
         return NetworkScores(rows.double().cpu().numpy(), truncated_count, self.limit)
 
     def _score_batch(self, batch: TokenBatch, segment_ids: TokenizedTexts) -> Tensor:
+        """Run the network on a batch of joined texts and return a score for each."""
         import torch
 
         if batch.packing is not None and self.packed_encoder is not None:
-            first_states = get_first_states(self.packed_encoder(batch), batch)
+            first_states = get_first_token_states(self.packed_encoder(batch), batch)
             pooled = self.encoder.pooler(first_states[:, None])
         else:
             padded_segment_ids = self.runner.move_to_device(segment_ids.pad_texts(batch.texts, 0))
@@ -173,7 +178,9 @@ class BleurtNetwork:
 def truncate_token_pair(
     reference_ids: list[int], output_ids: list[int], max_tokens: int
 ) -> tuple[list[int], list[int]]:
-    """Remove tokens from the end of the longer text until both texts have at most `max_tokens` tokens."""
+    """Shorten two lists of token ids, the longer one first,
+    until together they have at most `max_tokens` ids.
+    """
     excess = len(reference_ids) + len(output_ids) - max_tokens
     if excess <= 0:
         return reference_ids, output_ids
@@ -192,21 +199,21 @@ def truncate_token_pair(
 
 
 def _make_segment_ids(
-    tokens: TokenizedTexts, first_segment_lengths: np.ndarray[Any, np.dtype[np.int64]]
+    tokens: TokenizedTexts, reference_lengths: np.ndarray[Any, np.dtype[np.int64]]
 ) -> TokenizedTexts:
-    """Return segment ids for each token: 0 for the reference, 1 for the output."""
+    """Return the segment of each token: 0 for the reference, 1 for the output."""
     positions = np.arange(len(tokens.ids)) - np.repeat(tokens.offsets[:-1], tokens.lengths)
-    is_second = positions >= np.repeat(first_segment_lengths, tokens.lengths)
-    return tokens.replace_token_ids(is_second.astype(np.int64))
+    is_second = positions >= np.repeat(reference_lengths, tokens.lengths)
+    return tokens.copy_with_token_ids(is_second.astype(np.int64))
 
 
 def _load_vocabulary(file: Path) -> Vocabulary:
-    """Load a sentencepiece or WordPiece vocabulary from its file."""
+    """Load a vocabulary file, of sentencepiece if its name ends in `.model`, else of WordPiece."""
     return SentencepieceVocabulary(file) if file.suffix == ".model" else TokenizerVocabulary(file)
 
 
 def _convert_config_to_transformers(config: ModelConfig, activation: str | None) -> ModelConfig:
-    """Convert the configuration of BLEURT to that of the same encoder in transformers."""
+    """Convert the configuration of a BLEURT model to the names that transformers uses."""
     is_rembert = bool(config.get("embedding_size"))
     translated: dict[str, Any] = {"model_type": "rembert" if is_rembert else "bert", "pad_token_id": 0}
     translated |= {name: config[name] for name in SHARED_SETTINGS if name in config}
@@ -217,15 +224,15 @@ def _convert_config_to_transformers(config: ModelConfig, activation: str | None)
     return translated
 
 
-def _convert_weight_name(name: str) -> str:
-    """Convert the name of a weight to its name in transformers."""
-    bare_name = name.removeprefix("bleurt.")
+def _convert_weight_name(bleurt_name: str) -> str:
+    """Return the name that a weight of a BLEURT model has in transformers."""
+    bare_name = bleurt_name.removeprefix("bleurt.")
     return bare_name.replace("encoder.embedding_projection", "encoder.embedding_hidden_mapping_in")
 
 
 @cache_loaded_models
 def load_bleurt_network(model: str, dtype: str, activation: str | None) -> BleurtNetwork:
-    """Load a BLEURT checkpoint in PyTorch format."""
+    """Load a BLEURT model for PyTorch; raise an error if it is for TensorFlow."""
     folder = find_model_folder(model)
     if (folder / "saved_model.pb").is_file():
         raise InputError(
@@ -237,7 +244,8 @@ def load_bleurt_network(model: str, dtype: str, activation: str | None) -> Bleur
 
 @dataclass(frozen=True)
 class Bleurt(NeuralMetric[BleurtNetwork]):
-    """BLEURT: a regression on `[CLS] reference [SEP] output [SEP]`; with several references, their mean.
+    """BLEURT: a network that reads reference and output together and
+    predicts a score; with several references, their mean.
 
     `activation` overrides the encoder's; the first TensorFlow models computed gelu by tanh (`gelu_new`).
     """
@@ -255,7 +263,7 @@ class Bleurt(NeuralMetric[BleurtNetwork]):
         return load_bleurt_network(self.model, self.dtype, self.activation)
 
     def hash_model_files(self) -> Mapping[str, str]:
-        """Compute the hashes of weights and vocabulary."""
+        """Return hashes of the weights and the vocabulary, which identify the model."""
         folder = find_model_folder(self.model)
         return {
             "weights": hash_file_contents(find_weight_files(folder, model=self.model)),
@@ -263,10 +271,10 @@ class Bleurt(NeuralMetric[BleurtNetwork]):
         }
 
     def score_inputs(
-        self, network: BleurtNetwork, inputs: Sequence[ScoringInput], shared_work: SharedWork
+        self, network: BleurtNetwork, inputs: Sequence[ScoringInput], shared_cache: SharedCache
     ) -> NetworkScores:
-        """Score each output against its reference."""
-        del shared_work
+        """Score each output together with its reference."""
+        del shared_cache
         return network.score(
             [(scoring_input.reference or "", scoring_input.output) for scoring_input in inputs]
         )

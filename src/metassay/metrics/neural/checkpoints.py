@@ -44,7 +44,7 @@ _PACKAGED_WEIGHTS = frozenset({"model.safetensors", "weights.npz"})
 
 
 def require_torch() -> None:
-    """Raise an error that says what to install if torch or transformers is missing."""
+    """Raise an error unless torch and transformers are installed. The error says what to install."""
     try:
         import torch
         import transformers  # noqa: F401
@@ -54,13 +54,13 @@ def require_torch() -> None:
 
 
 def get_hub_folder() -> Path:
-    """Return the folder in which Hugging Face programs store downloaded models."""
+    """Return the folder in which Hugging Face stores downloaded models."""
     home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
     return Path(os.environ.get("HF_HUB_CACHE") or home / "hub")
 
 
 def find_model_folder(model_name: str) -> Path:
-    """Find the folder of a model: a path, a name in the Hugging Face cache, or a package with the model."""
+    """Find the folder of a model by its path, its name on Hugging Face, or the package that contains it."""
     folder = Path(model_name).expanduser()
     if folder.is_dir():
         return folder
@@ -79,7 +79,9 @@ def find_model_folder(model_name: str) -> Path:
 
 
 def _find_cached_snapshot(model_name: str) -> Path | None:
-    """Find the folder of a cached model version: that of `main`, or else the only one."""
+    """Find the downloaded version of a model in the Hugging
+    Face cache: that of `main`, or else the only one.
+    """
     folder = get_hub_folder() / f"models--{model_name.replace('/', '--')}"
     main = folder / "refs" / "main"
     if main.is_file():
@@ -108,7 +110,7 @@ def _find_model_in_package(model_name: str) -> Path | None:
 
 
 def find_model_file(folder: Path, *names: str, model: str) -> Path:
-    """Find the first of several file names that exists in a model folder."""
+    """Return the first of several files that exists in the folder of a model."""
     for name in names:
         if (folder / name).is_file():
             return check_not_lfs_pointer(folder / name)
@@ -120,7 +122,7 @@ def find_model_file(folder: Path, *names: str, model: str) -> Path:
 
 
 def check_not_lfs_pointer(file: Path) -> Path:
-    """Return the file; raise an error if it is a Git LFS pointer instead of the content."""
+    """Return the file; raise an error if Git LFS has not downloaded its content yet."""
     with file.open("rb") as stream:
         if stream.read(len(_LFS_POINTER)) == _LFS_POINTER:
             raise InputError(
@@ -132,7 +134,7 @@ def check_not_lfs_pointer(file: Path) -> Path:
 
 
 def find_weight_files(folder: Path, *, model: str) -> list[Path]:
-    """Find the files with the weights of a model; a sharded model has several."""
+    """Return the files that contain the weights of a model, in one or several parts."""
     for name in WEIGHT_FILES:
         if (folder / name).is_file():
             return [check_not_lfs_pointer(folder / name)]
@@ -176,7 +178,9 @@ def read_json_object(file: Path) -> Mapping[str, Any]:
 
 
 def read_weights(files: Sequence[Path]) -> StateDict:
-    """Read the tensors of all weight files; a pickle with anything but tensors is refused."""
+    """Read the weights of a model from its files.
+    Pickle files that contain anything but tensors are refused.
+    """
     state: StateDict = {}
     for file in files:
         state |= _read_safetensors(file) if file.suffix == ".safetensors" else read_torch_file(file)
@@ -197,7 +201,8 @@ def _read_safetensors(file: Path) -> StateDict:
 
 
 def read_torch_file(file: Path) -> dict[str, Any]:
-    """Read a file that torch saved, if it has only tensors, plain values and `argparse.Namespace`.
+    """Read a file written by torch, without executing code from it. Only tensors, plain values and
+    `argparse.Namespace` are allowed.
 
     A pickle that would run other code is refused.
     """
@@ -221,12 +226,12 @@ def read_torch_file(file: Path) -> dict[str, Any]:
 
 
 def select_weights_with_prefix(weights: Mapping[str, Tensor], prefix: str) -> StateDict:
-    """Return the weights whose names begin with a prefix, without the prefix."""
+    """Return the weights whose names begin with a prefix, and remove the prefix from the names."""
     return {name.removeprefix(prefix): tensor for name, tensor in weights.items() if name.startswith(prefix)}
 
 
 def hash_file_contents(files: Sequence[Path]) -> str:
-    """Compute a short SHA-256 hash of the joined contents of files."""
+    """Return a short SHA-256 hash of the contents of several files together."""
     digest = hashlib.sha256()
     for file in files:
         status = file.stat()
@@ -235,8 +240,10 @@ def hash_file_contents(files: Sequence[Path]) -> str:
 
 
 @functools.lru_cache(maxsize=1024)
-def _hash_file_cached(file: Path, size: int, modified: int) -> bytes:
-    """Hash a file; size and time are arguments so that the cache notices a changed file."""
-    del size, modified
+def _hash_file_cached(file: Path, file_size: int, modification_time: int) -> bytes:
+    """Return the hash of a file. Size and time of change are only keys
+    of the cache, so that a changed file is hashed again.
+    """
+    del file_size, modification_time
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").digest()

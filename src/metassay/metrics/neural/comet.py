@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 
 from metassay.errors import InputError
 from metassay.metrics.base import Batch
-from metassay.metrics.neural.base import NetworkScores, NeuralMetric, ScoringInput, build_first_inputs
+from metassay.metrics.neural.base import (
+    NetworkScores,
+    NeuralMetric,
+    ScoringInput,
+    build_inputs_with_first_reference,
+)
 from metassay.metrics.neural.checkpoints import require_torch
 from metassay.metrics.neural.comet_checkpoint import (
     RANKING,
@@ -32,7 +37,7 @@ from metassay.metrics.neural.unified_network import (
     UnifiedNetwork,
     load_unified_network,
 )
-from metassay.metrics.shared_work import SharedWork
+from metassay.metrics.shared_cache import SharedCache
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -42,7 +47,7 @@ ESTIMATOR_BATCH = 4_096
 
 
 class SeparateNetwork(CometNetwork):
-    """A COMET model that encodes source, output and reference separately, each distinct text once.
+    """A COMET model that encodes source, output and reference separately, so that each text is encoded once.
 
     With `document_context` the mean over the tokens of a text leaves out preceding sentences
     (Vernikos et al., 2022).
@@ -61,64 +66,76 @@ class SeparateNetwork(CometNetwork):
             self.separator_id = self.tokenizer.find_token_id("</s>", "[SEP]")
 
     def encode(self, texts: Sequence[str]) -> tuple[Tensor, NDArray[np.bool_]]:
-        """Encode texts: one vector each, float32 on the device, and which texts were truncated."""
-        return self.runner.tokenize_and_compute_rows(
+        """Compute a vector for each text. Also returns which texts were truncated."""
+        return self.runner.tokenize_and_compute_vectors(
             texts, self.tokenizer, self.encode_batch, pad_id=self.pad_id
         )
 
     def encode_batch(self, batch: TokenBatch) -> Tensor:
-        """Compute the pooled layer mixture of each text of a batch."""
+        """Compute a vector for each text of a batch."""
         collector = self.layer_mix.create_layer_collector(batch, self.pad_id, separator_id=self.separator_id)
         self.run_encoder(batch, collector)
-        return collector.get_pooled_mixture()
+        return collector.get_text_vectors()
 
-    def score(self, inputs: Sequence[ScoringInput], shared_work: SharedWork) -> NetworkScores:
+    def score(self, inputs: Sequence[ScoringInput], shared_cache: SharedCache) -> NetworkScores:
         """Score inputs from the vectors of their texts."""
         import torch
 
         columns = [list(map(str, column)) for column in zip(*inputs) if column[0] is not None]
-        text_vectors = TextVectors(shared_work, self, self.encode, self.runner.move_to_device)
+        text_vectors = TextVectors(shared_cache, self, self.encode, self.runner.move_to_device)
         vectors, rows, truncated_count = text_vectors.get_or_encode_vectors(columns)
         starts = range(0, len(inputs), ESTIMATOR_BATCH)
         scores = [
-            self._estimate_scores(vectors, rows[:, start : start + ESTIMATOR_BATCH]) for start in starts
+            self._score_text_vectors(vectors, rows[:, start : start + ESTIMATOR_BATCH]) for start in starts
         ]
         # Read back once, at the end: the device computes while the program goes on.
         array = torch.cat(scores).double().cpu().numpy()
         return NetworkScores(array, truncated_count, self.tokenizer.limit)
 
-    def _estimate_scores(self, vectors: Tensor, rows: NDArray[np.int64]) -> Tensor:
-        """Run the estimator on the vectors of the texts of each row."""
+    def _score_text_vectors(self, text_vectors: Tensor, vector_positions: NDArray[np.int64]) -> Tensor:
+        """Compute scores from the vectors of output, source and reference.
+        `rows` has the positions of their vectors.
+        """
         import torch
 
         with torch.inference_mode():
-            texts = [vectors[self.runner.move_to_device(np.ascontiguousarray(column))] for column in rows]
+            texts = [
+                text_vectors[self.runner.move_to_device(np.ascontiguousarray(column))]
+                for column in vector_positions
+            ]
             if self.estimator is None:
-                return score_by_vector_distance(*texts).reshape(-1)
+                return score_by_vector_distances(*texts).reshape(-1)
             scores: Tensor = self.estimator(build_estimator_input(*texts)).reshape(-1)
             return scores
 
 
-def build_estimator_input(output: Tensor, source: Tensor, reference: Tensor | None = None) -> Tensor:
-    """Build the input of COMET's estimator from the vectors of texts: vectors, products and differences.
+def build_estimator_input(
+    output_vectors: Tensor, source_vectors: Tensor, reference_vectors: Tensor | None = None
+) -> Tensor:
+    """Join the vectors of output, source and reference, their products and
+    differences to the input of the last layers of COMET.
 
     Where there is a reference, the vector of the source itself is left out.
     """
     import torch
 
-    source_features = [output * source, (output - source).abs()]
-    if reference is None:
-        return torch.cat([output, source, *source_features], dim=1)
-    reference_features = [output * reference, (output - reference).abs()]
-    return torch.cat([output, reference, *reference_features, *source_features], dim=1)
+    source_features = [output_vectors * source_vectors, (output_vectors - source_vectors).abs()]
+    if reference_vectors is None:
+        return torch.cat([output_vectors, source_vectors, *source_features], dim=1)
+    reference_features = [output_vectors * reference_vectors, (output_vectors - reference_vectors).abs()]
+    return torch.cat([output_vectors, reference_vectors, *reference_features, *source_features], dim=1)
 
 
-def score_by_vector_distance(output: Tensor, source: Tensor, reference: Tensor) -> Tensor:
-    """Score as ranking models do: 1 / (1 + harmonic mean of the distances to source and reference)."""
+def score_by_vector_distances(
+    output_vectors: Tensor, source_vectors: Tensor, reference_vectors: Tensor
+) -> Tensor:
+    """Return 1 / (1 + d), where d is the harmonic mean of the output's
+    distances to source and reference, as COMET-rank does.
+    """
     from torch.nn.functional import pairwise_distance
 
-    to_source = pairwise_distance(output, source)
-    to_reference = pairwise_distance(output, reference)
+    to_source = pairwise_distance(output_vectors, source_vectors)
+    to_reference = pairwise_distance(output_vectors, reference_vectors)
     return 1 / (1 + 2 * to_source * to_reference / (to_source + to_reference))
 
 
@@ -126,7 +143,9 @@ def score_by_vector_distance(output: Tensor, source: Tensor, reference: Tensor) 
 def load_comet_network(
     model: str, encoder: str | None, dtype: str, document_context: bool
 ) -> SeparateNetwork | UnifiedNetwork:
-    """Load a COMET model; a unified model such as CometKiwi joins the texts instead of encoding each."""
+    """Load a COMET model, either one that encodes texts
+    separately or one that joins them, such as CometKiwi.
+    """
     files = find_comet_files(model, encoder)
     if files.model_class != UNIFIED:
         return SeparateNetwork(files, dtype, document_context=document_context)
@@ -140,7 +159,7 @@ def load_comet_network(
 
 @dataclass(frozen=True)
 class CometMetric(NeuralMetric[SeparateNetwork | UnifiedNetwork]):
-    """Base class of COMET with and without references."""
+    """Base class of both versions of COMET, with and without references."""
 
     encoder: str | None = None
     """The folder or name of the encoder whose tokenizer is used; by default the one the checkpoint names."""
@@ -162,24 +181,26 @@ class CometMetric(NeuralMetric[SeparateNetwork | UnifiedNetwork]):
         return network
 
     def hash_model_files(self) -> Mapping[str, str]:
-        """Compute the hashes of the checkpoint and of the encoder's tokenizer."""
+        """Return hashes of the model file and of the tokenizer, which identify the model."""
         return find_comet_files(self.model, self.encoder).hash_model_files()
 
     def score_inputs(
         self,
         network: SeparateNetwork | UnifiedNetwork,
         inputs: Sequence[ScoringInput],
-        shared_work: SharedWork,
+        shared_cache: SharedCache,
     ) -> NetworkScores:
-        """Score inputs with the COMET model."""
+        """Score each input with the COMET model."""
         if isinstance(network, UnifiedNetwork):
-            return network.score_mean(inputs, (SOURCE_INPUT,), shared_work)
-        return network.score(inputs, shared_work)
+            return network.score_inputs_by_mean(inputs, (SOURCE_INPUT,), shared_cache)
+        return network.score(inputs, shared_cache)
 
 
 @dataclass(frozen=True)
 class Comet(CometMetric):
-    """COMET: a regression on the vectors of output, source and reference; the mean over references."""
+    """COMET: a network that predicts a score from the vectors of output,
+    source and reference; several references are averaged.
+    """
 
     model: str = "Unbabel/wmt22-comet-da"
 
@@ -192,7 +213,7 @@ class Comet(CometMetric):
 
 @dataclass(frozen=True)
 class CometQE(CometMetric):
-    """COMET without references (quality estimation), such as CometKiwi."""
+    """COMET without references (quality estimation), for models such as CometKiwi."""
 
     model: str = "Unbabel/wmt22-cometkiwi-da"
 
@@ -203,9 +224,11 @@ class CometQE(CometMetric):
     model_classes: ClassVar[frozenset[str]] = frozenset({REFERENCELESS, UNIFIED})
 
     def find_error_spans(self, batch: Batch) -> list[list[ErrorSpan]]:
-        """Find the errors that the model marks in each output; an error if it predicts scores only."""
+        """Return the errors that the model marks in each output; raise an error if it cannot mark errors."""
         require_torch()
         network = self.load_network()
         if not isinstance(network, UnifiedNetwork):
             raise InputError(f"{self.model} predicts scores only: it was not trained to mark errors.")
-        return network.find_error_spans(build_first_inputs(batch, self.needs), (SOURCE_INPUT,), SharedWork())
+        return network.find_error_spans(
+            build_inputs_with_first_reference(batch, self.needs), (SOURCE_INPUT,), SharedCache()
+        )

@@ -54,7 +54,7 @@ CLASS_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
 
 @dataclass(frozen=True)
 class CometSettings:
-    """The settings of a COMET model that affect its scores."""
+    """The settings of a COMET model that affect its scores, as its training wrote them."""
 
     layer_norm: bool
     """Whether the states of each layer are normalised before they are mixed."""
@@ -73,9 +73,11 @@ class CometSettings:
     """`mix`, or the number of the only layer that is used."""
 
     @classmethod
-    def from_hparams(cls, model_class: str, hparams: Mapping[str, Any]) -> CometSettings:
-        """Read the settings of a model, with the defaults of its class."""
-        values = {**CLASS_DEFAULTS[model_class], **hparams}
+    def from_hyperparameters(cls, model_class: str, hyperparameters: Mapping[str, Any]) -> CometSettings:
+        """Read the settings of a model from its hyperparameters;
+        missing ones get the defaults of the COMET library.
+        """
+        values = {**CLASS_DEFAULTS[model_class], **hyperparameters}
         final_activation = values["final_activation"]
         # XCOMET always tags tokens. Unified models name labels even if they were not trained to tag.
         tags_tokens = model_class == XCOMET or bool(values["word_level_training"])
@@ -93,7 +95,7 @@ class CometSettings:
 
 @dataclass(frozen=True)
 class CometFiles:
-    """The files of a COMET model, and the folder of the encoder that it was trained from."""
+    """Where the files of a COMET model are, and its hyperparameters."""
 
     hparams: Mapping[str, Any]
     """The content of `hparams.yaml`."""
@@ -104,16 +106,16 @@ class CometFiles:
 
     @property
     def model_class(self) -> str:
-        """The name of the model class in the COMET library."""
+        """The name of the class that implements this model in the COMET library."""
         return str(self.hparams["class_identifier"])
 
     @property
-    def reads_references(self) -> bool:
-        """Return whether a unified model was trained on references too; CometKiwi was not."""
-        return reads_references(self.hparams)
+    def was_trained_with_references(self) -> bool:
+        """Whether the model was trained with references; CometKiwi, for example, was not."""
+        return was_trained_with_references(self.hparams)
 
     def hash_model_files(self) -> dict[str, str]:
-        """Compute the hashes that identify the model in a signature."""
+        """Return hashes of the model file and of the tokenizer, which identify the model."""
         tokenizer = find_tokenizer_file(self.encoder, model=self.encoder_name)
         return {
             "weights": hash_file_contents([self.checkpoint, self.hparams_file]),
@@ -122,14 +124,14 @@ class CometFiles:
 
 
 def find_comet_files(model: str, encoder: str | None = None) -> CometFiles:
-    """Find the files of a COMET model.
+    """Find the files of a COMET model and of the encoder that it was trained from.
 
     The configuration and the tokenizer of the encoder come from the model that `hparams.yaml` names, unless
     `encoder` names another.
     """
     folder = find_model_folder(model)
     hparams_file = find_model_file(folder, HPARAMS_FILE, model=model)
-    hparams = read_hparams(hparams_file)
+    hparams = read_hyperparameters(hparams_file)
     model_class = hparams.get("class_identifier")
     if model_class not in CLASS_DEFAULTS:
         raise InputError(
@@ -150,13 +152,13 @@ def find_comet_files(model: str, encoder: str | None = None) -> CometFiles:
     return CometFiles(hparams, checkpoint, hparams_file, encoder_folder, encoder_name)
 
 
-def reads_references(hparams: Mapping[str, Any]) -> bool:
-    """Return whether a model with these hyperparameters was trained with references, which is the default."""
-    return "ref" in (hparams.get("input_segments") or ("mt", "src", "ref"))
+def was_trained_with_references(hyperparameters: Mapping[str, Any]) -> bool:
+    """Return whether a model was trained with references, according to its hyperparameters."""
+    return "ref" in (hyperparameters.get("input_segments") or ("mt", "src", "ref"))
 
 
-def read_hparams(file: Path) -> Mapping[str, Any]:
-    """Read the hyperparameters in `hparams.yaml`, by name."""
+def read_hyperparameters(file: Path) -> Mapping[str, Any]:
+    """Read the hyperparameters of a model from its `hparams.yaml`."""
     import yaml
 
     try:

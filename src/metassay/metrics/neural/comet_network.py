@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 
 class CometNetwork:
-    """A loaded COMET model: tokenizer, encoder, mixture of layers and estimator.
+    """Base class of loaded COMET models: a tokenizer, an encoder, a weighted sum of its layers, and last
+    layers that compute the score.
 
     `sparsemax` overrides how the weights of the layers are normalised.
     """
@@ -44,7 +45,7 @@ class CometNetwork:
         self.state: StateDict = content["state_dict"]
         self.model_class = files.model_class
         hparams = content.get("hyper_parameters") or files.hparams
-        self.settings = CometSettings.from_hparams(files.model_class, hparams)
+        self.settings = CometSettings.from_hyperparameters(files.model_class, hparams)
         self.runner = BatchRunner()
         self.config = read_json_object(files.encoder / CONFIG_FILE)
         # COMET leaves four positions of the encoder's table unused, two of which the encoder itself reserves.
@@ -60,7 +61,7 @@ class CometNetwork:
         if not self.settings.error_labels:
             self.packed_encoder = PackedEncoder.build_if_supported(self.encoder)
         if self.packed_encoder is not None:
-            self.runner.enable_packing()
+            self.runner.enable_packed_batches()
         self.layer_mix = self._load_layer_mix(files, sparsemax=sparsemax)
         self.estimator = _build_estimator(
             select_weights_with_prefix(self.state, "estimator.ff."), self.settings
@@ -69,7 +70,7 @@ class CometNetwork:
             self.estimator.to(device)
 
     def _load_layer_mix(self, files: CometFiles, *, sparsemax: bool | None) -> LayerMix:
-        """Load how the layers of the encoder are mixed."""
+        """Load the weights with which the layers of the encoder are summed."""
         has_mixture = any(name.startswith(SCALARS_PREFIX) for name in self.state)
         if not has_mixture:
             return LayerMix.from_single_layer(self.state, int(self.settings.layer), pool=self.settings.pool)
@@ -82,7 +83,7 @@ class CometNetwork:
         )
 
     def _uses_sparsemax(self, files: CometFiles) -> bool:
-        """Return whether the weights of the layers are computed by sparsemax instead of softmax.
+        """Return whether the layers are weighted by sparsemax instead of softmax.
 
         Unified and XCOMET models are mixed by softmax, whatever their file says: before unbabel-comet 2.2.4
         these classes did not pass the setting on (COMET issues 195 and 244).
@@ -100,7 +101,9 @@ class CometNetwork:
         return transformation == SPARSEMAX
 
     def run_encoder(self, batch: TokenBatch, visit_layer: HiddenStateVisitor) -> Tensor:
-        """Run the encoder and return the last hidden states; call `visit_layer` with those of each layer."""
+        """Run the encoder on a batch and return the last hidden states.
+        `visit_layer` is called with the states of each layer.
+        """
         if batch.packing is not None and self.packed_encoder is not None:
             return self.packed_encoder(batch, visit_layer)
         layers = self.encoder.encoder.layer
@@ -118,17 +121,19 @@ class CometNetwork:
         return last_states
 
 
-def _build_estimator(state: StateDict, settings: CometSettings) -> nn.Module | None:
-    """Build the feed-forward estimator of a checkpoint; None for ranking models, which have none."""
+def _build_estimator(weights: StateDict, settings: CometSettings) -> nn.Module | None:
+    """Build the last layers of a COMET model, which compute the score.
+    None for ranking models, which have none.
+    """
     import torch
 
-    numbers = sorted({int(name.partition(".")[0]) for name in state})
+    numbers = sorted({int(name.partition(".")[0]) for name in weights})
     if not numbers:
         return None
     modules: list[nn.Module] = []
     for number in numbers:
-        weight = state[f"{number}.weight"].float()
-        bias = state[f"{number}.bias"].float()
+        weight = weights[f"{number}.weight"].float()
+        bias = weights[f"{number}.bias"].float()
         linear = torch.nn.Linear(weight.shape[1], weight.shape[0])
         linear.load_state_dict({"weight": weight, "bias": bias})
         modules.append(linear)
@@ -139,11 +144,11 @@ def _build_estimator(state: StateDict, settings: CometSettings) -> nn.Module | N
     return torch.nn.Sequential(*modules).eval()
 
 
-def _create_activation_function(name: str) -> nn.Module:
-    """Create an activation function by its name in torch, as COMET spells it."""
+def _create_activation_function(function_name: str) -> nn.Module:
+    """Create the activation function with a name, such as `Tanh`, in torch."""
     import torch
 
-    activation: type[nn.Module] | None = getattr(torch.nn, name.title(), None)
+    activation: type[nn.Module] | None = getattr(torch.nn, function_name.title(), None)
     if activation is None:
-        raise InputError(f"torch has no activation {name!r}, which the checkpoint asks for.")
+        raise InputError(f"torch has no activation {function_name!r}, which the checkpoint asks for.")
     return activation()

@@ -23,12 +23,13 @@ from metassay.metrics.neural.sentence_encoders import (
     load_sentence_encoder,
 )
 from metassay.metrics.neural.text_vectors import TextVectors
-from metassay.metrics.shared_work import SharedWork
+from metassay.metrics.shared_cache import SharedCache
 
 
 @dataclass(frozen=True)
 class EmbeddingCosine(NeuralMetric[SentenceEncoder]):
-    """Cosine between the sentence vectors of output and reference; with several references, the highest.
+    """Cosine similarity of the vectors of output and reference;
+    of several references the most similar counts.
 
     An empty text has a vector, too: what the encoder makes of nothing.
     """
@@ -42,11 +43,11 @@ class EmbeddingCosine(NeuralMetric[SentenceEncoder]):
     needs_torch: ClassVar[bool] = False
 
     def load_network(self) -> SentenceEncoder:
-        """Load the sentence encoder of this metric."""
+        """Load the model that turns sentences into vectors."""
         return load_sentence_encoder(self.model, self.dtype)
 
     def hash_model_files(self) -> Mapping[str, str]:
-        """Compute the hashes of weights and tokenizer."""
+        """Return hashes of the weights and the tokenizer, which identify the model."""
         folder = find_model_folder(self.model)
         if (folder / NUMPY_WEIGHTS_FILE).is_file():
             weights = [folder / NUMPY_WEIGHTS_FILE]
@@ -58,14 +59,14 @@ class EmbeddingCosine(NeuralMetric[SentenceEncoder]):
         return {"weights": hash_file_contents(weights), "tokenizer": hash_file_contents([tokenizer])}
 
     def score_inputs(
-        self, network: SentenceEncoder, inputs: Sequence[ScoringInput], shared_work: SharedWork
+        self, network: SentenceEncoder, inputs: Sequence[ScoringInput], shared_cache: SharedCache
     ) -> NetworkScores:
-        """Compute cosines from the vectors of distinct texts."""
+        """Compute the cosine similarity of the two texts of each input."""
         outputs = [scoring_input.output for scoring_input in inputs]
         compared_texts = [scoring_input.reference or "" for scoring_input in inputs]
         if "references" not in self.needs:
             compared_texts = [scoring_input.source or "" for scoring_input in inputs]
-        text_vectors = TextVectors(shared_work, network, network.encode)
+        text_vectors = TextVectors(shared_cache, network, network.encode)
         vectors, rows, truncated_count = text_vectors.get_or_encode_vectors([outputs, compared_texts])
         output_rows, compared_rows = rows
         vectors = vectors.astype(np.float64)
@@ -77,7 +78,7 @@ class EmbeddingCosine(NeuralMetric[SentenceEncoder]):
 
 @dataclass(frozen=True)
 class EmbeddingCosineSource(EmbeddingCosine):
-    """Cosine between the sentence vectors of output and source, for multilingual encoders."""
+    """Cosine similarity of the vectors of output and source, for encoders that know both languages."""
 
     name: ClassVar[str] = "embedding_cosine_src"
     title: ClassVar[str] = "embedding cosine (source)"

@@ -23,12 +23,12 @@ COMPILE_VARIABLE = "METASSAY_COMPILE"
 
 
 def is_compilation_enabled() -> bool:
-    """Return whether the user asked to compile encoders with torch."""
+    """Return whether the user asked to compile models with torch, by METASSAY_COMPILE=1."""
     return os.environ.get(COMPILE_VARIABLE) == "1"
 
 
 def parse_dtype(dtype_name: str) -> torch.dtype:
-    """Return torch's dtype for `float32`, `bfloat16` or `float16`."""
+    """Return the torch data type with a name such as `bfloat16`."""
     import torch
 
     if dtype_name not in DTYPES:
@@ -39,13 +39,13 @@ def parse_dtype(dtype_name: str) -> torch.dtype:
 
 def load_encoder(
     config: ModelConfig,
-    state: StateDict,
+    weights: StateDict,
     *,
     dtype: str = "float32",
     device: str = "cpu",
     keep_pooler: bool = False,
 ) -> nn.Module:
-    """Build the transformer encoder that a `config.json` describes, and load its weights."""
+    """Build the transformer that a configuration describes, and fill in its weights."""
     import torch
     from transformers import AutoConfig, AutoModel
 
@@ -56,7 +56,7 @@ def load_encoder(
         )
     if not keep_pooler and hasattr(model, "pooler"):
         model.pooler = None
-    load_model_weights(model, state)
+    copy_weights_into_model(model, weights)
     if is_compilation_enabled():
         for layer in getattr(model.encoder, "layer", ()):
             layer.forward = torch.compile(layer.forward, dynamic=True)
@@ -65,7 +65,7 @@ def load_encoder(
 
 
 def compile_function(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Compile a function with torch; return it uncompiled if compilation fails."""
+    """Compile a function with torch. If that fails at the first call, the function runs uncompiled."""
     import torch
 
     compiled: Callable[..., Tensor] | None = torch.compile(function, dynamic=True)
@@ -87,7 +87,9 @@ def compile_function(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def skip_random_weight_initialization() -> AbstractContextManager[Any]:
-    """Return a context in which new models get no random weights, which would be overwritten anyway."""
+    """Return a context manager in which new models get
+    no random weights, because they would be overwritten.
+    """
     try:
         from transformers.initialization import no_init_weights
     except ImportError:  # an older transformers: slower, the same result
@@ -95,12 +97,12 @@ def skip_random_weight_initialization() -> AbstractContextManager[Any]:
     return no_init_weights()  # type: ignore[no-any-return]
 
 
-def load_model_weights(model: nn.Module, state: StateDict) -> None:
-    """Copy the weights of a checkpoint into a model; raise an error if some are missing or do not fit."""
+def copy_weights_into_model(model: nn.Module, loaded_weights: StateDict) -> None:
+    """Copy weights from a file into a model; raise an error if some are missing or have another shape."""
     expected = model.state_dict()
     prefix = getattr(model, "base_model_prefix", "")
     weights: StateDict = {}
-    for name, tensor in state.items():
+    for name, tensor in loaded_weights.items():
         expected_name = _find_expected_weight_name(name, expected, prefix)
         if expected_name in expected:
             weights[expected_name] = tensor
@@ -115,13 +117,15 @@ def load_model_weights(model: nn.Module, state: StateDict) -> None:
     model.load_state_dict(weights, strict=False)
 
 
-def _find_expected_weight_name(name: str, expected: Mapping[str, Tensor], prefix: str) -> str:
-    """Return the current name of a weight, without the prefix that models with a head add."""
-    name = name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
-    bare_name = name.removeprefix(f"{prefix}.")
-    return bare_name if prefix and bare_name in expected else name
+def _find_expected_weight_name(name_in_file: str, weights_of_model: Mapping[str, Tensor], prefix: str) -> str:
+    """Return the name that a weight has in the model. Names in files can be older or have a prefix."""
+    name_in_file = name_in_file.replace("LayerNorm.gamma", "LayerNorm.weight").replace(
+        "LayerNorm.beta", "LayerNorm.bias"
+    )
+    bare_name = name_in_file.removeprefix(f"{prefix}.")
+    return bare_name if prefix and bare_name in weights_of_model else name_in_file
 
 
 def _is_optional_weight(weight_name: str) -> bool:
-    """Return whether a model works without the weight of this name."""
+    """Return whether a model works without a weight, which files may lack."""
     return any(part in weight_name for part in OPTIONAL_WEIGHTS)

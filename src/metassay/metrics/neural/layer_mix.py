@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from metassay.metrics.neural.checkpoints import StateDict, select_weights_with_prefix
-from metassay.metrics.neural.packed_encoder import get_first_states
+from metassay.metrics.neural.packed_encoder import get_first_token_states
 from metassay.metrics.neural.token_batches import TokenBatch
 
 if TYPE_CHECKING:
@@ -24,20 +24,23 @@ ENCODER_LAYERS_PREFIX = "encoder.model.encoder.layer."
 
 
 class LayerCollector(Protocol):
-    """Sums up the weighted hidden states of the layers of one batch."""
+    """Interface of what adds up the hidden states of the layers of an
+    encoder, each with its weight, to one vector per text.
+    """
 
     def __call__(self, k: int, states: Tensor) -> None:
-        """Add the hidden states of layer k."""
+        """Add the hidden states of layer k, multiplied by its weight."""
         ...
 
-    def get_pooled_mixture(self) -> Tensor:
-        """Return the pooled mixture: [texts, hidden] in float32, in the order of the batch."""
+    def get_text_vectors(self) -> Tensor:
+        """Return one vector per text, in the order of the batch, after all layers were added."""
         ...
 
 
 @dataclass(frozen=True)
 class LayerMix:
-    """A weighted sum of the encoder's hidden states, γ · Σ w_k h_k, or a single layer.
+    """How the hidden states h_k of an encoder's layers are combined:
+    a weighted sum γ · Σ w_k h_k, or a single layer.
 
     With `normalises_layers`, each h_k is first centred and scaled over all tokens and channels of its text.
     """
@@ -49,33 +52,35 @@ class LayerMix:
 
     @classmethod
     def from_checkpoint(
-        cls, state: StateDict, *, pool: str, normalises_layers: bool, uses_sparsemax: bool
+        cls, model_weights: StateDict, *, pool: str, normalises_layers: bool, uses_sparsemax: bool
     ) -> LayerMix:
-        """Read the weights of all layers from a checkpoint."""
+        """Read from a COMET model with which weights the layers are summed."""
         import torch
 
-        scalars = select_weights_with_prefix(state, SCALARS_PREFIX)
+        scalars = select_weights_with_prefix(model_weights, SCALARS_PREFIX)
         logits = torch.cat([scalars[str(k)].float() for k in range(len(scalars))])
         weights = sparsemax(logits) if uses_sparsemax else torch.softmax(logits, 0)
-        gamma = float(state["layerwise_attention.gamma"])
+        gamma = float(model_weights["layerwise_attention.gamma"])
         return cls(weights.tolist(), gamma, normalises_layers, pool)
 
     @classmethod
-    def from_single_layer(cls, state: StateDict, layer: int, *, pool: str) -> LayerMix:
-        """Choose one layer of the encoder in a checkpoint; negative numbers count from the end."""
+    def from_single_layer(cls, model_weights: StateDict, layer_number: int, *, pool: str) -> LayerMix:
+        """Use a single layer of the encoder; negative numbers count from the last one."""
         last_layer = max(
-            int(name.partition(".")[0]) for name in select_weights_with_prefix(state, ENCODER_LAYERS_PREFIX)
+            int(name.partition(".")[0])
+            for name in select_weights_with_prefix(model_weights, ENCODER_LAYERS_PREFIX)
         )
         count = last_layer + 2  # layers count from 0, and the embeddings are a hidden state, too
-        weights = [float(k == layer % count) for k in range(count)]
+        weights = [float(k == layer_number % count) for k in range(count)]
         return cls(weights, 1.0, normalises_layers=False, pool=pool)
 
     def create_layer_collector(
         self, batch: TokenBatch, pad_id: int, *, first_token: bool = False, separator_id: int | None = None
     ) -> LayerCollector:
-        """Create a collector for a batch, which pools the mean or, with `first_token`, the first token.
+        """Create an object that combines the layers for a batch, by the mean over tokens or, with
+        `first_token`, from the first token.
 
-        With `separator_id` the mean is over the last sentence of each text (see `find_context_tokens`).
+        With `separator_id` the mean is over the last sentence of each text (see `mark_context_tokens`).
         """
         pool = FIRST_TOKEN_POOL if first_token else self.pool
         if not batch.rectangles:
@@ -90,7 +95,7 @@ class LayerMix:
 
 
 class RectangleCollector:
-    """Collects the mixture of layers of a padded batch, or of texts of equal length."""
+    """Combines the layers for a padded batch, or for texts of equal length."""
 
     def __init__(
         self, mix: LayerMix, batch: TokenBatch, pad_id: int, pool: str, separator_id: int | None = None
@@ -102,10 +107,10 @@ class RectangleCollector:
         self.total: Tensor | None = None
         self.is_context: Tensor | None = None
         if separator_id is not None:
-            self.is_context = find_context_tokens(batch.ids, separator_id)
+            self.is_context = mark_context_tokens(batch.ids, separator_id)
 
     def __call__(self, k: int, states: Tensor) -> None:
-        """Add the hidden states of layer k."""
+        """Add the hidden states of layer k, multiplied by its weight."""
         weight = self.mix.weights[k]
         if weight == 0:
             return
@@ -117,8 +122,8 @@ class RectangleCollector:
             contribution = self._pool_tokens(states) * weight
         self.total = contribution if self.total is None else self.total + contribution
 
-    def get_pooled_mixture(self) -> Tensor:
-        """Return the pooled mixture: [texts, hidden] in float32."""
+    def get_text_vectors(self) -> Tensor:
+        """Return one vector per text, after all layers were added."""
         assert self.total is not None
         mixed = self.mix.gamma * self.total
         if self.pool != MAX_POOL:
@@ -127,7 +132,7 @@ class RectangleCollector:
         return mixed.masked_fill(is_padding, float("-inf")).max(1).values
 
     def _pool_tokens(self, states: Tensor) -> Tensor:
-        """Return the state of the first token, or the mean over the tokens, of each text."""
+        """Return the hidden state of each text's first token, or the mean over its tokens."""
         import torch
 
         if self.pool == FIRST_TOKEN_POOL:
@@ -142,7 +147,7 @@ class RectangleCollector:
         return states.sum(1, dtype=torch.float32) / token_counts[:, None]
 
     def _normalise_hidden_states(self, states: Tensor) -> Tensor:
-        """Centre and scale the states of each text over its tokens and channels."""
+        """Shift and scale the hidden states of each text to mean 0 and variance 1."""
         mask = self.batch.attention_mask[..., None].float()
         count = (self.batch.lengths * states.shape[2]).float()[:, None, None]
         mean = (states * mask).sum((1, 2), keepdim=True) / count
@@ -151,8 +156,8 @@ class RectangleCollector:
         return normalised
 
 
-def find_context_tokens(token_ids: Tensor, separator_id: int) -> Tensor:
-    """Mark the tokens of preceding sentences in texts such as `<s> before </s> scored </s>`: [texts, tokens].
+def mark_context_tokens(token_ids: Tensor, separator_id: int) -> Tensor:
+    """Return which tokens belong to preceding sentences, in texts such as `<s> before </s> scored </s>`.
 
     They begin after the first token of a text and end with the last separator but one. A text with a single
     separator has no context.
@@ -165,7 +170,8 @@ def find_context_tokens(token_ids: Tensor, separator_id: int) -> Tensor:
 
 
 class PackedCollector:
-    """Collects the mixture of layers of a packed batch, as the mean or the first token of each text.
+    """Combines the layers for a batch without padding, as the
+    mean over the tokens of each text or its first token.
 
     It takes one operation for the texts of each length and one for the layer.
     """
@@ -179,19 +185,19 @@ class PackedCollector:
         self.total: Tensor | None = None
 
     def __call__(self, k: int, states: Tensor) -> None:
-        """Add the hidden states of layer k."""
+        """Add the hidden states of layer k, multiplied by its weight."""
         if self.mix.weights[k] == 0:
             return
         if self.total is None:
             self.total = states.new_zeros((len(self.batch.texts), states.shape[1])).float()
         if self.pool == FIRST_TOKEN_POOL:
-            pooled = get_first_states(states, self.batch).float()
+            pooled = get_first_token_states(states, self.batch).float()
         else:
             pooled = self._sum_token_states(states)
         self.total.add_(pooled, alpha=self.mix.weights[k])
 
     def _sum_token_states(self, states: Tensor) -> Tensor:
-        """Sum the states of the tokens of each text, without padding tokens."""
+        """Sum the hidden states over the tokens of each text, without padding tokens."""
         import torch
 
         assert self.total is not None
@@ -206,34 +212,36 @@ class PackedCollector:
             row += len(by_text)
         return self.token_sums
 
-    def get_pooled_mixture(self) -> Tensor:
-        """Return the pooled mixture: [texts, hidden] in float32, in the order of the batch."""
+    def get_text_vectors(self) -> Tensor:
+        """Return one vector per text, in the order of the batch, after all layers were added."""
         assert self.total is not None
         mixed = self.mix.gamma * self.total
         return mixed if self.pool == FIRST_TOKEN_POOL else mixed / self.batch.lengths[:, None]
 
 
 class SplitCollector:
-    """Collects the mixture of layers of a packed batch, with one collector for the texts of each length."""
+    """Combines the layers for a batch without padding, separately for the texts of each length."""
 
     def __init__(self, batch: TokenBatch, collectors: Sequence[RectangleCollector]) -> None:
         self.batch = batch
         self.collectors = collectors
 
     def __call__(self, k: int, states: Tensor) -> None:
-        """Add the hidden states of layer k."""
+        """Add the hidden states of layer k, multiplied by its weight."""
         for (rectangle, span), collector in zip(self.batch.rectangles, self.collectors):
             collector(k, states[span].view(*rectangle.ids.shape, -1))
 
-    def get_pooled_mixture(self) -> Tensor:
-        """Return the pooled mixture: [texts, hidden] in float32, in the order of the batch."""
+    def get_text_vectors(self) -> Tensor:
+        """Return one vector per text, in the order of the batch, after all layers were added."""
         import torch
 
-        return torch.cat([collector.get_pooled_mixture() for collector in self.collectors])
+        return torch.cat([collector.get_text_vectors() for collector in self.collectors])
 
 
 def sparsemax(scores: Tensor) -> Tensor:
-    """Project scores on the simplex (Martins and Astudillo, 2016): like softmax, but with exact zeros."""
+    """Turn scores into weights that add up to 1, as softmax does,
+    but with exact zeros (Martins and Astudillo, 2016).
+    """
     import torch
 
     descending = scores.sort(descending=True).values

@@ -20,7 +20,7 @@ from metassay.metrics.neural.published_models import find_published_model
 from metassay.metrics.neural.seq2seq import MT5, load_seq2seq_model
 from metassay.metrics.neural.token_batches import TokenBatch
 from metassay.metrics.neural.tokenizer import TokenizedTexts, Tokenizer
-from metassay.metrics.shared_work import SharedWork
+from metassay.metrics.shared_cache import SharedCache
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -34,7 +34,7 @@ TOKEN_LIMITS = {"23": 1024, "24": 1536}
 
 
 class MetricXNetwork:
-    """A MetricX model with the tokenizer of the mT5 model that it was trained from."""
+    """A MetricX model together with its tokenizer, which is that of an mT5 model."""
 
     def __init__(self, model: str, tokenizer: str, version: str, dtype: str) -> None:
         self.runner = BatchRunner()
@@ -43,18 +43,19 @@ class MetricXNetwork:
         tokenizer_file = find_tokenizer_file(find_model_folder(tokenizer), model=tokenizer)
         self.tokenizer = Tokenizer(tokenizer_file, TOKEN_LIMITS[version])
 
-    def score(self, texts: Sequence[str]) -> NetworkScores:
-        """Score texts of `format_metricx_input`: the logit of `SCORE_TOKEN`, clamped to [0, 25]."""
-        tokens = self.tokenizer(texts)
+    def score(self, formatted_texts: Sequence[str]) -> NetworkScores:
+        """Score texts that `format_metricx_input` wrote. Scores lie between 0 and 25."""
+        tokens = self.tokenizer(formatted_texts)
         # MetricX was trained without the token that ends a text.
         without_end = TokenizedTexts.from_token_sequences(
             [tokens[i][:-1].tolist() for i in range(len(tokens))]
         )
-        rows = self.runner.compute_row_per_text(without_end, self._score_batch, pad_id=0)
+        rows = self.runner.compute_vector_per_text(without_end, self._score_batch, pad_id=0)
         truncated_count = int(tokens.truncated.sum())
         return NetworkScores(rows.double().cpu().numpy(), truncated_count, self.tokenizer.limit)
 
     def _score_batch(self, batch: TokenBatch) -> Tensor:
+        """Run the model on a batch of texts and return a score for each."""
         start_ids = batch.ids.new_zeros((len(batch.ids), 1))
         encoded = self.network.encoder(input_ids=batch.ids, attention_mask=batch.mask).last_hidden_state
         decoded = self.network.decoder(
@@ -69,13 +70,13 @@ class MetricXNetwork:
 
 @cache_loaded_models
 def load_metricx_network(model: str, tokenizer: str, version: str, dtype: str) -> MetricXNetwork:
-    """Load a MetricX model."""
+    """Load a MetricX model that was downloaded before."""
     return MetricXNetwork(model, tokenizer, version, dtype)
 
 
 @dataclass(frozen=True)
 class MetricX(NeuralMetric[MetricXNetwork]):
-    """MetricX: predicted error score from 0 (no errors) to 25; with several references, the mean.
+    """MetricX: predicts how bad the errors are, from 0 (no errors) to 25; several references are averaged.
 
     `version` (23 or 24) decides how the input is written; by default the model's name does.
     """
@@ -92,7 +93,7 @@ class MetricX(NeuralMetric[MetricXNetwork]):
 
     @property
     def chosen_version(self) -> str:
-        """The MetricX version: as the user set, else as in the model's name, else 24."""
+        """The version of MetricX: the user's choice, or else the one in the model's name, or else 24."""
         version = self.version
         if version is None:
             in_name = [version for version in TOKEN_LIMITS if f"metricx-{version}" in self.model.lower()]
@@ -103,7 +104,9 @@ class MetricX(NeuralMetric[MetricXNetwork]):
 
     @property
     def chosen_tokenizer(self) -> str:
-        """The model whose tokenizer is used: the user's choice, or else its mT5 base model."""
+        """The model whose tokenizer is used: the user's choice, or
+        else the mT5 model from which this model was trained.
+        """
         if self.tokenizer is not None:
             return self.tokenizer
         published = find_published_model(self.model)
@@ -114,7 +117,7 @@ class MetricX(NeuralMetric[MetricXNetwork]):
         return load_metricx_network(self.model, self.chosen_tokenizer, self.chosen_version, self.dtype)
 
     def hash_model_files(self) -> Mapping[str, str]:
-        """Compute the hashes of weights and tokenizer."""
+        """Return hashes of the weights and the tokenizer, which identify the model."""
         tokenizer = self.chosen_tokenizer
         return {
             "weights": hash_file_contents(find_weight_files(find_model_folder(self.model), model=self.model)),
@@ -125,10 +128,10 @@ class MetricX(NeuralMetric[MetricXNetwork]):
         }
 
     def score_inputs(
-        self, network: MetricXNetwork, inputs: Sequence[ScoringInput], shared_work: SharedWork
+        self, network: MetricXNetwork, inputs: Sequence[ScoringInput], shared_cache: SharedCache
     ) -> NetworkScores:
-        """Score inputs in the format of the version."""
-        del shared_work
+        """Write each input as this version of MetricX expects it, and score it."""
+        del shared_cache
         return network.score(
             [format_metricx_input(self.chosen_version, scoring_input) for scoring_input in inputs]
         )
@@ -136,7 +139,7 @@ class MetricX(NeuralMetric[MetricXNetwork]):
 
 @dataclass(frozen=True)
 class MetricXQE(MetricX):
-    """MetricX without reference."""
+    """MetricX without references (quality estimation)."""
 
     name: ClassVar[str] = "metricx_qe"
     title: ClassVar[str] = "MetricX-QE"
@@ -145,7 +148,8 @@ class MetricXQE(MetricX):
 
 
 def format_metricx_input(version: str, scoring_input: ScoringInput) -> str:
-    """Format output, source and reference as the MetricX model was trained to read them.
+    """Write output, source and reference as one text, in the
+    format that a version of MetricX was trained to read.
 
     >>> format_metricx_input("24", ScoringInput("Hallo", "Hello", None))
     'source: Hello candidate: Hallo'

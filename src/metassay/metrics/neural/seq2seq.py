@@ -13,7 +13,11 @@ from metassay.metrics.neural.checkpoints import (
     read_config,
     read_weights,
 )
-from metassay.metrics.neural.encoder import load_model_weights, parse_dtype, skip_random_weight_initialization
+from metassay.metrics.neural.encoder import (
+    copy_weights_into_model,
+    parse_dtype,
+    skip_random_weight_initialization,
+)
 
 if TYPE_CHECKING:
     from torch import nn
@@ -24,7 +28,7 @@ _EMBEDDING_COPIES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight
 
 
 def load_seq2seq_model(folder: Path, model: str, architecture: str, dtype: str, device: str) -> nn.Module:
-    """Load an encoder–decoder model of the given architecture from a folder."""
+    """Load a model with encoder and decoder, such as BART or T5, from a folder."""
     import torch
     import transformers
 
@@ -45,12 +49,12 @@ def load_seq2seq_model(folder: Path, model: str, architecture: str, dtype: str, 
     if architecture == MT5 and "lm_head.weight" in state:
         # transformers may tie this matrix to the embedding, but MetricX was trained with one of its own.
         network.lm_head.weight = torch.nn.Parameter(torch.empty_like(network.lm_head.weight))
-    load_model_weights(network, add_embedding_copies(state))
+    copy_weights_into_model(network, copy_shared_embedding(state))
     return network.to(device=device, dtype=parse_dtype(dtype)).eval()
 
 
-def add_embedding_copies(weights: StateDict) -> StateDict:
-    """Add copies of the shared embedding to the weights, where a file contains it only once."""
+def copy_shared_embedding(weights: StateDict) -> StateDict:
+    """Add the shared embedding under the names of all its copies, for files that contain it only once."""
     completed = dict(weights)
     shared_embedding = weights.get("shared.weight", weights.get("model.shared.weight"))
     if shared_embedding is not None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.shared_work import SharedWork, TextGroup
+from metassay.metrics.shared_cache import SharedCache, TextGroup
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -19,13 +19,15 @@ MAX_BYTES_IN_MEMORY = 2**30
 
 
 def compute_once_for_equal_items(
-    shared_work: SharedWork,
+    shared_cache: SharedCache,
     cache_key: Hashable,
     items: Sequence[K],
     compute: Callable[[list[K]], Iterable[V]],
 ) -> list[V]:
-    """Return the value of each item, computed once for equal items of a batch."""
-    values: dict[K, V] = shared_work.batch_cache.setdefault(cache_key, {})
+    """Return the result of `compute` for each item.
+    Equal items are computed once and kept in the cache of the batch.
+    """
+    values: dict[K, V] = shared_cache.batch_cache.setdefault(cache_key, {})
     new_items = [item for item in dict.fromkeys(items) if item not in values]
     if new_items:
         values.update(zip(new_items, compute(new_items)))
@@ -34,7 +36,7 @@ def compute_once_for_equal_items(
 
 @dataclass
 class GroupResults:
-    """Results that were computed for groups of texts in one run."""
+    """Results for groups of texts that occur in several batches, kept until the run ends."""
 
     members: dict[TextGroup, list[str]]
     """The texts of each group, sorted."""
@@ -44,23 +46,23 @@ class GroupResults:
 
 
 class TextGroups:
-    """The texts that occur in several batches of a run, in groups.
+    """The texts that occur in several batches of a run, in groups that are encoded together.
 
     Texts of one group are encoded together, so that the result is the same whichever batch comes first, and
     stored until the run ends.
     """
 
-    def __init__(self, shared_work: SharedWork) -> None:
-        self.group_of_text = shared_work.find_text_groups()
-        if GroupResults not in shared_work.run_cache:
+    def __init__(self, shared_cache: SharedCache) -> None:
+        self.group_of_text = shared_cache.find_text_groups()
+        if GroupResults not in shared_cache.run_cache:
             members: dict[TextGroup, list[str]] = {}
             for text in sorted(self.group_of_text):
                 members.setdefault(self.group_of_text[text], []).append(text)
-            shared_work.run_cache[GroupResults] = GroupResults(members)
-        self.stored: GroupResults = shared_work.run_cache[GroupResults]
+            shared_cache.run_cache[GroupResults] = GroupResults(members)
+        self.stored: GroupResults = shared_cache.run_cache[GroupResults]
 
-    def split_texts_by_group(self, texts: Iterable[str]) -> tuple[list[TextGroup], list[str]]:
-        """Return the groups that these texts belong to, and the texts without a group."""
+    def find_groups_of_texts(self, texts: Iterable[str]) -> tuple[list[TextGroup], list[str]]:
+        """Return the groups that some texts belong to, and the texts that belong to none."""
         groups: set[TextGroup] = set()
         ungrouped: list[str] = []
         for text in texts:
@@ -74,15 +76,19 @@ class TextGroups:
     def compute_once(
         self, network: object, group: TextGroup, compute: Callable[[list[str]], V]
     ) -> tuple[list[str], V]:
-        """Return the texts of a group and the result of `compute` for them, computed once in a run."""
+        """Return the texts of a group and what `compute` returns for them.
+        It is called once per group in a run.
+        """
         texts = self.stored.members[group]
         if (network, group) not in self.stored.results:
             self.stored.results[network, group] = compute(texts)
         return texts, self.stored.results[network, group]
 
-    def store_array(self, values: Any) -> NDArray[Any]:
-        """Store an array for the rest of the run, in memory or in a temporary file."""
-        array: NDArray[Any] = values if isinstance(values, np.ndarray) else values.cpu().numpy()
+    def store_array_for_run(self, array_or_tensor: Any) -> NDArray[Any]:
+        """Keep an array until the run ends, in memory or in a temporary file. Returns the stored array."""
+        array: NDArray[Any] = (
+            array_or_tensor if isinstance(array_or_tensor, np.ndarray) else array_or_tensor.cpu().numpy()
+        )
         self.stored.stored_bytes += array.nbytes
         if self.stored.stored_bytes <= MAX_BYTES_IN_MEMORY or not array.size:
             return array
@@ -93,7 +99,7 @@ class TextGroups:
 
 
 class VectorRows(NamedTuple):
-    """An array of vectors, and the row of each text in it."""
+    """Vectors of texts, and for each text the row that has its vector."""
 
     vectors: Any
     """An array or a tensor: [vectors, hidden]."""
@@ -113,14 +119,14 @@ class EncodedTexts:
     """Vectors, in blocks that are joined when they are needed."""
 
     def add(self, texts: Sequence[str], vectors: Any, truncated: NDArray[np.bool_]) -> None:
-        """Store the vectors of texts, and which texts were truncated."""
+        """Add the vectors of some texts, and whether each text was truncated."""
         first_row = len(self.row_of_text)
         self.row_of_text.update(zip(texts, range(first_row, first_row + len(texts))))
         self.blocks.append(vectors)
         self.truncated.append(truncated)
 
     def join_vector_blocks(self) -> Any:
-        """Join all vectors into one block and return it."""
+        """Join all vectors that were added to one array and return it."""
         if len(self.blocks) > 1 and isinstance(self.blocks[0], np.ndarray):
             self.blocks = [np.concatenate(self.blocks)]
         elif len(self.blocks) > 1:
@@ -131,7 +137,8 @@ class EncodedTexts:
 
 
 class TextVectors:
-    """Vectors of texts by one network; each text is encoded once for all batches and metrics of a run.
+    """Computes the vectors of texts with a network; each text
+    is encoded once for all batches and metrics of a run.
 
     `encode` returns the vectors of texts and which texts were truncated; `to_device` moves stored vectors
     back to the device of the network.
@@ -139,7 +146,7 @@ class TextVectors:
 
     def __init__(
         self,
-        shared_work: SharedWork,
+        shared_cache: SharedCache,
         network: object,
         encode: Callable[[list[str]], tuple[Any, NDArray[np.bool_]]],
         to_device: Callable[[NDArray[Any]], Any] = lambda array: array,
@@ -147,16 +154,18 @@ class TextVectors:
         self.network = network
         self.encode = encode
         self.to_device = to_device
-        self.groups = TextGroups(shared_work)
-        self.encoded: EncodedTexts = shared_work.batch_cache.setdefault(
+        self.groups = TextGroups(shared_cache)
+        self.encoded: EncodedTexts = shared_cache.batch_cache.setdefault(
             (EncodedTexts, network), EncodedTexts()
         )
 
-    def get_or_encode_vectors(self, columns: Sequence[Sequence[str]]) -> VectorRows:
-        """Return the vectors of several columns of texts; encode the texts that have none yet."""
-        for column in columns:
+    def get_or_encode_vectors(self, text_columns: Sequence[Sequence[str]]) -> VectorRows:
+        """Return the vectors of several lists of texts, such as outputs and references. Texts without a
+        vector are encoded first.
+        """
+        for column in text_columns:
             new_texts = [text for text in dict.fromkeys(column) if text not in self.encoded.row_of_text]
-            groups, ungrouped = self.groups.split_texts_by_group(new_texts)
+            groups, ungrouped = self.groups.find_groups_of_texts(new_texts)
             for group in groups:
                 texts, (vectors, truncated) = self.groups.compute_once(
                     self.network, group, self._encode_and_store
@@ -165,11 +174,11 @@ class TextVectors:
             if ungrouped:
                 self.encoded.add(ungrouped, *self.encode(ungrouped))
         row_of_text = self.encoded.row_of_text
-        rows = np.array([[row_of_text[text] for text in column] for column in columns], dtype=np.int64)
+        rows = np.array([[row_of_text[text] for text in column] for column in text_columns], dtype=np.int64)
         truncated_count = int(np.concatenate(self.encoded.truncated)[np.unique(rows)].sum())
         return VectorRows(self.encoded.join_vector_blocks(), rows, truncated_count)
 
     def _encode_and_store(self, texts: list[str]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Encode texts and store their vectors for the rest of the run."""
+        """Compute the vectors of texts and keep them until the run ends."""
         vectors, truncated = self.encode(texts)
-        return self.groups.store_array(vectors), truncated
+        return self.groups.store_array_for_run(vectors), truncated

@@ -25,7 +25,9 @@ MAX_RELATIVE_ERROR = 2e-6
 
 
 def split_for_tf32(values: Tensor) -> tuple[Tensor, Tensor]:
-    """Split a tensor into the part that TF32 represents and the remainder; both add up to it exactly."""
+    """Split each float32 number into two that add up to it: one
+    that fits into TF32, a shorter format, and the rest.
+    """
     import torch
 
     upper = (values.view(torch.int32) & TF32_BITS).view(torch.float32)
@@ -33,26 +35,32 @@ def split_for_tf32(values: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def split_linear_weights(weight: Tensor, bias: Tensor) -> tuple[Tensor, ...]:
-    """Split the weights of a linear layer into the arguments of `apply_split_linear`: upper, lower, bias."""
+    """Split the weights of a linear layer for `apply_split_linear`.
+    Returns two matrices that add up to the weights, and the bias.
+    """
     return (*split_for_tf32(weight.detach().contiguous()), bias.detach())
 
 
-def apply_split_linear(states: Tensor, upper: Tensor, lower: Tensor, bias: Tensor) -> Tensor:
-    """Apply a linear layer with split weights, states · (upper + lower)ᵀ + bias, by three TF32 products."""
+def apply_split_linear(states: Tensor, upper_weight: Tensor, lower_weight: Tensor, bias: Tensor) -> Tensor:
+    """Apply a linear layer whose weights are split into two matrices.
+    The products are computed on tensor cores.
+    """
     import torch
 
     states_upper, states_lower = split_for_tf32(states.contiguous())
     with _use_tensor_cores():
-        result = torch.addmm(bias, states_upper, lower.T)
-        result.addmm_(states_lower, upper.T)
+        result = torch.addmm(bias, states_upper, lower_weight.T)
+        result.addmm_(states_lower, upper_weight.T)
         for start in range(0, states_upper.shape[1], TERMS_PER_SUM):
             terms = slice(start, start + TERMS_PER_SUM)
-            result.addmm_(states_upper[:, terms], upper[:, terms].T)
+            result.addmm_(states_upper[:, terms], upper_weight[:, terms].T)
         return result
 
 
 def supports_split_matrix_products(weight: Tensor) -> bool:
-    """Return whether the device of these weights computes TF32 products accurately enough."""
+    """Return whether the device computes such products accurately
+    enough, by comparing a random product with float64.
+    """
     import torch
 
     if not weight.is_cuda or torch.cuda.get_device_capability(weight.device) < (8, 0):
@@ -70,7 +78,9 @@ def supports_split_matrix_products(weight: Tensor) -> bool:
 
 @contextmanager
 def _use_tensor_cores() -> Iterator[None]:
-    """Return a context in which torch multiplies float32 numbers as TF32 on tensor cores."""
+    """Return a context manager in which torch multiplies float32
+    matrices on tensor cores, in the shorter format TF32.
+    """
     import torch
 
     matmul = torch.backends.cuda.matmul

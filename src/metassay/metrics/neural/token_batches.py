@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Packing:
-    """Where the texts of a packed batch begin, and the position of each token in its text."""
+    """Where each text of a batch without padding begins, and the position of each token in its text."""
 
     text_bounds: Tensor
     """Tokens of text i: `text_bounds[i]` to `text_bounds[i + 1]`, int32 as flash attention takes them."""
@@ -36,7 +36,7 @@ class Packing:
 
 @dataclass(frozen=True)
 class TokenBatch:
-    """The token ids of some texts as tensors on the device, padded or packed."""
+    """The token ids of some texts as tensors on the device of the network, with or without padding."""
 
     texts: Positions
     """Which texts: their positions among all texts that are encoded."""
@@ -54,7 +54,7 @@ class TokenBatch:
 
     @property
     def attention_mask(self) -> Tensor:
-        """The attention mask of the batch; all ones if no token is padding."""
+        """A tensor that is 1 for tokens and 0 for padding."""
         if self.mask is not None:
             return self.mask
         ones: Tensor = self.ids.new_ones(self.ids.shape)
@@ -64,7 +64,7 @@ class TokenBatch:
 def build_padded_batch(
     tokens: TokenizedTexts, text_numbers: Positions, pad_id: int, to_device: Callable[[NDArray[Any]], Tensor]
 ) -> TokenBatch:
-    """Build a batch in which all texts are padded to the length of the longest."""
+    """Build a batch of texts in which shorter texts are padded to the length of the longest."""
     lengths = tokens.lengths[text_numbers]
     padded = tokens.pad_texts(text_numbers, pad_id)
     ids = to_device(padded)
@@ -84,7 +84,7 @@ def build_packed_batch(
     to_device: Callable[[NDArray[Any]], Tensor],
     segment_ids: TokenizedTexts | None = None,
 ) -> TokenBatch:
-    """Build a batch in which the texts follow one another without padding."""
+    """Build a batch in which texts follow one another in a single row, so that no padding is needed."""
     lengths = tokens.lengths[text_numbers]
     bounds = np.concatenate(([0], np.cumsum(lengths)))
     token_numbers = np.arange(int(bounds[-1]))

@@ -27,7 +27,7 @@ _UNKNOWN_WORD = "[UNK]"
 
 @dataclass(frozen=True)
 class TokenizedTexts:
-    """Token ids of many texts in one array: text i is `ids[offsets[i] : offsets[i + 1]]`."""
+    """The token ids of many texts, stored in one array."""
 
     ids: NDArray[np.int64]
     offsets: Positions
@@ -38,7 +38,9 @@ class TokenizedTexts:
     def from_token_sequences(
         cls, sequences: Sequence[Sequence[int]], truncated: NDArray[np.bool_] | None = None
     ) -> TokenizedTexts:
-        """Make tokenized texts from lists of token ids; without `truncated`, no text counts as truncated."""
+        """Create the object from a list of token ids for each text. `truncated` says which texts were cut
+        off; the default is none.
+        """
         lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
         offsets = np.concatenate(([0], np.cumsum(lengths)))
         ids = np.fromiter(chain.from_iterable(sequences), np.int64, int(offsets[-1]))
@@ -48,7 +50,7 @@ class TokenizedTexts:
 
     @classmethod
     def concatenate(cls, parts: Sequence[TokenizedTexts]) -> TokenizedTexts:
-        """Concatenate the texts of several objects."""
+        """Return one object with the texts of several."""
         lengths = np.concatenate([part.lengths for part in parts])
         return cls(
             ids=np.concatenate([part.ids for part in parts]),
@@ -67,17 +69,21 @@ class TokenizedTexts:
         """Number of tokens of each text."""
         return np.diff(self.offsets)
 
-    def replace_token_ids(self, ids: NDArray[np.int64]) -> TokenizedTexts:
-        """Return a copy with other ids, such as segment ids, for the same tokens."""
-        return replace(self, ids=ids)
+    def copy_with_token_ids(self, new_ids: NDArray[np.int64]) -> TokenizedTexts:
+        """Return a copy in which every token has another
+        number, such as a segment id instead of its token id.
+        """
+        return replace(self, ids=new_ids)
 
     def pad_texts(self, text_numbers: Positions, pad_id: int) -> NDArray[np.int64]:
-        """Return the ids of the chosen texts as a padded array: [texts, longest]."""
+        """Return the token ids of some texts as an array with one row per text, padded to the longest."""
         positions, is_token = self.arrange_token_positions(text_numbers)
         return np.where(is_token, self.ids[positions], pad_id)
 
     def arrange_token_positions(self, text_numbers: Positions) -> tuple[Positions, NDArray[np.bool_]]:
-        """Return the positions of the chosen texts' tokens as a padded array, and which cells are tokens."""
+        """Return an array with one row per text that has the position
+        of each token in `ids`, and which entries are tokens.
+        """
         lengths = self.lengths[text_numbers]
         columns = np.arange(int(lengths.max()))
         is_token = columns < lengths[:, None]
@@ -86,14 +92,14 @@ class TokenizedTexts:
 
 
 class TextWithOffsets(NamedTuple):
-    """The token ids of a text, and the span of characters of each token; (0, 0) for special tokens."""
+    """The token ids of a text, and from which to which character each token reaches."""
 
     ids: list[int]
     character_spans: list[tuple[int, int]]
 
 
 class Tokenizer:
-    """A tokenizer read from a file, without the padding and truncation that the file sets."""
+    """A tokenizer that is read from a file. It ignores the padding and truncation that the file sets."""
 
     def __init__(self, file: Path, limit: int) -> None:
         self.limit = limit
@@ -102,7 +108,7 @@ class Tokenizer:
         self.backend.enable_truncation(limit)
 
     def __call__(self, texts: Sequence[str], *, add_special_tokens: bool = True) -> TokenizedTexts:
-        """Tokenize texts, with their special tokens at most `limit` ids each."""
+        """Return the token ids of texts, at most `limit` for each text including special tokens."""
         encodings = self.backend.encode_batch_fast(list(texts), add_special_tokens=add_special_tokens)
         truncated = np.fromiter(
             (bool(encoding.overflowing) for encoding in encodings), np.bool_, len(encodings)
@@ -110,21 +116,21 @@ class Tokenizer:
         return TokenizedTexts.from_token_sequences([encoding.ids for encoding in encodings], truncated)
 
     def tokenize_with_offsets(self, texts: Sequence[str]) -> list[TextWithOffsets]:
-        """Tokenize texts, with the span of characters of each token."""
+        """Return the token ids of texts, and from which to which character each token reaches."""
         encodings = self.backend.encode_batch(list(texts))
         return [TextWithOffsets(encoding.ids, encoding.offsets) for encoding in encodings]
 
-    def find_token_id(self, *tokens: str) -> int:
+    def find_token_id(self, *token_names: str) -> int:
         """Return the id of the first of several tokens that is in the vocabulary."""
-        for token in tokens:
+        for token in token_names:
             token_id = self.backend.token_to_id(token)
             if token_id is not None:
                 return int(token_id)
-        raise InputError(f"the tokenizer has none of the tokens {', '.join(tokens)}.")
+        raise InputError(f"the tokenizer has none of the tokens {', '.join(token_names)}.")
 
 
 def _load_tokenizer_backend(file: Path) -> Any:
-    """Load a tokenizer of the package `tokenizers` from any file that defines one."""
+    """Create a tokenizer of the package `tokenizers` from a `tokenizer.json` or a vocabulary file."""
     if file.name == "vocab.json":
         return _build_byte_level_tokenizer(file)
     if file.suffix == ".json":
@@ -139,7 +145,7 @@ def _load_tokenizer_backend(file: Path) -> Any:
 
 
 def _build_word_piece_tokenizer(vocabulary: Path) -> Any:
-    """Build the tokenizer of a BERT from its vocabulary, as transformers does.
+    """Build the WordPiece tokenizer of BERT models from a vocabulary.
 
     Whether texts are lower-cased is written in `tokenizer_config.json` beside the vocabulary; BERT's default
     is that they are.
@@ -216,7 +222,7 @@ def _build_byte_level_tokenizer(vocabulary: Path) -> Any:
 def tokenize_in_chunks(
     tokenize: Callable[[Sequence[str]], TokenizedTexts], texts: Sequence[str], *, in_background: bool
 ) -> Iterator[tuple[Positions, TokenizedTexts]]:
-    """Tokenize texts in chunks; yield the positions of the texts of each chunk, and their tokens.
+    """Tokenize texts in chunks. Yields the positions of the texts in each chunk, and their tokens.
 
     Without `in_background` all texts are one chunk. In the background, longer texts (in characters) come
     first; the order depends on the texts alone.

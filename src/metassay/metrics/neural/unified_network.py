@@ -21,7 +21,7 @@ from metassay.metrics.neural.loaded_models import cache_loaded_models
 from metassay.metrics.neural.text_vectors import compute_once_for_equal_items
 from metassay.metrics.neural.token_batches import TokenBatch
 from metassay.metrics.neural.tokenizer import TokenizedTexts
-from metassay.metrics.shared_work import SharedWork
+from metassay.metrics.shared_cache import SharedCache
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -41,7 +41,7 @@ _NO_TAGS = np.empty((0, 0), np.float32)
 
 @dataclass(frozen=True)
 class ErrorSpan:
-    """An error that a network marks in an output, from character `start` to `end`."""
+    """An error in an output that a network found, from character `start` to `end`, with its severity."""
 
     start: int
     end: int
@@ -49,7 +49,7 @@ class ErrorSpan:
 
 
 class Prediction(NamedTuple):
-    """The score and error tags that a unified network predicts for one input."""
+    """What a network predicts for one input: a score and, for each token, how probable an error is."""
 
     score: float
     truncated: bool
@@ -61,7 +61,7 @@ class Prediction(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """The token ids of one text, with its special tokens, and whether it was truncated."""
+    """The token ids of one text before it is joined with others, and whether it was truncated."""
 
     ids: list[int]
     truncated: bool
@@ -71,19 +71,21 @@ class Segment(NamedTuple):
 Predictions = Mapping[str, Sequence[Prediction]]
 
 
-def count_truncated_inputs(predictions: Predictions) -> int:
-    """Count the inputs that were truncated in any kind of input."""
-    return sum(prediction.truncated for kind in predictions.values() for prediction in kind)
+def count_truncated_inputs(predictions_by_kind: Predictions) -> int:
+    """Return how many inputs were truncated, over all kinds of input."""
+    return sum(prediction.truncated for kind in predictions_by_kind.values() for prediction in kind)
 
 
 class UnifiedNetwork(CometNetwork):
-    """A network that reads output, source and reference as one joined text, and predicts a score."""
+    """A COMET model that reads output, source and reference
+    joined to one text, such as UniTE, CometKiwi or XCOMET.
+    """
 
     def __init__(self, files: CometFiles, dtype: str = "float32", *, sparsemax: bool | None = None) -> None:
         super().__init__(files, dtype, sparsemax=sparsemax)
         if self.config["model_type"] not in SUPPORTED_ENCODERS:
             raise InputError(f"a unified model on {self.config['model_type']} is not supported.")
-        self.reads_references = files.reads_references
+        self.was_trained_with_references = files.was_trained_with_references
         self.start_id = self.tokenizer.find_token_id("<s>")
         self.end_id = self.tokenizer.find_token_id("</s>")
         self.tag_weight: Tensor | None = None
@@ -94,10 +96,12 @@ class UnifiedNetwork(CometNetwork):
             self.tag_weight = self.state["hidden2tag.weight"].float().to(self.runner.device)
             self.tag_bias = self.state["hidden2tag.bias"].float().to(self.runner.device)
 
-    def predict_inputs(
-        self, inputs: Sequence[ScoringInput], input_kinds: Sequence[str], shared_work: SharedWork
+    def predict_scores_and_tags(
+        self, inputs: Sequence[ScoringInput], input_kinds: Sequence[str], shared_cache: SharedCache
     ) -> dict[str, list[Prediction]]:
-        """Predict score and tags of each input, for each kind of input."""
+        """Predict a score and error tags for each input, once for each kind of input (output with source,
+        with reference, or with both).
+        """
         predictions = {}
         for kind in input_kinds:
             texts_to_join = []
@@ -106,41 +110,49 @@ class UnifiedNetwork(CometNetwork):
                     tuple(str(getattr(scoring_input, field)) for field in FIELDS_OF_INPUT[kind])
                 )
             predictions[kind] = compute_once_for_equal_items(
-                shared_work,
+                shared_cache,
                 (self, kind),
                 texts_to_join,
-                lambda new_texts: self._predict_joined_texts(*self.join_texts(new_texts, shared_work)),
+                lambda new_texts: self._predict_joined_texts(
+                    *self.tokenize_and_join_texts(new_texts, shared_cache)
+                ),
             )
         return predictions
 
-    def score_mean(
-        self, inputs: Sequence[ScoringInput], input_kinds: Sequence[str], shared_work: SharedWork
+    def score_inputs_by_mean(
+        self, inputs: Sequence[ScoringInput], input_kinds: Sequence[str], shared_cache: SharedCache
     ) -> NetworkScores:
-        """Return the mean score of each input over several kinds of input."""
-        predictions = self.predict_inputs(inputs, input_kinds, shared_work)
+        """Return the mean score of each input over several kinds of input (output with source, with
+        reference, or with both).
+        """
+        predictions = self.predict_scores_and_tags(inputs, input_kinds, shared_cache)
         scores = np.mean(
             [[prediction.score for prediction in predictions[kind]] for kind in input_kinds], axis=0
         )
         return NetworkScores(scores, count_truncated_inputs(predictions), self.max_positions)
 
     def find_error_spans(
-        self, inputs: Sequence[ScoringInput], input_kinds: Sequence[str], shared_work: SharedWork
+        self, inputs: Sequence[ScoringInput], input_kinds: Sequence[str], shared_cache: SharedCache
     ) -> list[list[ErrorSpan]]:
-        """Find the errors that the network marks in each output."""
+        """Return the errors that the network finds in each output;
+        raise an error if it was not trained to find errors.
+        """
         if not self.settings.error_labels:
             raise InputError(
                 "this model predicts scores only: it was not trained to mark errors.",
                 remedy="Use XCOMET, or a CometKiwi model that was trained with word_level_training.",
             )
-        predictions = self.predict_inputs(inputs, input_kinds, shared_work)
-        return self.find_marked_errors(inputs, predictions, shared_work)
+        predictions = self.predict_scores_and_tags(inputs, input_kinds, shared_cache)
+        return self.convert_tags_to_error_spans(inputs, predictions, shared_cache)
 
-    def find_marked_errors(
-        self, inputs: Sequence[ScoringInput], predictions: Predictions, shared_work: SharedWork
+    def convert_tags_to_error_spans(
+        self, inputs: Sequence[ScoringInput], predictions: Predictions, shared_cache: SharedCache
     ) -> list[list[ErrorSpan]]:
-        """Return the error spans of each output, from tag probabilities averaged over the kinds of input."""
+        """Return the errors in each output. The probabilities
+        of error tags are averaged over the kinds of input.
+        """
         outputs = compute_once_for_equal_items(
-            shared_work,
+            shared_cache,
             (self, "offsets"),
             [scoring_input.output for scoring_input in inputs],
             self.tokenizer.tokenize_with_offsets,
@@ -153,23 +165,27 @@ class UnifiedNetwork(CometNetwork):
                 weighted = weight * prediction.tag_probabilities[:token_count]
                 output_probabilities[:] += weighted.astype(np.float32)
         return [
-            join_tagged_tokens(output_probabilities.argmax(1), output.character_spans, self.severities)
+            join_tagged_tokens_to_errors(
+                output_probabilities.argmax(1), output.character_spans, self.severities
+            )
             for output_probabilities, output in zip(probabilities, outputs)
         ]
 
-    def join_texts(
-        self, texts_to_join: Sequence[tuple[str, ...]], shared_work: SharedWork
+    def tokenize_and_join_texts(
+        self, text_groups: Sequence[tuple[str, ...]], shared_cache: SharedCache
     ) -> tuple[TokenizedTexts, list[int]]:
-        """Tokenize texts joined to one sequence each; return them and the number of tokens of each output."""
-        distinct_texts = sorted({text for texts in texts_to_join for text in texts})
+        """Tokenize groups of texts and join each group to one sequence.
+        Also returns how many tokens each output has.
+        """
+        distinct_texts = sorted({text for texts in text_groups for text in texts})
         segments = compute_once_for_equal_items(
-            shared_work, (self, "segments"), distinct_texts, self._tokenize_segments
+            shared_cache, (self, "segments"), distinct_texts, self._tokenize_segments
         )
         segment_of_text = dict(zip(distinct_texts, segments))
         sequences = []
         truncated = []
         output_lengths = []
-        for texts in texts_to_join:
+        for texts in text_groups:
             text_segments = [segment_of_text[text] for text in texts]
             sequence = join_token_segments(
                 [segment.ids for segment in text_segments],
@@ -187,16 +203,19 @@ class UnifiedNetwork(CometNetwork):
         return tokens, output_lengths
 
     def _tokenize_segments(self, texts: Sequence[str]) -> list[Segment]:
+        """Return the token ids of each text, and whether it was truncated."""
         tokens = self.tokenizer(texts)
         return [Segment(tokens[i].tolist(), bool(tokens.truncated[i])) for i in range(len(tokens))]
 
     def _predict_joined_texts(
         self, tokens: TokenizedTexts, output_lengths: Sequence[int]
     ) -> list[Prediction]:
-        """Predict the score of each joined text and, if the network tags tokens, those of the output."""
+        """Predict a score for each joined text and, if the network was
+        trained for it, the error tags of the output's tokens.
+        """
         truncated = tokens.truncated.tolist()
         if self.tag_weight is None:
-            rows = self.runner.compute_row_per_text(tokens, self._score_batch, pad_id=self.pad_id)
+            rows = self.runner.compute_vector_per_text(tokens, self._score_batch, pad_id=self.pad_id)
             scores = rows.double().cpu().tolist()
             return [Prediction(score, cut, _NO_TAGS) for score, cut in zip(scores, truncated)]
         predictions: dict[int, Prediction] = {}
@@ -210,13 +229,15 @@ class UnifiedNetwork(CometNetwork):
         return [predictions[text] for text in range(len(tokens))]
 
     def _score_batch(self, batch: TokenBatch) -> Tensor:
+        """Run the network on a batch and return a score for each text."""
         assert self.estimator is not None
         collector = self.layer_mix.create_layer_collector(batch, self.pad_id, first_token=True)
         self.run_encoder(batch, collector)
-        scores: Tensor = self.estimator(collector.get_pooled_mixture())[:, 0]
+        scores: Tensor = self.estimator(collector.get_text_vectors())[:, 0]
         return scores
 
     def _score_and_tag_batch(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
+        """Run the network on a batch. Returns a score for each text and tag probabilities for each token."""
         from torch.nn.functional import linear, softmax
 
         assert self.estimator is not None
@@ -230,13 +251,14 @@ class UnifiedNetwork(CometNetwork):
                 tag_logits.append(linear(states.float(), self.tag_weight, self.tag_bias))
 
         self.run_encoder(batch, collect_layer)
-        return self.estimator(collector.get_pooled_mixture())[:, 0], softmax(tag_logits[0], dim=2)
+        return self.estimator(collector.get_text_vectors())[:, 0], softmax(tag_logits[0], dim=2)
 
 
 def join_token_segments(
     segments: Sequence[Sequence[int]], *, pad_id: int, limit: int, start_id: int, end_id: int
 ) -> list[int]:
-    """Join the token ids of several texts to one sequence of at most `limit` ids: `<s> a </s></s> b </s>`.
+    """Join the token ids of several texts to one list of at most
+    `limit` ids, in the format `<s> a </s></s> b </s>`.
 
     Each segment comes with its own special tokens, which are replaced; padding ids inside are dropped. COMET
     cuts only where the texts leave no room for 1 + 2·segments special tokens; the final `</s>` is lost then.
@@ -251,10 +273,10 @@ def join_token_segments(
     return sequence[:limit] if is_too_long else sequence
 
 
-def join_tagged_tokens(
+def join_tagged_tokens_to_errors(
     tags: NDArray[np.int64], character_spans: Sequence[tuple[int, int]], severities: Sequence[str]
 ) -> list[ErrorSpan]:
-    """Join adjacent tokens that are tagged as errors to spans, with the severity of the first token.
+    """Join neighbouring tokens that are tagged as errors to one error, with the severity of the first token.
 
     A span that is still open at the end is dropped, as in unbabel-comet.
     """
@@ -275,7 +297,7 @@ def join_tagged_tokens(
 def load_unified_network(
     model: str, encoder: str | None, dtype: str, sparsemax: bool | None
 ) -> UnifiedNetwork:
-    """Load a UniTE, CometKiwi or XCOMET model."""
+    """Load a UniTE, CometKiwi or XCOMET model; raise an error for other COMET models."""
     files = find_comet_files(model, encoder)
     if files.model_class not in {UNIFIED, XCOMET}:
         raise InputError(

@@ -8,7 +8,12 @@ from typing import ClassVar
 
 from metassay.errors import InputError
 from metassay.metrics.base import Batch
-from metassay.metrics.neural.base import NetworkScores, NeuralMetric, ScoringInput, build_first_inputs
+from metassay.metrics.neural.base import (
+    NetworkScores,
+    NeuralMetric,
+    ScoringInput,
+    build_inputs_with_first_reference,
+)
 from metassay.metrics.neural.checkpoints import require_torch
 from metassay.metrics.neural.comet_checkpoint import find_comet_files
 from metassay.metrics.neural.unified_network import (
@@ -19,12 +24,12 @@ from metassay.metrics.neural.unified_network import (
     UnifiedNetwork,
     load_unified_network,
 )
-from metassay.metrics.shared_work import SharedWork
+from metassay.metrics.shared_cache import SharedCache
 
 
 @dataclass(frozen=True)
 class UnifiedMetric(NeuralMetric[UnifiedNetwork]):
-    """Base class of UniTE and XCOMET."""
+    """Base class of UniTE and XCOMET, whose networks read output, source and reference as one text."""
 
     encoder: str | None = None
     """The folder or name of the encoder whose tokenizer is used; by default the one the checkpoint names."""
@@ -36,10 +41,10 @@ class UnifiedMetric(NeuralMetric[UnifiedNetwork]):
     """What the output is joined with."""
 
     def load_network(self) -> UnifiedNetwork:
-        """Load the network; raise an error if it was not trained on the kinds of input that are needed."""
+        """Load the model; raise an error if it was trained without references but the metric needs them."""
         network = load_unified_network(self.model, self.encoder, self.dtype, self.sparsemax)
         needs_reference = any(kind != SOURCE_INPUT for kind in self.input_kinds)
-        if needs_reference and not network.reads_references:
+        if needs_reference and not network.was_trained_with_references:
             raise InputError(
                 f"{self.model} was trained without references, but {self.name} uses references.",
                 remedy="Use comet_qe or unite_src with this model.",
@@ -47,22 +52,24 @@ class UnifiedMetric(NeuralMetric[UnifiedNetwork]):
         return network
 
     def find_error_spans(self, batch: Batch) -> list[list[ErrorSpan]]:
-        """Find the errors that the model marks in each output, compared with its first reference.
+        """Return the errors that the model marks in each output, compared with its first reference.
 
         Raises an error if the model predicts scores only.
         """
         require_torch()
-        inputs = build_first_inputs(batch, self.needs)
-        return self.load_network().find_error_spans(inputs, self.input_kinds, SharedWork())
+        inputs = build_inputs_with_first_reference(batch, self.needs)
+        return self.load_network().find_error_spans(inputs, self.input_kinds, SharedCache())
 
     def hash_model_files(self) -> Mapping[str, str]:
-        """Compute the hashes of the checkpoint and of the encoder's tokenizer."""
+        """Return hashes of the model file and of the tokenizer, which identify the model."""
         return find_comet_files(self.model, self.encoder).hash_model_files()
 
 
 @dataclass(frozen=True)
 class Unite(UnifiedMetric):
-    """UniTE: mean of the scores of the output with the source, with the reference, and with both."""
+    """UniTE: mean of three scores of the output, compared
+    with the source, with the reference, and with both.
+    """
 
     model: str = "Unbabel/unite-mup"
 
@@ -72,15 +79,15 @@ class Unite(UnifiedMetric):
     summary: ClassVar[str] = "UniTE: mean of SRC, REF and both (needs a downloaded model)"
 
     def score_inputs(
-        self, network: UnifiedNetwork, inputs: Sequence[ScoringInput], shared_work: SharedWork
+        self, network: UnifiedNetwork, inputs: Sequence[ScoringInput], shared_cache: SharedCache
     ) -> NetworkScores:
-        """Score inputs by the mean over the kinds of input."""
-        return network.score_mean(inputs, self.input_kinds, shared_work)
+        """Compute the mean score of each input over the texts that the output is compared with."""
+        return network.score_inputs_by_mean(inputs, self.input_kinds, shared_cache)
 
 
 @dataclass(frozen=True)
 class UniteSource(Unite):
-    """UniTE score of the output with the source only."""
+    """UniTE without references: the output is compared with the source only."""
 
     name: ClassVar[str] = "unite_src"
     title: ClassVar[str] = "UniTE-SRC"
@@ -91,7 +98,7 @@ class UniteSource(Unite):
 
 @dataclass(frozen=True)
 class UniteReference(Unite):
-    """UniTE score of the output with the reference only."""
+    """UniTE without sources: the output is compared with the reference only."""
 
     name: ClassVar[str] = "unite_ref"
     title: ClassVar[str] = "UniTE-REF"

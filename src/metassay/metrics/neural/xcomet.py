@@ -20,7 +20,7 @@ from metassay.metrics.neural.unified_network import (
     count_truncated_inputs,
 )
 from metassay.metrics.neural.unite import UnifiedMetric
-from metassay.metrics.shared_work import SharedWork
+from metassay.metrics.shared_cache import SharedCache
 
 # Weights of the regression scores, by kind of input.
 SCORE_WEIGHTS = {SOURCE_INPUT: 0.12, REFERENCE_INPUT: 0.33, FULL_INPUT: 0.33}
@@ -36,7 +36,8 @@ PART_OF_INPUT = {SOURCE_INPUT: "src", REFERENCE_INPUT: "ref", FULL_INPUT: "unifi
 
 @dataclass(frozen=True)
 class XComet(UnifiedMetric):
-    """XCOMET: 0.12 source + 0.33 reference + 0.33 joint score + 0.22 MQM score of the marked errors.
+    """XCOMET: weighted sum of scores against source (0.12), reference (0.33) and both (0.33), and of the MQM
+    score (0.22) of the errors found.
 
     `part_of` chooses a part of the score instead: `src`, `ref` or `unified` for the regression score of one
     kind of input, `mqm` for the score of the marked errors.
@@ -56,23 +57,23 @@ class XComet(UnifiedMetric):
 
     @property
     def score_names(self) -> tuple[str, ...]:
-        """The scores that one pass of the network gives, in the order of the columns."""
+        """The names of the scores that the network computes at once, in the order of their columns."""
         return (FINAL_PART, *(PART_OF_INPUT[kind] for kind in self.input_kinds), MQM_PART)
 
     @property
-    def shared_pass_key(self) -> Hashable:
-        """A key that is equal for all parts of one model, which one pass computes."""
+    def network_pass_key(self) -> Hashable:
+        """A key for the cache of network results, equal for all parts of the score of the same model."""
         return (self.name, *self.get_parameters_except("part_of"))
 
-    def select_scores_of_metric(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Select the part that the user chose."""
+    def select_scores_from_pass(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the part of the score that the user chose in `part_of`."""
         return scores[:, self.score_names.index(self.part_of)]
 
     def score_inputs(
-        self, network: UnifiedNetwork, inputs: Sequence[ScoringInput], shared_work: SharedWork
+        self, network: UnifiedNetwork, inputs: Sequence[ScoringInput], shared_cache: SharedCache
     ) -> NetworkScores:
-        """Compute all parts of the score of each input: [inputs, parts]."""
-        predictions = network.predict_inputs(inputs, self.input_kinds, shared_work)
+        """Compute all parts of the score of each input, one column per part."""
+        predictions = network.predict_scores_and_tags(inputs, self.input_kinds, shared_cache)
         has_one_kind = len(self.input_kinds) == 1
         final_scores = np.zeros(len(inputs))
         regression_scores = []
@@ -83,7 +84,7 @@ class XComet(UnifiedMetric):
             final_scores += weight * capped_scores
             # unbabel-comet reports the part itself as capped only where there is no other kind of input.
             regression_scores.append(capped_scores if has_one_kind else scores)
-        spans = network.find_marked_errors(inputs, predictions, shared_work)
+        spans = network.convert_tags_to_error_spans(inputs, predictions, shared_cache)
         mqm_scores = np.array([compute_mqm_score(output_spans) for output_spans in spans])
         final_scores += MQM_WEIGHT * mqm_scores
         parts = np.column_stack([final_scores, *regression_scores, mqm_scores])
@@ -92,7 +93,9 @@ class XComet(UnifiedMetric):
 
 @dataclass(frozen=True)
 class XCometQE(XComet):
-    """XCOMET without references: 0.78 source score + 0.22 MQM score of the marked errors."""
+    """XCOMET without references: weighted sum of the score against the source
+    (0.78) and the MQM score (0.22) of the errors found.
+    """
 
     name: ClassVar[str] = "xcomet_qe"
     title: ClassVar[str] = "XCOMET-QE"
@@ -103,7 +106,9 @@ class XCometQE(XComet):
 
 @dataclass(frozen=True)
 class XCometReference(XComet):
-    """XCOMET without sources: 0.78 reference score + 0.22 MQM score of the marked errors."""
+    """XCOMET without sources: weighted sum of the score against the reference
+    (0.78) and the MQM score (0.22) of the errors found.
+    """
 
     name: ClassVar[str] = "xcomet_ref"
     title: ClassVar[str] = "XCOMET-REF"
@@ -112,7 +117,9 @@ class XCometReference(XComet):
     input_kinds: ClassVar[tuple[str, ...]] = (REFERENCE_INPUT,)
 
 
-def compute_mqm_score(spans: Sequence[ErrorSpan]) -> float:
-    """Compute the MQM score of errors: (25 − Σ penalties) / 25, at least 0; penalties are 1, 5 and 10."""
-    penalty = sum(PENALTIES[span.severity] for span in spans)
+def compute_mqm_score(error_spans: Sequence[ErrorSpan]) -> float:
+    """Compute (25 − penalties) / 25 for the errors of an output, at least 0. A minor error costs 1, a major
+    one 5, a critical one 10.
+    """
+    penalty = sum(PENALTIES[span.severity] for span in error_spans)
     return (MAX_PENALTY - min(MAX_PENALTY, penalty)) / MAX_PENALTY

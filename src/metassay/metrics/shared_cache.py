@@ -11,8 +11,8 @@ TextGroup = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class SharedWork:
-    """Caches of what metrics compute from single texts, such as vectors of a neural encoder.
+class SharedCache:
+    """Results for single texts, such as vectors of a neural encoder, that several batches of a run can use.
 
     A text that several batches have is encoded once for all of them. Texts are encoded in groups, so that
     the numbers do not depend on which batch comes first; `find_text_groups` returns the texts that several
