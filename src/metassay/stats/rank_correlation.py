@@ -9,14 +9,11 @@ whose score is NaN in either vector is left out, and fewer than two common items
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from metassay.errors import InputError, TiedScores, UnknownName
-from metassay.stats.arrays import FloatArray
-from metassay.stats.compilation import kernel
+from metassay.stats.arrays import BoolArray, FloatArray, IntArray
 
 
 def tau_ap(reference: ArrayLike, estimate: ArrayLike) -> float:
@@ -159,13 +156,13 @@ def correlate_rows(first_rows: FloatArray, second_rows: FloatArray, statistic: s
     if statistic not in STATISTICS:
         raise UnknownName("rank agreement", statistic, STATISTICS)
     first_rows, second_rows = np.broadcast_arrays(np.atleast_2d(first_rows), np.atleast_2d(second_rows))
-    values = np.empty(len(first_rows))
-    STATISTICS[statistic](
-        np.ascontiguousarray(first_rows, dtype=np.float64),
-        np.ascontiguousarray(second_rows, dtype=np.float64),
-        values,
-    )
-    return values
+    is_missing = np.isnan(first_rows) | np.isnan(second_rows)
+    # One row per item, so that NumPy compares an item with another in all vectors at once.
+    x = np.ascontiguousarray(np.where(is_missing, np.nan, first_rows).T, dtype=np.float64)
+    y = np.ascontiguousarray(np.where(is_missing, np.nan, second_rows).T, dtype=np.float64)
+    is_defined = _have_distinct_values(x) & _have_distinct_values(y)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(is_defined, STATISTICS[statistic](x, y), np.nan)
 
 
 def correlate_all_rows(rows: FloatArray, statistic: str) -> FloatArray:
@@ -181,152 +178,112 @@ def correlate_all_rows(rows: FloatArray, statistic: str) -> FloatArray:
     return matrix
 
 
-# These kernels serve thousands of resamples of short vectors, for which NumPy is ten times slower. Each
-# statistic has a kernel of its own, so that a run compiles only the one that it uses.
+def _have_distinct_values(scores: FloatArray) -> BoolArray:
+    """Return for each vector, [items, vectors], whether it has two scores that differ."""
+    return np.asarray(np.fmin.reduce(scores) < np.fmax.reduce(scores))
 
 
-@kernel
-def _fill_tau_ap_b(left: FloatArray, right: FloatArray, values: FloatArray) -> None:
-    for row in range(len(left)):
-        x, y, is_defined = _select_items_scored_by_both(left[row], right[row])
-        values[row] = _tau_ap_b(x, y) if is_defined else np.nan
+# The functions below expect [items, vectors]. Comparisons with NaN are false, so that missing items add 0.
 
 
-@kernel
-def _fill_tau_ap(left: FloatArray, right: FloatArray, values: FloatArray) -> None:
-    for row in range(len(left)):
-        x, y, is_defined = _select_items_scored_by_both(left[row], right[row])
-        values[row] = _tau_ap(x, y) if is_defined else np.nan
+def _count(conditions: BoolArray) -> IntArray:
+    """Count for each vector how many items fulfil a condition."""
+    # Small integers, because NumPy adds these several times faster than truth values.
+    return np.asarray(conditions.view(np.int8).sum(axis=0, dtype=np.int32))
 
 
-@kernel
-def _fill_weighted_tau(left: FloatArray, right: FloatArray, values: FloatArray) -> None:
-    for row in range(len(left)):
-        x, y, is_defined = _select_items_scored_by_both(left[row], right[row])
-        values[row] = np.nan
-        if is_defined:
-            by_x = _weighted_kendall_tau(x, y, _hyperbolic_weights(x, y))
-            by_y = _weighted_kendall_tau(y, x, _hyperbolic_weights(y, x))
-            values[row] = (by_x + by_y) / 2
-
-
-@kernel
-def _fill_kendall_tau(left: FloatArray, right: FloatArray, values: FloatArray) -> None:
-    for row in range(len(left)):
-        x, y, is_defined = _select_items_scored_by_both(left[row], right[row])
-        values[row] = _weighted_kendall_tau(x, y, np.full(len(x), 0.5)) if is_defined else np.nan
-
-
-@kernel
-def _select_items_scored_by_both(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, bool]:
-    """Return the items with a score in both vectors, and whether both vectors vary over them."""
-    common_x = np.empty(len(x))
-    common_y = np.empty(len(x))
-    count = 0
+def _compute_tau_ap_b(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Compute the symmetric AP correlation, as `tau_ap_b` does."""
+    total_x, total_y = np.zeros((2, x.shape[1]))
+    below_top_x, below_top_y = np.zeros((2, x.shape[1]), np.int64)
     for i in range(len(x)):
-        if not (math.isnan(x[i]) or math.isnan(y[i])):
-            common_x[count] = x[i]
-            common_y[count] = y[i]
-            count += 1
-    x_varies = False
-    y_varies = False
-    for i in range(count):
-        x_varies |= common_x[i] != common_x[0]
-        y_varies |= common_y[i] != common_y[0]
-    return common_x[:count], common_y[:count], x_varies and y_varies
+        is_above_x = x > x[i]
+        is_above_y = y > y[i]
+        above_x = _count(is_above_x)
+        above_y = _count(is_above_y)
+        above_both = _count(is_above_x & is_above_y)
+        total_x += above_both / np.maximum(above_x, 1)
+        total_y += above_both / np.maximum(above_y, 1)
+        below_top_x += above_x > 0
+        below_top_y += above_y > 0
+    return np.asarray(total_x / below_top_x + total_y / below_top_y - 1)
 
 
-@kernel
-def _tau_ap_b(x: FloatArray, y: FloatArray) -> float:
-    """Compute the symmetric AP correlation of two vectors in compiled code."""
-    total_x = 0.0
-    total_y = 0.0
-    below_top_x = 0
-    below_top_y = 0
+def _compute_tau_ap(reference: FloatArray, estimate: FloatArray) -> FloatArray:
+    """Compute the AP correlation averaged over all orders of ties, as `tau_ap_a` does."""
+    count = _count(~np.isnan(reference))
+    total = np.zeros(reference.shape[1])
+    for i in range(len(reference)):
+        is_above = estimate > estimate[i]
+        is_tied = estimate == estimate[i]
+        is_concordant = reference > reference[i]
+        above = _count(is_above)
+        tied = _count(is_tied) - 1  # the item itself
+        concordant_above = _count(is_above & is_concordant)
+        concordant_tied = _count(is_tied & is_concordant)
+        # Item i has each of the ranks of its tie group with the same probability.
+        expected = np.zeros(reference.shape[1])
+        for earlier in range(int(tied.max(initial=0)) + 1):
+            concordant = concordant_above + earlier / np.maximum(tied, 1) * concordant_tied
+            is_rank = (earlier <= tied) & (above + earlier > 0)
+            expected += np.where(is_rank, concordant / np.maximum(above + earlier, 1), 0)
+        total += expected / np.maximum(tied + 1, 1)
+    return np.asarray(2 * total / (count - 1) - 1)
+
+
+def _compute_kendall_tau(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Compute Kendall's tau-b, as `kendall_tau` does."""
+    agreement, untied_x, untied_y = np.zeros((3, x.shape[1]))
     for i in range(len(x)):
-        above_x = 0
-        above_y = 0
-        above_both = 0
-        for j in range(len(x)):
-            is_above_x = x[j] > x[i]
-            is_above_y = y[j] > y[i]
-            above_x += is_above_x
-            above_y += is_above_y
-            above_both += is_above_x & is_above_y
-        if above_x > 0:
-            total_x += above_both / above_x
-            below_top_x += 1
-        if above_y > 0:
-            total_y += above_both / above_y
-            below_top_y += 1
-    return total_x / below_top_x + total_y / below_top_y - 1
+        is_above_x = x > x[i]
+        is_above_y = y > y[i]
+        agreement += _count(is_above_x & is_above_y)
+        agreement -= _count(is_above_x & (y < y[i]))
+        untied_x += _count(is_above_x)
+        untied_y += _count(is_above_y)
+    return np.asarray(agreement / np.sqrt(untied_x * untied_y))
 
 
-@kernel
-def _tau_ap(reference: FloatArray, estimate: FloatArray) -> float:
-    """Compute the AP correlation of two vectors in compiled code, averaged over all orders of ties."""
-    count = len(reference)
-    total = 0.0
-    for i in range(count):
-        above = 0
-        tied = 0
-        concordant_above = 0
-        concordant_tied = 0
-        for j in range(count):
-            if estimate[j] > estimate[i]:
-                above += 1
-                concordant_above += reference[j] > reference[i]
-            elif j != i and estimate[j] == estimate[i]:
-                tied += 1
-                concordant_tied += reference[j] > reference[i]
-        # item i has each of the ranks of its tie group with the same probability
-        expected = 0.0
-        for earlier in range(tied + 1):
-            if above + earlier > 0:
-                share = earlier / tied if tied > 0 else 0.0
-                expected += (concordant_above + share * concordant_tied) / (above + earlier)
-        total += expected / (tied + 1)
-    return 2 * total / (count - 1) - 1
+def _compute_weighted_tau(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Compute Kendall's tau with hyperbolic weights, as `weighted_tau` does."""
+    by_x = _compute_tau_with_weights(x, y, _compute_hyperbolic_weights(x, y))
+    by_y = _compute_tau_with_weights(x, y, _compute_hyperbolic_weights(y, x))
+    return (by_x + by_y) / 2
 
 
-@kernel
-def _hyperbolic_weights(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Compute the weight 1 / (rank + 1) of each item by its rank in x."""
-    weights = np.empty(len(x))
-    for i in range(len(x)):
-        rank = 0
-        for j in range(len(x)):
-            if x[j] != x[i]:
-                rank += x[j] > x[i]
-            elif y[j] != y[i]:
-                rank += y[j] > y[i]
-            else:
-                rank += j > i
-        weights[i] = 1 / (rank + 1)
-    return weights
-
-
-@kernel
-def _weighted_kendall_tau(x: FloatArray, y: FloatArray, item_weights: FloatArray) -> float:
+def _compute_tau_with_weights(x: FloatArray, y: FloatArray, item_weights: FloatArray) -> FloatArray:
     """Compute Kendall's tau, with the sum of the weights of two items as the weight of a pair."""
-    agreement = 0.0
-    untied_x = 0.0
-    untied_y = 0.0
+    agreement, untied_x, untied_y = np.zeros((3, x.shape[1]))
     for i in range(1, len(x)):
         for j in range(i):
-            weight = item_weights[i] + item_weights[j]
-            sign_x = np.sign(x[i] - x[j])
-            sign_y = np.sign(y[i] - y[j])
-            agreement += weight * sign_x * sign_y
-            untied_x += weight * abs(sign_x)
-            untied_y += weight * abs(sign_y)
-    return float(agreement / np.sqrt(untied_x * untied_y))
+            weights = item_weights[i] + item_weights[j]
+            sign_x = _compare_scores(x[i], x[j])
+            sign_y = _compare_scores(y[i], y[j])
+            agreement += weights * (sign_x * sign_y)
+            untied_x += weights * np.abs(sign_x)
+            untied_y += weights * np.abs(sign_y)
+    return np.asarray(agreement / np.sqrt(untied_x * untied_y))
+
+
+def _compare_scores(first: FloatArray, second: FloatArray) -> NDArray[np.int8]:
+    """Return 1 where the first score is higher, -1 where the second is, and 0 if tied or missing."""
+    return (first > second).view(np.int8) - (first < second).view(np.int8)
+
+
+def _compute_hyperbolic_weights(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Compute the weight 1 / (rank + 1) of each item by its rank in x; y and then the place break ties."""
+    places = np.arange(len(x))[:, None]
+    ranks = []
+    for i in range(len(x)):
+        is_above_if_tied = (y > y[i]) | ((y == y[i]) & (places > i))
+        ranks.append(_count((x > x[i]) | ((x == x[i]) & is_above_if_tied)))
+    return 1 / (np.array(ranks) + 1)
 
 
 # The statistics of `correlate_rows` by name.
 STATISTICS = {
-    "tau_ap_b": _fill_tau_ap_b,
-    "tau_ap": _fill_tau_ap,
-    "weighted_tau": _fill_weighted_tau,
-    "kendall": _fill_kendall_tau,
+    "tau_ap_b": _compute_tau_ap_b,
+    "tau_ap": _compute_tau_ap,
+    "weighted_tau": _compute_weighted_tau,
+    "kendall": _compute_kendall_tau,
 }

@@ -14,14 +14,6 @@ import numpy as np
 
 from metassay.stats.arrays import FloatArray, LongArray, compute_row_offsets
 from metassay.stats.compilation import kernel
-from metassay.text.hash_table import (
-    CodePoints,
-    HashTable,
-    build_hash_table,
-    extend_hash,
-    get_code_points,
-    look_up_hash,
-)
 
 # Classes with a special meaning in HanTa.
 START, END, UNKNOWN = 1, 2, 3
@@ -35,6 +27,8 @@ _LONGEST_NEW_MORPHEME = 24
 _WHOLE_WORD_PENALTY = 4.6
 # A part of speech, as HanTa numbers them, and a log p.
 TagReading = tuple[int, float]
+# The state that a step leads to, the class or part of speech of the step, and its log p.
+Step = tuple[int, int, float]
 
 
 class Transitions(NamedTuple):
@@ -44,7 +38,7 @@ class Transitions(NamedTuple):
     targets: LongArray
     """The state that a step leads to."""
     tags: LongArray
-    """The morpheme class or part of speech of a step."""
+    """The morpheme class of a step."""
     log_p: FloatArray
 
 
@@ -55,25 +49,25 @@ class NewMorphemes(NamedTuple):
     """Their possible classes; the columns of the others."""
     by_length: FloatArray
     by_ending: FloatArray
-    """One row per ending; NaN if the class does not have it."""
+    """One row per ending, in the order of `MorphemeModel.endings`."""
 
 
 class MorphemeModel(NamedTuple):
-    """A morpheme model of HanTa as arrays, for the search of the best split of a word."""
+    """A morpheme model of HanTa, prepared for the search of the best split of a word."""
 
-    morphemes: HashTable
-    endings: HashTable
-    """Endings of new morphemes, spelt backwards."""
+    morphemes: dict[str, int]
+    """Known morphemes with their numbers."""
+    longest_morpheme: int
+    endings: dict[str, int]
+    """Endings of new morphemes with their numbers."""
     classes: Transitions
     """The classes of each known morpheme."""
     inner: Transitions
     """Steps inside a word: first from all states, then again, only those to new morphemes."""
-    final: Transitions
-    """Steps to the end of a word. Targets are pairs of classes."""
+    final: list[list[Step]]
+    """Steps from each state to the end of a word. Targets are pairs of classes."""
     new_morphemes: NewMorphemes
     class_count: int
-    pair_count: int
-    tag_count: int
 
 
 class MorphemeSplitter:
@@ -84,8 +78,24 @@ class MorphemeSplitter:
 
     def rank_tags(self, word: str) -> list[TagReading]:
         """Return the parts of speech of a word with log-probabilities, most likely first."""
-        tags, log_p = _find_best_splits(get_code_points(word), self._model)
-        readings = list(zip(tags.tolist(), log_p.tolist()))
+        model = self._model
+        states, log_p = _find_best_states(
+            _look_up_morphemes(word, model),
+            _look_up_endings(word, model.endings),
+            len(model.final),
+            model.inner.offsets,
+            model.inner.targets,
+            model.inner.tags,
+            model.inner.log_p,
+            model.classes.offsets,
+            model.classes.tags,
+            model.classes.log_p,
+            model.new_morphemes.tags,
+            model.new_morphemes.by_length,
+            model.new_morphemes.by_ending,
+            np.empty(model.class_count),
+        )
+        readings = _sum_states_by_tag(states.tolist(), log_p.tolist(), model.final)
         # A stable sort keeps readings with equal log p in the order in which HanTa finds them.
         readings.sort(key=lambda reading: reading[1], reverse=True)
         return readings or [(UNKNOWN, 0.0)]
@@ -109,40 +119,45 @@ def _build_morpheme_model(hanta: Any) -> MorphemeModel:
         final_steps.append([(pairs[state[1], tag], -tag, log_p) for tag, log_p in endings])
     # Only open classes, which have morphemes that occur once in the training data, can have new morphemes.
     new_steps = [[step for step in steps if step[1] in hanta.LP_hapax_t] for steps in inner_steps]
-    classes_of: dict[str, list[tuple[int, int, float]]] = {}
+    classes_of: dict[str, list[Step]] = {}
     for tag, morphemes in hanta.LP_m_t.items():
         for morpheme, log_p in morphemes.items():
             classes_of.setdefault(morpheme, []).append((0, tag, log_p))
-    ending_texts = sorted({ending for endings in hanta.LP_s_t.values() for ending in endings} - {""})
-    # The empty ending has row 0, which `_score_endings` starts from.
-    ending_texts.insert(0, "")
     inner = _build_transitions([*inner_steps, *new_steps])
-    final = _build_transitions(final_steps)
+    new_morphemes, endings = _build_new_morphemes(hanta)
     return MorphemeModel(
-        morphemes=build_hash_table(list(classes_of)),
-        endings=build_hash_table([ending[::-1] for ending in ending_texts]),
+        morphemes={morpheme: number for number, morpheme in enumerate(classes_of)},
+        longest_morpheme=max(map(len, classes_of)),
+        endings=endings,
         classes=_build_transitions(list(classes_of.values())),
         inner=inner,
-        final=final,
-        new_morphemes=_build_new_morphemes(hanta, ending_texts),
+        final=final_steps,
+        new_morphemes=new_morphemes,
         class_count=int(inner.tags.max()) + 1,
-        pair_count=int(final.targets.max()) + 1,
-        tag_count=int(final.tags.max()) + 1,
     )
 
 
-def _build_new_morphemes(hanta: Any, endings: Sequence[str]) -> NewMorphemes:
-    """Convert the probabilities of unknown morphemes to arrays."""
+def _build_new_morphemes(hanta: Any) -> tuple[NewMorphemes, dict[str, int]]:
+    """Convert the probabilities of unknown morphemes to arrays; also return the numbers of their endings."""
     tags = [tag for tag in hanta.LP_s_t if tag in hanta.LP_hapax_t]
     by_length = [
         [hanta.Int_t + hanta.LP_hapax_t[tag] + log_p for log_p in hanta.LP_len_t[tag]] for tag in tags
     ]
-    by_ending = [[hanta.LP_s_t[tag].get(ending, np.nan) for tag in tags] for ending in endings]
-    return NewMorphemes(np.array(tags), np.array(by_length), np.array(by_ending))
+    # Short endings come first; the empty one has number 0.
+    texts = sorted({ending for endings in hanta.LP_s_t.values() for ending in endings} | {""}, key=len)
+    number_of = {text: number for number, text in enumerate(texts)}
+    by_ending = np.array([[hanta.LP_s_t[tag].get(text, np.nan) for tag in tags] for text in texts])
+    for number, text in enumerate(texts[1:], start=1):
+        # A class without this ending has the log p of the longest shorter ending that it has.
+        shorter = next(
+            number_of[text[start:]] for start in range(1, len(text) + 1) if text[start:] in number_of
+        )
+        by_ending[number] = np.where(np.isnan(by_ending[number]), by_ending[shorter], by_ending[number])
+    return NewMorphemes(np.array(tags), np.array(by_length), by_ending), number_of
 
 
-def _build_transitions(rows: Sequence[Sequence[tuple[int, int, float]]]) -> Transitions:
-    """Convert lists of steps (target, tag, log p), one list per row, to arrays."""
+def _build_transitions(rows: Sequence[Sequence[Step]]) -> Transitions:
+    """Convert lists of steps, one list per row, to arrays."""
     steps = [step for row in rows for step in row]
     return Transitions(
         offsets=compute_row_offsets(rows),
@@ -152,110 +167,112 @@ def _build_transitions(rows: Sequence[Sequence[tuple[int, int, float]]]) -> Tran
     )
 
 
+def _look_up_morphemes(word: str, model: MorphemeModel) -> LongArray:
+    """Find the number of the known morpheme at each start and of each length, -1 where there is none."""
+    lengths = range(min(len(word), model.longest_morpheme) + 1)
+    numbers = []
+    for start in range(len(word)):
+        numbers.append([model.morphemes.get(word[start : start + length], -1) for length in lengths])
+    return np.array(numbers, np.int64)
+
+
+def _look_up_endings(word: str, endings: dict[str, int]) -> LongArray:
+    """Find the number of the longest known ending of up to 0, 1, … letters before each place of a word."""
+    numbers = []
+    for end in range(len(word) + 1):
+        ending = 0
+        row = [ending]
+        for length in range(1, _LONGEST_ENDING + 1):
+            ending = endings.get(word[max(end - length, 0) : end], ending)
+            row.append(ending)
+        numbers.append(row)
+    return np.array(numbers, np.int64)
+
+
 @kernel
-def _find_best_splits(word: CodePoints, model: MorphemeModel) -> tuple[LongArray, FloatArray]:
-    """Find the best split of a word into morphemes for each part of speech, with its log-probability."""
-    size = len(word)
-    state_count = len(model.final.offsets) - 1
-    best = np.full((size + 1, state_count), -np.inf)  # log p of the best way to a state at a letter
-    states = np.empty(
-        (size + 1, state_count), np.int64
-    )  # the states at a letter, in the order they are found
+def _find_best_states(  # noqa: C901 - helpers take Numba longer to compile than loops
+    morphemes: LongArray,
+    endings: LongArray,
+    state_count: int,
+    inner_offsets: LongArray,
+    inner_targets: LongArray,
+    inner_tags: LongArray,
+    inner_log_p: FloatArray,
+    class_offsets: LongArray,
+    class_tags: LongArray,
+    class_log_p: FloatArray,
+    new_tags: LongArray,
+    log_p_by_length: FloatArray,
+    log_p_by_ending: FloatArray,
+    log_p_of_class: FloatArray,
+) -> tuple[LongArray, FloatArray]:
+    """Find the states at the end of a word, in the order of HanTa, with the log p of the best way there.
+
+    `log_p_of_class` is a buffer.
+    """
+    size = len(morphemes)
+    # Log p of the best way to a state at a letter.
+    best = np.full((size + 1) * state_count, -np.inf).reshape((size + 1, state_count))
+    # The states at a letter, in the order in which they are found.
+    states = np.zeros((size + 1) * state_count, np.int64).reshape((size + 1, state_count))
     counts = np.zeros(size + 1, np.int64)
-    log_p_of_class = np.empty(model.class_count, np.float64)
+    highest = np.zeros(_CONTINUED_STATES)
     best[0, 0] = 0.0
-    states[0, 0] = 0
     counts[0] = 1
-    endings = _score_endings(word, model.endings, model.new_morphemes.by_ending)
-    inner = model.inner
     for start in range(size):
-        continued = _choose_best_states(states[start, : counts[start]], best[start])
-        text_hash = np.uint64(1)
-        for end in range(start + 1, size + 1):
-            text_hash = extend_hash(text_hash, word[end - 1])
-            morpheme = look_up_hash(text_hash, model.morphemes)
+        bound = compute_pruning_bound(best[start], highest)
+        for length in range(1, size - start + 1):
+            morpheme = morphemes[start, length] if length < morphemes.shape[1] else -1
             is_new = morpheme < 0
             # HanTa gives new morphemes of one or two letters no probability, except in short words.
-            if is_new and size >= 4 and end - start <= 2:
+            can_be_new = size < 4 or length > 2
+            if is_new and not can_be_new:
                 continue
-            _score_morpheme(end - start, size, morpheme, endings[end], model, log_p_of_class)
-            for state in continued:
+            log_p_of_class[:] = -np.inf
+            if can_be_new:
+                # An ending is shorter than its morpheme.
+                ending = endings[start + length, min(_LONGEST_ENDING, length - 1)]
+                penalty = _WHOLE_WORD_PENALTY if length == size else 0.0
+                length_column = min(length, _LONGEST_NEW_MORPHEME)
+                _score_new_morpheme(
+                    length_column, ending, penalty, new_tags, log_p_by_length, log_p_by_ending, log_p_of_class
+                )
+            if not is_new:
+                for i in range(class_offsets[morpheme], class_offsets[morpheme + 1]):
+                    log_p_of_class[class_tags[i]] = class_log_p[i]
+            end = start + length
+            for position in range(counts[start]):
+                state = states[start, position]
+                if best[start, state] < bound:
+                    continue
                 # The second half of the rows has only the steps to classes of new morphemes.
                 row = state + state_count if is_new else state
-                for step in range(inner.offsets[row], inner.offsets[row + 1]):
-                    log_p = best[start, state] + inner.log_p[step] + log_p_of_class[inner.tags[step]]
-                    target = inner.targets[step]
+                for step in range(inner_offsets[row], inner_offsets[row + 1]):
+                    log_p = best[start, state] + inner_log_p[step] + log_p_of_class[inner_tags[step]]
+                    target = inner_targets[step]
                     if log_p > MINIMUM_LOG_P and log_p > best[end, target]:
                         if best[end, target] == -np.inf:
                             states[end, counts[end]] = target
                             counts[end] += 1
                         best[end, target] = log_p
-    return _sum_states_by_tag(states[size, : counts[size]], best[size], model)
+    last_states = states[size, : counts[size]]
+    return last_states, best[size][last_states]
 
 
 @kernel
-def _score_endings(word: CodePoints, endings: HashTable, ending_log_p: FloatArray) -> FloatArray:
-    """Compute the log-probability of the longest known ending at each letter of a word, by class."""
-    class_count = ending_log_p.shape[1]
-    weights = np.empty((len(word) + 1, _LONGEST_ENDING + 1, class_count), np.float64)
-    for end in range(1, len(word) + 1):
-        text_hash = np.uint64(1)
-        # Loops over columns compile much faster than assignments of rows.
-        for column in range(class_count):
-            weights[end, 0, column] = ending_log_p[0, column]
-        for length in range(1, _LONGEST_ENDING + 1):
-            for column in range(class_count):
-                weights[end, length, column] = weights[end, length - 1, column]
-            if length > end:
-                continue
-            text_hash = extend_hash(text_hash, word[end - length])
-            ending = look_up_hash(text_hash, endings)
-            if ending < 0:
-                continue
-            for column in range(class_count):
-                if not np.isnan(ending_log_p[ending, column]):
-                    weights[end, length, column] = ending_log_p[ending, column]
-    return weights
-
-
-@kernel
-def _score_morpheme(
+def _score_new_morpheme(
     length: int,
-    word_length: int,
-    morpheme: np.int64,
-    ending_log_p: FloatArray,
-    model: MorphemeModel,
+    ending: int,
+    penalty: float,
+    tags: LongArray,
+    log_p_by_length: FloatArray,
+    log_p_by_ending: FloatArray,
     log_p_of_class: FloatArray,
 ) -> None:
-    """Write the log-probability of a morpheme for each class to an array."""
-    log_p_of_class[:] = -np.inf
-    new_morphemes = model.new_morphemes
-    if word_length < 4 or length > 2:
-        length_column = min(length, _LONGEST_NEW_MORPHEME)
-        # An ending is shorter than its morpheme.
-        ending_row = min(_LONGEST_ENDING, length - 1)
-        for column in range(len(new_morphemes.tags)):
-            log_p = new_morphemes.by_length[column, length_column] + ending_log_p[ending_row, column]
-            if length == word_length:
-                log_p -= _WHOLE_WORD_PENALTY
-            log_p_of_class[new_morphemes.tags[column]] = log_p
-    if morpheme >= 0:
-        classes = model.classes
-        for step in range(classes.offsets[morpheme], classes.offsets[morpheme + 1]):
-            log_p_of_class[classes.tags[step]] = classes.log_p[step]
-
-
-@kernel
-def _choose_best_states(states: LongArray, best: FloatArray) -> LongArray:
-    """Return the most likely states and those of almost the same probability."""
-    log_p = best[states]
-    bound = compute_pruning_bound(log_p, np.empty(_CONTINUED_STATES, np.float64))
-    count = 0
-    for position in range(len(states)):
-        if log_p[position] >= bound:
-            states[count] = states[position]
-            count += 1
-    return states[:count]
+    """Write the log-probability of a morpheme that the model does not contain for each of its classes."""
+    for column in range(len(tags)):
+        log_p = log_p_by_length[column, length] + log_p_by_ending[ending, column]
+        log_p_of_class[tags[column]] = log_p - penalty
 
 
 @kernel
@@ -271,38 +288,19 @@ def compute_pruning_bound(log_probabilities: FloatArray, highest_values: FloatAr
     return bound
 
 
-@kernel
 def _sum_states_by_tag(
-    states: LongArray, best: FloatArray, model: MorphemeModel
-) -> tuple[LongArray, FloatArray]:
-    """Sum the probabilities of the best splits by part of speech.
-
-    Returns the parts of speech and their log-probabilities.
-    """
-    final = model.final
-    log_p_of_pair = np.full(model.pair_count, -np.inf)
-    log_p_of_tag = np.full(model.tag_count, -np.inf)
-    pairs = np.empty((model.pair_count, 2), np.int64)  # pair and part of speech, in the order they are found
-    pair_count = 0
-    for state in states:
-        for step in range(final.offsets[state], final.offsets[state + 1]):
-            pair = final.targets[step]
-            log_p = best[state] + final.log_p[step]
-            if log_p > MINIMUM_LOG_P and log_p > log_p_of_pair[pair]:
-                if log_p_of_pair[pair] == -np.inf:
-                    pairs[pair_count, 0] = pair
-                    pairs[pair_count, 1] = final.tags[step]
-                    pair_count += 1
-                log_p_of_pair[pair] = log_p
-    tags = np.empty(pair_count, np.int64)
-    tag_count = 0
-    for position in range(pair_count):
-        log_p = log_p_of_pair[pairs[position, 0]]
-        tag = pairs[position, 1]
-        if log_p_of_tag[tag] == -np.inf:
-            tags[tag_count] = tag
-            tag_count += 1
-            log_p_of_tag[tag] = log_p
-        else:
-            log_p_of_tag[tag] = np.logaddexp(log_p_of_tag[tag], log_p)
-    return tags[:tag_count], log_p_of_tag[tags[:tag_count]]
+    states: Sequence[int], best: Sequence[float], final: Sequence[Sequence[Step]]
+) -> list[TagReading]:
+    """Sum the probabilities of the best splits by part of speech, in the order of HanTa."""
+    # The part of speech and the highest log p of each pair of classes.
+    readings: dict[int, TagReading] = {}
+    for state, state_log_p in zip(states, best):
+        for pair, tag, step_log_p in final[state]:
+            log_p = state_log_p + step_log_p
+            if log_p > MINIMUM_LOG_P and (pair not in readings or log_p > readings[pair][1]):
+                readings[pair] = (tag, log_p)
+    log_p_of_tag: dict[int, float] = {}
+    for tag, log_p in readings.values():
+        known_log_p = log_p_of_tag.get(tag)
+        log_p_of_tag[tag] = log_p if known_log_p is None else float(np.logaddexp(known_log_p, log_p))
+    return list(log_p_of_tag.items())

@@ -76,13 +76,16 @@ class Tagger:
         """Return the part-of-speech tag of each word of a sentence."""
         readings = [self._find_known_tags(words[0], True)]
         readings += [self._find_known_tags(word, False) for word in words[1:]]
+        counts = np.array([reading.count for reading in readings])
         path = _find_best_tags(
             # Joining bytes is faster than concatenating many small arrays.
             np.frombuffer(b"".join([reading.tag_numbers for reading in readings]), np.int64),
             np.frombuffer(b"".join([reading.log_p for reading in readings])),
-            np.array([reading.count for reading in readings]),
+            counts,
             self._transitions,
             self._end_transitions,
+            # A state is the pair of tags of two successive words.
+            1 + int(counts[0]) + int(counts[1:] @ counts[:-1]),
         )
         return [self._tag_names[number] for number in path.tolist()]
 
@@ -173,12 +176,12 @@ def _find_best_tags(
     reading_counts: LongArray,
     transitions: FloatArray,
     end_transitions: FloatArray,
+    state_limit: int,
 ) -> LongArray:
     """Find the most likely sequence of tags for the words of a sentence."""
     word_count = len(reading_counts)
     tag_count = end_transitions.shape[1] - 1
     # A state is the pair of tags of two successive words, with a pointer to the best state before it.
-    state_limit = _bound_state_count(reading_counts)
     first_tag = np.empty(state_limit, np.int64)
     second_tag = np.empty(state_limit, np.int64)
     previous = np.empty(state_limit, np.int64)
@@ -226,15 +229,6 @@ def _find_best_tags(
         path[i] = second_tag[winner]
         winner = previous[winner]
     return path
-
-
-@kernel
-def _bound_state_count(reading_counts: LongArray) -> int:
-    """Compute an upper bound for the number of states in the search for tags."""
-    state_count = 1 + reading_counts[0]
-    for i in range(1, len(reading_counts)):
-        state_count += reading_counts[i] * reading_counts[i - 1]
-    return int(state_count)
 
 
 @kernel

@@ -34,7 +34,6 @@ from metassay.stats.arrays import (
     divide_or_zero,
     find_run_starts,
 )
-from metassay.stats.compilation import kernel
 from metassay.stats.contingency import chi_square_test, cochran_mantel_haenszel_test
 from metassay.stats.label_permutation import permute_labels_test
 from metassay.stats.multiplicity import adjust_holm
@@ -313,39 +312,19 @@ def _group_labels_that_share_blocks(labels: IntArray, blocks: IntArray) -> tuple
 
     Two labels that occur in one block are in the same group, and so are labels linked by a chain of blocks.
     """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     label_count = int(labels.max()) + 1
-    lowest = _find_lowest_linked_labels(labels, blocks, label_count, int(blocks.max()) + 1)
+    label_of_block = np.empty(int(blocks.max()) + 1, dtype=np.int32)
+    label_of_block[blocks] = labels  # any label of the block
+    links = np.ones(len(labels), dtype=np.bool_), (labels, label_of_block[blocks])
+    _, component = connected_components(coo_array(links, shape=(label_count, label_count)), directed=False)
     is_used = count_occurrences(labels, label_count) > 0
-    groups, group = np.unique(lowest[is_used], return_inverse=True)
+    groups, group = np.unique(component[is_used], return_inverse=True)
     group_of_label = np.full(label_count, -1, dtype=np.int32)
     group_of_label[is_used] = group
     return len(groups), group_of_label
-
-
-@kernel
-def _find_lowest_linked_labels(
-    labels: IntArray, blocks: IntArray, label_count: int, block_count: int
-) -> IntArray:
-    """Find for each label the lowest label that it is linked with by blocks (union-find)."""
-    parent = np.empty(label_count, np.int32)
-    for label in range(label_count):
-        parent[label] = label
-    last_label = np.empty(block_count, np.int32)
-    for block in range(block_count):
-        last_label[block] = -1
-    for position in range(len(labels)):
-        first, second = labels[position], last_label[blocks[position]]
-        last_label[blocks[position]] = first
-        if second < 0:
-            continue
-        while parent[first] != first:
-            first = parent[first]
-        while parent[second] != second:
-            second = parent[second]
-        parent[max(first, second)] = min(first, second)
-    for label in range(label_count):  # parents are lower, so their roots are known already
-        parent[label] = parent[parent[label]]
-    return parent
 
 
 def _count_pairs_by_unit(

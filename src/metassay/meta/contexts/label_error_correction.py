@@ -17,13 +17,14 @@ from metassay.meta.contexts.pair_outcomes import MISSING, RIGHT, TIE, OutcomeArr
 from metassay.results.assay import CorrectedAccuracy
 from metassay.results.base import none_if_nan
 from metassay.stats import random
-from metassay.stats.arrays import BoolArray, FloatArray, IntArray, divide_or_nan
+from metassay.stats.arrays import FloatArray, IntArray, count_occurrences, divide_or_nan
 from metassay.stats.bootstrap import ClusterBootstrap
-from metassay.stats.compilation import kernel
 from metassay.stats.intervals import widened_percentile_interval
 
 _LEAST_INFORMATION = 0.2  # with a smaller v - e, pairs say too little about the metric
 _LEAST_DRAWN_INFORMATION = 0.1  # draws below this would give arbitrarily large corrections
+# Pairs whose outcomes are summed at a time, which bounds memory.
+_PAIRS_PER_BATCH = 2**20
 
 
 @dataclass(frozen=True)
@@ -109,52 +110,24 @@ def _sum_outcomes_by_stratum(
     The rows are, for each stratum: credit, m · weight (m as in `correct_accuracy_for_label_errors`), and
     weight. Also returns the codes of the clusters; clusters without pairs are left out.
     """
-    weights = np.empty(0) if pair_outcomes.weights is None else pair_outcomes.weights
-    sums, is_used = _sum_outcomes_of_all_clusters(
-        metric_outcomes,
-        pair_outcomes.items,
-        pair_outcomes.clusters,
-        strata,
-        weights,
-        int(pair_outcomes.items.max()) + 1,
-        int(pair_outcomes.clusters.max()) + 1,
-        stratum_count,
-        tie_credit,
-    )
-    return np.ascontiguousarray(sums[:, is_used]), np.flatnonzero(is_used).astype(np.int32)
-
-
-@kernel
-def _sum_outcomes_of_all_clusters(
-    outcomes: OutcomeArray,
-    items: IntArray,
-    clusters: IntArray,
-    strata: IntArray,
-    weights: FloatArray,
-    item_count: int,
-    cluster_count: int,
-    stratum_count: int,
-    tie_credit: float,
-) -> tuple[FloatArray, BoolArray]:
-    """Sum outcomes by kind of pair (stratum) and cluster, and mark the clusters that have a pair."""
-    pairs_of_item = np.zeros(item_count, np.int64)
-    is_used = np.zeros(cluster_count, np.bool_)
-    for pair in range(len(outcomes)):
-        if outcomes[pair] != MISSING:
-            pairs_of_item[items[pair]] += 1
-            is_used[clusters[pair]] = True
-    sums = np.zeros((3 * stratum_count, cluster_count), np.float64)
-    for pair in range(len(outcomes)):
-        if outcomes[pair] == MISSING:
-            continue
-        weight = 1 / pairs_of_item[items[pair]] * (weights[pair] if len(weights) else 1.0)
-        is_tie = outcomes[pair] == TIE
-        stratum = strata[pair]
-        cluster = clusters[pair]
-        sums[stratum, cluster] += weight * ((outcomes[pair] == RIGHT) + tie_credit * is_tie)
-        sums[stratum_count + stratum, cluster] += weight * (1 - (1 - 2 * tie_credit) * is_tie)
-        sums[2 * stratum_count + stratum, cluster] += weight
-    return sums, is_used
+    is_scored = metric_outcomes != MISSING
+    pairs_of_item = count_occurrences(pair_outcomes.items[is_scored], int(pair_outcomes.items.max()) + 1)
+    is_used = np.zeros(int(pair_outcomes.clusters.max()) + 1, dtype=np.bool_)
+    is_used[pair_outcomes.clusters[is_scored]] = True
+    sums = np.zeros((3, stratum_count, len(is_used)))
+    for first in range(0, pair_outcomes.pair_count, _PAIRS_PER_BATCH):
+        pairs = first + np.flatnonzero(is_scored[first : first + _PAIRS_PER_BATCH])
+        outcomes = metric_outcomes[pairs]
+        weights = 1 / pairs_of_item[pair_outcomes.items[pairs]]
+        if pair_outcomes.weights is not None:
+            weights *= pair_outcomes.weights[pairs]
+        is_tie = outcomes == TIE
+        cells = (strata[pairs], pair_outcomes.clusters[pairs])
+        np.add.at(sums[0], cells, weights * ((outcomes == RIGHT) + tie_credit * is_tie))
+        np.add.at(sums[1], cells, weights * (1 - (1 - 2 * tie_credit) * is_tie))
+        np.add.at(sums[2], cells, weights)
+    used_sums = np.ascontiguousarray(sums.reshape(3 * stratum_count, -1)[:, is_used])
+    return used_sums, np.flatnonzero(is_used).astype(np.int32)
 
 
 def _correct_accuracies(

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from metassay.errors import InputError, UnknownName
 from metassay.results.assay import GLOBAL
 from metassay.stats.arrays import BoolArray, FloatArray, IntArray, LongArray
-from metassay.stats.compilation import kernel
 from metassay.stats.rank_correlation import STATISTICS
 
 OutcomeArray = NDArray[np.int8]
@@ -219,19 +218,10 @@ def compute_outcomes(
 
 def has_one_value_per_key(keys: IntArray, values: IntArray) -> bool:
     """Return whether equal keys always have equal values."""
-    value_of_key = np.full(int(keys.max()) + 1, MISSING, dtype=np.int32)
-    return bool(_fill_single_values(keys, values, value_of_key))
-
-
-@kernel
-def _fill_single_values(keys: IntArray, values: IntArray, value_of_key: IntArray) -> bool:
-    """Write the value of each key into an array; return False as soon as a key has a second value."""
-    for position in range(len(keys)):
-        if value_of_key[keys[position]] == MISSING:
-            value_of_key[keys[position]] = values[position]
-        elif value_of_key[keys[position]] != values[position]:
-            return False
-    return True
+    # If a key has several values, its last one is written, and the others differ from it.
+    value_of_key = np.empty(int(keys.max()) + 1, dtype=values.dtype)
+    value_of_key[keys] = values
+    return bool((value_of_key[keys] == values).all())
 
 
 def check_pairs_can_be_assayed(
