@@ -64,11 +64,17 @@ def _build_aggregated_system_row(system: AggregatedSystem) -> dict[str, Any]:
 
 @accept_options(AggregateOptions)
 def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> AggregateResult:
-    """Aggregate segment scores to system scores in three ways, and compare the three.
+    """Compute the scores of systems in three ways, and compare how well each way agrees with human scores.
 
-    Metrics must have sufficient statistics. Bootstrap scores are means over `resamples` resamples of `size`
-    segments; `repeats` is the number of draws for comparisons on few segments. `out` is a folder for the
-    result and its page.
+    Corpus scores are computed from counts that are summed over all segments, segment scores are means over
+    segments, and bootstrap scores are means of corpus scores over random samples of segments. Only metrics
+    that are computed from such counts, as BLEU and WER are, can be used.
+
+    - `resamples` is the number of random samples for bootstrap scores, and `size` the number of segments in
+      each.
+    - `repeats` is the number of random samples of 1, 10 and 100 segments, for the comparison on few segments.
+    - `lower_is_better` and `higher_is_better` name human scores, to say which direction is good.
+    - `out` is a folder for the result and its report page.
 
     >>> rows = [
     ...     {"seg_id": n, "system": system, "hyp": f"{word} red fox {n}", "ref": f"the red fox {n}"}

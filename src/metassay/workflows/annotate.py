@@ -66,15 +66,24 @@ class AnnotateResult(ResultDisplay, AnnotateContent, frozen=True, kw_only=True):
 
 @accept_options(AnnotateOptions)
 def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
-    """Choose items for people to rate, so that `estimate` needs few ratings.
+    """Choose the items that people should rate next, so that `estimate` needs few ratings.
 
-    `data` has metric scores for every output; some items may have human scores already. Name `count`, or
-    `width` (of the 95 % interval of every system's mean) or `difference` (between two systems, shown with
-    probability `power`): these two need at least 20 labelled items to plan with. Items on which metrics are
-    likely to be wrong are chosen with a higher probability, which `estimate` takes into account.
+    `data` has metric scores for every output, and may have human scores for some items. Items on which the
+    metrics are likely to be wrong are chosen with a higher probability, which `estimate` takes into account.
 
-    `csv` is a file for the raters: fill in its last column and give it to `estimate` or `annotate` as
-    `labels`. With `out` it is `ratings.csv` in this folder.
+    Name one goal:
+
+    - `count` is the number of items to choose.
+    - `width` is the width of the 95 % interval of every system's mean human score that the ratings should
+      reach.
+    - `difference` is the difference between two systems that should be detected, with the probability
+      `power`.
+
+    The last two are planned from items that have human scores already, of which there must be at least 20.
+
+    - `csv` is the file to write for the raters. When its last column is filled in, pass it as `labels` to
+      `estimate`, or to `annotate` to choose further items. By default it is `ratings.csv` in the folder
+      `out`.
 
     >>> rows = [
     ...     {"seg_id": n, "system": system, "M": n % 7 * bonus}

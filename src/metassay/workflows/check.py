@@ -75,11 +75,14 @@ class CheckResult(ResultDisplay, CheckContent, frozen=True, kw_only=True):
 
 @accept_options(CheckOptions)
 def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
-    """Check a data set and estimate the cost of an assay by scoring a few outputs.
+    """Check what a data set contains, and estimate how long an assay of it would take.
 
-    Tables of metric scores, of pairs and of verdicts are recognised as well; the estimate is left out if
-    there are no outputs. `columns`, `where`, `join` and so on say how files and tables are read. `out` names
-    a folder in which the result is stored.
+    The time is estimated by scoring a few outputs. Tables of metric scores, of pairs and of verdicts are
+    recognised too; without outputs there is no estimate.
+
+    - `columns`, `where`, `join` and the other reading options say how files and tables are read.
+    - `metrics` are the metrics whose time is estimated. By default they are those of the task.
+    - `out` is a folder in which the result is stored.
 
     >>> found = check([{"seg_id": 1, "system": "a", "hyp": "a red fox", "ref": "the red fox"}])
     >>> found.to_dict()["outputs"]

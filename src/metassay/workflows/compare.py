@@ -40,7 +40,10 @@ class CompareResult(ResultDisplay, CompareContent, frozen=True, kw_only=True):
 
 
 def compare(*runs: str | Path) -> CompareResult:
-    """Compare finished assay runs in the given order; a folder stands for all runs in it, sorted by name.
+    """Compare each of several finished assay runs with the run before it.
+
+    `runs` are run folders, compared in the given order. A folder that contains runs stands for all of them,
+    sorted by name.
 
     >>> import tempfile
     >>> from metassay.workflows.assay import assay, read_bundled_sample

@@ -105,18 +105,26 @@ def _build_dependence_row(dependence: MetricDependence) -> list[Any]:
 
 @accept_options(DependOptions)
 def depend(data: Source, options: DependOptions) -> DependResult:
-    """Measure the system dependence (SysDep) and expected deviations of every metric.
+    """Measure whether metrics favour some systems over others of the same human score (system dependence).
 
-    `data` is a table with a row per output and a column per metric, several such tables, a folder in the
-    layout of mt-metrics-eval, or a data set; `join`, `columns`, `where`, `systems`, `exclude_systems`,
-    `reference`, `keep_references` and `quoting` say how it is read.
+    The expected deviation of a system says by how much a metric overrates it, in points of the human score.
+    System dependence (SysDep) is the difference between the largest and the smallest expected deviation.
 
-    `by` groups outputs by another column than the system. `context` names columns within whose values SysDep
-    is measured as well (by default the domain). `cluster` names the column whose values (documents) are
-    resampled, `weight` a column of weights. `analysis` adds how SysDep depends on resamples, sample size and
-    the choice of systems. `panel` measures each metric against the mean of all others, without human scores.
-    `correct` names a file for metric scores converted to predicted human scores; these are tested on segments
-    that they were not fitted to. `out` is a folder for a page, JSON, CSV and charts.
+    `data` is a table with one row per output and one column per metric, several such tables, a folder in the
+    layout of mt-metrics-eval, or a data set. The keywords `join`, `columns`, `where`, `systems`,
+    `exclude_systems`, `reference`, `keep_references` and `quoting` say how it is read.
+
+    - `by` names a column to use in place of the system, to find out which of its values a metric favours.
+    - `context` names columns within whose values the analysis is repeated. By default it is the domain.
+    - `cluster` names the column of documents that are resampled as a whole.
+    - `weight` names a column of weights of the segments.
+    - `bootstraps` is the number of resamples from which intervals are estimated, and `draws` the number of
+      draws of each test.
+    - `analysis=True` adds how SysDep depends on the number of resamples, the number of items and the systems.
+    - `panel=True` needs no human scores: it compares each metric with the mean of all other metrics.
+    - `correct` names a file to write. It gets the metric scores converted to predicted human scores, which
+      are tested on segments that were not used to fit the conversion.
+    - `out` is a folder for the report page, the result as JSON and CSV, and the charts.
 
     >>> rows = [
     ...     {"seg_id": n, "system": system, "mqm": gap + n % 3, "M": n % 3 + 0.1 * gap}

@@ -68,14 +68,22 @@ def _build_estimate_row(system_estimate: SystemEstimate) -> dict[str, Any]:
 
 @accept_options(EstimateOptions)
 def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
-    """Estimate the mean human score of every system from rated items and a metric on all items.
+    """Estimate the mean human score of every system if people have rated only some of the items.
 
-    `data` is a table with a row per output, a column of human scores that is empty where an output is not
-    rated, and a column per metric. `metrics` names the metrics to choose from; the one that saves most labels
-    is used, or none. A column `probability` with the probability of each item to be chosen for rating, as
-    `annotate` writes it, corrects for unequal probabilities. `target` is `"these"` (the mean over the items
-    in the data) or `"similar"` (over items like these). `context` names columns within whose values systems
-    are estimated as well. `out` is a folder for a page, JSON and CSV.
+    A metric that scores all items is used to make the estimates more precise.
+
+    `data` is a table with one row per output, one column per metric, and a column of human scores that is
+    empty where an output is not rated. A column `probability`, as `annotate` writes it, holds the probability
+    with which each item was chosen for rating. The estimates take it into account.
+
+    - `human` names the column of human scores, and `labels` a file that `annotate` wrote and people filled
+      in.
+    - `metrics` names the metrics to choose from. The metric that saves most labels is used, or none if no
+      metric saves any.
+    - `context` names columns within whose values the systems are estimated as well.
+    - `target` says what is estimated: `"these"` for the mean over the items in the data, `"similar"` for the
+      mean over all items that are like these.
+    - `out` is a folder for the report page and the result as JSON and CSV.
 
     >>> import random
     >>> draw = random.Random(0)

@@ -67,19 +67,30 @@ def _build_judge_row(judge: JudgeEntry) -> dict[str, Any]:
 
 @accept_options(JudgeOptions)
 def judge(data: Source, options: JudgeOptions) -> JudgeResult:
-    """Measure judges from a table of verdicts: `item, judge, winner` or `item, judge, score`.
+    """Measure how reliable LLM judges and human raters are, from a table of their verdicts.
 
-    With `llm` the verdicts are made first: the model is asked, as the spec `judge` says, about each row of a
-    table of pairs (`output_1, output_2`) or of outputs, `repeats` times.
+    Each row of the table is a verdict: `item, judge, winner` for the better of two outputs, or `item, judge,
+    score` for one output. Tables without a column of judges, such as pairs with the better output or human
+    scores, are joined to it by the columns that they share.
 
-    Tables without a judge (pairs with the better output, human scores) are joined by their keys. `human` is
-    the column of human labels. `people` are columns or judges that are single people, for the alternative
-    annotator test with `epsilon`. `family` is the column of model families, `context` are columns within
-    whose values accuracy is measured as well. A verdict that changes with the order of the outputs is half
-    right, or wrong with `ties="strict"`; `ties="judgebench"` adds up both orders, so that a preference and a
-    tie count as the preference. `verdict_type` is pairwise, grade or label, `letters` whether A and B are
-    outputs or positions; both follow from the table by default. `lower_is_better` names columns of grades.
-    `out` is a folder for a page, JSON and CSV.
+    - `llm` says which language model to ask for verdicts first. It is asked `repeats` times about every row
+      of a table of pairs (`output_1, output_2`) or of outputs, in the way that `judge` says, such as
+      `"judge(mode=pairwise)"`.
+    - `human` names the column of human labels with which judges are compared.
+    - `people` names the columns or judges that are single people. The alternative annotator test compares the
+      judges with them, and `epsilon` is how much worse than a person a judge may be.
+    - `family` names the column of the model family of each system, to find out whether judges favour their
+      own.
+    - `context` names columns within whose values accuracy is measured as well.
+    - `ties` says how a verdict counts that changes with the order of the two outputs: half right (`"half"`)
+      or wrong (`"strict"`). With `"judgebench"` the verdicts in both orders are added up, so that a
+      preference and a tie count as the preference.
+    - `verdict_type` is `"pairwise"`, `"grade"` (ordered numbers) or `"label"` (unordered). By default it is
+      guessed from the table.
+    - `letters` says whether the winners A and B name outputs or positions. By default it is guessed from the
+      table.
+    - `lower_is_better` and `higher_is_better` name columns of grades, to say which direction is good.
+    - `out` is a folder for the report page and the result as JSON and CSV.
 
     >>> verdicts = [{"item": n, "judge": "j", "winner": 1 + n % 2, "better": 1} for n in range(10)]
     >>> judge(pl.DataFrame(verdicts)).judges[0].accuracy

@@ -58,23 +58,31 @@ class RankResult(ResultDisplay, RankContent, frozen=True, kw_only=True):
 
 @accept_options(RankOptions)
 def rank(data: Source, options: RankOptions) -> RankResult:
-    """Rank metrics against human scores.
+    """Rank metrics by how well their scores agree with human scores.
 
-    `data` is a table with a row per output and a column per metric, several such tables, a folder in the
-    layout of mt-metrics-eval, or a data set; `join`, `columns`, `where`, `systems`, `exclude_systems`,
-    `reference`, `keep_references` and `quoting` say how it is read.
+    `data` is a table with one row per output and one column per metric, several such tables, a folder in the
+    layout of mt-metrics-eval, or a data set. The keywords `join`, `columns`, `where`, `systems`,
+    `exclude_systems`, `reference`, `keep_references` and `quoting` say how it is read.
 
-    `human` names the column of human scores, which is needed if there are several; further names are columns
-    of human scores that are not metrics. Names in `metrics` that are no column are metrics of ours, which are
-    computed from the texts. `lower_is_better` and `higher_is_better` name columns whose direction is not that
-    of their name. `context` adds a ranking for each value of a column with at least `minimum_segments` items,
-    all on equal numbers of items. `cluster` names the column whose values (documents) are permuted and
-    resampled instead of items. With `missing="pairwise"` each pair of systems is compared on the items that
-    both have (spa and pa; tests still use complete items).
-
-    The meta-metric `spans` ranks metrics by the errors that they mark: `data` has those of people (a folder
-    of mt-metrics-eval, or a file of spans), and `spans` names a file for each metric, and one for people
-    (`human`) if `data` has scores only. `out` is a folder for a page, JSON, CSV and charts.
+    - `human` names the column of human scores. It is needed if there are several. Further names are columns
+      of human scores that are not ranked as metrics.
+    - `metrics` names the metrics to rank. A name that is not a column of the data is a metric that metassay
+      computes from the texts.
+    - `meta` names the meta-metrics, which measure the agreement with human scores, for example
+      `"spa,pearson"`.
+    - `lower_is_better` and `higher_is_better` name columns whose direction cannot be told from their names.
+    - `context` names columns. The metrics are also ranked within each of their values that has at least
+      `minimum_segments` items, and the same number of items is used for all values of a column.
+    - `significance` is the test of differences between metrics, and `method` says how SPA computes p-values.
+    - `cluster` names a column such as `doc_id`. The tests then permute and resample its values instead of
+      items.
+    - `missing="pairwise"` compares two systems (by SPA and PA) on all items that both have. By default, and
+      in all tests, only items that every system has are used.
+    - `spans` names a file of error spans for each metric, for the meta-metric `spans`, which compares the
+      errors that metrics mark with those that people mark. The spans of people are read from `data`, or from
+      the file that is named `human`.
+    - `analysis` names further analyses, such as `"power"`, the number of items needed to tell systems apart.
+    - `out` is a folder for the report page, the result as JSON and CSV, and the charts.
 
     >>> rows = [
     ...     {"seg_id": n, "system": system, "mqm": gap + n % 3, "M": gap * (1 + n % 5), "N": 3 * n % 4 - gap}

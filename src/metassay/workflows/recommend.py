@@ -34,11 +34,13 @@ class RecommendResult(ResultDisplay, RecommendContent, frozen=True, kw_only=True
 def recommend(
     run: str | Path, *, context: str | None = None, criteria: Criteria | None = None
 ) -> RecommendResult:
-    """Return the metric to use in each context of a finished assay, with reasons.
+    """Recommend a metric for each context of a finished assay, with reasons.
 
-    With `criteria` (numbers per metric, higher is better, in order of importance) the choice is made anew:
-    inside the group of metrics that may be the best, stability is preferred, then the cost class, then the
-    criteria. `context` names one column of contexts; by default all are returned.
+    - `run` is the run folder of the assay.
+    - `context` names the column of contexts to return. By default, all columns are returned.
+    - `criteria` maps the name of each of your own criteria, the most important first, to a number per metric,
+      of which higher is better. If it is given, the choice is made again among the metrics that may be the
+      most accurate: first by how stable a metric is, then by its cost, and then by the criteria.
 
     >>> import tempfile
     >>> from metassay.workflows.assay import assay, read_bundled_sample

@@ -60,11 +60,15 @@ def report(
     figures: str | None = None,
     tables: str | None = None,
 ) -> Path:
-    """Write the page of a finished run again, or one page for several runs on the same data.
+    """Write the report page of a finished run again, or one page for several runs on the same data.
 
-    `out` is where to write the page: needed for several runs (of assay, rank, depend and aggregate, one of
-    each), else `report.html` of the run. `figures` (`svg`, `pdf`, `png`) and `tables` (`latex`, `markdown`,
-    `csv`) leave every chart, in the sizes of one and two columns, and every table in folders beside the page.
+    `runs` are run folders. One page can show one run each of `assay`, `rank`, `depend` and `aggregate`.
+
+    - `out` is the file to write. It is needed for several runs. For one run it is `report.html` in the run
+      folder by default.
+    - `figures` is `"svg"`, `"pdf"` or `"png"`, and writes every chart to a folder beside the page, once as
+      wide as one column of a paper and once as wide as two.
+    - `tables` is `"latex"`, `"markdown"` or `"csv"`, and writes every table to a folder beside the page.
 
     >>> import tempfile
     >>> from metassay.workflows.assay import assay, read_bundled_sample

@@ -120,13 +120,18 @@ def _build_score_row(system_or_comparison: ScoredSystem | SystemComparison) -> d
 
 @accept_options(ScoreOptions)
 def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
-    """Score every output and every system.
+    """Score every output with every metric, and compute the score of every system.
 
-    `aggregate` names any of corpus, segment and bootstrap. Intervals are those of the first of these, from
-    `resamples` resamples of segments. `test` (bootstrap or randomization) compares all pairs of systems.
-    `cluster` names a column such as doc_id, whose groups of segments are resampled and exchanged as a whole.
-    `meaning` names a run of `rank` with the analysis `thresholds`, to say how often people agree with each
-    difference. `per_segment` names a file for the table of segment scores, `out` a folder for all results.
+    - `aggregate` names the kinds of system scores: `corpus`, `segment` (the mean segment score) and
+      `bootstrap`. Intervals are those of the first of these.
+    - `resamples` is the number of resamples of segments from which intervals are estimated.
+    - `test` compares every two systems, by `"bootstrap"` or `"randomization"`, with `draws` draws.
+    - `cluster` names a column such as `doc_id`. Segments with the same value are then resampled and exchanged
+      together.
+    - `meaning` names a run folder of `rank` with the analysis `thresholds`. It adds how often people agree
+      with a difference of the size found.
+    - `per_segment` names a file for the table of segment scores.
+    - `out` is a folder for all results.
 
     >>> rows = [{"seg_id": 1, "system": "a", "hyp": "the red fox ran off", "ref": "the red fox ran away"}]
     >>> [system.corpus for system in score(rows, metrics="ter").systems]

@@ -80,15 +80,16 @@ class _NamedMeasurement(NamedTuple):
 
 
 def watch(*runs: str | Path) -> WatchResult:
-    """Look for changes in a series of finished runs, oldest first; a folder stands for all runs in it.
+    """Find out whether metrics or judges changed over a series of finished runs.
 
-    Of assays it watches the accuracy and the agreement with people of every metric, of runs of `rank` the
-    value of every metric by each meta-metric, and of runs of `judge` the accuracy of every judge and how
-    often it gives the same verdict in both orders. Runs of other commands are left out.
+    `runs` are run folders, the oldest first. A folder that contains runs stands for all of them. For runs of
+    `assay`, the accuracy of every metric and its agreement with people are watched. For runs of `rank`, it is
+    the value of every metric by each meta-metric. For runs of `judge`, it is the accuracy of every judge and
+    how often it gives the same verdict in both orders. Runs of other commands are left out.
 
-    Unlike repeated comparisons, it may be asked after every new run: where nothing changes, it ever reports a
-    change with probability at most 5 %, over all runs and metrics together. Runs are taken as samples of
-    their own; use `compare` for two runs of the same outputs, which it compares in pairs.
+    You may call this function after every new run. If nothing changes, the probability that it ever reports a
+    change is at most 5 %, over all runs and metrics together. It treats the runs as independent samples. To
+    compare two runs on the same outputs, use `compare`, which compares them pair by pair.
 
     >>> import shutil, tempfile
     >>> from metassay.workflows.assay import assay, read_bundled_sample
@@ -103,7 +104,9 @@ def watch(*runs: str | Path) -> WatchResult:
 
 
 def watch_folders(folder_by_name: Mapping[str, Path]) -> WatchResult:
-    """Look for changes in runs that are shown under these names, oldest first; see `watch`."""
+    """Find out whether metrics or judges changed over runs, given by the names under which they are shown.
+    See `watch`.
+    """
     if len(folder_by_name) < 2:
         raise InputError(
             "there is only one run.", remedy="Name two or more runs, or a folder that holds them."
