@@ -70,7 +70,9 @@ def align(
         alignments=_list_aligned_words(systems), systems=systems, data=summarize_dataset(data)
     )
     if run is not None:
-        run.finish({"results/align.json": result.to_dict(), "results/align.csv": result.to_frame()})
+        run.write_result_files(
+            {"results/align.json": result.to_dict(), "results/align.csv": result.to_frame()}
+        )
     return result
 
 

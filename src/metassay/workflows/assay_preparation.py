@@ -34,7 +34,7 @@ from metassay.options import GIVEN_PAIRS, HUMAN_PAIRS, PERTURBED_PAIRS, is_table
 from metassay.perturbations.text_store import TextStore
 from metassay.specs import split_specs
 from metassay.stats.arrays import LongArray
-from metassay.store.cache_folder import find_cache_folder
+from metassay.store.cache_folder import choose_cache_folder
 from metassay.store.cached_scores import CachedScores
 from metassay.store.cached_texts import CachedTexts
 from metassay.store.layout import SHARDS_FOLDER
@@ -212,10 +212,10 @@ def _choose_execution(
 ) -> ExecutionOptions:
     """Choose the number of workers and the caches of an assay."""
     run_scores = None if run is None else run.scores
-    run_texts = None if run is None else run.texts(json.dumps(environment))
+    run_texts = None if run is None else run.open_texts(json.dumps(environment))
     score_store: ScoreStore | None = run_scores
     text_store: TextStore | None = run_texts
-    cache_folder = find_cache_folder(options.cache)
+    cache_folder = choose_cache_folder(options.cache)
     cluster = parse_engine_option(options.engine)
     if cache_folder is not None:
         score_store = CachedScores(run_scores, cache_folder, plan.metrics)

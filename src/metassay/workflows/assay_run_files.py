@@ -77,7 +77,7 @@ def write_assay_run(run_folder: RunFolder, assay_result: AssayResult, environmen
     }
     files[REPORT] = render_page(page)
     further_inputs = _list_other_run_inputs(run_folder, assay_result.dataset, assay_result.plan)
-    run_folder.finish(
+    run_folder.write_result_files(
         files, **manifest, basis=hash_dependencies(environment, assay_result.metrics, further_inputs)
     )
 

@@ -52,10 +52,10 @@ def manage_cache(
 
 
 def _find_local_cache(folder: str | Path | None) -> Path:
-    from metassay.store.cache_folder import CACHE_VARIABLE, find_cache_folder
+    from metassay.store.cache_folder import CACHE_VARIABLE, choose_cache_folder
     from metassay.store.remote import is_mirrored
 
-    cache_folder = find_cache_folder(folder)
+    cache_folder = choose_cache_folder(folder)
     if cache_folder is None:
         raise InputError(
             "no cache was named.", remedy=f"Name its folder with --cache, or in {CACHE_VARIABLE}."
@@ -68,11 +68,11 @@ def _find_local_cache(folder: str | Path | None) -> Path:
 
 
 def _list_cached_metrics(cache_folder: Path) -> list[CachedMetric]:
-    from metassay.store.cache_folder import list_cache_parts, list_entries
+    from metassay.store.cache_folder import list_cache_parts, list_metric_folders
 
     parts = [path for path in list_cache_parts(cache_folder) if path.suffix == ".parquet"]
     metrics = []
-    for entry_folder, description in list_entries(cache_folder):
+    for entry_folder, description in list_metric_folders(cache_folder):
         sizes = [path.stat().st_size for path in parts if path.parent == entry_folder]
         metric = CachedMetric(
             metric=description["metric"],

@@ -212,7 +212,7 @@ def _write_check_result(run_folder: RunFolder, check_result: CheckResult) -> Non
     content = check_result.to_dict()
     # Measured times differ from run to run, and the other files of a run do not.
     estimate = content.pop("estimate")
-    run_folder.finish({"results/check.json": content, TIMINGS: estimate})
+    run_folder.write_result_files({"results/check.json": content, TIMINGS: estimate})
 
 
 def _find_metric_columns(dataset: Dataset) -> list[str]:

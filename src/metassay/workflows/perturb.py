@@ -141,7 +141,7 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
         workers=count_workers(options.workers),
         strict_resources=options.strict_resources,
         llm=add_answer_cache(options.llm, run),
-        store=None if run is None else run.texts(json.dumps(collect_environment(data.languages))),
+        store=None if run is None else run.open_texts(json.dumps(collect_environment(data.languages))),
         progress=None if options.progress is None else functools.partial(options.progress, "perturbing"),
     )
     every = make(data)

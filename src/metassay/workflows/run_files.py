@@ -141,7 +141,7 @@ def write_result(
         **(further_files or {}),
         REPORT: render_page(result.build_page()),
     }
-    run.finish(files)
+    run.write_result_files(files)
 
 
 class Result(ResultDisplay, ABC):
