@@ -53,7 +53,9 @@ RATINGS_FILE = "ratings.csv"
 
 
 class AnnotateResult(ResultDisplay, AnnotateContent, frozen=True, kw_only=True):
-    """Result of `annotate`: the items to rate next, with the probability of choosing each."""
+    """Result of `annotate`: the items that people should rate next, each with the probability with which it
+    was chosen.
+    """
 
     build_page = build_annotate_page
     describe_for_terminal = describe_annotate_result
@@ -98,7 +100,7 @@ def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
     labelled_data = read_labelled_scores(data, options, needs_labels=False)
     scores = labelled_data.scores
     labelled = int(scores.labelled_items.sum())
-    needed, reason = _plan_label_count(labelled_data, labelled, options)
+    needed, reason = _plan_number_of_labelled_items(labelled_data, labelled, options)
     run = _open_annotate_run(labelled_data, options)
     chosen = None
     if needed > labelled and labelled < len(scores.items):
@@ -125,7 +127,7 @@ def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
     )
     ratings = b""
     if chosen is not None and result.file is not None:
-        texts, text_columns = _read_texts(data, options)
+        texts, text_columns = _read_texts_of_outputs(data, options)
         ratings = format_annotation_file(_build_annotation_table(labelled_data, chosen, texts, text_columns))
         if options.csv is not None:
             write_bytes(local_path(options.csv), ratings)
@@ -135,6 +137,7 @@ def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
 
 
 def _check_annotate_options(data: Source, options: AnnotateOptions) -> None:
+    """Raise an error if options are missing or contradict each other."""
     goals = [goal for goal in (options.count, options.width, options.difference) if goal is not None]
     if len(goals) != 1 or goals[0] == 0:
         raise InputError(
@@ -148,10 +151,12 @@ def _check_annotate_options(data: Source, options: AnnotateOptions) -> None:
         reject_overwriting_inputs(options.csv, inputs)
 
 
-def _plan_label_count(
+def _plan_number_of_labelled_items(
     labelled_data: LabelledData, labelled_count: int, options: AnnotateOptions
 ) -> tuple[int, str]:
-    """Return how many items must be labelled in total for the goal, and a sentence that says why."""
+    """Return how many items must be labelled in total to reach the goal of the user, and a sentence that
+    explains the number.
+    """
     scores = labelled_data.scores
     if options.count is not None:
         needed = min(labelled_count + options.count, len(scores.items))
@@ -180,7 +185,9 @@ def _plan_label_count(
 
 
 def _open_annotate_run(labelled_data: LabelledData, options: AnnotateOptions) -> RunFolder | None:
-    """Open the run folder of `annotate`; options and data that change the result identify it."""
+    """Open the run folder that `out` names; None without `out`. The options and data that decide the result
+    identify the run.
+    """
     if options.out is None:
         return None
     configuration: dict[str, Any] = {
@@ -202,22 +209,27 @@ def _open_annotate_run(labelled_data: LabelledData, options: AnnotateOptions) ->
 TextsByOutput = dict[tuple[str, str], tuple[str, ...]]
 
 
-def _read_texts(source: Source, options: AnnotateOptions) -> tuple[TextsByOutput, tuple[str, ...]]:
-    """Read the source, reference and output text of every output, as far as the data has them."""
+def _read_texts_of_outputs(source: Source, options: AnnotateOptions) -> tuple[TextsByOutput, tuple[str, ...]]:
+    """Read source, reference and text of every output, by item and system. Returns also which of the three
+    the data has.
+    """
     table = read_score_table(source, options, references=options.reference).frame
 
-    def find_column(role: str) -> str | None:
+    def find_column_of_role(role: str) -> str | None:
+        """Return the column of the table that has one of the usual names of a role, such as `source`; None if
+        there is none.
+        """
         return next(iter(find_columns_named(table.columns, list_column_names_of_role(role))), None)
 
     references = find_reference_columns(table.columns)
     columns = {
-        "source": find_column("source"),
+        "source": find_column_of_role("source"),
         "reference": references[0] if references else None,
-        "output": find_column("output"),
+        "output": find_column_of_role("output"),
     }
     text_columns = [name for name in TEXT_COLUMNS if columns[name] is not None]
-    item = find_column("item")
-    system = find_column("system")
+    item = find_column_of_role("item")
+    system = find_column_of_role("system")
     if item is None or system is None:
         raise UnknownName("column", "item", table.columns)
     prefix = [name for name in find_columns_named(table.columns, TEST_SET_COLUMNS) if name != item]
@@ -228,14 +240,16 @@ def _read_texts(source: Source, options: AnnotateOptions) -> tuple[TextsByOutput
     keys = table.select(
         pl.when(is_qualified).then(pl.col(item).cast(pl.String)).otherwise(qualified).alias("item"),
         pl.col(system).cast(pl.String).alias("system"),
-        *[_get_text_column(table[str(columns[name])]).alias(name) for name in text_columns],
+        *[_convert_column_to_texts(table[str(columns[name])]).alias(name) for name in text_columns],
     )
     texts = {(row[0], row[1]): tuple(row[2:]) for row in keys.iter_rows()}
     return texts, tuple(text_columns)
 
 
-def _get_text_column(column: pl.Series) -> pl.Series:
-    """Return a column as texts without gaps; of several references, the first."""
+def _convert_column_to_texts(column: pl.Series) -> pl.Series:
+    """Convert a column to texts, with an empty text in place of a missing one. Of a list of references, the
+    first is used.
+    """
     texts = column.list.first() if isinstance(column.dtype, pl.List) else column
     return texts.cast(pl.String).fill_null("")
 
@@ -243,7 +257,7 @@ def _get_text_column(column: pl.Series) -> pl.Series:
 def _build_annotation_table(
     labelled_data: LabelledData, chosen: ChosenItems, texts: TextsByOutput, text_columns: tuple[str, ...]
 ) -> AnnotationFile:
-    """Build the table for raters: the chosen items, and those with labels already.
+    """Build the table that raters fill in, with the chosen items and the items that have labels already.
 
     Earlier items are in the file because their probability of being labelled has changed with this round.
     """

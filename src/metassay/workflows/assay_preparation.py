@@ -53,7 +53,7 @@ from metassay.workflows.run_files import AUTOMATIC_FOLDER, make_run_folder_name
 
 @dataclass(frozen=True)
 class PreparedAssay:
-    """What is ready before the pairs of an assay are made: data, settings, run folder and caches.
+    """Everything that is needed to start an assay: the data, its settings, the run folder and the caches.
 
     `environment` has the versions of code, libraries and dictionaries. `run` is None if nothing is written.
     """
@@ -68,11 +68,11 @@ class PreparedAssay:
 
     @property
     def all_metrics(self) -> tuple[Metric, ...]:
-        """The assayed metrics, then the sentinels."""
+        """The metrics of the assay, followed by metrics that know nothing about quality, for comparison."""
         return (*self.plan.metrics, *self.sentinels)
 
     def is_finished(self) -> bool:
-        """Return whether the run folder already has all results of this assay.
+        """Return whether the run folder already has the complete results of this assay.
 
         False with a language model: its answers may differ.
         """
@@ -81,7 +81,9 @@ class PreparedAssay:
         return is_run_finished(self.run, self.dataset, self.plan, self.environment)
 
     def find_human_scored_rows(self) -> LongArray | None:
-        """Find the outputs that have the human score with which the assay is compared; None without one."""
+        """Return the rows of the outputs with human scores, if perturbed pairs are to be compared with human
+        scores; otherwise None.
+        """
         column = self.plan.compared_human
         if column is None:
             return None
@@ -91,7 +93,7 @@ class PreparedAssay:
 def prepare_assay(source: Dataset | Source | None, options: AssayOptions) -> PreparedAssay:
     """Read the data of an assay, choose its settings, and open its run folder and caches."""
     dataset, options = read_assay_data(source, options)
-    dataset, directions = orient_assay_data(dataset, options)
+    dataset, directions = prepare_assay_data(dataset, options)
     dataset, plan = plan_assay(dataset, options, directions)
     # Hashing takes time, and only a run folder stores it.
     fingerprint = None if options.out is None else dataset.fingerprint
@@ -106,14 +108,14 @@ def prepare_assay(source: Dataset | Source | None, options: AssayOptions) -> Pre
         plan=plan,
         clusters=assign_outputs_to_clusters(dataset, options.cluster),
         sentinels=list_missing_control_metrics(plan.metrics),
-        execution=_choose_execution(options, plan, run, environment, llm),
+        execution=_choose_execution_options(options, plan, run, environment, llm),
         run=run,
         environment=environment,
     )
 
 
 def read_assay_data(source: Dataset | Source | None, options: AssayOptions) -> tuple[Dataset, AssayOptions]:
-    """Read a data set or a table of pairs for an assay."""
+    """Read a data set of outputs for an assay, or a table in which each row is a pair of outputs."""
     if is_table_of_pairs(options.pairs):
         if source is not None:
             raise InputError(
@@ -131,8 +133,10 @@ def read_assay_data(source: Dataset | Source | None, options: AssayOptions) -> t
     return dataset, replace(options, pairs=GIVEN_PAIRS)
 
 
-def orient_assay_data(dataset: Dataset, options: AssayOptions) -> tuple[Dataset, RequestedDirections]:
-    """Orient human scores to higher is better, normalise texts, and drop reference systems."""
+def prepare_assay_data(dataset: Dataset, options: AssayOptions) -> tuple[Dataset, RequestedDirections]:
+    """Reverse human scores for which lower is better, normalise texts, and leave out systems whose outputs
+    are the references.
+    """
     for name in split_names(options.human):
         dataset = dataset.declare_human_column(name)
     directions = RequestedDirections.parse(options.lower_is_better, options.higher_is_better)
@@ -148,7 +152,9 @@ def orient_assay_data(dataset: Dataset, options: AssayOptions) -> tuple[Dataset,
 def plan_assay(
     dataset: Dataset, options: AssayOptions, directions: RequestedDirections
 ) -> tuple[Dataset, AssayPlan]:
-    """Choose the settings of an assay from its options and data, with notes on what was chosen."""
+    """Choose the settings of an assay from its options and its data. Returns also notes on what was
+    chosen.
+    """
     contexts = build_contexts(dataset, options.contexts)
     normalize = choose_text_normalisation(dataset, options.normalize)
     requested_human = next(iter(split_names(options.human)), None)
@@ -187,7 +193,7 @@ def plan_assay(
 def _choose_metrics(
     dataset: Dataset, options: AssayOptions, normalize: str, directions: RequestedDirections
 ) -> tuple[Metric, ...]:
-    """Choose the metrics that are computed, and the metrics whose scores are read from files."""
+    """Return the metrics to compute, followed by the metrics whose scores are read from files."""
     precomputed = read_precomputed_scores(options.scores)
     # Precomputed scores are found by the text that was scored.
     if precomputed and dataset.task_definition.is_ranking:
@@ -203,14 +209,16 @@ def _choose_metrics(
     return choose_metrics(dataset, metrics, normalize, preprocess)
 
 
-def _choose_execution(
+def _choose_execution_options(
     options: AssayOptions,
     plan: AssayPlan,
     run: RunFolder | None,
     environment: Mapping[str, Any],
     llm: LlmSettings | None,
 ) -> ExecutionOptions:
-    """Choose the number of workers and the caches of an assay."""
+    """Choose the number of workers, and open the stores of scores and texts in the run folder and the
+    cache.
+    """
     run_scores = None if run is None else run.scores
     run_texts = None if run is None else run.open_texts(json.dumps(environment))
     score_store: ScoreStore | None = run_scores

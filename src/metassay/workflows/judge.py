@@ -41,17 +41,20 @@ NESTED_FIELDS = ("corrected", "intervals")
 
 
 class JudgeResult(ResultDisplay, JudgeContent, frozen=True, kw_only=True):
-    """Result of `judge`: how well judges agree with human labels, each other and themselves."""
+    """Result of `judge`: how well judges agree with human labels, with each other, and with themselves when
+    they are asked again.
+    """
 
     build_page = build_judge_page
     describe_for_terminal = describe_judge_result
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a table of measures, with one row per judge."""
+        """Return a table with one row per judge and one column for each measure of its reliability."""
         return pl.DataFrame([_build_judge_row(entry) for entry in self.judges], infer_schema_length=None)
 
     def describe(self) -> list[str]:
-        """Return the sentences about the judges with which the report page and the terminal output begin.
+        """Return the sentences about the judges that stand at the top of the report page and of the terminal
+        output.
 
         >>> rows = [{"item": n, "judge": "j", "winner": 1, "better": 1 + n % 2} for n in range(40)]
         >>> judge(pl.DataFrame(rows)).describe()[0].partition(".")[0]
@@ -61,6 +64,7 @@ class JudgeResult(ResultDisplay, JudgeContent, frozen=True, kw_only=True):
 
 
 def _build_judge_row(judge: JudgeEntry) -> dict[str, Any]:
+    """Build the table row of one judge."""
     row = {name: value for name, value in msgspec.structs.asdict(judge).items() if name not in NESTED_FIELDS}
     return row | {"corrected": None if judge.corrected is None else judge.corrected.value}
 
@@ -164,7 +168,9 @@ def judge(data: Source, options: JudgeOptions) -> JudgeResult:
 def _open_judge_run(
     judged_rows: pl.DataFrame, model_judge: Judge | None, options: JudgeOptions
 ) -> RunFolder | None:
-    """Open the run folder of `judge`; the order of table rows does not matter for its identity."""
+    """Open the run folder that `out` names; None without `out`. The options and the rows of the table
+    identify the run, in any order.
+    """
     if options.out is None:
         return None
     configuration: dict[str, Any] = {
@@ -195,7 +201,9 @@ def _ask_model_for_verdicts(
     run: RunFolder | None,
     options: JudgeOptions,
 ) -> tuple[pl.DataFrame, AskedModel, list[str]]:
-    """Ask a model for a verdict on every table row; return rows with verdicts, what was asked, and notes."""
+    """Ask a language model about every row of a table. Returns the rows with verdicts, a summary of what was
+    asked, and notes.
+    """
     asker = Asker.from_settings(add_answer_cache(llm, run) or llm)
     judged_rows, connected_judge = ask_judge(
         judged_rows, model_judge, asker, repeats=options.repeats, language=options.language

@@ -42,13 +42,15 @@ BOOTSTRAP_NOTE = (
 
 
 class RankResult(ResultDisplay, RankContent, frozen=True, kw_only=True):
-    """Result of `rank`: rankings of metrics by data set, meta-metric and context."""
+    """Result of `rank`: how well each metric agrees with human scores, by data set, meta-metric and
+    context.
+    """
 
     build_page = build_rank_page
     describe_for_terminal = describe_rankings
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a table of rankings: one row per data set, meta-metric, context and metric."""
+        """Return the rankings as a table, with one row for each metric in each ranking."""
         rows: list[dict[str, Any]] = []
         for ranking in self.rankings:
             names = {"dataset": ranking.dataset, "meta": ranking.meta_metric, "context": ranking.context}
@@ -95,9 +97,9 @@ def rank(data: Source, options: RankOptions) -> RankResult:
     """
     _check_rank_options(options)
     meta_metrics, has_spans = _parse_meta_metrics(options)
-    scores = _read_scores(data, options, meta_metrics)
+    scores = _read_human_and_metric_scores(data, options, meta_metrics)
     span_ratings = read_span_ratings(data, options) if has_spans else []
-    datasets = _prepare_datasets(scores, options)
+    datasets = _prepare_ranking_data(scores, options)
     run = _open_rank_run(scores, span_ratings, options)
     plan = _build_ranking_plan(meta_metrics, options)
     rankings = rank_metrics(datasets, plan, options.progress) if meta_metrics else []
@@ -124,7 +126,7 @@ def rank(data: Source, options: RankOptions) -> RankResult:
         averages=average_rankings_over_datasets(rankings),
         context_costs=estimate_context_costs(rankings),
         analyses=analyses,
-        notes=_collect_notes(scores, rankings, span_ratings, options),
+        notes=_collect_notes_for_user(scores, rankings, span_ratings, options),
         data=scores.summary,
     )
     result = msgspec.structs.replace(result, verdict=build_rank_verdict(prepare_rank_report(result)))
@@ -134,7 +136,7 @@ def rank(data: Source, options: RankOptions) -> RankResult:
 
 
 def _check_rank_options(options: RankOptions) -> None:
-    """Refuse unknown names of tests, analyses and rules for missing scores before any data is read."""
+    """Raise an error for unknown tests, analyses and rules for missing scores, before any data is read."""
     for name in split_names(options.analysis):
         if name not in ANALYSES:
             raise UnknownName("analysis", name, ANALYSES)
@@ -145,7 +147,9 @@ def _check_rank_options(options: RankOptions) -> None:
 
 
 def _parse_meta_metrics(options: RankOptions) -> tuple[tuple[MetaMetric, ...], bool]:
-    """Parse the requested meta-metrics; also return whether `spans`, which needs no scores, is requested."""
+    """Parse the names of the requested meta-metrics. Returns also whether one of them is `spans`, which needs
+    no scores.
+    """
     requested = split_names(options.meta)
     names = [name for name in requested if name.strip().lower() != SPANS]
     has_spans = len(names) < len(requested)
@@ -158,8 +162,10 @@ def _parse_meta_metrics(options: RankOptions) -> tuple[tuple[MetaMetric, ...], b
     return (), has_spans
 
 
-def _read_scores(data: Source, options: RankOptions, meta_metrics: Sequence[MetaMetric]) -> SelectedScores:
-    """Read human and metric scores; nothing if only `spans` is requested."""
+def _read_human_and_metric_scores(
+    data: Source, options: RankOptions, meta_metrics: Sequence[MetaMetric]
+) -> SelectedScores:
+    """Read human and metric scores. If the only meta-metric is `spans`, nothing is read."""
     if meta_metrics:
         return read_scores(data, options)
     # Marked errors need no column of scores, so that the name is only shown.
@@ -167,7 +173,8 @@ def _read_scores(data: Source, options: RankOptions, meta_metrics: Sequence[Meta
     return SelectedScores(cubes=(), human=human, metrics=())
 
 
-def _prepare_datasets(selected_scores: SelectedScores, options: RankOptions) -> list[RankingData]:
+def _prepare_ranking_data(selected_scores: SelectedScores, options: RankOptions) -> list[RankingData]:
+    """Prepare the human and metric scores of each data set for ranking the metrics."""
     datasets = []
     for cube in selected_scores.cubes:
         chosen_cube, uninformed = mark_uninformed_metrics(
@@ -189,7 +196,9 @@ def _prepare_datasets(selected_scores: SelectedScores, options: RankOptions) -> 
 def _open_rank_run(
     selected_scores: SelectedScores, span_ratings: Sequence[SpanRatings], options: RankOptions
 ) -> RunFolder | None:
-    """Open the run folder of `rank`; options and data that change the result identify it."""
+    """Open the run folder that `out` names; None without `out`. The options and data that decide the result
+    identify the run.
+    """
     if options.out is None:
         return None
     configuration = {
@@ -216,6 +225,7 @@ def _open_rank_run(
 
 
 def _build_ranking_plan(meta_metrics: tuple[MetaMetric, ...], options: RankOptions) -> RankingPlan:
+    """Convert the options of `rank` to the settings of the ranking."""
     settings = ComparisonSettings(
         test=options.significance,
         method=options.method,
@@ -236,6 +246,7 @@ def _build_ranking_plan(meta_metrics: tuple[MetaMetric, ...], options: RankOptio
 def _rank_spans(
     span_ratings: Sequence[SpanRatings], plan: RankingPlan, options: RankOptions
 ) -> list[SpanRanking]:
+    """Rank the metrics by how well the errors they mark agree with those that people mark."""
     rankings: list[SpanRanking] = []
     for ratings in span_ratings:
         rankings += rank_metrics_by_spans(
@@ -249,12 +260,13 @@ def _rank_spans(
     return rankings
 
 
-def _collect_notes(
+def _collect_notes_for_user(
     selected_scores: SelectedScores,
     rankings: Sequence[MetricRanking],
     span_ratings: Sequence[SpanRatings],
     options: RankOptions,
 ) -> list[str]:
+    """Collect the notes on the data and on the tests, without repetition."""
     notes = list(selected_scores.notes)
     if options.significance == BOOTSTRAP:
         notes.append(BOOTSTRAP_NOTE)

@@ -18,12 +18,12 @@ from metassay.workflows.run_files import RESULT, load_assay_run
 
 
 class RecommendResult(ResultDisplay, RecommendContent, frozen=True, kw_only=True):
-    """Result of `recommend`: the metric to use in every context, and why."""
+    """Result of `recommend`: the metric to use in every context, with reasons."""
 
     describe_for_terminal = describe_recommendation
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a table of recommendations, with one row per column and context."""
+        """Return a table of the recommended metrics, with one row for each context of each column."""
         rows = []
         for column, recommendations in self.recommendation.items():
             for context, entry in recommendations.items():
@@ -83,6 +83,7 @@ def recommend(
 
 
 def _check_recommendation_criteria(assay_result: AssayContent, criteria: Criteria) -> None:
+    """Raise an error if a criterion of the user names a metric that the assay does not have."""
     metrics = {row.metric for row in assay_result.overall}
     for name, numbers in criteria.items():
         unknown = sorted(set(numbers) - metrics)
@@ -93,6 +94,8 @@ def _check_recommendation_criteria(assay_result: AssayContent, criteria: Criteri
 def _recommend_by_criteria(
     assay_result: AssayContent, column: str, criteria: Criteria
 ) -> dict[str, Recommendation]:
-    """Recommend a metric for every context of a column by the user's criteria, with reasons."""
+    """Recommend a metric for every context of a column, with reasons. Metrics that are equally good otherwise
+    are compared by the criteria of the user.
+    """
     recommendations = recommend_metric_by_context(read_choice_table(assay_result, column, criteria))
     return ReasonWriter(assay_result, column, criteria=criteria).add_reasons(recommendations)

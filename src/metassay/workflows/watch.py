@@ -50,13 +50,13 @@ SHARES = {ACCURACY, HUMAN_AGREEMENT, JUDGE_ACCURACY, JUDGE_CONSISTENCY}
 
 
 class WatchResult(ResultDisplay, WatchContent, frozen=True, kw_only=True):
-    """Result of `watch`: accuracies, agreement with people, rankings and judges over a series of runs."""
+    """Result of `watch`: how metrics and judges did over a series of runs, and whether anything changed."""
 
     build_page = build_watch_page
     describe_for_terminal = describe_watch_result
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a table with one row per metric, measure and run."""
+        """Return a table with one row for each value: of a metric or judge, in a run."""
         rows = []
         for series in self.series:
             for point in series.runs:
@@ -75,6 +75,8 @@ class WatchResult(ResultDisplay, WatchContent, frozen=True, kw_only=True):
 
 
 class _NamedMeasurement(NamedTuple):
+    """A measured value and the name of the run that it comes from."""
+
     run: str
     measurement: Measurement
 
@@ -138,7 +140,9 @@ def watch_folders(folder_by_name: Mapping[str, Path]) -> WatchResult:
 def _measure_all_runs(
     folder_by_name: Mapping[str, Path],
 ) -> tuple[dict[SeriesKey, list[_NamedMeasurement]], list[str]]:
-    """Read the values of all runs by metric and measure, and note what is left out."""
+    """Read the measured values of all runs, for each metric or judge. Returns also notes on the runs that are
+    left out.
+    """
     measurements: dict[SeriesKey, list[_NamedMeasurement]] = {}
     notes = []
     kind_by_command: dict[str, str] = {}
@@ -165,7 +169,7 @@ def _measure_all_runs(
 
 
 def write_watch_page(watch_result: WatchContent, file: Path) -> None:
-    """Write the page of a result to an HTML file."""
+    """Write the HTML page of a result to a file."""
     if file.suffix != ".html":
         raise InputError(
             "the page is an HTML file.", location=InputLocation(file=str(file)), remedy="Name it FILE.html."
@@ -176,6 +180,7 @@ def write_watch_page(watch_result: WatchContent, file: Path) -> None:
 def _find_change_in_series(
     series_key: SeriesKey, entries: Sequence[_NamedMeasurement], error_rate: float
 ) -> WatchedSeries:
+    """Test whether the values of one metric or judge changed over the runs, and where."""
     measurements = [entry.measurement for entry in entries]
     run_series = RunSeries(
         np.array([measurement.value for measurement in measurements]),
@@ -209,7 +214,7 @@ def _find_change_in_series(
 
 
 def _build_watched_interval(mean: MeanWithMargin, *, is_share: bool) -> Interval:
-    """Build the confidence interval around a mean, limited to 0 and 1 for a share."""
+    """Return the confidence interval around a mean. For shares, it is limited to the range from 0 to 1."""
     low = mean.value - mean.margin
     high = mean.value + mean.margin
     if is_share:
@@ -220,7 +225,7 @@ def _build_watched_interval(mean: MeanWithMargin, *, is_share: bool) -> Interval
 def _list_notes_on_missing_metrics(
     measurements: dict[SeriesKey, list[_NamedMeasurement]], run_count: int
 ) -> list[str]:
-    """Return notes on metrics that are missing in some runs."""
+    """Return a note for each metric or judge that some runs do not have."""
     notes = []
     for key, entries in measurements.items():
         if len(entries) < run_count:
