@@ -189,7 +189,7 @@ class MetricCache:
                     part = read_part(path)
                     if part is not None:
                         tables.append(part[0])
-                        _mark_part_as_used(path)
+                        _mark_file_as_used(path)
                 # Several processes may have cached the same output at the same time.
                 distinct = pl.concat(tables).unique(["high", "low"], keep="first")
                 self._single_scores = distinct.sort("high", "low")
@@ -202,7 +202,7 @@ class MetricCache:
             if part is not None:
                 table, recorded_warnings = part
                 fill_in_scores(table, content_hashes, scores)
-                _mark_part_as_used(path)
+                _mark_file_as_used(path)
                 return recorded_warnings
         return ()
 
@@ -212,7 +212,7 @@ def _hash_batch_contents(content_hashes: Hashes) -> str:
     return hash_bytes(content_hashes[argsort_hashes(content_hashes)].tobytes())
 
 
-def _mark_part_as_used(path: Path) -> None:
+def _mark_file_as_used(path: Path) -> None:
     """Set the modification time of a cache file to now, since files that were not used for longest are
     deleted first.
     """

@@ -66,8 +66,8 @@ def read_part(path: Path) -> tuple[pl.DataFrame, RecordedWarnings] | None:
             f"{display_path(path)} cannot be read ({error.strerror}), so its contents are computed again."
         )
         return None
-    if hash_bytes(content) != _parse_checksum_of_part(path):
-        _rename_broken_part(path)
+    if hash_bytes(content) != _parse_checksum_in_file_name(path):
+        _rename_damaged_file(path)
         return None
     metadata = pl.read_parquet_metadata(io.BytesIO(content))
     recorded_warnings = tuple((count, text) for count, text in json.loads(metadata[_WARNINGS_KEY]))
@@ -78,7 +78,7 @@ def is_part_intact(path: Path) -> bool:
     """Return whether the content of a file matches the checksum in its name."""
     download(path)
     try:
-        return hash_bytes(path.read_bytes()) == _parse_checksum_of_part(path)
+        return hash_bytes(path.read_bytes()) == _parse_checksum_in_file_name(path)
     except OSError:
         return False
 
@@ -152,12 +152,12 @@ class PartIndex:
         return self._paths
 
 
-def _parse_checksum_of_part(path: Path) -> str:
+def _parse_checksum_in_file_name(path: Path) -> str:
     """Return the checksum that a file has in its name."""
     return path.stem.rpartition("-")[2]
 
 
-def _rename_broken_part(path: Path) -> None:
+def _rename_damaged_file(path: Path) -> None:
     """Add `.broken` to the name of a damaged file, so that it is not read again."""
     renamed = path.with_name(f"{path.name}.broken")
     try:

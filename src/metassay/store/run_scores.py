@@ -39,7 +39,7 @@ class RunScores:
         """
         scores = np.full(len(content_hashes), np.nan)
         recorded_warnings: RecordedWarnings = ()
-        for path in self._parts.find_parts(_make_part_name(metric, batch_number)):
+        for path in self._parts.find_parts(_make_file_name(metric, batch_number)):
             part = read_part(path)
             if part is not None:
                 table, part_warnings = part
@@ -65,11 +65,11 @@ class RunScores:
 
     def save_encoded_scores(self, metric: Metric, batch_number: int, encoded_part: EncodedPart) -> None:
         """Store the scores of a metric on a batch that are encoded as the bytes of a file already."""
-        self._parts.replace_part(_make_part_name(metric, batch_number), encoded_part)
+        self._parts.replace_part(_make_file_name(metric, batch_number), encoded_part)
 
     def has_batch_scores(self, metric: Metric, batch_number: int) -> bool:
         """Return whether scores of this metric on this batch are stored."""
-        return bool(self._parts.find_parts(_make_part_name(metric, batch_number)))
+        return bool(self._parts.find_parts(_make_file_name(metric, batch_number)))
 
     def reload_scores(self) -> None:
         """List the files of the run folder again, to see scores that other processes have stored
@@ -89,7 +89,7 @@ def open_run_scores(address: str, metrics: Sequence[Metric] = ()) -> RunScores:
     return RunScores(local_path(address))
 
 
-def _make_part_name(metric: Metric, batch_number: int) -> str:
+def _make_file_name(metric: Metric, batch_number: int) -> str:
     """Return the file name for the scores of a metric on a batch. It includes a hash of the parameters and
     version of the metric.
     """

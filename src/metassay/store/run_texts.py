@@ -36,7 +36,7 @@ class RunTexts:
 
     def load_text_table(self, name: str) -> pl.DataFrame | None:
         """Load the list of texts with this name as a table; None if it is not stored."""
-        for path in self._parts.find_parts(self._make_part_name(name)):
+        for path in self._parts.find_parts(self._make_file_name(name)):
             part = read_part(path)
             if part is not None:
                 return part[0]
@@ -48,7 +48,7 @@ class RunTexts:
 
     def save_encoded_texts(self, name: str, encoded_part: EncodedPart) -> None:
         """Store texts that are encoded as the bytes of a file already."""
-        self._parts.replace_part(self._make_part_name(name), encoded_part)
+        self._parts.replace_part(self._make_file_name(name), encoded_part)
 
     def private(self) -> RunTexts:
         """Return a store for texts that other runs must not reuse: this one, since a run folder belongs to
@@ -56,7 +56,7 @@ class RunTexts:
         """
         return self
 
-    def _make_part_name(self, name: str) -> str:
+    def _make_file_name(self, name: str) -> str:
         """Return the file name for the list of texts with this name."""
         # The first word is the spec of the perturbation. It is only for people; the hash identifies the
         # texts.

@@ -151,7 +151,7 @@ def check_scores(source: Source, options: CheckOptions) -> tuple[CheckContent, M
         items=sum(len(cube.items) for cube in scores.cubes),
         outputs=summary.outputs,
         systems=[SystemCount(system.system, system.outputs) for system in summary.systems],
-        languages=_count_outputs_of_only_language(summary),
+        languages=_count_outputs_if_one_language(summary),
         references={},
         human=dict(rated_outputs),
         contexts=_count_distinct_values(scores.cubes),
@@ -189,7 +189,7 @@ def _count_items_of_test_sets(score_cubes: Sequence[ScoreCube]) -> list[CheckedT
     return test_sets
 
 
-def _count_outputs_of_only_language(summary: DataSummary) -> dict[str, int]:
+def _count_outputs_if_one_language(summary: DataSummary) -> dict[str, int]:
     """Count the outputs of the only language in the data. If there are several, the result is empty, since
     scores do not say which they belong to.
     """
@@ -240,7 +240,7 @@ def check_verdicts(source: Source, options: CheckOptions) -> tuple[CheckContent,
         has_families=len(families) > 1 and not families.isdisjoint(arrays.judge_families.values()),
     )
     notes = [*table.notes, *parsed.notes]
-    return _build_verdict_content(parsed, table.frame, verdicts, notes), table.frame
+    return _describe_verdict_table(parsed, table.frame, verdicts, notes), table.frame
 
 
 def _check_unjudged_pairs(table: VerdictFrame, columns: Mapping[str, str], human: str | None) -> CheckContent:
@@ -259,10 +259,10 @@ def _check_unjudged_pairs(table: VerdictFrame, columns: Mapping[str, str], human
         has_both_orders=False,
         has_families=False,
     )
-    return _build_verdict_content(parsed, table.frame, verdicts, table.notes)
+    return _describe_verdict_table(parsed, table.frame, verdicts, table.notes)
 
 
-def _build_verdict_content(
+def _describe_verdict_table(
     table: VerdictTable, frame: pl.DataFrame, verdicts: CheckedVerdicts, notes: Sequence[str]
 ) -> CheckContent:
     """Build the description of a table of verdicts."""

@@ -26,7 +26,7 @@ def _collect_facts_of_context_column(dataset: Dataset, context: Context, lengths
     """Collect the metadata, mean output length and mean human scores of each context of one column."""
     context_columns = set(context.name.replace(":", "+").split("+"))
     facts: dict[str, list[str | float]] = {}
-    for name, values in _find_constant_columns(dataset, context, context_columns).items():
+    for name, values in _find_columns_constant_within_contexts(dataset, context, context_columns).items():
         facts[name] = list(values)
     numbers = {"output_length": lengths}
     for name in dataset.human:
@@ -39,7 +39,7 @@ def _collect_facts_of_context_column(dataset: Dataset, context: Context, lengths
     return facts
 
 
-def _find_constant_columns(
+def _find_columns_constant_within_contexts(
     dataset: Dataset, context: Context, context_columns: set[str]
 ) -> dict[str, list[str]]:
     """Find the metadata columns that have one value within each context, but different values in different

@@ -114,7 +114,7 @@ def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
     estimated = estimate_system_scores(
         scores, choice, target=target, seed=options.seed, resamples=options.resamples
     )
-    contexts, context_notes = _estimate_contexts(labelled_data, choice, target, options)
+    contexts, context_notes = _estimate_human_scores_by_context(labelled_data, choice, target, options)
     result = EstimateResult(
         human=labelled_data.human,
         metric=choice.metric,
@@ -183,7 +183,7 @@ def _open_estimate_run(
     return RunFolder.open(options.out, identity, data=labelled_data.selected_scores.fingerprint)
 
 
-def _estimate_contexts(
+def _estimate_human_scores_by_context(
     labelled_data: LabelledData, metric_choice: MetricChoice, target: str, options: EstimateOptions
 ) -> tuple[dict[str, list[ContextEstimate]], list[str]]:
     """Estimate the human scores of all systems within each context in which enough items are rated. Returns

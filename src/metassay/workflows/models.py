@@ -77,7 +77,7 @@ def list_models(*folders: str | Path) -> ModelsResult:
     locations += [(str(folder), Path(folder)) for folder in folders]
     models = []
     for name, folder in locations:
-        metrics = _find_usable_metrics(folder)
+        metrics = _find_metrics_that_can_use_model(folder)
         if metrics is not None:
             models.append(_describe_model(name, folder, metrics))
     searched = [str(get_hub_folder()), "installed packages", *map(str, folders)]
@@ -104,7 +104,7 @@ def _find_packaged_models() -> Iterator[tuple[str, Path]]:
         yield name, find_model_folder(package)
 
 
-def _find_usable_metrics(folder: Path) -> str | None:
+def _find_metrics_that_can_use_model(folder: Path) -> str | None:
     """Return the names of the metrics that can use the model in a folder; None if there are none."""
     if (folder / "hparams.yaml").is_file():
         hparams = read_hyperparameters(folder / "hparams.yaml")

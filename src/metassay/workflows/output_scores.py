@@ -109,7 +109,7 @@ def build_score_cubes(
     cubes = []
     for name in test_sets.unique().sort():
         rows = (test_sets == name).arg_true()
-        cube = _build_score_cube(dataset, str(name), rows, output_scores, human_scores)
+        cube = _build_score_cube_of_test_set(dataset, str(name), rows, output_scores, human_scores)
         if cluster_column is not None and clusters is not None:
             labels = tuple(clusters[item] for item in cube.items)
             cube = replace(cube, item_metadata={cluster_column: labels})
@@ -134,7 +134,7 @@ def _find_clusters_of_items(dataset: Dataset, cluster_column: str) -> dict[str, 
     return clusters
 
 
-def _build_score_cube(
+def _build_score_cube_of_test_set(
     dataset: Dataset,
     test_set: str,
     rows: pl.Series,

@@ -103,7 +103,7 @@ def rank(data: Source, options: RankOptions) -> RankResult:
     run = _open_rank_run(scores, span_ratings, options)
     plan = _build_ranking_plan(meta_metrics, options)
     rankings = rank_metrics(datasets, plan, options.progress) if meta_metrics else []
-    span_rankings = _rank_spans(span_ratings, plan, options)
+    span_rankings = _rank_metrics_by_spans(span_ratings, plan, options)
     analyses = run_analyses(
         split_names(options.analysis),
         AnalysisInput(
@@ -243,7 +243,7 @@ def _build_ranking_plan(meta_metrics: tuple[MetaMetric, ...], options: RankOptio
     )
 
 
-def _rank_spans(
+def _rank_metrics_by_spans(
     span_ratings: Sequence[SpanRatings], plan: RankingPlan, options: RankOptions
 ) -> list[SpanRanking]:
     """Rank the metrics by how well the errors they mark agree with those that people mark."""

@@ -112,7 +112,7 @@ def _analyze_discrimination(analysis_input: AnalysisInput) -> list[Discriminatio
     return rows
 
 
-def _analyze_human_ceiling(analysis_input: AnalysisInput) -> list[HumanCeiling]:
+def _measure_agreement_of_raters(analysis_input: AnalysisInput) -> list[HumanCeiling]:
     """Measure how well each human rater agrees with the mean of the other raters, to compare metrics with
     that.
     """
@@ -192,18 +192,18 @@ def _analyze_power(analysis_input: AnalysisInput) -> list[RequiredItems]:
 
 
 def _summarize_required_items(
-    dataset: str, separates: str, by: str, required: FloatArray, items: int
+    dataset: str, compared: str, compared_by: str, required_items: FloatArray, available_items: int
 ) -> RequiredItems:
     """Summarise how many items are needed to tell apart each pair of systems or metrics. The median is None
     if no number is enough.
     """
-    median = float(np.median(required)) if len(required) else np.inf
+    median = float(np.median(required_items)) if len(required_items) else np.inf
     return RequiredItems(
         dataset=dataset,
-        separates=separates,
-        by=by,
+        separates=compared,
+        by=compared_by,
         median_items=median if np.isfinite(median) else None,
-        separable_now=float((required <= items).mean()) if len(required) else None,
+        separable_now=float((required_items <= available_items).mean()) if len(required_items) else None,
     )
 
 
@@ -211,7 +211,7 @@ def _summarize_required_items(
 ANALYSES: dict[str, Callable[[AnalysisInput], Sequence[Any]]] = {
     "stability": _analyze_stability,
     "discrimination": _analyze_discrimination,
-    "ceiling": _analyze_human_ceiling,
+    "ceiling": _measure_agreement_of_raters,
     "thresholds": _analyze_agreement_thresholds,
     "power": _analyze_power,
     "corpus": lambda data: measure_corpus_agreement(data.source, data.datasets, data.settings),
