@@ -7,7 +7,7 @@ import pytest
 
 from metassay.metrics.registry import parse_metric
 from metassay.store.run_scores import RunScores
-from metassay.store.score_tables import fill_in_scores, make_score_table
+from metassay.store.score_tables import copy_scores_from_table, make_score_table
 
 DIGESTS = np.array([[5, 1], [2, 9], [2, 3], [2, 7]], dtype=np.uint64)
 SCORES = np.array([1.0, 2.0, np.nan, 4.0])
@@ -50,7 +50,7 @@ def test_digests_with_the_same_upper_half_are_told_apart() -> None:
     table = make_score_table(digests, np.array([0.7, 0.3, 0.72, 0.1]))
     wanted = np.array([[7, 2], [7, 1], [7, 3], [3, 9], [2, 9]], dtype=np.uint64)
     scores = np.full(5, np.nan)
-    fill_in_scores(table, wanted, scores)
+    copy_scores_from_table(table, wanted, scores)
     np.testing.assert_array_equal(scores, [0.72, 0.7, np.nan, 0.3, np.nan])
 
 

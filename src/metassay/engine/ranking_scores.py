@@ -11,7 +11,7 @@ import polars as pl
 
 from metassay.data.ranked_lists import RankedLists, build_grades_by_document, build_ranked_lists
 from metassay.engine.row_scores import RowScores, check_metric_scores
-from metassay.engine.workers import count_workers
+from metassay.engine.workers import choose_worker_count
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, Metric, Scores
 from metassay.metrics.ranking_metric import RankingMetric, score_rankings
@@ -69,7 +69,7 @@ def _score_lists_in_one_pass(
     if not metrics:
         return np.empty((len(lists), 0))
     batches = np.split(np.arange(len(lists)), range(LISTS_PER_BATCH, len(lists), LISTS_PER_BATCH))
-    with ThreadPoolExecutor(count_workers(workers)) as pool:
+    with ThreadPoolExecutor(choose_worker_count(workers)) as pool:
         matrices = list(pool.map(lambda rows: score_rankings(metrics, lists.take(rows)), batches))
     return np.concatenate(matrices)
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from metassay.engine.workers import count_workers
+from metassay.engine.workers import choose_worker_count
 from metassay.errors import InputError, MetricFailure, MissingBackend
 from metassay.options import Progress
 from metassay.recorded_warnings import WarningRecorder
@@ -178,7 +178,7 @@ def score_on_cluster(
             score_batch_on_worker,
             job,
             ((number, _encode_frame(batches[number].frame)) for number in unfinished),
-            workers=count_workers(workers),
+            workers=choose_worker_count(workers),
             needs_gpu=needs_gpu,
         )
         for count, _ in enumerate(finished, start=1):

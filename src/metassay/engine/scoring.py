@@ -14,7 +14,7 @@ from metassay.engine.batches import OutputRows
 from metassay.engine.ray_cluster import RayCluster, score_on_cluster
 from metassay.engine.row_scores import RowScores, check_metric_scores
 from metassay.engine.score_store import ScoreStore
-from metassay.engine.workers import count_workers
+from metassay.engine.workers import choose_worker_count
 from metassay.metrics.base import Batch, Metric, Scores
 from metassay.options import Progress
 from metassay.recorded_warnings import RecordedWarnings, WarningRecorder, reissue_warnings
@@ -105,7 +105,7 @@ def _score_batches(
 ) -> dict[int, BatchScores]:
     """Score batches of outputs in several threads. Returns the scores by the number of the batch."""
     finished: dict[int, BatchScores] = {}
-    with WarningRecorder() as recorder, _open_thread_pool(count_workers(workers)) as pool:
+    with WarningRecorder() as recorder, _open_thread_pool(choose_worker_count(workers)) as pool:
         futures = {
             pool.submit(score_batch, metrics, number, batch, store, recorder): number
             for number, batch in batches.items()

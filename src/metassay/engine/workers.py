@@ -7,7 +7,7 @@ import os
 from metassay.errors import InputError
 
 
-def count_workers(requested: int | None) -> int:
+def choose_worker_count(requested: int | None) -> int:
     """Return the requested number of worker threads or processes, or else the number of CPU cores that this
     process may use.
     """

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from metassay.errors import InputError
-from metassay.store.metric_cache import find_cache_subfolder, write_dependencies
+from metassay.store.metric_cache import find_cache_subfolder, write_dependency_description
 from metassay.store.parts import encode_part, log_note_for_user
 from metassay.store.run_texts import RunTexts, encode_texts
 
@@ -59,7 +59,7 @@ class CachedTexts:
             return
         description = {"metric": TEXTS_ENTRY, "signature": "", "versions": self.environment}
         try:
-            write_dependencies(self._cached.folder, description)
+            write_dependency_description(self._cached.folder, description)
             self._cached.save_encoded_texts(name, part)
         except InputError as error:
             self._is_writable = False

@@ -36,7 +36,7 @@ from metassay.store.parts import (
     write_part,
 )
 from metassay.store.remote import list_files
-from metassay.store.score_tables import fill_in_scores, make_score_table
+from metassay.store.score_tables import copy_scores_from_table, make_score_table
 from metassay.store.tables import write_json
 from metassay.store.versions import SCORING_PACKAGES, collect_versions
 from metassay.text.resources import list_resource_versions
@@ -85,7 +85,7 @@ def find_cache_subfolder(cache: Path, description: str) -> Path:
     return cache / name[:2] / name
 
 
-def write_dependencies(folder: Path, description: Mapping[str, Any]) -> None:
+def write_dependency_description(folder: Path, description: Mapping[str, Any]) -> None:
     """Write a file to a cache folder that describes which metric and library versions its contents were
     computed with, unless it exists.
     """
@@ -122,7 +122,7 @@ class MetricCache:
         missing = np.flatnonzero(np.isnan(scores))
         if not self.by_batch:
             cached_scores = scores[missing]
-            fill_in_scores(self._read_single_scores(), content_hashes[missing], cached_scores)
+            copy_scores_from_table(self._read_single_scores(), content_hashes[missing], cached_scores)
             scores[missing] = cached_scores
         # The scores of a batch depend on all its outputs, so that they are taken together or not at all.
         all_were_missing = len(missing) == len(scores)
@@ -150,7 +150,7 @@ class MetricCache:
         else:
             name = "part"
             cached_scores = np.full(len(content_hashes), np.nan)
-            fill_in_scores(self._read_single_scores(), content_hashes, cached_scores)
+            copy_scores_from_table(self._read_single_scores(), content_hashes, cached_scores)
             is_new = np.isnan(cached_scores)
         if np.isnan(scores[is_new]).all():
             return
@@ -160,7 +160,7 @@ class MetricCache:
                 make_score_table(content_hashes[is_new], scores[is_new]), recorded_warnings
             )
         try:
-            write_dependencies(self.folder, self.description)
+            write_dependency_description(self.folder, self.description)
             write_part(self.folder, name, encoded_part)
         except InputError as error:
             # A cache only saves time, so that a full disk or a read-only folder does not stop the run.
@@ -201,7 +201,7 @@ class MetricCache:
             part = read_part(path)
             if part is not None:
                 table, recorded_warnings = part
-                fill_in_scores(table, content_hashes, scores)
+                copy_scores_from_table(table, content_hashes, scores)
                 _mark_file_as_used(path)
                 return recorded_warnings
         return ()

@@ -117,12 +117,12 @@ def upload(path: Path) -> None:
         if original is None:
             return
         file_system, remote_path = original
-        if _ATOMIC_PROTOCOLS.intersection(_list_protocols(file_system)):
+        if _ATOMIC_PROTOCOLS.intersection(_list_protocol_names(file_system)):
             file_system.put_file(str(path), remote_path)
             return
         folder, _, name = remote_path.rpartition("/")
         # A process that reads the folder meanwhile must not see half a file.
-        temporary = f"{folder}/{_make_partial_name(name)}"
+        temporary = f"{folder}/{_make_temporary_name(name)}"
         file_system.makedirs(folder, exist_ok=True)
         file_system.put_file(str(path), temporary)
         file_system.mv(temporary, remote_path)
@@ -217,18 +217,18 @@ def _download_file(file_system: Any, remote_path: str, path: Path) -> None:
     """Download a file so that it is either complete or absent. If the remote file does not exist, nothing
     happens.
     """
-    temporary = path.with_name(_make_partial_name(path.name))
+    temporary = path.with_name(_make_temporary_name(path.name))
     with suppress(FileNotFoundError):
         download_file(file_system, remote_path, temporary)
         temporary.replace(path)
 
 
-def _make_partial_name(name: str) -> str:
+def _make_temporary_name(name: str) -> str:
     """Return a unique temporary name for a file that is being transferred."""
     return f".{name}.{uuid.uuid4().hex}{_PARTIAL_SUFFIX}"
 
 
-def _list_protocols(file_system: Any) -> tuple[str, ...]:
+def _list_protocol_names(file_system: Any) -> tuple[str, ...]:
     """List the protocol names of a file system, such as `s3` and `s3a`."""
     protocol = file_system.protocol
     return (protocol,) if isinstance(protocol, str) else tuple(protocol)

@@ -164,17 +164,17 @@ class RunFolder:
         checksums = {name: _hash_file(self.path / name) for name in file_contents if name != TIMINGS}
         self.write_manifest({"state": "finished", "versions": self.versions, **entries, "files": checksums})
 
-    def is_finished(self, dependencies: str) -> bool:
+    def has_finished_results(self, dependency_hash: str) -> bool:
         """Return whether the folder has complete and unchanged results that were computed with these versions
         of code and libraries.
 
-        `dependencies` is the hash of `hash_dependencies`.
+        `dependency_hash` is what `hash_dependencies` returns.
         """
         manifest = read_manifest(self.path)
         checksums = manifest.get("files")
         if (
             manifest.get("state") != "finished"
-            or manifest.get("basis") != dependencies
+            or manifest.get("basis") != dependency_hash
             or not isinstance(checksums, dict)
         ):
             return False

@@ -21,7 +21,7 @@ from metassay.store.parts import (
     read_part,
 )
 from metassay.store.remote import local_path
-from metassay.store.score_tables import fill_in_scores, make_score_table
+from metassay.store.score_tables import copy_scores_from_table, make_score_table
 
 
 class RunScores:
@@ -43,7 +43,7 @@ class RunScores:
             part = read_part(path)
             if part is not None:
                 table, part_warnings = part
-                fill_in_scores(table, content_hashes, scores)
+                copy_scores_from_table(table, content_hashes, scores)
                 recorded_warnings = (*recorded_warnings, *part_warnings)
         # Two parts of the same batch can have the same warning.
         return scores, tuple(dict.fromkeys(recorded_warnings))

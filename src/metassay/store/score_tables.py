@@ -22,7 +22,7 @@ def make_score_table(content_hashes: Hashes, scores: Scores) -> pl.DataFrame:
     )
 
 
-def fill_in_scores(table: pl.DataFrame, content_hashes: Hashes, scores: Scores) -> None:
+def copy_scores_from_table(table: pl.DataFrame, content_hashes: Hashes, scores: Scores) -> None:
     """Copy scores from a table into an array, for the outputs whose hashes are in the table."""
     positions = look_up_hashes(content_hashes, table["high"].to_numpy(), table["low"].to_numpy())
     is_found = positions >= 0

@@ -36,7 +36,7 @@ def collect_versions(packages: Sequence[str] = ("numpy", "polars", "sacrebleu", 
     return versions
 
 
-def collect_environment(languages: Iterable[str | None]) -> dict[str, Any]:
+def collect_code_and_package_versions(languages: Iterable[str | None]) -> dict[str, Any]:
     """Return a hash of the code of metassay, and the versions of packages and dictionaries, on which results
     depend.
     """

@@ -21,7 +21,7 @@ from metassay.data.preparation import prepare_dataset
 from metassay.data.score_cautions import warn_of_different_scales_of_outputs
 from metassay.engine.ray_cluster import parse_engine_option
 from metassay.engine.score_store import ScoreStore
-from metassay.engine.workers import count_workers
+from metassay.engine.workers import choose_worker_count
 from metassay.errors import InputError
 from metassay.llm.settings import LlmSettings
 from metassay.metrics.base import Metric
@@ -40,7 +40,7 @@ from metassay.store.cached_texts import CachedTexts
 from metassay.store.layout import SHARDS_FOLDER
 from metassay.store.run_folder import RunFolder
 from metassay.store.scratch import ScratchTables
-from metassay.store.versions import collect_environment
+from metassay.store.versions import collect_code_and_package_versions
 from metassay.workflows.assay_plan import AssayPlan, ExecutionOptions
 from metassay.workflows.assay_run_files import is_run_finished
 from metassay.workflows.given_pairs import drop_identical_pairs
@@ -100,7 +100,7 @@ def prepare_assay(source: Dataset | Source | None, options: AssayOptions) -> Pre
     identity = {"command": "assay", "configuration": plan.to_dict(), "input": dataset.content_hash}
     folder = make_run_folder_name(identity) if options.out == AUTOMATIC_FOLDER else options.out
     run = None if folder is None else RunFolder.open(folder, identity, data=fingerprint)
-    environment = collect_environment(dataset.languages)
+    environment = collect_code_and_package_versions(dataset.languages)
     llm = None if options.llm is None else add_answer_cache(options.llm, run)
     plan = replace(plan, metrics=connect_judges(plan.metrics, llm))
     return PreparedAssay(
@@ -231,7 +231,7 @@ def _choose_execution_options(
     if cluster is not None and score_store is None:
         raise InputError("a Ray cluster needs a run folder or a cache.", remedy="Pass --out.")
     return ExecutionOptions(
-        workers=count_workers(options.workers),
+        workers=choose_worker_count(options.workers),
         score_store=score_store,
         text_store=text_store,
         cluster=cluster,

@@ -39,7 +39,7 @@ def is_run_finished(
     for metric in plan.metrics:
         if not metric.is_cacheable and not isinstance(metric, (PrecomputedScores, *SENTINELS)):
             return False
-    return run_folder.is_finished(
+    return run_folder.has_finished_results(
         hash_dependencies(environment, plan.metrics, _list_other_run_inputs(run_folder, dataset, plan))
     )
 

@@ -22,7 +22,7 @@ from metassay.data.score_cautions import warn_of_different_scales_of_outputs
 from metassay.data.summary import summarize_dataset
 from metassay.engine.batches import build_rows_for_metrics
 from metassay.engine.scoring import measure_costs
-from metassay.engine.workers import count_workers
+from metassay.engine.workers import choose_worker_count
 from metassay.errors import InputError, UnknownName
 from metassay.meta.people.power import count_items_to_separate_systems
 from metassay.metrics.base import Metric
@@ -52,7 +52,7 @@ from metassay.workflows.check_tables import check_scores, check_verdicts, find_k
 from metassay.workflows.options import CheckOptions
 from metassay.workflows.read import read
 from metassay.workflows.run_files import collect_warnings
-from metassay.workflows.verdict_files import hash_verdicts
+from metassay.workflows.verdict_files import hash_verdict_rows
 
 # Whole numbers with more values than this are taken for scores instead of contexts.
 _MOST_NUMBERED_CONTEXTS = 50
@@ -112,7 +112,9 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
         return _add_questions_and_write_result(content, chosen, hashes, options)
     if kind == VERDICTS:
         content, verdicts = check_verdicts(dataset, options)
-        return _add_questions_and_write_result(content, chosen, {"table": hash_verdicts(verdicts)}, options)
+        return _add_questions_and_write_result(
+            content, chosen, {"table": hash_verdict_rows(verdicts)}, options
+        )
     if kind == PAIRS:
         data = read(dataset, **reading, pairs=True)
     content, configuration = _check_outputs(data, options)
@@ -155,7 +157,7 @@ def _check_outputs(data: Dataset, options: CheckOptions) -> tuple[CheckContent, 
     metrics = choose_metrics(data, options.metrics, normalisation)
     configuration = {"metrics": [metric.signature for metric in metrics], "normalize": options.normalize}
     prepared = prepare_dataset(data, normalize=options.normalize, keep_references=False)
-    workers = count_workers(options.workers)
+    workers = choose_worker_count(options.workers)
     with collect_warnings() as metric_warnings:
         estimate = _estimate_assay_cost(prepared, metrics, workers)
     # The worse output of each pair is given, so that nothing is perturbed.

@@ -14,7 +14,7 @@ import polars as pl
 
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_selection import SelectedScores
-from metassay.engine.workers import count_workers
+from metassay.engine.workers import choose_worker_count
 from metassay.errors import InputError
 from metassay.meta.dependence.analysis import (
     PANEL,
@@ -253,7 +253,7 @@ def _analyze_each_dataset(
     """Measure on each data set how much metrics favour systems. Returns the analyses by the name of the data
     set.
     """
-    workers = count_workers(options.workers)
+    workers = choose_worker_count(options.workers)
     analyses: dict[str, DependenceAnalysis] = {}
     for cube in selected_scores.cubes:
         if options.panel:
@@ -336,7 +336,7 @@ def _correct_scores_of_dataset(
 
     tables: list[pl.DataFrame] = []
     corrections: list[Correction] = []
-    with ThreadPoolExecutor(count_workers(options.workers)) as pool:
+    with ThreadPoolExecutor(choose_worker_count(options.workers)) as pool:
         results = zip(metrics, pool.map(correct_scores_of_metric, metrics))
         for done, (name, (corrected, evaluations)) in enumerate(results, start=1):
             corrections += evaluations

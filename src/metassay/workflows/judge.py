@@ -31,7 +31,7 @@ from metassay.workflows.ask_judge import ask_judge, choose_judge, compute_answer
 from metassay.workflows.options import JudgeOptions
 from metassay.workflows.perturb import add_answer_cache
 from metassay.workflows.run_files import VERDICTS, write_result
-from metassay.workflows.verdict_files import hash_verdicts, read_verdicts
+from metassay.workflows.verdict_files import hash_verdict_rows, read_verdicts
 
 _ONE_OUTPUT_PER_ITEM = (
     "Each item has one output, so outputs of different items are compared. A judge that only recognises which"
@@ -189,7 +189,7 @@ def _open_judge_run(
         configuration["judge"] = model_judge.signature
         configuration["repeats"] = options.repeats
         configuration["language"] = options.language
-    inputs = {"table": hash_verdicts(judged_rows)}
+    inputs = {"table": hash_verdict_rows(judged_rows)}
     identity = {"command": "judge", "configuration": configuration, "inputs": inputs}
     return RunFolder.open(options.out, identity)
 

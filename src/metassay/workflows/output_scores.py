@@ -15,7 +15,7 @@ from metassay.data.test_sets import name_test_sets
 from metassay.engine.batches import OutputRows, build_rows_for_metrics
 from metassay.engine.row_scores import check_metric_scores
 from metassay.engine.scoring import score_rows
-from metassay.engine.workers import count_workers
+from metassay.engine.workers import choose_worker_count
 from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
 from metassay.options import Progress
@@ -52,7 +52,7 @@ def score_outputs(
     if not without_statistics:
         return scores
     more_scores = score_rows(
-        without_statistics, rows, workers=count_workers(workers), progress=progress
+        without_statistics, rows, workers=choose_worker_count(workers), progress=progress
     ).scores
     return OutputScores({**scores.segment_scores, **more_scores}, scores.statistics)
 
@@ -87,7 +87,7 @@ def _compute_statistics_and_scores(
             progress("scoring", len(finished), len(batches))
         return results
 
-    results = map_blocks_in_threads(compute_batch_statistics, batches, count_workers(workers))
+    results = map_blocks_in_threads(compute_batch_statistics, batches, choose_worker_count(workers))
     statistics: dict[str, Scores] = {}
     segment_scores: dict[str, Scores] = {}
     for position, metric in enumerate(metrics):

@@ -184,7 +184,7 @@ def _score_text_pairs(
     for positions, scored_pairs, pair_positions, further in steps:
         if not positions:
             continue
-        scored = _score_single_outputs(
+        scored = _score_both_outputs_of_pairs(
             dataset, scored_pairs, [metrics[m] for m in positions], execution, first_batch, further
         )
         # The new axis makes NumPy select all combinations of rows and columns, not element by element.
@@ -227,7 +227,7 @@ class _SingleOutputScores:
     output_scores: FloatArray
 
 
-def _score_single_outputs(
+def _score_both_outputs_of_pairs(
     dataset: Dataset,
     pairs: Pairs,
     metrics: Sequence[Metric],

@@ -14,7 +14,7 @@ from metassay.data.normalisation import choose_text_normalisation
 from metassay.data.preparation import prepare_dataset
 from metassay.data.reference_systems import has_only_reference_systems
 from metassay.data.summary import summarize_dataset
-from metassay.engine.workers import count_workers
+from metassay.engine.workers import choose_worker_count
 from metassay.llm.budget import read_token_price
 from metassay.llm.prompts import read_user_prompt
 from metassay.llm.settings import LlmSettings
@@ -27,7 +27,7 @@ from metassay.results.perturb import AppliedPerturbation, PerturbContent
 from metassay.specs import split_specs
 from metassay.store.remote import upload_in_background
 from metassay.store.run_folder import RunFolder
-from metassay.store.versions import collect_environment, collect_versions
+from metassay.store.versions import collect_code_and_package_versions, collect_versions
 from metassay.workflows.options import PerturbOptions, PerturbSettings
 from metassay.workflows.pair_scoring import list_texts_to_score
 from metassay.workflows.read import Source, read
@@ -146,10 +146,12 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
         per_output=None,
         seed=options.seed,
         preprocess=options.preprocess,
-        workers=count_workers(options.workers),
+        workers=choose_worker_count(options.workers),
         strict_resources=options.strict_resources,
         llm=add_answer_cache(options.llm, run),
-        store=None if run is None else run.open_texts(json.dumps(collect_environment(data.languages))),
+        store=None
+        if run is None
+        else run.open_texts(json.dumps(collect_code_and_package_versions(data.languages))),
         progress=None if options.progress is None else functools.partial(options.progress, "perturbing"),
     )
     every = make(data)

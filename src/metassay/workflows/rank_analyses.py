@@ -58,7 +58,7 @@ class AnalysisInput:
         """
         return tuple(dict.fromkeys([*self.meta_metrics, *parse_meta_metrics("pa,spa")]))
 
-    def iterate_complete_datasets(self) -> Iterator[tuple[RankingData, ScoreArrays]]:
+    def iterate_datasets_without_missing_scores(self) -> Iterator[tuple[RankingData, ScoreArrays]]:
         """Yield each data set, and its scores on only those items that all metrics score."""
         for data in self.datasets:
             if not data.is_scored_by_all_metrics.any():
@@ -87,7 +87,7 @@ def _analyze_stability(analysis_input: AnalysisInput) -> list[StabilityRow]:
     rows: list[StabilityRow] = []
     trials = analysis_input.settings.draws
     seed = analysis_input.settings.seed
-    for data, scores in analysis_input.iterate_complete_datasets():
+    for data, scores in analysis_input.iterate_datasets_without_missing_scores():
         dataset = data.cube.dataset
         names = tuple(data.cube.metric_scores)
         meta_metrics = analysis_input.meta_metrics_with_pa_and_spa
@@ -102,7 +102,7 @@ def _analyze_stability(analysis_input: AnalysisInput) -> list[StabilityRow]:
 def _analyze_discrimination(analysis_input: AnalysisInput) -> list[DiscriminationRow]:
     """Count for each meta-metric how many pairs of metrics it distinguishes significantly."""
     rows = []
-    for data, scores in analysis_input.iterate_complete_datasets():
+    for data, scores in analysis_input.iterate_datasets_without_missing_scores():
         # Random numbers depend on the name of the data set, not on how many others are analysed before it.
         settings = replace(analysis_input.settings, stream=hash_name_to_integer(data.cube.dataset))
         rows += [
@@ -145,7 +145,7 @@ def _analyze_agreement_thresholds(analysis_input: AnalysisInput) -> list[Agreeme
     """
     seed = analysis_input.settings.seed
     curves: list[AgreementCurve] = []
-    for data, scores in analysis_input.iterate_complete_datasets():
+    for data, scores in analysis_input.iterate_datasets_without_missing_scores():
         dataset = data.cube.dataset
         metrics = tuple(data.cube.metric_scores)
         curves += estimate_human_agreement_curves(scores, metrics, dataset=dataset, context=GLOBAL, seed=seed)
@@ -171,7 +171,7 @@ def _analyze_power(analysis_input: AnalysisInput) -> list[RequiredItems]:
     """
     rows = []
     settings = analysis_input.settings
-    for data, scores in analysis_input.iterate_complete_datasets():
+    for data, scores in analysis_input.iterate_datasets_without_missing_scores():
         dataset = data.cube.dataset
         items = scores.human.shape[1]
         names = (analysis_input.human, *data.cube.metric_scores)

@@ -88,7 +88,7 @@ def read_verdicts(
     return VerdictFrame(frame, file, notes)
 
 
-def hash_verdicts(frame: pl.DataFrame) -> str:
+def hash_verdict_rows(frame: pl.DataFrame) -> str:
     """Return a hash of the rows of a table, which is the same for any order of the rows."""
     sorted_lines = sorted(frame.write_ndjson().split("\n"))
     return hashlib.blake2b("\n".join(sorted_lines).encode(), digest_size=16).hexdigest()
