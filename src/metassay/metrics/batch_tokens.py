@@ -13,7 +13,7 @@ from metassay.metrics.kernels.text_arrays import (
     Offsets,
     PackedTexts,
     TokenSequences,
-    encode_texts,
+    pack_texts,
     unpack_texts,
 )
 from metassay.metrics.scoring_inputs import find_distinct_inputs
@@ -49,7 +49,7 @@ def tokenize_batch_for_bleu(batch: Batch, tokenizer: str, *, lowercase: bool = F
         texts = get_distinct_texts(batch, lowercase=lowercase)
         prepared = scheme.prepare_texts(texts)
         is_unchanged = prepared is texts
-        packed = _pack_distinct_texts(batch, lowercase=lowercase) if is_unchanged else encode_texts(prepared)
+        packed = _pack_distinct_texts(batch, lowercase=lowercase) if is_unchanged else pack_texts(prepared)
         tokens, _ = _tokenize_packed_texts(packed, scheme, SPLIT_AT_SPACES)
         return tokens
 
@@ -91,7 +91,7 @@ def split_stripped_batch_into_characters(batch: Batch) -> TokenSequences:
     """
 
     def tokenize() -> TokenSequences:
-        packed = encode_texts([text.strip() for text in get_distinct_texts(batch, lowercase=False)])
+        packed = pack_texts([text.strip() for text in get_distinct_texts(batch, lowercase=False)])
         return _use_code_points_as_tokens(packed.code_points, packed.offsets)
 
     return batch.compute_once("stripped character tokens", tokenize)
@@ -101,7 +101,7 @@ def tokenize_words(
     texts: Sequence[str], split_mode: int = SPLIT_AT_SPACES
 ) -> tuple[TokenSequences, PackedTexts]:
     """Split texts into words. Returns the word ids of each text and the words that the ids stand for."""
-    return _tokenize_packed_texts(encode_texts(texts), WHITE_SPACE, split_mode)
+    return _tokenize_packed_texts(pack_texts(texts), WHITE_SPACE, split_mode)
 
 
 def replace_distinct_words(
@@ -132,7 +132,7 @@ def warn_if_written_without_spaces(metric: Metric, language: str | None) -> None
 def _pack_distinct_texts(batch: Batch, *, lowercase: bool) -> PackedTexts:
     """Return the distinct texts of a batch as one array of code points, which compiled functions can read."""
     return batch.compute_once(
-        ("packed texts", lowercase), lambda: encode_texts(get_distinct_texts(batch, lowercase=lowercase))
+        ("packed texts", lowercase), lambda: pack_texts(get_distinct_texts(batch, lowercase=lowercase))
     )
 
 

@@ -27,7 +27,7 @@ class PackedTexts(NamedTuple):
     kinds: CharacterKinds
 
 
-def encode_texts(texts: Sequence[str]) -> PackedTexts:
+def pack_texts(texts: Sequence[str]) -> PackedTexts:
     """Convert texts to an array of code points."""
     # Four bytes for each character, so that positions are the same as in the text. Texts may have lone
     # surrogates, which the usual encoder refuses.

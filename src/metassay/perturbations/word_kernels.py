@@ -16,8 +16,8 @@ from metassay.perturbations.word_arrays import (
     CodePoints,
     PackedTexts,
     bound_word_count,
-    encode_texts,
     fill_word_boundaries,
+    pack_texts,
     unpack_texts,
 )
 from metassay.stats.arrays import BoolArray, LongArray
@@ -32,7 +32,7 @@ def remove_random_words(
     texts: Sequence[str], random_keys: Keys, count_removed_words: Callable[[int], int]
 ) -> list[str | None]:
     """Remove random words from texts; `count_removed_words` returns how many, given the number of words."""
-    packed = encode_texts(texts)
+    packed = pack_texts(texts)
     word_counts = range(int(bound_word_count(packed.offsets)) + 1)
     # A table by number of words, because compiled code cannot call the Python function.
     removed_counts = np.fromiter(map(count_removed_words, word_counts), np.int64)
@@ -47,8 +47,8 @@ def insert_random_words(
     """Insert `strength` random words of a vocabulary at random positions of each text."""
     if not vocabulary:
         return [None] * len(texts)
-    packed = encode_texts(texts)
-    packed_vocabulary = encode_texts(vocabulary)
+    packed = pack_texts(texts)
+    packed_vocabulary = pack_texts(vocabulary)
     can_append = np.fromiter((text[-1:].isalnum() for text in texts), np.int64, len(texts))
     longest_word = int(np.diff(packed_vocabulary.offsets).max())
     # Room for the longest word and a space at every insertion: the kernel cannot enlarge the array.
@@ -60,7 +60,7 @@ def insert_random_words(
 
 def swap_random_words(texts: Sequence[str], random_keys: Keys, strength: int) -> list[str | None]:
     """Swap two random words that differ, `strength` times in each text."""
-    packed = encode_texts(texts)
+    packed = pack_texts(texts)
     output = np.empty(packed.code_points.size, np.uint32)
     lengths = _swap_words_in_texts(packed, random_keys, strength, output)
     return unpack_texts(output, lengths)

@@ -34,7 +34,7 @@ class TokenSequences(NamedTuple):
     vocabulary_size: int
 
 
-def encode_texts(texts: Sequence[str]) -> PackedTexts:
+def pack_texts(texts: Sequence[str]) -> PackedTexts:
     """Put the code points of all texts into one array. Lone surrogates are kept as they are."""
     offsets = np.zeros(len(texts) + 1, dtype=np.int64)
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
