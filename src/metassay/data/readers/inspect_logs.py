@@ -56,7 +56,7 @@ class InspectLogReader(Reader):
         return '"status"' in beginning and re.search(r'"eval"\s*:\s*\{', beginning) is not None
 
     def read(self, path: str) -> RawTable:
-        """Read a row per sample and epoch.
+        """Read a row per sample and epoch, that is per repetition of the sample.
 
         With several epochs, each epoch is an item, and the sample is its document.
         """
@@ -98,7 +98,9 @@ class InspectLogReader(Reader):
 
 
 def _extract_sample_texts(sample: JsonObject) -> JsonObject:
-    """Return source, output and references of a sample."""
+    """Return the input, the output and the expected outputs of a sample, under the names that metassay
+    uses.
+    """
     target: Any = sample.get("target")
     targets = target if isinstance(target, list) else [target]
     return {
@@ -109,7 +111,7 @@ def _extract_sample_texts(sample: JsonObject) -> JsonObject:
 
 
 def _load_json_log(path: str) -> tuple[JsonObject, list[JsonObject]]:
-    """Return header and samples of a log that is one JSON file."""
+    """Return the header and the samples of a log that is a single JSON file."""
     try:
         log = json.loads(read_text(path))
         samples = [sample for sample in log.get("samples") or [] if isinstance(sample, dict)]
@@ -121,7 +123,9 @@ def _load_json_log(path: str) -> tuple[JsonObject, list[JsonObject]]:
 
 
 def _load_archived_log(path: str) -> tuple[JsonObject, list[JsonObject]]:
-    """Return header and samples of a log that is an `.eval` file, a ZIP archive of JSON files."""
+    """Return the header and the samples of a log that is an `.eval` file, which is a ZIP archive of JSON
+    files.
+    """
     try:
         content = read_bytes(path)
         check_archive_size(content, path)
@@ -162,7 +166,7 @@ def _load_archived_json(archive: zipfile.ZipFile, content: bytes, member_name: s
 
 
 def _extract_message_text(message_content: Any) -> str | None:
-    """Return a prompt or an answer as text: the texts of all messages, each on lines of its own."""
+    """Return the text of a prompt or an answer. The texts of several messages are joined by line breaks."""
     if isinstance(message_content, str):
         return message_content
     if isinstance(message_content, Mapping):
@@ -173,14 +177,16 @@ def _extract_message_text(message_content: Any) -> str | None:
     return None
 
 
-def _extract_output_text(output: Mapping[str, Any]) -> str | None:
-    """Return the text of the first choice of a model output."""
-    choices = output.get("choices") or []
+def _extract_output_text(model_output: Mapping[str, Any]) -> str | None:
+    """Return the text of the first answer that a model gave; None if it gave none."""
+    choices = model_output.get("choices") or []
     return _extract_message_text(choices[0].get("message")) if choices else None
 
 
 def _parse_sample_scores(scores: Any, location: InputLocation) -> dict[str, float | None]:
-    """Return the scores of a sample by scorer; a scorer with several values gives `SCORER/VALUE`."""
+    """Return the scores of a sample by the name of the scorer, or by `SCORER/VALUE` for a scorer with several
+    values.
+    """
     if not isinstance(scores, Mapping):
         return {}
     parsed: dict[str, float | None] = {}

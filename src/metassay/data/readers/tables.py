@@ -51,7 +51,7 @@ class TableReader(Reader):
         notes: list[str] = []
         table = read_table(path, quoting=options.quoting, notes=notes)
         if mqm_ratings.is_mqm_table(table):
-            table = mqm_ratings.compute_segment_scores(table, file=path)
+            table = mqm_ratings.compute_mqm_scores_by_segment(table, file=path)
         return [RawTable(path, table, notes=tuple(notes))]
 
 
