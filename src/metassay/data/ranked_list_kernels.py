@@ -19,7 +19,9 @@ def look_up_grades(
     judged_grades: Codes,
     name_count: int,
 ) -> Codes:
-    """Return the grade of each listed document; −1 if it is unjudged or has a negative grade."""
+    """Return the relevance grade of every document in ranked lists, or −1 for a document that nobody judged
+    or that has a negative grade.
+    """
     found = np.empty(len(documents), np.int32)
     grade = np.empty(name_count, np.int32)
     known_for = np.full(name_count, -1, np.int64)  # the topic that a document's entry in `grade` belongs to
@@ -36,8 +38,10 @@ def look_up_grades(
 
 
 @kernel
-def sort_grades(offsets: LongArray, grades: Codes) -> tuple[Codes, LongArray]:
-    """Return the non-negative grades of each topic, highest first, and where each topic starts."""
+def sort_grades_of_topics(offsets: LongArray, grades: Codes) -> tuple[Codes, LongArray]:
+    """Return the grades of each topic that are not negative, highest first, and the position at which each
+    topic starts.
+    """
     ordered = np.empty(len(grades), np.int32)
     starts = np.zeros(len(offsets), np.int64)
     end = 0
@@ -56,7 +60,7 @@ def sort_grades(offsets: LongArray, grades: Codes) -> tuple[Codes, LongArray]:
 def concatenate_lists_of_rows(
     values: Codes, offsets: LongArray, rows: LongArray, new_offsets: LongArray
 ) -> Codes:
-    """Concatenate the values of the ranked lists in some rows."""
+    """Return the values of the ranked lists with some row numbers, one list after another."""
     gathered = np.empty(new_offsets[-1], np.int32)
     for i in range(len(rows)):
         start, new = offsets[rows[i]], new_offsets[i]

@@ -228,12 +228,12 @@ class _JudgementTable:
         self, offsets: LongArray, documents: Codes, topics: LongArray, names: pl.Series
     ) -> RankedLists:
         """Build ranked lists from retrieved documents, with the relevance grade of each document."""
-        from metassay.data.ranked_list_kernels import look_up_grades, sort_grades
+        from metassay.data.ranked_list_kernels import look_up_grades, sort_grades_of_topics
 
         grades = look_up_grades(
             offsets, documents, topics, self.offsets, self.documents, self.grades, self.names
         )
-        ideal, starts = sort_grades(self.offsets, self.grades)
+        ideal, starts = sort_grades_of_topics(self.offsets, self.grades)
         return RankedLists(offsets, documents, grades, topics, Judgements(starts, ideal), names)
 
 

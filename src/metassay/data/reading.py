@@ -127,7 +127,9 @@ def _assemble_rankings(tables: Sequence[RawTable], task: Task, options: ReadOpti
             location=first_file,
             remedy="Name the file that holds them with --qrels FILE.",
         )
-    qrels = read_relevance_judgements(download_if_remote(options.qrels), threshold=options.relevant_from)
+    qrels = read_relevance_judgements(
+        download_if_remote(options.qrels), rating_threshold=options.relevant_from
+    )
     return assemble_rankings(tables, qrels, task=task, columns=options.columns, complete=options.complete)
 
 

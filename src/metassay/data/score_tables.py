@@ -25,7 +25,7 @@ from metassay.data.joins import drop_repeated_rows
 from metassay.data.reference_systems import REFERENCE_SYSTEM_REASON, find_reference_rows
 from metassay.data.score_cube import UNNAMED_DATASET, ScoreCube
 from metassay.data.score_grid import ScoreGrid
-from metassay.data.text_measures import measure_texts_of_table
+from metassay.data.text_measures import measure_text_lengths_of_table
 from metassay.errors import InputError, InputLocation
 from metassay.results.data_summary import HUMAN_SCORE, LOWER, METRIC_SCORE
 from metassay.stats.arrays import FloatArray
@@ -185,7 +185,7 @@ def _build_score_cube_of_dataset(
 
     text_measures = {
         name: grid.arrange_as_systems_by_items(values.cast(pl.Float64).to_numpy())
-        for name, values in measure_texts_of_table(rows).items()
+        for name, values in measure_text_lengths_of_table(rows).items()
     }
     return ScoreCube(
         dataset_name,

@@ -28,8 +28,8 @@ from metassay.data.verdict_types import (
     GRADE,
     LABEL,
     PAIRWISE,
-    are_codes_ordered_grades,
     check_verdict_type,
+    do_numbers_behave_like_grades,
     encode_labels,
     is_text_column,
     normalize_labels,
@@ -38,8 +38,8 @@ from metassay.data.winners import (
     AUTO,
     OUTPUT,
     POSITION,
-    are_letters_positions,
     check_letter_meaning,
+    do_letters_mean_positions,
     is_column_of_winners,
     parse_winners,
 )
@@ -217,7 +217,7 @@ class _RatingColumns:
         pairs = pairs.filter(
             pl.col("source") < pl.col("source_other"), pl.col("is_human") | pl.col("is_human_other")
         )
-        return are_codes_ordered_grades(pairs["value"].to_list(), pairs["value_other"].to_list())
+        return do_numbers_behave_like_grades(pairs["value"].to_list(), pairs["value_other"].to_list())
 
 
 def _convert_to_floats(column: pl.Series) -> pl.Series:
@@ -343,7 +343,7 @@ def _parse_pairwise_winners(ratings: _RatingColumns, letter_meaning: str, file: 
     are_positions = letter_meaning == POSITION
     if letter_meaning == AUTO and has_swapped_letters and ratings.human_columns:
         gold = columns[ratings.human_columns[0]]
-        are_positions = are_letters_positions(verdicts.values, gold, swapped, verdicts.is_letter)
+        are_positions = do_letters_mean_positions(verdicts.values, gold, swapped, verdicts.is_letter)
         meaning = "the position shown" if are_positions else "the output, in whichever position it was shown"
         notes.append(
             f"A and B in {ratings.verdict_column} are read as {meaning}. If that is wrong, add --letters"

@@ -18,7 +18,7 @@ from metassay.data.directions import (
 )
 from metassay.data.normalisation import choose_text_normalisation
 from metassay.data.preparation import prepare_dataset
-from metassay.data.score_cautions import warn_of_different_scales_of_outputs
+from metassay.data.score_cautions import warn_of_different_scales_in_table
 from metassay.engine.ray_cluster import parse_engine_option
 from metassay.engine.score_store import ScoreStore
 from metassay.engine.workers import count_workers
@@ -158,7 +158,7 @@ def plan_assay(
     if options.pairs == HUMAN_PAIRS:
         human = find_human_column(dataset, requested_human)
     if human is not None and "system" in dataset.outputs.columns:
-        dataset = dataset.add_notes(*warn_of_different_scales_of_outputs(dataset.outputs, human))
+        dataset = dataset.add_notes(*warn_of_different_scales_in_table(dataset.outputs, human))
     # A direction that the user named is not doubted.
     oriented_by_user = {direction.score for direction in dataset.directions if direction.why == REQUESTED}
     may_count_errors = False

@@ -29,7 +29,7 @@ from metassay.data.readers.json_tables import check_json_value
 from metassay.data.readers.sample_columns import (
     build_sample_table,
     parse_optional_score,
-    select_context_values,
+    select_groupable_values,
 )
 from metassay.errors import InputError, InputLocation, shorten_text
 
@@ -84,7 +84,7 @@ class InspectLogReader(Reader):
             if has_epochs:
                 rows[-1]["seg_id"] = f"{sample_id}#{sample.get('epoch', 1)}"
                 rows[-1]["doc_id"] = sample_id
-            metadata.append(select_context_values(sample.get("metadata")))
+            metadata.append(select_groupable_values(sample.get("metadata")))
             check_json_value([rows[-1], metadata[-1]], location)
             scores.append(_parse_sample_scores(sample.get("scores"), location))
         outputs = pl.DataFrame(

@@ -16,13 +16,15 @@ _ALTERNATIVES = re.compile(r"\{[^{}]*/[^{}]*\}")
 
 
 def is_trn_file(path: str) -> bool:
-    """Return whether a file is in NIST's `trn` format: lines end with an utterance id in parentheses."""
+    """Return whether lines of a file end with an utterance id in parentheses, as in NIST's `trn` format for
+    transcripts.
+    """
     lines = read_first_content_lines(path)[:20]
     return bool(lines) and all(_split_trn_line(line) for line in lines)
 
 
-def read_trn(path: str) -> pl.DataFrame:
-    """Read transcripts in NIST's `trn` format as a table `utt_id, text, line`.
+def read_trn_file(path: str) -> pl.DataFrame:
+    """Read a file of transcripts in NIST's `trn` format into a table `utt_id, text, line`.
 
     Alternative transcripts (`{ a / b }`) are refused, because metrics compare with one text.
     """
@@ -50,19 +52,22 @@ def read_trn(path: str) -> pl.DataFrame:
 
 
 def read_trn_transcripts(reference: str, outputs: Sequence[str]) -> pl.DataFrame:
-    """Read a table `utt_id, system, ref, hyp, speaker_id` from `trn` files of a reference and of outputs.
+    """Read the transcripts of a reference and of systems from `trn` files into a table `utt_id, system, ref,
+    hyp, speaker_id`.
 
     The speaker is the part of the utterance before the first `-` or `_`, as in sclite's `-i rm`.
     """
-    references = read_trn(reference)
+    references = read_trn_file(reference)
     speakers = references["utt_id"].str.extract(r"^([^-_]+)[-_]")
     if not speakers.has_nulls():
         references = references.with_columns(speakers.alias("speaker_id"))
-    return join_system_outputs(references, {path: read_trn(path) for path in outputs})
+    return join_system_outputs(references, {path: read_trn_file(path) for path in outputs})
 
 
 def _split_trn_line(line: str) -> tuple[str, str] | None:
-    """Return utterance id and transcript of a `trn` line; None if it does not end in `(utterance)`."""
+    """Return the utterance id and the transcript of a line; None if the line does not end with an id in
+    parentheses.
+    """
     if "(" not in line:
         return None
     text, _, remainder = line.rstrip().rpartition("(")
