@@ -12,7 +12,7 @@ import polars as pl
 from metassay.data import cells
 from metassay.data.columns import build_missing_column_error, check_chosen_columns, find_columns_named
 from metassay.data.dataset import Dataset
-from metassay.data.ranked_lists import rank_by_score
+from metassay.data.ranked_lists import sort_documents_into_ranked_lists
 from metassay.data.readers.base import RawTable
 from metassay.data.readers.files import get_file_stem
 from metassay.errors import InputError, InputLocation
@@ -46,7 +46,7 @@ def assemble_rankings(
     trec_eval); with `complete=False` it is left out.
     """
     task_definition = find_task(task)
-    parts = [_build_document_table(table, task_definition, columns) for table in tables]
+    parts = [_build_table_of_retrieved_documents(table, task_definition, columns) for table in tables]
     documents = pl.concat(parts, how="diagonal_relaxed")
     _reject_repeated_documents(documents)
     documents, left_out, notes = _drop_unjudged_topics(documents, qrels)
@@ -54,7 +54,7 @@ def assemble_rankings(
     if _RANK in documents.columns:
         notes += _warn_of_scores_that_increase_with_rank(documents)
         documents = documents.drop(_RANK)
-    keys, lists = rank_by_score(documents, qrels)
+    keys, lists = sort_documents_into_ranked_lists(documents, qrels)
     outputs = keys.with_columns(lists.to_series().cast(pl.List(pl.String)))
     missing = _build_empty_lists_for_missing_topics(keys, qrels)
     if missing.height:
@@ -74,14 +74,14 @@ def assemble_rankings(
     )
 
 
-def _build_document_table(
-    table: RawTable, task: Task, chosen_columns: Mapping[str, str] | None
+def _build_table_of_retrieved_documents(
+    raw_table: RawTable, task: Task, chosen_columns: Mapping[str, str] | None
 ) -> pl.DataFrame:
     """Return a table of retrieved documents with the columns `system, item, document, score` and the place of
     each row in its file.
     """
-    frame = table.frame
-    file = table.file
+    frame = raw_table.frame
+    file = raw_table.file
     roles = _find_ranking_columns(frame, task, chosen_columns, file)
     document_columns = {}
     for role, name in roles.items():

@@ -93,7 +93,7 @@ def assemble_texts(
     if rows_are_pairs:
         tables = [_rename_pair_columns(table, columns) for table in tables]
         columns = {role: name for role, name in (columns or {}).items() if role not in PAIR_COLUMNS}
-    parts = [_build_output_table(table, task_definition, columns) for table in tables]
+    parts = [_convert_to_output_table(table, task_definition, columns) for table in tables]
     outputs = _concatenate_tables([part.frame for part in parts])
     outputs, incomplete = _drop_incomplete_rows(outputs, rows_are_pairs=rows_are_pairs)
     left_out = Counter(incomplete)
@@ -153,14 +153,14 @@ def _sort_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
     return pairs.sort(sorted(sortable, key=lambda name: (name != "perturbation", name)))
 
 
-def _build_output_table(
-    table: RawTable, task: Task, chosen_columns: Mapping[str, str] | None
+def _convert_to_output_table(
+    raw_table: RawTable, task: Task, chosen_columns: Mapping[str, str] | None
 ) -> _OutputTable:
     """Rename the columns of an input table to those of a data set, and check its ids, texts and scores."""
-    frame = table.frame
-    file = table.file
+    frame = raw_table.frame
+    file = raw_table.file
     chosen = dict(chosen_columns or {})
-    declared = dict.fromkeys([*chosen.get("human", "").split(","), *table.human_columns])
+    declared = dict.fromkeys([*chosen.get("human", "").split(","), *raw_table.human_columns])
     declared_human = [name for name in declared if name]
     if declared_human:
         chosen["human"] = ",".join(declared_human)
@@ -173,7 +173,7 @@ def _build_output_table(
     )
     output_columns: dict[str, pl.Series] = {
         "item": _build_item_ids(frame, roles, file),
-        "system": _build_system_names(frame, roles, file),
+        "system": _list_system_of_each_row(frame, roles, file),
         "output": cells.check_text_column(frame[roles.output], file),
     }
     if roles.source is not None:
@@ -232,7 +232,7 @@ def _hash_texts(texts: pl.Series) -> pl.Series:
     return texts.replace_strict(ids, return_dtype=pl.String)
 
 
-def _build_system_names(frame: pl.DataFrame, column_roles: ColumnRoles, file: str) -> pl.Series:
+def _list_system_of_each_row(frame: pl.DataFrame, column_roles: ColumnRoles, file: str) -> pl.Series:
     """Return the name of the system of each row, from a column if there is one, or else from the name of the
     file.
     """
@@ -367,7 +367,7 @@ def _drop_repeated_rows(outputs: pl.DataFrame, *, rows_are_pairs: bool) -> tuple
     content = [name for name in outputs.columns if name not in {_FILE, _ROW}]
     distinct = outputs.unique(content, keep="first", maintain_order=True)
     if not rows_are_pairs:
-        _reject_second_outputs(distinct)
+        _reject_several_outputs_per_item(distinct)
     repeats = outputs.height - distinct.height
     if not repeats:
         return distinct, []
@@ -386,7 +386,7 @@ def _count_distinct_hashes(column_frame: pl.DataFrame) -> int:
     return int((hashes[1:] != hashes[:-1]).sum()) + 1
 
 
-def _reject_second_outputs(outputs: pl.DataFrame) -> None:
+def _reject_several_outputs_per_item(outputs: pl.DataFrame) -> None:
     """Raise an error if a system has two outputs for the same item."""
     repeated = outputs.filter(pl.struct("item", "system").is_duplicated())
     if repeated.is_empty():

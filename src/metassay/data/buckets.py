@@ -17,18 +17,18 @@ _MAXIMUM_DIGITS = 17
 
 
 def assign_to_equal_frequency_buckets(
-    numbers: NDArray[np.float64], bucket_count: int, groups: Sequence[str], column: str
+    numbers: NDArray[np.float64], bucket_count: int, group_of_number: Sequence[str], column_name: str
 ) -> tuple[list[str | None], list[str]]:
     """Divide numbers into ranges that hold about equally many numbers each, separately for each group. Also
     returns notes.
 
     Equal numbers are never in different buckets. Returns the label of each number (None for NaN) and notes on
-    groups with fewer buckets; `column` is named in them.
+    groups with fewer buckets; `column_name` is named in them.
     """
     labels: list[str | None] = [None] * len(numbers)
     notes = []
-    group_names = sorted(set(groups))
-    groups_of_rows = np.array(groups)
+    group_names = sorted(set(group_of_number))
+    groups_of_rows = np.array(group_of_number)
     for group in group_names:
         rows = np.flatnonzero((groups_of_rows == group) & ~np.isnan(numbers))
         values = numbers[rows]
@@ -46,7 +46,7 @@ def assign_to_equal_frequency_buckets(
         if len(distinct_buckets) < bucket_count:
             of_group = f" of {group}" if len(group_names) > 1 else ""
             counts = f"{len(distinct_buckets)} buckets instead of {bucket_count}"
-            notes.append(f"{column}{of_group} has {counts}, because equal values stay together.")
+            notes.append(f"{column_name}{of_group} has {counts}, because equal values stay together.")
     return labels, notes
 
 

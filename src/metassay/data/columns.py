@@ -327,11 +327,11 @@ def check_chosen_columns(
                 )
 
 
-def _find_human_columns(column_names: Sequence[str], chosen: str | None) -> tuple[str, ...]:
+def _find_human_columns(column_names: Sequence[str], chosen_names: str | None) -> tuple[str, ...]:
     """Return the columns of human scores: those that the user chose and those with the name of a human score,
     or else a column `score`.
     """
-    chosen_columns = [] if chosen is None else chosen.split(",")
+    chosen_columns = [] if chosen_names is None else chosen_names.split(",")
     recognised = [name for name in column_names if is_human_score_column(name) and name not in chosen_columns]
     if chosen_columns or recognised:
         return (*chosen_columns, *recognised)

@@ -142,7 +142,7 @@ def find_score_direction(
         if _is_mostly_negative(scores):
             return ScoreDirection(score_name, kind, HIGHER, "an error rate with reversed sign")
         return ScoreDirection(score_name, kind, LOWER, "named like an error rate")
-    if look_like_error_counts(score_name, scores) and _is_most_often_zero(scores):
+    if do_scores_look_like_error_counts(score_name, scores) and _is_most_often_zero(scores):
         return ScoreDirection(score_name, kind, LOWER, "MQM that is never negative counts errors")
     return ScoreDirection(score_name, kind, HIGHER, "default")
 
@@ -215,7 +215,7 @@ def describe_negated_scores(score_directions: Iterable[ScoreDirection]) -> list[
     return [note]
 
 
-def look_like_error_counts(score_name: str, scores: NDArray[np.float64]) -> bool:
+def do_scores_look_like_error_counts(score_name: str, scores: NDArray[np.float64]) -> bool:
     """Return whether a human score with MQM in its name seems to count errors, because none of its values is
     negative.
     """
@@ -243,7 +243,7 @@ def _is_most_often_zero(scores: NDArray[np.float64]) -> bool:
 
 def warn_of_scores_that_may_count_errors(score_name: str, scores: NDArray[np.float64]) -> list[str]:
     """Return a note if a human score may count errors, although higher scores are treated as better."""
-    if not look_like_error_counts(score_name, scores):
+    if not do_scores_look_like_error_counts(score_name, scores):
         return []
     note = (
         f"{score_name} is never negative, and higher scores are treated as better. If it counts errors, add "

@@ -124,9 +124,13 @@ def build_ranked_lists(items: pl.Series, outputs: pl.Series, qrels: pl.DataFrame
     (documents, judged), names = _encode_texts(listed, qrels["document"])
     topics = qrels["item"].unique().sort()
     judgements = _JudgementTable(
-        _find_topic_numbers(qrels["item"], topics), judged, _get_judged_grades(qrels), len(topics), len(names)
+        _find_topic_numbers(qrels["item"], topics),
+        judged,
+        _convert_grades_to_array(qrels),
+        len(topics),
+        len(names),
     )
-    return judgements.build_lists(
+    return judgements.build_lists_with_grades(
         _compute_list_offsets(lengths), documents, _find_topic_numbers(items, topics), names
     )
 
@@ -165,7 +169,9 @@ def build_grades_by_document(items: pl.Series, qrels: pl.DataFrame) -> list[Mapp
     return [grades.get(item, {}) for item in items]
 
 
-def rank_by_score(table: pl.DataFrame, qrels: pl.DataFrame) -> tuple[pl.DataFrame, RankedLists]:
+def sort_documents_into_ranked_lists(
+    table: pl.DataFrame, qrels: pl.DataFrame
+) -> tuple[pl.DataFrame, RankedLists]:
     """Sort retrieved documents into ranked lists by their scores, as trec_eval does. The table has the
     columns `system, item, document, score`.
 
@@ -182,10 +188,14 @@ def rank_by_score(table: pl.DataFrame, qrels: pl.DataFrame) -> tuple[pl.DataFram
     own_system, own_topic = np.divmod(keys[starts], len(topics))
     index = pl.DataFrame({"system": system_names.gather(own_system), "item": topics.gather(own_topic)})
     judgements = _JudgementTable(
-        _find_topic_numbers(qrels["item"], topics), judged, _get_judged_grades(qrels), len(topics), len(names)
+        _find_topic_numbers(qrels["item"], topics),
+        judged,
+        _convert_grades_to_array(qrels),
+        len(topics),
+        len(names),
     )
     offsets = np.append(starts, len(keys)).astype(np.int64)
-    return index, judgements.build_lists(offsets, documents[order], own_topic, names)
+    return index, judgements.build_lists_with_grades(offsets, documents[order], own_topic, names)
 
 
 def _find_order_of_documents(
@@ -224,17 +234,19 @@ class _JudgementTable:
         self.offsets = _compute_list_offsets(np.bincount(topics, minlength=topic_count))
         self.documents, self.grades, self.names = documents[order], grades[order], document_count
 
-    def build_lists(
-        self, offsets: LongArray, documents: Codes, topics: LongArray, names: pl.Series
+    def build_lists_with_grades(
+        self, list_offsets: LongArray, documents: Codes, topic_of_list: LongArray, document_ids: pl.Series
     ) -> RankedLists:
         """Build ranked lists from retrieved documents, with the relevance grade of each document."""
-        from metassay.data.ranked_list_kernels import look_up_grades, sort_grades_of_topics
+        from metassay.data.ranked_list_kernels import look_up_grades_of_documents, sort_grades_of_topics
 
-        grades = look_up_grades(
-            offsets, documents, topics, self.offsets, self.documents, self.grades, self.names
+        grades = look_up_grades_of_documents(
+            list_offsets, documents, topic_of_list, self.offsets, self.documents, self.grades, self.names
         )
         ideal, starts = sort_grades_of_topics(self.offsets, self.grades)
-        return RankedLists(offsets, documents, grades, topics, Judgements(starts, ideal), names)
+        return RankedLists(
+            list_offsets, documents, grades, topic_of_list, Judgements(starts, ideal), document_ids
+        )
 
 
 def _find_topic_numbers(items: pl.Series, judged_topics: pl.Series) -> LongArray:
@@ -247,7 +259,7 @@ def _find_topic_numbers(items: pl.Series, judged_topics: pl.Series) -> LongArray
     return codes.to_numpy().astype(np.int64)
 
 
-def _get_judged_grades(qrels: pl.DataFrame) -> Codes:
+def _convert_grades_to_array(qrels: pl.DataFrame) -> Codes:
     """Return the relevance grades of a table of judgements as an array of integers."""
     return qrels["grade"].to_numpy().astype(np.int32)
 

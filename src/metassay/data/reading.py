@@ -18,7 +18,7 @@ from metassay.data.readers.base import RawTable, ReaderOptions
 from metassay.data.readers.judgements import read_relevance_judgements
 from metassay.data.readers.line_scores import is_score_per_line_file, read_line_scores
 from metassay.data.readers.plain_text import read_parallel_lines
-from metassay.data.readers.registry import download_remote_paths, read_join_table, read_tables
+from metassay.data.readers.registry import download_remote_paths, read_table_to_join, read_tables
 from metassay.data.readers.remote_files import download_if_remote
 from metassay.data.readers.transcripts import read_transcripts
 from metassay.data.row_selection import select_rows
@@ -205,7 +205,7 @@ def _join_further_files(
             joined, line_notes = _add_human_scores_by_line(joined, file)
             notes += line_notes
             continue
-        other = read_join_table(file, options)
+        other = read_table_to_join(file, options)
         notes += other.notes
         for index, table in enumerate(joined):
             frame, note = join_columns(table.frame, other.frame, file=file, chosen=columns)

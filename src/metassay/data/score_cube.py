@@ -166,7 +166,7 @@ class ScoreCube:
                 f"{self.dataset}: there is no metric to rank: all columns of numbers are human scores.",
                 remedy="Add scores with --join FILE, or compute them with: metassay score --per-segment FILE",
             )
-        systems, notes = _find_rated_systems(self, human_score)
+        systems, notes = _find_systems_with_human_and_metric_scores(self, human_score)
         is_rated = ~np.isnan(self.human_scores[human_score][systems])
         required = is_rated.shape[0] if every_system else 2
         items = np.asarray(is_rated.sum(axis=0) >= required)
@@ -206,7 +206,9 @@ class ScoreCube:
         return codes
 
 
-def _find_rated_systems(score_cube: ScoreCube, human_score: str) -> tuple[NDArray[np.bool_], list[str]]:
+def _find_systems_with_human_and_metric_scores(
+    score_cube: ScoreCube, human_score: str
+) -> tuple[NDArray[np.bool_], list[str]]:
     """Return which systems have both human and metric scores, and notes on all other systems."""
     has_human = np.asarray(~np.isnan(score_cube.human_scores[human_score]).all(axis=1))
     has_metric = np.any(

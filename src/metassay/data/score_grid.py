@@ -44,8 +44,8 @@ class ScoreGrid:
         return cls(
             tuple(systems),
             tuple(items),
-            _find_positions(system_of_row, systems),
-            _find_positions(item_of_row, items),
+            _find_positions_of_names(system_of_row, systems),
+            _find_positions_of_names(item_of_row, items),
         )
 
     def arrange_as_systems_by_items(self, row_values: FloatArray) -> FloatArray:
@@ -60,7 +60,7 @@ class ScoreGrid:
         return arranged
 
 
-def _find_positions(wanted_names: pl.Series, all_names: Sequence[str]) -> NDArray[np.int64]:
+def _find_positions_of_names(wanted_names: pl.Series, all_names: Sequence[str]) -> NDArray[np.int64]:
     """Return the position of each name of a column in a list of names, or −1 for a name that is not in the
     list.
     """

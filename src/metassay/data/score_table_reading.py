@@ -20,7 +20,7 @@ from metassay.data.columns import (
 from metassay.data.dataset import Dataset
 from metassay.data.joins import drop_repeated_rows, join_columns
 from metassay.data.readers.base import RawTable, ReaderOptions
-from metassay.data.readers.registry import download_remote_paths, read_join_table, read_tables
+from metassay.data.readers.registry import download_remote_paths, read_table_to_join, read_tables
 from metassay.data.row_selection import select_rows
 from metassay.data.score_tables import pivot_long_scores
 from metassay.errors import UnknownName
@@ -76,7 +76,7 @@ def read_score_table(
         notes += repetition_notes
     join_paths = [] if options.join is None else download_remote_paths(options.join)
     for path in join_paths:
-        join_table = read_join_table(path, reader_options)
+        join_table = read_table_to_join(path, reader_options)
         join_frame = pivot_long_scores(join_table.frame, path)
         notes += join_table.notes
         left_out.update(join_table.left_out)

@@ -60,8 +60,8 @@ def build_score_cubes(
     """
     table, duplicate_notes = drop_repeated_rows(table)
     wide = pivot_long_scores(table, file)
-    item_column = _find_key_column(wide, "item", file)
-    system_column = _find_key_column(wide, "system", file)
+    item_column = _find_column_of_role(wide, "item", file)
+    system_column = _find_column_of_role(wide, "system", file)
     dataset_columns = [
         name for name in find_columns_named(wide.columns, TEST_SET_COLUMNS) if name != item_column
     ]
@@ -134,7 +134,7 @@ def pivot_long_scores(table: pl.DataFrame, file: str = "") -> pl.DataFrame:
     return table.pivot(on=metric_column, index=keys, values=score_column)
 
 
-def _find_key_column(table: pl.DataFrame, role: str, file: str) -> str:
+def _find_column_of_role(table: pl.DataFrame, role: str, file: str) -> str:
     """Return the name of the column that holds the items or the systems, whichever `role` says."""
     names = list_column_names_of_role(role)
     columns = find_columns_named(table.columns, names)
@@ -193,13 +193,15 @@ def _build_score_cube_of_dataset(
         grid.items,
         human_scores=arrange_score_columns(human_columns),
         metric_scores=arrange_score_columns(metric_columns),
-        item_metadata=_collect_single_valued_columns(rows, metadata_columns, "_item", grid.items),
-        system_metadata=_collect_single_valued_columns(rows, metadata_columns, "_system", grid.systems),
+        item_metadata=_collect_columns_with_one_value_per_key(rows, metadata_columns, "_item", grid.items),
+        system_metadata=_collect_columns_with_one_value_per_key(
+            rows, metadata_columns, "_system", grid.systems
+        ),
         text_measures=text_measures,
     )
 
 
-def _collect_single_valued_columns(
+def _collect_columns_with_one_value_per_key(
     rows: pl.DataFrame, columns: Sequence[str], key_column: str, key_values: Sequence[str]
 ) -> dict[str, tuple[str | None, ...]]:
     """Return the values of columns that have only one value for each item (or system), in the order of the

@@ -112,12 +112,12 @@ def summarize_score_cubes(
     )
 
 
-def _find_scored_outputs(score_cube: ScoreCube, scores: Mapping[str, np.ndarray]) -> np.ndarray:
+def _find_scored_outputs(score_cube: ScoreCube, scores_by_name: Mapping[str, np.ndarray]) -> np.ndarray:
     """Return for each system (row) and item (column) whether its output has at least one of the given
     scores.
     """
     has_score = np.zeros((len(score_cube.systems), len(score_cube.items)), dtype=bool)
-    for array in scores.values():
+    for array in scores_by_name.values():
         has_score |= ~np.isnan(array)
     return has_score
 

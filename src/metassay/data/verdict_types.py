@@ -62,7 +62,7 @@ def normalize_labels(column: pl.Series) -> pl.Series:
     return text.set(text.is_in(list(cells.MISSING_SCORES)), None)
 
 
-def encode_labels(label_columns: Sequence[pl.Series]) -> dict[str, float]:
+def map_labels_to_numbers(label_columns: Sequence[pl.Series]) -> dict[str, float]:
     """Return a number for every label that occurs in some columns. Labels such as "good" and "bad" get 1 and
     0, others the numbers from 0.
     """

@@ -30,8 +30,8 @@ from metassay.data.verdict_types import (
     PAIRWISE,
     check_verdict_type,
     do_numbers_behave_like_grades,
-    encode_labels,
     is_text_column,
+    map_labels_to_numbers,
     normalize_labels,
 )
 from metassay.data.winners import (
@@ -167,7 +167,7 @@ def parse_verdicts(
     _check_consistent_human_verdicts(table, file)
     return VerdictTable(
         kind=kind,
-        frame=table.sort(_list_key_columns(table)),
+        frame=table.sort(_list_verdict_key_columns(table)),
         raters=tuple(raters),
         metadata=tuple(metadata),
         gold=gold,
@@ -300,7 +300,7 @@ def _convert_verdicts_to_numbers(
         )
     if verdict_type == PAIRWISE:
         return _parse_pairwise_winners(ratings, letter_meaning, file)
-    codes = encode_labels(ratings.verdict_columns)
+    codes = map_labels_to_numbers(ratings.verdict_columns)
     columns = {}
     for role, name in _map_result_to_input_columns(ratings).items():
         labels = normalize_labels(ratings.frame[name])
@@ -543,7 +543,7 @@ def _list_question_columns(table: pl.DataFrame) -> list[str]:
     return [name for name in QUESTION_COLUMNS if name in table.columns]
 
 
-def _list_key_columns(table: pl.DataFrame) -> list[str]:
+def _list_verdict_key_columns(table: pl.DataFrame) -> list[str]:
     """Return the names of the columns that together identify one verdict, as far as the table has them."""
     names = ("judge", *QUESTION_COLUMNS, "date", "repeat", "swapped")
     return [name for name in names if name in table.columns]
@@ -553,7 +553,7 @@ def _check_unique_verdicts(table: pl.DataFrame, role_columns: Mapping[str, str],
     """Raise an error if a judge has two verdicts on one question that nothing, such as a repetition number,
     tells apart.
     """
-    is_repeated = table.select(_list_key_columns(table)).is_duplicated()
+    is_repeated = table.select(_list_verdict_key_columns(table)).is_duplicated()
     if not is_repeated.any():
         return
     row = table.filter(is_repeated).row(0, named=True)

@@ -13,7 +13,7 @@ from metassay.data.dataset import Dataset
 from metassay.data.directions import (
     REQUESTED,
     RequestedDirections,
-    look_like_error_counts,
+    do_scores_look_like_error_counts,
     orient_human_scores,
 )
 from metassay.data.normalisation import choose_text_normalisation
@@ -163,7 +163,7 @@ def plan_assay(
     oriented_by_user = {direction.score for direction in dataset.directions if direction.why == REQUESTED}
     may_count_errors = False
     if human is not None and human not in oriented_by_user:
-        may_count_errors = look_like_error_counts(human, dataset.outputs[human].to_numpy())
+        may_count_errors = do_scores_look_like_error_counts(human, dataset.outputs[human].to_numpy())
     valid_pairs = options.valid_pairs
     if valid_pairs is None:
         valid_pairs = options.pairs != HUMAN_PAIRS and dataset.task_definition.valid_pairs_only

@@ -50,10 +50,10 @@ def read_error_spans(path: str) -> pl.DataFrame:
     Errors of the source, neutral remarks and omissions have no position in the output and thus no span.
     """
     with report_malformed_content(path, "spans are"):
-        return _read_span_table(download_if_remote(path))
+        return _read_marked_errors_of_any_format(download_if_remote(path))
 
 
-def _read_span_table(path: str) -> pl.DataFrame:
+def _read_marked_errors_of_any_format(path: str) -> pl.DataFrame:
     """Read a file of marked errors in whichever of the known formats it is written."""
     if path.endswith(".seg.rating"):
         return _read_seg_rating_file(path)

@@ -87,13 +87,13 @@ def compute_mqm_scores_by_rater(marked_errors: pl.DataFrame, *, file: str = "") 
         raise InputError("no column names the segment.", location=InputLocation(file or None))
     if "rater" not in marked_errors.columns:
         marked_errors = marked_errors.with_columns(rater=pl.lit("rater"))
-    weights = _weigh_error_types(marked_errors.select("category", "severity").unique(), file)
+    weights = _add_error_weights(marked_errors.select("category", "severity").unique(), file)
     weighted = marked_errors.join(weights, on=["category", "severity"], nulls_equal=True)
     scores = weighted.group_by([*keys, "rater"], maintain_order=True).agg(mqm=0.0 - pl.col("_weight").sum())
     return scores.sort([*keys, "rater"])
 
 
-def _weigh_error_types(error_types: pl.DataFrame, file: str) -> pl.DataFrame:
+def _add_error_weights(error_types: pl.DataFrame, file: str) -> pl.DataFrame:
     """Add the weight of each error to a table of different categories and severities."""
     weights = []
     for category, severity in error_types.iter_rows():

@@ -141,15 +141,15 @@ class _AnnotatedSegment:
         texts = self.json_fields.get("tgt")
         if not isinstance(texts, Mapping):
             model = str(self.json_fields.get("model", "model"))
-            return [self._build_output(model, str(texts), self.annotation)]
+            return [self._build_annotated_output(model, str(texts), self.annotation)]
         annotations = self.annotation if isinstance(self.annotation, Mapping) else {}
         return [
-            self._build_output(str(model), str(text), annotations[model])
+            self._build_annotated_output(str(model), str(text), annotations[model])
             for model, text in texts.items()
             if model in annotations
         ]
 
-    def _build_output(self, model: str, text: str, annotation: Any) -> AnnotatedOutput:
+    def _build_annotated_output(self, model: str, text: str, annotation: Any) -> AnnotatedOutput:
         item, document_id = self._choose_segment_and_document_ids()
         row: dict[str, Any] = {"testset": self.campaign, "seg_id": item, "doc_id": document_id}
         for name in ("src", "ref"):
@@ -209,7 +209,7 @@ def read_pearmut_annotations(path: str) -> list[AnnotatedOutput]:
 
 def _iterate_annotated_segments(path: str) -> Iterator[_AnnotatedSegment]:
     """Yield every annotated segment of an export, in the order of the file."""
-    for campaign, number, entry in _read_log_entries(path):
+    for campaign, number, entry in _read_annotation_log_entries(path):
         location = InputLocation(path, row=number)
         document = entry["item"]
         annotations = entry.get("annotation", entry.get("annotations"))
@@ -221,7 +221,7 @@ def _iterate_annotated_segments(path: str) -> Iterator[_AnnotatedSegment]:
                 yield _AnnotatedSegment(campaign, user, document, position, annotation, location)
 
 
-def _read_log_entries(path: str) -> list[tuple[str, int, dict[str, Any]]]:
+def _read_annotation_log_entries(path: str) -> list[tuple[str, int, dict[str, Any]]]:
     """Return all log entries that annotate a document, each with its campaign and its number."""
     text = read_text(path)
     entries = []

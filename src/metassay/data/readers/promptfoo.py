@@ -57,7 +57,7 @@ class PromptfooReader(Reader):
             results = results["results"]
         if not results:
             raise InputError("there are no results.", location=InputLocation(path))
-        test_numbers = _find_test_numbers(results)
+        test_numbers = _list_test_number_of_each_result(results)
         prompts = {_get_prompt_name(result) for result in results}
         rows = []
         scores = []
@@ -84,13 +84,13 @@ class PromptfooReader(Reader):
         return build_sample_table(path, outputs, scores, metadata)
 
 
-def _find_test_numbers(results: Sequence[Mapping[str, Any]]) -> list[str]:
+def _list_test_number_of_each_result(promptfoo_results: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the number of the test of each result. Without such numbers, results with equal variables belong
     to the same test.
     """
     numbers: dict[str, str] = {}
     tests = []
-    for result in results:
+    for result in promptfoo_results:
         if result.get("testIdx") is not None:
             tests.append(str(result["testIdx"]))
             continue

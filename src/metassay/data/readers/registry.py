@@ -161,7 +161,7 @@ def read_tables(source: Any, options: ReaderOptions) -> list[RawTable]:
     return tables
 
 
-def read_join_table(path: str, options: ReaderOptions) -> RawTable:
+def read_table_to_join(path: str, options: ReaderOptions) -> RawTable:
     """Read a table whose columns are to be added to other data by a join.
 
     In `.tsv` files of raters, quotation marks belong to the text, so such files are read without quoting.

@@ -57,7 +57,7 @@ def parse_trec_run(text: str, path: str) -> pl.DataFrame:
     """
     fields = split_lines_into_fields(text, path, _LINE, _FIELDS, "a run has six columns", _REMEDY)
     run = fields.select(
-        _parse_run_tags(fields["tag"]).alias("run"),
+        _extract_run_names_from_tags(fields["tag"]).alias("run"),
         "topic",
         "docid",
         # A rank that is no number is ignored: trec_eval ignores all ranks.
@@ -71,7 +71,7 @@ def parse_trec_run(text: str, path: str) -> pl.DataFrame:
     return run
 
 
-def _parse_run_tags(tags: pl.Series) -> pl.Series:
+def _extract_run_names_from_tags(tags: pl.Series) -> pl.Series:
     """Return the name of the run for each line. If the last fields differ between lines, only their first
     word counts.
     """

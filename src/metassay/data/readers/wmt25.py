@@ -65,7 +65,7 @@ class Wmt25Reader(Reader):
             _add_system_outputs(outputs, str(file))
         for file in sorted((folder / "automatic_scores").glob("*.jsonl")):
             _add_metric_scores(outputs, str(file))
-        return outputs.build_table(path)
+        return outputs.build_output_table(path)
 
 
 class HumanEvaluationReader(Reader):
@@ -89,7 +89,7 @@ class HumanEvaluationReader(Reader):
         """
         outputs = _Outputs()
         _add_human_evaluation(outputs, path)
-        return outputs.build_table(path)
+        return outputs.build_output_table(path)
 
 
 @dataclass
@@ -109,7 +109,7 @@ class _Outputs:
             self.rows[key] = {**_split_segment_id(segment), "system": system}
         return self.rows[key]
 
-    def build_table(self, path: str) -> RawTable:
+    def build_output_table(self, path: str) -> RawTable:
         """Return all collected outputs as a table with a row per segment and system."""
         if not self.rows:
             raise InputError("there is no output.", location=InputLocation(path))
