@@ -19,8 +19,7 @@ _MAXIMUM_DIGITS = 17
 def assign_to_equal_frequency_buckets(
     numbers: NDArray[np.float64], bucket_count: int, group_of_number: Sequence[str], column_name: str
 ) -> tuple[list[str | None], list[str]]:
-    """Divide numbers into ranges that hold about equally many numbers each, separately for each group. Also
-    returns notes.
+    """Divide numbers into ranges that hold about equally many numbers each, separately for each group.
 
     Equal numbers are never in different buckets. Returns the label of each number (None for NaN) and notes on
     groups with fewer buckets; `column_name` is named in them.

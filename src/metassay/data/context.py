@@ -77,7 +77,9 @@ def divide_outputs_into_contexts(dataset: Dataset, context_request: str | RowLab
 def build_contexts(
     dataset: Dataset, context_requests: str | RowLabel | Sequence[str | RowLabel] | None
 ) -> tuple[Context, ...]:
-    """Divide the outputs into contexts once for each requested column, or for the default columns."""
+    """Divide the outputs into groups, called contexts, once for each requested column, or else for the
+    default columns.
+    """
     if isinstance(context_requests, str) or callable(context_requests):
         context_requests = [context_requests]
     contexts = tuple(

@@ -85,11 +85,11 @@ class RequestedDirections:
             names = ", ".join(sorted(contradictory))
             raise InputError(f"{names} cannot be both lower and higher is better.")
 
-    def list_lower_is_better(self, lower_is_better: Collection[str]) -> frozenset[str]:
+    def list_lower_is_better(self, known_names: Collection[str]) -> frozenset[str]:
         """Return the names of all scores for which lower is better, after the user's requests are applied to
         a set of such names.
         """
-        return frozenset(({*lower_is_better} | {*self.lower_is_better}) - {*self.higher_is_better})
+        return frozenset(({*known_names} | {*self.lower_is_better}) - {*self.higher_is_better})
 
     def exclude_scores(self, score_names: Collection[str]) -> RequestedDirections:
         """Return the request without the scores of these names."""
@@ -142,7 +142,7 @@ def find_score_direction(
         if _is_mostly_negative(scores):
             return ScoreDirection(score_name, kind, HIGHER, "an error rate with reversed sign")
         return ScoreDirection(score_name, kind, LOWER, "named like an error rate")
-    if do_scores_look_like_error_counts(score_name, scores) and _is_most_often_zero(scores):
+    if do_scores_look_like_error_counts(score_name, scores) and _is_zero_most_frequent(scores):
         return ScoreDirection(score_name, kind, LOWER, "MQM that is never negative counts errors")
     return ScoreDirection(score_name, kind, HIGHER, "default")
 
@@ -171,8 +171,7 @@ def has_name_of_error_count(score_name: str, score_kind: str) -> bool:
 def orient_human_scores(
     dataset: Dataset, requested_directions: RequestedDirections
 ) -> tuple[Dataset, RequestedDirections]:
-    """Return the data set with human scores negated where lower is better, so that higher is always better,
-    and the requests for other scores.
+    """Return the data set with human scores negated where lower is better, so that higher is always better.
 
     The data set then knows the direction that each human score had. Also returns the part of the request
     that concerns other scores.
@@ -235,7 +234,7 @@ def _is_mostly_negative(scores: NDArray[np.float64]) -> bool:
     return bool(negative > _REVERSED_RATIO * positive)
 
 
-def _is_most_often_zero(scores: NDArray[np.float64]) -> bool:
+def _is_zero_most_frequent(scores: NDArray[np.float64]) -> bool:
     """Return whether 0 is the most frequent score, as in counts of errors."""
     values, counts = np.unique(scores[~np.isnan(scores)], return_counts=True)
     return bool(values[counts.argmax()] == 0)

@@ -34,8 +34,6 @@ _open_maps_lock = threading.Lock()
 def set_memory_target(byte_count: int) -> None:
     """Set how many bytes of memory this process should use. The smaller the number, the more tables are kept
     on disk.
-
-    The smaller the target, the more tables are mapped from disk.
     """
     global _memory_target  # noqa: PLW0603  a setting of the process, made once by the command line
     _memory_target = byte_count
@@ -96,8 +94,6 @@ def spill_to_disk(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
 def release_memory() -> None:
     """Return unused memory to the operating system, including the parts of tables that can be read from disk
     again.
-
-    Pages are read from disk again when they are needed.
     """
     _drop_mapped_pages()
     if "pyarrow" in sys.modules:  # otherwise it holds no memory

@@ -66,7 +66,7 @@ def describe_style_difference(outputs: Sequence[str], references: Sequence[str])
     """Return a sentence on how outputs and references differ in case and punctuation; None if they do not
     differ.
 
-    Returns None if they do not. Looks only at the first texts of each side.
+    Looks only at the first texts of each side.
     """
     output_style = _measure_text_style(outputs)
     reference_style = _measure_text_style(references)

@@ -121,7 +121,7 @@ def build_ranked_lists(items: pl.Series, outputs: pl.Series, qrels: pl.DataFrame
     listed = outputs.filter(pl.Series(lengths > 0)).explode()
     if listed.dtype != pl.String:
         listed = listed.cast(pl.String)
-    (documents, judged), names = _encode_texts(listed, qrels["document"])
+    (documents, judged), names = _encode_texts_in_sorted_order(listed, qrels["document"])
     topics = qrels["item"].unique().sort()
     judgements = _JudgementTable(
         _find_topic_numbers(qrels["item"], topics),
@@ -136,13 +136,13 @@ def build_ranked_lists(items: pl.Series, outputs: pl.Series, qrels: pl.DataFrame
 
 
 def build_ranked_lists_from_mappings(
-    outputs: Sequence[Sequence[str]], qrels: Sequence[Mapping[str, int]]
+    ranked_documents: Sequence[Sequence[str]], grades_by_document: Sequence[Mapping[str, int]]
 ) -> RankedLists:
     """Build ranked lists with grades from lists of document ids. Each list comes with a dictionary of the
     grades of judged documents.
     """
     # Equal items share one mapping object, so that identity finds the distinct ones without comparing them.
-    distinct = {id(own): own for own in qrels}
+    distinct = {id(own): own for own in grades_by_document}
     names = {key: str(place) for place, key in enumerate(distinct)}
     table = [
         (names[key], document, grade) for key, own in distinct.items() for document, grade in own.items()
@@ -150,8 +150,8 @@ def build_ranked_lists_from_mappings(
     # A topic without judgements needs a row, or it would be unknown.
     table += [(names[key], "", UNJUDGED) for key, own in distinct.items() if not own]
     return build_ranked_lists(
-        pl.Series([names[id(own)] for own in qrels], dtype=pl.String),
-        pl.Series([list(output) for output in outputs], dtype=pl.List(pl.String)),
+        pl.Series([names[id(own)] for own in grades_by_document], dtype=pl.String),
+        pl.Series([list(output) for output in ranked_documents], dtype=pl.List(pl.String)),
         pl.DataFrame(
             table, schema={"item": pl.String, "document": pl.String, "grade": pl.Int32}, orient="row"
         ),
@@ -178,8 +178,8 @@ def sort_documents_into_ranked_lists(
     Scores are compared as float32, highest first; equal ones by document id, last in byte order first.
     Returns a table `system, item`, one row per list and sorted, and the lists. Every item must be judged.
     """
-    (systems,), system_names = _encode_texts(table["system"])
-    (documents, judged), names = _encode_texts(table["document"], qrels["document"])
+    (systems,), system_names = _encode_texts_in_sorted_order(table["system"])
+    (documents, judged), names = _encode_texts_in_sorted_order(table["document"], qrels["document"])
     topics = qrels["item"].unique().sort()
     keys = systems.astype(np.int64) * len(topics) + _find_topic_numbers(table["item"], topics)
     order = _find_order_of_documents(keys, table["score"].to_numpy().astype(np.float32), documents)
@@ -264,7 +264,7 @@ def _convert_grades_to_array(qrels: pl.DataFrame) -> Codes:
     return qrels["grade"].to_numpy().astype(np.int32)
 
 
-def _encode_texts(*columns: pl.Series) -> tuple[tuple[Codes, ...], pl.Series]:
+def _encode_texts_in_sorted_order(*columns: pl.Series) -> tuple[tuple[Codes, ...], pl.Series]:
     """Replace texts by integers that sort in the same order as the texts. Also returns the sorted different
     texts.
     """

@@ -81,8 +81,8 @@ class ScoreArrays:
         return ScoreArrays(self.human, self.metrics[positions], self.clusters)
 
     def repeat_items(self, repetitions: LongArray) -> ScoreArrays:
-        """Return the arrays with each item repeated as often as a bootstrap sample says. Copies of an item
-        are in different clusters.
+        """Return the arrays with each item repeated a given number of times, as in a bootstrap sample. Copies
+        of an item are in different clusters.
         """
         positions = np.repeat(np.arange(len(repetitions)), repetitions)
         human = self.human[:, positions]

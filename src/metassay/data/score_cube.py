@@ -26,8 +26,8 @@ class ScoreCube:
     """All human and metric scores of one data set, each as an array with a row per system and a column per
     item.
 
-    Every array of scores is `[systems, items]`, in the direction of the file, with NaN where a score is
-    missing. Methods return restricted cubes or arrays; a cube is never changed.
+    Scores have the direction of the file (lower may be better), with NaN where a score is missing. Methods
+    return restricted cubes or arrays; a cube is never changed.
     """
 
     dataset: str

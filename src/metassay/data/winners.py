@@ -97,8 +97,8 @@ def parse_winners(
 
 
 def is_column_of_winners(column: pl.Series, system_columns: Sequence[pl.Series]) -> bool:
-    """Return whether any value of a column names the winner of a pair: an output, a position, a tie or a
-    system. So does a column without values.
+    """Return whether a column names the winner of a pair in any row: an output, a position, a tie or a
+    system. A column without values counts as one.
     """
     winners = column.cast(pl.String).str.strip_chars().str.to_lowercase().drop_nulls()
     spellings = [*FIRST_OUTPUT, *SECOND_OUTPUT, *TIE, *POSITIONS, *LETTERS]

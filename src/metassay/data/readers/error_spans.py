@@ -69,7 +69,7 @@ def _read_marked_errors_of_any_format(path: str) -> pl.DataFrame:
 def _read_delimited_spans(path: str) -> pl.DataFrame:
     """Read the positions of marked errors from a CSV or TSV table."""
     table = read_table(path, quoting="none" if path.endswith(".tsv") else "minimal")
-    table = _rename_span_columns(table.rename({name: name.lower() for name in table.columns}), path)
+    table = _rename_error_span_columns(table.rename({name: name.lower() for name in table.columns}), path)
     columns = {*table.columns}
     for suffix in ("_gold", ""):
         if {f"start_indices{suffix}", f"end_indices{suffix}"} <= columns:
@@ -102,7 +102,7 @@ def _iterate_rows_with_location(
         yield row, InputLocation(path, number)
 
 
-def _rename_span_columns(table: pl.DataFrame, path: str) -> pl.DataFrame:
+def _rename_error_span_columns(table: pl.DataFrame, path: str) -> pl.DataFrame:
     """Rename the columns of a table of marked errors to names that do not depend on the file, and check its
     ids.
     """
@@ -197,14 +197,14 @@ def _find_tagged_spans(row: Mapping[str, Any], location: InputLocation) -> list[
     return [(start, end) for start, end in pairs if start < end]
 
 
-def _parse_error_list(errors: Any, location: InputLocation) -> list[Span]:
+def _convert_errors_to_spans(json_errors: Any, location: InputLocation) -> list[Span]:
     """Convert a JSON list of errors, as mt-metrics-eval writes it, to start and end positions. Errors of the
     source and neutral remarks are left out.
     """
-    if not isinstance(errors, list):
+    if not isinstance(json_errors, list):
         return []
     spans = []
-    for error in errors:
+    for error in json_errors:
         if not isinstance(error, Mapping):
             continue
         if error.get("is_source_error") or not _is_error_severity(error.get("severity")):
@@ -228,7 +228,7 @@ def _read_seg_rating_file(path: str) -> pl.DataFrame:
         if not fields or fields[0].strip().lower() in cells.MISSING_SCORES:
             continue
         location = InputLocation(path, line=number)
-        spans.append(_parse_error_list(parse_json_object(fields[0], location).get("errors"), location))
+        spans.append(_convert_errors_to_spans(parse_json_object(fields[0], location).get("errors"), location))
         rater = fields[1] if len(fields) > 1 else _DEFAULT_RATER
         rows.append({"system": system, "seg_id": str(line_counts[system]), "rater": rater})
     return _add_span_column(pl.DataFrame(rows, infer_schema_length=None), spans)
@@ -239,7 +239,7 @@ def _read_json_ratings(path: str) -> pl.DataFrame:
     rows = []
     spans = []
     for rating, location in iterate_json_lines(read_text(path), path):
-        spans.append(_parse_error_list(rating.get("errors"), location))
+        spans.append(_convert_errors_to_spans(rating.get("errors"), location))
         row: dict[str, Any] = {
             "system": str(rating.get("system_id")),
             "rater": str(rating.get("rater_id") or _DEFAULT_RATER),

@@ -170,7 +170,7 @@ def _build_table_from_records(records: Sequence[dict[str, Any]], file: str) -> p
 
 
 def _build_column(column_name: str, values: list[Any], file: str) -> pl.Series:
-    """Build a table column from values that must all have the same type. Only whole numbers may be mixed with
+    """Build a table column from values that must all have the same type. Whole numbers may be mixed with
     fractions.
 
     Nothing else may be mixed, except for numbers and texts in columns of verdicts.

@@ -140,12 +140,12 @@ def read_mqm_rating_file(path: str | Path, segment_count: int | None = None) -> 
             raise InputError("a system, a tab and a rating were expected.", location=location)
         systems.append(system)
         scores.append(_compute_mqm_score_of_rating(rating, location))
-    check_segment_counts(systems, segment_count, path, "ratings")
+    check_line_count_of_each_system(systems, segment_count, path, "ratings")
     table = pl.DataFrame({"system": systems, "mqm": pl.Series(scores, dtype=pl.Float64)})
     return table.select("system", pl.int_range(1, pl.len() + 1).over("system").alias("seg_id"), "mqm")
 
 
-def check_segment_counts(
+def check_line_count_of_each_system(
     system_of_line: Sequence[str], segment_count: int | None, path: str | Path, line_content: str
 ) -> None:
     """Raise an error if a system has more or fewer lines than there are segments.

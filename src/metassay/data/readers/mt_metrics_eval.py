@@ -29,11 +29,11 @@ from metassay.data import cells
 from metassay.data.readers.appraise_trees import list_appraise_exports, read_appraise_scores
 from metassay.data.readers.base import RawTable, Reader, ReaderOptions
 from metassay.data.readers.error_spans import read_error_spans
-from metassay.data.readers.mqm_ratings import check_segment_counts, read_mqm_rating_file
+from metassay.data.readers.mqm_ratings import check_line_count_of_each_system, read_mqm_rating_file
 from metassay.data.readers.mt_metrics_eval_texts import (
     OUTPUT_KEY,
-    add_metadata,
-    add_texts,
+    add_metadata_columns,
+    add_text_columns,
     read_segment_lines,
     read_texts,
 )
@@ -249,7 +249,7 @@ def _read_human_error_spans(
     """
     spans = read_error_spans(str(rating_file)).with_columns(pl.col("seg_id").cast(pl.Int64))
     rated = spans.join(language_pair.segments, on="seg_id", how="left", maintain_order="left")
-    with_texts = add_texts(
+    with_texts = add_text_columns(
         rated, language_pair.test_set, language_pair.lp, references, language_pair.segments.height
     )
     return with_texts.with_columns(pl.col("seg_id").cast(pl.String))
@@ -277,11 +277,11 @@ def _read_language_pair(
         score_tables.insert(0, _list_outputs(language_pair))
     scores = _join_score_tables(score_tables)
     table = language_pair.segments.join(scores.sort(OUTPUT_KEY), on="seg_id").sort(OUTPUT_KEY)
-    table = add_texts(
+    table = add_text_columns(
         table, language_pair.test_set, language_pair.lp, references, language_pair.segments.height
     )
     table = _add_texts_of_references(table, language_pair)
-    table, metadata = add_metadata(
+    table, metadata = add_metadata_columns(
         table, language_pair.test_set, language_pair.lp, language_pair.segments.height
     )
     is_canary = table["domain"] == CANARY_DOMAIN
@@ -450,7 +450,7 @@ def _join_texts_by_document(
     text is null if that of any segment is missing.
     """
     outputs = language_pair.segments.join(systems.to_frame(), how="cross")
-    texts = add_texts(
+    texts = add_text_columns(
         outputs, language_pair.test_set, language_pair.lp, references, language_pair.segments.height
     )
     text_columns = [name for name in texts.columns if name not in {*language_pair.segments.columns, "system"}]
@@ -485,7 +485,7 @@ def _read_score_file(path: Path, score_name: str, segment_count: int) -> pl.Data
         systems.append(system)
         texts.append(score)
     scores = cells.parse_score_column(pl.Series(score_name, texts), str(path))
-    check_segment_counts(systems, segment_count, path, "scores")
+    check_line_count_of_each_system(systems, segment_count, path, "scores")
     table = pl.DataFrame({"system": systems, score_name: scores})
     return table.with_columns(seg_id=pl.int_range(1, pl.len() + 1).over("system"))
 

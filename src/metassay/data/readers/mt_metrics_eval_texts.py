@@ -19,8 +19,12 @@ OUTPUT_KEY = ["system", "seg_id"]
 _TEXT_FIELDS = {"sources": "source", "references": "target", "system-outputs": "hypothesis"}
 
 
-def add_texts(
-    table: pl.DataFrame, test_set: Path, language_pair: str, references: Sequence[str], segment_count: int
+def add_text_columns(
+    table: pl.DataFrame,
+    test_set_folder: Path,
+    language_pair: str,
+    references: Sequence[str],
+    segment_count: int,
 ) -> pl.DataFrame:
     """Add the texts of sources, references and outputs to a table of scores, as far as the test set has
     them.
@@ -30,11 +34,11 @@ def add_texts(
         column = "ref" if len(references) == 1 else f"ref{number}"
         files[column] = ("references", f"{language_pair}.{reference}")
     for column, (folder, name) in files.items():
-        texts = read_texts(test_set / folder, name, segment_count)
+        texts = read_texts(test_set_folder / folder, name, segment_count)
         if texts is not None:
             named = texts.rename({"text": column})
             table = table.join(named, on="seg_id", how="left", maintain_order="left")
-    outputs = _read_outputs(test_set / "system-outputs", language_pair, segment_count)
+    outputs = _read_outputs(test_set_folder / "system-outputs", language_pair, segment_count)
     if outputs is None:
         return table
     return table.join(outputs, on=OUTPUT_KEY, how="left", maintain_order="left")
@@ -84,8 +88,8 @@ def _read_text_field(path: Path, json_field: str) -> list[str | None]:
     return cells.check_text_column(table[json_field], str(path)).to_list()
 
 
-def add_metadata(
-    table: pl.DataFrame, test_set: Path, language_pair: str, segment_count: int
+def add_metadata_columns(
+    table: pl.DataFrame, test_set_folder: Path, language_pair: str, segment_count: int
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Add the columns that describe the outputs of each system, from the files `metadata/LP/SYSTEM.jsonl`.
     Also returns the names of these columns.
@@ -93,7 +97,7 @@ def add_metadata(
     A name that is taken or means something else in a table gets the prefix `metadata_`.
     """
     tables = []
-    for path in sorted((test_set / "metadata" / language_pair).glob("*.jsonl")):
+    for path in sorted((test_set_folder / "metadata" / language_pair).glob("*.jsonl")):
         objects = parse_json_lines(read_text(str(path)), file=str(path))
         _check_line_count(objects.height, segment_count, path)
         flat = objects.select([name for name, dtype in objects.schema.items() if not dtype.is_nested()])

@@ -42,7 +42,9 @@ class PearmutReader(Reader):
     summary = "annotations.json, or a campaign's log: scores of people by document, segment and model"
 
     def sniff(self, path: str) -> bool:
-        """Return whether a file is pearmut's `annotations.json` or the log of a campaign."""
+        """Return whether a file is an export of the annotation tool pearmut: `annotations.json`, or the log
+        of one campaign.
+        """
         return is_pearmut_file(path)
 
     def read(self, path: str) -> RawTable:

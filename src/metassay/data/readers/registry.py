@@ -209,7 +209,7 @@ def _read_tables_of_path(path: str, options: ReaderOptions) -> list[RawTable]:
 
         return [read_standard_input(options)]
     plugin_readers = load_plugin_readers()
-    reader = _find_reader(check_readable_path(path), plugin_readers)
+    reader = _find_reader_of_path(check_readable_path(path), plugin_readers)
     if reader is not None:
         return reader.read_tables(path, options)
     if Path(path).is_dir():
@@ -225,7 +225,7 @@ def _read_tables_of_path(path: str, options: ReaderOptions) -> list[RawTable]:
     return TableReader().read_tables(path, options)
 
 
-def _find_reader(path: str, plugin_readers: Sequence[Reader]) -> Reader | None:
+def _find_reader_of_path(path: str, plugin_readers: Sequence[Reader]) -> Reader | None:
     """Return the first reader that recognises a file or folder; None if there is none."""
     # A plug-in opens the file itself, and a pipe can be opened only once.
     if not is_pipe(path):
@@ -246,7 +246,7 @@ def _read_tables_of_folder(
     """Read the tables of all files in a folder, in sorted order. Files of unknown formats are ignored."""
     tables = []
     for file in sorted(str(file) for file in Path(path).iterdir() if file.is_file()):
-        reader = _find_reader(file, plugin_readers)
+        reader = _find_reader_of_path(file, plugin_readers)
         if reader is not None:
             tables += reader.read_tables(file, options)
     if not tables:

@@ -35,7 +35,9 @@ class SpeechManifestReader(Reader):
     task = asr.TASK.name
 
     def sniff(self, path: str) -> bool:
-        """Return whether the first line is an object with a recording, a transcript and an output."""
+        """Return whether the first line of a file is a JSON object with a recording, a transcript and an
+        output.
+        """
         first_line = next(iter(read_first_content_lines(path)), "")
         if not first_line.lstrip().startswith("{"):
             return False

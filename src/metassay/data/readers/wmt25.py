@@ -183,52 +183,60 @@ def _build_segment_id(document_id: str, paragraph_number: int) -> str:
     return f"{document_id}{ID_SEPARATOR}{paragraph_number}"
 
 
-def _add_sources_and_references(outputs: _Outputs, path: str) -> None:
+def _add_sources_and_references(collected_outputs: _Outputs, texts_file: str) -> None:
     """Add the texts of the file `*genmt.jsonl`: paragraphs of sources and references, and outputs of
     systems.
     """
-    for record, location in _iterate_json_objects(path):
+    for record, location in _iterate_json_objects(texts_file):
         document = _get_text_field(record, "doc_id", location)
         paragraphs = _get_text_field(record, "src_text", location).split(PARAGRAPH_BREAK)
         for number, text in enumerate(paragraphs):
-            outputs.sources[_build_segment_id(document, number)] = text
+            collected_outputs.sources[_build_segment_id(document, number)] = text
         refs = record.get("refs") or {}
         if REFERENCE_SYSTEM in refs:
             reference = _get_text_field(refs[REFERENCE_SYSTEM], "ref", location).split(PARAGRAPH_BREAK)
             if len(reference) == len(paragraphs):
                 for number, text in enumerate(reference):
-                    outputs.references[_build_segment_id(document, number)] = text
+                    collected_outputs.references[_build_segment_id(document, number)] = text
         for system, text in (record.get("tgt_text") or {}).items():
-            _add_translated_document(outputs, document, system, text, len(paragraphs))
+            _add_translated_document(collected_outputs, document, system, text, len(paragraphs))
 
 
 def _add_translated_document(
-    outputs: _Outputs, document_id: str, system: str, text: str, source_paragraph_count: int | None
+    collected_outputs: _Outputs,
+    document_id: str,
+    system: str,
+    document_text: str,
+    source_paragraph_count: int | None,
 ) -> None:
     """Add each paragraph of a translated document as an output. A document with more or fewer paragraphs than
     its source is left out.
     """
-    paragraphs = text.split(PARAGRAPH_BREAK)
+    paragraphs = document_text.split(PARAGRAPH_BREAK)
     if source_paragraph_count is not None and len(paragraphs) != source_paragraph_count:
-        outputs.left_out[UNALIGNED_REASON] += 1
+        collected_outputs.left_out[UNALIGNED_REASON] += 1
         return
     for number, paragraph in enumerate(paragraphs):
-        outputs.get_or_create_output_row(_build_segment_id(document_id, number), system)["hyp"] = paragraph
+        collected_outputs.get_or_create_output_row(_build_segment_id(document_id, number), system)["hyp"] = (
+            paragraph
+        )
 
 
-def _add_system_outputs(outputs: _Outputs, path: str) -> None:
+def _add_system_outputs(collected_outputs: _Outputs, outputs_file: str) -> None:
     """Add the outputs of one system from a file that is named after the system."""
-    lengths = Counter(segment.rpartition(ID_SEPARATOR)[0] for segment in outputs.sources)
-    for record, location in _iterate_json_objects(path):
+    lengths = Counter(segment.rpartition(ID_SEPARATOR)[0] for segment in collected_outputs.sources)
+    for record, location in _iterate_json_objects(outputs_file):
         document = _get_text_field(record, "doc_id", location)
         hypothesis = _get_text_field(record, "hypothesis", location)
-        _add_translated_document(outputs, document, Path(path).stem, hypothesis, lengths.get(document))
+        _add_translated_document(
+            collected_outputs, document, Path(outputs_file).stem, hypothesis, lengths.get(document)
+        )
 
 
-def _add_metric_scores(outputs: _Outputs, path: str) -> None:
+def _add_metric_scores(collected_outputs: _Outputs, scores_file: str) -> None:
     """Add the metric scores of one system from a file with a score per metric, document and paragraph."""
-    system = Path(path).stem
-    for record, location in _iterate_json_objects(path):
+    system = Path(scores_file).stem
+    for record, location in _iterate_json_objects(scores_file):
         parts = [
             _get_text_field(record, name, location) for name in ("language_pair", "domain", "document_id")
         ]
@@ -237,7 +245,7 @@ def _add_metric_scores(outputs: _Outputs, path: str) -> None:
             if not isinstance(scores, list):
                 raise InputError(f"the scores of {metric} are not a list.", location=location)
             for number, score in enumerate(scores):
-                row = outputs.get_or_create_output_row(_build_segment_id(document, number), system)
+                row = collected_outputs.get_or_create_output_row(_build_segment_id(document, number), system)
                 row[metric] = _convert_score_to_float(score, metric, location)
 
 
@@ -249,19 +257,19 @@ def _convert_score_to_float(score: Any, metric: str, location: InputLocation) ->
     return float(score)
 
 
-def _add_human_evaluation(outputs: _Outputs, path: str) -> None:
+def _add_human_evaluation(collected_outputs: _Outputs, evaluation_file: str) -> None:
     """Add the sources, outputs and human scores of each segment from a file of human evaluation."""
-    for record, location in _iterate_json_objects(path):
+    for record, location in _iterate_json_objects(evaluation_file):
         segment = _get_text_field(record, "doc_id", location)
-        outputs.sources[segment] = _get_text_field(record, "src_text", location)
+        collected_outputs.sources[segment] = _get_text_field(record, "src_text", location)
         for system, text in record["tgt_text"].items():
-            outputs.get_or_create_output_row(segment, system)["hyp"] = text
+            collected_outputs.get_or_create_output_row(segment, system)["hyp"] = text
         if REFERENCE_SYSTEM in record["tgt_text"]:
-            outputs.references[segment] = record["tgt_text"][REFERENCE_SYSTEM]
+            collected_outputs.references[segment] = record["tgt_text"][REFERENCE_SYSTEM]
         for system, ratings in record["scores"].items():
             scores = dict(_iterate_annotator_scores(ratings, location))
-            outputs.get_or_create_output_row(segment, system)
-            outputs.human_scores[segment, system] = scores
+            collected_outputs.get_or_create_output_row(segment, system)
+            collected_outputs.human_scores[segment, system] = scores
 
 
 def _iterate_annotator_scores(ratings: Any, location: InputLocation) -> Iterator[tuple[str, float | None]]:
