@@ -82,7 +82,7 @@ def _build_table_of_retrieved_documents(
     """
     frame = raw_table.frame
     file = raw_table.file
-    roles = _find_ranking_columns(frame, task, chosen_columns, file)
+    roles = _find_columns_of_rankings(frame, task, chosen_columns, file)
     document_columns = {}
     for role, name in roles.items():
         if role != "score":
@@ -111,7 +111,7 @@ def _build_table_of_retrieved_documents(
     return documents
 
 
-def _find_ranking_columns(
+def _find_columns_of_rankings(
     frame: pl.DataFrame, task: Task, chosen_columns: Mapping[str, str] | None, file: str
 ) -> dict[str, str]:
     """Find which columns hold systems, items, documents and scores. Only the column of systems may be

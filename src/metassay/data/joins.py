@@ -30,7 +30,7 @@ def join_columns(
     """
     chosen_keys = [name for role, name in (chosen or {}).items() if role in ("item", "system")]
     for role in ("item", "system"):
-        other_table = _rename_key_column(
+        other_table = _rename_id_column_for_join(
             other_table, (chosen or {}).get(role), list_column_names_of_role(role), table.columns
         )
     possible_keys = [
@@ -116,8 +116,11 @@ def _list_document_segments(table: pl.DataFrame) -> pl.DataFrame:
     return table.select(columns).unique()
 
 
-def _rename_key_column(
-    other_table: pl.DataFrame, chosen_column: str | None, known_names: Sequence[str], columns: Sequence[str]
+def _rename_id_column_for_join(
+    other_table: pl.DataFrame,
+    chosen_column: str | None,
+    known_id_names: Sequence[str],
+    columns: Sequence[str],
 ) -> pl.DataFrame:
     """Rename the id column of another table to the id column that the user chose, so that the tables can be
     joined.
@@ -125,7 +128,7 @@ def _rename_key_column(
     if chosen_column is None or chosen_column in other_table.columns or chosen_column not in columns:
         return other_table
     for name in other_table.columns:
-        if name.lower() in known_names and name not in columns:
+        if name.lower() in known_id_names and name not in columns:
             return other_table.rename({name: chosen_column})
     return other_table
 

@@ -70,9 +70,9 @@ def read(source: Source, options: ReadOptions) -> Dataset:
         tables[0], options.task, language=options.language, has_judgements=options.qrels is not None
     )
     if task.is_ranking:
-        dataset = _assemble_rankings(tables, task, options)
+        dataset = _build_ranking_dataset(tables, task, options)
     else:
-        dataset = _assemble_texts(tables, task, options)
+        dataset = _build_text_dataset(tables, task, options)
     input_files = _list_input_files(source, options.join, options.qrels)
     dataset = replace(dataset, task_guess=task_guess, input_files=input_files)
     dataset = dataset.add_notes(*dict.fromkeys(notes))
@@ -116,7 +116,7 @@ def read_parallel_files(
     return replace(dataset, task_guess=task_guess, input_files=input_files).add_notes(*notes)
 
 
-def _assemble_rankings(tables: Sequence[RawTable], task: Task, options: ReadOptions) -> Dataset:
+def _build_ranking_dataset(tables: Sequence[RawTable], task: Task, options: ReadOptions) -> Dataset:
     """Build a data set of ranked lists from tables and the judgements that the user named."""
     first_file = InputLocation(file=tables[0].file)
     if options.pairs:
@@ -133,7 +133,7 @@ def _assemble_rankings(tables: Sequence[RawTable], task: Task, options: ReadOpti
     return assemble_rankings(tables, qrels, task=task, columns=options.columns, complete=options.complete)
 
 
-def _assemble_texts(tables: Sequence[RawTable], task: Task, options: ReadOptions) -> Dataset:
+def _build_text_dataset(tables: Sequence[RawTable], task: Task, options: ReadOptions) -> Dataset:
     """Build a data set of texts from tables, as the options of the user say."""
     columns = dict(options.columns or {})
     human = split_names(options.human)

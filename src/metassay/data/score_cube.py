@@ -132,8 +132,8 @@ class ScoreCube:
         rows = np.arange(len(self.systems)) if systems is None else np.flatnonzero(systems)
         columns = np.arange(len(self.items)) if items is None else np.flatnonzero(items)
 
-        def restrict_scores(scores: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-            return {name: array[np.ix_(rows, columns)] for name, array in scores.items()}
+        def restrict_score_arrays(scores_by_name: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+            return {name: array[np.ix_(rows, columns)] for name, array in scores_by_name.items()}
 
         def restrict_metadata(
             metadata: Metadata, kept_positions: LongArray
@@ -144,12 +144,12 @@ class ScoreCube:
             self,
             systems=tuple(self.systems[row] for row in rows),
             items=tuple(self.items[column] for column in columns),
-            human_scores=restrict_scores(self.human_scores),
-            metric_scores=restrict_scores(self.metric_scores),
+            human_scores=restrict_score_arrays(self.human_scores),
+            metric_scores=restrict_score_arrays(self.metric_scores),
             item_metadata=restrict_metadata(self.item_metadata, columns),
             system_metadata=restrict_metadata(self.system_metadata, rows),
-            statistics=restrict_scores(self.statistics),
-            text_measures=restrict_scores(self.text_measures),
+            statistics=restrict_score_arrays(self.statistics),
+            text_measures=restrict_score_arrays(self.text_measures),
         )
 
     def restrict_to_rated_outputs(self, human_score: str, *, every_system: bool = True) -> ScoreCube:

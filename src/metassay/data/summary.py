@@ -90,7 +90,7 @@ def summarize_score_cubes(
     outputs_of_system: Counter[str] = Counter()
     items: set[str] = set()
     for cube in score_cubes:
-        has_metric = _find_scored_outputs(cube, cube.metric_scores)
+        has_metric = _mark_outputs_with_any_score(cube, cube.metric_scores)
         has_human = has_metric
         if human_score is not None and human_score in cube.human_scores:
             has_human = ~np.isnan(cube.human_scores[human_score])
@@ -112,7 +112,9 @@ def summarize_score_cubes(
     )
 
 
-def _find_scored_outputs(score_cube: ScoreCube, scores_by_name: Mapping[str, np.ndarray]) -> np.ndarray:
+def _mark_outputs_with_any_score(
+    score_cube: ScoreCube, scores_by_name: Mapping[str, np.ndarray]
+) -> np.ndarray:
     """Return for each system (row) and item (column) whether its output has at least one of the given
     scores.
     """

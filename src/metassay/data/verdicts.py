@@ -40,7 +40,7 @@ from metassay.data.winners import (
     POSITION,
     check_letter_meaning,
     do_letters_mean_positions,
-    is_column_of_winners,
+    does_column_name_winners,
     parse_winners,
 )
 from metassay.errors import InputError, InputLocation, UnknownName
@@ -167,7 +167,7 @@ def parse_verdicts(
     _check_consistent_human_verdicts(table, file)
     return VerdictTable(
         kind=kind,
-        frame=table.sort(_list_verdict_key_columns(table)),
+        frame=table.sort(_list_columns_that_identify_verdicts(table)),
         raters=tuple(raters),
         metadata=tuple(metadata),
         gold=gold,
@@ -201,7 +201,7 @@ class _RatingColumns:
         """Return whether the numbers in these columns are grades on a scale. They are if two raters who
         disagree still give numbers that are close.
         """
-        question = _list_question_columns(self.table)
+        question = _list_columns_that_identify_questions(self.table)
         verdicts = self.table.select(
             *question, source="judge", value=_convert_to_floats(self.frame[self.verdict_column])
         )
@@ -240,27 +240,33 @@ _WINNERS_READ_AS_LABELS = (
 
 
 def _choose_verdict_type(
-    ratings: _RatingColumns, role_columns: Mapping[str, str], requested_type: str | None
+    rating_columns: _RatingColumns, role_columns: Mapping[str, str], requested_type: str | None
 ) -> tuple[str, list[str]]:
     """Return the type of the verdicts (pairwise, grade or label), and notes for the user if the type was
     guessed.
     """
     if requested_type is not None:
         return requested_type, []
-    systems = [ratings.table[name] for name in ("system_1", "system_2") if name in ratings.table.columns]
-    if "winner" in role_columns and is_column_of_winners(ratings.frame[ratings.verdict_column], systems):
+    systems = [
+        rating_columns.table[name]
+        for name in ("system_1", "system_2")
+        if name in rating_columns.table.columns
+    ]
+    if "winner" in role_columns and does_column_name_winners(
+        rating_columns.frame[rating_columns.verdict_column], systems
+    ):
         return PAIRWISE, []
-    if any(is_text_column(column) for column in ratings.verdict_columns):
+    if any(is_text_column(column) for column in rating_columns.verdict_columns):
         return LABEL, [_WINNERS_READ_AS_LABELS] if "winner" in role_columns else []
     values = {
         value
-        for column in ratings.verdict_columns
+        for column in rating_columns.verdict_columns
         for value in _convert_to_floats(column).drop_nulls().unique()
     }
-    if ratings.has_human_verdicts and values <= {0.0, 1.0}:
+    if rating_columns.has_human_verdicts and values <= {0.0, 1.0}:
         return LABEL, []
     are_whole = all(value == round(value) for value in values)
-    if not ratings.has_human_verdicts or not are_whole or ratings.do_numbers_look_like_grades():
+    if not rating_columns.has_human_verdicts or not are_whole or rating_columns.do_numbers_look_like_grades():
         return GRADE, []
     note = (
         "The verdicts are whole numbers and are read as labels without an order, because the data does not"
@@ -280,7 +286,7 @@ class _ParsedRatings:
 
 
 def _convert_verdicts_to_numbers(
-    ratings: _RatingColumns,
+    rating_columns: _RatingColumns,
     verdict_type: str,
     letter_meaning: str,
     directions: RequestedDirections,
@@ -289,9 +295,11 @@ def _convert_verdicts_to_numbers(
     """Convert the verdicts of judges and people to numbers, in the way that the type of the verdicts
     requires.
     """
-    directions.check_score_names([ratings.verdict_column, *ratings.human_columns], "column of grades")
+    directions.check_score_names(
+        [rating_columns.verdict_column, *rating_columns.human_columns], "column of grades"
+    )
     if verdict_type == GRADE:
-        return _parse_grades(ratings, directions, file)
+        return _convert_grades_to_numbers(rating_columns, directions, file)
     if directions.named_scores:
         column = directions.named_scores[0]
         raise InputError(
@@ -299,28 +307,30 @@ def _convert_verdicts_to_numbers(
             remedy="If they are grades, add --verdict-type grade.",
         )
     if verdict_type == PAIRWISE:
-        return _parse_pairwise_winners(ratings, letter_meaning, file)
-    codes = map_labels_to_numbers(ratings.verdict_columns)
+        return _convert_winners_to_numbers(rating_columns, letter_meaning, file)
+    codes = map_labels_to_numbers(rating_columns.verdict_columns)
     columns = {}
-    for role, name in _map_result_to_input_columns(ratings).items():
-        labels = normalize_labels(ratings.frame[name])
+    for role, name in _map_result_to_input_columns(rating_columns).items():
+        labels = normalize_labels(rating_columns.frame[name])
         columns[role] = labels.replace_strict(codes, return_dtype=pl.Float64)
     return _ParsedRatings(columns, [])
 
 
-def _map_result_to_input_columns(ratings: _RatingColumns) -> dict[str, str]:
+def _map_result_to_input_columns(rating_columns: _RatingColumns) -> dict[str, str]:
     """Return the input column from which each result column is parsed: the verdicts of judges for `value`,
     and every human column for itself.
     """
-    return {"value": ratings.verdict_column} | {name: name for name in ratings.human_columns}
+    return {"value": rating_columns.verdict_column} | {name: name for name in rating_columns.human_columns}
 
 
-def _parse_grades(ratings: _RatingColumns, directions: RequestedDirections, file: str) -> _ParsedRatings:
+def _convert_grades_to_numbers(
+    rating_columns: _RatingColumns, directions: RequestedDirections, file: str
+) -> _ParsedRatings:
     """Convert grades to numbers, negated where lower is better, so that higher is always better."""
     columns = {}
     found_directions = []
-    for role, name in _map_result_to_input_columns(ratings).items():
-        grades = cells.parse_score_column(ratings.frame[name], file)
+    for role, name in _map_result_to_input_columns(rating_columns).items():
+        grades = cells.parse_score_column(rating_columns.frame[name], file)
         kind = METRIC_SCORE if role == "value" else HUMAN_SCORE
         direction = find_score_direction(name, grades.to_numpy(), kind=kind, requested=directions)
         found_directions.append(direction)
@@ -328,26 +338,28 @@ def _parse_grades(ratings: _RatingColumns, directions: RequestedDirections, file
     return _ParsedRatings(columns, describe_negated_scores(found_directions))
 
 
-def _parse_pairwise_winners(ratings: _RatingColumns, letter_meaning: str, file: str) -> _ParsedRatings:
+def _convert_winners_to_numbers(
+    rating_columns: _RatingColumns, letter_meaning: str, file: str
+) -> _ParsedRatings:
     """Convert the winners of pairs to numbers. The letters A and B may name the outputs themselves or their
     positions on the screen.
     """
     winners = {}
-    for role, name in _map_result_to_input_columns(ratings).items():
-        winners[role] = parse_winners(ratings.frame, name, ratings.table, file)
+    for role, name in _map_result_to_input_columns(rating_columns).items():
+        winners[role] = parse_winners(rating_columns.frame, name, rating_columns.table, file)
     notes = [parsed.note for parsed in winners.values() if parsed.note is not None]
     columns = {role: parsed.values for role, parsed in winners.items()}
-    swapped = ratings.table["swapped"]
+    swapped = rating_columns.table["swapped"]
     verdicts = winners["value"]
     has_swapped_letters = bool((verdicts.is_letter & swapped).any())
     are_positions = letter_meaning == POSITION
-    if letter_meaning == AUTO and has_swapped_letters and ratings.human_columns:
-        gold = columns[ratings.human_columns[0]]
+    if letter_meaning == AUTO and has_swapped_letters and rating_columns.human_columns:
+        gold = columns[rating_columns.human_columns[0]]
         are_positions = do_letters_mean_positions(verdicts.values, gold, swapped, verdicts.is_letter)
         meaning = "the position shown" if are_positions else "the output, in whichever position it was shown"
         notes.append(
-            f"A and B in {ratings.verdict_column} are read as {meaning}. If that is wrong, add --letters"
-            f" {OUTPUT if are_positions else POSITION}."
+            f"A and B in {rating_columns.verdict_column} are read as {meaning}. If that is wrong, add"
+            f" --letters {OUTPUT if are_positions else POSITION}."
         )
     if are_positions:
         is_reversed = verdicts.is_letter & swapped
@@ -487,7 +499,7 @@ def _move_raters_to_columns(table: pl.DataFrame, human_judges: Sequence[str]) ->
     """
     if not human_judges:
         return table
-    question = _list_question_columns(table)
+    question = _list_columns_that_identify_questions(table)
     is_rater = pl.col("judge").is_in(list(human_judges))
     means = (
         table.filter(is_rater).group_by([*question, "judge"], maintain_order=True).agg(pl.col("value").mean())
@@ -527,7 +539,7 @@ def _renumber_repeated_verdicts(table: pl.DataFrame) -> pl.DataFrame:
 
     Then no repetition of a question has both orders, although the question has.
     """
-    question = ["judge", *_list_question_columns(table), "date"]
+    question = ["judge", *_list_columns_that_identify_questions(table), "date"]
     by_repeat = table.group_by([*question, "repeat"]).agg(pl.col("swapped").n_unique())
     by_question = table.group_by(question).agg(pl.col("swapped").n_unique())
     if by_repeat["swapped"].max() != 1 or by_question["swapped"].max() != 2:
@@ -536,14 +548,14 @@ def _renumber_repeated_verdicts(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(repeat=number.cast(pl.String))
 
 
-def _list_question_columns(table: pl.DataFrame) -> list[str]:
+def _list_columns_that_identify_questions(table: pl.DataFrame) -> list[str]:
     """Return the names of the columns that identify what a judge was asked, such as item and system, as far
     as the table has them.
     """
     return [name for name in QUESTION_COLUMNS if name in table.columns]
 
 
-def _list_verdict_key_columns(table: pl.DataFrame) -> list[str]:
+def _list_columns_that_identify_verdicts(table: pl.DataFrame) -> list[str]:
     """Return the names of the columns that together identify one verdict, as far as the table has them."""
     names = ("judge", *QUESTION_COLUMNS, "date", "repeat", "swapped")
     return [name for name in names if name in table.columns]
@@ -553,7 +565,7 @@ def _check_unique_verdicts(table: pl.DataFrame, role_columns: Mapping[str, str],
     """Raise an error if a judge has two verdicts on one question that nothing, such as a repetition number,
     tells apart.
     """
-    is_repeated = table.select(_list_verdict_key_columns(table)).is_duplicated()
+    is_repeated = table.select(_list_columns_that_identify_verdicts(table)).is_duplicated()
     if not is_repeated.any():
         return
     row = table.filter(is_repeated).row(0, named=True)
@@ -572,7 +584,9 @@ def _check_unique_verdicts(table: pl.DataFrame, role_columns: Mapping[str, str],
 def _check_consistent_human_verdicts(table: pl.DataFrame, file: str) -> None:
     """Raise an error if rows about the same outputs have different human verdicts."""
     has_several = pl.col("gold").drop_nulls().n_unique() > 1
-    contradictions = table.group_by(_list_question_columns(table)).agg(has_several).filter(pl.col("gold"))
+    contradictions = (
+        table.group_by(_list_columns_that_identify_questions(table)).agg(has_several).filter(pl.col("gold"))
+    )
     if contradictions.height:
         item = min(contradictions["item"].to_list())
         raise InputError(

@@ -96,7 +96,7 @@ def parse_winners(
     return ParsedWinners(pl.Series(winner_column, values, dtype=pl.Float64), is_letter, note)
 
 
-def is_column_of_winners(column: pl.Series, system_columns: Sequence[pl.Series]) -> bool:
+def does_column_name_winners(column: pl.Series, system_columns: Sequence[pl.Series]) -> bool:
     """Return whether a column names the winner of a pair in any row: an output, a position, a tie or a
     system. A column without values counts as one.
     """

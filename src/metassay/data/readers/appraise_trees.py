@@ -60,21 +60,25 @@ def read_appraise_scores(
 
 
 def _find_segment_number_offset(
-    export: AppraiseExport, keys: list[OutputKey], document_of_line: dict[int, str], path: Path
+    export: AppraiseExport,
+    output_keys: list[OutputKey],
+    document_of_segment_number: dict[int, str],
+    path: Path,
 ) -> int:
     """Return the number that must be added to the segment numbers of an export to match those of the
     texts.
     """
     for offset in _OFFSETS:
         if all(
-            _get_document_of_segment(export, key, offset, document_of_line) == export.documents[key]
-            for key in keys
+            _get_document_of_segment(export, key, offset, document_of_segment_number) == export.documents[key]
+            for key in output_keys
         ):
             return offset
     wrong = next(
         key
-        for key in keys
-        if _get_document_of_segment(export, key, _OFFSETS[0], document_of_line) != export.documents[key]
+        for key in output_keys
+        if _get_document_of_segment(export, key, _OFFSETS[0], document_of_segment_number)
+        != export.documents[key]
     )
     raise InputError(
         f"segment {export.segments[wrong]} is of document {export.documents[wrong]!r}, but the texts have "
@@ -86,10 +90,10 @@ def _find_segment_number_offset(
 
 
 def _get_document_of_segment(
-    export: AppraiseExport, key: OutputKey, offset: int, document_of_line: dict[int, str]
+    export: AppraiseExport, output_key: OutputKey, offset: int, document_of_segment_number: dict[int, str]
 ) -> str | None:
     """Return the document to which a segment of an export belongs according to the texts; None if they have
     no such segment.
     """
-    segment = export.segments[key]
-    return document_of_line.get(int(segment) + offset) if segment.isdecimal() else None
+    segment = export.segments[output_key]
+    return document_of_segment_number.get(int(segment) + offset) if segment.isdecimal() else None

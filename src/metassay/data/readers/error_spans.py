@@ -50,23 +50,23 @@ def read_error_spans(path: str) -> pl.DataFrame:
     Errors of the source, neutral remarks and omissions have no position in the output and thus no span.
     """
     with report_malformed_content(path, "spans are"):
-        return _read_marked_errors_of_any_format(download_if_remote(path))
+        return _read_error_spans_of_any_format(download_if_remote(path))
 
 
-def _read_marked_errors_of_any_format(path: str) -> pl.DataFrame:
+def _read_error_spans_of_any_format(path: str) -> pl.DataFrame:
     """Read a file of marked errors in whichever of the known formats it is written."""
     if path.endswith(".seg.rating"):
-        return _read_seg_rating_file(path)
+        return _read_error_spans_from_seg_rating(path)
     if get_file_ending(path) in JSON_LINES_ENDINGS and '"errors"' in next(
         iter(read_first_content_lines(path)), ""
     ):
-        return _read_json_ratings(path)
+        return _read_error_spans_from_json_lines(path)
     if is_pearmut_file(path):
-        return _read_pearmut_spans(path)
-    return _read_delimited_spans(path)
+        return _read_error_spans_from_pearmut(path)
+    return _read_error_spans_from_table(path)
 
 
-def _read_delimited_spans(path: str) -> pl.DataFrame:
+def _read_error_spans_from_table(path: str) -> pl.DataFrame:
     """Read the positions of marked errors from a CSV or TSV table."""
     table = read_table(path, quoting="none" if path.endswith(".tsv") else "minimal")
     table = _rename_error_span_columns(table.rename({name: name.lower() for name in table.columns}), path)
@@ -76,18 +76,20 @@ def _read_delimited_spans(path: str) -> pl.DataFrame:
             spans = []
             for row, location in _iterate_rows_with_location(table, path):
                 spans.append(_parse_lists_of_starts_and_ends(row, suffix, location))
-            return _add_span_column(table, spans)
+            return _add_error_span_column(table, spans)
     if {"start", "end"} <= columns:
         spans = [
-            _parse_span_of_row(row, location) for row, location in _iterate_rows_with_location(table, path)
+            _parse_error_span_of_row(row, location)
+            for row, location in _iterate_rows_with_location(table, path)
         ]
-        return _merge_spans_by_rater(table, spans)
+        return _merge_error_spans_by_rater(table, spans)
     if "hyp" in columns and table["hyp"].str.contains("<v>", literal=True).any():
         spans = [
-            _find_tagged_spans(row, location) for row, location in _iterate_rows_with_location(table, path)
+            _find_tagged_error_spans(row, location)
+            for row, location in _iterate_rows_with_location(table, path)
         ]
         without_tags = table.with_columns(hyp=pl.col("hyp").str.replace_all(_TAG.pattern, ""))
-        return _merge_spans_by_rater(without_tags, spans)
+        return _merge_error_spans_by_rater(without_tags, spans)
     raise InputError(
         f"there are no error spans (looked for {_KNOWN_FORMS}; there are: {join_names(table.columns)}).",
         location=InputLocation(path),
@@ -168,7 +170,7 @@ def _parse_error_span(start: Any, end: Any, location: InputLocation) -> Span | N
     return (first, last) if first < last else None
 
 
-def _parse_span_of_row(row: Mapping[str, Any], location: InputLocation) -> list[Span]:
+def _parse_error_span_of_row(row: Mapping[str, Any], location: InputLocation) -> list[Span]:
     """Return the error in a row with the columns `start` and `end`: a list with one span, or an empty list if
     there is no error.
     """
@@ -178,7 +180,7 @@ def _parse_span_of_row(row: Mapping[str, Any], location: InputLocation) -> list[
     return [] if span is None else [span]
 
 
-def _find_tagged_spans(row: Mapping[str, Any], location: InputLocation) -> list[Span]:
+def _find_tagged_error_spans(row: Mapping[str, Any], location: InputLocation) -> list[Span]:
     """Return the start and end of each text between the tags `<v>` and `</v>`, counted in the text without
     tags.
     """
@@ -215,7 +217,7 @@ def _convert_errors_to_spans(json_errors: Any, location: InputLocation) -> list[
     return spans
 
 
-def _read_seg_rating_file(path: str) -> pl.DataFrame:
+def _read_error_spans_from_seg_rating(path: str) -> pl.DataFrame:
     """Read the marked errors of a `.seg.rating` file, in which the n-th line of a system is about segment
     n.
     """
@@ -231,10 +233,10 @@ def _read_seg_rating_file(path: str) -> pl.DataFrame:
         spans.append(_convert_errors_to_spans(parse_json_object(fields[0], location).get("errors"), location))
         rater = fields[1] if len(fields) > 1 else _DEFAULT_RATER
         rows.append({"system": system, "seg_id": str(line_counts[system]), "rater": rater})
-    return _add_span_column(pl.DataFrame(rows, infer_schema_length=None), spans)
+    return _add_error_span_column(pl.DataFrame(rows, infer_schema_length=None), spans)
 
 
-def _read_json_ratings(path: str) -> pl.DataFrame:
+def _read_error_spans_from_json_lines(path: str) -> pl.DataFrame:
     """Read marked errors from a file with a JSON object per line, in which segments are counted from 0."""
     rows = []
     spans = []
@@ -250,22 +252,22 @@ def _read_json_ratings(path: str) -> pl.DataFrame:
         if all(languages):
             row["lp"] = "-".join(map(str, languages))
         rows.append(row)
-    return _add_span_column(pl.DataFrame(rows, infer_schema_length=None), spans)
+    return _add_error_span_column(pl.DataFrame(rows, infer_schema_length=None), spans)
 
 
-def _read_pearmut_spans(path: str) -> pl.DataFrame:
+def _read_error_spans_from_pearmut(path: str) -> pl.DataFrame:
     """Read the errors that raters marked with the annotation tool pearmut."""
     rows = []
     spans = []
     for output in read_pearmut_annotations(path):
         rows.append({**output.row, "rater": output.user})
         spans.append(
-            [_parse_span_with_inclusive_end(first, last, path) for first, last in output.error_spans]
+            [_parse_error_span_with_inclusive_end(first, last, path) for first, last in output.error_spans]
         )
-    return _add_span_column(pl.DataFrame(rows, infer_schema_length=None), spans)
+    return _add_error_span_column(pl.DataFrame(rows, infer_schema_length=None), spans)
 
 
-def _parse_span_with_inclusive_end(first_character: Any, last_character: Any, path: str) -> Span:
+def _parse_error_span_with_inclusive_end(first_character: Any, last_character: Any, path: str) -> Span:
     """Convert a span given by its first and last character to one that ends after the last character."""
     start, end = _parse_error_span(first_character, last_character, InputLocation(path)) or (
         int(first_character),
@@ -274,17 +276,17 @@ def _parse_span_with_inclusive_end(first_character: Any, last_character: Any, pa
     return start, end + 1
 
 
-def _add_span_column(table: pl.DataFrame, spans: Sequence[Sequence[Span]]) -> pl.DataFrame:
+def _add_error_span_column(table: pl.DataFrame, error_spans: Sequence[Sequence[Span]]) -> pl.DataFrame:
     """Add a column that lists the start and end of each error in a row."""
-    column = [[{"start": start, "end": end} for start, end in row] for row in spans]
+    column = [[{"start": start, "end": end} for start, end in row] for row in error_spans]
     return table.with_columns(pl.Series("spans", column, dtype=SPANS_DTYPE))
 
 
-def _merge_spans_by_rater(table: pl.DataFrame, spans: Sequence[Sequence[Span]]) -> pl.DataFrame:
+def _merge_error_spans_by_rater(table: pl.DataFrame, error_spans: Sequence[Sequence[Span]]) -> pl.DataFrame:
     """Combine rows about the same output and rater to one row that lists all marked errors."""
     possible_keys = (*TEST_SET_COLUMNS, "doc_id", "seg_id", "system", "rater")
     keys = [name for name in possible_keys if name in table.columns]
     dropped = {*keys, "start", "end", "severity", "category"}
     others = [pl.col(name).first() for name in table.columns if name not in dropped]
-    rows = _add_span_column(table, spans).group_by(keys, maintain_order=True)
+    rows = _add_error_span_column(table, error_spans).group_by(keys, maintain_order=True)
     return rows.agg(*others, pl.col("spans").explode().drop_nulls())

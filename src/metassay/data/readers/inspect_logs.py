@@ -61,7 +61,7 @@ class InspectLogReader(Reader):
         With several epochs, each epoch is an item, and the sample is its document.
         """
         if get_file_ending(path) == ".eval":
-            header, samples = _load_archived_log(path)
+            header, samples = _load_zipped_log(path)
         else:
             header, samples = _load_json_log(path)
         evaluation = header.get("eval") or {}
@@ -122,7 +122,7 @@ def _load_json_log(path: str) -> tuple[JsonObject, list[JsonObject]]:
     return log, samples
 
 
-def _load_archived_log(path: str) -> tuple[JsonObject, list[JsonObject]]:
+def _load_zipped_log(path: str) -> tuple[JsonObject, list[JsonObject]]:
     """Return the header and the samples of a log that is an `.eval` file, which is a ZIP archive of JSON
     files.
     """
@@ -131,8 +131,8 @@ def _load_archived_log(path: str) -> tuple[JsonObject, list[JsonObject]]:
         check_archive_size(content, path)
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             names = [name for name in archive.namelist() if re.fullmatch(r"samples/[^/]+\.json", name)]
-            header = _load_archived_json(archive, content, "header.json", path)
-            samples = [_load_archived_json(archive, content, name, path) for name in sorted(names)]
+            header = _load_json_from_zip_archive(archive, content, "header.json", path)
+            samples = [_load_json_from_zip_archive(archive, content, name, path) for name in sorted(names)]
     except InputError:
         raise
     except (KeyError, ValueError, OSError, RecursionError, RuntimeError, *_ARCHIVE_ERRORS) as error:
@@ -144,7 +144,9 @@ def _load_archived_log(path: str) -> tuple[JsonObject, list[JsonObject]]:
     return header, samples
 
 
-def _load_archived_json(archive: zipfile.ZipFile, content: bytes, member_name: str, path: str) -> Any:
+def _load_json_from_zip_archive(
+    archive: zipfile.ZipFile, archive_content: bytes, member_name: str, path: str
+) -> Any:
     """Load one JSON file of a ZIP archive."""
     info = archive.getinfo(member_name)
     if info.file_size > _MAXIMUM_SAMPLE_BYTES:
@@ -154,9 +156,9 @@ def _load_archived_json(archive: zipfile.ZipFile, content: bytes, member_name: s
     if info.compress_type != _ZSTD_METHOD:
         return json.loads(archive.read(member_name))
     # inspect compresses with zstd, which `zipfile` cannot read: find the data behind the local header.
-    name_length, extra_length = struct.unpack_from("<HH", content, info.header_offset + 26)
+    name_length, extra_length = struct.unpack_from("<HH", archive_content, info.header_offset + 26)
     start = info.header_offset + 30 + name_length + extra_length
-    unpacked = decompress(content[start : start + info.compress_size], path)
+    unpacked = decompress(archive_content[start : start + info.compress_size], path)
     if len(unpacked) != info.file_size:
         # Otherwise many small sizes in the archive could hide large files from `check_archive_size`.
         raise InputError(

@@ -32,7 +32,7 @@ def read_relevance_judgements(path: str, *, rating_threshold: float = DEFAULT_TH
         ratings = read_rating_log(path, rating_threshold=rating_threshold)
         judgements = ratings.select(item="user", document="item", grade="grade")
     elif is_table_file(Path(path)):
-        judgements = _select_judgement_columns(read_table(path), path)
+        judgements = _convert_to_judgements(read_table(path), path)
     else:
         judgements = read_qrels(path).select(item="topic", document="docid", grade="grade")
     if (judgements["grade"] < 1).all():
@@ -77,7 +77,7 @@ def _parse_qrels_grades(grade_texts: pl.Series, line_numbers: pl.Series, path: s
     return grades
 
 
-def _select_judgement_columns(table: pl.DataFrame, path: str) -> pl.DataFrame:
+def _convert_to_judgements(table: pl.DataFrame, path: str) -> pl.DataFrame:
     """Return the columns `item, document, grade` of a table of judgements, with these names. A repeated
     judgement is an error.
     """

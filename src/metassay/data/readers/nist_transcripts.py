@@ -52,12 +52,12 @@ def is_stm_file(path: str) -> bool:
     transcripts.
     """
     lines = read_first_content_lines(path)[:20]
-    return bool(lines) and all(_match_transcript_segment(line) for line in lines)
+    return bool(lines) and all(_match_stm_segment(line) for line in lines)
 
 
-def _match_transcript_segment(line: str) -> re.Match[str] | None:
+def _match_stm_segment(stm_line: str) -> re.Match[str] | None:
     """Match a line of an `stm` file with the pattern of a segment; None if it is not a valid segment."""
-    match = _STM_LINE.fullmatch(line.rstrip())
+    match = _STM_LINE.fullmatch(stm_line.rstrip())
     if match is None or float(match["end"]) <= float(match["begin"]):
         return None
     return match
@@ -73,7 +73,7 @@ def read_stm_references(path: str) -> pl.DataFrame:
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip() or line.startswith(";;"):
             continue
-        match = _match_transcript_segment(line)
+        match = _match_stm_segment(line)
         if match is None:
             raise InputError(
                 "this is not a segment: file, channel, speaker, begin, a later end, and words.",

@@ -20,7 +20,7 @@ def is_trn_file(path: str) -> bool:
     transcripts.
     """
     lines = read_first_content_lines(path)[:20]
-    return bool(lines) and all(_split_trn_line(line) for line in lines)
+    return bool(lines) and all(_split_id_from_transcript(line) for line in lines)
 
 
 def read_trn_file(path: str) -> pl.DataFrame:
@@ -33,7 +33,7 @@ def read_trn_file(path: str) -> pl.DataFrame:
         if not line.strip() or line.startswith(";;"):
             continue
         location = InputLocation(file=path, line=number)
-        utterance_and_text = _split_trn_line(line)
+        utterance_and_text = _split_id_from_transcript(line)
         if utterance_and_text is None:
             raise InputError(
                 "the line does not end with its utterance in parentheses.",
@@ -64,12 +64,12 @@ def read_trn_transcripts(reference: str, outputs: Sequence[str]) -> pl.DataFrame
     return join_system_outputs(references, {path: read_trn_file(path) for path in outputs})
 
 
-def _split_trn_line(line: str) -> tuple[str, str] | None:
+def _split_id_from_transcript(trn_line: str) -> tuple[str, str] | None:
     """Return the utterance id and the transcript of a line; None if the line does not end with an id in
     parentheses.
     """
-    if "(" not in line:
+    if "(" not in trn_line:
         return None
-    text, _, remainder = line.rstrip().rpartition("(")
+    text, _, remainder = trn_line.rstrip().rpartition("(")
     match = _UTTERANCE_ID.fullmatch(remainder)
     return None if match is None else (match[1], text.strip())

@@ -50,11 +50,11 @@ class Wmt25Reader(Reader):
         """Return whether a folder, or its subfolder `data`, has files with the outputs or metric scores of
         each system.
         """
-        return _find_data_folder(path) is not None
+        return _find_wmt25_data_folder(path) is not None
 
     def read(self, path: str) -> RawTable:
         """Read the outputs and scores of all systems into a table with a row per segment and system."""
-        folder = _find_data_folder(path)
+        folder = _find_wmt25_data_folder(path)
         assert folder is not None
         outputs = _Outputs()
         for file in sorted(folder.glob("*genmt.jsonl")):
@@ -145,7 +145,7 @@ def _split_segment_id(segment_id: str) -> dict[str, str]:
     return names
 
 
-def _find_data_folder(path: str) -> Path | None:
+def _find_wmt25_data_folder(path: str) -> Path | None:
     """Return the folder with files of outputs or metric scores: the given one or its subfolder `data`. None
     if neither has any.
     """
