@@ -102,7 +102,7 @@ def find_columns_by_role(
         source=roles["source"],
         references=tuple(references),
         test_set=tuple(find_columns_named(column_names, TEST_SET_COLUMNS)),
-        human=_find_human_columns(column_names, chosen.get("human")),
+        human=_find_columns_of_human_scores(column_names, chosen.get("human")),
     )
 
 
@@ -327,7 +327,7 @@ def check_chosen_columns(
                 )
 
 
-def _find_human_columns(column_names: Sequence[str], chosen_names: str | None) -> tuple[str, ...]:
+def _find_columns_of_human_scores(column_names: Sequence[str], chosen_names: str | None) -> tuple[str, ...]:
     """Return the columns of human scores: those that the user chose and those with the name of a human score,
     or else a column `score`.
     """

@@ -67,7 +67,7 @@ def divide_outputs_into_contexts(dataset: Dataset, context_request: str | RowLab
     columns = []
     notes: list[str] = []
     for number, part in enumerate(context_request.split("+")):
-        labels_of_part, notes_of_part = _label_outputs_by_request(dataset, part.strip())
+        labels_of_part, notes_of_part = _label_outputs_by_column_or_ranges(dataset, part.strip())
         columns.append(labels_of_part.alias(str(number)))
         notes += notes_of_part
     crossed = pl.DataFrame(columns).select(pl.concat_str(pl.all(), separator="+")).to_series()
@@ -108,7 +108,7 @@ def choose_default_contexts(dataset: Dataset) -> tuple[str, ...]:
     return tuple(varying) or ("system",)
 
 
-def _label_outputs_by_request(dataset: Dataset, context_request: str) -> tuple[pl.Series, list[str]]:
+def _label_outputs_by_column_or_ranges(dataset: Dataset, context_request: str) -> tuple[pl.Series, list[str]]:
     """Return the context of each output by the value of one column, or by ranges of a column of numbers. Also
     returns notes.
 

@@ -16,7 +16,7 @@ from metassay.data.joins import join_columns
 from metassay.data.memory import release_memory, should_stay_on_disk, spill_to_disk
 from metassay.data.readers.base import RawTable, ReaderOptions
 from metassay.data.readers.judgements import read_relevance_judgements
-from metassay.data.readers.line_scores import is_score_per_line_file, read_line_scores
+from metassay.data.readers.line_scores import is_score_per_line_file, read_score_per_line_file
 from metassay.data.readers.plain_text import read_parallel_lines
 from metassay.data.readers.registry import download_remote_paths, read_table_to_join, read_tables
 from metassay.data.readers.remote_files import download_if_remote
@@ -222,7 +222,7 @@ def _add_human_scores_by_line(
     for the user.
     """
     outputs = sum(table.frame.height for table in tables)
-    scores = read_line_scores(score_file)
+    scores = read_score_per_line_file(score_file)
     if len(scores) != outputs:
         raise InputError(
             f"the file has {len(scores)} lines of scores, but there are {outputs} outputs.",

@@ -177,7 +177,7 @@ class ScoreCube:
             )
         rated = self.restrict_to(items=items, systems=systems)
         if every_system:
-            notes += _describe_incomplete_metrics(rated)
+            notes += _describe_metrics_with_missing_scores(rated)
         return rated.add_notes(*notes)
 
     def add_notes(self, *notes: str) -> ScoreCube:
@@ -225,7 +225,7 @@ def _find_systems_with_human_and_metric_scores(
     return rated, notes
 
 
-def _describe_incomplete_metrics(score_cube: ScoreCube) -> list[str]:
+def _describe_metrics_with_missing_scores(score_cube: ScoreCube) -> list[str]:
     """Return a note that names the metrics for which no item has scores of all systems."""
     incomplete = [
         name for name, scores in score_cube.metric_scores.items() if np.isnan(scores).any(axis=0).all()

@@ -108,7 +108,7 @@ def summarize_score_cubes(
         systems=systems,
         left_out={reason: count for reason, count in sorted(counts.items()) if count},
         ignored_columns=dict(sorted((ignored_columns or {}).items())),
-        scores=_summarize_scores(score_cubes, sorted(set(languages))),
+        scores=_summarize_each_score(score_cubes, sorted(set(languages))),
     )
 
 
@@ -124,7 +124,7 @@ def _mark_outputs_with_any_score(
     return has_score
 
 
-def _summarize_scores(score_cubes: Sequence[ScoreCube], languages: list[str]) -> list[ScoreSummary]:
+def _summarize_each_score(score_cubes: Sequence[ScoreCube], languages: list[str]) -> list[ScoreSummary]:
     """Describe every human and metric score: whether higher is better, the languages, and how many outputs
     have the score.
     """

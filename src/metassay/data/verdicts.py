@@ -134,11 +134,11 @@ def parse_verdicts(
     check_letter_meaning(letters)
     if frame.is_empty():
         raise InputError("the table has no rows.", location=InputLocation(file or None))
-    roles = _find_role_columns(frame, columns, family, file)
+    roles = _find_column_of_each_role(frame, columns, family, file)
     if human is not None and human not in frame.columns:
         raise UnknownName("column", human, frame.columns)
-    gold = human or roles.get("better") or _find_human_column(frame)
-    raters = [*raters] or _find_rater_columns(frame)
+    gold = human or roles.get("better") or _find_column_of_human_verdicts(frame)
+    raters = [*raters] or _find_columns_of_single_raters(frame)
     if gold is not None and raters and frame[gold].null_count() == frame.height:
         gold = None  # the column is empty: the raters are the human labels
     rater_columns = [name for name in raters if name in frame.columns]
@@ -369,19 +369,19 @@ def _convert_winners_to_numbers(
     return _ParsedRatings(columns, notes)
 
 
-def _find_human_column(frame: pl.DataFrame) -> str | None:
+def _find_column_of_human_verdicts(frame: pl.DataFrame) -> str | None:
     """Return the name of the first column of human verdicts; None if the table has no such column."""
     return next((name for name in frame.columns if name.lower() in HUMAN_NAMES), None)
 
 
-def _find_rater_columns(frame: pl.DataFrame) -> list[str]:
+def _find_columns_of_single_raters(frame: pl.DataFrame) -> list[str]:
     """Return the names of columns that have the verdicts of a single rater, such as `human:ann`."""
     return [
         name for name in frame.columns if ":" in name and name.partition(":")[0].lower() in HUMAN_SCORE_NAMES
     ]
 
 
-def _find_role_columns(
+def _find_column_of_each_role(
     frame: pl.DataFrame, chosen_columns: Mapping[str, str] | None, family_column: str | None, file: str
 ) -> dict[str, str]:
     """Find which column of a table holds items, judges, winners and so on. Columns that the user chose take

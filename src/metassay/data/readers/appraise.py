@@ -66,7 +66,7 @@ class AppraiseReader(Reader):
         The score is called `esa` if errors are marked, else `da`. The export has no texts.
         """
         export = read_appraise_export(path)
-        key_columns = _build_output_key_columns(export.documents)
+        key_columns = _build_columns_that_identify_outputs(export.documents)
         table, notes = add_rater_scores(key_columns, list(export.scores.values()), export.score_name)
         notes += export.describe_rows_left_out(path)
         return RawTable(path, table, notes=tuple(notes), left_out=dict(export.left_out))
@@ -208,7 +208,7 @@ def _iterate_csv_rows(path: str) -> Iterator[list[str]]:
         ) from None
 
 
-def _build_output_key_columns(document_of_output: Mapping[OutputKey, str]) -> pl.DataFrame:
+def _build_columns_that_identify_outputs(document_of_output: Mapping[OutputKey, str]) -> pl.DataFrame:
     """Return a table with the language pair, segment and system of each output, and its document where that
     is known.
 

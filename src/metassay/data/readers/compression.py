@@ -33,7 +33,7 @@ def decompress(content: bytes, path: str = "") -> bytes:
     Content that grows beyond 256 MB and to more than a hundred times its size is refused, unless
     METASSAY_UNPACK_LIMIT (in MB) allows it.
     """
-    stream = _open_compressed(io.BytesIO(content))
+    stream = _open_compressed_file(io.BytesIO(content))
     if stream is None:
         return content
     with stream:
@@ -54,7 +54,7 @@ def check_archive_size(content: bytes, path: str) -> None:
 
 def read_decompressed_beginning(file: IO[bytes], byte_count: int) -> bytes:
     """Read the first bytes of a file, and decompress them if the file is compressed."""
-    stream = _open_compressed(file)
+    stream = _open_compressed_file(file)
     if stream is None:
         return file.read(byte_count)
     with stream:
@@ -68,7 +68,7 @@ def read_pipe(pipe: IO[bytes], display_name: str) -> bytes:
     return _read_at_most(pipe, _read_size_limit_from_environment() or _MAXIMUM_PIPE_SIZE, display_name)
 
 
-def _open_compressed(file: IO[bytes]) -> gzip.GzipFile | IO[bytes] | None:
+def _open_compressed_file(file: IO[bytes]) -> gzip.GzipFile | IO[bytes] | None:
     """Open a compressed file so that reading decompresses it. Returns None if the file is not compressed."""
     magic = file.read(4)
     file.seek(0)

@@ -50,7 +50,7 @@ class DeepEvalReader(Reader):
         metadata = []
         for number, case in enumerate(test_cases, start=1):
             rows.append(_build_output_row(case, system))
-            scores.append(_collect_scores(case, InputLocation(path, row=number)))
+            scores.append(_collect_scores_by_metric(case, InputLocation(path, row=number)))
             metadata.append(select_groupable_values(case.get("additionalMetadata")))
         outputs = pl.DataFrame(rows, infer_schema_length=None)
         return build_sample_table(path, outputs, scores, metadata)
@@ -69,7 +69,9 @@ def _build_output_row(test_case: Mapping[str, Any], system: str) -> dict[str, st
     }
 
 
-def _collect_scores(test_case: Mapping[str, Any], location: InputLocation) -> dict[str, float | None]:
+def _collect_scores_by_metric(
+    test_case: Mapping[str, Any], location: InputLocation
+) -> dict[str, float | None]:
     """Return the scores of a test case by the name of the metric."""
     metrics = test_case.get("metricsData") or []
     return {str(metric["name"]): parse_optional_score(metric.get("score"), location) for metric in metrics}

@@ -212,7 +212,7 @@ def _split_quoted_row(
             fields.append(text[start + 1 : closing_quote].replace('""', '"'))
             field_end = closing_quote + 1
             if not text.startswith(delimiter, field_end):
-                return _finish_quoted_row(text, field_end, fields, location)
+                return _end_row_after_quoted_field(text, field_end, fields, location)
         else:
             line_end = _find_line_end(text, start)
             field_end = text.find(delimiter, start, line_end)
@@ -223,7 +223,7 @@ def _split_quoted_row(
         start = field_end + len(delimiter)
 
 
-def _finish_quoted_row(
+def _end_row_after_quoted_field(
     text: str, field_end: int, fields: list[str], location: InputLocation
 ) -> tuple[list[str], int]:
     """Return the fields and the end of a row whose last field is quoted. A carriage return before the line

@@ -68,7 +68,7 @@ def parse_json_array(text: str, *, file: str) -> pl.DataFrame:
         location = InputLocation(file=file, row=number)
         if not isinstance(record, dict):
             raise InputError("a JSON object was expected.", location=location)
-        _check_json_record(record, location)
+        _check_values_of_json_object(record, location)
     return _build_table_from_records(records, file)
 
 
@@ -79,7 +79,7 @@ def parse_json_object(text: str, location: InputLocation) -> dict[str, Any]:
         raise InputError("a JSON object was expected.", location=location)
     # Only escapes can spell invalid characters, and only nested values can be too deep.
     if "\\u" in text or any(isinstance(value, list | dict) for value in record.values()):
-        _check_json_record(record, location)
+        _check_values_of_json_object(record, location)
     return record
 
 
@@ -116,9 +116,9 @@ def report_malformed_content(path: str, subject: str = "this is") -> Iterator[No
         ) from None
 
 
-def _check_json_record(record: dict[str, Any], location: InputLocation) -> None:
+def _check_values_of_json_object(json_object: dict[str, Any], location: InputLocation) -> None:
     """Raise an error that names the column if an object contains a value that cannot be part of a table."""
-    for name, value in record.items():
+    for name, value in json_object.items():
         check_json_value([name, value], replace(location, column=shorten_text(name)))
 
 

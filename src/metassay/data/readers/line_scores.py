@@ -25,7 +25,7 @@ def is_score_per_line_file(path: str) -> bool:
     return bool(is_number.any() and (is_number | cells.find_missing_scores(cells_of_lines)).all())
 
 
-def read_line_scores(path: str) -> pl.Series:
+def read_score_per_line_file(path: str) -> pl.Series:
     """Read a file with one score per line; a missing score is null. The score is named after the file.
 
     Files of mt-metrics-eval have a system and a tab before each score.

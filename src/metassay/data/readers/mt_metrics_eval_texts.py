@@ -57,12 +57,12 @@ def _read_outputs(outputs_folder: Path, language_pair: str, segment_count: int) 
     return pl.concat(tables) if tables else None
 
 
-def read_texts(folder: Path, name: str, segment_count: int) -> pl.DataFrame | None:
+def read_texts(folder: Path, file_name: str, segment_count: int) -> pl.DataFrame | None:
     """Read the texts of a file with a line per segment into a table `seg_id, text`; None if there is no such
     file.
     """
-    plain = folder / f"{name}.txt"
-    json_lines = folder / f"{name}.jsonl"
+    plain = folder / f"{file_name}.txt"
+    json_lines = folder / f"{file_name}.jsonl"
     texts: Sequence[str | None]
     if plain.exists():
         file = plain

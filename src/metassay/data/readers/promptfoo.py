@@ -73,10 +73,10 @@ class PromptfooReader(Reader):
                     "system": system,
                     "src": (result.get("prompt") or {}).get("raw"),
                     "hyp": output if output is None or isinstance(output, str) else str(output),
-                    "ref": _find_reference(result),
+                    "ref": _find_expected_output(result),
                 }
             )
-            scores.append(_collect_scores(result, InputLocation(path, row=number)))
+            scores.append(_collect_scores_by_name(result, InputLocation(path, row=number)))
             metadata.append(select_groupable_values(result.get("vars"), _MAXIMUM_METADATA_LENGTH))
         outputs = pl.DataFrame(rows, infer_schema_length=None)
         if outputs["ref"].null_count() == outputs.height:
@@ -116,7 +116,7 @@ def _get_prompt_name(promptfoo_result: Mapping[str, Any]) -> str:
     return str((promptfoo_result.get("prompt") or {}).get("label", ""))
 
 
-def _find_reference(promptfoo_result: Mapping[str, Any]) -> str | None:
+def _find_expected_output(promptfoo_result: Mapping[str, Any]) -> str | None:
     """Return the expected output of a result, which is in a variable or in an assertion; None if there is
     none.
     """
@@ -130,7 +130,9 @@ def _find_reference(promptfoo_result: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _collect_scores(promptfoo_result: Mapping[str, Any], location: InputLocation) -> dict[str, float | None]:
+def _collect_scores_by_name(
+    promptfoo_result: Mapping[str, Any], location: InputLocation
+) -> dict[str, float | None]:
     """Return the scores of a result by name: the total score, called `promptfoo`, and all named scores."""
     scores = {"promptfoo": parse_optional_score(promptfoo_result.get("score"), location)}
     for name, value in (promptfoo_result.get("namedScores") or {}).items():
