@@ -86,8 +86,8 @@ class RequestedDirections:
             raise InputError(f"{names} cannot be both lower and higher is better.")
 
     def list_lower_is_better(self, known_names: Collection[str]) -> frozenset[str]:
-        """Return the names of all scores for which lower is better, after the user's requests are applied to
-        a set of such names.
+        """Return the names of all scores for which lower is better: the known names, corrected by what the
+        user requested.
         """
         return frozenset(({*known_names} | {*self.lower_is_better}) - {*self.higher_is_better})
 

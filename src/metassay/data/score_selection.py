@@ -111,7 +111,9 @@ def _build_no_comparable_scores_error(score_cubes: Sequence[ScoreCube]) -> Input
 def _set_score_directions(
     score_cubes: Sequence[ScoreCube], requested_directions: RequestedDirections
 ) -> list[ScoreCube]:
-    """Return the data sets with the user's requests about which scores are better when lower or higher."""
+    """Return the data sets after setting for each score whether lower or higher is better, as the user
+    requested.
+    """
     names = dict.fromkeys(name for cube in score_cubes for name in (*cube.metric_scores, *cube.human_scores))
     requested_directions.check_score_names(names)
     oriented = []
