@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from metassay.data.clusters import sort_items_naturally
+from metassay.data.clusters import find_natural_order_of_items
 from metassay.data.dataset import Dataset
 from metassay.data.reference_systems import REFERENCE_SYSTEM_REASON
 from metassay.data.summary import summarize_dataset
@@ -235,7 +235,7 @@ def _warn_if_neighbouring_items_are_similar(
         return []
     outcomes = scored.outcomes.outcomes[: len(assay_plan.metrics)]
     items = scored.outcomes.items
-    order = sort_items_naturally(dataset)
+    order = find_natural_order_of_items(dataset)
     pair_counts = count_occurrences(items, len(order))
     right_shares = np.zeros(len(order))
     # In batches, to bound the memory of temporary arrays.

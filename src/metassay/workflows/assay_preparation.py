@@ -13,12 +13,12 @@ from metassay.data.dataset import Dataset
 from metassay.data.directions import (
     REQUESTED,
     RequestedDirections,
-    look_like_error_counts,
+    do_scores_look_like_error_counts,
     orient_human_scores,
 )
 from metassay.data.normalisation import choose_text_normalisation
 from metassay.data.preparation import prepare_dataset
-from metassay.data.score_cautions import warn_of_different_scales_of_outputs
+from metassay.data.score_cautions import warn_of_different_scales_in_table
 from metassay.engine.ray_cluster import parse_engine_option
 from metassay.engine.score_store import ScoreStore
 from metassay.engine.workers import choose_worker_count
@@ -164,12 +164,12 @@ def plan_assay(
     if options.pairs == HUMAN_PAIRS:
         human = find_human_column(dataset, requested_human)
     if human is not None and "system" in dataset.outputs.columns:
-        dataset = dataset.add_notes(*warn_of_different_scales_of_outputs(dataset.outputs, human))
+        dataset = dataset.add_notes(*warn_of_different_scales_in_table(dataset.outputs, human))
     # A direction that the user named is not doubted.
     oriented_by_user = {direction.score for direction in dataset.directions if direction.why == REQUESTED}
     may_count_errors = False
     if human is not None and human not in oriented_by_user:
-        may_count_errors = look_like_error_counts(human, dataset.outputs[human].to_numpy())
+        may_count_errors = do_scores_look_like_error_counts(human, dataset.outputs[human].to_numpy())
     valid_pairs = options.valid_pairs
     if valid_pairs is None:
         valid_pairs = options.pairs != HUMAN_PAIRS and dataset.task_definition.valid_pairs_only

@@ -18,7 +18,7 @@ from metassay.data.normalisation import choose_text_normalisation
 from metassay.data.preparation import prepare_dataset, warn_of_unknown_language
 from metassay.data.reading import Source
 from metassay.data.reference_systems import find_reference_systems
-from metassay.data.score_cautions import warn_of_different_scales_of_outputs
+from metassay.data.score_cautions import warn_of_different_scales_in_table
 from metassay.data.summary import summarize_dataset
 from metassay.engine.batches import build_rows_for_metrics
 from metassay.engine.scoring import measure_costs
@@ -307,7 +307,7 @@ def _warn_of_different_scales(data: Dataset) -> list[str]:
     """
     notes = []
     for human_score in data.human:
-        notes += warn_of_different_scales_of_outputs(data.outputs, human_score)
+        notes += warn_of_different_scales_in_table(data.outputs, human_score)
     return notes
 
 

@@ -194,7 +194,7 @@ def _estimate_human_scores_by_context(
     contexts: dict[str, list[ContextEstimate]] = {}
     notes: list[str] = []
     for column in split_names(options.context):
-        values, codes = labelled_data.cube.encode_metadata(column)
+        values, codes = labelled_data.cube.encode_item_metadata(column)
         estimates = []
         for code, value in enumerate(values):
             scores = labelled_data.scores.restrict_to_items(codes == code)

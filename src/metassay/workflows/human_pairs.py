@@ -12,7 +12,7 @@ from metassay.data.clusters import Clusters
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
 from metassay.data.score_arrays import ScoreArrays
-from metassay.data.test_sets import name_test_sets
+from metassay.data.test_sets import list_test_set_of_each_output
 from metassay.errors import InputError, UnknownName
 from metassay.meta.contexts.human_pairs import HumanPairs
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, compute_outcomes
@@ -175,7 +175,7 @@ def _build_score_arrays(
     """
     system_codes = dataset.outputs["system"].rank("dense").to_numpy()
     human_scores = dataset.outputs[human_column]
-    frame = pl.DataFrame({"row": np.arange(len(dataset)), "test_set": name_test_sets(dataset)})
+    frame = pl.DataFrame({"row": np.arange(len(dataset)), "test_set": list_test_set_of_each_output(dataset)})
     arrays = []
     for _, rated in frame.filter(human_scores.is_not_null()).group_by("test_set", maintain_order=True):
         rows = rated["row"].to_numpy()

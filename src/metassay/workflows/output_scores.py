@@ -11,7 +11,7 @@ import polars as pl
 from metassay.data.dataset import Dataset
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_grid import ScoreGrid
-from metassay.data.test_sets import name_test_sets
+from metassay.data.test_sets import list_test_set_of_each_output
 from metassay.engine.batches import OutputRows, build_rows_for_metrics
 from metassay.engine.row_scores import check_metric_scores
 from metassay.engine.scoring import score_rows
@@ -104,7 +104,7 @@ def build_score_cubes(
     The cubes have `cluster_column` as metadata of their items, if it is given.
     """
     clusters = None if cluster_column is None else _find_clusters_of_items(dataset, cluster_column)
-    test_sets = name_test_sets(dataset)
+    test_sets = list_test_set_of_each_output(dataset)
     human_scores = {name: dataset.outputs[name].cast(pl.Float64).to_numpy() for name in dataset.human}
     cubes = []
     for name in test_sets.unique().sort():

@@ -13,7 +13,7 @@ import polars as pl
 from metassay.data.joins import join_columns
 from metassay.data.readers.base import ReaderOptions
 from metassay.data.readers.in_memory import convert_to_polars_frame
-from metassay.data.readers.registry import download_remote_paths, read_join_table, read_tables
+from metassay.data.readers.registry import download_remote_paths, read_table_to_join, read_tables
 from metassay.data.reading import Source
 from metassay.data.row_selection import select_rows
 from metassay.data.verdicts import VERDICT_COLUMNS
@@ -75,7 +75,7 @@ def read_verdicts(
             )
             verdict_frames.append(other_frames.pop(position))
     for path in [] if join is None else download_remote_paths(join):
-        table = read_join_table(path, options)
+        table = read_table_to_join(path, options)
         other_frames.append(NamedFrame(path, table.frame))
         notes += table.notes
     frame = pl.concat([named_frame.frame for named_frame in verdict_frames], how="diagonal_relaxed")
