@@ -14,7 +14,8 @@ Hashes = NDArray[np.uint64]
 
 
 class DistinctHashes(NamedTuple):
-    """The distinct hashes among rows, numbered by their first occurrence.
+    """The distinct hashes among rows that may repeat some. They are numbered in the order of their first
+    occurrence.
 
     `first_rows` is the row where each occurs first, `numbers` the number of each row's hash, and
     `sorted_numbers` the numbers in the order of the hashes.
@@ -26,7 +27,7 @@ class DistinctHashes(NamedTuple):
 
 
 def argsort_hashes(hashes: Hashes) -> LongArray:
-    """Return the order of rows that sorts 128-bit hashes; equal ones keep their order.
+    """Return the positions that sort 128-bit hashes. Equal hashes keep their order.
 
     >>> argsort_hashes(np.array([[7, 2], [3, 9], [7, 1]], dtype=np.uint64)).tolist()
     [1, 2, 0]
