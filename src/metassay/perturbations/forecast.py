@@ -22,7 +22,7 @@ MAXIMUM_TAGGED_OUTPUTS = 500
 
 @dataclass(frozen=True)
 class PerturbationForecast:
-    """To how many outputs of a data set a default perturbation will apply, estimated from a sample."""
+    """An estimate from a sample to how many outputs of a data set a default perturbation will apply."""
 
     perturbation: str
     outputs: int
@@ -50,15 +50,17 @@ def forecast_perturbations(
     for group, limit in ((slow, min(maximum_outputs, maximum_tagged_outputs)), (fast, maximum_outputs)):
         if not group or not len(dataset):
             continue
-        sample = _sample_outputs_of_items(dataset, limit)
+        sample = _sample_whole_items(dataset, limit)
         pairs = make_pairs_of_perturbations(sample, group, PairSettings(seed=seed, workers=workers))
         for spec, count in pairs.counts.items():
             counts[spec] = count, len(sample)
     return [_build_forecast(p, *counts[p.spec], language_counts) for p in perturbations if counts]
 
 
-def _sample_outputs_of_items(dataset: Dataset, maximum_outputs: int) -> Dataset:
-    """Return about `maximum_outputs` outputs of evenly spread items; all if there are fewer."""
+def _sample_whole_items(dataset: Dataset, maximum_outputs: int) -> Dataset:
+    """Return the outputs of evenly spread items, about `maximum_outputs` in all. A data set with fewer
+    outputs is returned whole.
+    """
     # Negated floor division rounds up.
     step = -(-len(dataset) // maximum_outputs)
     if step == 1:
@@ -69,16 +71,20 @@ def _sample_outputs_of_items(dataset: Dataset, maximum_outputs: int) -> Dataset:
 
 def _build_forecast(
     perturbation: AnyPerturbation,
-    count: PerturbationCount,
-    tried: int,
+    applied_count: PerturbationCount,
+    tried_count: int,
     language_counts: Mapping[str | None, int],
 ) -> PerturbationForecast:
-    """Build the forecast for one perturbation from the outputs that were tried."""
+    """Estimate to how many outputs a perturbation will apply from the numbers of outputs on which it was
+    tried.
+    """
     reasons = []
     for language in sorted(language_counts, key=lambda name: name or ""):
         reason = explain_why_not_applicable(perturbation, language, requested=False, strict_resources=False)
         if reason:
             reasons.append(reason)
-    if not reasons and not count.applied:
+    if not reasons and not applied_count.applied:
         reasons = [f"{perturbation.spec} finds nothing to change"]
-    return PerturbationForecast(perturbation.spec, count.applied, tried, "; ".join(reasons) or None)
+    return PerturbationForecast(
+        perturbation.spec, applied_count.applied, tried_count, "; ".join(reasons) or None
+    )
