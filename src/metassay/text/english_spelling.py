@@ -59,7 +59,7 @@ def expand_contractions(text: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def get_american_spelling(word: str) -> str:
-    """Return the American spelling of a lower-case word; the word itself if it has no other spelling.
+    """Return the American spelling of a lower-case word, or the word itself if it has no other spelling.
 
     >>> [get_american_spelling(word) for word in ("neighbours", "centred", "counselled", "realising", "hour")]
     ['neighbors', 'centered', 'counseled', 'realizing', 'hour']

@@ -57,7 +57,9 @@ def _normalize_english(text: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def _replace_punctuation(character: str) -> str:
-    """Return a space for a dash, nothing for other punctuation and symbols, else the character itself."""
+    """Return what stands for a character in a normalised text: a space for a dash, and nothing for other
+    punctuation.
+    """
     if character in _WORD_SEPARATORS:
         return " "
     if character != "'" and unicodedata.category(character)[0] in "PS":
@@ -75,7 +77,7 @@ def _normalize_whisper(text: str) -> str:
     text = _FILLERS.sub(" ", text)
     text = expand_contractions(text)
     text = _COMMA_IN_NUMBER.sub("", text)
-    text = "".join(map(_replace_marks_outside_amounts, unicodedata.normalize("NFKD", text)))
+    text = "".join(map(_replace_accent_or_mark, unicodedata.normalize("NFKD", text)))
     text = " ".join(write_numbers_in_digits(text.split()))
     text = _MARK_WITHOUT_NUMBER.sub(" ", text)
     text = _SINGLE_ONE.sub("one", text)
@@ -83,8 +85,10 @@ def _normalize_whisper(text: str) -> str:
 
 
 @lru_cache(maxsize=65_536)
-def _replace_marks_outside_amounts(character: str) -> str:
-    """Return nothing for an accent, a space for a mark that is not part of an amount, else the character."""
+def _replace_accent_or_mark(character: str) -> str:
+    """Return what stands for a character in a normalised text: nothing for an accent, and a space for a mark
+    unless it can be part of an amount.
+    """
     category = unicodedata.category(character)
     if category == "Mn" or character == "'":
         return ""

@@ -32,7 +32,8 @@ _INFINITE = 1 << 30
 
 
 class BeamMatrix(NamedTuple):
-    """Edit distances between prefixes of the output (rows) and of the reference (columns), within a beam.
+    """Edit distances between the beginnings of an output (rows) and of its reference (columns), near the
+    diagonal only.
 
     Row i has the columns from `low[i]` to before `high[i]`; the distance in column j is
     `distances[starts[i] + j]`.
@@ -45,7 +46,9 @@ class BeamMatrix(NamedTuple):
 
 
 class WordAlignment(NamedTuple):
-    """The output position of each reference word, and the numbers of wrong words."""
+    """Which output word each reference word is aligned with, and how many words before each position are
+    wrong.
+    """
 
     output_position: Positions
     """For each reference word, the output word that it is aligned with, or after which it is inserted."""
@@ -58,7 +61,11 @@ class WordAlignment(NamedTuple):
 def count_ter_edits(
     ids: TokenIds, offsets: Offsets, outputs: Positions, references: Positions
 ) -> NDArray[np.int64]:
-    """Count the edits, including shifts, that turn each output into its reference: [inputs]."""
+    """Count for each output the edits that turn it into its reference, where moving a run of words is one
+    edit.
+
+    Returns [inputs].
+    """
     longest = 1
     most_cells = 1
     for k in range(len(outputs)):
@@ -107,16 +114,18 @@ def _count_edits_with_shifts(
     shifted: TokenIds,
     best_shift: TokenIds,
 ) -> int:
-    """Shift words while that reduces the edit distance; return the number of shifts and edits."""
-    _set_beam_bounds(len(words), len(reference), matrix)
+    """Move runs of words while that reduces the edit distance, and return the number of moves and remaining
+    edits.
+    """
+    _write_beam_bounds(len(words), len(reference), matrix)
     shifts = 0
     candidates = ZERO
     first_changed = ZERO
     while True:
-        distance = _fill_matrix_from_row(words, reference, first_changed, matrix, row, next_row)
+        distance = _write_matrix_after_row(words, reference, first_changed, matrix, row, next_row)
         if distance == 0:
             return shifts
-        _trace_word_alignment(words, reference, matrix, alignment)
+        _write_word_alignment(words, reference, matrix, alignment)
         gain, candidates = _find_best_shift(
             words, reference, distance, candidates, matrix, alignment, row, next_row, shifted, best_shift
         )
@@ -132,20 +141,20 @@ def _count_edits_with_shifts(
 
 @kernel
 def _beam_width(output_length: int, reference_length: int) -> int:
-    """Number of columns on either side of the diagonal of the matrix that are computed."""
+    """Return how many columns on either side of the diagonal of the matrix are computed."""
     ratio = reference_length / output_length if output_length > 0 else 1.0
     return math.ceil(ratio / 2 + _BEAM_WIDTH) if ratio / 2 > _BEAM_WIDTH else _BEAM_WIDTH
 
 
 @kernel
 def _matrix_row_width(output_length: int, reference_length: int) -> int:
-    """Number of columns of a row of the matrix that are stored."""
+    """Return how many columns of each row of the matrix are stored."""
     return min(reference_length + 1, 2 * _beam_width(output_length, reference_length) + 1)
 
 
 @kernel
-def _set_beam_bounds(output_length: int, reference_length: int, matrix: BeamMatrix) -> None:
-    """Write the first and last column of the beam in each row of the matrix."""
+def _write_beam_bounds(output_length: int, reference_length: int, matrix: BeamMatrix) -> None:
+    """Write which columns, near the diagonal, are computed in each row of the matrix."""
     ratio = reference_length / output_length
     width = _beam_width(output_length, reference_length)
     row_width = _matrix_row_width(output_length, reference_length)
@@ -160,7 +169,7 @@ def _set_beam_bounds(output_length: int, reference_length: int, matrix: BeamMatr
 
 
 @kernel
-def _fill_matrix_from_row(
+def _write_matrix_after_row(
     words: TokenIds,
     reference: TokenIds,
     first_row: int,
@@ -168,7 +177,9 @@ def _fill_matrix_from_row(
     row: Distances,
     next_row: Distances,
 ) -> int:
-    """Compute the rows of the matrix after `first_row`; return the edit distance."""
+    """Compute the rows of the matrix of edit distances after `first_row`, and return the distance of the
+    whole sequences.
+    """
     _load_matrix_row(first_row, matrix, row)
     for i in range(first_row + 1, len(words) + 1):
         _compute_next_row(i, words[i - 1], reference, matrix, row, next_row)
@@ -179,7 +190,7 @@ def _fill_matrix_from_row(
 
 
 @kernel
-def _edit_distance_after_shift(
+def _compute_edit_distance_after_shift(
     shifted: TokenIds,
     reference: TokenIds,
     start: int,
@@ -188,7 +199,9 @@ def _edit_distance_after_shift(
     row: Distances,
     next_row: Distances,
 ) -> int:
-    """Edit distance of shifted words that differ from those of the matrix from `start` to `end` only."""
+    """Compute the edit distance after a run of words was moved, which changes only the words from `start` to
+    `end`.
+    """
     _load_matrix_row(start, matrix, row)
     last = len(shifted)
     for i in range(start + 1, last + 1):
@@ -200,30 +213,31 @@ def _edit_distance_after_shift(
 
 
 @kernel
-def _load_matrix_row(i: int, matrix: BeamMatrix, row: Distances) -> None:
-    """Copy row i of the matrix to a buffer, one cell later, with infinity on either side of the beam.
+def _load_matrix_row(row_number: int, matrix: BeamMatrix, row: Distances) -> None:
+    """Copy a row of the matrix of edit distances to a buffer, with infinity on either side of the computed
+    columns.
 
     Row 0, where all reference words are inserted, is not stored.
     """
-    low = matrix.low[i]
-    high = matrix.high[i]
+    low = matrix.low[row_number]
+    high = matrix.high[row_number]
     row[low] = _INFINITE
     for j in range(low, high):
-        row[j + 1] = matrix.distances[matrix.starts[i] + j] if i > 0 else j
-    for j in range(high, matrix.high[i + 1]):
+        row[j + 1] = matrix.distances[matrix.starts[row_number] + j] if row_number > 0 else j
+    for j in range(high, matrix.high[row_number + 1]):
         row[j + 1] = _INFINITE
 
 
 @kernel
 def _compute_next_row(
-    i: int, word: int, reference: TokenIds, matrix: BeamMatrix, row: Distances, next_row: Distances
+    row_number: int, word: int, reference: TokenIds, matrix: BeamMatrix, row: Distances, next_row: Distances
 ) -> None:
-    """Compute row i of the matrix, whose word is `word`, from the row before.
+    """Compute one row of the matrix of edit distances from the row before and one word of the output.
 
     This is the innermost loop of the search: distances only, without the last edit on the way to each cell.
     """
-    low = matrix.low[i]
-    high = matrix.high[i]
+    low = matrix.low[row_number]
+    high = matrix.high[row_number]
     left = np.int32(_INFINITE)
     next_row[low] = left
     first_column = low
@@ -236,32 +250,34 @@ def _compute_next_row(
         cost = min(cost, min(row[j + 1], left) + np.int32(1))
         next_row[j + 1] = cost
         left = cost
-    for j in range(high, matrix.high[i + 1]):
+    for j in range(high, matrix.high[row_number + 1]):
         next_row[j + 1] = _INFINITE
 
 
 @kernel
-def _equals_matrix_row(i: int, matrix: BeamMatrix, row: Distances) -> bool:
-    """Return whether a row buffer equals row i of the matrix."""
-    j = matrix.low[i]
-    while j < matrix.high[i] and row[j + 1] == matrix.distances[matrix.starts[i] + j]:
+def _equals_matrix_row(row_number: int, matrix: BeamMatrix, row: Distances) -> bool:
+    """Return whether a buffer holds the same edit distances as a row of the matrix."""
+    j = matrix.low[row_number]
+    while j < matrix.high[row_number] and row[j + 1] == matrix.distances[matrix.starts[row_number] + j]:
         j += 1
-    return bool(j == matrix.high[i])
+    return bool(j == matrix.high[row_number])
 
 
 @kernel
-def _distance_in_beam(i: int, j: int, matrix: BeamMatrix) -> int:
-    """Return the distance in row i and column j of the matrix, infinity outside of the beam."""
-    if j < matrix.low[i] or j >= matrix.high[i]:
+def _distance_in_beam(row_number: int, column_number: int, matrix: BeamMatrix) -> int:
+    """Return the edit distance in a row and column of the matrix, or infinity if it was not computed."""
+    if column_number < matrix.low[row_number] or column_number >= matrix.high[row_number]:
         return _INFINITE
-    return int(matrix.distances[matrix.starts[i] + j]) if i > 0 else j
+    return (
+        int(matrix.distances[matrix.starts[row_number] + column_number]) if row_number > 0 else column_number
+    )
 
 
 @kernel
-def _trace_word_alignment(
+def _write_word_alignment(
     words: TokenIds, reference: TokenIds, matrix: BeamMatrix, alignment: WordAlignment
 ) -> None:
-    """Find the edits from the end of the matrix back to its start, and write which words are aligned.
+    """Follow the edits from the end of the matrix back to its start, and write which words are aligned.
 
     Of edits with the same distance, a substitution comes first, then a deletion, then an insertion.
     """
@@ -305,7 +321,8 @@ def _find_best_shift(
     shifted: TokenIds,
     best_shift: TokenIds,
 ) -> tuple[int, int]:
-    """Find the shift that reduces the edit distance most; of equal ones the longest, then the earliest.
+    """Find the run of words whose move reduces the edit distance most. Of equal moves, the longest and then
+    the earliest is used.
 
     A run of words can be shifted where it equals a run of the reference, both contain an error, and it does
     not stand in its place already. Returns the gain, 0 where there is no shift, and the number of candidates
@@ -336,7 +353,7 @@ def _find_best_shift(
                         continue
                     previous_target = target
                     first, end = _shift_words(words, start, length, target, shifted)
-                    gain = distance - _edit_distance_after_shift(
+                    gain = distance - _compute_edit_distance_after_shift(
                         shifted, reference, first, end, matrix, row, next_row
                     )
                     candidates += 1
@@ -357,7 +374,8 @@ def _find_best_shift(
 
 @kernel
 def _shift_words(words: TokenIds, start: int, length: int, target: int, shifted: TokenIds) -> tuple[int, int]:
-    """Write the words with `length` words moved to a target; return the first and last changed position.
+    """Write the words with `length` of them moved to another position, and return the first and last changed
+    position.
 
     Moving a run exchanges two neighbouring blocks of words: `first` to `middle`, and `middle` to `end`.
     """
