@@ -66,7 +66,9 @@ class EntitySubstitution(WordEdit):
         return find_mentions(texts, language)
 
     def collect_from_texts(self, texts: Sequence[str], language: str | None, analyses: Iterable[Any]) -> Any:
-        """Collect all names of the data set, their kinds, and the names that can replace each other."""
+        """Collect all names in the texts of the data set, with the kind of each name and the names that can
+        replace it.
+        """
         if language not in _RESOURCES or self.describe_missing_resource(language):
             return None
         counts = MentionCounts()

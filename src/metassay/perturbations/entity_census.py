@@ -46,7 +46,7 @@ class MentionCounts:
         """The form of the last mention of each name."""
 
     def add(self, text: str, mentions: Iterable[Mention]) -> None:
-        """Count the mentions of a text."""
+        """Count the names that a text mentions."""
         for start, end, kind, form in mentions:
             name = text[start:end]
             self.counts[name, kind, form] += 1

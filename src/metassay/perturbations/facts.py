@@ -328,11 +328,15 @@ class Untranslated(RandomReplacement):
     summary: ClassVar[str] = "replaces a word of the output by a word of the source"
 
     def describe_missing_resource(self, language: str) -> str | None:
-        """Return how to get the package that finds the words of a language without spaces."""
+        """Return how to install the package that splits texts without spaces into words, or None if it is not
+        needed.
+        """
         return describe_missing_segmenter(language)
 
     def find_replaceable_spans(self, output_view: View[str]) -> list[Replacement]:
-        """Return every long word of the output that has a word of the source at about the same position."""
+        """Return every long word of the output, with the word at about the same position of the source that
+        can replace it.
+        """
         source = output_view.source or ""
         output_spans = _find_long_words(output_view.output, output_view.language)
         source_spans = _find_long_words(source, None)

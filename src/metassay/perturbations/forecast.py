@@ -41,7 +41,9 @@ def forecast_perturbations(
     seed: int = 0,
     workers: int = 1,
 ) -> list[PerturbationForecast]:
-    """Estimate from a sample of outputs to how many outputs each default perturbation will apply."""
+    """Estimate to how many outputs of a data set each default perturbation will apply, by applying it to a
+    sample.
+    """
     perturbations = list_default_perturbations(dataset.task_definition)
     language_counts = {} if dataset.task_definition.is_ranking else Counter(list_base_languages(dataset))
     slow = tuple(p for p in perturbations if not p.tagged_languages.isdisjoint(language_counts))

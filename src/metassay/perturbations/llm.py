@@ -73,7 +73,7 @@ class LlmRewriting(Perturbation[str]):
 
     @classmethod
     def from_settings(cls, settings: LlmSettings, task: Task, **parameters: Any) -> LlmRewriting:
-        """Make the perturbation with a connection to the model that the settings name."""
+        """Create the perturbation with a connection to the language model that the settings name."""
         return cls(settings=settings, task=task, asker=Asker.from_settings(settings), **parameters)
 
     def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
@@ -85,7 +85,9 @@ class LlmRewriting(Perturbation[str]):
         return _parse_model_answer(output_view, answer)
 
     def apply_to_outputs(self, output_views: Sequence[View[str]], random_keys: Keys) -> list[str | None]:
-        """Return the versions of many outputs that a language model wrote, asked in parallel."""
+        """Return the versions of many outputs that a language model wrote. The model is asked for several of
+        them at a time.
+        """
         prompt = self._load_prompt()
         requests = []
         for output_view, key in zip(output_views, random_keys.tolist()):
@@ -104,7 +106,7 @@ class LlmRewriting(Perturbation[str]):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A sentence about the requests to the model that failed, if any did."""
+        """A sentence that says how many requests to the model failed, if any did."""
         note = None if self.asker is None else self.asker.describe_failures()
         return () if note is None else (f"{self.spec}: {note}",)
 
@@ -113,7 +115,9 @@ class LlmRewriting(Perturbation[str]):
             raise UnknownName("prompt", self.prompt, (OUR_PROMPT, PUBLISHED_PROMPT))
 
     def _load_prompt(self) -> str:
-        """Return the prompt that the settings name, or that of the paper, or that of the task."""
+        """Return the prompt for the model: the one that the settings name, or else the default one of a paper
+        or of the task.
+        """
         if self.settings.prompt is not None:
             if self.prompt != OUR_PROMPT:
                 raise InputError(f"{self.spec} has a prompt of its own.", remedy="Leave out --llm-prompt.")
@@ -222,7 +226,9 @@ class Likeliest(Perturbation[str]):
 
     @property
     def inner_perturbation(self) -> Perturbation[Any]:
-        """The perturbation that is applied several times to get candidates."""
+        """The perturbation that is applied several times, and of whose results the most likely one is
+        kept.
+        """
         return parse_perturbation(self.method)
 
     @property
@@ -298,7 +304,9 @@ _HOW_TO_CHOOSE_LOCAL_MODEL = "Pass --llm-local with the name or folder of a mode
 def connect_perturbation_to_model(
     perturbation: Perturbation[Any], llm: LlmSettings | None, task: Task
 ) -> Perturbation[Any]:
-    """Return a perturbation connected to the language model of the settings, if it needs one."""
+    """Return a perturbation with a connection to the language model of the settings, or unchanged if it needs
+    no model.
+    """
     if isinstance(perturbation, LlmRewriting) and perturbation.asker is None:
         return LlmRewriting.from_settings(llm or LlmSettings(), task, **perturbation.parameters)
     if isinstance(perturbation, Likeliest) and perturbation.likelihoods is None:

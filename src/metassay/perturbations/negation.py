@@ -17,7 +17,7 @@ from metassay.perturbations.words import WordEdit
 from metassay.stats.streams import Stream
 from metassay.text import resources
 from metassay.text.lemmas import find_lemma
-from metassay.text.tagged_words import TagPair, find_second_words
+from metassay.text.tagged_words import TagPair, find_second_words_of_tag_pairs
 from metassay.text.word_lists import WordLists, build_word_pattern, find_folders_with_file
 from metassay.text.words import (
     WITHOUT_SPACES,
@@ -171,7 +171,7 @@ def _can_auxiliary_be_negated(lower_words: list[str], position: int) -> bool:
 def _find_do_negations(text: str) -> list[Edit]:
     """Find the edits that negate an English verb by "did not" or "does not" and its base form."""
     edits = []
-    for (start, end), tag in find_second_words(text, _SUBJECT_AND_VERB):
+    for (start, end), tag in find_second_words_of_tag_pairs(text, _SUBJECT_AND_VERB):
         verb = text[start:end]
         negated_do = _NEGATED_DO[tag]
         base_form = find_lemma(verb, "en")

@@ -94,7 +94,7 @@ class Pairs:
         return self.filter_rows((ranks <= per_output).to_numpy())
 
     def filter_rows(self, keep: NDArray[np.bool_]) -> Self:
-        """Return the pairs whose entry in `keep` is true."""
+        """Return the pairs for which `keep` is true."""
         if keep.all():
             return self
         frame = self.frame.filter(pl.Series(keep))

@@ -25,7 +25,7 @@ class SoundRule(NamedTuple):
 
 
 def _load_sound_rules() -> tuple[SoundRule, ...]:
-    """Load the rules for spellings that sound alike."""
+    """Load the rules that say which spellings sound alike."""
     rules = []
     for pattern, *spellings in WordLists("metassay.perturbations.languages", "en").read_tab_separated_rows(
         "sounds"

@@ -115,7 +115,7 @@ def _normalise_pronoun_spelling(pronoun: str) -> str:
 
 
 def _adjust_pronoun_capital(text: str, span: Span, pronoun: str, language: str) -> str:
-    """Capitalise a pronoun as its position in the text requires."""
+    """Write a pronoun with a capital if its position in the text requires it."""
     if language == "en" and pronoun == "i":
         return "I"
     start, end = span

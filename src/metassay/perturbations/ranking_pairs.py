@@ -41,7 +41,7 @@ class RankedPairs(Pairs):
     """For each pair, the reordered list."""
 
     def filter_rows(self, keep: NDArray[np.bool_]) -> Self:
-        """Return the pairs whose entry in `keep` is true, with their arrays."""
+        """Return the pairs for which `keep` is true."""
         filtered = super().filter_rows(keep)
         if filtered is self:
             return self
@@ -51,7 +51,9 @@ class RankedPairs(Pairs):
 def make_ranked_pairs(
     dataset: Dataset, perturbations: Sequence[Perturbation[Any]], *, seed: int
 ) -> RankedPairs:
-    """Reorder every ranked list of a data set by every perturbation, all lists at once."""
+    """Apply every perturbation to every ranked list of a data set, and pair each list with its reordered
+    versions.
+    """
     if dataset.qrels is None:
         raise InputError("rankings can be perturbed only with relevance judgements.", remedy="Pass --qrels.")
     outputs = dataset.outputs
@@ -177,12 +179,14 @@ class GainChange:
         """Whether each reordered list has a lower gain, so that it is right to label it as worse."""
         return self.change < 0
 
-    def select(self, is_selected: NDArray[np.bool_]) -> GainChange:
+    def select_pairs(self, is_selected: NDArray[np.bool_]) -> GainChange:
         """Return the gain changes of the selected pairs."""
         return GainChange(self.change[is_selected], self.is_clearly_worse[is_selected])
 
     def count_pairs(self) -> dict[str, int]:
-        """Count the pairs of lists whose gain fell, stayed equal or rose."""
+        """Count the pairs of ranked lists in which the reordered list is worse, equal, better, or worse at
+        every rank.
+        """
         return {
             "worse": int((self.change < 0).sum()),
             "equal": int((self.change == 0).sum()),

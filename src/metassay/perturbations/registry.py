@@ -100,7 +100,7 @@ def parse_perturbations(
 
 
 def _reject_perturbations_of_other_tasks(perturbations: Iterable[AnyPerturbation], task: Task) -> None:
-    """Raise an error if a perturbation does not suit a task."""
+    """Raise an error if one of the perturbations cannot be applied to outputs of a task."""
     suitable = find_perturbations_for(task)
     for perturbation in perturbations:
         if perturbation.name in load_perturbations() and perturbation.name not in suitable:

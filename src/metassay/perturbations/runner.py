@@ -23,7 +23,7 @@ BATCH_SIZE = 8192
 
 @dataclass(frozen=True)
 class PairSettings:
-    """Settings for making pairs that apply to all perturbations."""
+    """Settings for perturbing outputs, such as the random seed, that are the same for all perturbations."""
 
     requested: bool = False
     """Whether the user named the perturbations. Then a language that is not known is an error."""
@@ -133,7 +133,7 @@ class PerturbationRunner:
         self.save_perturbed_batch(batch.name, perturbed)
         return perturbed
 
-    def list_batches(self) -> Iterator[LongArray]:
+    def list_batch_positions(self) -> Iterator[LongArray]:
         """Yield the positions of the outputs in each batch. Languages that the perturbation does not support
         are left out.
         """
@@ -209,7 +209,7 @@ def _perturb_in_processes(runners: Sequence[PerturbationRunner], settings: PairS
     jobs = []
     for runner in runners:
         if settings.workers > 1 and can_run_in_worker_process(runner.perturbation):
-            jobs += [(runner, positions) for positions in runner.list_batches()]
+            jobs += [(runner, positions) for positions in runner.list_batch_positions()]
     processes = count_processes(sum(len(positions) for _, positions in jobs), settings.workers)
     if processes == 0:
         return

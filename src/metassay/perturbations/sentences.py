@@ -88,7 +88,7 @@ class SentenceRemoval(SentenceEdit):
     def edit_sentences(
         self, output_view: View[str], sentence_spans: Sequence[Span], random_stream: Stream
     ) -> str | None:
-        """Return the output without a random sentence."""
+        """Return the output with a random sentence removed."""
         return remove_words(output_view.output, [random_stream.choice(sentence_spans)]).strip()
 
 
@@ -242,7 +242,7 @@ class ClauseRemoval(RandomReplacement):
         clause_openers = _load_clause_openers(output_view.language)
         replacements = []
         for match in _CLAUSE.finditer(output_view.output):
-            words_inside = _count_positions_between(word_starts, match.start(), match.end())
+            words_inside = _count_positions_in_range(word_starts, match.start(), match.end())
             words_outside = len(word_starts) - words_inside
             is_long_enough = words_inside >= MINIMUM_WORDS and words_outside >= MINIMUM_WORDS
             first_word = (match[1].split() or [""])[0].lower()
@@ -252,8 +252,8 @@ class ClauseRemoval(RandomReplacement):
         return replacements
 
 
-def _count_positions_between(sorted_positions: list[int], start: int, end: int) -> int:
-    """Count the sorted positions from `start` up to, but without, `end`."""
+def _count_positions_in_range(sorted_positions: list[int], start: int, end: int) -> int:
+    """Count how many of the sorted positions lie from `start` up to, but not including, `end`."""
     return bisect_left(sorted_positions, end) - bisect_left(sorted_positions, start)
 
 
@@ -303,7 +303,7 @@ class HallucinatedClause(RandomReplacement):
         for start, end in find_sentences(text):
             # A sentence that ends with an ellipsis is not complete.
             is_statement = text[end - 1] in ".。" and text[end - 2] not in ".…"
-            is_long_enough = _count_positions_between(word_starts, start, end) > MINIMUM_WORDS
+            is_long_enough = _count_positions_in_range(word_starts, start, end) > MINIMUM_WORDS
             if is_statement and is_long_enough and not _QUOTE_OR_BRACKET.search(text[start:end]):
                 # The lists of languages with spaces have clauses that begin with a comma; others begin the
                 # sentence.

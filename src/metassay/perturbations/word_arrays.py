@@ -62,7 +62,7 @@ def unpack_texts(code_points: CodePoints, lengths: LongArray) -> list[str | None
 
 
 @kernel
-def fill_word_boundaries(
+def write_word_boundaries(
     code_points: CodePoints,
     character_kinds: CharacterKinds,
     text_start: int,

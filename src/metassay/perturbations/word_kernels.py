@@ -15,10 +15,10 @@ from metassay.perturbations.word_arrays import (
     CharacterKinds,
     CodePoints,
     PackedTexts,
-    fill_word_boundaries,
     find_maximum_word_count,
     pack_texts,
     unpack_texts,
+    write_word_boundaries,
 )
 from metassay.stats.arrays import BoolArray, LongArray
 from metassay.stats.compilation import ZERO, kernel
@@ -96,7 +96,7 @@ def _remove_words_from_texts(
     for row in range(random_keys.size):
         start = texts.offsets[row]
         stop = texts.offsets[row + 1]
-        count = fill_word_boundaries(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
+        count = write_word_boundaries(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
         if removed_counts[count] == 0:
             lengths[row] = -1
             continue
@@ -180,7 +180,7 @@ def _insert_words_into_texts(
     for row in range(random_keys.size):
         start = texts.offsets[row]
         stop = texts.offsets[row + 1]
-        count = fill_word_boundaries(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
+        count = write_word_boundaries(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
         if count == 0:
             lengths[row] = -1
             continue
@@ -228,7 +228,7 @@ def _swap_words_in_texts(
     for row in range(random_keys.size):
         start = texts.offsets[row]
         stop = texts.offsets[row + 1]
-        count = fill_word_boundaries(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
+        count = write_word_boundaries(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
         is_swapped = _draw_order_after_swaps(
             texts.code_points,
             word_starts[:count],

@@ -52,7 +52,9 @@ class AnyLanguageEdit(WordEdit):
     needs_spaces: ClassVar[bool] = False
 
     def describe_missing_resource(self, language: str) -> str | None:
-        """Return how to get the package that finds the words of a language without spaces."""
+        """Return how to install the package that splits texts without spaces into words, or None if it is not
+        needed.
+        """
         return describe_missing_segmenter(language)
 
     def apply_to_outputs(self, output_views: Sequence[View[str]], random_keys: Keys) -> list[str | None]:
@@ -109,7 +111,7 @@ class Removal(AnyLanguageEdit):
         return self.strength if word_count > self.strength else 0
 
     def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
-        """Return the output without random words."""
+        """Return the output with random words removed."""
         spans = _find_editable_words(output_view)
         count = self.count_removed_words(len(spans))
         if count == 0:

@@ -24,7 +24,8 @@ def to_json_values(value: float) -> float | None: ...
 @overload
 def to_json_values(value: Any) -> Any: ...
 def to_json_values(value: Any) -> Any:
-    """Convert a value to what JSON can hold: no numpy types, and None instead of NaN, at any depth.
+    """Convert a value to types that JSON can hold. Numpy types become plain ones and NaN becomes None, also
+    inside lists and dictionaries.
 
     >>> to_json_values({"tau": np.array([0.5, np.nan]), "n": np.int64(2)})
     {'tau': [0.5, None], 'n': 2}

@@ -30,7 +30,7 @@ TIE_TOLERANCE = 1e-11
 
 
 def correlate(statistic: str, x: FloatArray, y: FloatArray) -> float:
-    """Correlate two vectors of any length: pearson, spearman, kendall (tau-b) or kendall_c, as scipy does.
+    """Compute a correlation of two vectors, such as Pearson's or Kendall's, by its name.
 
     >>> round(correlate("kendall", np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])), 4)
     0.3333
@@ -267,8 +267,8 @@ def _compute_kendall_or_share_of_pairs(
     untied_y = 0
     for i in range(n):
         for j in range(i + 1, n):
-            sign_x = _find_sign(x[i] - x[j], largest_tie_x)
-            sign_y = _find_sign(y[i] - y[j], largest_tie_y)
+            sign_x = _find_sign_unless_tied(x[i] - x[j], largest_tie_x)
+            sign_y = _find_sign_unless_tied(y[i] - y[j], largest_tie_y)
             concordant_minus_discordant += sign_x * sign_y
             same_sign += sign_x == sign_y
             untied_x += sign_x != 0
@@ -284,7 +284,7 @@ def _compute_kendall_or_share_of_pairs(
 
 
 @kernel
-def _find_sign(difference: float, tie_tolerance: float) -> int:
+def _find_sign_unless_tied(difference: float, tie_tolerance: float) -> int:
     """Return the sign of a difference: 1, -1, or 0 if it is not larger than the tolerance for ties."""
     if abs(difference) <= tie_tolerance:
         return 0

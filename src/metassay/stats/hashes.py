@@ -45,7 +45,7 @@ def argsort_hashes(hashes: Hashes) -> LongArray:
 
 
 def find_distinct_hashes(hashes: Hashes) -> DistinctHashes:
-    """Find the distinct 128-bit hashes among rows, and number them by first occurrence.
+    """Find the distinct 128-bit hashes among rows, and number them in the order of their first occurrence.
 
     >>> hashes = np.array([[7, 2], [3, 9], [7, 2]], dtype=np.uint64)
     >>> [part.tolist() for part in find_distinct_hashes(hashes)]
@@ -66,7 +66,8 @@ def find_distinct_hashes(hashes: Hashes) -> DistinctHashes:
 def look_up_hashes(
     hashes: Hashes, sorted_upper_halves: NDArray[np.uint64], sorted_lower_halves: NDArray[np.uint64]
 ) -> LongArray:
-    """Return the position of each hash among sorted hashes, -1 if it is not there.
+    """Return the position of each 128-bit hash in a sorted list of hashes, or -1 if the list does not contain
+    it.
 
     The sorted hashes are given as two columns, as tables hold them.
 

@@ -170,8 +170,8 @@ def fit_scores_by_group(
     keys <<= position_bits
     keys |= np.arange(size)
     keys.view(np.float64).sort(axis=1)
-    space = _allocate_fit_buffers(size)
-    _write_group_sums_for_score_rows(keys, position_bits, weights * values, weights, groups, space, sums)
+    buffers = _allocate_fit_buffers(size)
+    _write_group_sums_for_score_rows(keys, position_bits, weights * values, weights, groups, buffers, sums)
     return sums / np.bincount(groups, weights, minlength=group_count)
 
 
@@ -271,19 +271,19 @@ def _write_isotonic_fit(
     values: FloatArray,
     weights: FloatArray,
     fitted: FloatArray,
-    space: _FitBuffers,
+    buffers: _FitBuffers,
 ) -> None:
     """Fit a non-decreasing function of the scores to values, and write it at each distinct score to `fitted`.
     NaN if all weights are 0.
     """
-    knot_count = _sum_values_at_distinct_scores(knot_of_score, len(knots), values, weights, space)
-    blocks = _pool_adjacent_violators(knot_count, space)
-    _write_fit_from_blocks(blocks, knots, fitted, space)
+    knot_count = _sum_values_at_distinct_scores(knot_of_score, len(knots), values, weights, buffers)
+    blocks = _pool_adjacent_violators(knot_count, buffers)
+    _write_fit_from_blocks(blocks, knots, fitted, buffers)
 
 
 @kernel
 def _write_fit_from_blocks(
-    block_count: int, knots: FloatArray, fitted: FloatArray, space: _FitBuffers
+    block_count: int, knots: FloatArray, fitted: FloatArray, buffers: _FitBuffers
 ) -> None:
     """Write the fitted value at every distinct score to `fitted`, given the blocks on which the fit is
     constant.
@@ -293,14 +293,14 @@ def _write_fit_from_blocks(
     if block_count == 0:
         fitted[:] = np.nan
         return
-    block_values = space.block_values
-    present_knots = space.present_knots
+    block_values = buffers.block_values
+    present_knots = buffers.present_knots
     fitted[: present_knots[0]] = block_values[0]
     first = present_knots[0]
     for block in range(block_count - 1):
-        last = present_knots[space.block_end[block] - 1]
+        last = present_knots[buffers.block_end[block] - 1]
         fitted[first : last + 1] = block_values[block]
-        first = present_knots[space.block_end[block]]
+        first = present_knots[buffers.block_end[block]]
         start = knots[last]
         end = knots[first]
         slope = (block_values[block + 1] - block_values[block]) / (end - start)
@@ -311,46 +311,46 @@ def _write_fit_from_blocks(
 
 @kernel
 def _sum_values_at_distinct_scores(
-    knot_of_score: LongArray, knot_count: int, values: FloatArray, weights: FloatArray, space: _FitBuffers
+    knot_of_score: LongArray, knot_count: int, values: FloatArray, weights: FloatArray, buffers: _FitBuffers
 ) -> int:
     """Sum the values and weights at each distinct score, list the distinct scores with a positive weight, and
     return their number.
     """
     for knot in range(knot_count):
-        space.knot_sums[knot] = 0.0
-        space.knot_weights[knot] = 0.0
+        buffers.knot_sums[knot] = 0.0
+        buffers.knot_weights[knot] = 0.0
     for p in range(len(knot_of_score)):
-        space.knot_sums[knot_of_score[p]] += weights[p] * values[p]
-        space.knot_weights[knot_of_score[p]] += weights[p]
+        buffers.knot_sums[knot_of_score[p]] += weights[p] * values[p]
+        buffers.knot_weights[knot_of_score[p]] += weights[p]
     count = 0
     for knot in range(knot_count):  # without branches, which would mispredict
-        space.present_sums[count] = space.knot_sums[knot]
-        space.present_weights[count] = space.knot_weights[knot]
-        space.present_knots[count] = knot
-        count += space.knot_weights[knot] > 0.0
+        buffers.present_sums[count] = buffers.knot_sums[knot]
+        buffers.present_weights[count] = buffers.knot_weights[knot]
+        buffers.present_knots[count] = knot
+        count += buffers.knot_weights[knot] > 0.0
     return count
 
 
 @kernel
-def _pool_adjacent_violators(count: int, space: _FitBuffers) -> int:
+def _pool_adjacent_violators(score_count: int, buffers: _FitBuffers) -> int:
     """Merge neighbouring distinct scores until the block means increase. Write the blocks to the buffers, and
     return their number.
 
     Most time goes into mispredicted branches, so a block absorbs all following knots that do not rise before
     it looks back.
     """
-    sums = space.present_sums
-    weights = space.present_weights
-    values = space.block_values
-    block_weights = space.block_weights
+    sums = buffers.present_sums
+    weights = buffers.present_weights
+    values = buffers.block_values
+    block_weights = buffers.block_weights
     blocks = 0
     k = 0
-    while k < count:
+    while k < score_count:
         block_sum = sums[k]
         block_weight = weights[k]
         k += 1
         while True:
-            while k < count and sums[k] * block_weight <= block_sum * weights[k]:
+            while k < score_count and sums[k] * block_weight <= block_sum * weights[k]:
                 block_sum += sums[k]
                 block_weight += weights[k]
                 k += 1
@@ -361,7 +361,7 @@ def _pool_adjacent_violators(count: int, space: _FitBuffers) -> int:
             block_weight += block_weights[blocks]
         values[blocks] = block_sum
         block_weights[blocks] = block_weight
-        space.block_end[blocks] = k
+        buffers.block_end[blocks] = k
         blocks += 1
     for block in range(blocks):
         values[block] /= block_weights[block]
@@ -404,12 +404,12 @@ def _write_group_means_for_value_rows(
     weights: FloatArray,
     groups: LongArray,
     fitted: FloatArray,
-    space: _FitBuffers,
+    buffers: _FitBuffers,
     means: FloatArray,
 ) -> None:
     """Fit each row of values, and write the mean of the fit in each group of outputs to `means`."""
     for row in range(len(value_rows)):
-        _write_isotonic_fit(knot_of_score, knots, value_rows[row], weights, fitted, space)
+        _write_isotonic_fit(knot_of_score, knots, value_rows[row], weights, fitted, buffers)
         _write_fit_means_by_group(knot_of_score, offset, knots, fitted, weights, groups, means[row])
 
 
@@ -420,7 +420,7 @@ def _write_group_sums_for_score_rows(
     weighted_values: FloatArray,
     weights: FloatArray,
     groups: LongArray,
-    space: _FitBuffers,
+    buffers: _FitBuffers,
     sums: FloatArray,
 ) -> None:
     """Fit the values on each row of sorted keys, each a score whose last bits hold a position, and write the
@@ -431,8 +431,8 @@ def _write_group_sums_for_score_rows(
     knot_ends = np.empty(size, np.int64)
     sorted_weights = np.empty(size)
     sorted_groups = np.empty(size, np.int64)
-    space.cumulative_sums[0] = 0.0
-    space.cumulative_weights[0] = 0.0
+    buffers.cumulative_sums[0] = 0.0
+    buffers.cumulative_weights[0] = 0.0
     for row in range(len(key_rows)):
         keys = key_rows[row]
         total_sum = 0.0
@@ -445,17 +445,17 @@ def _write_group_sums_for_score_rows(
             sorted_weights[p] = weights[position]
             sorted_groups[p] = groups[position]
             is_last_of_knot = p + 1 == size or keys[p] >> position_bits != keys[p + 1] >> position_bits
-            space.cumulative_sums[count + 1] = total_sum
-            space.cumulative_weights[count + 1] = total_weight
+            buffers.cumulative_sums[count + 1] = total_sum
+            buffers.cumulative_weights[count + 1] = total_weight
             knot_ends[count] = p + 1
             count += is_last_of_knot
-        blocks = _find_blocks_from_cumulative_sums(count, space)
+        blocks = _find_blocks_from_cumulative_sums(count, buffers)
         row_sums = sums[row]
         row_sums[:] = 0.0
         start = 0
         for block in range(blocks):
-            end = knot_ends[space.block_end[block] - 1]
-            value = space.block_values[block]
+            end = knot_ends[buffers.block_end[block] - 1]
+            value = buffers.block_values[block]
             for p in range(start, end):
                 row_sums[sorted_groups[p]] += sorted_weights[p] * value
             start = end
@@ -470,7 +470,7 @@ def _write_deviation_sums_for_permutations(
     sources: IntArray,
     weights: FloatArray,
     groups: LongArray,
-    space: _FitBuffers,
+    buffers: _FitBuffers,
     sums: FloatArray,
 ) -> None:
     """Fit the values with each permutation of the residuals, and write the weighted sum of fit minus values
@@ -479,10 +479,10 @@ def _write_deviation_sums_for_permutations(
     weighted_values = np.empty(len(order))
     output_sums = np.empty(len(order))
     total_weights = np.cumsum(weights)
-    space.cumulative_sums[0] = 0.0
-    space.cumulative_weights[0] = 0.0
+    buffers.cumulative_sums[0] = 0.0
+    buffers.cumulative_weights[0] = 0.0
     for knot in range(len(knot_ends)):
-        space.cumulative_weights[knot + 1] = total_weights[knot_ends[knot] - 1]
+        buffers.cumulative_weights[knot + 1] = total_weights[knot_ends[knot] - 1]
     for row in range(len(sources)):
         row_sources = sources[row]
         total_sum = 0.0
@@ -491,21 +491,21 @@ def _write_deviation_sums_for_permutations(
             total_sum += weighted_values[p]
             output_sums[p] = total_sum
         for knot in range(len(knot_ends)):
-            space.cumulative_sums[knot + 1] = output_sums[knot_ends[knot] - 1]
-        blocks = _find_blocks_from_cumulative_sums(len(knot_ends), space)
+            buffers.cumulative_sums[knot + 1] = output_sums[knot_ends[knot] - 1]
+        blocks = _find_blocks_from_cumulative_sums(len(knot_ends), buffers)
         row_sums = sums[row]
         row_sums[:] = 0.0
         start = 0
         for block in range(blocks):
-            end = knot_ends[space.block_end[block] - 1]
-            value = space.block_values[block]
+            end = knot_ends[buffers.block_end[block] - 1]
+            value = buffers.block_values[block]
             for p in range(start, end):
                 row_sums[groups[p]] += weights[p] * value - weighted_values[p]
             start = end
 
 
 @kernel
-def _find_blocks_from_cumulative_sums(score_count: int, space: _FitBuffers) -> int:
+def _find_blocks_from_cumulative_sums(score_count: int, buffers: _FitBuffers) -> int:
     """Find the blocks on which an isotonic fit is constant, from cumulative sums at the distinct scores, and
     return their number.
 
@@ -514,58 +514,58 @@ def _find_blocks_from_cumulative_sums(score_count: int, space: _FitBuffers) -> i
     that of all points, so every point above it can be left out. This loop has no unpredictable branches;
     pooling adjacent violators has several per knot and takes four times as long.
     """
-    x = space.cumulative_weights
-    y = space.cumulative_sums
-    candidates = space.candidates
-    vertices = space.vertices
+    x = buffers.cumulative_weights
+    y = buffers.cumulative_sums
+    candidates = buffers.candidates
+    vertices = buffers.vertices
     candidate_count = 0
     for point in range(0, score_count, _POINT_STRIDE):
         candidates[candidate_count] = point
         candidate_count += 1
     candidates[candidate_count] = score_count
-    vertex_count = _find_convex_minorant_vertices(candidate_count + 1, space)
+    vertex_count = _find_convex_minorant_vertices(candidate_count + 1, buffers)
     candidate_count = 0
     for vertex in range(vertex_count - 1):
         start = vertices[vertex]
         end = vertices[vertex + 1]
-        slope = _compute_mean_between_points(start, end, space)
+        slope = _compute_mean_between_points(start, end, buffers)
         candidates[candidate_count] = start
         candidate_count += 1
         for point in range(start + 1, end):
             candidates[candidate_count] = point
             candidate_count += y[point] - y[start] < slope * (x[point] - x[start])
     candidates[candidate_count] = score_count
-    vertex_count = _find_convex_minorant_vertices(candidate_count + 1, space)
+    vertex_count = _find_convex_minorant_vertices(candidate_count + 1, buffers)
     for block in range(vertex_count - 1):
         start = vertices[block]
         end = vertices[block + 1]
-        space.block_values[block] = _compute_mean_between_points(start, end, space)
-        space.block_end[block] = end
+        buffers.block_values[block] = _compute_mean_between_points(start, end, buffers)
+        buffers.block_end[block] = end
     return vertex_count - 1
 
 
 @kernel
-def _compute_mean_between_points(start: int, end: int, space: _FitBuffers) -> float:
+def _compute_mean_between_points(start: int, end: int, buffers: _FitBuffers) -> float:
     """Compute the mean of the values between two points of the cumulative sums. It is 0 if rounding made
     their weight 0.
     """
-    weight = space.cumulative_weights[end] - space.cumulative_weights[start]
+    weight = buffers.cumulative_weights[end] - buffers.cumulative_weights[start]
     if weight == 0.0:
         return 0.0
-    return float((space.cumulative_sums[end] - space.cumulative_sums[start]) / weight)
+    return float((buffers.cumulative_sums[end] - buffers.cumulative_sums[start]) / weight)
 
 
 @kernel
-def _find_convex_minorant_vertices(candidate_count: int, space: _FitBuffers) -> int:
+def _find_convex_minorant_vertices(candidate_count: int, buffers: _FitBuffers) -> int:
     """Find the vertices of the largest convex function that lies below the candidate points, and return their
     number.
     """
-    x = space.cumulative_weights
-    y = space.cumulative_sums
-    vertices = space.vertices
+    x = buffers.cumulative_weights
+    y = buffers.cumulative_sums
+    vertices = buffers.vertices
     vertex_count = 0
     for candidate in range(candidate_count):
-        point = space.candidates[candidate]
+        point = buffers.candidates[candidate]
         while vertex_count >= 2:
             start = vertices[vertex_count - 2]
             middle = vertices[vertex_count - 1]
@@ -590,7 +590,7 @@ def _write_group_means_for_resamples(
     clusters: LongArray,
     counts: Counts,
     fitted: FloatArray,
-    space: _FitBuffers,
+    buffers: _FitBuffers,
     original_means: FloatArray,
     resampled_means: FloatArray,
 ) -> None:
@@ -600,15 +600,17 @@ def _write_group_means_for_resamples(
         for p in range(len(weights)):
             resampled_weights[p] = weights[p] * counts[b, clusters[p]]
         knot_count = _sum_values_at_distinct_scores(
-            knot_of_score, len(knots), values, resampled_weights, space
+            knot_of_score, len(knots), values, resampled_weights, buffers
         )
-        space.cumulative_sums[0] = 0.0
-        space.cumulative_weights[0] = 0.0
+        buffers.cumulative_sums[0] = 0.0
+        buffers.cumulative_weights[0] = 0.0
         for knot in range(knot_count):
-            space.cumulative_sums[knot + 1] = space.cumulative_sums[knot] + space.present_sums[knot]
-            space.cumulative_weights[knot + 1] = space.cumulative_weights[knot] + space.present_weights[knot]
-        blocks = _find_blocks_from_cumulative_sums(knot_count, space)
-        _write_fit_from_blocks(blocks, knots, fitted, space)
+            buffers.cumulative_sums[knot + 1] = buffers.cumulative_sums[knot] + buffers.present_sums[knot]
+            buffers.cumulative_weights[knot + 1] = (
+                buffers.cumulative_weights[knot] + buffers.present_weights[knot]
+            )
+        blocks = _find_blocks_from_cumulative_sums(knot_count, buffers)
+        _write_fit_from_blocks(blocks, knots, fitted, buffers)
         _write_fit_means_by_group(knot_of_score, offset, knots, fitted, weights, groups, original_means[b])
         _write_fit_means_by_group(
             knot_of_score, offset, knots, fitted, resampled_weights, groups, resampled_means[b]

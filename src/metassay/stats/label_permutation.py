@@ -76,7 +76,7 @@ def run_label_permutation_test(
     labels = labels.astype(np.int32)
     residuals, largest_variance = _subtract_expected_right_outcomes(right_counts, total_counts, block_starts)
 
-    def compute_statistics(permutation_numbers: range, *, shuffled: bool) -> FloatArray:
+    def compute_statistics_of_permutations(permutation_numbers: range, *, shuffled: bool) -> FloatArray:
         sums = []
         for number in permutation_numbers:
             sums.append(
@@ -88,9 +88,9 @@ def run_label_permutation_test(
 
     def compute_permuted_statistics(first_permutation: int) -> FloatArray:
         last = min(first_permutation + _PERMUTATIONS_PER_TASK, permutations)
-        return compute_statistics(range(first_permutation, last), shuffled=True)
+        return compute_statistics_of_permutations(range(first_permutation, last), shuffled=True)
 
-    observed = compute_statistics(range(1), shuffled=False)
+    observed = compute_statistics_of_permutations(range(1), shuffled=False)
     with ThreadPoolExecutor(workers) as pool:
         tasks = pool.map(compute_permuted_statistics, range(0, permutations, _PERMUTATIONS_PER_TASK))
         null = np.concatenate(list(tasks), axis=1)

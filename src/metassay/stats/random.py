@@ -70,5 +70,5 @@ def create_generator_from_text(seed: int, text: str) -> np.random.Generator:
 
 
 def hash_name_to_integer(name: str) -> int:
-    """Return an integer below 2³² that depends on a name only."""
+    """Turn a name into an integer below 2³² that is always the same for this name."""
     return crc32(name.encode())

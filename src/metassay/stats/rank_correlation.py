@@ -31,7 +31,7 @@ def tau_ap(reference: ArrayLike, estimate: ArrayLike) -> float:
     >>> tau_ap([1, 2, 3], [3, 2, 1])
     -1.0
     """
-    reference_scores, estimated_scores = _check_scores(reference, estimate)
+    reference_scores, estimated_scores = _convert_to_checked_vectors(reference, estimate)
     _reject_tied_scores(reference_scores, "the reference", "tau_ap_b")
     _reject_tied_scores(estimated_scores, "the estimate", "tau_ap_a or tau_ap_b")
     return tau_ap_a(reference_scores, estimated_scores)
@@ -49,7 +49,7 @@ def tau_ap_a(reference: ArrayLike, estimate: ArrayLike) -> float:
     >>> tau_ap_a([3, 2, 1], [2, 2, 1])
     0.5
     """
-    reference_scores, estimated_scores = _check_scores(reference, estimate)
+    reference_scores, estimated_scores = _convert_to_checked_vectors(reference, estimate)
     _reject_tied_scores(reference_scores, "the reference", "tau_ap_b")
     if _are_all_scores_tied(estimated_scores):
         return float("nan")
@@ -78,7 +78,7 @@ def tau_ap_b(reference: ArrayLike, estimate: ArrayLike) -> float:
     >>> tau_ap_b([3, 2, 2, 1], [3, 2, 2, 1])
     1.0
     """
-    reference_scores, estimated_scores = _check_scores(reference, estimate)
+    reference_scores, estimated_scores = _convert_to_checked_vectors(reference, estimate)
     if _are_all_scores_tied(reference_scores) or _are_all_scores_tied(estimated_scores):
         return float("nan")
     forward = _compute_tau_ap_b_for_reference(reference_scores, estimated_scores)
@@ -95,7 +95,7 @@ def weighted_tau(reference: ArrayLike, estimate: ArrayLike) -> float:
     >>> weighted_tau([3, 2, 1], [3, 2, 1])
     1.0
     """
-    reference_scores, estimated_scores = _check_scores(reference, estimate)
+    reference_scores, estimated_scores = _convert_to_checked_vectors(reference, estimate)
     if _are_all_scores_tied(reference_scores) or _are_all_scores_tied(estimated_scores):
         return float("nan")
     from scipy.stats import weightedtau
@@ -111,7 +111,7 @@ def kendall_tau(reference: ArrayLike, estimate: ArrayLike) -> float:
     >>> kendall_tau([1, 2, 3], [3, 2, 1])
     -1.0
     """
-    reference_scores, estimated_scores = _check_scores(reference, estimate)
+    reference_scores, estimated_scores = _convert_to_checked_vectors(reference, estimate)
     if _are_all_scores_tied(reference_scores) or _are_all_scores_tied(estimated_scores):
         return float("nan")
     from scipy.stats import kendalltau
@@ -119,12 +119,14 @@ def kendall_tau(reference: ArrayLike, estimate: ArrayLike) -> float:
     return float(kendalltau(reference_scores, estimated_scores).statistic)
 
 
-def _check_scores(reference: ArrayLike, estimate: ArrayLike) -> tuple[FloatArray, FloatArray]:
+def _convert_to_checked_vectors(
+    reference_scores: ArrayLike, estimated_scores: ArrayLike
+) -> tuple[FloatArray, FloatArray]:
     """Convert two score vectors to arrays, and raise an error unless they are finite and have the same length
     of at least two.
     """
-    x = np.asarray(reference, dtype=np.float64)
-    y = np.asarray(estimate, dtype=np.float64)
+    x = np.asarray(reference_scores, dtype=np.float64)
+    y = np.asarray(estimated_scores, dtype=np.float64)
     if x.ndim != 1 or x.shape != y.shape:
         raise InputError(f"two score vectors of one length are needed, not shapes {x.shape} and {y.shape}.")
     if len(x) < 2:
@@ -195,10 +197,10 @@ def _find_columns_with_distinct_scores(scores: FloatArray) -> BoolArray:
 # The functions below expect [items, vectors]. Comparisons with NaN are false, so that missing items add 0.
 
 
-def _count_true_in_columns(conditions: BoolArray) -> IntArray:
+def _count_true_in_columns(mask: BoolArray) -> IntArray:
     """Count the true values in each column of an array."""
     # Small integers, because NumPy adds these several times faster than truth values.
-    return np.asarray(conditions.view(np.int8).sum(axis=0, dtype=np.int32))
+    return np.asarray(mask.view(np.int8).sum(axis=0, dtype=np.int32))
 
 
 def _compute_tau_ap_b_of_columns(x: FloatArray, y: FloatArray) -> FloatArray:

@@ -19,13 +19,13 @@ MAX_NORMAL_ERROR = 0.003
 FLIPS = 1000
 
 
-def soft_accuracy(p_human: FloatArray, p_metric: FloatArray) -> FloatArray:
+def soft_accuracy(human_p_values: FloatArray, metric_p_values: FloatArray) -> FloatArray:
     """Compute how well p-values of a metric agree with those of people: 1 minus their mean absolute
     difference over pairs of systems.
 
-    It is 1 - |p_human - p_metric|, averaged over the last axis.
+    It is 1 - |human_p_values - metric_p_values|, averaged over the last axis.
     """
-    accuracy: FloatArray = 1.0 - np.abs(p_human - p_metric).mean(axis=-1)
+    accuracy: FloatArray = 1.0 - np.abs(human_p_values - metric_p_values).mean(axis=-1)
     return accuracy
 
 
@@ -88,6 +88,6 @@ def resample_soft_accuracies(
             sums = columns.sum(axis=1, keepdims=True) - sums
         return compute_normal_tail(sums[:pairs].T, np.maximum(sums[pairs:].T, 0))
 
-    p_human = resample_p_values(human_scores)
+    human_p_values = resample_p_values(human_scores)
     # One metric at a time, so that memory holds pairs of systems times resamples.
-    return np.array([soft_accuracy(p_human, resample_p_values(scores)) for scores in metric_scores])
+    return np.array([soft_accuracy(human_p_values, resample_p_values(scores)) for scores in metric_scores])

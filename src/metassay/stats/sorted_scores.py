@@ -65,10 +65,12 @@ def sort_scores(scores: ArrayLike) -> SortedScores:
     """
     scores = np.asarray(scores, dtype=np.float64) + 0.0  # which turns -0.0 into 0.0
     sorting = allocate_sorting_buffers(len(scores))
-    space = allocate_distinct_score_buffers(len(scores))
+    buffers = allocate_distinct_score_buffers(len(scores))
     write_sorting_order(scores.view(np.uint64), sorting)
-    knot_count = write_distinct_scores(scores, sorting.order, space)
-    return SortedScores(sorting.order, space.knot_of_score, space.offset, space.knots[:knot_count].copy())
+    knot_count = write_distinct_scores(scores, sorting.order, buffers)
+    return SortedScores(
+        sorting.order, buffers.knot_of_score, buffers.offset, buffers.knots[:knot_count].copy()
+    )
 
 
 def allocate_sorting_buffers(score_count: int) -> SortingBuffers:
@@ -89,17 +91,17 @@ def allocate_distinct_score_buffers(score_count: int) -> DistinctScoreBuffers:
 
 
 @kernel
-def write_sorting_order(score_bits: BitArray, space: SortingBuffers) -> None:
+def write_sorting_order(score_bits: BitArray, buffers: SortingBuffers) -> None:
     """Sort float64 scores, given as their bits, and write the positions that sort them to the buffers. Equal
     scores keep their order.
 
     A radix sort, four times as fast as NumPy's stable sort. The bits of a float sort like an integer once the
     sign bit is flipped, and for negative numbers every bit.
     """
-    order = space.order
-    other_order = space.other_order
-    keys = space.keys
-    other_keys = space.other_keys
+    order = buffers.order
+    other_order = buffers.other_order
+    keys = buffers.keys
+    other_keys = buffers.other_keys
     sign_bit = np.uint64(1) << np.uint64(63)
     digit_mask = np.uint64(_DIGIT_VALUES - 1)
     counts = np.zeros((_PASSES, _DIGIT_VALUES), np.int64)
@@ -128,17 +130,17 @@ def starts_new_distinct_score(score: float, last_distinct_score: float) -> bool:
 
 
 @kernel
-def write_distinct_scores(scores: FloatArray, order: LongArray, space: DistinctScoreBuffers) -> int:
+def write_distinct_scores(scores: FloatArray, order: LongArray, buffers: DistinctScoreBuffers) -> int:
     """Write the distinct values of scores, taken in sorted order, to the buffers, and return how many there
     are.
     """
-    knots = space.knots
+    knots = buffers.knots
     count = 0
     for p in range(len(order)):
         score = scores[order[p]]
         if count == 0 or starts_new_distinct_score(score, knots[count - 1]):
             knots[count] = score
             count += 1
-        space.knot_of_score[p] = count - 1
-        space.offset[p] = score - knots[count - 1]
+        buffers.knot_of_score[p] = count - 1
+        buffers.offset[p] = score - knots[count - 1]
     return count

@@ -83,7 +83,7 @@ def derive_purpose_keys(output_keys: Keys, purpose: str) -> Keys:
 
 @functools.lru_cache(maxsize=1024)
 def _hash_purpose_name(name: str) -> int:
-    """Hash the name of a purpose to 64 bits."""
+    """Turn the name of a purpose into a 64-bit integer that is always the same for this name."""
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")
 
 

@@ -37,7 +37,7 @@ class SegmentSwaps:
     """Metrics A and B of each pair, [metric pairs, 2]."""
     scales: FloatArray
     """1 / standard deviation of A and of B on the segments that both have, [metric pairs, 2]."""
-    p_human: FloatArray
+    human_p_values: FloatArray
     """p-values of people, [groups, system pairs]; pairs of metrics with the same segments form a group."""
     group_of_pair: LongArray
     missing_segments: tuple[LongArray, ...]
@@ -58,7 +58,7 @@ class SegmentSwaps:
             powers = np.concatenate([differences, differences * differences])
             totals, sums = self._sum_present_segments(powers, mask)
             _add_accuracy_differences_of_system_pair(
-                self.p_human[:, system_pair],
+                self.human_p_values[:, system_pair],
                 self.group_of_pair,
                 self.metric_pairs,
                 self.pattern_of_metric,
@@ -87,7 +87,9 @@ class SegmentSwaps:
                 # the segments of A are restricted to those of B, and the other way round
                 pairs = np.flatnonzero(self.pattern_of_metric[self.metric_pairs[:, 1 - side]] == pattern)
                 p_pairs = p_metrics[self.metric_pairs[pairs, side]]
-                accuracies[pairs, side] = soft_accuracy(self.p_human[self.group_of_pair[pairs]], p_pairs)
+                accuracies[pairs, side] = soft_accuracy(
+                    self.human_p_values[self.group_of_pair[pairs]], p_pairs
+                )
         return accuracies
 
     def _sum_present_segments(self, powers: FloatArray, mask: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -127,7 +129,7 @@ def prepare_segment_swaps(
     )
     group_of_pair = group_of_pair.ravel()
     scales = np.ones(metric_pairs.shape)
-    p_human = np.full((len(pattern_pairs), len(human_scores) * (len(human_scores) - 1) // 2), np.nan)
+    human_p_values = np.full((len(pattern_pairs), len(human_scores) * (len(human_scores) - 1) // 2), np.nan)
     for group, (pattern, other_pattern) in enumerate(pattern_pairs):
         segments = patterns[pattern] & patterns[other_pattern]
         if not segments.any():
@@ -135,12 +137,12 @@ def prepare_segment_swaps(
         pairs = np.flatnonzero(group_of_pair == group)
         if not are_standardized:
             scales[pairs] = _compute_scales_of_metric_pairs(metric_scores, metric_pairs[pairs], segments)
-        p_human[group] = compute_normal_p_values(human_scores[:, segments])
+        human_p_values[group] = compute_normal_p_values(human_scores[:, segments])
     return SegmentSwaps(
         scores=np.where(is_complete[:, None], metric_scores, 0.0),
         metric_pairs=metric_pairs,
         scales=scales,
-        p_human=p_human,
+        human_p_values=human_p_values,
         group_of_pair=group_of_pair,
         missing_segments=tuple(np.flatnonzero(~pattern) for pattern in patterns),
         pattern_of_metric=pattern_of_metric,
@@ -162,7 +164,7 @@ def _compute_scales_of_metric_pairs(
 
 @kernel
 def _add_accuracy_differences_of_system_pair(
-    p_human: FloatArray,
+    human_p_values: FloatArray,
     group_of_pair: LongArray,
     metric_pairs: LongArray,
     pattern_of_metric: LongArray,
@@ -188,7 +190,7 @@ def _add_accuracy_differences_of_system_pair(
         pattern_b = pattern_of_metric[a]
         scale_a = scales[column, 0]
         scale_b = scales[column, 1]
-        p = p_human[group_of_pair[column]]
+        p = human_p_values[group_of_pair[column]]
         total_a = totals[pattern_a, a] * scale_a
         total_b = totals[pattern_b, b] * scale_b
         squares_a = totals[pattern_a, metrics + a] * scale_a**2

@@ -21,7 +21,7 @@ _ROUNDING = 1e-12
 
 
 def compare_accuracies_after_score_swaps(
-    p_human: FloatArray, scores: FloatArray, metric_pairs: LongArray, swaps: Swaps
+    human_p_values: FloatArray, scores: FloatArray, metric_pairs: LongArray, swaps: Swaps
 ) -> Float32Array:
     """Exchange single scores of every two metrics, and compute by how much their soft accuracies then differ.
 
@@ -36,7 +36,7 @@ def compare_accuracies_after_score_swaps(
     for draw in range(len(swaps)):
         kept, mixed, exchanged = _multiply_scores_by_swap_state(by_segment, total, swaps, draw)
         _write_differences_after_score_swaps(
-            p_human,
+            human_p_values,
             metric_pairs,
             kept_sums[draw],
             swapped_sums[draw],
@@ -50,7 +50,7 @@ def compare_accuracies_after_score_swaps(
 
 
 def compare_permutation_accuracies_after_swaps(
-    p_human: FloatArray, scores: FloatArray, metric_pairs: LongArray, swaps: Swaps, group: FlipGroup
+    human_p_values: FloatArray, scores: FloatArray, metric_pairs: LongArray, swaps: Swaps, group: FlipGroup
 ) -> Float32Array:
     """Exchange scores of every two metrics, and compute by how much their soft accuracies then differ, with
     p-values from sign flips.
@@ -71,7 +71,7 @@ def compare_permutation_accuracies_after_swaps(
                 # A swapped row exchanges what is outside the chosen segments instead of what is inside.
                 swapped = np.where(swaps.rows[draw][None, :, None], total - swapped, swapped)
         _write_differences_with_sign_flips(
-            p_human, metric_pairs, total, swapped, tolerance, accuracy_differences[draw]
+            human_p_values, metric_pairs, total, swapped, tolerance, accuracy_differences[draw]
         )
     return accuracy_differences
 
@@ -90,7 +90,7 @@ def compare_accuracies_after_system_swaps(swap_effects: Float32Array, swaps: Swa
 
 
 def tabulate_swap_effects_with_normal_p_values(
-    p_human: FloatArray, scores: FloatArray, metric_pairs: LongArray
+    human_p_values: FloatArray, scores: FloatArray, metric_pairs: LongArray
 ) -> Float32Array:
     """Tabulate what each pair of systems adds to the difference in soft accuracy of two metrics, if both, one
     or none of them is exchanged.
@@ -99,15 +99,15 @@ def tabulate_swap_effects_with_normal_p_values(
     pairs, 4]. State 2 k + l: the first system is swapped if k is 1, the second one if l is 1.
     """
     rows = scores.reshape(-1, scores.shape[2])
-    swap_effects = np.empty((len(metric_pairs), len(p_human), 4), dtype=np.float32)
+    swap_effects = np.empty((len(metric_pairs), len(human_p_values), 4), dtype=np.float32)
     _write_swap_effects_with_normal_p_values(
-        p_human, metric_pairs, scores.sum(axis=2), rows @ rows.T, UPPER_TAIL, swap_effects
+        human_p_values, metric_pairs, scores.sum(axis=2), rows @ rows.T, UPPER_TAIL, swap_effects
     )
     return swap_effects
 
 
 def tabulate_swap_effects_with_permutation_p_values(
-    p_human: FloatArray, scores: FloatArray, metric_pairs: LongArray, group: FlipGroup
+    human_p_values: FloatArray, scores: FloatArray, metric_pairs: LongArray, group: FlipGroup
 ) -> Float32Array:
     """Tabulate what each pair of systems adds to the difference in soft accuracy of two metrics, with
     p-values from sign flips.
@@ -116,9 +116,9 @@ def tabulate_swap_effects_with_permutation_p_values(
     `tabulate_swap_effects_with_normal_p_values`, with p-values from a group of sign flips.
     """
     flipped_sums = group.sum_scores(np.moveaxis(scores, 2, 0).astype(np.float32))
-    swap_effects = np.empty((len(metric_pairs), len(p_human), 4), dtype=np.float32)
+    swap_effects = np.empty((len(metric_pairs), len(human_p_values), 4), dtype=np.float32)
     _write_swap_effects_with_sign_flips(
-        p_human, metric_pairs, flipped_sums, compute_tie_tolerance(scores), swap_effects
+        human_p_values, metric_pairs, flipped_sums, compute_tie_tolerance(scores), swap_effects
     )
     return swap_effects
 
@@ -202,7 +202,7 @@ def _write_products_after_swap(
 
 @kernel
 def _write_differences_after_score_swaps(
-    p_human: FloatArray,
+    human_p_values: FloatArray,
     metric_pairs: LongArray,
     kept_sums: FloatArray,
     swapped_sums: FloatArray,
@@ -227,15 +227,15 @@ def _write_differences_after_score_swaps(
                     squares = max(square_sum - 2.0 * products[i, j], _FLOAT32_RESOLUTION * square_sum)
                     total = kept_sums[metric, i] + swapped_sums[other_metric, i]
                     total -= kept_sums[metric, j] + swapped_sums[other_metric, j]
-                    p_metric = interpolate_normal_tail(total, squares, upper_tail)
-                    difference += sign * abs(p_metric - p_human[pair])
+                    metric_p_value = interpolate_normal_tail(total, squares, upper_tail)
+                    difference += sign * abs(metric_p_value - human_p_values[pair])
                     pair += 1
-        accuracy_differences[column] = difference / len(p_human)
+        accuracy_differences[column] = difference / len(human_p_values)
 
 
 @kernel
 def _write_differences_with_sign_flips(
-    p_human: FloatArray,
+    human_p_values: FloatArray,
     metric_pairs: LongArray,
     total: Float32Array,
     swapped: Float32Array,
@@ -258,15 +258,15 @@ def _write_differences_with_sign_flips(
             pair = 0
             for i in range(systems):
                 for j in range(i + 1, systems):
-                    p_metric = compute_flipped_sum_p_value(sums[side, i], sums[side, j], tolerance)
-                    difference += sign * abs(p_metric - p_human[pair])
+                    metric_p_value = compute_flipped_sum_p_value(sums[side, i], sums[side, j], tolerance)
+                    difference += sign * abs(metric_p_value - human_p_values[pair])
                     pair += 1
-        accuracy_differences[column] = difference / len(p_human)
+        accuracy_differences[column] = difference / len(human_p_values)
 
 
 @kernel
 def _write_swap_effects_with_normal_p_values(
-    p_human: FloatArray,
+    human_p_values: FloatArray,
     metric_pairs: LongArray,
     sums: FloatArray,
     products: FloatArray,
@@ -286,8 +286,10 @@ def _write_swap_effects_with_normal_p_values(
                     other_row = second * systems + j
                     square_sum = products[row, row] + products[other_row, other_row]
                     squares = max(square_sum - 2.0 * products[row, other_row], _ROUNDING * square_sum)
-                    p_metric = interpolate_normal_tail(sums[first, i] - sums[second, j], squares, upper_tail)
-                    errors[state] = abs(p_metric - p_human[pair])
+                    metric_p_value = interpolate_normal_tail(
+                        sums[first, i] - sums[second, j], squares, upper_tail
+                    )
+                    errors[state] = abs(metric_p_value - human_p_values[pair])
                 for state in range(4):  # where A' has a score of A, B' has one of B
                     swap_effects[column, pair, state] = errors[3 - state] - errors[state]
                 pair += 1
@@ -295,7 +297,7 @@ def _write_swap_effects_with_normal_p_values(
 
 @kernel
 def _write_swap_effects_with_sign_flips(
-    p_human: FloatArray,
+    human_p_values: FloatArray,
     metric_pairs: LongArray,
     flipped_sums: Float32Array,
     tolerance: np.float32,
@@ -310,10 +312,10 @@ def _write_swap_effects_with_sign_flips(
                 for state in range(4):
                     first = metric_pairs[column, state >> 1]
                     second = metric_pairs[column, state & 1]
-                    p_metric = compute_flipped_sum_p_value(
+                    metric_p_value = compute_flipped_sum_p_value(
                         flipped_sums[first, i], flipped_sums[second, j], tolerance
                     )
-                    errors[state] = abs(p_metric - p_human[pair])
+                    errors[state] = abs(metric_p_value - human_p_values[pair])
                 for state in range(4):
                     swap_effects[column, pair, state] = errors[3 - state] - errors[state]
                 pair += 1

@@ -41,7 +41,7 @@ class Swaps:
 
     @classmethod
     def create_without_swaps(cls, systems: int, segments: int) -> Swaps:
-        """Create a single draw that swaps nothing."""
+        """Create a single draw in which no scores are exchanged."""
         return cls(np.zeros((1, systems), bool), np.zeros((1, segments), bool))
 
     def sum_swapped_scores(self, scores: FloatArray) -> FloatArray:
@@ -114,14 +114,14 @@ def simulate_differences_after_swaps(
     """
     differences = np.empty((draws, pairs), dtype=np.float32)
 
-    def compute_block(block: tuple[int, Swaps]) -> None:
+    def write_differences_of_block(block: tuple[int, Swaps]) -> None:
         start, swaps = block
         differences[start : start + len(swaps)] = statistic(swaps)
 
     blocks = draw_swap_blocks(
         swap_kind, draws=draws, systems=systems, segments=segments, seed=seed, stream=stream
     )
-    map_blocks_in_threads(compute_block, blocks, workers)
+    map_blocks_in_threads(write_differences_of_block, blocks, workers)
     return np.ascontiguousarray(differences.T)
 
 

@@ -41,7 +41,7 @@ _BRITISH_RULES = (
 
 
 def expand_contractions(text: str) -> str:
-    """Write contractions and titles of a lower-case text in full (`don't` as `do not`).
+    """Write the contractions and titles of a lower-case text in full, such as `do not` for `don't`.
 
     Apostrophes must be plain ones. A possessive `'s` cannot be told from `is` without understanding the
     sentence. Both texts of a comparison are treated alike.

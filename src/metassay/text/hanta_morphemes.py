@@ -86,8 +86,8 @@ class MorphemeSplitter:
         """
         model = self._model
         states, log_p = _find_final_states_of_word(
-            _number_known_morphemes(word, model),
-            _number_known_endings(word, model.endings),
+            _find_numbers_of_known_morphemes(word, model),
+            _find_numbers_of_known_endings(word, model.endings),
             len(model.final),
             model.inner.offsets,
             model.inner.targets,
@@ -175,7 +175,7 @@ def _convert_steps_to_arrays(rows: Sequence[Sequence[Step]]) -> Transitions:
     )
 
 
-def _number_known_morphemes(word: str, model: MorphemeModel) -> LongArray:
+def _find_numbers_of_known_morphemes(word: str, model: MorphemeModel) -> LongArray:
     """Return the number of the known morpheme at each start and of each length in a word, or -1 where there
     is none.
     """
@@ -186,7 +186,7 @@ def _number_known_morphemes(word: str, model: MorphemeModel) -> LongArray:
     return np.array(numbers, np.int64)
 
 
-def _number_known_endings(word: str, endings: dict[str, int]) -> LongArray:
+def _find_numbers_of_known_endings(word: str, endings: dict[str, int]) -> LongArray:
     """Return the number of the longest known ending before each position of a word, among endings of at most
     0, 1, 2 … letters.
     """

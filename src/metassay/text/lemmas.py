@@ -20,10 +20,10 @@ _CACHED_WORDS = 1 << 17
 def find_lemma(word: str, language: str) -> str | None:
     """Return the base form of a word from the dictionary of simplemma, or None for unknown words."""
     composed = unicodedata.normalize("NFC", word)
-    lemma: str | None = _load_lookup().get_lemma(composed, language)
+    lemma: str | None = _load_simplemma_lookup().get_lemma(composed, language)
     if lemma is None or (word.isalpha() and composed == word):  # there are no hyphens or accents to split off
         return lemma
-    return str(_load_lemmatizer().lemmatize(word, lang=language))
+    return str(_load_simplemma_lemmatizer().lemmatize(word, lang=language))
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
@@ -34,7 +34,7 @@ def is_common_word(word: str, language: str) -> bool:
 
 
 @functools.cache
-def _load_lookup() -> Any:
+def _load_simplemma_lookup() -> Any:
     """Load the function of simplemma that looks up words in dictionaries."""
     from simplemma.strategies import DictionaryLookupStrategy
 
@@ -42,8 +42,8 @@ def _load_lookup() -> Any:
 
 
 @functools.cache
-def _load_lemmatizer() -> Any:
-    """Load the lemmatizer of simplemma."""
+def _load_simplemma_lemmatizer() -> Any:
+    """Load the object of simplemma that finds base forms of words."""
     from simplemma import Lemmatizer
     from simplemma.strategies import DefaultStrategy
 
@@ -57,7 +57,7 @@ class _PackedDictionaryFactory:
     @staticmethod
     @functools.lru_cache(maxsize=8)
     def get_dictionary(lang: str) -> PackedDictionary:
-        """Load the dictionary of a language."""
+        """Load the dictionary of a language from words to base forms."""
         from simplemma.strategies.dictionaries.dictionary_factory import DefaultDictionaryFactory
 
         name = f"simplemma-{version('simplemma')}-{lang}.words"

@@ -42,7 +42,7 @@ def normalize_text(text: str, scheme: str) -> str:
 
 
 def find_normalizer(scheme: str) -> Callable[[str], str]:
-    """Return the normalisation function of a scheme."""
+    """Return the function that normalises texts by a scheme, such as "whisper"."""
     if scheme not in SCHEMES:
         raise UnknownName("text normalisation", scheme, SCHEMES)
     return SCHEMES[scheme]
@@ -68,7 +68,7 @@ def _replace_punctuation(character: str) -> str:
 
 
 def _normalize_whisper(text: str) -> str:
-    """Normalise an English text as in the evaluation of Whisper."""
+    """Normalise an English text by the rules that the evaluation of the Whisper speech model uses."""
     # Imported here because their rules take time to compile, and few data sets need them.
     from metassay.text.english_numbers import write_numbers_in_digits
     from metassay.text.english_spelling import expand_contractions, get_american_spelling

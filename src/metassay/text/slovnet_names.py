@@ -265,7 +265,7 @@ class _NameFinder:
         self._layers = [_convert_convolution_layer(layer) for layer in self._model.encoder.layers]
 
     def find_names(self, texts: Sequence[str]) -> list[list[Entity]]:
-        """Find the names in each text."""
+        """Find the names of persons, places and organisations in each text."""
         names: list[list[Entity]] = [[] for _ in texts]
         # Each convolution reads one word further to both sides.
         words = self._vocabulary.split_texts(texts, REACH + len(self._layers))
@@ -311,7 +311,7 @@ class _NameFinder:
         for layer in self._layers:
             # After each layer, one word less on both sides of a name is still needed.
             reach -= 1
-            numbers, windows = _number_distinct_windows(numbers, words.offsets, distances <= reach)
+            numbers, windows = _assign_numbers_to_windows(numbers, words.offsets, distances <= reach)
             summands = [
                 _multiply_distinct_vectors(vectors, windows[:, place], layer.taps[place])
                 for place in range(3)
@@ -394,7 +394,7 @@ def _measure_distances_to_capitals(is_capitalised: BoolArray, offsets: LongArray
     return np.minimum(left, right)
 
 
-def _number_distinct_windows(
+def _assign_numbers_to_windows(
     word_numbers: LongArray, text_offsets: LongArray, is_needed: BoolArray
 ) -> tuple[LongArray, LongArray]:
     """Give a number to each distinct window of three words around the words that are needed.

@@ -34,7 +34,7 @@ def find_spacy_entities(texts: Sequence[str], language: str) -> list[list[Entity
     """Find the persons, places and organisations in each text with spaCy. Texts that are too long for spaCy
     have none.
     """
-    model = _load_model(language)
+    model = _load_largest_spacy_model(language)
     entities = []
     # spaCy refuses texts of more than a million characters, because they need too much memory.
     for document in model.pipe(text if len(text) <= model.max_length else "" for text in texts):
@@ -44,7 +44,7 @@ def find_spacy_entities(texts: Sequence[str], language: str) -> list[list[Entity
 
 
 @functools.lru_cache(maxsize=4)
-def _load_model(language: str) -> Any:
+def _load_largest_spacy_model(language: str) -> Any:
     """Load the largest installed spaCy model of a language."""
     import spacy
 

@@ -27,7 +27,7 @@ class TagPair:
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def find_second_words(text: str, tag_pair: TagPair) -> tuple[tuple[Span, str], ...]:
+def find_second_words_of_tag_pairs(text: str, tag_pair: TagPair) -> tuple[tuple[Span, str], ...]:
     """Find all pairs of successive words that match a pattern of tags, and return the second word of each
     with its tag.
 

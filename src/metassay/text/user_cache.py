@@ -32,7 +32,7 @@ def load_or_compute(file_name: str, compute: Callable[[], bytes]) -> bytes:
 
 
 def _find_cache_folder() -> Path:
-    """Return the folder for cached files of the user."""
+    """Return the folder in which files of this user are cached."""
     try:
         home = Path.home()
     except RuntimeError:  # a user without a home directory

@@ -17,7 +17,7 @@ from metassay.errors import InputLocation, MetassayError
 
 @dataclass(frozen=True)
 class WordLists:
-    """The word lists in one folder of a Python package, by name."""
+    """The word lists in a folder of a Python package, which are read by their file names."""
 
     package: str
     folder: str

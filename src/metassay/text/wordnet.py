@@ -63,12 +63,16 @@ class WordNet:
 
     def list_synsets(self, lemma: str, part_of_speech: str) -> tuple[int, ...]:
         """Return the senses of a lower-case base form, the most frequent first."""
-        return (self._indexes.get(part_of_speech) or self._load_index(part_of_speech)).get(lemma, ())
+        return (self._indexes.get(part_of_speech) or self._load_synsets_of_lemmas(part_of_speech)).get(
+            lemma, ()
+        )
 
     @functools.cached_property
     def phrases(self) -> frozenset[str]:
         """Nouns and verbs that consist of several words, with `_` for spaces."""
-        return frozenset(lemma for pos in ("n", "v") for lemma in self._load_index(pos) if "_" in lemma)
+        return frozenset(
+            lemma for pos in ("n", "v") for lemma in self._load_synsets_of_lemmas(pos) if "_" in lemma
+        )
 
     def list_words(self, part_of_speech: str, synset: int) -> tuple[str, ...]:
         """Return all words with one sense, in the order of the database. Phrases have `_` for spaces."""
@@ -111,7 +115,7 @@ class WordNet:
 
     def find_lemmas(self, word_form: str, part_of_speech: str) -> list[str]:
         """Return the base forms in the database that a lower-case word form can have."""
-        index = self._load_index(part_of_speech)
+        index = self._load_synsets_of_lemmas(part_of_speech)
         candidates = [word_form, *self.load_irregular_forms(part_of_speech).get(word_form, ())]
         if len(candidates) == 1:  # not an exception: the form is regular
             for ending, replacement in _ENDINGS_BY_LETTER.get((part_of_speech, word_form[-1:]), ()):
@@ -151,7 +155,7 @@ class WordNet:
             counts[lemma, pos] = counts.get((lemma, pos), 0) + count
         return counts
 
-    def _load_index(self, part_of_speech: str) -> dict[str, tuple[int, ...]]:
+    def _load_synsets_of_lemmas(self, part_of_speech: str) -> dict[str, tuple[int, ...]]:
         """Load the senses of all base forms of a part of speech."""
         if part_of_speech not in self._indexes:
             self._indexes[part_of_speech] = dict(

@@ -24,7 +24,7 @@ def check_ranking_gains(pairs: Pairs, *, valid_only: bool) -> Pairs:
         return pairs
     changes = compare_gains_of_reordered_lists(pairs.lists.take(pairs.rows), pairs.copies)
     perturbations = pairs.frame["perturbation"].to_numpy()
-    validity = {name: changes.select(perturbations == name).count_pairs() for name in pairs.counts}
+    validity = {name: changes.select_pairs(perturbations == name).count_pairs() for name in pairs.counts}
     refused = []
     if valid_only:
         refused = [name for name, count in validity.items() if count["better"] >= max(count["worse"], 1)]

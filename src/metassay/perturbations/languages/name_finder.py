@@ -118,7 +118,7 @@ def _find_capitalised_sequences(
 
 
 def find_nationalities_and_dates(text: str, language: str) -> list[Mention]:
-    """Find the nationalities, days, months and years in a text.
+    """Find the adjectives of nationality, days, months and years in a text.
 
     The span of a German or Russian adjective of nationality is its stem.
     """
@@ -158,12 +158,12 @@ def _find_dates(text: str, language: str) -> Iterator[Mention]:
         # The list has weekdays in the form that follows «в».
         if language == "ru" and kind != "MONTH" and find_previous_word(text, match.start()).lower() != "в":
             continue
-        if match[0] in _AMBIGUOUS_MONTHS and not _has_number_beside(text, *match.span()):
+        if match[0] in _AMBIGUOUS_MONTHS and not _has_day_or_number_beside(text, *match.span()):
             continue
         yield *match.span(), kind, form
 
 
-def _has_number_beside(text: str, start: int, end: int) -> bool:
+def _has_day_or_number_beside(text: str, start: int, end: int) -> bool:
     """Return whether a number of a day stands before a month (21st of May) or a number after it (May 21)."""
     before = text[max(0, start - _LONGEST_DAY) : start]
     return bool(_DAY_BEFORE.search(before) or _NUMBER_AFTER.match(text, end))

@@ -220,7 +220,7 @@ def parse_russian_lemma(lemma: str, part_of_speech: str) -> Any:
 
 
 @functools.cache
-def _load_paradigm(paradigm: int) -> list[tuple[str, Any, str]]:
+def _load_forms_of_paradigm(paradigm: int) -> list[tuple[str, Any, str]]:
     """Load the prefix, tag and suffix of every word form of an inflection pattern."""
     return list(load_russian_analyser().dictionary.build_paradigm_info(paradigm))
 
@@ -232,7 +232,7 @@ def _find_affixes_of_form(paradigm: int, tag: Any, grammemes: frozenset[str]) ->
 
     Similarity is measured as in pymorphy's `inflect`.
     """
-    forms = _load_paradigm(paradigm)
+    forms = _load_forms_of_paradigm(paradigm)
     fitting_forms = [form for form in forms if grammemes <= form[1].grammemes]
     if not fitting_forms:
         # Few words have the rare cases of pymorphy, such as the second genitive. Others have the usual case
