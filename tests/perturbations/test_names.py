@@ -147,7 +147,7 @@ def decide_kinds(mentions: list[tuple[str, str]], language: str) -> dict[str, st
     """Return the kinds of names according to a census of texts with one mention each."""
     counts = MentionCounts()
     for name, kind in mentions:
-        counts.add(name, [(0, len(name), kind, "")])
+        counts.count_mentions(name, [(0, len(name), kind, "")])
     return build_name_census(counts, language)["kinds"]
 
 

@@ -52,7 +52,10 @@ class EntitySubstitution(WordEdit):
     summary: ClassVar[str] = "replaces a random name by another from the data set (en, de, ru)"
 
     def describe_missing_resource(self, language: str) -> str | None:
-        """Return how to install a missing package that finding names needs, or None if none is missing."""
+        """Return how to install a missing package that finding names needs, or None if none is missing.
+
+        A spaCy model replaces all of them but pymorphy3.
+        """
         # spaCy finds the names, but their case and gender in Russian come from pymorphy3.
         needed = [
             name for name in _RESOURCES[language] if name == "pymorphy3" or not find_spacy_model(language)
@@ -73,7 +76,7 @@ class EntitySubstitution(WordEdit):
             return None
         counts = MentionCounts()
         for text, mentions in zip(texts, analyses):
-            counts.add(text, mentions)
+            counts.count_mentions(text, mentions)
             # `apply` reads the same texts next, and would search them again.
             _cache_mentions(text, language, mentions)
         return build_name_census(counts, language)

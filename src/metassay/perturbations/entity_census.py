@@ -45,7 +45,7 @@ class MentionCounts:
         self.last_forms: dict[str, str] = {}
         """The form of the last mention of each name."""
 
-    def add(self, text: str, mentions: Iterable[Mention]) -> None:
+    def count_mentions(self, text: str, mentions: Iterable[Mention]) -> None:
         """Count the names that a text mentions."""
         for start, end, kind, form in mentions:
             name = text[start:end]

@@ -22,8 +22,8 @@ COUNTS_FILE = "label_errors.tsv"
 
 @dataclass(frozen=True)
 class LabelError:
-    """How often an output that a perturbation changed is in fact not worse, estimated by people who compared
-    pairs without labels.
+    """How often an output that a perturbation changed is in fact not worse, estimated by readers who were not
+    told which output was changed or how.
     """
 
     perturbation: str

@@ -111,7 +111,9 @@ def _reject_perturbations_of_other_tasks(perturbations: Iterable[AnyPerturbation
 def _convert_parameter_to_type_of_default(
     perturbation_class: type[AnyPerturbation], name: str, value: Any
 ) -> Any:
-    """Convert the text that a user gave for a parameter to the type of its default value."""
+    """Convert the value that a user gave for a parameter to the type of its default, and raise an error if
+    that is not possible.
+    """
     fields = {field.name: field for field in list_perturbation_parameters(perturbation_class)}
     if name not in fields:
         raise UnknownName(f"parameter of {perturbation_class.name}", name, fields)

@@ -47,7 +47,7 @@ class SkippedOutputs:
 class SkippedByLanguage(dict[tuple[str, str | None], SkippedOutputs]):
     """Collects the outputs that each perturbation skipped, by language."""
 
-    def add(self, spec: str, language: str | None, reason: str, count: int) -> None:
+    def add_skipped_outputs(self, spec: str, language: str | None, reason: str, count: int) -> None:
         """Add outputs of a language that a perturbation skipped for some reason."""
         self.setdefault((spec, language), SkippedOutputs(reason)).count += count
 
@@ -109,7 +109,7 @@ class PerturbationRunner:
         for language, positions in self.outputs.positions_by_language.items():
             reason = self._explain_why_not_applicable(language)
             if reason is not None:
-                skipped_outputs.add(self.perturbation.spec, language, reason, len(positions))
+                skipped_outputs.add_skipped_outputs(self.perturbation.spec, language, reason, len(positions))
                 continue
             for batch_positions in _split_positions_into_batches(positions):
                 batch_outputs = self.perturb_batch(batch_positions)

@@ -137,7 +137,8 @@ def _refers_to_earlier_sentence(sentence: str, language: str | None) -> bool:
 
 @functools.cache
 def _load_referring_words(language: str | None) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Load the words that refer to an earlier sentence.
+    """Load the words that refer to an earlier sentence, separately for languages with and without spaces
+    between words.
 
     Without a language, those of all language packs.
     """

@@ -45,8 +45,8 @@ class WordEdit(Perturbation[str]):
 
 @dataclass(frozen=True)
 class AnyLanguageEdit(WordEdit):
-    """A perturbation of words in any language. Most texts with spaces between words are changed in compiled
-    code.
+    """A perturbation of words in any language. If there are many texts with spaces between words, they are
+    changed in compiled code.
     """
 
     needs_spaces: ClassVar[bool] = False

@@ -131,8 +131,8 @@ def correlate_system_scores(
 def compare_correlations_after_swaps(
     statistic: str, human_means: FloatArray, metric_scores: FloatArray, swaps: Swaps
 ) -> Float32Array:
-    """Exchange scores between every two metrics at random, and compute how much their correlations with human
-    scores then differ.
+    """Exchange scores between every two metrics as random draws say, and compute by how much their
+    correlations with human scores then differ.
 
     Returns [draws, pairs]. `human_means` has the mean score of each system; `metric_scores` are standardised,
     [metrics, systems, segments].

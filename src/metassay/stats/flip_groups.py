@@ -38,7 +38,9 @@ class FlipGroup:
     size: int
     """Number of products, a power of 2; with the reversed ones there are twice as many flips."""
 
-    def sum_scores(self, scores_by_segment: Float32Array, segments: LongArray | None = None) -> Float32Array:
+    def sum_scores_under_flips(
+        self, scores_by_segment: Float32Array, segments: LongArray | None = None
+    ) -> Float32Array:
         """Sum the scores of each metric and system over segments, once for each random assignment of signs to
         the segments.
 
@@ -65,7 +67,7 @@ def compute_flip_group_p_values(scores: FloatArray, flip_group: FlipGroup) -> Fl
     """Compute for each pair of systems the p-value that the first is better by chance, from score sums under
     random signs.
     """
-    sums = flip_group.sum_scores(scores.T[:, None].astype(np.float32))[0]
+    sums = flip_group.sum_scores_under_flips(scores.T[:, None].astype(np.float32))[0]
     tolerance = compute_tie_tolerance(scores[None])
     first, second = np.triu_indices(len(scores), 1)
     return np.array([compute_flipped_sum_p_value(sums[i], sums[j], tolerance) for i, j in zip(first, second)])

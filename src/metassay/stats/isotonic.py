@@ -423,8 +423,8 @@ def _write_group_sums_for_score_rows(
     buffers: _FitBuffers,
     sums: FloatArray,
 ) -> None:
-    """Fit the values on each row of sorted keys, each a score whose last bits hold a position, and write the
-    sums of the fit by group.
+    """Fit the values on each row of scores, and write the sums of the fit by group. Rows are sorted, and the
+    last bits of a score hold its position.
     """
     size = len(weights)
     position_mask = (1 << position_bits) - 1

@@ -118,7 +118,7 @@ def _count_extreme_permutations(
 
 
 def _subtract_expected_right_outcomes(
-    right: IntArray, total: IntArray, block_starts: LongArray
+    right_counts: IntArray, total_counts: IntArray, block_starts: LongArray
 ) -> tuple[FloatArray, FloatArray]:
     """Subtract from the right outcomes of each unit those expected from the share of its block. Also return
     the largest possible variance.
@@ -126,10 +126,12 @@ def _subtract_expected_right_outcomes(
     That is the mean square of a residual if each unit were all right or all wrong, [columns].
     """
     block_of_unit = np.repeat(np.arange(len(block_starts) - 1), np.diff(block_starts))
-    right_per_block = _sum_rows_by_block(right, block_starts)
-    share = divide_or_zero(right_per_block, _sum_rows_by_block(total, block_starts))[block_of_unit]
-    residuals = right - share * total
-    largest_variance = (share * (1 - share) * total.astype(np.float64) ** 2).sum(axis=0) / len(right)
+    right_per_block = _sum_rows_by_block(right_counts, block_starts)
+    share = divide_or_zero(right_per_block, _sum_rows_by_block(total_counts, block_starts))[block_of_unit]
+    residuals = right_counts - share * total_counts
+    largest_variance = (share * (1 - share) * total_counts.astype(np.float64) ** 2).sum(axis=0) / len(
+        right_counts
+    )
     return residuals, largest_variance
 
 

@@ -87,8 +87,8 @@ def _compute_lower_end_of_regret(
     observed: Sequence[FloatArray],
     resampled: Sequence[FloatArray],
 ) -> float:
-    """Sum over contexts the largest lead over the metric in use that is certain, for all contexts at once, at
-    the level of an interval end.
+    """Sum over contexts by how much some metric is certainly better than the one in use. All these
+    differences are certain together.
     """
     largest_deviation = np.zeros(resampled[0].shape[1])
     spreads = []

@@ -25,8 +25,8 @@ def build_swapped_correlation_function(
     by_rank: bool,
     per_system: bool = False,
 ) -> SwapStatistic:
-    """Build a function that exchanges scores between every two metrics at random, and returns how much their
-    correlations then differ.
+    """Build a function that takes random exchanges of scores between every two metrics, and returns by how
+    much their correlations with human scores then differ.
 
     `human_scores` is [systems, segments], `metric_scores` [metrics, systems, segments]. `sum_units` sums
     segments to the units that are swapped, such as documents. With `by_rank` every metric is replaced by its

@@ -26,9 +26,10 @@ class SegmentSwaps:
     """A test that exchanges the scores of whole segments between two metrics at random, prepared for many
     pairs of metrics.
 
-    Sum and sum of squares of the differences of two systems are linear in the mask of swapped segments, so
-    a draw takes two products per metric and pair of systems. For a pair of metrics (A, B), the sums of A
-    over the segments that B has are those over all segments minus those over the few that B lacks.
+    Call it with a block of swaps. Sum and sum of squares of the differences of two systems are linear in the
+    mask of swapped segments, so a draw takes two products per metric and pair of systems. For a pair of
+    metrics (A, B), the sums of A over the segments that B has are those over all segments minus those over
+    the few that B lacks.
     """
 
     scores: FloatArray

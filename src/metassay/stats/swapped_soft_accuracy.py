@@ -59,14 +59,14 @@ def compare_permutation_accuracies_after_swaps(
     per draw and metric; the rest is counting, for every pair of metrics.
     """
     by_segment = np.ascontiguousarray(np.moveaxis(scores, 2, 0), dtype=np.float32)
-    total = group.sum_scores(by_segment)
+    total = group.sum_scores_under_flips(by_segment)
     tolerance = compute_tie_tolerance(scores)
     accuracy_differences = _allocate_accuracy_differences(len(swaps), metric_pairs)
     for draw in range(len(swaps)):
         if swaps.cells is not None:
-            swapped = group.sum_scores(by_segment * swaps.cells[draw].T[:, None])
+            swapped = group.sum_scores_under_flips(by_segment * swaps.cells[draw].T[:, None])
         else:
-            swapped = group.sum_scores(by_segment, np.flatnonzero(swaps.columns[draw]))
+            swapped = group.sum_scores_under_flips(by_segment, np.flatnonzero(swaps.columns[draw]))
             if swaps.rows[draw].any():
                 # A swapped row exchanges what is outside the chosen segments instead of what is inside.
                 swapped = np.where(swaps.rows[draw][None, :, None], total - swapped, swapped)
@@ -115,7 +115,7 @@ def tabulate_swap_effects_with_permutation_p_values(
     An effect is |p_B' - p_human| - |p_A' - p_human|. Same table as that of
     `tabulate_swap_effects_with_normal_p_values`, with p-values from a group of sign flips.
     """
-    flipped_sums = group.sum_scores(np.moveaxis(scores, 2, 0).astype(np.float32))
+    flipped_sums = group.sum_scores_under_flips(np.moveaxis(scores, 2, 0).astype(np.float32))
     swap_effects = np.empty((len(metric_pairs), len(human_p_values), 4), dtype=np.float32)
     _write_swap_effects_with_sign_flips(
         human_p_values, metric_pairs, flipped_sums, compute_tie_tolerance(scores), swap_effects

@@ -97,17 +97,19 @@ def find_pronoun_paradigm_row(previous_word: str, pronoun: str, next_word: str, 
             return ACCUSATIVE_OBJECTS
         return DATIVE_OBJECTS if previous_word in _DATIVE_PREPOSITIONS else NO_ROW
     if pronoun in {"ich", "er", "sie", "es", "wir", "Sie"}:
-        return _find_subject_row(previous_word, pronoun, next_word, clause.split())
+        return _find_pronoun_row_of_subject(previous_word, pronoun, next_word, clause.split())
     return next((row for row, pronouns in enumerate(PRONOUNS) if pronoun in pronouns), NO_ROW)
 
 
-def _find_subject_row(previous_word: str, pronoun: str, next_word: str, clause_words: list[str]) -> int:
+def _find_pronoun_row_of_subject(
+    previous_word: str, pronoun: str, next_word: str, clause_words: list[str]
+) -> int:
     """Return the row of the pronoun table for a subject, or -1 if the verb does not show whether it is
     singular or plural.
     """
     if pronoun == "es" or not _REFLEXIVES.get(pronoun, frozenset()).isdisjoint(clause_words):
         return NO_ROW
-    number = _find_number_of_verb(_find_finite_verb(previous_word, pronoun, next_word, clause_words))
+    number = _decide_singular_or_plural(_find_finite_verb(previous_word, pronoun, next_word, clause_words))
     if pronoun in {"wir", "Sie"}:
         return PLURAL_SUBJECTS if number == "plural" else NO_ROW
     if pronoun == "sie" and number == "plural":
@@ -123,14 +125,14 @@ def _find_finite_verb(previous_word: str, pronoun: str, next_word: str, clause_w
     """
     if previous_word in _SUBORDINATING_WORDS:
         return clause_words[-1] if len(clause_words) > 1 else ""
-    if pronoun != "sie" and _find_number_of_verb(previous_word):
+    if pronoun != "sie" and _decide_singular_or_plural(previous_word):
         return previous_word
     opens_clause = not previous_word or previous_word in _COORDINATING_CONJUNCTIONS
     return next_word if opens_clause else ""
 
 
-def _find_number_of_verb(verb: str) -> str:
-    """Return whether a finite verb form is `singular` or `plural`, or an empty text if it can be both.
+def _decide_singular_or_plural(verb: str) -> str:
+    """Return whether a finite verb form is `singular` or `plural`, or an empty text if that is not clear.
 
     Forms in -e are not clear: they agree with "ich" only. Forms in -t agree with "er" only, but count as
     singular, because the pronoun beside them is then not "ich".

@@ -84,7 +84,7 @@ def find_pronoun_paradigm_row(previous_word: str, pronoun: str, next_word: str, 
     """
     pronoun = _SPELLINGS_WITH_YO.get(pronoun, pronoun)
     if any(pronoun in row for row in PRONOUNS[:ACCUSATIVE_OBJECTS]):
-        return _find_subject_row(pronoun, next_word)
+        return _find_pronoun_row_of_subject(pronoun, next_word)
     if pronoun in PRONOUNS[POSSESSIVES]:
         return POSSESSIVES
     for row in range(ACCUSATIVE_OBJECTS, len(PRONOUNS)):
@@ -94,7 +94,7 @@ def find_pronoun_paradigm_row(previous_word: str, pronoun: str, next_word: str, 
     return NO_ROW
 
 
-def _find_subject_row(pronoun: str, next_word: str) -> int:
+def _find_pronoun_row_of_subject(pronoun: str, next_word: str) -> int:
     """Return the row of the pronoun table for a subject by the ending of its verb, or -1 if no such verb
     follows.
     """
