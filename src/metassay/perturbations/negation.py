@@ -250,7 +250,10 @@ def _move_capital_to_replacement(text: str, span: Span, replacement: str) -> str
 
 @functools.cache
 def _load_negation_word_pattern(language: str) -> re.Pattern[str]:
-    """Load a regular expression that finds the words of a language that negate a clause."""
+    """Load a regular expression that finds the words of a language that negate a clause.
+
+    The words are in `negated.txt`. In scripts without spaces they are found inside of words, too.
+    """
     words = "|".join(sorted(WordLists(_PACKS, language).read_words("negated")))
     return re.compile(words if language in WITHOUT_SPACES else rf"\b(?:{words})\b", re.IGNORECASE)
 

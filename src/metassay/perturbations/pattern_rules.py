@@ -24,6 +24,8 @@ class PatternRule:
 def load_pattern_rules(language: str, list_name: str) -> tuple[PatternRule, ...]:
     """Load regular expressions and their replacements from a file for a language. Upper and lower case are
     not distinguished.
+
+    `{verbs}` stands for any word of `verbs.txt`.
     """
     lists = WordLists(_PACKS, language)
     rules = []

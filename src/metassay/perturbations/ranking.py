@@ -30,7 +30,10 @@ DEFAULT_COPIES = 4
 
 @dataclass(frozen=True)
 class Reordering(Perturbation[Ranking]):
-    """A perturbation that changes the order of the documents in a ranked list."""
+    """A perturbation that changes the order of the documents in a ranked list.
+
+    `copy` numbers independent versions.
+    """
 
     output_kind: ClassVar[OutputKind] = OutputKind.RANKING
     needs_spaces: ClassVar[bool] = False

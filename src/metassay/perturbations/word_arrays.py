@@ -20,7 +20,10 @@ CharacterKinds = NDArray[np.uint8]
 
 
 class PackedTexts(NamedTuple):
-    """Many texts as one array of code points, with the position at which each text begins."""
+    """Many texts as one array of code points, with the position at which each text begins.
+
+    Text k is `code_points[offsets[k] : offsets[k + 1]]`.
+    """
 
     code_points: CodePoints
     offsets: LongArray

@@ -113,7 +113,7 @@ def _write_sums_under_all_signs(
     """Sum each column of scores over segments under each random sign assignment, and write the results to
     `sums`.
 
-    Returns [rows, flips].
+    `sums` is [rows, flips].
     """
     rows, size = sums.shape
     # sums by code of some rows, small enough for the cache of a processor

@@ -108,7 +108,7 @@ def _count_extreme_permutations(
     """Count for each column the permutations whose statistic is at least as extreme as the observed one, plus
     1 for the observed labels.
 
-    Returns [columns]. Both are [2 statistics, permutations, columns]; the statistic with more extreme
+    Returns [columns]. Both arrays are [2 statistics, permutations, columns]; the statistic with more extreme
     permutations decides.
     """
     extreme: LongArray = 1 + (permuted_statistics >= observed_statistics * _EQUAL_FACTOR).sum(axis=1).max(
@@ -138,7 +138,7 @@ def _subtract_expected_right_outcomes(
 def _sum_rows_by_block(values: IntArray, block_starts: LongArray) -> LongArray:
     """Sum the rows of an array that belong to the same block, so that the result has one row per block.
 
-    Returns [units, columns].
+    Returns [blocks, columns].
     """
     zeros = np.zeros((1, values.shape[1]), dtype=np.int64)
     # Differences of a running sum: `reduceat` would return an element, not 0, for an empty block.

@@ -117,7 +117,10 @@ def _compute_shares_leaving_out_clusters(
 
 
 def compute_system_differences(scores: FloatArray) -> FloatArray:
-    """Return the score differences of all pairs of systems for each item, with one row per pair."""
+    """Return the score differences of all pairs of systems for each item, with one row per pair.
+
+    `scores` is [systems, items].
+    """
     first, second = np.triu_indices(len(scores), 1)
     return np.asarray(scores[first] - scores[second])
 

@@ -22,7 +22,8 @@ _LEAST_SPREAD = 0.5  # in pairs of one cluster: two metrics that never differed 
 class ContextAccuracies:
     """The accuracies of all metrics in one context, such as a domain, observed and on bootstrap resamples.
 
-    Returns [metrics, resamples]. Resamples are joint: the r-th of every context draws the same clusters.
+    Shapes are [metrics] and [metrics, resamples]. Resamples are joint: the r-th of every context
+    draws the same clusters.
     """
 
     accuracy: FloatArray

@@ -72,7 +72,7 @@ def map_bootstrap_resamples(
     """Draw bootstrap resamples of units in blocks, call a function on the weights of each block, and
     concatenate the results.
 
-    Resamples have `sample_size` units, by default as many as there are.
+    Weights are [draws, units]. Resamples have `sample_size` units, by default as many as there are.
     """
     blocks = _draw_bootstrap_blocks(
         unit_count, sample_size or unit_count, draws, seed, (stream, RESAMPLED_UNITS)
@@ -85,6 +85,8 @@ def draw_subset_blocks(
 ) -> Iterator[FloatArray]:
     """Yield random subsets of units in blocks of rows. A row has weight 1 for units in the subset, and 0 for
     others.
+
+    Weights are [draws, units].
     """
     for rng, block_draws in _split_draws_into_blocks(draws, seed, branch):
         order = np.argsort(rng.random((block_draws, unit_count)), axis=1)
@@ -96,6 +98,8 @@ def _draw_bootstrap_blocks(
 ) -> Iterator[FloatArray]:
     """Yield bootstrap resamples of units in blocks of rows. A row says how often a resample contains each
     unit.
+
+    Weights are [draws, units].
     """
     probabilities = np.full(unit_count, 1.0 / unit_count)
     for rng, block_draws in _split_draws_into_blocks(draws, seed, branch):

@@ -44,6 +44,8 @@ def compute_normal_p_values(scores: FloatArray) -> FloatArray:
 def compute_weighted_p_values(scores: FloatArray, segment_weights: FloatArray) -> FloatArray:
     """Compute p-values of all pairs of systems for each metric by a normal approximation, once for each row
     of segment weights.
+
+    Returns [metrics, draws, pairs].
     """
     first, second = np.triu_indices(scores.shape[-2], 1)
     p_values = []
@@ -98,7 +100,7 @@ def estimate_normal_p_value_errors(scores: FloatArray) -> FloatArray:
 def sum_system_differences(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Sum the score differences and the squared score differences of every two systems over all segments.
 
-    Returns [..., pairs].
+    Both arrays are [..., pairs].
     """
     systems = scores.shape[-2]
     sums = []

@@ -43,7 +43,10 @@ class Stream:
         self.state = key
 
     def draw_integer_below(self, limit: int) -> int:
-        """Draw a random integer from 0 to `limit` - 1, all of them about equally likely."""
+        """Draw a random integer from 0 to `limit` - 1, all of them about equally likely.
+
+        Their probabilities are equal to within limit / 2³².
+        """
         self.state = (self.state + _INCREMENT) & _MASK
         return ((mix_bits(self.state) >> 32) * limit) >> 32
 

@@ -25,6 +25,8 @@ _ROUNDING_ERROR = 1e-12
 class SystemComparisons(NamedTuple):
     """Score differences of all pairs of systems with two-sided p-values, as matrices with one row and column
     per system.
+
+    `differences[i, j]` is the score of system i minus that of system j.
     """
 
     differences: FloatArray
@@ -49,7 +51,7 @@ def sum_statistics_within_clusters(statistics: FloatArray, cluster_numbers: Long
     """Sum the sufficient statistics of each system over the segments of each cluster, in the order of the
     cluster numbers.
 
-    Resampling the sums is the same as resampling whole clusters.
+    Returns [systems, clusters, s]. Resampling the sums is the same as resampling whole clusters.
     """
     _, clusters = np.unique(cluster_numbers, return_inverse=True)
     order = np.argsort(clusters, kind="stable")

@@ -178,9 +178,9 @@ def _add_accuracy_differences_of_system_pair(
     """Add for one pair of systems by how much the p-value of one metric is closer to that of people than the
     other's, after each exchange.
 
-    Adds |p_B' - p_human| - |p_A' - p_human|, [metric pairs, draws]. Returns [metric pairs, draws]. `totals`
-    and `sums` have first the differences, then the squared differences of all metrics. The draws are the last
-    axis, so that the inner loop reads neighbouring numbers.
+    Adds |p_B' - p_human| - |p_A' - p_human|, [metric pairs, draws]. `totals` and `sums` have first the
+    differences, then the squared differences of all metrics. The draws are the last axis, so that the inner
+    loop reads neighbouring numbers.
     """
     metrics = totals.shape[1] // 2
     for column in range(len(metric_pairs)):

@@ -65,14 +65,17 @@ SwapStatistic = Callable[[Swaps], Float32Array]
 
 
 def list_metric_pairs(metric_count: int) -> LongArray:
-    """List the positions of all pairs of different metrics, one pair per row."""
+    """List the positions of all pairs of different metrics, one pair per row.
+
+    The order is that of `numpy.triu_indices`.
+    """
     return np.column_stack(np.triu_indices(metric_count, 1)).astype(np.int64)
 
 
 def standardize_metrics(metric_scores: FloatArray) -> FloatArray:
     """Scale the scores of each metric to mean 0 and standard deviation 1, or to 0 if they are all equal.
 
-    Afterwards the scores of two metrics can be exchanged.
+    `metric_scores` is [metrics, systems, segments]. Afterwards the scores of two metrics can be exchanged.
     """
     centred = metric_scores - metric_scores.mean(axis=(1, 2), keepdims=True)
     return divide_or_zero(centred, _compute_standard_deviations(metric_scores)[:, None, None])
@@ -81,6 +84,8 @@ def standardize_metrics(metric_scores: FloatArray) -> FloatArray:
 def compute_metric_scales(metric_scores: FloatArray) -> FloatArray:
     """Return the factor that scales each metric to standard deviation 1. It is 0 for a metric whose scores
     are all equal.
+
+    `metric_scores` is [metrics, systems, segments].
     """
     return divide_or_zero(1.0, _compute_standard_deviations(metric_scores))
 

@@ -32,7 +32,10 @@ Step = tuple[int, int, float]
 
 
 class Transitions(NamedTuple):
-    """The steps that a tagging model allows from each of its states, as arrays."""
+    """The steps that a tagging model allows from each of its states, as arrays.
+
+    Those of state i begin at `offsets[i]`.
+    """
 
     offsets: LongArray
     targets: LongArray

@@ -72,7 +72,10 @@ _HEADER_SIZE = 4 * (_BUCKET_COUNT + 1)
 
 
 def pack_dictionary(lemmas: Mapping[str, str]) -> bytes:
-    """Encode a dictionary from words to base forms as bytes, in which `PackedDictionary` can search."""
+    """Encode a dictionary from words to base forms as bytes, in which `PackedDictionary` can search.
+
+    The entries are in buckets by the checksum of the word.
+    """
     # Every word then stands between a line end and a tab, so that one search finds it.
     buckets = [bytearray(b"\n") for _ in range(_BUCKET_COUNT)]
     for word, lemma in lemmas.items():

@@ -103,7 +103,10 @@ class _RussianWords:
 
 @dataclass(frozen=True)
 class _NonSpaceRuns:
-    """The parts of some texts between spaces, as numbers in a list of the distinct parts."""
+    """The parts of some texts between spaces, as numbers in a list of the distinct parts.
+
+    Part `i` is `vocabulary[numbers[i]]`.
+    """
 
     vocabulary: list[str]
     numbers: LongArray
@@ -283,7 +286,10 @@ class _NameFinder:
         return names
 
     def _find_name_words(self, tags: NDArray[np.uint8], text_of_word: LongArray) -> list[tuple[int, int]]:
-        """Return the positions of the first and last word of each name, given the tag of each word."""
+        """Return the positions of the first and last word of each name, given the tag of each word.
+
+        The first word of a name has tag B, the others I.
+        """
         names: list[tuple[int, int]] = []
         open_name_end = -1
         outside = self._tags.index("O")

@@ -53,7 +53,10 @@ class TokenizerScheme:
     triggers: tuple[str, ...] = ()
 
     def prepare_texts(self, texts: Sequence[str]) -> Sequence[str]:
-        """Change the texts that need it before they are split, such as those with XML entities."""
+        """Change the texts that need it before they are split, such as those with XML entities.
+
+        The same sequence is returned if no text needs it.
+        """
         if self.prepare is None:
             return texts
         if not self.triggers:

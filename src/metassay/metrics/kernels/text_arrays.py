@@ -17,7 +17,10 @@ Positions = NDArray[np.int64]
 
 
 class PackedTexts(NamedTuple):
-    """Many texts as one array of code points, with the position at which each text begins."""
+    """Many texts as one array of code points, with the position at which each text begins.
+
+    Text k is `code_points[offsets[k] : offsets[k + 1]]`.
+    """
 
     code_points: CodePoints
     offsets: Offsets
@@ -26,7 +29,8 @@ class PackedTexts(NamedTuple):
 class TokenSequences(NamedTuple):
     """Many token sequences as one array of integers, with the position at which each sequence begins.
 
-    Equal tokens have equal ids, and all ids are below `vocabulary_size`.
+    Sequence k is `ids[offsets[k] : offsets[k + 1]]`. Equal tokens have equal ids, and all ids are below
+    `vocabulary_size`.
     """
 
     ids: TokenIds
@@ -35,7 +39,10 @@ class TokenSequences(NamedTuple):
 
 
 def pack_texts(texts: Sequence[str]) -> PackedTexts:
-    """Concatenate texts to one array of code points."""
+    """Concatenate texts to one array of code points.
+
+    Lone surrogates are kept as they are.
+    """
     offsets = np.zeros(len(texts) + 1, dtype=np.int64)
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
     np.cumsum(lengths, out=offsets[1:])

@@ -58,8 +58,9 @@ def look_up_word_ids(
 ) -> tuple[int, int]:
     """Write the integer of each word of a text to an array, and add words that are new to the vocabulary.
 
-    Word i is `text[starts[i] : ends[i]]`. Stops early when the table is full: enlarge it, and call again.
-    Returns how many of the `count` words have an id, and how many words the table holds (`size` before).
+    It begins with word `first` of the text. Word i is `text[starts[i] : ends[i]]`. Stops early when the table
+    is full: enlarge it, and call again. Returns how many of the `count` words have an id, and how many words
+    the table holds (`size` before).
     """
     hashes, word_in_slot, word_offsets, pool = vocabulary
     slot_mask = np.uint64(len(hashes) - 1)

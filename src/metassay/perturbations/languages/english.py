@@ -344,8 +344,8 @@ def _is_current_word(word: str, part_of_speech: str, synset: int) -> bool:
 def _inflect_words_like(
     words: Iterable[str], lemma: str, model_form: str, part_of_speech: str
 ) -> tuple[str, ...]:
-    """Inflect words as `model_form` is inflected from its lemma. Words that cannot be inflected like this are
-    left out.
+    """Inflect words as `model_form` is inflected from its lemma. Words that cannot be inflected like this, or
+    equal `model_form`, are left out.
     """
     inflected_words = (_inflect_word_like(word, lemma, model_form, part_of_speech) for word in words)
     return tuple(word for word in inflected_words if word is not None and word != model_form)
