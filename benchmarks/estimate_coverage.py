@@ -36,7 +36,7 @@ from metassay.meta.decisions.control_variates import (
 from metassay.meta.decisions.labelled_scores import LabelledScores
 from metassay.meta.decisions.metric_choice import choose_metric_by_labels_saved
 from metassay.stats.arrays import FloatArray
-from metassay.stats.labels_saved import subtract_system_pairs
+from metassay.stats.labels_saved import compute_system_differences
 
 COUNTS = (50, 100, 200)
 RESAMPLES = 300
@@ -91,7 +91,7 @@ def list_sizes(name: str, population: LabelledScores, misleading: str | None = N
 def measure_coverage(design: Design, repetitions: int) -> Coverage:
     """Draw labels again and again, and compare the estimates with the truth."""
     means = design.population.human.mean(axis=1)
-    differences = subtract_system_pairs(means[:, None])[:, 0]
+    differences = compute_system_differences(means[:, None])[:, 0]
     generator = np.random.default_rng(design.count)
     rows = []
     for repetition in range(repetitions):
@@ -105,9 +105,9 @@ def measure_coverage(design: Design, repetitions: int) -> Coverage:
         low_without, high_without = estimate(sample, sample.human, None, repetition).intervals()
         metric_of_differences = None
         if metric is not None and choice.use_for_differences:
-            metric_of_differences = subtract_system_pairs(metric)
+            metric_of_differences = compute_system_differences(metric)
         of_differences = estimate(
-            sample, subtract_system_pairs(sample.human), metric_of_differences, repetition
+            sample, compute_system_differences(sample.human), metric_of_differences, repetition
         )
         share_saved = 0.0
         for candidate in choice.candidates:

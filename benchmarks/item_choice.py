@@ -27,7 +27,7 @@ from metassay.meta.decisions.labelled_scores import LabelledScores
 from metassay.meta.decisions.metric_choice import MetricChoice, choose_metric_by_labels_saved
 from metassay.meta.decisions.system_estimates import estimate_system_scores
 from metassay.stats.arrays import FloatArray, LongArray
-from metassay.stats.labels_saved import subtract_system_pairs
+from metassay.stats.labels_saved import compute_system_differences
 
 COUNT = 100
 RESAMPLES = 200
@@ -122,7 +122,9 @@ def measure_quality(
 
 
 def _find_ordered_pairs(values: FloatArray, truth: FloatArray) -> np.ndarray:
-    return np.sign(subtract_system_pairs(values[:, None])) == np.sign(subtract_system_pairs(truth[:, None]))
+    return np.sign(compute_system_differences(values[:, None])) == np.sign(
+        compute_system_differences(truth[:, None])
+    )
 
 
 def main(repetitions: int = 100) -> None:

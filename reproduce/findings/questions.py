@@ -27,7 +27,7 @@ from metassay.meta.dependence import system_dependence
 from metassay.meta.dependence.shrinkage import split_deviations
 from metassay.meta.people.meta_metrics.acc_eq import tie_calibrated_accuracy
 from metassay.stats.arrays import BoolArray, FloatArray, LongArray
-from metassay.stats.labels_saved import jackknife_labels_saved, subtract_system_pairs
+from metassay.stats.labels_saved import compute_system_differences, jackknife_labels_saved
 from metassay.stats.rank_correlation import correlate_rows
 from metassay.stats.soft_accuracy import estimate_soft_accuracies
 
@@ -152,7 +152,7 @@ def _compute_accuracy(outcomes: PairOutcomes, ties: str) -> FloatArray:
 
 def measure_human_questions(scores: ScoreSet) -> Values:
     """Answer the questions that need human scores and no perturbed outputs."""
-    human_differences = subtract_system_pairs(scores.human)
+    human_differences = compute_system_differences(scores.human)
     human_means = scores.human.mean(axis=1)
     acc_eq = []
     labels_saved = []
@@ -160,7 +160,9 @@ def measure_human_questions(scores: ScoreSet) -> Values:
     for metric in scores.metrics:
         acc_eq.append(tie_calibrated_accuracy(scores.human, metric).accuracy)
         labels_saved.append(
-            jackknife_labels_saved(human_differences, subtract_system_pairs(metric), scores.documents).value
+            jackknife_labels_saved(
+                human_differences, compute_system_differences(metric), scores.documents
+            ).value
         )
         deviations = system_dependence(scores.human, metric, bootstraps=0).deviations
         residual.append(-split_deviations(deviations, human_means).residual_range)

@@ -9,7 +9,7 @@ import numpy as np
 from reproduce.findings.score_sets import ScoreSet
 
 from metassay.stats.intervals import IntervalEstimate
-from metassay.stats.labels_saved import estimate_labels_saved, subtract_system_pairs
+from metassay.stats.labels_saved import compute_system_differences, estimate_labels_saved
 
 COUNTS, ENCODER, LARGE, API = "counts", "encoder", "large model", "LLM service"
 COST_CLASSES = {
@@ -51,11 +51,11 @@ def study_worth(
     """
     rows = []
     for scores in sets:
-        human_differences = subtract_system_pairs(scores.human)
+        human_differences = compute_system_differences(scores.human)
         for name, metric in zip(scores.metric_names, scores.metrics):
             for_mean = estimate_labels_saved(scores.human, metric, scores.documents)
             for_difference = estimate_labels_saved(
-                human_differences, subtract_system_pairs(metric), scores.documents
+                human_differences, compute_system_differences(metric), scores.documents
             )
             measures = official.get((scores.name, name), {})
             rows.append(

@@ -14,7 +14,7 @@ from metassay.perturbations.entity_census import (
     MentionCounts,
     build_name_census,
     can_replace_name,
-    describe_name_position,
+    describe_grammatical_role_of_name,
 )
 from metassay.perturbations.languages.name_finder import (
     find_nationalities_and_dates,
@@ -147,7 +147,7 @@ def decide_kinds(mentions: list[tuple[str, str]], language: str) -> dict[str, st
     """Return the kinds of names according to a census of texts with one mention each."""
     counts = MentionCounts()
     for name, kind in mentions:
-        counts.add(name, [(0, len(name), kind, "")])
+        counts.count_mentions(name, [(0, len(name), kind, "")])
     return build_name_census(counts, language)["kinds"]
 
 
@@ -184,10 +184,17 @@ def test_a_name_that_the_text_holds_already_takes_no_place() -> None:
 
 
 def test_levels_go_from_strict_to_loose() -> None:
-    assert describe_name_position("Anne Rice", "PER", "", "en") == ("PER full f", "PER full", "PER")
-    assert describe_name_position("the Ukraine"[4:], "LOC", "fem", "de") == ("LOC fem one", "LOC fem")
+    assert describe_grammatical_role_of_name("Anne Rice", "PER", "", "en") == (
+        "PER full f",
+        "PER full",
+        "PER",
+    )
+    assert describe_grammatical_role_of_name("the Ukraine"[4:], "LOC", "fem", "de") == (
+        "LOC fem one",
+        "LOC fem",
+    )
     assert (
-        describe_name_position("Польше", "LOC", "femn sing words datv,loct", "ru")[1]
+        describe_grammatical_role_of_name("Польше", "LOC", "femn sing words datv,loct", "ru")[1]
         == "LOC sing words datv,loct"
     )
 

@@ -22,7 +22,7 @@ from metassay.perturbations.base import View
 from metassay.perturbations.distinct_outputs import find_distinct_outputs
 from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.ranking import DEFAULT_COPIES, RankSwapping, Reordering, Shuffle
-from metassay.perturbations.ranking_pairs import RankedPairs, measure_gain_changes
+from metassay.perturbations.ranking_pairs import RankedPairs, compare_gains_of_reordered_lists
 from metassay.perturbations.registry import list_default_perturbations, parse_perturbation
 from metassay.stats.streams import Stream, compute_output_keys, derive_purpose_keys
 from metassay.tasks import find_task
@@ -148,7 +148,7 @@ def test_clearly_worse_is_worse_under_every_discount(grades):
     after = before.reorder_documents(
         np.concatenate([np.array(o) + i * len(grades) for i, o in enumerate(orders)])
     )
-    found = measure_gain_changes(before, after)
+    found = compare_gains_of_reordered_lists(before, after)
     change = score_rankings([NDCG()], after)[:, 0] - score_rankings([NDCG()], before)[:, 0]
     np.testing.assert_allclose(found.change, change, atol=1e-12)
     gains = np.maximum(np.array(grades), 0)
@@ -173,7 +173,7 @@ def test_no_measure_prefers_a_clearly_worse_copy(real_data):
     _, lists = sort_documents_into_ranked_lists(table, judged)
     keys = np.arange(len(lists), dtype=np.uint64)
     copies = lists.reorder_documents(RankSwapping().draw_document_orders(lists.offsets, keys))
-    clear = measure_gain_changes(lists, copies).is_clearly_worse
+    clear = compare_gains_of_reordered_lists(lists, copies).is_clearly_worse
     assert clear.mean() > 0.3
     assert (
         score_rankings(PAPER_MEASURES, copies)[clear] <= score_rankings(PAPER_MEASURES, lists)[clear]

@@ -16,7 +16,7 @@ def test_sums_equal_flipping_every_segment_one_by_one() -> None:
     group = draw_flip_group(rng, 1000, segments=40)
     scores = rng.normal(size=(7, 11, 40))  # more rows than are transformed at the same time
     segments = np.flatnonzero(rng.random(40) < 0.5)
-    sums = group.sum_scores(np.moveaxis(scores, 2, 0).astype(np.float32), segments)
+    sums = group.sum_scores_under_flips(np.moveaxis(scores, 2, 0).astype(np.float32), segments)
     assert sums.shape == (7, 11, 512)
     for product in (0, 1, 6, 511):
         signs = np.array([(-1) ** (product & int(code)).bit_count() for code in group.codes])

@@ -7,16 +7,16 @@ import pytest
 from scipy.stats import f
 
 from metassay.stats.label_permutation import (
-    _compute_residuals,
-    _compute_test_statistics,
-    _sum_groups,
-    permute_labels_test,
+    _compute_group_difference_statistics,
+    _subtract_expected_right_outcomes,
+    _sum_units_by_permuted_label,
+    run_label_permutation_test,
 )
 
 
 def p_values(right, total, labels, starts, **options):
     arrays = [np.asarray(each, dtype=np.int32) for each in (right, total, labels)]
-    return permute_labels_test(*arrays, np.asarray(starts), rng=np.random.default_rng(0), **options)
+    return run_label_permutation_test(*arrays, np.asarray(starts), rng=np.random.default_rng(0), **options)
 
 
 def both_statistics(right, total, labels, starts):
@@ -133,9 +133,11 @@ def test_both_statistics_are_those_written_out():
     total = rng.integers(2, 6, 12)
     right = rng.integers(0, total + 1)
     column = right[:, None], total[:, None]
-    residual, most = _compute_residuals(*column, starts)
-    sums = _sum_groups(residual, column[1], labels.astype(np.int32), starts, 3, np.uint64(0), 0, False)
-    welch, surprise = _compute_test_statistics(sums[None], most)[:, 0, 0]
+    residual, most = _subtract_expected_right_outcomes(*column, starts)
+    sums = _sum_units_by_permuted_label(
+        residual, column[1], labels.astype(np.int32), starts, 3, np.uint64(0), 0, False
+    )
+    welch, surprise = _compute_group_difference_statistics(sums[None], most)[:, 0, 0]
     assert (welch, 1 - np.exp(-surprise)) == pytest.approx(
         both_statistics(right, total, labels, starts), rel=1e-5
     )

@@ -11,8 +11,8 @@ from scipy.stats import pearsonr
 
 from in_sample_share import compute_in_sample_share
 from metassay.stats.labels_saved import (
+    compute_system_differences,
     estimate_labels_saved,
-    subtract_system_pairs,
 )
 
 
@@ -104,7 +104,7 @@ def test_interval_of_a_useless_metric_contains_zero_in_95_percent(kind, target) 
         human, _, clusters = simulate_scores(1000 + seed)
         metric = simulate_useless_metric(kind, human.shape, clusters, seed)
         if target == "difference":
-            human, metric = subtract_system_pairs(human), subtract_system_pairs(metric)
+            human, metric = compute_system_differences(human), compute_system_differences(metric)
         result = estimate_labels_saved(human, metric, clusters)
         contained += result.low <= 0 <= result.high
     print(f"{kind}, {target}: {contained / simulations:.3f}")
@@ -135,7 +135,7 @@ def test_figures_on_wmt23(real_data, language_pair) -> None:
         metric = table[metric_name].cast(pl.Float64).to_numpy().reshape(systems, -1)
         mean_share = compute_in_sample_share(human[:, rated], metric[:, rated])
         difference_share = compute_in_sample_share(
-            subtract_system_pairs(human[:, rated]), subtract_system_pairs(metric[:, rated])
+            compute_system_differences(human[:, rated]), compute_system_differences(metric[:, rated])
         )
         assert mean_share == pytest.approx(for_mean, abs=6e-4)
         assert difference_share == pytest.approx(for_difference, abs=6e-4)
@@ -166,7 +166,7 @@ def test_in_sample_shares_of_all_metrics_equal_those_of_scipy_on_wmt23(real_data
                 of_differences.append(pearsonr(human[a] - human[b], metric_difference).statistic ** 2)
             else:
                 of_differences.append(0.0)
-        share = compute_in_sample_share(subtract_system_pairs(human), subtract_system_pairs(metric))
+        share = compute_in_sample_share(compute_system_differences(human), compute_system_differences(metric))
         assert share == pytest.approx(np.mean(of_differences), abs=1e-9)
         compared += 1
     assert compared >= 30

@@ -14,7 +14,7 @@ _HOW_TO_NAME_LANGUAGE = "--language en, in Python language='en'"
 def explain_why_not_applicable(
     perturbation: AnyPerturbation, language: str | None, *, requested: bool, strict_resources: bool
 ) -> str | None:
-    """Return why a perturbation cannot be applied to outputs in a language; None if it can.
+    """Return why a perturbation cannot be applied to outputs in a language, or None if it can.
 
     It is an error if the user requested the perturbation and the language is unknown, and with
     `strict_resources` if a dictionary is missing.
@@ -44,7 +44,9 @@ def explain_why_not_applicable(
 
 
 def _explain_missing_spaces(perturbation: AnyPerturbation, language: str | None) -> str | None:
-    """Return why a perturbation does not apply to a language without spaces; None if it does."""
+    """Return why a perturbation that needs spaces between words does not apply to a language, or None if it
+    does apply.
+    """
     has_spaces = get_base_language(language) not in WITHOUT_SPACES
     if has_spaces or not perturbation.needs_spaces:
         return None
@@ -52,7 +54,9 @@ def _explain_missing_spaces(perturbation: AnyPerturbation, language: str | None)
 
 
 def _explain_missing_resource(perturbation: AnyPerturbation, language: str, *, strict: bool) -> str | None:
-    """Return why a missing resource makes a perturbation inapplicable; None if none is missing."""
+    """Return which dictionary or package is missing so that a perturbation cannot be applied, or None if none
+    is missing.
+    """
     missing = perturbation.describe_missing_resource(language)
     if missing is None:
         return None

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class View(Generic[T_co]):
-    """An output and everything that a perturbation may read about it: item, source, references, language.
+    """An output with everything that a perturbation may read about it, such as its source and language.
 
     The system is not part of it, so that equal outputs of an item get equal perturbed outputs.
     """
@@ -45,7 +45,7 @@ class View(Generic[T_co]):
 
 @dataclass(frozen=True)
 class Perturbation(ABC, Generic[T]):
-    """A rule that makes an output worse. Perturbations with equal parameters are equal.
+    """A rule that makes an output worse. Perturbations of the same class with the same parameters are equal.
 
     A subclass is a frozen dataclass whose fields are the parameters, each with a default. `Perturbation[str]`
     changes texts, `Perturbation[tuple[str, ...]]` ranked lists. The random stream depends only on the seed,
@@ -75,17 +75,18 @@ class Perturbation(ABC, Generic[T]):
 
     @abstractmethod
     def apply(self, output_view: View[T], random_stream: Stream) -> T | None:
-        """Return the perturbed output; None if the perturbation does not apply to this output."""
+        """Return the perturbed output, or None if the perturbation does not apply to this output."""
 
     def apply_to_outputs(self, output_views: Sequence[View[T]], random_keys: Keys) -> list[T | None]:
-        """Apply the perturbation to many outputs; `random_keys` are the seeds of their random streams.
+        """Apply the perturbation to many outputs. `random_keys` are the seeds of their random numbers.
 
         A faster implementation must return exactly what `apply` returns.
         """
         return [self.apply(view, Stream(key)) for view, key in zip(output_views, random_keys.tolist())]
 
     def analyse_texts(self, texts: Sequence[str], language: str | None) -> list[Any] | None:  # noqa: ARG002
-        """Analyse each text of a data set before perturbing; None if no analysis is needed.
+        """Analyse each text of a data set before any is perturbed, or return None if the perturbation needs
+        no analysis.
 
         For work that takes long: it is shared among processes, and stored in the run. The results must be
         JSON-able.
@@ -98,7 +99,8 @@ class Perturbation(ABC, Generic[T]):
         language: str | None,  # noqa: ARG002
         analyses: Iterable[Any],  # noqa: ARG002
     ) -> Any:
-        """Collect from all texts of a language what the perturbation needs, such as a vocabulary.
+        """Collect from all texts of a language what the perturbation needs to change one, such as a
+        vocabulary.
 
         The texts are distinct and sorted. `analyses` are the results of `analyse_texts` in the same order,
         empty if there are none. The result must be JSON-able; `apply` finds it in
@@ -108,21 +110,23 @@ class Perturbation(ABC, Generic[T]):
 
     @property
     def collection_name(self) -> str:
-        """The name under which an output has what this perturbation collected from all texts."""
+        """The name under which an output view holds what this perturbation collected from all texts."""
         return self.name
 
     def describe_missing_resource(self, language: str) -> str | None:  # noqa: ARG002
-        """Return how to install a dictionary or package that a language needs; None if none is missing."""
+        """Return how to install a dictionary or package that a language needs, or None if none is missing."""
         return None
 
     @property
     def usage(self) -> dict[str, Any] | None:
-        """Numbers of requests and tokens that the perturbation used so far; None if it uses no model."""
+        """Numbers of requests and tokens that the perturbation has used so far, or None if it uses no
+        language model.
+        """
         return None
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences about how the perturbation was applied, which readers of the results must know."""
+        """Sentences that readers of the results must know about how the perturbation was applied."""
         return ()
 
     @classmethod
@@ -132,7 +136,7 @@ class Perturbation(ABC, Generic[T]):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters of the perturbation that differ from their defaults."""
+        """The parameters that differ from their defaults, by name."""
         changed = {}
         for parameter in list_perturbation_parameters(type(self)):
             value = getattr(self, parameter.name)

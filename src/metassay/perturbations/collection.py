@@ -23,7 +23,7 @@ BATCH_SIZE = 4096
 
 @dataclass(frozen=True)
 class CollectedData:
-    """What the perturbations of a run collected from all texts, such as a vocabulary."""
+    """What the perturbations of a run need to know about all texts of a data set, such as its vocabulary."""
 
     by_language: Mapping[str | None, Mapping[str, Any]]
     """By language and name of the perturbation."""
@@ -38,7 +38,9 @@ def collect_perturbation_data(
     workers: int = 1,
     store: TextStore | None = None,
 ) -> CollectedData:
-    """Let every perturbation collect what it needs from all outputs and references."""
+    """Let every perturbation collect what it needs to know about the data set from all outputs and
+    references.
+    """
     by_language: dict[str | None, dict[str, Any]] = {}
     # Perturbations of rankings collect nothing.
     if dataset.task_definition.is_ranking:
@@ -48,11 +50,11 @@ def collect_perturbation_data(
     for language in sorted(table["language"].unique(), key=lambda name: name or ""):
         # `eq_missing` also finds the rows without a language; null equals nothing else.
         rows = table.filter(pl.col("language").eq_missing(language))
-        source = _TextSource(_find_distinct_texts(rows, preprocess), language, workers)
+        source = _TextsOfLanguage(_list_distinct_texts(rows, preprocess), language, workers)
         dependencies = f"{language} {preprocess} {dataset.content_hash}"
         by_name: dict[str, Any] = {}
         for perturbation in perturbations:
-            collected = _collect_or_load_text_data(
+            collected = _load_or_collect_data_of_perturbation(
                 perturbation, source, dependencies, choose_text_store(perturbation, store)
             )
             if collected is not None:
@@ -61,16 +63,16 @@ def collect_perturbation_data(
     return CollectedData(by_language, dataset.content_hash)
 
 
-class _TextSource(NamedTuple):
-    """The distinct texts of a language, sorted, and the number of workers that may analyse them."""
+class _TextsOfLanguage(NamedTuple):
+    """All distinct texts of a language, which perturbations may analyse and collect words from."""
 
     texts: Sequence[str]
     language: str | None
     workers: int
 
 
-class _TextColumn(Sequence[str]):
-    """A column of texts that are converted to Python strings only when they are read."""
+class _LazyTextList(Sequence[str]):
+    """A list of texts that are converted to Python strings only when they are read, to save memory."""
 
     def __init__(self, column: pl.Series) -> None:
         self._column = column
@@ -92,8 +94,8 @@ class _TextColumn(Sequence[str]):
         return text
 
 
-def _find_distinct_texts(rows: pl.DataFrame, preprocess: str) -> Sequence[str]:
-    """Return the distinct texts among outputs and references, sorted."""
+def _list_distinct_texts(rows: pl.DataFrame, preprocess: str) -> Sequence[str]:
+    """List the distinct texts among the outputs and references of some rows, sorted."""
     columns = [rows["output"].fill_null("")]
     if "references" in rows.columns:
         columns.append(rows["references"].explode().drop_nulls().alias("output"))
@@ -101,20 +103,22 @@ def _find_distinct_texts(rows: pl.DataFrame, preprocess: str) -> Sequence[str]:
     # rows.
     distinct = pl.concat(columns).unique().sort()
     if preprocess == "none":
-        return _TextColumn(distinct)
+        return _LazyTextList(distinct)
     return sorted({preprocess_text(text, preprocess) for text in distinct})
 
 
-def _collect_or_load_text_data(
-    perturbation: AnyPerturbation, text_source: _TextSource, dependencies: str, store: TextStore | None
+def _load_or_collect_data_of_perturbation(
+    perturbation: AnyPerturbation, text_source: _TextsOfLanguage, dependencies: str, store: TextStore | None
 ) -> Any:
-    """Return what a perturbation collects from all texts of a language, from a cache if it has it."""
+    """Return what a perturbation collects from all texts of a language, from the store of earlier results if
+    it is there.
+    """
     name = f"{identify_perturbation_code(perturbation)} collected {dependencies}"
     stored = None if store is None else store.load(name)
     if store is not None and stored is not None:
         # Loading copies the analyses from a shared cache into the run, so that a run has the same files with
         # and without a cache.
-        for batch_name in _name_stored_analyses(perturbation, text_source, dependencies):
+        for batch_name in _build_names_of_stored_analyses(perturbation, text_source, dependencies):
             store.load(batch_name)
         return json.loads(stored[0] or "null")
     analyses = _analyse_texts_in_batches(perturbation, text_source, dependencies, store)
@@ -125,13 +129,14 @@ def _collect_or_load_text_data(
 
 
 def _analyse_texts_in_batches(
-    perturbation: AnyPerturbation, text_source: _TextSource, dependencies: str, store: TextStore | None
+    perturbation: AnyPerturbation, text_source: _TextsOfLanguage, dependencies: str, store: TextStore | None
 ) -> Iterator[Any]:
-    """Yield a perturbation's analysis of each text, in order; load stored batches and store new ones.
+    """Yield a perturbation's analysis of each text in order. Stored batches of analyses are loaded, and new
+    ones stored.
 
     Batches are stored in order, so that those of an interrupted run are the first ones.
     """
-    names = _name_stored_analyses(perturbation, text_source, dependencies)
+    names = _build_names_of_stored_analyses(perturbation, text_source, dependencies)
     first_missing = 0
     while store is not None and first_missing < len(names):
         stored = store.load(names[first_missing])
@@ -149,10 +154,10 @@ def _analyse_texts_in_batches(
         yield from analyses
 
 
-def _name_stored_analyses(
-    perturbation: AnyPerturbation, text_source: _TextSource, dependencies: str
+def _build_names_of_stored_analyses(
+    perturbation: AnyPerturbation, text_source: _TextsOfLanguage, dependencies: str
 ) -> list[str]:
-    """Return the names under which a perturbation's analyses of batches of texts are stored."""
+    """Return the name under which the analyses of each batch of texts are stored."""
     batch_count = -(-len(text_source.texts) // BATCH_SIZE)
     return [
         f"{identify_perturbation_code(perturbation)} analysed {number} {dependencies}"
@@ -161,9 +166,9 @@ def _name_stored_analyses(
 
 
 def _analyse_batches_from(
-    first_batch: int, perturbation: AnyPerturbation, text_source: _TextSource
+    first_batch: int, perturbation: AnyPerturbation, text_source: _TextsOfLanguage
 ) -> Iterator[list[Any] | None]:
-    """Analyse the texts of all batches from `first_batch` on, in several processes if that is faster."""
+    """Analyse the texts of all batches from `first_batch` on, in several processes if that saves time."""
     starts = range(first_batch * BATCH_SIZE, len(text_source.texts), BATCH_SIZE)
     batches = (text_source.texts[start : start + BATCH_SIZE] for start in starts)
     processes = count_processes(len(starts) * BATCH_SIZE, text_source.workers)
@@ -177,7 +182,7 @@ def _analyse_batches_from(
 
 
 class AnalysisBatch(NamedTuple):
-    """A batch of texts that one process analyses for a perturbation."""
+    """A batch of texts, with all that a worker process needs to analyse them for a perturbation."""
 
     spec: str
     language: str | None
@@ -185,5 +190,5 @@ class AnalysisBatch(NamedTuple):
 
 
 def analyse_text_batch(batch: AnalysisBatch) -> list[Any] | None:
-    """Analyse the texts of a batch; processes of a pool call this function."""
+    """Analyse the texts of a batch for a perturbation. Worker processes call this function."""
     return parse_perturbation(batch.spec).analyse_texts(batch.texts, batch.language)

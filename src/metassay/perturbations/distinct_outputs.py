@@ -25,7 +25,9 @@ Output = Any
 
 @dataclass(frozen=True)
 class DistinctOutputs:
-    """The distinct outputs of a data set: equal outputs of several systems for one item are stored once."""
+    """The distinct outputs of a data set. Outputs of several systems that are equal for an item are stored
+    once.
+    """
 
     views: tuple[View[Output], ...]
     positions: LongArray
@@ -33,13 +35,13 @@ class DistinctOutputs:
     keys: Keys
     """For each view, the key of its random numbers."""
 
-    def select(self, positions: LongArray) -> list[View[Output]]:
-        """Return the outputs at these positions, with what perturbations may read about them."""
+    def select_views(self, positions: LongArray) -> list[View[Output]]:
+        """Return what perturbations may read about the outputs at some positions."""
         return [self.views[position] for position in positions.tolist()]
 
     @cached_property
     def positions_by_language(self) -> dict[str | None, LongArray]:
-        """The positions of the outputs in each language, by language."""
+        """The positions of the outputs of each language."""
         positions: defaultdict[str | None, list[int]] = defaultdict(list)
         for position, view in enumerate(self.views):
             positions[view.language].append(position)
@@ -56,17 +58,17 @@ def find_distinct_outputs(
     seed: int,
     collected: Mapping[str | None, Mapping[str, Any]],
 ) -> DistinctOutputs:
-    """Find the distinct outputs of a data set, with what the perturbations may read about each.
+    """Find the distinct outputs of a data set, and collect what perturbations may read about each of them.
 
     `collected` is what the perturbations collected from all texts, by language.
     """
-    needed_fields = _collect_fields_that_perturbations_need(dataset, perturbations)
+    needed_fields = _list_required_fields(dataset, perturbations)
     outputs = [_preprocess_output(output, preprocess) for output in dataset.outputs["output"]]
-    rivals = _find_worse_outputs(dataset, outputs) if "rivals" in needed_fields else {}
-    siblings = _find_outputs_of_items(dataset, outputs) if "siblings" in needed_fields else {}
+    rivals = _list_worse_outputs(dataset, outputs) if "rivals" in needed_fields else {}
+    siblings = _list_outputs_by_item(dataset, outputs) if "siblings" in needed_fields else {}
     grades = _find_relevance_grades(dataset) if "grades" in needed_fields else {}
-    sources = _read_optional_column(dataset, "source")
-    references = _read_optional_column(dataset, "references")
+    sources = _list_values_of_column(dataset, "source")
+    references = _list_values_of_column(dataset, "references")
     languages = list_base_languages(dataset)
     position_of: dict[tuple[str, Output, str | None], int] = {}
     views: list[View[Output]] = []
@@ -94,10 +96,10 @@ def find_distinct_outputs(
     return DistinctOutputs(tuple(views), positions, keys)
 
 
-def _collect_fields_that_perturbations_need(
-    dataset: Dataset, perturbations: Sequence[AnyPerturbation]
-) -> frozenset[str]:
-    """Return the data fields that the perturbations need; raise an error if human scores are missing."""
+def _list_required_fields(dataset: Dataset, perturbations: Sequence[AnyPerturbation]) -> frozenset[str]:
+    """List the data fields that any of the perturbations needs, and raise an error if human scores are needed
+    but missing.
+    """
     for perturbation in perturbations:
         if "rivals" in perturbation.needed_fields and not dataset.human:
             raise InputError(f"{perturbation.spec} needs human scores, which this data does not have.")
@@ -105,29 +107,31 @@ def _collect_fields_that_perturbations_need(
 
 
 def _preprocess_output(output: Any, preprocess: str) -> Output:
-    """Preprocess a text; convert a ranked list to a tuple of document ids."""
+    """Preprocess the text of an output, or convert an output that is a ranked list to a tuple of document
+    ids.
+    """
     if isinstance(output, str | None):
         return preprocess_text(output or "", preprocess)
     return tuple(output)
 
 
 def list_base_languages(dataset: Dataset) -> list[str | None]:
-    """Return the language of each row of a data set without its region: `en` for en-GB."""
+    """Return the language of each row of a data set without its region, such as `en` for en-GB."""
     tags = dataset.languages
     # There are few tags and many rows, so each tag is parsed once.
     base_of = {tag: get_base_language(tag) or None for tag in set(tags)}
     return [base_of[tag] for tag in tags]
 
 
-def _read_optional_column(dataset: Dataset, name: str) -> Sequence[Any]:
-    """Return the values of a column; None for every row if the data set does not have it."""
+def _list_values_of_column(dataset: Dataset, name: str) -> Sequence[Any]:
+    """List the values of a column, or None for every row if the data set does not have the column."""
     if name not in dataset.outputs.columns:
         return [None] * len(dataset)
     return dataset.outputs[name].to_list()
 
 
 def _find_relevance_grades(dataset: Dataset) -> dict[str, dict[str, int]]:
-    """Return the relevance grades of the judged documents of each item."""
+    """Return for each item the relevance grades of its judged documents."""
     grades: defaultdict[str, dict[str, int]] = defaultdict(dict)
     if dataset.qrels is not None:
         for item, document, grade in dataset.qrels.select("item", "document", "grade").iter_rows():
@@ -135,18 +139,18 @@ def _find_relevance_grades(dataset: Dataset) -> dict[str, dict[str, int]]:
     return grades
 
 
-def _find_outputs_of_items(dataset: Dataset, outputs: Sequence[Output]) -> dict[str, tuple[Output, ...]]:
-    """Return the distinct outputs of each item, sorted."""
+def _list_outputs_by_item(dataset: Dataset, outputs: Sequence[Output]) -> dict[str, tuple[Output, ...]]:
+    """List the distinct outputs of each item, sorted."""
     distinct: defaultdict[str, set[Output]] = defaultdict(set)
     for item, output in zip(dataset.outputs["item"], outputs):
         distinct[item].add(output)
     return {item: tuple(sorted(item_outputs)) for item, item_outputs in distinct.items()}
 
 
-def _find_worse_outputs(
+def _list_worse_outputs(
     dataset: Dataset, outputs: Sequence[Output]
 ) -> dict[tuple[str, Output], tuple[Output, ...]]:
-    """Return, for each output, the outputs of the same item with lower human scores, the lowest first.
+    """List for each output the outputs of the same item with a lower human score, the lowest first.
 
     The score of an output is the mean over its human scores and over the systems that returned it. For an
     item without human scores, it is the mean of these systems over all items.

@@ -13,8 +13,8 @@ from metassay.perturbations.entity_census import (
     MentionCounts,
     build_name_census,
     can_replace_name,
-    describe_name_position,
-    resolve_name_mention,
+    decide_name_of_mention,
+    describe_grammatical_role_of_name,
 )
 from metassay.perturbations.languages.name_finder import (
     add_article_forms,
@@ -52,7 +52,10 @@ class EntitySubstitution(WordEdit):
     summary: ClassVar[str] = "replaces a random name by another from the data set (en, de, ru)"
 
     def describe_missing_resource(self, language: str) -> str | None:
-        """Return how to get a missing package; None if none is. A spaCy model replaces all but pymorphy3."""
+        """Return how to install a missing package that finding names needs, or None if none is missing.
+
+        A spaCy model replaces all of them but pymorphy3.
+        """
         # spaCy finds the names, but their case and gender in Russian come from pymorphy3.
         needed = [
             name for name in _RESOURCES[language] if name == "pymorphy3" or not find_spacy_model(language)
@@ -66,14 +69,16 @@ class EntitySubstitution(WordEdit):
         return find_mentions(texts, language)
 
     def collect_from_texts(self, texts: Sequence[str], language: str | None, analyses: Iterable[Any]) -> Any:
-        """Collect all names of the data set, their kinds, and the names that can replace each other."""
+        """Collect all names in the texts of the data set, with the kind of each name and the names that can
+        replace it.
+        """
         if language not in _RESOURCES or self.describe_missing_resource(language):
             return None
         counts = MentionCounts()
         for text, mentions in zip(texts, analyses):
-            counts.add(text, mentions)
+            counts.count_mentions(text, mentions)
             # `apply` reads the same texts next, and would search them again.
-            _keep_mentions(text, language, mentions)
+            _cache_mentions(text, language, mentions)
         return build_name_census(counts, language)
 
     def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
@@ -85,7 +90,9 @@ class EntitySubstitution(WordEdit):
         )
 
     def apply_to_outputs(self, output_views: Sequence[View[str]], random_keys: Keys) -> list[str | None]:
-        """Replace random names in outputs of one language; the names are found in one call."""
+        """Replace random names in outputs of one language. The names of all outputs are found together, which
+        is faster.
+        """
         language = output_views[0].language or "" if output_views else ""
         mentions = _load_or_find_mentions([view.output for view in output_views], language)
         return [
@@ -119,22 +126,24 @@ def _find_replaceable_names(
     """Find the names of a text that can be replaced, each with the names that can replace it."""
     replaceable = []
     for start, end, mention_kind, mention_form in mentions:
-        resolved = resolve_name_mention(
+        resolved = decide_name_of_mention(
             text[start:end], mention_kind, mention_form, name_census["kinds"], language
         )
         if resolved is None:
             continue
         name, kind, form = resolved
-        names = name_census["others"].get(describe_name_position(name, kind, form, language)[0])
-        fitting_names = _find_fitting_names(name, form, _NameList(names)) if names else []
+        names = name_census["others"].get(describe_grammatical_role_of_name(name, kind, form, language)[0])
+        fitting_names = _find_fitting_names(name, form, _CachedNameList(names)) if names else []
         if any(other not in text for other in fitting_names):
             # Not `end`: the -s of a German genitive stays after the new name.
             replaceable.append(((start, start + len(name)), fitting_names))
     return replaceable
 
 
-class _NameList:
-    """A list of names used in cache keys. It equals only itself, because comparing lists is slow."""
+class _CachedNameList:
+    """A list of names that can be part of a cache key. It is equal only to itself, because comparing long
+    lists is slow.
+    """
 
     __slots__ = ("names",)
 
@@ -142,31 +151,33 @@ class _NameList:
         self.names = names
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _NameList) and self.names is other.names
+        return isinstance(other, _CachedNameList) and self.names is other.names
 
     def __hash__(self) -> int:
         return id(self.names)
 
 
 @functools.lru_cache(maxsize=_CACHED_NAMES)
-def _find_fitting_names(name: str, form: str, candidates: _NameList) -> list[str]:
-    """Find the names that can replace a name in its grammatical form, among candidates."""
-    return [other for other in candidates.names if can_replace_name(name, other, form)]
+def _find_fitting_names(name: str, grammatical_form: str, candidates: _CachedNameList) -> list[str]:
+    """List the names among the candidates that can replace a name in its grammatical form."""
+    return [other for other in candidates.names if can_replace_name(name, other, grammatical_form)]
 
 
 # The names that texts mention, by language and text. Emptied when it is full.
 _known_mentions: dict[tuple[str, str], Sequence[Mention]] = {}
 
 
-def _keep_mentions(text: str, language: str, mentions: Sequence[Mention]) -> None:
-    """Keep the names that a text mentions, because the text is probably read again."""
+def _cache_mentions(text: str, language: str, mentions: Sequence[Mention]) -> None:
+    """Keep the names that were found in a text, because other perturbations of the text probably need them
+    again.
+    """
     if len(_known_mentions) >= _CACHED_TEXTS:
         _known_mentions.clear()
     _known_mentions[language, text] = mentions
 
 
 def _load_or_find_mentions(texts: Sequence[str], language: str) -> list[Sequence[Mention]]:
-    """Return the names that each text mentions, from the cache if it has them."""
+    """Return the names that each text mentions. Names of texts that were read before come from a cache."""
     new_texts = [text for text in dict.fromkeys(texts) if (language, text) not in _known_mentions]
     new_mentions = dict(zip(new_texts, find_mentions(new_texts, language)))
     # Read before the new texts are added, because adding them may empty the cache.
@@ -174,12 +185,12 @@ def _load_or_find_mentions(texts: Sequence[str], language: str) -> list[Sequence
     for text in texts:
         mentions.append(new_mentions[text] if text in new_mentions else _known_mentions[language, text])
     for text, text_mentions in new_mentions.items():
-        _keep_mentions(text, language, text_mentions)
+        _cache_mentions(text, language, text_mentions)
     return mentions
 
 
 def find_mentions(texts: Sequence[str], language: str) -> list[Sequence[Mention]]:
-    """Find the names that each text mentions, in lists and with the best installed name finder."""
+    """Find the names that each text mentions, by word lists and by the best name finder that is installed."""
     mentions = []
     for text, names in zip(texts, _find_names_with_installed_model(texts, language)):
         listed_names = find_nationalities_and_dates(text, language)
@@ -188,22 +199,26 @@ def find_mentions(texts: Sequence[str], language: str) -> list[Sequence[Mention]
 
 
 def _merge_name_mentions(
-    mentions: Sequence[Mention], listed_mentions: Sequence[Mention]
+    mentions_of_model: Sequence[Mention], listed_mentions: Sequence[Mention]
 ) -> Sequence[Mention]:
-    """Merge two lists of names in a text; a name from a word list replaces names that overlap with it."""
-    if not mentions or not listed_mentions:
-        return mentions or listed_mentions
-    others = [mention for mention in mentions if not _does_mention_overlap(mention, listed_mentions)]
+    """Merge two lists of names in a text. A name from a word list replaces any name of a model that overlaps
+    with it.
+    """
+    if not mentions_of_model or not listed_mentions:
+        return mentions_of_model or listed_mentions
+    others = [
+        mention for mention in mentions_of_model if not _overlaps_with_any_mention(mention, listed_mentions)
+    ]
     return sorted([*listed_mentions, *others])
 
 
-def _does_mention_overlap(mention: Mention, others: Sequence[Mention]) -> bool:
-    """Return whether a mention of a name overlaps with any of the others."""
+def _overlaps_with_any_mention(mention: Mention, others: Sequence[Mention]) -> bool:
+    """Return whether the span of a name in a text overlaps with the span of any other name."""
     return any(mention[0] < end and start < mention[1] for start, end, _, _ in others)
 
 
 def _find_names_with_installed_model(texts: Sequence[str], language: str) -> list[list[Mention]]:
-    """Find names with a spaCy model, in Russian with slovnet, or else by rules."""
+    """Find the names in texts with an installed spaCy model, in Russian with slovnet, or else by rules."""
     has_spacy_model = find_spacy_model(language)
     if not has_spacy_model and language != "ru":
         return [list(find_names(text, language)) for text in texts]

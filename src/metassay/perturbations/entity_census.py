@@ -24,7 +24,9 @@ KindCounts = dict[str, int]
 
 
 class Census(TypedDict):
-    """All names in the texts of a language, their kinds, and which names can replace each other."""
+    """All names in the texts of a language: which kind each one has, and which names can replace each
+    other.
+    """
 
     kinds: dict[str, str]
     """The kind of each name: PER, LOC, ORG and so on."""
@@ -33,7 +35,9 @@ class Census(TypedDict):
 
 
 class MentionCounts:
-    """Counts how often texts mention each name, by kind and form. Texts must be added in a fixed order."""
+    """Counts how often texts mention each name, by its kind and grammatical form. Texts must be added in a
+    fixed order.
+    """
 
     def __init__(self) -> None:
         self.counts: Counter[tuple[str, str, str]] = Counter()
@@ -41,8 +45,8 @@ class MentionCounts:
         self.last_forms: dict[str, str] = {}
         """The form of the last mention of each name."""
 
-    def add(self, text: str, mentions: Iterable[Mention]) -> None:
-        """Count the mentions of a text."""
+    def count_mentions(self, text: str, mentions: Iterable[Mention]) -> None:
+        """Count the names that a text mentions."""
         for start, end, kind, form in mentions:
             name = text[start:end]
             self.counts[name, kind, form] += 1
@@ -50,17 +54,19 @@ class MentionCounts:
 
 
 def build_name_census(mention_counts: MentionCounts, language: str) -> Census:
-    """Decide the kind of each name from all its mentions, and find names that can replace each other."""
-    kinds = _decide_kinds_of_names(mention_counts, language)
+    """Decide for each name of the data set whether it is a person, place or organisation, and list the names
+    that can replace it.
+    """
+    kinds = _decide_kind_of_each_name(mention_counts, language)
     decided: Counter[tuple[str, str, str]] = Counter()
     for (name, kind, form), count in mention_counts.counts.items():
-        resolved = resolve_name_mention(name, kind, form, kinds, language)
+        resolved = decide_name_of_mention(name, kind, form, kinds, language)
         if resolved is not None:
             decided[resolved] += count
     names_by_level: dict[str, Counter[str]] = defaultdict(Counter)
     levels_of: dict[str, tuple[str, ...]] = {}
     for (name, kind, form), count in decided.items():
-        levels = describe_name_position(name, kind, form, language)
+        levels = describe_grammatical_role_of_name(name, kind, form, language)
         levels_of[levels[0]] = levels
         can_replace_others = not form.endswith("?")
         for level in levels:
@@ -69,24 +75,25 @@ def build_name_census(mention_counts: MentionCounts, language: str) -> Census:
     others = {}
     for level in sorted(levels_of):
         if language == "ru":
-            fitting = _find_russian_names_with_all_cases(level, names_by_level)
+            fitting = _find_russian_names_with_same_cases(level, names_by_level)
         else:
-            fitting = _find_names_for_strictest_position(levels_of[level], names_by_level)
-        others[level] = _drop_rare_names(fitting)
+            fitting = _choose_names_for_strictest_role(levels_of[level], names_by_level)
+        others[level] = _list_frequent_names(fitting)
     return {"kinds": kinds, "others": others}
 
 
-def resolve_name_mention(
-    name: str, kind: str, form: str, kind_of_name: dict[str, str], language: str
+def decide_name_of_mention(
+    name: str, kind: str, grammatical_form: str, kind_of_name: dict[str, str], language: str
 ) -> tuple[str, str, str] | None:
-    """Return the name, kind and form of a mention; None if its kind differs from that of the name elsewhere.
+    """Return the name, kind and grammatical form of a mention, or None if the name has another kind elsewhere
+    in the data set.
 
     A German person's name may carry the -s of the genitive, which is then not part of the name.
     """
     if name in kind_of_name:
         # A question mark after the kind means that only a hint supports it.
         if kind.rstrip("?") in {kind_of_name[name], "NAME"}:
-            return name, kind_of_name[name], form
+            return name, kind_of_name[name], grammatical_form
         return None
     base_name = name.removesuffix("s")
     if language == "de" and kind_of_name.get(base_name) == "PER":
@@ -94,8 +101,8 @@ def resolve_name_mention(
     return None
 
 
-def _decide_kinds_of_names(mention_counts: MentionCounts, language: str) -> dict[str, str]:
-    """Return the kind of each name that its mentions agree on.
+def _decide_kind_of_each_name(mention_counts: MentionCounts, language: str) -> dict[str, str]:
+    """Decide for each name whether it is a person, place or organisation, if its mentions agree on that.
 
     A name of unknown kind (NAME) is a person's if it is the family name in somebody's full name. Otherwise it
     is used only in English: in other languages a capital, or a model, says too little.
@@ -107,7 +114,7 @@ def _decide_kinds_of_names(mention_counts: MentionCounts, language: str) -> dict
     family_names = _find_family_names(counts_of, mention_counts.last_forms, language)
     kinds: dict[str, str] = {}
     for name in sorted(counts_of):  # so that a German genitive comes after the name itself
-        kind = _decide_kind_of_name(counts_of[name])
+        kind = _find_most_frequent_kind(counts_of[name])
         if kind == "NAME" and _extract_family_name(name, language) in family_names:
             kind = "PER"
         is_known = kind not in {"", "NAME"} or (kind == "NAME" and language == "en")
@@ -118,25 +125,31 @@ def _decide_kinds_of_names(mention_counts: MentionCounts, language: str) -> dict
 
 
 def _find_family_names(
-    counts_of: dict[str, KindCounts], last_forms: dict[str, str], language: str
+    kind_counts_by_name: dict[str, KindCounts], last_forms: dict[str, str], language: str
 ) -> set[str]:
-    """Find the family names in full names of people; in Russian only of men, as women's end differently."""
+    """Find the family names of people whose full names are mentioned. In Russian only those of men, because
+    women's end differently.
+    """
     family_names = set()
-    for name, kind_counts in counts_of.items():
-        is_full_name = " " in name and _decide_kind_of_name(kind_counts) == "PER"
+    for name, kind_counts in kind_counts_by_name.items():
+        is_full_name = " " in name and _find_most_frequent_kind(kind_counts) == "PER"
         if is_full_name and (language != "ru" or last_forms[name].startswith("masc")):
             family_names.add(_extract_family_name(name, language))
     return family_names
 
 
 def _extract_family_name(name: str, language: str) -> str:
-    """Return the last word of a full name; in Russian without the ending of its case."""
+    """Return the last word of a full name. In Russian, the ending that shows the grammatical case is
+    removed.
+    """
     family_name = name.rsplit(maxsplit=1)[-1]
     return FAMILY_NAME_ENDING.sub("", family_name) if language == "ru" else family_name
 
 
-def _decide_kind_of_name(kind_counts: KindCounts) -> str:
-    """Return the kind that most mentions of a name have; empty if they disagree, NAME if none has a kind."""
+def _find_most_frequent_kind(kind_counts: KindCounts) -> str:
+    """Return the kind that most mentions of a name have, NAME if none shows a kind, or an empty text if they
+    disagree.
+    """
     certain = {}
     hinted = {}
     for kind, count in kind_counts.items():
@@ -153,18 +166,20 @@ def _decide_kind_of_name(kind_counts: KindCounts) -> str:
     return "NAME"
 
 
-def describe_name_position(name: str, kind: str, form: str, language: str) -> tuple[str, ...]:
-    """Describe the grammatical position of a name; names with the same description can replace each other.
+def describe_grammatical_role_of_name(
+    name: str, kind: str, grammatical_form: str, language: str
+) -> tuple[str, ...]:
+    """Describe what a name needs to stand in a sentence, such as its kind and gender, from strict to loose.
 
     Names with the same description can replace each other.
     """
     if language == "ru":
-        form = form.rstrip("?")
-        without_gender = form.split(maxsplit=1)[-1]
-        return f"{kind} {form}", f"{kind} {without_gender}"
+        grammatical_form = grammatical_form.rstrip("?")
+        without_gender = grammatical_form.split(maxsplit=1)[-1]
+        return f"{kind} {grammatical_form}", f"{kind} {without_gender}"
     words = name.split()
     # Whether a name fits these forms depends on its sounds, which `can_replace_name` checks.
-    article = "" if form in {"a", "an", "gent"} else form
+    article = "" if grammatical_form in {"a", "an", "gent"} else grammatical_form
     base = " ".join(filter(None, (kind, article)))
     if kind == "PER":
         gender = _find_gender_of_given_name(words[0])
@@ -177,49 +192,57 @@ def describe_name_position(name: str, kind: str, form: str, language: str) -> tu
 
 
 def _find_gender_of_given_name(given_name: str) -> str:
-    """Return the gender of a given name, `f` or `m`; empty if no list contains the name."""
+    """Return `f` or `m` for a given name in the list of women's or men's names, or an empty text if it is in
+    neither.
+    """
     if given_name in FEMALE_NAMES:
         return "f"
     return "m" if given_name in MALE_NAMES else ""
 
 
-def can_replace_name(name: str, other_name: str, form: str) -> bool:
-    """Return whether another name can replace a name: it differs clearly and has a fitting form."""
+def can_replace_name(name: str, other_name: str, grammatical_form: str) -> bool:
+    """Return whether another name can stand in the place of a name: it must differ clearly and fit the
+    article or ending.
+    """
     lower_name = name.casefold()
     lower_other = other_name.casefold()
     begins_alike = lower_name[:EQUAL_LETTERS] == lower_other[:EQUAL_LETTERS] and not lower_name.isdigit()
     if begins_alike or lower_name in lower_other or lower_other in lower_name:
         return False
     # The article before the name stays, so the other name must begin with a similar sound.
-    if form in {"a", "an"}:
-        return (lower_other[0] in "aeiou") == (form == "an")
+    if grammatical_form in {"a", "an"}:
+        return (lower_other[0] in "aeiou") == (grammatical_form == "an")
     # German names that end like this take an apostrophe in the genitive, not an -s.
-    return not (form == "gent" and other_name.endswith(_SIBILANTS))
+    return not (grammatical_form == "gent" and other_name.endswith(_SIBILANTS))
 
 
-def _find_names_for_strictest_position(
-    position_levels: Sequence[str], names_by_level: dict[str, Counter[str]]
+def _choose_names_for_strictest_role(
+    role_descriptions: Sequence[str], names_by_role: dict[str, Counter[str]]
 ) -> Counter[str]:
-    """Return the names that fit the strictest description of a position which several names fit."""
-    for level in position_levels:
-        if len(names_by_level[level]) > 1:
-            return names_by_level[level]
-    return names_by_level[position_levels[-1]]
+    """Return the names that fit the strictest description of a grammatical role which more than one name
+    fits.
+    """
+    for level in role_descriptions:
+        if len(names_by_role[level]) > 1:
+            return names_by_role[level]
+    return names_by_role[role_descriptions[-1]]
 
 
-def _find_russian_names_with_all_cases(level: str, names_by_level: dict[str, Counter[str]]) -> Counter[str]:
-    """Return the Russian names, with counts, that occur in all cases which are possible at a position."""
-    place, _, cases = level.rpartition(" ")
+def _find_russian_names_with_same_cases(role: str, names_by_role: dict[str, Counter[str]]) -> Counter[str]:
+    """Return the Russian names, with counts, that were seen in all grammatical cases that a name in this role
+    can have.
+    """
+    place, _, cases = role.rpartition(" ")
     names: Counter[str] = Counter()
-    for other_level, other_names in names_by_level.items():
+    for other_level, other_names in names_by_role.items():
         other_place, _, other_cases = other_level.rpartition(" ")
         if other_place == place and set(cases.split(",")) <= set(other_cases.split(",")):
             names.update(other_names)
     return names
 
 
-def _drop_rare_names(name_counts: Counter[str]) -> list[str]:
-    """List names sorted, without those that occur once if there are enough others."""
+def _list_frequent_names(name_counts: Counter[str]) -> list[str]:
+    """List the names that occur more than once, sorted. If these are few, list all names that occur."""
     repeated = sorted(name for name, count in name_counts.items() if count > 1)
     if len(repeated) > RARE_NAMES_LIMIT:
         return repeated

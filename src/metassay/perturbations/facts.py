@@ -40,7 +40,7 @@ _DIGITS_WITH_SAME_FORM = ("234", "567890")
 
 @dataclass(frozen=True)
 class Number(RandomReplacement):
-    """Changes one digit of a random number written in digits; separators and length stay.
+    """Changes one digit of a random number. Separators and the length of the number stay the same.
 
     No number becomes 0 or 1 or stops being one of them. In Russian the last digit only becomes another after
     which nouns have the same form: agreement stays. Numbers of a list ("2.") and parts of names are left
@@ -57,7 +57,7 @@ class Number(RandomReplacement):
         text = output_view.output
         replacements = []
         for match in _NUMBER.finditer(text):
-            if len(match[0]) > _LONGEST_NUMBER or _is_list_number(text, match):
+            if len(match[0]) > _LONGEST_NUMBER or _is_number_of_list_entry(text, match):
                 continue
             other_numbers = _list_numbers_with_other_digit(match[0], output_view.language)
             if other_numbers:
@@ -65,14 +65,14 @@ class Number(RandomReplacement):
         return replacements
 
 
-def _is_list_number(text: str, number: re.Match[str]) -> bool:
-    """Return whether a number numbers an entry of a list, such as `2.`."""
+def _is_number_of_list_entry(text: str, number: re.Match[str]) -> bool:
+    """Return whether a number at the start of a text numbers an entry of a list, such as `2.`."""
     return text[: number.start()].strip() == "" and text[number.end() : number.end() + 1] in {".", ")"}
 
 
 @functools.lru_cache(maxsize=1 << 14)
 def _list_numbers_with_other_digit(number: str, language: str | None) -> tuple[str, ...]:
-    """List the numbers that differ from a number in one digit and take the same form of a noun.
+    """List the numbers that differ from a number in one digit, and after which a noun has the same form.
 
     Empty for 0 and 1: after 1, and in French also after 0, nouns are in the singular.
     """
@@ -97,8 +97,10 @@ def _list_numbers_with_other_digit(number: str, language: str | None) -> tuple[s
 
 
 @functools.cache
-def _load_words_in_same_row(language: str, list_name: str) -> dict[str, tuple[str, ...]]:
-    """Load the words of a list, each with the other words in the same row of the file."""
+def _load_alternatives_from_rows(language: str, list_name: str) -> dict[str, tuple[str, ...]]:
+    """Load a word list whose rows contain words that can replace each other, and return the alternatives of
+    each word.
+    """
     rows: dict[str, tuple[str, ...]] = {}
     for row in WordLists(_PACKS, language).read_tab_separated_rows(list_name):
         for word in row:
@@ -108,7 +110,9 @@ def _load_words_in_same_row(language: str, list_name: str) -> dict[str, tuple[st
 
 @functools.cache
 def _load_days_and_months(language: str) -> dict[str, tuple[str, ...]]:
-    """Load days and months, each with the others of the same kind and form."""
+    """Load the names of days and months, each with those that can replace it because they have the same kind
+    and form.
+    """
     kinds: dict[tuple[str, str], list[str]] = {}
     for kind, form, word in WordLists(_PACKS, language).read_tab_separated_rows("calendar", 3):
         # Only words of one form replace each other: a case or an abbreviation would not fit its place
@@ -132,7 +136,7 @@ _BEFORE_DAY = re.compile(r"\b[Вв]\s+$")
 
 @dataclass(frozen=True)
 class Date(RandomReplacement):
-    """Replaces a random weekday or month by another one in the same form."""
+    """Replaces a random weekday or month by another weekday or month in the same grammatical form."""
 
     name: ClassVar[str] = "date"
     default: ClassVar[bool] = False
@@ -140,7 +144,7 @@ class Date(RandomReplacement):
     summary: ClassVar[str] = "replaces a weekday or month by another one"
 
     def find_replaceable_spans(self, output_view: View[str]) -> list[Replacement]:
-        """Return every day and month of the output, with the others of its kind.
+        """Return every day and month of the output, with other days or months that can replace it.
 
         Russian days count only after «в», and the English "May" and "March" only in dates.
         """
@@ -152,7 +156,7 @@ class Date(RandomReplacement):
 
 
 def _is_part_of_date(text: str, word: re.Match[str], language: str) -> bool:
-    """Return whether a word that names a day or month is used as a date."""
+    """Return whether a word that can name a day or month is used as a date, unlike the verb "may"."""
     # The longest word that the patterns look for fits into 12 characters, with its spaces.
     before = text[max(0, word.start() - 12) : word.start()]
     if language == "ru" and not word[0].endswith(_RUSSIAN_MONTH_ENDINGS):
@@ -169,7 +173,9 @@ _SIGNS = {"$": ("€", "£"), "€": ("$", "£"), "£": ("$", "€")}
 
 @dataclass(frozen=True)
 class Unit(RandomReplacement):
-    """Replaces the unit after a random number, or the currency sign before it, by another one of its kind."""
+    """Replaces the unit after a random number, or the currency sign before it, by another unit of the same
+    kind.
+    """
 
     name: ClassVar[str] = "unit"
     default: ClassVar[bool] = False
@@ -177,8 +183,10 @@ class Unit(RandomReplacement):
     summary: ClassVar[str] = "replaces a unit or currency by another one"
 
     def find_replaceable_spans(self, output_view: View[str]) -> list[Replacement]:
-        """Return every unit after a number and currency sign before one, with others of its kind."""
-        units = _load_words_in_same_row(output_view.language or "", "units")
+        """Return every unit after a number and every currency sign before one, with other units that can
+        replace it.
+        """
+        units = _load_alternatives_from_rows(output_view.language or "", "units")
         replacements = []
         for match in _UNIT.finditer(output_view.output):
             group = 1 if match[1] else 2
@@ -190,7 +198,7 @@ class Unit(RandomReplacement):
 
 @dataclass(frozen=True)
 class Gender(RandomReplacement):
-    """Replaces a random word for a man by one for a woman, or the reverse: he and she, son and daughter."""
+    """Replaces a random word for a man by one for a woman, or the reverse: he by she, son by daughter."""
 
     name: ClassVar[str] = "gender"
     default: ClassVar[bool] = False
@@ -198,7 +206,9 @@ class Gender(RandomReplacement):
     summary: ClassVar[str] = "exchanges words for men and women (en, de, ru)"
 
     def find_replaceable_spans(self, output_view: View[str]) -> list[Replacement]:
-        """Return every word of the output that has a counterpart for the other gender."""
+        """Return every word of the output that has a counterpart for the other gender, with this
+        counterpart.
+        """
         text = output_view.output
         language = output_view.language or ""
         counterparts = _load_gender_counterparts(language)
@@ -214,12 +224,14 @@ class Gender(RandomReplacement):
 
 @functools.cache
 def _load_gender_counterparts(language: str) -> dict[str, str]:
-    """Load the words for men and women of a language, each with its counterpart."""
+    """Load the words for men and women of a language, each with the word for the other gender."""
     return WordLists(_PACKS, language).read_mapping_from_list("genders")
 
 
 def _find_gender_counterpart(text: str, match: re.Match[str], word: str, language: str) -> str | None:
-    """Return the counterpart of a word for the other gender; None if the case of a pronoun is not clear."""
+    """Return the word for the other gender, such as "she" for "he", or None if it is not clear which word
+    fits.
+    """
     # A word in capitals among others is probably an abbreviation.
     if len(match[0]) > 1 and match[0].isupper() and not text.isupper():
         return None
@@ -240,7 +252,7 @@ def _find_gender_counterpart(text: str, match: re.Match[str], word: str, languag
 
 @dataclass(frozen=True)
 class ListReplacement(RandomReplacement):
-    """Replaces a random word by another word of the same row in a list of the language pack.
+    """Replaces a random word by another word from the same row of a word list for the language.
 
     The first cell of a row says what must follow the word.
     """
@@ -250,7 +262,7 @@ class ListReplacement(RandomReplacement):
     rows: ClassVar[str]
 
     def find_replaceable_spans(self, output_view: View[str]) -> list[Replacement]:
-        """Return every word of the output that is in the list; if two rows match, the first one is used."""
+        """Return every word of the output that is in the word list, with the words that can replace it."""
         replacements = []
         used_spans = DisjointSpans()
         for pattern, words in _load_word_row_patterns(output_view.language or "", self.rows):
@@ -267,7 +279,9 @@ class ListReplacement(RandomReplacement):
 def _load_word_row_patterns(
     language: str, list_name: str
 ) -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
-    """Load the rows of a word list, each as a pattern that matches its words and the words themselves."""
+    """Load the rows of a word list. Each row becomes a regular expression that finds its words in a text, and
+    the words themselves.
+    """
     edge = "" if language in WITHOUT_SPACES else r"(?![\w'’-])"
     rows = []
     for follows, *words in WordLists(_PACKS, language).read_tab_separated_rows(list_name):
@@ -282,7 +296,7 @@ def _load_word_row_patterns(
 
 @dataclass(frozen=True)
 class Quantifier(ListReplacement):
-    """Replaces a random word for a quantity or frequency: all by few, more by less, always by sometimes."""
+    """Replaces a random word for a quantity or frequency by another one: all by few, always by sometimes."""
 
     name: ClassVar[str] = "quantifier"
     rows: ClassVar[str] = "quantifiers"
@@ -302,7 +316,8 @@ class Tense(ListReplacement):
 
 @dataclass(frozen=True)
 class Untranslated(RandomReplacement):
-    """Replaces a word of the output by a word of the source at about the same position.
+    """Replaces a word of the output by a word of the source text at about the same position, as if it were
+    not translated.
 
     Both have four letters or more (two signs in scripts without spaces) and the output has not the source's.
     """
@@ -313,11 +328,15 @@ class Untranslated(RandomReplacement):
     summary: ClassVar[str] = "replaces a word of the output by a word of the source"
 
     def describe_missing_resource(self, language: str) -> str | None:
-        """Return how to get the package that finds the words of a language without spaces."""
+        """Return how to install the package that splits texts without spaces into words, or None if it is not
+        needed.
+        """
         return describe_missing_segmenter(language)
 
     def find_replaceable_spans(self, output_view: View[str]) -> list[Replacement]:
-        """Return every long word of the output that has a word of the source at about the same position."""
+        """Return every long word of the output, with the word at about the same position of the source that
+        can replace it.
+        """
         source = output_view.source or ""
         output_spans = _find_long_words(output_view.output, output_view.language)
         source_spans = _find_long_words(source, None)
@@ -337,7 +356,9 @@ class Untranslated(RandomReplacement):
 
 
 def _find_long_words(text: str, language: str | None) -> list[Span]:
-    """Find the words of at least four letters; in scripts without spaces, of at least two signs."""
+    """Find the words of at least four letters in a text, or of at least two characters in scripts without
+    spaces.
+    """
     if is_written_without_spaces(text, language):
         return [(start, end) for start, end in find_words_without_spaces(text, language) if end - start > 1]
     return [term.span() for term in find_dictionary_words(text) if len(term[0]) > 3]

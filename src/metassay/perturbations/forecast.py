@@ -22,7 +22,7 @@ MAXIMUM_TAGGED_OUTPUTS = 500
 
 @dataclass(frozen=True)
 class PerturbationForecast:
-    """To how many outputs of a data set a default perturbation will apply, estimated from a sample."""
+    """An estimate from a sample to how many outputs of a data set a default perturbation will apply."""
 
     perturbation: str
     outputs: int
@@ -41,7 +41,9 @@ def forecast_perturbations(
     seed: int = 0,
     workers: int = 1,
 ) -> list[PerturbationForecast]:
-    """Estimate from a sample of outputs to how many outputs each default perturbation will apply."""
+    """Estimate to how many outputs of a data set each default perturbation will apply, by applying it to a
+    sample.
+    """
     perturbations = list_default_perturbations(dataset.task_definition)
     language_counts = {} if dataset.task_definition.is_ranking else Counter(list_base_languages(dataset))
     slow = tuple(p for p in perturbations if not p.tagged_languages.isdisjoint(language_counts))
@@ -50,15 +52,17 @@ def forecast_perturbations(
     for group, limit in ((slow, min(maximum_outputs, maximum_tagged_outputs)), (fast, maximum_outputs)):
         if not group or not len(dataset):
             continue
-        sample = _sample_outputs_of_items(dataset, limit)
+        sample = _sample_whole_items(dataset, limit)
         pairs = make_pairs_of_perturbations(sample, group, PairSettings(seed=seed, workers=workers))
         for spec, count in pairs.counts.items():
             counts[spec] = count, len(sample)
     return [_build_forecast(p, *counts[p.spec], language_counts) for p in perturbations if counts]
 
 
-def _sample_outputs_of_items(dataset: Dataset, maximum_outputs: int) -> Dataset:
-    """Return about `maximum_outputs` outputs of evenly spread items; all if there are fewer."""
+def _sample_whole_items(dataset: Dataset, maximum_outputs: int) -> Dataset:
+    """Return the outputs of evenly spread items, about `maximum_outputs` in all. A data set with fewer
+    outputs is returned whole.
+    """
     # Negated floor division rounds up.
     step = -(-len(dataset) // maximum_outputs)
     if step == 1:
@@ -69,16 +73,20 @@ def _sample_outputs_of_items(dataset: Dataset, maximum_outputs: int) -> Dataset:
 
 def _build_forecast(
     perturbation: AnyPerturbation,
-    count: PerturbationCount,
-    tried: int,
+    applied_count: PerturbationCount,
+    tried_count: int,
     language_counts: Mapping[str | None, int],
 ) -> PerturbationForecast:
-    """Build the forecast for one perturbation from the outputs that were tried."""
+    """Estimate to how many outputs a perturbation will apply from the numbers of outputs on which it was
+    tried.
+    """
     reasons = []
     for language in sorted(language_counts, key=lambda name: name or ""):
         reason = explain_why_not_applicable(perturbation, language, requested=False, strict_resources=False)
         if reason:
             reasons.append(reason)
-    if not reasons and not count.applied:
+    if not reasons and not applied_count.applied:
         reasons = [f"{perturbation.spec} finds nothing to change"]
-    return PerturbationForecast(perturbation.spec, count.applied, tried, "; ".join(reasons) or None)
+    return PerturbationForecast(
+        perturbation.spec, applied_count.applied, tried_count, "; ".join(reasons) or None
+    )

@@ -22,7 +22,9 @@ COUNTS_FILE = "label_errors.tsv"
 
 @dataclass(frozen=True)
 class LabelError:
-    """How often a perturbed output is not worse than the original, estimated by blind reading of pairs."""
+    """How often an output that a perturbation changed is in fact not worse, estimated by readers who were not
+    told which output was changed or how.
+    """
 
     perturbation: str
     language: str
@@ -44,7 +46,8 @@ _WORD_EDITS = frozenset({"removal", "insertion", "swapping", "untranslated"})
 
 
 def find_label_error_rate(perturbation: str, language: str | None) -> LabelError | None:
-    """Return how often outputs perturbed in a language are not worse; None if it was not estimated.
+    """Return how often outputs perturbed in a language are in fact not worse, or None if nobody has estimated
+    it.
 
     Only perturbations with default parameters were read, so that any other spec has no label error.
     """
@@ -61,7 +64,7 @@ def find_label_error_rate(perturbation: str, language: str | None) -> LabelError
 def find_label_error_rates(
     perturbations: Iterable[str], languages: Iterable[str | None]
 ) -> dict[tuple[str, str | None], LabelError | None]:
-    """Return for every perturbation and language how often perturbed outputs are not worse."""
+    """Return for each perturbation and language how often perturbed outputs are in fact not worse."""
     distinct_languages = sorted(set(languages), key=str)
     errors: dict[tuple[str, str | None], LabelError | None] = {}
     for perturbation in perturbations:
@@ -72,7 +75,9 @@ def find_label_error_rates(
 
 @functools.cache
 def _load_label_error_counts() -> dict[tuple[str, str], tuple[int, int, int]]:
-    """Load how many pairs were read, and how many perturbed outputs were equally good or better."""
+    """Load for each perturbation and language how many pairs were read, and in how many the perturbed output
+    was not worse.
+    """
     text = files("metassay.perturbations").joinpath(COUNTS_FILE).read_text(encoding="utf-8")
     counts: dict[tuple[str, str], tuple[int, int, int]] = {}
     for line in text.splitlines():

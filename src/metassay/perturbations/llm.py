@@ -46,7 +46,7 @@ _PUBLISHED_PROMPTS = {"mt": "perturb-mt-paper-1", "asr": "perturb-asr-paper-1"}
 
 @dataclass(frozen=True)
 class LlmRewriting(Perturbation[str]):
-    """Asks an instruction-tuned language model for a slightly worse version of an output.
+    """Asks a language model for a slightly worse version of an output.
 
     Refusals, comments and truncated answers are not used. An answer that equals the output counts as
     unchanged. The seed of each request is drawn from the stream. Answers are cached, so that a resumed run
@@ -73,24 +73,26 @@ class LlmRewriting(Perturbation[str]):
 
     @classmethod
     def from_settings(cls, settings: LlmSettings, task: Task, **parameters: Any) -> LlmRewriting:
-        """Make the perturbation with a connection to the model that the settings name."""
+        """Create the perturbation with a connection to the language model that the settings name."""
         return cls(settings=settings, task=task, asker=Asker.from_settings(settings), **parameters)
 
     def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
-        """Return the model's version of an output."""
-        request = self._make_rewriting_request(
+        """Return the version of an output that the language model wrote."""
+        request = self._build_rewriting_request(
             output_view, self._load_prompt(), random_stream.draw_integer_below(_SEEDS)
         )
         answer = None if request is None else self._require_model_connection().ask(request)
         return _parse_model_answer(output_view, answer)
 
     def apply_to_outputs(self, output_views: Sequence[View[str]], random_keys: Keys) -> list[str | None]:
-        """Return the versions of many outputs that a language model wrote, asked in parallel."""
+        """Return the versions of many outputs that a language model wrote. The model is asked for several of
+        them at a time.
+        """
         prompt = self._load_prompt()
         requests = []
         for output_view, key in zip(output_views, random_keys.tolist()):
             requests.append(
-                self._make_rewriting_request(output_view, prompt, Stream(key).draw_integer_below(_SEEDS))
+                self._build_rewriting_request(output_view, prompt, Stream(key).draw_integer_below(_SEEDS))
             )
         answers = self._require_model_connection().ask_all(requests)
         return [
@@ -99,12 +101,12 @@ class LlmRewriting(Perturbation[str]):
 
     @property
     def usage(self) -> dict[str, Any] | None:
-        """Numbers of requests and tokens, and the cost if the price is known."""
+        """Numbers of requests and tokens used so far, with their cost if the price is known."""
         return None if self.asker is None else self.asker.summarize_usage()
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A sentence about the requests to the model that failed, if any did."""
+        """A sentence that says how many requests to the model failed, if any did."""
         note = None if self.asker is None else self.asker.describe_failures()
         return () if note is None else (f"{self.spec}: {note}",)
 
@@ -113,7 +115,9 @@ class LlmRewriting(Perturbation[str]):
             raise UnknownName("prompt", self.prompt, (OUR_PROMPT, PUBLISHED_PROMPT))
 
     def _load_prompt(self) -> str:
-        """Return the prompt that the settings name, or that of the paper, or that of the task."""
+        """Return the prompt for the model: the one that the settings name, or else the default one of a paper
+        or of the task.
+        """
         if self.settings.prompt is not None:
             if self.prompt != OUR_PROMPT:
                 raise InputError(f"{self.spec} has a prompt of its own.", remedy="Leave out --llm-prompt.")
@@ -129,22 +133,24 @@ class LlmRewriting(Perturbation[str]):
             raise InputError("there is no prompt for this task.", remedy="Write one: --llm-prompt FILE.")
         return self.task.perturbation_prompt
 
-    def _make_rewriting_request(self, output_view: View[str], prompt: str, seed: int) -> Request | None:
-        """Make the request for a worse version of an output; None if the output is empty."""
+    def _build_rewriting_request(self, output_view: View[str], prompt: str, seed: int) -> Request | None:
+        """Build the request that asks a model for a worse version of an output, or return None if the output
+        is empty.
+        """
         if not output_view.output.strip():
             return None
         text = fill_prompt(prompt, list_prompt_fields(output_view))
         return Request(self.settings.model, text, self.temperature, self.tokens, self.top_p, seed)
 
     def _require_model_connection(self) -> Asker:
-        """Return the connection to the language model; raise an error if no model was chosen."""
+        """Return the connection to the language model, and raise an error if no model was chosen."""
         if self.asker is None:
             raise InputError("llm needs a language model.", remedy=HOW_TO_CHOOSE_MODEL)
         return self.asker
 
 
 def list_prompt_fields(output_view: View[str]) -> Mapping[str, str]:
-    """Return the values of the fields that a prompt can contain, such as `{source}`."""
+    """Return the values that can be inserted into a prompt for an output, such as its source, by name."""
     return {
         "source": output_view.source or UNKNOWN_FIELD,
         "reference": output_view.references[0] if output_view.references else UNKNOWN_FIELD,
@@ -155,14 +161,15 @@ def list_prompt_fields(output_view: View[str]) -> Mapping[str, str]:
 
 
 def _parse_model_answer(output_view: View[str], answer: Answer | None) -> str | None:
-    """Return the perturbed output in an answer; None if there is none or it was truncated."""
+    """Return the perturbed output in a model's answer, or None if there is none or the answer was cut off."""
     if answer is None or not answer.complete:
         return None
     return extract_perturbed_output(answer.text, output_view.output)
 
 
 def extract_perturbed_output(answer: str, output: str) -> str | None:
-    """Extract the perturbed output from an answer; None for refusals, comments and empty answers.
+    """Extract the perturbed output from a model's answer, or return None for refusals, comments and empty
+    answers.
 
     Labels and quotation marks around it are removed. If the output has one line, only the first line of the
     answer is used. If only white space differs from the output, the output itself is returned.
@@ -189,7 +196,8 @@ Likelihoods = Callable[[Sequence[str]], Sequence[float]]
 
 @dataclass(frozen=True)
 class Likeliest(Perturbation[str]):
-    """Applies another perturbation several times, and returns the most likely version by a language model.
+    """Applies another perturbation several times, and keeps the version to which a language model gives the
+    highest probability.
 
     The version with the highest likelihood is harder to recognise than a random one. `method` is the spec of
     the other perturbation and `of` is how often it is applied. The log-likelihood of a text is the sum of
@@ -218,7 +226,9 @@ class Likeliest(Perturbation[str]):
 
     @property
     def inner_perturbation(self) -> Perturbation[Any]:
-        """The perturbation that is applied several times to get candidates."""
+        """The perturbation that is applied several times, and of whose results the most likely one is
+        kept.
+        """
         return parse_perturbation(self.method)
 
     @property
@@ -232,7 +242,9 @@ class Likeliest(Perturbation[str]):
         return self._choose_most_likely_versions([output_view], keys_by_draw)[0]
 
     def apply_to_outputs(self, output_views: Sequence[View[str]], random_keys: Keys) -> list[str | None]:
-        """Return the most likely perturbed version of each output; the model reads equal versions once."""
+        """Return the most likely perturbed version of each output. The model reads versions that are equal
+        only once.
+        """
         # One stream for each output, so that all its draws are the same as in `apply`.
         streams = [Stream(key) for key in random_keys.tolist()]
         keys_by_draw = [
@@ -243,7 +255,9 @@ class Likeliest(Perturbation[str]):
     def _choose_most_likely_versions(
         self, output_views: Sequence[View[str]], keys_by_draw: Sequence[Sequence[int]]
     ) -> list[str | None]:
-        """Perturb each output several times, and return the version that a model finds most likely."""
+        """Perturb each output several times, and return for each the version that a language model finds most
+        likely.
+        """
         if self.likelihoods is None:
             raise InputError(f"{self.spec} needs a language model.", remedy=_HOW_TO_CHOOSE_LOCAL_MODEL)
         draws = [
@@ -277,7 +291,7 @@ class Likeliest(Perturbation[str]):
         return self.inner_perturbation.analyse_texts(texts, language)
 
     def describe_missing_resource(self, language: str) -> str | None:
-        """Return why the inner perturbation cannot be applied to a language; None if it can."""
+        """Return why the inner perturbation cannot be applied to a language, or None if it can."""
         languages = self.inner_perturbation.languages
         if languages is not None and language not in languages:
             return f"{self.method} knows {', '.join(sorted(languages))}"
@@ -290,7 +304,9 @@ _HOW_TO_CHOOSE_LOCAL_MODEL = "Pass --llm-local with the name or folder of a mode
 def connect_perturbation_to_model(
     perturbation: Perturbation[Any], llm: LlmSettings | None, task: Task
 ) -> Perturbation[Any]:
-    """Return a perturbation connected to the language model of the settings, if it needs one."""
+    """Return a perturbation with a connection to the language model of the settings, or unchanged if it needs
+    no model.
+    """
     if isinstance(perturbation, LlmRewriting) and perturbation.asker is None:
         return LlmRewriting.from_settings(llm or LlmSettings(), task, **perturbation.parameters)
     if isinstance(perturbation, Likeliest) and perturbation.likelihoods is None:

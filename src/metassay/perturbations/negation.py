@@ -17,7 +17,7 @@ from metassay.perturbations.words import WordEdit
 from metassay.stats.streams import Stream
 from metassay.text import resources
 from metassay.text.lemmas import find_lemma
-from metassay.text.tagged_words import TagPair, find_second_words
+from metassay.text.tagged_words import TagPair, find_second_words_of_tag_pairs
 from metassay.text.word_lists import WordLists, build_word_pattern, find_folders_with_file
 from metassay.text.words import (
     WITHOUT_SPACES,
@@ -54,7 +54,7 @@ _CLAUSE = re.compile(r"[^.,;:!?()\n。，、；：！？「」（）]+")
 
 @dataclass(frozen=True)
 class Negation(WordEdit):
-    """Adds a "not" before a random verb or adjective, or after an auxiliary.
+    """Negates a random verb or adjective of a text, for example by adding "not" after an auxiliary.
 
     English: after an auxiliary if there is one, else with do-support before a finite verb ("did not say").
     German: "nicht" at its place in the clause, or "kein" for "ein". Russian: "не" before words that lists and
@@ -70,7 +70,9 @@ class Negation(WordEdit):
     summary: ClassVar[str] = "negates a random verb or adjective"
 
     def describe_missing_resource(self, language: str) -> str | None:
-        """Return how to get the tagger and the base forms that English needs; None if they are installed."""
+        """Return how to install the tagger or dictionary that English needs, or None if both are
+        installed.
+        """
         if language != "en":
             return None
         return resources.describe_missing_resource("HanTa", "simplemma", language="en")
@@ -88,15 +90,17 @@ class Negation(WordEdit):
 
 
 def _apply_random_edits(text: str, edits: Sequence[Edit], count: int, random_stream: Stream) -> str | None:
-    """Apply `count` random edits to a text; None if there are fewer edits."""
+    """Apply `count` edits, drawn at random, to a text, or return None if there are fewer edits than that."""
     if len(edits) < count:
         return None
     drawn = sorted(random_stream.sample(len(edits), count))
     return replace_spans(text, [edits[i] for i in drawn])
 
 
-def _make_word_insertion(text: str, position: int, word: str) -> Edit:
-    """Return the edit that inserts a word before or after the word that begins or ends at a position."""
+def _create_insertion_of_word(text: str, position: int, word: str) -> Edit:
+    """Return the edit that inserts a word at the beginning or end of another word, with the spaces and
+    capitals that it needs.
+    """
     if position == len(text) or not text[position].isalnum():
         return (position, position), f" {word}"
     # Two letters, because an abbreviation in capitals keeps its first letter.
@@ -108,7 +112,9 @@ def _make_word_insertion(text: str, position: int, word: str) -> Edit:
 
 
 def _find_english_negations(text: str) -> list[Edit]:
-    """Find the edits that put "not" after an auxiliary; without one, those that add "did not"."""
+    """Find the edits that negate an English text by "not" after an auxiliary, or by "did not" if it has no
+    auxiliary.
+    """
     if _ENGLISH_AUXILIARY.search(text) is None:
         return _find_do_negations(text)
     words = find_dictionary_words(text)
@@ -128,12 +134,14 @@ def _find_english_negations(text: str) -> list[Edit]:
             positions.append(words[i + 1].end())
         elif _is_auxiliary_verb(text, words, lower_words, i):
             positions.append(word.end())
-    edits = [_make_word_insertion(text, position, "not") for position in positions]
+    edits = [_create_insertion_of_word(text, position, "not") for position in positions]
     return edits or _find_do_negations(text)
 
 
 def _is_auxiliary_verb(text: str, words: list[re.Match[str]], lower_words: list[str], position: int) -> bool:
-    """Return whether a word is an auxiliary that "not" can follow, unlike "have" in "have friends"."""
+    """Return whether a word is used as an auxiliary that "not" can follow, unlike "have" in "have
+    friends".
+    """
     if position + 1 == len(words) or starts_sentence(text, words[position].start()):
         return False
     word = lower_words[position]
@@ -152,7 +160,7 @@ def _is_auxiliary_verb(text: str, words: list[re.Match[str]], lower_words: list[
 
 
 def _can_auxiliary_be_negated(lower_words: list[str], position: int) -> bool:
-    """Return whether an auxiliary is the first of its verb and not negated yet."""
+    """Return whether an auxiliary is the first of its verb phrase and is not negated already."""
     if position > 0:
         previous_word = lower_words[position - 1]
         if previous_word in _WORDS_BEFORE_SECOND_VERB or "n't" in previous_word:
@@ -161,9 +169,9 @@ def _can_auxiliary_be_negated(lower_words: list[str], position: int) -> bool:
 
 
 def _find_do_negations(text: str) -> list[Edit]:
-    """Find the edits that negate English finite verbs with "did not" or "does not" and the base form."""
+    """Find the edits that negate an English verb by "did not" or "does not" and its base form."""
     edits = []
-    for (start, end), tag in find_second_words(text, _SUBJECT_AND_VERB):
+    for (start, end), tag in find_second_words_of_tag_pairs(text, _SUBJECT_AND_VERB):
         verb = text[start:end]
         negated_do = _NEGATED_DO[tag]
         base_form = find_lemma(verb, "en")
@@ -174,7 +182,7 @@ def _find_do_negations(text: str) -> list[Edit]:
 
 
 def _find_russian_negations(text: str) -> list[Edit]:
-    """Find the edits that put "не" before Russian verbs and predicates."""
+    """Find the edits that negate a Russian text by "не" before a verb or predicate."""
     words = find_dictionary_words(text)
     lower_words = [word[0].lower() for word in words]
     edits = []
@@ -183,7 +191,7 @@ def _find_russian_negations(text: str) -> list[Edit]:
             continue
         # A capital inside a sentence marks a name, which may end like a verb.
         if word[0] == lower_words[i] or starts_sentence(text, word.start()):
-            edits.append(_make_word_insertion(text, word.start(), "не"))
+            edits.append(_create_insertion_of_word(text, word.start(), "не"))
     return edits
 
 
@@ -195,20 +203,27 @@ _NEGATION_FINDERS: dict[str, Callable[[str], list[Edit]]] = {
 
 
 def _find_negations_by_rules(text: str, language: str) -> list[Edit]:
-    """Find the edits that the rules of a language pack make in clauses without a negation."""
-    negation_starts = [match.start() for match in _load_negation_words(language).finditer(text)]
+    """Find the edits that negate a clause by the regular expressions for a language. Clauses with a negation
+    are left out.
+    """
+    negation_starts = [match.start() for match in _load_negation_word_pattern(language).finditer(text)]
     used_spans = DisjointSpans()
     if negation_starts:
         for clause in _CLAUSE.finditer(text):
             if any(clause.start() <= start < clause.end() for start in negation_starts):
                 # A second negation in the clause could cancel the first.
                 used_spans.add(clause.span())
-    edits = _find_edits_of_rules(text, language, "negation", used_spans)
-    return [(span, _copy_first_capital(text, span, replacement)) for span, replacement in sorted(edits)]
+    edits = _find_edits_by_pattern_rules(text, language, "negation", used_spans)
+    return [
+        (span, _move_capital_to_replacement(text, span, replacement)) for span, replacement in sorted(edits)
+    ]
 
 
-def _find_edits_of_rules(text: str, language: str, list_name: str, used_spans: DisjointSpans) -> list[Edit]:
-    """Return the edits that the rules of a word list make; where two overlap, the earlier rule is used.
+def _find_edits_by_pattern_rules(
+    text: str, language: str, list_name: str, used_spans: DisjointSpans
+) -> list[Edit]:
+    """Find the edits that the regular expressions of a list make. Where two would change the same words, the
+    earlier one is used.
 
     Spans in `used_spans` are not changed.
     """
@@ -222,8 +237,10 @@ def _find_edits_of_rules(text: str, language: str, list_name: str, used_spans: D
     return edits
 
 
-def _copy_first_capital(text: str, span: Span, replacement: str) -> str:
-    """Capitalise a replacement if the replaced words are capitalised, and remove their capital inside it."""
+def _move_capital_to_replacement(text: str, span: Span, replacement: str) -> str:
+    """Capitalise a replacement if the replaced words begin with a capital, and write that letter in lower
+    case inside it.
+    """
     start, end = span
     first_letter = text[start:end][:1]
     if not first_letter.isupper() or replacement.startswith(first_letter):
@@ -232,53 +249,62 @@ def _copy_first_capital(text: str, span: Span, replacement: str) -> str:
 
 
 @functools.cache
-def _load_negation_words(language: str) -> re.Pattern[str]:
-    """Load a pattern for the words of `negated.txt`; in scripts without spaces also inside of words."""
+def _load_negation_word_pattern(language: str) -> re.Pattern[str]:
+    """Load a regular expression that finds the words of a language that negate a clause.
+
+    The words are in `negated.txt`. In scripts without spaces they are found inside of words, too.
+    """
     words = "|".join(sorted(WordLists(_PACKS, language).read_words("negated")))
     return re.compile(words if language in WITHOUT_SPACES else rf"\b(?:{words})\b", re.IGNORECASE)
 
 
 def _is_in_question(text: str, position: int) -> bool:
-    """Return whether the sentence at a position is a question."""
+    """Return whether a position in a text lies in a sentence that is a question."""
     sentence_end = _SENTENCE_END.search(text, position)
     return sentence_end is not None and not {"?", "？"}.isdisjoint(sentence_end[0])
 
 
 @dataclass(frozen=True)
 class NegationRemoval(WordEdit):
-    """Removes a random negation ("not", "never") or replaces it by its opposite ("nothing": "everything")."""
+    """Removes a random negation such as "not", or replaces it by its opposite, such as "nothing" by
+    "everything".
+    """
 
     name: ClassVar[str] = "negation_removal"
     languages: ClassVar[frozenset[str] | None] = find_folders_with_file(_PACKS, "negation_removal.tsv")
     summary: ClassVar[str] = "removes a negation"
 
     def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
-        """Return the output without random negations."""
+        """Return the output with random negations removed."""
         language = output_view.language or ""
         # Most texts have no negation, and one pattern shows that faster than all rules.
-        if _load_negation_pattern(language).search(output_view.output) is None:
+        if _load_pattern_of_negation_signs(language).search(output_view.output) is None:
             return None
-        edits = _find_negation_removals(output_view.output, language)
+        edits = _find_edits_that_remove_negation(output_view.output, language)
         return _apply_random_edits(output_view.output, edits, self.strength, random_stream)
 
 
-def _find_negation_removals(text: str, language: str) -> list[Edit]:
-    """Find the edits that remove a negation, in the order of the text; questions are left out."""
+def _find_edits_that_remove_negation(text: str, language: str) -> list[Edit]:
+    """Find the edits that remove a negation from a text, in the order of the text. Questions are left out."""
     edits = []
-    for span, replacement in _find_edits_of_rules(text, language, "negation_removal", DisjointSpans()):
+    for span, replacement in _find_edits_by_pattern_rules(
+        text, language, "negation_removal", DisjointSpans()
+    ):
         # The sign ∅ stands for an empty replacement.
         cleaned = re.sub(r"  +", " ", replacement).strip().replace("∅", "")
         edits.append((span, cleaned))
     edits.sort(key=lambda edit: edit[0])
     return [
-        _copy_capital_to_edit(text, span, replacement)
+        _restore_capital_after_edit(text, span, replacement)
         for span, replacement in edits
         if not _is_in_question(text, span[0])
     ]
 
 
-def _copy_capital_to_edit(text: str, span: Span, replacement: str) -> Edit:
-    """Return the edit with the capital of the original, on the next letter if the word is removed."""
+def _restore_capital_after_edit(text: str, span: Span, replacement: str) -> Edit:
+    """Return an edit of a capitalised word with its capital kept. If the word is removed, the next letter
+    gets the capital.
+    """
     start, end = span
     original = text[start:end]
     is_removed = not replacement.strip()
@@ -291,8 +317,10 @@ def _copy_capital_to_edit(text: str, span: Span, replacement: str) -> Edit:
 
 
 @functools.cache
-def _load_negation_pattern(language: str) -> re.Pattern[str]:
-    """Load a pattern that matches in every text of a language that contains a negation."""
+def _load_pattern_of_negation_signs(language: str) -> re.Pattern[str]:
+    """Load a regular expression that quickly tells which texts may contain a negation: it matches in all that
+    do.
+    """
     return re.compile("|".join(WordLists(_PACKS, language).read_lines("negation_signs")), re.IGNORECASE)
 
 

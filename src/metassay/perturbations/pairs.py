@@ -32,7 +32,9 @@ PER_OUTPUT = 4
 
 @dataclass(frozen=True)
 class PerturbationCount:
-    """How many outputs a perturbation changed, left unchanged, and did not apply to."""
+    """How many outputs a perturbation changed, how many it left as they were, and to how many it did not
+    apply.
+    """
 
     applied: int = 0
     """Outputs that became worse."""
@@ -46,7 +48,8 @@ class PerturbationCount:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of an output and a perturbed version of it, one row for each pair.
+    """A table of pairs of an output and a perturbed version of it, with what is known about how they were
+    made.
 
     `frame` has the columns `item, system, perturbation, output, worse`, sorted by the first three. `output`
     is the text after preprocessing, which is what gets scored. For rankings, `output` and `worse` are lists
@@ -75,7 +78,7 @@ class Pairs:
         return self.frame.height
 
     def sample(self, per_output: int | None = PER_OUTPUT) -> Self:
-        """Keep at most `per_output` random perturbations of each output; None keeps all.
+        """Keep at most `per_output` random perturbations of each output, or all of them if it is None.
 
         Which of two perturbations is preferred depends only on the seed, the item, the text and their names.
         So a further perturbation may replace another one, but changes neither the order of the others nor any
@@ -91,7 +94,7 @@ class Pairs:
         return self.filter_rows((ranks <= per_output).to_numpy())
 
     def filter_rows(self, keep: NDArray[np.bool_]) -> Self:
-        """Return the pairs whose entry in `keep` is true."""
+        """Return the pairs for which `keep` is true."""
         if keep.all():
             return self
         frame = self.frame.filter(pl.Series(keep))
@@ -121,7 +124,7 @@ def make_pairs(
     store: TextStore | None = None,
     progress: Progress | None = None,
 ) -> Pairs:
-    """Perturb every output of a data set, and pair each output with its perturbed versions.
+    """Perturb every output of a data set, and pair each output with its perturbed versions, which are worse.
 
     The same seed gives the same pairs, whatever the order of the rows, the number of workers or the other
     perturbations.
@@ -181,7 +184,7 @@ def make_pairs_of_perturbations(
         collected=collected.by_language,
     )
     columns = perturb_outputs(perturbations, outputs, collected.content_hash, settings, skipped)
-    pairs = _build_pair_table(dataset, outputs, columns, settings.preprocess)
+    pairs = _build_table_of_pairs(dataset, outputs, columns, settings.preprocess)
     usage = {p.spec: p.usage for p in perturbations if p.usage is not None}
     return replace(pairs, notes=_list_notes_on_skipped_outputs(perturbations, skipped), usage=usage)
 
@@ -192,7 +195,7 @@ def make_pairs_by_shard(
     settings: PairSettings,
     perturbations: Sequence[str | AnyPerturbation] | None,
 ) -> Iterator[Pairs]:
-    """Yield the pairs of each shard of a data set; a shard has all outputs of its items.
+    """Make the pairs of one shard of a data set at a time. A shard contains all outputs of its items.
 
     The notes of each are about all shards so far, everything else about the shard alone.
     """
@@ -209,7 +212,9 @@ def make_pairs_by_shard(
 def _choose_perturbations(
     task: Task, requested: Sequence[str | AnyPerturbation] | str | None, llm: LlmSettings | None
 ) -> tuple[AnyPerturbation, ...]:
-    """Return the perturbations that the user named, or the defaults, connected to a language model."""
+    """Return the perturbations that the user named, or else the default ones, with a connection to the
+    language model if needed.
+    """
     if requested is not None:
         return tuple(
             connect_perturbation_to_model(p, llm, task) for p in parse_perturbations(requested, task=task)
@@ -223,7 +228,7 @@ def _choose_perturbations(
 def _list_notes_on_skipped_outputs(
     perturbations: Sequence[AnyPerturbation], skipped_outputs: SkippedByLanguage
 ) -> tuple[str, ...]:
-    """Return why outputs were skipped, and the notes of the perturbations, each once."""
+    """List notes for users: why outputs were skipped, and the notes of the perturbations, each once."""
     # A dict instead of a set keeps the notes in order.
     notes: dict[str, None] = {}
     for perturbation in perturbations:
@@ -236,10 +241,12 @@ def _list_notes_on_skipped_outputs(
     return tuple(notes)
 
 
-def _build_pair_table(
+def _build_table_of_pairs(
     dataset: Dataset, outputs: DistinctOutputs, columns: Mapping[str, list[Any]], preprocess: str
 ) -> Pairs:
-    """Build the table of outputs and perturbed outputs, and count how often each perturbation applied."""
+    """Build the table of outputs and perturbed outputs, and count to how many outputs each perturbation
+    applied.
+    """
     dtype = pl.List(pl.String) if dataset.task_definition.is_ranking else pl.String()
     originals = pl.Series("output", [view.output for view in outputs.views], dtype)
     items, systems, raw_outputs = (dataset.outputs[name] for name in ("item", "system", "output"))
@@ -281,6 +288,6 @@ def _build_pair_table(
 def _count_pairs_by_perturbation(
     counts: Mapping[str, PerturbationCount], frame: pl.DataFrame
 ) -> dict[str, PerturbationCount]:
-    """Return the counts of each perturbation with the number of its pairs in a table added."""
+    """Add to the counts of each perturbation the number of its pairs in a table."""
     pair_counts = dict(frame["perturbation"].value_counts().iter_rows())
     return {spec: replace(count, pairs=pair_counts.get(spec, 0)) for spec, count in counts.items()}

@@ -14,7 +14,7 @@ _LIST_NAME = re.compile(r"\{([a-z_]+)\}")
 
 @dataclass(frozen=True)
 class PatternRule:
-    """A regular expression of a language pack and what replaces its matches; None for a rule without."""
+    """A regular expression for a language, and the text that replaces its matches, if any."""
 
     pattern: re.Pattern[str]
     replacement: str | None
@@ -22,7 +22,11 @@ class PatternRule:
 
 @functools.cache
 def load_pattern_rules(language: str, list_name: str) -> tuple[PatternRule, ...]:
-    """Load pattern rules from a file of a language pack; `{verbs}` stands for any word of `verbs.txt`."""
+    """Load regular expressions and their replacements from a file for a language. Upper and lower case are
+    not distinguished.
+
+    `{verbs}` stands for any word of `verbs.txt`.
+    """
     lists = WordLists(_PACKS, language)
     rules = []
     for row in lists.read_tab_separated_rows(list_name):

@@ -16,7 +16,7 @@ _LOOKAROUND = re.compile(r"\(\?<?[=!][^)]*\)|\\b")
 
 
 class SoundRule(NamedTuple):
-    """A spelling of a sound, and other spellings that sound the same."""
+    """A spelling of a sound, with other spellings that sound the same."""
 
     pattern: re.Pattern[str]
     spellings: tuple[str, ...]
@@ -25,20 +25,21 @@ class SoundRule(NamedTuple):
 
 
 def _load_sound_rules() -> tuple[SoundRule, ...]:
-    """Load the rules for spellings that sound alike."""
+    """Load the rules that say which spellings sound alike."""
     rules = []
     for pattern, *spellings in WordLists("metassay.perturbations.languages", "en").read_tab_separated_rows(
         "sounds"
     ):
-        needed_letters = _find_replaced_letters(pattern)
+        needed_letters = _extract_letters_of_pattern(pattern)
         rules.append(SoundRule(re.compile(pattern, re.IGNORECASE), tuple(spellings), needed_letters))
     return tuple(rules)
 
 
-def _find_replaced_letters(pattern: str) -> str:
-    r"""Return the letters that a rule replaces, without its conditions on neighbouring letters.
+def _extract_letters_of_pattern(pattern: str) -> str:
+    r"""Return the letters that the regular expression of a rule replaces, without its conditions on
+    neighbouring letters.
 
-    >>> _find_replaced_letters(r"(?<!s)ch(?![rlo])"), _find_replaced_letters(r"\bth|th\b")
+    >>> _extract_letters_of_pattern(r"(?<!s)ch(?![rlo])"), _extract_letters_of_pattern(r"\bth|th\b")
     ('ch', 'th')
     """
     return _LOOKAROUND.sub("", pattern).partition("|")[0]
@@ -49,7 +50,7 @@ SOUND_RULES = _load_sound_rules()
 
 @dataclass(frozen=True)
 class Phonetic(RandomReplacement):
-    """Replaces letters of a random word by others that sound alike: "water" by "wader"."""
+    """Replaces letters of a random word by others that sound alike, as in "wader" for "water"."""
 
     name: ClassVar[str] = "phonetic"
     languages: ClassVar[frozenset[str] | None] = frozenset({"en"})

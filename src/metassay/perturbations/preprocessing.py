@@ -14,7 +14,7 @@ PREPROCESSING = {
 
 
 def check_preprocessing_name(name: str) -> None:
-    """Raise an error if no preprocessing has this name."""
+    """Raise an error if the name of a preprocessing is not known."""
     if name not in PREPROCESSING:
         raise UnknownName("preprocessing", name, PREPROCESSING)
 

@@ -30,7 +30,7 @@ _PACKS = "metassay.perturbations.languages"
 
 @dataclass(frozen=True)
 class Pronoun(RandomReplacement):
-    """Replaces a random pronoun by another one that fits its place in the sentence."""
+    """Replaces a random pronoun by another one that fits in its place, such as "he" by "they"."""
 
     name: ClassVar[str] = "pronoun"
     languages: ClassVar[frozenset[str] | None] = find_folders_with_file(_PACKS, "pronouns.tsv")
@@ -45,7 +45,7 @@ class Pronoun(RandomReplacement):
 
 
 def _find_pronouns_by_grammar(text: str, language: str) -> list[Replacement]:
-    """Find the pronouns of a text whose case follows from their neighbours."""
+    """Find the pronouns of a text whose grammatical case follows from the neighbouring words."""
     pronouns = _list_pronouns(language)
     replacements = []
     for word in find_dictionary_words(text):
@@ -57,7 +57,9 @@ def _find_pronouns_by_grammar(text: str, language: str) -> list[Replacement]:
 
 
 def _list_fitting_pronouns(text: str, word: re.Match[str], language: str) -> tuple[str, ...]:
-    """List the other pronouns of the same case, capitalised as their position in the sentence requires."""
+    """List the other pronouns of the same grammatical case, capitalised as their place in the sentence
+    requires.
+    """
     if len(word[0]) > 1 and word[0].isupper() and not text.isupper():
         return ()  # `US` is not the pronoun `us`
     grammar = _GRAMMARS[language]
@@ -79,7 +81,9 @@ def _list_fitting_pronouns(text: str, word: re.Match[str], language: str) -> tup
 
 
 def find_pronoun_paradigm_row(text: str, word: re.Match[str], language: str) -> int:
-    """Return the row (by case) of the pronoun table that a pronoun of a text belongs to; -1 for none."""
+    """Return the row (by case) of the pronoun table to which a pronoun of a text belongs, or -1 if that is
+    not clear.
+    """
     start, end = word.span()
     # The pattern ends at the pronoun. Without a bound it would be tried from every word of the text.
     previous_match = _PREVIOUS_WORD.search(text, max(0, start - 25), start)
@@ -95,7 +99,9 @@ def find_pronoun_paradigm_row(text: str, word: re.Match[str], language: str) -> 
 
 
 def _remove_sentence_capital_of_pronoun(text: str, word: re.Match[str], language: str) -> str:
-    """Return a pronoun without the capital of a sentence; German formal pronouns keep theirs."""
+    """Return a pronoun without the capital of the sentence start. German formal pronouns keep their
+    capital.
+    """
     if language != "de":
         return word[0].lower()
     if word[0] not in german.FORMAL_PRONOUNS and starts_sentence(text, word.start()):
@@ -104,12 +110,12 @@ def _remove_sentence_capital_of_pronoun(text: str, word: re.Match[str], language
 
 
 def _normalise_pronoun_spelling(pronoun: str) -> str:
-    """Return a pronoun in lower case and with е instead of ё."""
+    """Return a pronoun in lower case, with the Russian letter ё written as е."""
     return pronoun.lower().replace("ё", "е")
 
 
 def _adjust_pronoun_capital(text: str, span: Span, pronoun: str, language: str) -> str:
-    """Capitalise a pronoun as its position in the text requires."""
+    """Write a pronoun with a capital if its position in the text requires it."""
     if language == "en" and pronoun == "i":
         return "I"
     start, end = span
@@ -122,13 +128,13 @@ def _adjust_pronoun_capital(text: str, span: Span, pronoun: str, language: str) 
 
 @functools.cache
 def _list_pronouns(language: str) -> frozenset[str]:
-    """List all pronouns of a language in lower case; Russian ones also without ё."""
+    """List all pronouns of a language in lower case, the Russian ones also with ё written as е."""
     pronouns = {pronoun.lower() for row in _GRAMMARS[language].PRONOUNS for pronoun in row}
     return frozenset(pronouns | {_normalise_pronoun_spelling(pronoun) for pronoun in pronouns})
 
 
 class _PronounList(NamedTuple):
-    """The pronouns of a language pack."""
+    """The pronouns of a language, each with the pronouns that can replace it."""
 
     pattern: re.Pattern[str]
     """Matches any of the pronouns."""
@@ -138,7 +144,9 @@ class _PronounList(NamedTuple):
 
 
 def _find_pronouns_by_list(text: str, language: str) -> list[Replacement]:
-    """Find the pronouns of a text that are in a language pack, each with the others of its row."""
+    """Find the pronouns of a text that are in the list for its language, each with the pronouns that can
+    replace it.
+    """
     pronouns = _load_pronoun_list(language)
     exception_spans = [match.span() for pattern in pronouns.exceptions for match in pattern.finditer(text)]
     replacements = []
@@ -155,7 +163,7 @@ def _find_pronouns_by_list(text: str, language: str) -> list[Replacement]:
 
 @functools.cache
 def _load_pronoun_list(language: str) -> _PronounList:
-    """Load the pronouns of a language pack."""
+    """Load the list of pronouns of a language."""
     lists = WordLists(_PACKS, language)
     alternatives: dict[str, tuple[str, ...]] = {}
     for row in lists.read_tab_separated_rows("pronouns"):

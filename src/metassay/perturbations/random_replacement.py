@@ -40,7 +40,7 @@ class RandomReplacement(WordEdit):
 
 
 class DisjointSpans:
-    """A set of spans of a text that do not overlap.
+    """A set of spans of a text, none of which overlap.
 
     >>> spans = DisjointSpans()
     >>> spans.add((2, 5)), spans.is_span_free((4, 6)), spans.is_span_free((5, 6))
@@ -51,11 +51,11 @@ class DisjointSpans:
         self._spans: list[Span] = []
 
     def add(self, span: Span) -> None:
-        """Add a span that does not overlap with the others."""
+        """Add a span, which must not overlap with those in the set."""
         insort(self._spans, span)
 
     def is_span_free(self, span: Span) -> bool:
-        """Return whether a span overlaps with none of the spans in the set."""
+        """Return whether a span overlaps with none of those in the set."""
         start, end = span
         position = bisect_right(self._spans, span)
         is_after_previous = position == 0 or self._spans[position - 1][1] <= start

@@ -1,7 +1,7 @@
 """`rank_swapping` and `shuffle`: perturbations that change the order of ranked documents.
 
 Only a list with a relevant document can get worse by another order, so lists without one are not changed.
-Whether a changed order is worse depends on the documents that moved: see `measure_gain_changes`.
+Whether a changed order is worse depends on the documents that moved: see `compare_gains_of_reordered_lists`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ DEFAULT_COPIES = 4
 
 @dataclass(frozen=True)
 class Reordering(Perturbation[Ranking]):
-    """A perturbation that reorders the documents of a ranked list. `copy` numbers independent versions."""
+    """A perturbation that changes the order of the documents in a ranked list.
+
+    `copy` numbers independent versions.
+    """
 
     output_kind: ClassVar[OutputKind] = OutputKind.RANKING
     needs_spaces: ClassVar[bool] = False
@@ -43,16 +46,16 @@ class Reordering(Perturbation[Ranking]):
 
     @abstractmethod
     def draw_document_orders(self, list_offsets: LongArray, random_keys: Keys) -> LongArray:
-        """Draw new orders of many lists: the old position of each document."""
+        """Draw a new order for each of many lists: the old position of each document."""
 
     def apply(self, output_view: View[Ranking], random_stream: Stream) -> Ranking | None:
-        """Return the documents of an output in a new order; None if no document is relevant."""
+        """Return the documents of an output in a new order, or None if no document is relevant."""
         return self.apply_to_outputs([output_view], np.array([random_stream.state], np.uint64))[0]
 
     def apply_to_outputs(
         self, output_views: Sequence[View[Ranking]], random_keys: Keys
     ) -> list[Ranking | None]:
-        """Reorder many ranked lists; their orders are drawn in compiled code."""
+        """Reorder the documents of many ranked lists at once in compiled code."""
         # All lists lie in one array, list i from `offsets[i]` to `offsets[i + 1]`.
         offsets = np.concatenate([[0], np.cumsum([len(view.output) for view in output_views])]).astype(
             np.int64
@@ -75,7 +78,7 @@ def _has_relevant_document(output_view: View[Ranking]) -> bool:
 
 @dataclass(frozen=True)
 class RankSwapping(Reordering):
-    """Swaps random pairs of documents (Deviyani and Diaz, 2025); no document moves twice.
+    """Swaps random pairs of documents in a ranked list (Deviyani and Diaz, 2025). No document moves twice.
 
     `swaps` is the number of pairs. The default, 0, means one for every five documents, and at least one.
     Fewer swaps often move no relevant document: in lists of 100 documents of TREC-COVID, one swap leaves the
@@ -93,7 +96,9 @@ class RankSwapping(Reordering):
 
     @classmethod
     def list_defaults(cls) -> tuple[RankSwapping, ...]:
-        """Return several independent versions of this perturbation, as rankings have no other default."""
+        """Return several independent versions of this perturbation, because ranked lists have no other
+        default perturbation.
+        """
         return tuple(cls(copy=copy) for copy in range(1, DEFAULT_COPIES + 1))
 
     def count_swaps(self, list_sizes: LongArray) -> LongArray:
@@ -131,9 +136,11 @@ class Shuffle(Reordering):
 
 
 @kernel
-def _start_random_state_of_copy(state: np.uint64, copy_number: int) -> np.uint64:
-    """Return the first random state of a numbered copy, in compiled code."""
-    for _ in range(copy_number - 1):
+def _create_random_state_of_version(state: np.uint64, version_number: int) -> np.uint64:
+    """Return the first state of the random generator for one of several versions of a reordering, in compiled
+    code.
+    """
+    for _ in range(version_number - 1):
         state, high = advance_random_state(state)
         state, low = advance_random_state(state)
         state = (high << np.uint64(32)) | low
@@ -141,8 +148,8 @@ def _start_random_state_of_copy(state: np.uint64, copy_number: int) -> np.uint64
 
 
 @kernel
-def _sample_positions(positions: LongArray, size: int, count: int, state: np.uint64) -> None:
-    """Write random distinct integers below `size` to the front of an array (Fisher–Yates)."""
+def _write_random_sample(positions: LongArray, size: int, count: int, state: np.uint64) -> None:
+    """Write `count` different random integers below `size` to the front of an array."""
     for i in range(size):
         positions[i] = i
     for i in range(count):
@@ -155,14 +162,14 @@ def _sample_positions(positions: LongArray, size: int, count: int, state: np.uin
 def _swap_document_pairs_in_lists(
     list_offsets: LongArray, random_keys: Keys, swap_counts: LongArray, copy_number: int
 ) -> LongArray:
-    """Draw new orders of ranked lists in which random pairs of documents are swapped."""
+    """Draw a new order of each ranked list in which random pairs of documents are swapped."""
     order = np.arange(list_offsets[-1])
     drawn = np.empty(np.max(np.diff(list_offsets)) if len(random_keys) else 0, np.int64)
     for i in range(len(random_keys)):
         start = list_offsets[i]
         size = list_offsets[i + 1] - start
-        _sample_positions(
-            drawn, size, 2 * swap_counts[i], _start_random_state_of_copy(random_keys[i], copy_number)
+        _write_random_sample(
+            drawn, size, 2 * swap_counts[i], _create_random_state_of_version(random_keys[i], copy_number)
         )
         for swap in range(swap_counts[i]):
             first = start + drawn[2 * swap]
@@ -175,13 +182,13 @@ def _swap_document_pairs_in_lists(
 def _shuffle_top_of_lists(
     list_offsets: LongArray, random_keys: Keys, top_count: int, copy_number: int
 ) -> LongArray:
-    """Draw new orders of ranked lists in which the first documents are shuffled."""
+    """Draw a new order of each ranked list in which its first documents are shuffled."""
     order = np.arange(list_offsets[-1])
     drawn = np.empty(np.max(np.diff(list_offsets)) if len(random_keys) else 0, np.int64)
     for i in range(len(random_keys)):
         start = list_offsets[i]
         size = min(list_offsets[i + 1] - start, top_count)
-        _sample_positions(drawn, size, size, _start_random_state_of_copy(random_keys[i], copy_number))
+        _write_random_sample(drawn, size, size, _create_random_state_of_version(random_keys[i], copy_number))
         for rank in range(size):
             order[start + rank] = start + drawn[rank]
     return order
@@ -198,7 +205,7 @@ def write_reordered_lists(
     new_documents: Codes,
     new_grades: Codes,
 ) -> None:
-    """Write ranked lists in a new order of their documents to arrays."""
+    """Copy ranked lists, with their documents in a new order, to arrays."""
     for i in range(len(list_numbers)):
         first = list_offsets[list_numbers[i]]
         for rank in range(list_offsets[list_numbers[i] + 1] - first):

@@ -29,7 +29,9 @@ Grades = NDArray[np.int32]
 
 @dataclass(frozen=True, kw_only=True)
 class RankedPairs(Pairs):
-    """Pairs of a ranked list and a reordered version of it, as integer arrays that metrics can score fast."""
+    """Pairs of a ranked list and a reordered version of it, stored as integer arrays so that metrics can
+    score them fast.
+    """
 
     lists: RankedLists
     """The outputs of the data set, in its order."""
@@ -39,7 +41,7 @@ class RankedPairs(Pairs):
     """For each pair, the reordered list."""
 
     def filter_rows(self, keep: NDArray[np.bool_]) -> Self:
-        """Return the pairs whose entry in `keep` is true, with their arrays."""
+        """Return the pairs for which `keep` is true."""
         filtered = super().filter_rows(keep)
         if filtered is self:
             return self
@@ -49,7 +51,9 @@ class RankedPairs(Pairs):
 def make_ranked_pairs(
     dataset: Dataset, perturbations: Sequence[Perturbation[Any]], *, seed: int
 ) -> RankedPairs:
-    """Reorder every ranked list of a data set by every perturbation, all lists at once."""
+    """Apply every perturbation to every ranked list of a data set, and pair each list with its reordered
+    versions.
+    """
     if dataset.qrels is None:
         raise InputError("rankings can be perturbed only with relevance judgements.", remedy="Pass --qrels.")
     outputs = dataset.outputs
@@ -65,7 +69,7 @@ def make_ranked_pairs(
     ]
     has_relevant_document = lists.has_relevant_document
     is_changed = np.array(
-        [has_relevant_document & _find_lists_changed_by_order(lists.offsets, order) for order in orders]
+        [has_relevant_document & _find_lists_with_moved_documents(lists.offsets, order) for order in orders]
     )
     # Transposed, so that pairs are sorted by output first and by perturbation second.
     rows, reordering_numbers = np.nonzero(is_changed.T)
@@ -93,8 +97,8 @@ def make_ranked_pairs(
     return RankedPairs(frame, counts, notes, {}, priorities, lists=lists, rows=rows, copies=copies)
 
 
-def _find_lists_changed_by_order(list_offsets: LongArray, document_order: LongArray) -> NDArray[np.bool_]:
-    """Find the lists in which an order moves a document."""
+def _find_lists_with_moved_documents(list_offsets: LongArray, document_order: LongArray) -> NDArray[np.bool_]:
+    """Return the numbers of the ranked lists in which a new order moves a document."""
     # A running count answers for all lists at once whether any document moved in them.
     moved_before = np.concatenate([[0], np.cumsum(document_order != np.arange(len(document_order)))])
     return np.asarray(moved_before[list_offsets[1:]] > moved_before[list_offsets[:-1]])
@@ -106,7 +110,7 @@ def _reorder_lists(
     list_numbers: LongArray,
     order_numbers: LongArray,
 ) -> RankedLists:
-    """Return copies of ranked lists, each in one of several document orders."""
+    """Copy ranked lists, each in one of several new orders of its documents."""
     offsets = np.concatenate([[0], np.cumsum(np.diff(ranked_lists.offsets)[list_numbers])]).astype(np.int64)
     documents = np.empty(offsets[-1], np.int32)
     grades = np.empty(offsets[-1], np.int32)
@@ -137,7 +141,7 @@ def _draw_sampling_priorities(
     list_numbers: LongArray,
     reordering_numbers: LongArray,
 ) -> Keys:
-    """Draw a random number for each pair, which decides which pairs are sampled first."""
+    """Draw a random number for each pair. Pairs with low numbers are kept first when pairs are sampled."""
     priorities = np.array(
         [derive_purpose_keys(random_keys, f"sample {reordering.spec}") for reordering in reorderings]
     )
@@ -145,7 +149,9 @@ def _draw_sampling_priorities(
 
 
 def _list_notes_on_irrelevant_lists(has_relevant_document: NDArray[np.bool_]) -> tuple[str, ...]:
-    """Return a note about the lists without a relevant document, if there are any."""
+    """Return a note for users about ranked lists without any relevant document, or no note if there are
+    none.
+    """
     irrelevant_count = int((~has_relevant_document).sum())
     if not irrelevant_count:
         return ()
@@ -157,7 +163,9 @@ def _list_notes_on_irrelevant_lists(has_relevant_document: NDArray[np.bool_]) ->
 
 @dataclass(frozen=True)
 class GainChange:
-    """How the discounted gain of each ranked list changed when its documents were reordered."""
+    """By how much the discounted cumulative gain of each ranked list changed when its documents were
+    reordered.
+    """
 
     change: NDArray[np.float64]
     """Discounted cumulative gain of the reordered list minus that of the list, divided by the ideal gain of
@@ -168,15 +176,17 @@ class GainChange:
 
     @property
     def is_worse(self) -> NDArray[np.bool_]:
-        """Whether the gain of each list fell, so that the label "worse" of the pair is right."""
+        """Whether each reordered list has a lower gain, so that it is right to label it as worse."""
         return self.change < 0
 
-    def select(self, is_selected: NDArray[np.bool_]) -> GainChange:
+    def select_pairs(self, is_selected: NDArray[np.bool_]) -> GainChange:
         """Return the gain changes of the selected pairs."""
         return GainChange(self.change[is_selected], self.is_clearly_worse[is_selected])
 
     def count_pairs(self) -> dict[str, int]:
-        """Count the pairs of lists whose gain fell, stayed equal or rose."""
+        """Count the pairs of ranked lists in which the reordered list is worse, equal, better, or worse at
+        every rank.
+        """
         return {
             "worse": int((self.change < 0).sum()),
             "equal": int((self.change == 0).sum()),
@@ -185,14 +195,16 @@ class GainChange:
         }
 
 
-def measure_gain_changes(ranked_lists: RankedLists, reordered_lists: RankedLists) -> GainChange:
-    """Measure how the discounted gain changes from each ranked list to its reordered version."""
+def compare_gains_of_reordered_lists(ranked_lists: RankedLists, reordered_lists: RankedLists) -> GainChange:
+    """Compute by how much the discounted cumulative gain of each ranked list differs from that of its
+    reordered version.
+    """
     # The ideal list of a topic has all its judged documents, and may be longer than any ranked list.
     longest = max(
         np.diff(ranked_lists.offsets).max(initial=0), np.diff(ranked_lists.judgements.offsets).max(initial=0)
     )
     discounts = np.log2(np.arange(2, longest + 2, dtype=np.float64))
-    change, is_clearly_worse = _compute_gain_changes(
+    change, is_clearly_worse = _compute_gain_changes_of_lists(
         ranked_lists.offsets,
         ranked_lists.grades,
         reordered_lists.grades,
@@ -205,7 +217,7 @@ def measure_gain_changes(ranked_lists: RankedLists, reordered_lists: RankedLists
 
 
 @kernel
-def _compute_gain_changes(
+def _compute_gain_changes_of_lists(
     list_offsets: LongArray,
     grades_before: Grades,
     grades_after: Grades,
@@ -214,7 +226,9 @@ def _compute_gain_changes(
     judged_grades: Grades,
     discounts: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Compute how the discounted gain of each list changed, and whether it fell at every rank."""
+    """Compute by how much the discounted gain of each list changed, and whether it fell or stayed the same at
+    every rank.
+    """
     change = np.zeros(len(topics), np.float64)
     is_clearly_worse = np.zeros(len(topics), np.bool_)
     for i in range(len(topics)):

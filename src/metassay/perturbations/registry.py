@@ -30,7 +30,9 @@ MODULES = (
 
 @functools.cache
 def load_perturbations() -> dict[str, type[AnyPerturbation]]:
-    """Load every perturbation class by name. Plug-ins cannot replace a built-in perturbation."""
+    """Load all perturbation classes by name, built-in ones and those of plug-ins. Plug-ins cannot replace a
+    built-in one.
+    """
     classes: dict[str, type[AnyPerturbation]] = {}
     for module in MODULES:
         for perturbation_class in importlib.import_module(f"metassay.perturbations.{module}").PERTURBATIONS:
@@ -42,13 +44,13 @@ def load_perturbations() -> dict[str, type[AnyPerturbation]]:
 
 
 def is_built_in_perturbation(perturbation: AnyPerturbation) -> bool:
-    """Return whether a perturbation is part of metassay, not of a plug-in or user code."""
+    """Return whether a perturbation belongs to metassay, and not to a plug-in or user code."""
     is_registered = load_perturbations().get(perturbation.name) is type(perturbation)
     return is_registered and not plugins.hash_user_source(perturbation)
 
 
 def find_perturbations_for(task: Task) -> dict[str, type[AnyPerturbation]]:
-    """Return the perturbation classes that suit a task, by name."""
+    """Return the perturbation classes that can be applied to outputs of a task, by name."""
     return {
         name: perturbation_class
         for name, perturbation_class in load_perturbations().items()
@@ -57,7 +59,7 @@ def find_perturbations_for(task: Task) -> dict[str, type[AnyPerturbation]]:
 
 
 def list_default_perturbations(task: Task) -> tuple[AnyPerturbation, ...]:
-    """Return the perturbations that are used for a task when the user names none."""
+    """Return the perturbations that are applied to a task when the user names none."""
     defaults: list[AnyPerturbation] = []
     for perturbation_class in find_perturbations_for(task).values():
         if perturbation_class.default:
@@ -66,7 +68,7 @@ def list_default_perturbations(task: Task) -> tuple[AnyPerturbation, ...]:
 
 
 def parse_perturbation(spec: str | AnyPerturbation) -> AnyPerturbation:
-    """Make the perturbation that a spec such as `removal(strength=2)` describes."""
+    """Create the perturbation that a text such as `removal(strength=2)` describes."""
     if isinstance(spec, Perturbation):
         return spec
     name, values = parse_spec(spec)
@@ -83,7 +85,8 @@ def parse_perturbation(spec: str | AnyPerturbation) -> AnyPerturbation:
 def parse_perturbations(
     specs: str | AnyPerturbation | Iterable[str | AnyPerturbation], *, task: Task | None = None
 ) -> tuple[AnyPerturbation, ...]:
-    """Make perturbations from specs, given as a list or separated by commas; refuse duplicates.
+    """Create perturbations from texts that describe them, given as a list or separated by commas. Duplicates
+    raise an error.
 
     With `task`, perturbations that do not suit it are refused.
     """
@@ -97,7 +100,7 @@ def parse_perturbations(
 
 
 def _reject_perturbations_of_other_tasks(perturbations: Iterable[AnyPerturbation], task: Task) -> None:
-    """Raise an error if a perturbation does not suit a task."""
+    """Raise an error if one of the perturbations cannot be applied to outputs of a task."""
     suitable = find_perturbations_for(task)
     for perturbation in perturbations:
         if perturbation.name in load_perturbations() and perturbation.name not in suitable:
@@ -108,7 +111,9 @@ def _reject_perturbations_of_other_tasks(perturbations: Iterable[AnyPerturbation
 def _convert_parameter_to_type_of_default(
     perturbation_class: type[AnyPerturbation], name: str, value: Any
 ) -> Any:
-    """Convert the value of a parameter to the type of its default."""
+    """Convert the value that a user gave for a parameter to the type of its default, and raise an error if
+    that is not possible.
+    """
     fields = {field.name: field for field in list_perturbation_parameters(perturbation_class)}
     if name not in fields:
         raise UnknownName(f"parameter of {perturbation_class.name}", name, fields)

@@ -23,7 +23,7 @@ BATCH_SIZE = 8192
 
 @dataclass(frozen=True)
 class PairSettings:
-    """Settings for making pairs that apply to all perturbations."""
+    """Settings for perturbing outputs, such as the random seed, that are the same for all perturbations."""
 
     requested: bool = False
     """Whether the user named the perturbations. Then a language that is not known is an error."""
@@ -38,17 +38,17 @@ class PairSettings:
 
 @dataclass
 class SkippedOutputs:
-    """How many outputs of a language were skipped by a perturbation, and why."""
+    """How many outputs of a language a perturbation skipped, and why."""
 
     reason: str
     count: int = 0
 
 
 class SkippedByLanguage(dict[tuple[str, str | None], SkippedOutputs]):
-    """The outputs that each perturbation skipped, by language."""
+    """Collects the outputs that each perturbation skipped, by language."""
 
-    def add(self, spec: str, language: str | None, reason: str, count: int) -> None:
-        """Add outputs of a language that a perturbation skipped, with the reason."""
+    def add_skipped_outputs(self, spec: str, language: str | None, reason: str, count: int) -> None:
+        """Add outputs of a language that a perturbation skipped for some reason."""
         self.setdefault((spec, language), SkippedOutputs(reason)).count += count
 
 
@@ -59,7 +59,8 @@ def perturb_outputs(
     settings: PairSettings,
     skipped_outputs: SkippedByLanguage,
 ) -> dict[str, list[Any]]:
-    """Apply every perturbation to every distinct output of a data set.
+    """Apply every perturbation to every distinct output of a data set, in batches that are stored when they
+    are finished.
 
     Returns, by spec, the perturbed output at each position of `outputs`, or None where the perturbation does
     not apply. Outputs in languages that it does not support are added to `skipped_outputs`.
@@ -101,62 +102,70 @@ class PerturbationRunner:
         self._finished: dict[str, list[Any]] = {}
 
     def perturb_all(self, skipped_outputs: SkippedByLanguage) -> list[Any]:
-        """Return every output perturbed, or None; count unsupported ones in `skipped_outputs`."""
+        """Return the perturbed version of every output, or None where there is none, and count the outputs
+        that are skipped.
+        """
         perturbed: list[Any] = [None] * len(self.outputs.views)
         for language, positions in self.outputs.positions_by_language.items():
             reason = self._explain_why_not_applicable(language)
             if reason is not None:
-                skipped_outputs.add(self.perturbation.spec, language, reason, len(positions))
+                skipped_outputs.add_skipped_outputs(self.perturbation.spec, language, reason, len(positions))
                 continue
-            for batch_positions in _split_into_batches(positions):
+            for batch_positions in _split_positions_into_batches(positions):
                 batch_outputs = self.perturb_batch(batch_positions)
                 for position, output in zip(batch_positions.tolist(), batch_outputs):
                     perturbed[position] = output
         return perturbed
 
     def perturb_batch(self, positions: LongArray) -> list[Any]:
-        """Return the perturbed versions of the outputs at these positions; None where it does not apply."""
-        batch = self.prepare_batch(positions)
+        """Return the perturbed versions of the outputs at some positions, with None where the perturbation
+        does not apply.
+        """
+        batch = self.create_output_batch(positions)
         # Removed when it is read: the caller holds the outputs from here on.
         finished = self._finished.pop(batch.name, None)
         if finished is not None:
             return finished
-        stored = self.load(batch.name)
+        stored = self.load_perturbed_batch(batch.name)
         if stored is not None:
             return stored
-        perturbed = self.perturbation.apply_to_outputs(self.outputs.select(positions), batch.keys)
-        self.save(batch.name, perturbed)
+        perturbed = self.perturbation.apply_to_outputs(self.outputs.select_views(positions), batch.keys)
+        self.save_perturbed_batch(batch.name, perturbed)
         return perturbed
 
-    def list_batches(self) -> Iterator[LongArray]:
-        """Yield the positions of the outputs in each batch, for languages that the perturbation supports."""
+    def list_batch_positions(self) -> Iterator[LongArray]:
+        """Yield the positions of the outputs in each batch. Languages that the perturbation does not support
+        are left out.
+        """
         for language, positions in self.outputs.positions_by_language.items():
             if self._explain_why_not_applicable(language) is None:
-                yield from _split_into_batches(positions)
+                yield from _split_positions_into_batches(positions)
 
-    def prepare_batch(self, positions: LongArray) -> OutputBatch:
-        """Return the name under which a batch is stored, and the keys for its random numbers."""
+    def create_output_batch(self, positions: LongArray) -> OutputBatch:
+        """Create the batch of the outputs at some positions, with the name under which it is stored and the
+        random seeds of its outputs.
+        """
         keys = derive_purpose_keys(self.outputs.keys[positions], self.perturbation.name)
         digest = hashlib.blake2b(keys.tobytes(), digest_size=16).hexdigest()
         # The keys depend on seed, item and text, so a changed input gives the batch another name.
         name = f"{identify_perturbation_code(self.perturbation)} {digest} {self._content_hash}"
         return OutputBatch(name, positions, keys)
 
-    def load(self, name: str) -> list[Any] | None:
-        """Load the perturbed outputs of a batch; None if they are not stored."""
+    def load_perturbed_batch(self, name: str) -> list[Any] | None:
+        """Load the perturbed outputs of a batch from the store, or return None if they are not stored."""
         return None if self._store is None else self._store.load(name)
 
-    def save(self, name: str, perturbed: list[Any]) -> None:
-        """Store the perturbed outputs of a finished batch."""
+    def save_perturbed_batch(self, name: str, perturbed: list[Any]) -> None:
+        """Store the perturbed outputs of a finished batch under a name."""
         if self._store is not None:
             self._store.save(name, perturbed)
 
     def keep_perturbed_batch(self, name: str, perturbed: list[Any]) -> None:
-        """Keep the perturbed outputs of a finished batch in memory for `perturb_batch`."""
+        """Keep the perturbed outputs of a finished batch in memory, so that `perturb_batch` returns them."""
         self._finished[name] = perturbed
 
     def _explain_why_not_applicable(self, language: str | None) -> str | None:
-        """Return why the perturbation cannot be applied to a language; None if it can."""
+        """Return why the perturbation cannot be applied to a language, or None if it can."""
         return explain_why_not_applicable(
             self.perturbation,
             language,
@@ -166,21 +175,23 @@ class PerturbationRunner:
 
 
 class OutputBatch(NamedTuple):
-    """Outputs that a perturbation is applied to together."""
+    """A batch of outputs that a perturbation changes in one call."""
 
     name: str
     positions: LongArray
     keys: Keys
 
 
-def _split_into_batches(positions: LongArray) -> Iterator[LongArray]:
+def _split_positions_into_batches(positions: LongArray) -> Iterator[LongArray]:
     """Split positions into batches of at most `BATCH_SIZE`."""
     for start in range(0, len(positions), BATCH_SIZE):
         yield positions[start : start + BATCH_SIZE]
 
 
 def can_run_in_worker_process(perturbation: AnyPerturbation) -> bool:
-    """Return whether a worker process can apply a perturbation: built in, and reads only output and item."""
+    """Return whether worker processes can apply a perturbation: it must be built in and read only the output
+    and its item.
+    """
     perturbation_class = type(perturbation)
     is_plain = (
         # An own `apply_to_outputs` handles many outputs together already, and a payload has no collected
@@ -198,14 +209,14 @@ def _perturb_in_processes(runners: Sequence[PerturbationRunner], settings: PairS
     jobs = []
     for runner in runners:
         if settings.workers > 1 and can_run_in_worker_process(runner.perturbation):
-            jobs += [(runner, positions) for positions in runner.list_batches()]
+            jobs += [(runner, positions) for positions in runner.list_batch_positions()]
     processes = count_processes(sum(len(positions) for _, positions in jobs), settings.workers)
     if processes == 0:
         return
     missing = []
     for runner, positions in jobs:
-        batch = runner.prepare_batch(positions)
-        stored = runner.load(batch.name)
+        batch = runner.create_output_batch(positions)
+        stored = runner.load_perturbed_batch(batch.name)
         if stored is None:
             missing.append((runner, batch))
         else:
@@ -215,12 +226,12 @@ def _perturb_in_processes(runners: Sequence[PerturbationRunner], settings: PairS
     for (runner, batch), perturbed in zip(
         missing, map_batches(perturb_batch_of_payload, payloads, processes)
     ):
-        runner.save(batch.name, perturbed)
+        runner.save_perturbed_batch(batch.name, perturbed)
         runner.keep_perturbed_batch(batch.name, perturbed)
 
 
 class BatchPayload(NamedTuple):
-    """What a worker process needs to perturb a batch of outputs, in types that are fast to send."""
+    """What a worker process needs to perturb a batch of outputs, in types that are fast to send to it."""
 
     perturbation: AnyPerturbation
     language: str | None
@@ -232,8 +243,8 @@ class BatchPayload(NamedTuple):
 
 
 def _build_batch_payload(runner: PerturbationRunner, batch: OutputBatch) -> BatchPayload:
-    """Collect what a process needs to perturb a batch."""
-    views = runner.outputs.select(batch.positions)
+    """Collect what a worker process needs to perturb a batch of outputs."""
+    views = runner.outputs.select_views(batch.positions)
     return BatchPayload(
         perturbation=runner.perturbation,
         # Batches are split by language, so that all views have the same.
@@ -247,7 +258,7 @@ def _build_batch_payload(runner: PerturbationRunner, batch: OutputBatch) -> Batc
 
 
 def perturb_batch_of_payload(payload: BatchPayload) -> list[Any]:
-    """Perturb the outputs of a batch; worker processes call this function."""
+    """Perturb the outputs of a batch that was sent to a worker process."""
     rows = zip(payload.outputs, payload.items, payload.sources, payload.references)
     views = [
         View(output, item, payload.language, source, references) for output, item, source, references in rows

@@ -36,7 +36,7 @@ _RESOURCES = {
 
 @dataclass(frozen=True)
 class Synonym(WordEdit):
-    """Replaces the first `strength` words that have a synonym which can be inflected like them.
+    """Replaces the first `strength` words of a text that have a synonym which can be inflected like them.
 
     Synonyms come from WordNet (English), OpenThesaurus (German) and a Russian thesaurus. A word is replaced
     only if its part of speech is clear; names and function words are not replaced. This is not a default,
@@ -49,7 +49,9 @@ class Synonym(WordEdit):
     summary: ClassVar[str] = "replaces the first word that has a synonym (en, de, ru)"
 
     def describe_missing_resource(self, language: str) -> str | None:
-        """Return how to get the thesaurus or analyser that is missing; None if none is."""
+        """Return how to install the thesaurus or analyser that a language needs, or None if none is
+        missing.
+        """
         return resources.describe_missing_resource(*_RESOURCES[language], language=language)
 
     def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
@@ -71,7 +73,8 @@ class Synonym(WordEdit):
 
 
 def remove_sentence_capital_of_word(text: str, word: re.Match[str], language: str) -> str:
-    """Return a word without the capital of a sentence start; empty if it looks like a name.
+    """Return a word in lower case if its capital only marks the start of a sentence, or an empty text if the
+    word looks like a name.
 
     German nouns keep their capital.
     """
@@ -92,18 +95,22 @@ def remove_sentence_capital_of_word(text: str, word: re.Match[str], language: st
 
 @dataclass(frozen=True)
 class RelatedWord(RandomReplacement):
-    """Replaces a random word by a related one (antonym, hypernym …) of its first sense in WordNet."""
+    """Replaces a random word by a word that is related to its most frequent sense in WordNet, such as an
+    antonym.
+    """
 
     default: ClassVar[bool] = False
     languages: ClassVar[frozenset[str] | None] = frozenset({"en"})
     relation: ClassVar[english.Relation]
 
     def describe_missing_resource(self, language: str) -> str | None:
-        """Return how to get WordNet; None if it is installed."""
+        """Return how to install WordNet, or None if it is installed."""
         return resources.describe_missing_resource("WordNet", language=language)
 
     def find_replaceable_spans(self, output_view: View[str]) -> list[Replacement]:
-        """Return every word that has a related word which fits between its neighbours."""
+        """Return every word of the output that has related words, with those that fit between its
+        neighbours.
+        """
         text = output_view.output
         words = find_dictionary_words(text)
         # One call of `lower` for all words is faster than one for each.
@@ -129,7 +136,7 @@ class RelatedWord(RandomReplacement):
 
 @dataclass(frozen=True)
 class Antonym(RelatedWord):
-    """Replaces a random word by an antonym of its first sense in WordNet."""
+    """Replaces a random word by a word with the opposite meaning (of its most frequent sense in WordNet)."""
 
     name: ClassVar[str] = "antonym"
     relation: ClassVar[english.Relation] = "antonym"
@@ -138,7 +145,7 @@ class Antonym(RelatedWord):
 
 @dataclass(frozen=True)
 class Cohyponym(RelatedWord):
-    """Replaces a random noun by another kind of the same thing: Monday by Friday, an apple by a pear."""
+    """Replaces a random noun by another kind of the same thing, such as Monday by Friday or apple by pear."""
 
     name: ClassVar[str] = "cohyponym"
     relation: ClassVar[english.Relation] = "cohyponym"
@@ -147,7 +154,7 @@ class Cohyponym(RelatedWord):
 
 @dataclass(frozen=True)
 class Hypernym(RelatedWord):
-    """Replaces a random noun by a more general one: an apple by a fruit."""
+    """Replaces a random noun by a more general one, such as apple by fruit."""
 
     name: ClassVar[str] = "hypernym"
     relation: ClassVar[english.Relation] = "hypernym"
@@ -156,7 +163,7 @@ class Hypernym(RelatedWord):
 
 @dataclass(frozen=True)
 class WrongSense(RelatedWord):
-    """Replaces a random noun by a word for another of its meanings: an interest rate by a hobby rate."""
+    """Replaces a random noun by a word for another of its meanings, such as interest (on a loan) by hobby."""
 
     name: ClassVar[str] = "wrong_sense"
     relation: ClassVar[english.Relation] = "wrong_sense"

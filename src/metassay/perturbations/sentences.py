@@ -60,12 +60,12 @@ _UNSPACED = re.compile(r"\S+")
 
 @dataclass(frozen=True)
 class SentenceEdit(Perturbation[str]):
-    """A perturbation of whole sentences, for outputs of at least two sentences."""
+    """A perturbation that changes whole sentences, and needs outputs of at least two sentences."""
 
     needs_spaces: ClassVar[bool] = False
 
     def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
-        """Return the output with its sentences edited; None if it has only one."""
+        """Return the output with its sentences changed, or None if it has only one sentence."""
         sentence_spans = find_sentences(output_view.output)
         if len(sentence_spans) < 2:
             return None
@@ -75,7 +75,7 @@ class SentenceEdit(Perturbation[str]):
     def edit_sentences(
         self, output_view: View[str], sentence_spans: Sequence[Span], random_stream: Stream
     ) -> str | None:
-        """Return the perturbed output; None if the perturbation does not apply."""
+        """Return the output with its sentences changed, or None if the perturbation does not apply."""
 
 
 @dataclass(frozen=True)
@@ -88,13 +88,13 @@ class SentenceRemoval(SentenceEdit):
     def edit_sentences(
         self, output_view: View[str], sentence_spans: Sequence[Span], random_stream: Stream
     ) -> str | None:
-        """Return the output without a random sentence."""
+        """Return the output with a random sentence removed."""
         return remove_words(output_view.output, [random_stream.choice(sentence_spans)]).strip()
 
 
 @dataclass(frozen=True)
 class SentenceSwapping(SentenceEdit):
-    """Swaps the first sentence with a random one that refers to an earlier sentence.
+    """Exchanges the first sentence with a later one that refers to a sentence before it.
 
     Independent sentences can often stand in either order. A sentence with a pronoun, a demonstrative or a
     connective among its first words cannot come first (`leaning.txt` of the language; of all languages if
@@ -107,12 +107,14 @@ class SentenceSwapping(SentenceEdit):
     def edit_sentences(
         self, output_view: View[str], sentence_spans: Sequence[Span], random_stream: Stream
     ) -> str | None:
-        """Return the output with the first sentence and a random dependent one swapped."""
+        """Return the output with its first sentence exchanged with a random one that refers to an earlier
+        sentence.
+        """
         sentences = [output_view.output[start:end] for start, end in sentence_spans]
         dependent = [
             i
             for i, sentence in enumerate(sentences)
-            if _does_sentence_refer_back(sentence, output_view.language)
+            if _refers_to_earlier_sentence(sentence, output_view.language)
         ]
         # If the first sentence refers back too, a sentence that refers back comes first before and after the
         # swap, and the output need not get worse.
@@ -123,8 +125,8 @@ class SentenceSwapping(SentenceEdit):
         return replace_spans(output_view.output, zip(sentence_spans, sentences))
 
 
-def _does_sentence_refer_back(sentence: str, language: str | None) -> bool:
-    """Return whether one of the first words of a sentence refers to an earlier sentence."""
+def _refers_to_earlier_sentence(sentence: str, language: str | None) -> bool:
+    """Return whether a sentence begins with words that refer to an earlier sentence, such as "therefore"."""
     words, beginnings = _load_referring_words(language)
     # Words cannot be found here without a segmenter, so only the beginning of the sentence is compared.
     if is_written_without_spaces(sentence, language):
@@ -135,7 +137,8 @@ def _does_sentence_refer_back(sentence: str, language: str | None) -> bool:
 
 @functools.cache
 def _load_referring_words(language: str | None) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Load the words that refer to an earlier sentence, of languages with spaces and without spaces.
+    """Load the words that refer to an earlier sentence, separately for languages with and without spaces
+    between words.
 
     Without a language, those of all language packs.
     """
@@ -162,7 +165,9 @@ class SentenceRepetition(SentenceEdit):
     def edit_sentences(
         self, output_view: View[str], sentence_spans: Sequence[Span], random_stream: Stream
     ) -> str | None:
-        """Return the output with a random sentence repeated, separated as sentences are in the output."""
+        """Return the output with a random sentence repeated. The copies are separated as sentences are in the
+        output.
+        """
         drawn = random_stream.draw_integer_below(len(sentence_spans))
         start, end = sentence_spans[drawn]
         sentence = output_view.output[start:end]
@@ -177,7 +182,7 @@ class SentenceRepetition(SentenceEdit):
 
 @dataclass(frozen=True)
 class SentenceBorrowing(SentenceEdit):
-    """Replaces a random sentence by one from a text of another item."""
+    """Replaces a random sentence by a sentence from a text of another item."""
 
     name: ClassVar[str] = "sentence_borrowing"
     summary: ClassVar[str] = "replaces a sentence by one from another item's text"
@@ -186,7 +191,7 @@ class SentenceBorrowing(SentenceEdit):
     def edit_sentences(
         self, output_view: View[str], sentence_spans: Sequence[Span], random_stream: Stream
     ) -> str | None:
-        """Return the output with a random sentence replaced by one about another subject."""
+        """Return the output with a random sentence replaced by a sentence about another subject."""
         texts = (output_view.output, output_view.source or "", *output_view.references)
         item_words = _list_distinct_words(" ".join(texts))
         span = random_stream.choice(sentence_spans)
@@ -199,7 +204,9 @@ class SentenceBorrowing(SentenceEdit):
         return None
 
     def collect_from_texts(self, texts: Sequence[str], language: str | None, analyses: Iterable[Any]) -> Any:  # noqa: ARG002
-        """Collect the distinct sentences of the data set, sorted; evenly spread ones if there are many."""
+        """Collect the distinct sentences of all texts, sorted. If there are too many, evenly spread ones are
+        kept.
+        """
         distinct_sentences: set[str] = set()
         for text in texts:
             distinct_sentences.update(text[start:end] for start, end in find_sentences(text))
@@ -229,12 +236,14 @@ class ClauseRemoval(RandomReplacement):
     summary: ClassVar[str] = "removes a clause between commas"
 
     def find_replaceable_spans(self, output_view: View[str]) -> list[Replacement]:
-        """Return every clause that can be removed, with the comma before it; none with quotes or brackets."""
+        """Return every clause that can be removed, with the comma before it. Clauses with quotes or brackets
+        are left out.
+        """
         word_starts = [start for start, _ in _find_words_of_output(output_view)]
         clause_openers = _load_clause_openers(output_view.language)
         replacements = []
         for match in _CLAUSE.finditer(output_view.output):
-            words_inside = _count_positions_between(word_starts, match.start(), match.end())
+            words_inside = _count_positions_in_range(word_starts, match.start(), match.end())
             words_outside = len(word_starts) - words_inside
             is_long_enough = words_inside >= MINIMUM_WORDS and words_outside >= MINIMUM_WORDS
             first_word = (match[1].split() or [""])[0].lower()
@@ -244,13 +253,13 @@ class ClauseRemoval(RandomReplacement):
         return replacements
 
 
-def _count_positions_between(sorted_positions: list[int], start: int, end: int) -> int:
-    """Count the sorted positions from `start` up to, but without, `end`."""
+def _count_positions_in_range(sorted_positions: list[int], start: int, end: int) -> int:
+    """Count how many of the sorted positions lie from `start` up to, but not including, `end`."""
     return bisect_left(sorted_positions, end) - bisect_left(sorted_positions, start)
 
 
 def _find_words_of_output(output_view: View[str]) -> list[Span]:
-    """Find the words of an output; in texts without spaces they may be inexact."""
+    """Find the spans of the words of an output. In a text without spaces they may be inexact."""
     if is_written_without_spaces(output_view.output, output_view.language):
         return find_words_without_spaces(output_view.output, output_view.language)
     return find_words(output_view.output)
@@ -258,7 +267,9 @@ def _find_words_of_output(output_view: View[str]) -> list[Span]:
 
 @functools.cache
 def _load_clause_openers(language: str | None) -> frozenset[str] | None:
-    """Load the words that begin a clause which can be removed; None if the language has no such list."""
+    """Load the words that begin a clause which can be removed, or return None if the language has no such
+    list.
+    """
     if language not in find_folders_with_file(PACKS, "clause_openers.txt"):
         return None
     return WordLists(PACKS, language or "").read_words("clause_openers")
@@ -266,7 +277,7 @@ def _load_clause_openers(language: str | None) -> frozenset[str] | None:
 
 @dataclass(frozen=True)
 class HallucinatedClause(RandomReplacement):
-    """Adds an invented clause to a random sentence: ", as two neighbours later confirmed".
+    """Adds an invented clause to a random sentence, such as ", as two neighbours later confirmed".
 
     The language pack lists clauses that fit any statement. The clause is added before the full stop of the
     sentence; in scripts without spaces, at its start.
@@ -279,7 +290,9 @@ class HallucinatedClause(RandomReplacement):
     summary: ClassVar[str] = "adds a clause that nothing in the source supports"
 
     def find_replaceable_spans(self, output_view: View[str]) -> list[Replacement]:
-        """Return where a clause can be inserted: in statements of more than three words without quotes."""
+        """Return the places where a clause can be inserted: statements of more than three words without
+        quotes.
+        """
         text = output_view.output
         all_clauses = WordLists(PACKS, output_view.language or "").read_lines("hallucinated_clauses")
         # A clause that the text already has would only repeat it.
@@ -291,7 +304,7 @@ class HallucinatedClause(RandomReplacement):
         for start, end in find_sentences(text):
             # A sentence that ends with an ellipsis is not complete.
             is_statement = text[end - 1] in ".。" and text[end - 2] not in ".…"
-            is_long_enough = _count_positions_between(word_starts, start, end) > MINIMUM_WORDS
+            is_long_enough = _count_positions_in_range(word_starts, start, end) > MINIMUM_WORDS
             if is_statement and is_long_enough and not _QUOTE_OR_BRACKET.search(text[start:end]):
                 # The lists of languages with spaces have clauses that begin with a comma; others begin the
                 # sentence.
@@ -302,7 +315,7 @@ class HallucinatedClause(RandomReplacement):
 
 @dataclass(frozen=True)
 class BorrowedSpan(Perturbation[str]):
-    """Replaces a span of words by the corresponding span of an output with a lower human score.
+    """Replaces words of an output by the words at the same place of an output with a lower human score.
 
     If the item has no human scores, the other output is one of a system with a lower mean human score. The
     perturbed output is as fluent as the outputs of systems, so it is harder to recognise than an output that
@@ -322,7 +335,7 @@ class BorrowedSpan(Perturbation[str]):
             raise InputError(f"the longest span of {self.name} is {self.longest}, less than 1 word.")
 
     def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
-        """Return the output with a random span replaced by that of a random worse output."""
+        """Return the output with a random span replaced by the corresponding span of a worse output."""
         # All worse outputs in random order, because the first ones drawn may have no span that is short
         # enough.
         for i in random_stream.sample(len(output_view.rivals), len(output_view.rivals)):
@@ -338,14 +351,17 @@ class BorrowedSpan(Perturbation[str]):
 
 
 def _find_words_with_punctuation(text: str, language: str | None) -> list[Span]:
-    """Find the words of a text with attached punctuation; in texts without spaces, words and signs."""
+    """Find the spans of the words of a text with their punctuation. In a text without spaces, every sign is
+    separate.
+    """
     if is_written_without_spaces(text, language):
         return find_words_and_signs(text)
     return [match.span() for match in _UNSPACED.finditer(text)]
 
 
 def _find_differing_spans(text: str, other: str, language: str | None) -> list[tuple[Span, str]]:
-    """Find the spans of a text that differ from another text, each with the corresponding words of the other.
+    """Find the spans of a text that differ from another text, each with the words that the other text has
+    instead.
 
     Words that only one of the texts has are left out.
     """

@@ -10,10 +10,10 @@ from metassay.plugins import hash_user_source
 
 
 class TextStore(Protocol):
-    """An interface for storing lists of texts by name; the package `store` implements it."""
+    """A place where perturbed outputs are stored by name. The package `store` implements it with files."""
 
     def load(self, name: str) -> list[str | None] | None:
-        """Load the texts that are stored under a name; None if there are none."""
+        """Load the texts that are stored under a name, or return None if there are none."""
         ...
 
     def save(self, name: str, texts: Sequence[str | None]) -> None:
@@ -21,12 +21,13 @@ class TextStore(Protocol):
         ...
 
     def private(self) -> TextStore | None:
-        """Return a store that is not shared with other runs; None if there is none."""
+        """Return a store that other runs do not share, or None if there is none."""
         ...
 
 
 def choose_text_store(perturbation: AnyPerturbation, store: TextStore | None) -> TextStore | None:
-    """Return the store for the results of a perturbation; user code gets one that other runs do not share.
+    """Return the store for the results of a perturbation. Results of user code go to a store that other runs
+    do not share.
 
     Those of user code are not shared between runs, because no hash covers everything that they depend on.
     """
@@ -36,5 +37,7 @@ def choose_text_store(perturbation: AnyPerturbation, store: TextStore | None) ->
 
 
 def identify_perturbation_code(perturbation: AnyPerturbation) -> str:
-    """Return a text that identifies a perturbation: its spec and, for user code, a hash of the source."""
+    """Return a text that changes when a perturbation does: its name and parameters and, for user code, a hash
+    of its source.
+    """
     return f"{perturbation.spec} {hash_user_source(perturbation)}".strip()

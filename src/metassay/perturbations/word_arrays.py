@@ -20,7 +20,10 @@ CharacterKinds = NDArray[np.uint8]
 
 
 class PackedTexts(NamedTuple):
-    """Many texts in one array: text k is `code_points[offsets[k] : offsets[k + 1]]`."""
+    """Many texts as one array of code points, with the position at which each text begins.
+
+    Text k is `code_points[offsets[k] : offsets[k + 1]]`.
+    """
 
     code_points: CodePoints
     offsets: LongArray
@@ -28,7 +31,7 @@ class PackedTexts(NamedTuple):
 
 
 def pack_texts(texts: Sequence[str]) -> PackedTexts:
-    """Convert texts to an array of code points."""
+    """Concatenate texts to one array of code points."""
     # Four bytes for each character, so that positions are the same as in the text. Texts may have lone
     # surrogates, which the usual encoder refuses.
     encoded = "".join(texts).encode("utf-32-le", "surrogatepass")
@@ -44,14 +47,14 @@ def pack_texts(texts: Sequence[str]) -> PackedTexts:
 
 
 def _classify_character(character: str) -> int:
-    """Return whether a character is a SPACE, LETTER (or digit) or PUNCTUATION."""
+    """Return whether a character is a space, a letter or digit, or punctuation, as an integer."""
     if character.isspace():
         return SPACE
     return LETTER if character.isalnum() else PUNCTUATION
 
 
 def unpack_texts(code_points: CodePoints, lengths: LongArray) -> list[str | None]:
-    """Convert code points of texts to strings; a length below zero means None."""
+    """Split an array of code points into texts of the given lengths. A negative length stands for None."""
     ends = np.cumsum(np.maximum(lengths, 0))
     used = code_points[: ends[-1] if ends.size else 0]
     joined = used.tobytes().decode("utf-32-le", "surrogatepass")
@@ -62,7 +65,7 @@ def unpack_texts(code_points: CodePoints, lengths: LongArray) -> list[str | None
 
 
 @kernel
-def fill_word_boundaries(
+def write_word_boundaries(
     code_points: CodePoints,
     character_kinds: CharacterKinds,
     text_start: int,
@@ -70,7 +73,7 @@ def fill_word_boundaries(
     word_starts: LongArray,
     word_ends: LongArray,
 ) -> int:
-    """Write the start and end of each word of a text to two arrays; return the number of words."""
+    """Write the start and end of each word of a text to two arrays, and return the number of words."""
     count = 0
     i = text_start
     while i < text_end:
@@ -89,8 +92,10 @@ def fill_word_boundaries(
 
 
 @kernel
-def bound_word_count(text_offsets: LongArray) -> int:
-    """Return an upper bound for the number of words of the longest text."""
+def find_maximum_word_count(text_offsets: LongArray) -> int:
+    """Return the largest number of words that any of the texts can have, given where they begin in an
+    array.
+    """
     longest = 0
     for i in range(text_offsets.size - 1):
         longest = max(longest, text_offsets[i + 1] - text_offsets[i])

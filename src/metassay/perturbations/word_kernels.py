@@ -15,10 +15,10 @@ from metassay.perturbations.word_arrays import (
     CharacterKinds,
     CodePoints,
     PackedTexts,
-    bound_word_count,
-    fill_word_boundaries,
+    find_maximum_word_count,
     pack_texts,
     unpack_texts,
+    write_word_boundaries,
 )
 from metassay.stats.arrays import BoolArray, LongArray
 from metassay.stats.compilation import ZERO, kernel
@@ -31,9 +31,11 @@ _SPACE_CODE_POINT = ord(" ")
 def remove_random_words(
     texts: Sequence[str], random_keys: Keys, count_removed_words: Callable[[int], int]
 ) -> list[str | None]:
-    """Remove random words from texts; `count_removed_words` returns how many, given the number of words."""
+    """Remove random words from texts. `count_removed_words` returns how many, given the number of words of a
+    text.
+    """
     packed = pack_texts(texts)
-    word_counts = range(int(bound_word_count(packed.offsets)) + 1)
+    word_counts = range(int(find_maximum_word_count(packed.offsets)) + 1)
     # A table by number of words, because compiled code cannot call the Python function.
     removed_counts = np.fromiter(map(count_removed_words, word_counts), np.int64)
     output = np.empty(packed.code_points.size, np.uint32)
@@ -44,7 +46,7 @@ def remove_random_words(
 def insert_random_words(
     texts: Sequence[str], random_keys: Keys, vocabulary: Sequence[str], strength: int
 ) -> list[str | None]:
-    """Insert `strength` random words of a vocabulary at random positions of each text."""
+    """Insert random words of a vocabulary at `strength` random positions of each text."""
     if not vocabulary:
         return [None] * len(texts)
     packed = pack_texts(texts)
@@ -59,7 +61,7 @@ def insert_random_words(
 
 
 def swap_random_words(texts: Sequence[str], random_keys: Keys, strength: int) -> list[str | None]:
-    """Swap two random words that differ, `strength` times in each text."""
+    """Swap two random words that differ in each text, and repeat this `strength` times."""
     packed = pack_texts(texts)
     output = np.empty(packed.code_points.size, np.uint32)
     lengths = _swap_words_in_texts(packed, random_keys, strength, output)
@@ -70,7 +72,7 @@ def swap_random_words(texts: Sequence[str], random_keys: Keys, strength: int) ->
 def _copy_code_points(
     source: CodePoints, source_start: int, source_end: int, target: CodePoints, target_position: int
 ) -> int:
-    """Copy characters to a position of an array; return the position after them."""
+    """Copy characters from one array to a position of another, and return the position after them."""
     for i in range(source_start, source_end):
         target[target_position] = source[i]
         target_position += 1
@@ -81,9 +83,11 @@ def _copy_code_points(
 def _remove_words_from_texts(
     texts: PackedTexts, random_keys: Keys, removed_counts: LongArray, output: CodePoints
 ) -> LongArray:
-    """Write each text without random words; `removed_counts[n]` words of a text with n words are removed."""
+    """Write each text without some random words to an array. `removed_counts[n]` words are removed from a
+    text of n words.
+    """
     lengths = np.empty(random_keys.size, np.int64)
-    limit = bound_word_count(texts.offsets)
+    limit = find_maximum_word_count(texts.offsets)
     word_starts = np.empty(limit, np.int64)
     word_ends = np.empty(limit, np.int64)
     order = np.empty(limit, np.int64)
@@ -92,7 +96,7 @@ def _remove_words_from_texts(
     for row in range(random_keys.size):
         start = texts.offsets[row]
         stop = texts.offsets[row + 1]
-        count = fill_word_boundaries(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
+        count = write_word_boundaries(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
         if removed_counts[count] == 0:
             lengths[row] = -1
             continue
@@ -133,7 +137,7 @@ def _copy_without_words(
     target: CodePoints,
     target_position: int,
 ) -> int:
-    """Copy a text without some of its words to an array; return the position after it."""
+    """Copy a text without some of its words to an array, and return the position after it."""
     output_start = target_position
     end_of_text = text_end
     while end_of_text > text_start and character_kinds[code_points[end_of_text - 1]] == SPACE:
@@ -164,9 +168,9 @@ def _insert_words_into_texts(
     strength: int,
     output: CodePoints,
 ) -> LongArray:
-    """Write each text with random words of the vocabulary inserted."""
+    """Write each text with random words of the vocabulary inserted to an array."""
     lengths = np.empty(random_keys.size, np.int64)
-    limit = bound_word_count(texts.offsets)
+    limit = find_maximum_word_count(texts.offsets)
     word_starts = np.empty(limit, np.int64)
     word_ends = np.empty(limit, np.int64)
     places = np.empty(strength, np.int64)
@@ -176,7 +180,7 @@ def _insert_words_into_texts(
     for row in range(random_keys.size):
         start = texts.offsets[row]
         stop = texts.offsets[row + 1]
-        count = fill_word_boundaries(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
+        count = write_word_boundaries(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
         if count == 0:
             lengths[row] = -1
             continue
@@ -212,9 +216,9 @@ def _insert_words_into_texts(
 def _swap_words_in_texts(
     texts: PackedTexts, random_keys: Keys, strength: int, output: CodePoints
 ) -> LongArray:
-    """Write each text with random pairs of words swapped."""
+    """Write each text with random pairs of words swapped to an array."""
     lengths = np.empty(random_keys.size, np.int64)
-    limit = bound_word_count(texts.offsets)
+    limit = find_maximum_word_count(texts.offsets)
     word_starts = np.empty(limit, np.int64)
     word_ends = np.empty(limit, np.int64)
     order = np.empty(limit, np.int64)
@@ -224,8 +228,8 @@ def _swap_words_in_texts(
     for row in range(random_keys.size):
         start = texts.offsets[row]
         stop = texts.offsets[row + 1]
-        count = fill_word_boundaries(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
-        is_swapped = _draw_swapped_order(
+        count = write_word_boundaries(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
+        is_swapped = _draw_order_after_swaps(
             texts.code_points,
             word_starts[:count],
             word_ends[:count],
@@ -253,7 +257,7 @@ def _swap_words_in_texts(
 
 
 @kernel
-def _draw_swapped_order(
+def _draw_order_after_swaps(
     code_points: CodePoints,
     word_starts: LongArray,
     word_ends: LongArray,
@@ -263,7 +267,7 @@ def _draw_swapped_order(
     strength: int,
     random_state: np.uint64,
 ) -> bool:
-    """Draw the order of words after random swaps; return False if too few words differ.
+    """Draw the order of the words of a text after random swaps, or return False if too few words differ.
 
     `free_words` and `candidates` are working memory.
     """

@@ -34,7 +34,7 @@ _MAX_UNCOMPILED = 2_000
 
 @dataclass(frozen=True)
 class WordEdit(Perturbation[str]):
-    """A perturbation that edits `strength` different words of a text."""
+    """A perturbation that changes `strength` different words of a text."""
 
     strength: int = 1
 
@@ -45,16 +45,20 @@ class WordEdit(Perturbation[str]):
 
 @dataclass(frozen=True)
 class AnyLanguageEdit(WordEdit):
-    """A perturbation of words for all languages; many texts with spaces are edited in compiled code."""
+    """A perturbation of words in any language. If there are many texts with spaces between words, they are
+    changed in compiled code.
+    """
 
     needs_spaces: ClassVar[bool] = False
 
     def describe_missing_resource(self, language: str) -> str | None:
-        """Return how to get the package that finds the words of a language without spaces."""
+        """Return how to install the package that splits texts without spaces into words, or None if it is not
+        needed.
+        """
         return describe_missing_segmenter(language)
 
     def apply_to_outputs(self, output_views: Sequence[View[str]], random_keys: Keys) -> list[str | None]:
-        """Edit many outputs, which share the data collected from all texts."""
+        """Edit many outputs at once. All of them share the data that were collected from all texts."""
         if len(output_views) <= _MAX_UNCOMPILED:
             return super().apply_to_outputs(output_views, random_keys)
         # A data set in a language with spaces may still have single outputs in a script without.
@@ -72,7 +76,9 @@ class AnyLanguageEdit(WordEdit):
     def apply_in_compiled_code(
         self, output_views: Sequence[View[str]], random_keys: Keys
     ) -> list[str | None]:
-        """Edit outputs with spaces in compiled code, with the same results as `apply`."""
+        """Edit outputs with spaces between words in compiled code. The results are the same as those of
+        `apply`.
+        """
 
 
 def _is_without_spaces(output_view: View[str]) -> bool:
@@ -81,7 +87,9 @@ def _is_without_spaces(output_view: View[str]) -> bool:
 
 
 def _find_editable_words(output_view: View[str]) -> list[Span]:
-    """Find the words of an output; none if it has no spaces and no package is installed to split it."""
+    """Find the words of an output, or no words if it is written without spaces and no package is installed to
+    split it.
+    """
     if not _is_without_spaces(output_view):
         return find_words(output_view.output)
     if not has_segmenter(output_view.language):
@@ -91,17 +99,19 @@ def _find_editable_words(output_view: View[str]) -> list[Span]:
 
 @dataclass(frozen=True)
 class Removal(AnyLanguageEdit):
-    """Removes random words. At least one word stays."""
+    """Removes random words, but never all words of a text."""
 
     name: ClassVar[str] = "removal"
     summary: ClassVar[str] = "removes a random word"
 
     def count_removed_words(self, word_count: int) -> int:
-        """Return how many words are removed from a text with `word_count` words; 0 if it is too short."""
+        """Return how many words are removed from a text with `word_count` words, or 0 if the text is too
+        short.
+        """
         return self.strength if word_count > self.strength else 0
 
     def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
-        """Return the output without random words."""
+        """Return the output with random words removed."""
         spans = _find_editable_words(output_view)
         count = self.count_removed_words(len(spans))
         if count == 0:
@@ -124,14 +134,14 @@ class Removal(AnyLanguageEdit):
 
 @dataclass(frozen=True)
 class RemovalShare(Removal):
-    """Removes 20 % of the words, rounded; texts of less than three words are not changed."""
+    """Removes 20 % of the words of a text. Texts of less than three words are not changed."""
 
     name: ClassVar[str] = "removal_20"
     default: ClassVar[bool] = False
     summary: ClassVar[str] = "removes 20 % of the words"
 
     def count_removed_words(self, word_count: int) -> int:
-        """Return a fifth of the number of words for each unit of strength."""
+        """Return how many words are removed: a fifth of them for each unit of strength."""
         # At least one word stays at any strength.
         return min(round(word_count * self.strength / 5), max(word_count - 1, 0))
 
@@ -192,13 +202,13 @@ class Insertion(AnyLanguageEdit):
 
 @dataclass(frozen=True)
 class Swapping(AnyLanguageEdit):
-    """Swaps two random words that differ, each with the punctuation attached to it."""
+    """Swaps two random words that differ, each with its punctuation."""
 
     name: ClassVar[str] = "swapping"
     summary: ClassVar[str] = "exchanges two random words"
 
     def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
-        """Return the output with random words swapped; no word is moved twice."""
+        """Return the output with random words swapped. No word is moved twice."""
         spans = _find_editable_words(output_view)
         words = [output_view.output[start:end] for start, end in spans]
         free_words = list(range(len(words)))

@@ -24,7 +24,8 @@ def to_json_values(value: float) -> float | None: ...
 @overload
 def to_json_values(value: Any) -> Any: ...
 def to_json_values(value: Any) -> Any:
-    """Convert a value to what JSON can hold: no numpy types, and None instead of NaN, at any depth.
+    """Convert a value to types that JSON can hold. Numpy types become plain ones and NaN becomes None, also
+    inside lists and dictionaries.
 
     >>> to_json_values({"tau": np.array([0.5, np.nan]), "n": np.int64(2)})
     {'tau': [0.5, None], 'n': 2}
@@ -41,25 +42,27 @@ def to_json_values(value: Any) -> Any:
 
 
 def divide_or_nan(numerator: ArrayLike, denominator: ArrayLike) -> FloatArray:
-    """Divide two arrays elementwise; NaN where the denominator is not positive.
+    """Divide two arrays elementwise. The result is NaN where the denominator is not positive.
 
     >>> divide_or_nan([1.0, 2.0], [4.0, 0.0]).tolist()
     [0.25, nan]
     """
-    return _divide_if_positive(numerator, denominator, np.nan)
+    return _divide_where_denominator_is_positive(numerator, denominator, np.nan)
 
 
 def divide_or_zero(numerator: ArrayLike, denominator: ArrayLike) -> FloatArray:
-    """Divide two arrays elementwise; 0 where the denominator is not positive.
+    """Divide two arrays elementwise. The result is 0 where the denominator is not positive.
 
     >>> divide_or_zero([1.0, 2.0], [4.0, 0.0]).tolist()
     [0.25, 0.0]
     """
-    return _divide_if_positive(numerator, denominator, 0.0)
+    return _divide_where_denominator_is_positive(numerator, denominator, 0.0)
 
 
-def _divide_if_positive(numerator: ArrayLike, denominator: ArrayLike, default: float) -> FloatArray:
-    """Divide two arrays elementwise; a default value where the denominator is not positive."""
+def _divide_where_denominator_is_positive(
+    numerator: ArrayLike, denominator: ArrayLike, default: float
+) -> FloatArray:
+    """Divide two arrays elementwise, and use a default value where the denominator is not positive."""
     numerator, denominator = np.broadcast_arrays(numerator, denominator)
     quotient = np.full(numerator.shape, default)
     np.divide(numerator, denominator, out=quotient, where=denominator > 0)
@@ -67,7 +70,7 @@ def _divide_if_positive(numerator: ArrayLike, denominator: ArrayLike, default: f
 
 
 def mean_ignoring_nan(values: FloatArray, axis: int) -> FloatArray:
-    """Average the values that are not NaN along an axis; NaN where there are none.
+    """Average an array along an axis without its NaN values. The result is NaN where all values are NaN.
 
     >>> mean_ignoring_nan(np.array([[1.0, np.nan], [3.0, 5.0]]), axis=0).tolist()
     [2.0, 5.0]
@@ -77,7 +80,8 @@ def mean_ignoring_nan(values: FloatArray, axis: int) -> FloatArray:
 
 
 def count_occurrences(integers: IntArray, value_count: int) -> LongArray:
-    """Count how often each integer from 0 to `value_count` - 1 occurs; negative integers are ignored.
+    """Count how often each integer from 0 to `value_count` - 1 occurs in an array. Negative integers are
+    ignored.
 
     >>> count_occurrences(np.array([2, 0, -1, 0], dtype=np.int32), 3).tolist()
     [2, 0, 1]
@@ -86,7 +90,8 @@ def count_occurrences(integers: IntArray, value_count: int) -> LongArray:
 
 
 def argsort_integers(integers: IntArray, value_count: int) -> IntArray:
-    """Return the positions of non-negative integers, sorted by integer; equal integers keep their order.
+    """Return the positions of the non-negative integers of an array in the order that sorts these integers.
+    Equal integers keep their order.
 
     >>> argsort_integers(np.array([2, 0, -1, 0], dtype=np.int32), 3).tolist()
     [1, 3, 0]
@@ -99,7 +104,8 @@ def argsort_integers(integers: IntArray, value_count: int) -> IntArray:
 
 
 def find_run_starts(*columns: IntArray) -> LongArray:
-    """Return where each run of equal rows begins in sorted columns; the last entry is the total length.
+    """Return the positions at which a row of sorted columns differs from the row before, beginning with 0.
+    The last entry is the number of rows.
 
     >>> find_run_starts(np.array([0, 0, 1, 1], np.int32), np.array([5, 5, 5, 6], np.int32)).tolist()
     [0, 2, 3, 4]
@@ -113,7 +119,8 @@ def find_run_starts(*columns: IntArray) -> LongArray:
 
 
 def compute_row_offsets(rows: Iterable[Sequence[Any]]) -> LongArray:
-    """Return where each row begins when all rows are concatenated; the last entry is the total length.
+    """Return the position at which each row begins when all rows are concatenated. The last entry is the
+    total length.
 
     >>> compute_row_offsets(["ab", "", "c"]).tolist()
     [0, 2, 2, 3]
@@ -122,7 +129,8 @@ def compute_row_offsets(rows: Iterable[Sequence[Any]]) -> LongArray:
 
 
 def find_distinct_integers(integers: LongArray) -> tuple[LongArray, LongArray]:
-    """Return the sorted distinct values of small non-negative integers, and the index of each value.
+    """Return the sorted distinct values of an array of small non-negative integers, and the index of each
+    element's value among them.
 
     Equals `np.unique(numbers, return_inverse=True)`, but takes linear time.
 
@@ -137,7 +145,9 @@ def find_distinct_integers(integers: LongArray) -> tuple[LongArray, LongArray]:
 
 
 def find_true_positions(mask: BoolArray) -> NDArray[np.uint32]:
-    """Return where a mask is true, in order: `np.flatnonzero` in half the memory."""
+    """Return the positions of the true values of a mask in ascending order, with half the memory of
+    `np.flatnonzero`.
+    """
     blocks = []
     for start in range(0, len(mask), _BLOCK):
         blocks.append((start + np.flatnonzero(mask[start : start + _BLOCK])).astype(np.uint32))
@@ -145,7 +155,8 @@ def find_true_positions(mask: BoolArray) -> NDArray[np.uint32]:
 
 
 def find_positions_of_lowest(values: NDArray[np.floating[Any]], count: int) -> LongArray:
-    """Return the positions of the `count` lowest values in ascending order; NaN counts as highest.
+    """Return the positions of the `count` lowest values in ascending order. NaN counts as higher than any
+    number.
 
     >>> find_positions_of_lowest(np.array([3.0, np.nan, 1.0, 2.0, 1.0]), 3).tolist()
     [2, 4, 3]
@@ -163,7 +174,7 @@ def find_positions_of_lowest(values: NDArray[np.floating[Any]], count: int) -> L
 
 
 def pack_codes_into_two_bits(codes: NDArray[np.int8]) -> NDArray[np.uint8]:
-    """Pack codes 0 to 3 into a quarter of the bytes: the first quarter of the codes in the lowest bits."""
+    """Pack integers from 0 to 3 into two bits each, so that four of them share a byte."""
     size = -(-len(codes) // 4)
     packed_codes = np.zeros(size, dtype=np.uint8)
     for number in range(4):
@@ -173,7 +184,7 @@ def pack_codes_into_two_bits(codes: NDArray[np.int8]) -> NDArray[np.uint8]:
 
 
 def unpack_codes_from_two_bits(packed_codes: NDArray[np.uint8], count: int) -> NDArray[np.int8]:
-    """Unpack the first `count` codes that `pack_codes_into_two_bits` packed.
+    """Restore the first `count` integers from an array that `pack_codes_into_two_bits` returned.
 
     >>> packed_codes = pack_codes_into_two_bits(np.array([3, 0, 1, 2, 2], dtype=np.int8))
     >>> unpack_codes_from_two_bits(packed_codes, 5).tolist()
@@ -189,10 +200,12 @@ def count_joint_occurrences(
     mask: BoolArray | None = None,
     second_positions: LongArray | None = None,
 ) -> LongArray:
-    """Count how often each pair of codes from 0 to 3 occurs at the same position of two arrays: [4, 4].
+    """Count for each pair of codes from 0 to 3 how often one array has the first code where the other has the
+    second one.
 
-    Only positions where `mask` is true count. `second_positions` are the positions in the second array that
-    belong to those in the first, negative where there is none; by default they are the same.
+    Returns [4, 4]. Only positions where `mask` is true count. `second_positions` are the positions in the
+    second array that belong to those in the first, negative where there is none; by default they are the
+    same.
 
     >>> count_joint_occurrences(np.array([0, 1, 1], np.int8), np.array([2, 3, 3], np.int8))[:2].tolist()
     [[0, 0, 1, 0], [0, 0, 0, 2]]
@@ -210,7 +223,7 @@ def count_joint_occurrences(
 
 
 def average_ranks(values: ArrayLike) -> FloatArray:
-    """Rank values from 1 along the last axis; equal values share the mean of their ranks.
+    """Rank values in ascending order from 1 along the last axis. Equal values share the mean of their ranks.
 
     All ranks are NaN where a value is NaN. Equals `scipy.stats.rankdata(values, axis=-1)`.
 

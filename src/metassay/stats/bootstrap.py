@@ -19,9 +19,10 @@ _CLUSTERS_PER_BLOCK = 1024  # clusters whose weights are in memory at a time: 8 
 
 
 class ClusterBootstrap:
-    """Bootstrap of ratios of sums over clusters: sum(w * numerator) / sum(w * denominator).
+    """Bootstrap that resamples clusters of observations, and computes a ratio of two sums on each resample.
 
-    All calls on one object share the weights w, so that estimates of overlapping groups stay paired.
+    The ratio is sum(w * numerator) / sum(w * denominator). All calls on one object share the weights w, so
+    that estimates of overlapping groups stay paired.
     """
 
     def __init__(self, rng: np.random.Generator, resamples: int) -> None:
@@ -32,20 +33,30 @@ class ClusterBootstrap:
         """Weights of the first clusters: if there are few, every context needs the same ones again."""
 
     def draw_weights(self, clusters: IntArray) -> FloatArray:
-        """Draw how often every resample contains each cluster: [clusters, resamples]."""
+        """Draw how often every resample contains each cluster. The result has one row per cluster and one
+        column per resample.
+
+        Returns [clusters, resamples].
+        """
         cluster_count = int(clusters.max(initial=-1)) + 1
         if cluster_count > _CLUSTERS_PER_BLOCK or clusters.min(initial=0) < 0:
-            return _hash_weights(self._key, clusters, self.resamples, self._weight_table)
+            return _draw_weights_by_hashing(self._key, clusters, self.resamples, self._weight_table)
         # Another thread may replace the attribute by fewer weights meanwhile, so it is read once.
         first_weights = self._first_weights
         if cluster_count > len(first_weights):
             first_clusters = np.arange(cluster_count, dtype=np.int32)
-            first_weights = _hash_weights(self._key, first_clusters, self.resamples, self._weight_table)
+            first_weights = _draw_weights_by_hashing(
+                self._key, first_clusters, self.resamples, self._weight_table
+            )
             self._first_weights = first_weights
         return np.take(first_weights, clusters, axis=0)
 
     def resample_sums(self, value_rows: FloatArray, clusters: IntArray) -> FloatArray:
-        """Sum each row of values over the clusters of every resample: [rows, resamples]."""
+        """Sum each row of values over the clusters that each resample contains. The result has one column per
+        resample.
+
+        Returns [rows, resamples].
+        """
         sums = np.zeros((len(value_rows), self.resamples))
         for start in range(0, len(clusters), _CLUSTERS_PER_BLOCK):
             block = slice(start, start + _CLUSTERS_PER_BLOCK)
@@ -55,16 +66,18 @@ class ClusterBootstrap:
     def resample_ratios(
         self, numerators: FloatArray, denominators: FloatArray, clusters: IntArray
     ) -> FloatArray:
-        """Divide the sums of two sets of values on every resample: [rows, resamples]; NaN without any weight.
+        """Divide the sum of the numerators by that of the denominators on every resample. The ratio is NaN
+        where the latter is 0.
 
-        `numerators` is [columns, units], `denominators` [columns, units] or [1, units].
+        Returns [rows, resamples]. `numerators` is [columns, units], `denominators` [columns, units] or [1,
+        units].
         """
         sums = self.resample_sums(np.concatenate([numerators, denominators]), clusters)
-        return _divide_or_nan(sums[: len(numerators)], sums[len(numerators) :])
+        return _divide_or_nan_if_nearly_zero(sums[: len(numerators)], sums[len(numerators) :])
 
 
 class ClusterHalves(ClusterBootstrap):
-    """Random splits of clusters into two halves; each cluster is in either half with probability 1/2."""
+    """Random splits of clusters into two halves. Each cluster is in either half with probability 1/2."""
 
     def __init__(self, rng: np.random.Generator, splits: int) -> None:
         super().__init__(rng, splits)
@@ -73,19 +86,25 @@ class ClusterHalves(ClusterBootstrap):
     def compute_ratios_in_both_halves(
         self, numerators: FloatArray, denominators: FloatArray, clusters: IntArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the ratios [columns, splits] in the first half and in the second half of each split."""
+        """Divide the sum of the numerators by that of the denominators, once in the first half of each split
+        and once in the second.
+        """
         columns = np.concatenate([numerators, denominators])
         first_sums = self.resample_sums(columns, clusters)
         # A cluster that is not in the first half is in the second.
         second_sums = columns.sum(axis=1, keepdims=True) - first_sums
         count = len(numerators)
-        first_ratios = _divide_or_nan(first_sums[:count], first_sums[count:])
-        second_ratios = _divide_or_nan(second_sums[:count], second_sums[count:])
+        first_ratios = _divide_or_nan_if_nearly_zero(first_sums[:count], first_sums[count:])
+        second_ratios = _divide_or_nan_if_nearly_zero(second_sums[:count], second_sums[count:])
         return first_ratios, second_ratios
 
 
-def _hash_weights(key: np.uint64, clusters: IntArray, resamples: int, weight_table: FloatArray) -> FloatArray:
-    """Compute random weights [clusters, resamples] by hashing key, cluster and resample."""
+def _draw_weights_by_hashing(
+    key: np.uint64, clusters: IntArray, resamples: int, weight_table: FloatArray
+) -> FloatArray:
+    """Return how often each resample contains each cluster: a random number that depends only on the key, the
+    cluster and the resample.
+    """
     start = mix_bits_of_array(key + clusters.astype(np.uint64) * SPLITMIX_STEP)
     # −(−n // 4) rounds n / 4 up.
     steps = np.arange(1, -(-resamples // 4) + 1, dtype=np.uint64) * SPLITMIX_STEP
@@ -96,13 +115,15 @@ def _hash_weights(key: np.uint64, clusters: IntArray, resamples: int, weight_tab
     return weights
 
 
-def _divide_or_nan(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
-    """Divide two arrays elementwise; NaN where the denominator is 0 up to rounding errors."""
+def _divide_or_nan_if_nearly_zero(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
+    """Divide two arrays elementwise. The result is NaN where the denominator is 0 up to rounding errors."""
     return divide_or_nan(numerator, np.where(denominator > _ROUNDING_ERROR, denominator, 0.0))
 
 
 def _tabulate_poisson_weights() -> FloatArray:
-    """Tabulate Poisson(1) draws for every 16-bit random number."""
+    """Return a table that turns a random 16-bit number into a random draw from the Poisson distribution with
+    mean 1.
+    """
     # The middle of each step.
     probabilities = np.arange(2**16) / 2**16 + 2**-17
     cumulative = np.cumsum([math.exp(-1) / math.factorial(count) for count in range(12)])

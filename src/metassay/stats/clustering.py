@@ -14,7 +14,8 @@ _MAX_GROUPS = 10
 
 
 def group_similar_rows(agreement_matrix: FloatArray) -> tuple[LongArray, LongArray]:
-    """Group the rows of a symmetric agreement matrix by hierarchical clustering, and order them.
+    """Divide the rows of a symmetric matrix of agreements into groups of similar rows, and order them by
+    similarity.
 
     Returns the order of the leaves, and the group of each row, numbered from 0 in that order. Average linkage
     on the distance 1 - agreement, leaves ordered so that neighbours are close (Bar-Joseph, Gifford and
@@ -32,7 +33,8 @@ def group_similar_rows(agreement_matrix: FloatArray) -> tuple[LongArray, LongArr
 
 
 def _cut_tree_by_silhouette(tree: FloatArray, distances: FloatArray, leaf_order: LongArray) -> LongArray:
-    """Cut a cluster tree into 2 to 10 groups, and return the group of each row for the best cut.
+    """Divide the rows of a cluster tree into the best number of groups from 2 to 10, and return the group of
+    each row.
 
     All rows are in one group if no cut has a positive silhouette. Groups are numbered in the order of the
     leaves.
@@ -51,7 +53,8 @@ def _cut_tree_by_silhouette(tree: FloatArray, distances: FloatArray, leaf_order:
 
 
 def mean_silhouette(distances: FloatArray, group_of_row: NDArray[np.integer]) -> float:
-    """Compute how well rows fit their own group compared with the nearest other group, from -1 to 1.
+    """Compute how much closer rows are to their own group than to the nearest other group, from -1 to 1 on
+    average.
 
     The mean over rows of (b - a) / max(a, b) (Rousseeuw, 1987): a is the mean distance to the other rows of
     the same group, b that to the nearest other group; a row that is alone in its group counts as 0.

@@ -18,7 +18,8 @@ ZERO = cast("int", np.int64(0))
 
 
 def kernel(function: Function) -> Function:
-    """Decorate a function so that Numba compiles it on its first call and caches the machine code on disk.
+    """Compile a function of numbers and arrays to machine code with Numba, and cache the machine code on
+    disk.
 
     Kernels release the interpreter lock, so that threads run them in parallel.
     """

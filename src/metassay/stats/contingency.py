@@ -14,7 +14,8 @@ _ROUNDING_ERROR = 1e-9  # eigenvalues of a matrix scaled to 1 that are smaller w
 
 @dataclass(frozen=True)
 class ContingencyTest:
-    """Result of a test on a contingency table: statistic, degrees of freedom, p-value and Cramér's V.
+    """Result of a test whether groups differ in their share of right outcomes: the statistic, its p-value and
+    an effect size.
 
     `cramers_v` is NaN where it is not defined.
     """
@@ -26,7 +27,7 @@ class ContingencyTest:
 
 
 def chi_square_test(right_counts: FloatArray, total_counts: FloatArray) -> ContingencyTest:
-    """Test whether the share of right outcomes is the same in all groups (Pearson, 1900).
+    """Test with Pearson's chi-square test (1900) whether all groups have the same share of right outcomes.
 
     `right_counts` of `total_counts` outcomes per group; empty groups are left out. If all outcomes are right,
     or none, the statistic is 0, p 1 and V undefined. For a table with two columns Cramér's V is √(chi² / n).
@@ -45,7 +46,8 @@ def chi_square_test(right_counts: FloatArray, total_counts: FloatArray) -> Conti
 
 
 def chi_square_statistic(right_counts: FloatArray, total_counts: FloatArray) -> FloatArray:
-    """Compute the chi-square statistic of counts of right outcomes over groups, the last axis.
+    """Compute Pearson's chi-square statistic for counts of right outcomes. The last axis of the arrays is the
+    group.
 
     Σ (right - expected)² / (expected · (1 - share)); 0 if all outcomes are alike.
     """
@@ -57,7 +59,8 @@ def chi_square_statistic(right_counts: FloatArray, total_counts: FloatArray) -> 
 
 
 def cochran_mantel_haenszel_test(right_counts: FloatArray, total_counts: FloatArray) -> ContingencyTest:
-    """Test whether the share of right outcomes differs between groups within strata.
+    """Test whether groups differ in their share of right outcomes when only outcomes of the same stratum are
+    compared.
 
     The generalised statistic g' V⁻ g (Landis, Heyman and Koch, 1978): g is the sum over strata of observed
     minus expected right outcomes, V its hypergeometric covariance, and the degrees of freedom are the rank of

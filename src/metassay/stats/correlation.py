@@ -30,7 +30,7 @@ TIE_TOLERANCE = 1e-11
 
 
 def correlate(statistic: str, x: FloatArray, y: FloatArray) -> float:
-    """Correlate two vectors of any length: pearson, spearman, kendall (tau-b) or kendall_c, as scipy does.
+    """Compute a correlation of two vectors, such as Pearson's or Kendall's, by its name.
 
     >>> round(correlate("kendall", np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])), 4)
     0.3333
@@ -51,7 +51,8 @@ def correlate(statistic: str, x: FloatArray, y: FloatArray) -> float:
 
 
 def lag_one_autocorrelation(values: FloatArray) -> tuple[float, float]:
-    """Correlate each value with the next; also return the one-sided p-value that this is positive by chance.
+    """Return the correlation of each value with the next one, and the one-sided p-value that it is positive
+    by chance.
 
         r = Σ (x_i - m)(x_i+1 - m) / Σ (x_i - m)²
 
@@ -76,7 +77,8 @@ def lag_one_autocorrelation(values: FloatArray) -> tuple[float, float]:
 def williams_test(
     correlation_a: float, correlation_b: float, correlation_ab: float, system_count: int
 ) -> float:
-    """Test whether one of two correlations with the same variable is larger (Williams, 1959).
+    """Test whether one of two correlations with the same third variable is larger (Williams, 1959), and
+    return the one-sided p-value.
 
     Returns the one-sided p-value. `correlation_ab` is the correlation of the two metrics, `system_count` the
     number of systems:
@@ -108,7 +110,8 @@ def williams_test(
 def correlate_system_scores(
     statistic: str, human_scores: FloatArray, metric_scores: FloatArray, *, exact: bool = False
 ) -> FloatArray:
-    """Correlate the human and metric scores of systems, the last axis, for many rows at once.
+    """Correlate the human scores with the metric scores of the systems, which are the last axis. Each row
+    gives one correlation.
 
     Means of many scores tie if they are equal up to rounding; with `exact`, for scores as they were given,
     only if they are equal.
@@ -119,23 +122,26 @@ def correlate_system_scores(
     metric_rows = np.ascontiguousarray(metric_scores, dtype=np.float64).reshape(-1, systems)
     values = np.empty(len(metric_rows))
     tolerance = 0.0 if exact else TIE_TOLERANCE
-    _fill_row_correlations(_find_statistic_code(statistic), human_rows, metric_rows, tolerance, values)
+    _write_correlations_of_rows(
+        _get_code_of_correlation(statistic), human_rows, metric_rows, tolerance, values
+    )
     return values.reshape(outer)
 
 
 def compare_correlations_after_swaps(
     statistic: str, human_means: FloatArray, metric_scores: FloatArray, swaps: Swaps
 ) -> Float32Array:
-    """Compute how much the correlations of every two metrics differ after swaps: [draws, pairs].
+    """Exchange scores between every two metrics as random draws say, and compute by how much their
+    correlations with human scores then differ.
 
-    `human_means` has the mean score of each system; `metric_scores` are standardised, [metrics, systems,
-    segments].
+    Returns [draws, pairs]. `human_means` has the mean score of each system; `metric_scores` are standardised,
+    [metrics, systems, segments].
     """
     swapped = swaps.sum_swapped_scores(metric_scores)
     metrics = len(metric_scores)
     differences = np.empty((len(swaps), metrics * (metrics - 1) // 2), dtype=np.float32)
-    _fill_correlation_differences(
-        _find_statistic_code(statistic),
+    _write_correlation_differences_after_swaps(
+        _get_code_of_correlation(statistic),
         np.ascontiguousarray(human_means),
         metric_scores.sum(axis=-1),
         swapped,
@@ -144,35 +150,41 @@ def compare_correlations_after_swaps(
     return differences
 
 
-def _find_statistic_code(statistic: str) -> int:
-    """Return the number of a statistic in compiled code; raise an error for an unknown name."""
+def _get_code_of_correlation(statistic: str) -> int:
+    """Return the integer that stands for the name of a correlation in compiled code. An unknown name raises
+    an error.
+    """
     if statistic not in STATISTICS:
         raise UnknownName("statistic", statistic, STATISTICS)
     return STATISTICS[statistic]
 
 
 @kernel
-def _fill_row_correlations(
-    statistic_code: int,
+def _write_correlations_of_rows(
+    correlation_code: int,
     human_rows: FloatArray,
     metric_rows: FloatArray,
     tolerance: float,
     correlations: FloatArray,
 ) -> None:
-    """Fill in the correlation of each row of human scores with the same row of metric scores."""
+    """Correlate each row of human scores with the same row of metric scores, and write the results to
+    `correlations`.
+    """
     for row in range(len(metric_rows)):
-        correlations[row] = _correlate(statistic_code, human_rows[row], metric_rows[row], tolerance)
+        correlations[row] = _correlate_vectors(correlation_code, human_rows[row], metric_rows[row], tolerance)
 
 
 @kernel
-def _fill_correlation_differences(
-    statistic_code: int,
+def _write_correlation_differences_after_swaps(
+    correlation_code: int,
     human_means: FloatArray,
     score_sums: FloatArray,
     swapped_sums: FloatArray,
     differences: Float32Array,
 ) -> None:
-    """Fill in the difference of the correlations of every two metrics after each draw of swaps."""
+    """Write to `differences` how much the correlations of every two metrics with human scores differ after
+    each random exchange of scores.
+    """
     draws, metrics, systems = swapped_sums.shape
     first = np.empty(systems)
     second = np.empty(systems)
@@ -184,25 +196,25 @@ def _fill_correlation_differences(
                     change = swapped_sums[draw, b, i] - swapped_sums[draw, a, i]
                     first[i] = score_sums[a, i] + change
                     second[i] = score_sums[b, i] - change
-                value_a = _correlate(statistic_code, human_means, first, TIE_TOLERANCE)
-                value_b = _correlate(statistic_code, human_means, second, TIE_TOLERANCE)
+                value_a = _correlate_vectors(correlation_code, human_means, first, TIE_TOLERANCE)
+                value_b = _correlate_vectors(correlation_code, human_means, second, TIE_TOLERANCE)
                 differences[draw, column] = value_a - value_b
                 column += 1
 
 
 @kernel
-def _correlate(statistic_code: int, x: FloatArray, y: FloatArray, tolerance: float) -> float:
-    """Compute one of the statistics of two vectors."""
-    if statistic_code == _PEARSON:
+def _correlate_vectors(correlation_code: int, x: FloatArray, y: FloatArray, tolerance: float) -> float:
+    """Compute the correlation of two vectors that a code stands for, such as Pearson's or Kendall's."""
+    if correlation_code == _PEARSON:
         return _pearson_correlation(x, y)
-    if statistic_code == _SPEARMAN:
+    if correlation_code == _SPEARMAN:
         return _pearson_correlation(_average_ranks(x, tolerance), _average_ranks(y, tolerance))
-    return _correlate_pair_signs(statistic_code, x, y, tolerance)
+    return _compute_kendall_or_share_of_pairs(correlation_code, x, y, tolerance)
 
 
 @kernel
 def _pearson_correlation(x: FloatArray, y: FloatArray) -> float:
-    """Compute Pearson's correlation of two vectors; NaN where one of them does not vary."""
+    """Compute Pearson's correlation of two vectors. It is NaN where one of them does not vary."""
     n = len(x)
     mean_x = x.sum() / n
     mean_y = y.sum() / n
@@ -223,7 +235,9 @@ def _pearson_correlation(x: FloatArray, y: FloatArray) -> float:
 
 @kernel
 def _average_ranks(values: FloatArray, tolerance: float) -> FloatArray:
-    """Rank values from 1; values that are equal within the tolerance share the mean of their ranks."""
+    """Rank values in ascending order from 1. Values that are equal within the tolerance share the mean of
+    their ranks.
+    """
     ranks = np.empty(len(values))
     largest_tie = tolerance * np.abs(values).max()
     for i in range(len(values)):
@@ -238,8 +252,12 @@ def _average_ranks(values: FloatArray, tolerance: float) -> FloatArray:
 
 
 @kernel
-def _correlate_pair_signs(statistic_code: int, x: FloatArray, y: FloatArray, tolerance: float) -> float:
-    """Compute Kendall's tau b or c, or the share of pairs that both vectors order alike."""
+def _compute_kendall_or_share_of_pairs(
+    correlation_code: int, x: FloatArray, y: FloatArray, tolerance: float
+) -> float:
+    """Compute Kendall's tau-b or tau-c of two vectors, or the share of the pairs of values that both vectors
+    order alike.
+    """
     n = len(x)
     largest_tie_x = tolerance * np.abs(x).max()
     largest_tie_y = tolerance * np.abs(y).max()
@@ -249,25 +267,25 @@ def _correlate_pair_signs(statistic_code: int, x: FloatArray, y: FloatArray, tol
     untied_y = 0
     for i in range(n):
         for j in range(i + 1, n):
-            sign_x = _sign_of_difference(x[i] - x[j], largest_tie_x)
-            sign_y = _sign_of_difference(y[i] - y[j], largest_tie_y)
+            sign_x = _find_sign_unless_tied(x[i] - x[j], largest_tie_x)
+            sign_y = _find_sign_unless_tied(y[i] - y[j], largest_tie_y)
             concordant_minus_discordant += sign_x * sign_y
             same_sign += sign_x == sign_y
             untied_x += sign_x != 0
             untied_y += sign_y != 0
-    if statistic_code == _PAIRWISE_ACCURACY:
+    if correlation_code == _PAIRWISE_ACCURACY:
         return same_sign / (n * (n - 1) / 2)
     if untied_x == 0 or untied_y == 0:
         return np.nan
-    if statistic_code == _KENDALL_B:
+    if correlation_code == _KENDALL_B:
         return float(concordant_minus_discordant / np.sqrt(float(untied_x) * float(untied_y)))
     classes = min(_count_distinct_values(x, largest_tie_x), _count_distinct_values(y, largest_tie_y))
     return 2.0 * concordant_minus_discordant / (n * n * (classes - 1) / classes)
 
 
 @kernel
-def _sign_of_difference(difference: float, tie_tolerance: float) -> int:
-    """Return 1, -1, or 0 for a difference within the tolerance."""
+def _find_sign_unless_tied(difference: float, tie_tolerance: float) -> int:
+    """Return the sign of a difference: 1, -1, or 0 if it is not larger than the tolerance for ties."""
     if abs(difference) <= tie_tolerance:
         return 0
     return 1 if difference > 0 else -1
@@ -275,7 +293,7 @@ def _sign_of_difference(difference: float, tie_tolerance: float) -> int:
 
 @kernel
 def _count_distinct_values(values: FloatArray, tie_tolerance: float) -> int:
-    """Count the values that differ by more than the tolerance."""
+    """Count the distinct values of an array. Values that differ by at most the tolerance count as one."""
     ordered = np.sort(values)
     count = 1
     for i in range(1, len(ordered)):

@@ -29,42 +29,54 @@ _ROWS_PER_BLOCK = 64
 
 @dataclass(frozen=True)
 class FlipGroup:
-    """A group of sign flips of segments."""
+    """A set of random sign assignments for segments, chosen so that sums under all of them can be computed
+    with few additions.
+    """
 
     codes: LongArray
     """The code of each segment, [segments]."""
     size: int
     """Number of products, a power of 2; with the reversed ones there are twice as many flips."""
 
-    def sum_scores(self, scores_by_segment: Float32Array, segments: LongArray | None = None) -> Float32Array:
-        """Sum scores over segments under every sign flip of the group: [metrics, systems, flips].
+    def sum_scores_under_flips(
+        self, scores_by_segment: Float32Array, segments: LongArray | None = None
+    ) -> Float32Array:
+        """Sum the scores of each metric and system over segments, once for each random assignment of signs to
+        the segments.
 
-        `segments` are the positions of the segments over which scores are summed, by default all.
+        Returns [metrics, systems, flips]. `segments` are the positions of the segments over which scores are
+        summed, by default all.
         """
         if segments is None:
             segments = np.arange(len(scores_by_segment))
         rows = np.ascontiguousarray(scores_by_segment).reshape(len(scores_by_segment), -1)
         sums = np.empty((rows.shape[1], self.size), dtype=np.float32)
-        _fill_flipped_sums(rows, self.codes, segments, sums)
+        _write_sums_under_all_signs(rows, self.codes, segments, sums)
         return sums.reshape(*scores_by_segment.shape[1:], self.size)
 
 
 def draw_flip_group(rng: np.random.Generator, flips: int, segments: int) -> FlipGroup:
-    """Draw a group of at least `flips` random sign flips of segments."""
+    """Draw at least `flips` random sign assignments for segments. Each assignment multiplies the score of
+    each segment by 1 or -1.
+    """
     bits = max(1, int(np.ceil(np.log2(flips))) - 1)
     return FlipGroup(rng.integers(0, 2**bits, size=segments), 2**bits)
 
 
 def compute_flip_group_p_values(scores: FloatArray, flip_group: FlipGroup) -> FloatArray:
-    """Compute the p-value of each pair of systems from a group of sign flips."""
-    sums = flip_group.sum_scores(scores.T[:, None].astype(np.float32))[0]
+    """Compute for each pair of systems the p-value that the first is better by chance, from score sums under
+    random signs.
+    """
+    sums = flip_group.sum_scores_under_flips(scores.T[:, None].astype(np.float32))[0]
     tolerance = compute_tie_tolerance(scores[None])
     first, second = np.triu_indices(len(scores), 1)
     return np.array([compute_flipped_sum_p_value(sums[i], sums[j], tolerance) for i, j in zip(first, second)])
 
 
 def compute_tie_tolerance(scores: FloatArray) -> np.float32:
-    """Compute the difference below which two sums of scores count as equal."""
+    """Return the difference below which two sums of scores count as equal, because it may be a rounding
+    error.
+    """
     return np.float32(_FLOAT32_TIE * np.abs(scores).max(axis=1).sum(axis=1).max())
 
 
@@ -72,7 +84,8 @@ def compute_tie_tolerance(scores: FloatArray) -> np.float32:
 def compute_flipped_sum_p_value(
     first_sums: Float32Array, second_sums: Float32Array, tolerance: np.float32
 ) -> float:
-    """Compute the p-value that one system scores higher than another by chance, from flipped sums.
+    """Compute the p-value that one system scores higher than another by chance, from their score sums under
+    random signs.
 
     It is the share of flips whose difference is at least the unflipped one; an equal difference counts half.
     """
@@ -94,10 +107,14 @@ def compute_flipped_sum_p_value(
 
 
 @kernel
-def _fill_flipped_sums(
+def _write_sums_under_all_signs(
     scores_by_segment: Float32Array, segment_codes: LongArray, segments: LongArray, sums: Float32Array
 ) -> None:
-    """Fill in the sums of scores over segments under every sign flip of a group: [rows, flips]."""
+    """Sum each column of scores over segments under each random sign assignment, and write the results to
+    `sums`.
+
+    `sums` is [rows, flips].
+    """
     rows, size = sums.shape
     # sums by code of some rows, small enough for the cache of a processor
     block = np.empty((size, _ROWS_PER_BLOCK), np.float32)

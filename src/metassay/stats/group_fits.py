@@ -14,7 +14,8 @@ from metassay.stats.sorted_scores import SortedScores, sort_scores
 
 @dataclass(frozen=True)
 class GroupFits:
-    """Means by group of isotonic fits (non-decreasing step functions) of values on scores.
+    """Isotonic fits (non-decreasing functions of a score) averaged over each group of outputs, for a fit to
+    all outputs and one per group.
 
     Arrays are [groups] or [resamples, groups]; NaN where a resample does not contain a group.
     """
@@ -44,7 +45,9 @@ def fit_isotonic_by_group(
     clusters: LongArray,
     resample_counts: Counts,
 ) -> GroupFits:
-    """Fit an isotonic regression to all outputs and to each group, in the data and on resamples."""
+    """Fit a non-decreasing function of the scores to the values of all outputs and to those of each group,
+    also on resamples.
+    """
     group_count = int(groups.max()) + 1
     cluster_count = int(clusters.max()) + 1
     pooled_means = fit_values_by_group(sorted_scores, values[np.newaxis], weights, groups, group_count)[0]

@@ -14,7 +14,8 @@ Hashes = NDArray[np.uint64]
 
 
 class DistinctHashes(NamedTuple):
-    """The distinct hashes among rows, numbered by their first occurrence.
+    """The distinct hashes among rows that may repeat some. They are numbered in the order of their first
+    occurrence.
 
     `first_rows` is the row where each occurs first, `numbers` the number of each row's hash, and
     `sorted_numbers` the numbers in the order of the hashes.
@@ -26,7 +27,7 @@ class DistinctHashes(NamedTuple):
 
 
 def argsort_hashes(hashes: Hashes) -> LongArray:
-    """Return the order of rows that sorts 128-bit hashes; equal ones keep their order.
+    """Return the positions that sort 128-bit hashes. Equal hashes keep their order.
 
     >>> argsort_hashes(np.array([[7, 2], [3, 9], [7, 1]], dtype=np.uint64)).tolist()
     [1, 2, 0]
@@ -44,7 +45,7 @@ def argsort_hashes(hashes: Hashes) -> LongArray:
 
 
 def find_distinct_hashes(hashes: Hashes) -> DistinctHashes:
-    """Find the distinct 128-bit hashes among rows, and number them by first occurrence.
+    """Find the distinct 128-bit hashes among rows, and number them in the order of their first occurrence.
 
     >>> hashes = np.array([[7, 2], [3, 9], [7, 2]], dtype=np.uint64)
     >>> [part.tolist() for part in find_distinct_hashes(hashes)]
@@ -65,7 +66,8 @@ def find_distinct_hashes(hashes: Hashes) -> DistinctHashes:
 def look_up_hashes(
     hashes: Hashes, sorted_upper_halves: NDArray[np.uint64], sorted_lower_halves: NDArray[np.uint64]
 ) -> LongArray:
-    """Return the position of each hash among sorted hashes, -1 if it is not there.
+    """Return the position of each 128-bit hash in a sorted list of hashes, or -1 if the list does not contain
+    it.
 
     The sorted hashes are given as two columns, as tables hold them.
 

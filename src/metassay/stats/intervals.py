@@ -16,7 +16,7 @@ _FEW_CLUSTERS = 20  # below this many clusters resamples are too coarse for perc
 
 @dataclass(frozen=True)
 class IntervalEstimate:
-    """An estimated value with the ends of its 95 % interval; NaN where undefined."""
+    """An estimated value with its 95 % confidence interval. Values that are not defined are NaN."""
 
     value: float
     low: float
@@ -25,7 +25,9 @@ class IntervalEstimate:
 
 @dataclass(frozen=True)
 class ClusteredProportions:
-    """Proportions with their variance between clusters, and numbers of clusters and observations."""
+    """Estimated proportions, and what an interval for them needs: their variance between clusters and the
+    sizes of the samples.
+    """
 
     estimate: FloatArray
     variance: FloatArray
@@ -33,10 +35,11 @@ class ClusteredProportions:
     observations: LongArray
 
     def effective_sample_size(self) -> FloatArray:
-        """Return the number of independent observations that would be as precise: p (1 - p) / variance.
+        """The number of independent observations that would give a proportion the same variance as the
+        clustered ones.
 
-        It is at most the number of observations. If all observations agree, the variance says nothing, and
-        each cluster counts as one observation.
+        It is p (1 - p) / variance. It is at most the number of observations. If all observations agree, the
+        variance says nothing, and each cluster counts as one observation.
         """
         binomial_variance = self.estimate * (1 - self.estimate)
         defined = (self.variance > 0) & (binomial_variance > 0)
@@ -47,7 +50,8 @@ class ClusteredProportions:
 def proportion_interval(
     proportions: ClusteredProportions, resamples: FloatArray, level: float = 0.95
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute confidence intervals for proportions [n] from bootstrap resamples [n, resamples].
+    """Compute confidence intervals for proportions from their values on bootstrap resamples, one row per
+    proportion.
 
     The percentile interval, widened for a small number of clusters. With few clusters, and near 0 and 1 where
     percentiles collapse, the Wilson interval. NaN for a single cluster, whose variance is unknown.
@@ -66,7 +70,8 @@ def proportion_interval(
 
 
 def wilson_interval(proportions: ClusteredProportions, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
-    """Compute Wilson's score interval (1927) with the effective sample size n.
+    """Compute Wilson's score interval (1927) for proportions, with the number of independent observations
+    that clustered data are worth.
 
         (p + t² / 2n ± t √(p (1 - p) / n + t² / 4n²)) / (1 + t² / n)
 
@@ -83,7 +88,9 @@ def wilson_interval(proportions: ClusteredProportions, level: float = 0.95) -> t
 def widened_percentile_interval(
     estimates: FloatArray, resamples: FloatArray, cluster_counts: LongArray, level: float = 0.95
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute percentile intervals of proportions, widened for few clusters."""
+    """Compute percentile intervals for proportions from bootstrap resamples, widened because few clusters
+    make them too narrow.
+    """
     low, high = percentile_interval(resamples, level)
     factor = small_sample_factor(cluster_counts, level)
     low = estimates + (low - estimates) * factor
@@ -92,7 +99,7 @@ def widened_percentile_interval(
 
 
 def percentile_interval(resamples: FloatArray, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
-    """Compute the percentiles that bound the central `level` of each row of resamples.
+    """Return the ends of an interval that contains the central `level` of the resampled values of each row.
 
     NaN values are left out; a row without any other value has NaN.
     Percentiles are interpolated linearly, as `np.nanpercentile` does.
@@ -109,7 +116,8 @@ def percentile_interval(resamples: FloatArray, level: float = 0.95) -> tuple[Flo
 
 
 def small_sample_factor(cluster_counts: LongArray, level: float = 0.95) -> FloatArray:
-    """Return the ratio of the Student t quantile for n clusters to the normal quantile.
+    """Return how much wider an interval from few clusters must be: the ratio of the quantile of Student's t
+    to the normal quantile.
 
     A bootstrap interval over few clusters is too narrow by about this factor (Hesterberg, 2015).
     """
@@ -118,7 +126,9 @@ def small_sample_factor(cluster_counts: LongArray, level: float = 0.95) -> Float
 
 def _student_t_quantile(cluster_counts: LongArray, level: float) -> FloatArray:
     # One cluster has no variance; its interval is replaced by NaN elsewhere.
-    """Return the quantile of Student's t that bounds the central `level`, for each number of clusters."""
+    """Return the quantile of Student's t distribution that bounds the central `level`, for each number of
+    clusters.
+    """
     degrees = np.maximum(cluster_counts - 1, 1).astype(np.float64)
     if degrees.size and degrees.min() >= _MANY_DEGREES:
         # the expansion of Abramowitz and Stegun (26.7.5) saves the import of scipy, which takes 0.3 s

@@ -28,8 +28,9 @@ _ROWS_PER_BLOCK = 1024
 _POINT_STRIDE = 16
 
 
-class _FitSpace(NamedTuple):
-    """Arrays for isotonic fits, allocated once because allocating takes longer than fitting.
+class _FitBuffers(NamedTuple):
+    """Arrays that isotonic fits write intermediate results to. They are allocated once, because allocating
+    takes longer than fitting.
 
     `present_knots`, `present_sums` and `present_weights` describe the knots that have weight; `block_end` is
     the number of these knots up to the end of a block. `cumulative_sums` and `cumulative_weights` have a 0
@@ -53,7 +54,8 @@ class _FitSpace(NamedTuple):
 def fit_isotonic(
     sorted_scores: SortedScores, values: ArrayLike, weights: ArrayLike | None = None
 ) -> FloatArray:
-    """Fit a non-decreasing function of scores to values; return its value at each distinct score.
+    """Fit a non-decreasing function of the scores to the values, and return the function at each distinct
+    score.
 
     NaN if all weights are 0.
 
@@ -66,13 +68,13 @@ def fit_isotonic(
     size = len(sorted_scores.knots)
     fitted = np.empty(size)
     order = sorted_scores.order
-    _fit_at_distinct_scores(
+    _write_isotonic_fit(
         sorted_scores.knot_of_score,
         sorted_scores.knots,
         values[order],
         weights[order],
         fitted,
-        _allocate_arrays_for_fits(size),
+        _allocate_fit_buffers(size),
     )
     return fitted
 
@@ -80,7 +82,7 @@ def fit_isotonic(
 def predict_isotonic(
     sorted_scores: SortedScores, fitted_values: FloatArray, new_scores: ArrayLike
 ) -> FloatArray:
-    """Evaluate a fitted isotonic function at new scores."""
+    """Evaluate a fitted isotonic function at new scores by linear interpolation."""
     predictions: FloatArray = np.interp(
         np.asarray(new_scores, dtype=np.float64), sorted_scores.knots, fitted_values
     )
@@ -88,7 +90,8 @@ def predict_isotonic(
 
 
 def fit_non_decreasing_rows(rows: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Find the non-decreasing row nearest to each row, and the weighted squared distance to it.
+    """Find for each row of an array the nearest row of non-decreasing values, and the weighted squared
+    distance between the two.
 
     `weights` are positive, one per column or one per value. The fit at k is max over i <= k of min over
     j >= k of the weighted mean of the values i to j (Barlow et al., 1972); the distance is
@@ -126,11 +129,15 @@ def fit_values_by_group(
     groups: LongArray,
     group_count: int,
 ) -> FloatArray:
-    """Fit each row of values on the same scores, and average each fit over each group: [rows, groups]."""
+    """Fit a non-decreasing function of the scores to each row of values, and average each fit over each group
+    of outputs.
+
+    Returns [rows, groups].
+    """
     order = sorted_scores.order
     size = len(sorted_scores.knots)
     means = np.empty((len(value_rows), group_count))
-    _fit_value_rows(
+    _write_group_means_for_value_rows(
         sorted_scores.knot_of_score,
         sorted_scores.offset,
         sorted_scores.knots,
@@ -138,7 +145,7 @@ def fit_values_by_group(
         weights[order],
         groups[order],
         np.empty(size),
-        _allocate_arrays_for_fits(size),
+        _allocate_fit_buffers(size),
         means,
     )
     return means
@@ -147,10 +154,11 @@ def fit_values_by_group(
 def fit_scores_by_group(
     score_rows: FloatArray, values: FloatArray, weights: FloatArray, groups: LongArray, group_count: int
 ) -> FloatArray:
-    """Fit the same values on each row of scores, and average each fit over each group: [rows, groups].
+    """Fit a non-decreasing function of each row of scores to the same values, and average each fit over each
+    group of outputs.
 
-    All weights are positive. Scores of a row that agree in their first digits, 40 bits if there are 4,096
-    scores, are one score.
+    Returns [rows, groups]. All weights are positive. Scores of a row that agree in their first digits, 40
+    bits if there are 4,096 scores, are one score.
     """
     size = score_rows.shape[1]
     sums = np.empty((len(score_rows), group_count))
@@ -162,8 +170,8 @@ def fit_scores_by_group(
     keys <<= position_bits
     keys |= np.arange(size)
     keys.view(np.float64).sort(axis=1)
-    space = _allocate_arrays_for_fits(size)
-    _fit_score_rows(keys, position_bits, weights * values, weights, groups, space, sums)
+    buffers = _allocate_fit_buffers(size)
+    _write_group_sums_for_score_rows(keys, position_bits, weights * values, weights, groups, buffers, sums)
     return sums / np.bincount(groups, weights, minlength=group_count)
 
 
@@ -176,15 +184,16 @@ def fit_permuted_residuals_by_group(
     groups: LongArray,
     group_count: int,
 ) -> FloatArray:
-    """Fit values with permuted residuals, and return how far each group lies from its fit: [rows, groups].
+    """Permute the residuals of a fit, fit the new values again, and return by how much each group's mean
+    differs from this fit.
 
-    The values of a row are `fitted + residuals[sources[row]]`. Its deviation in a group is the mean of the
-    fit to these values minus the mean of the values. All weights are positive.
+    Returns [rows, groups]. The values of a row are `fitted + residuals[sources[row]]`. Its deviation in a
+    group is the mean of the fit to these values minus the mean of the values. All weights are positive.
     """
     order = sorted_scores.order
     knot_ends = np.append(np.flatnonzero(np.diff(sorted_scores.knot_of_score)), len(order) - 1) + 1
     sums = np.empty((len(sources), group_count))
-    _fit_permuted_residuals(
+    _write_deviation_sums_for_permutations(
         order,
         knot_ends,
         fitted_values[order],
@@ -192,7 +201,7 @@ def fit_permuted_residuals_by_group(
         sources,
         weights[order],
         groups[order],
-        _allocate_arrays_for_fits(len(order)),
+        _allocate_fit_buffers(len(order)),
         sums,
     )
     return sums / np.bincount(groups, weights, minlength=group_count)
@@ -207,7 +216,8 @@ def fit_resamples_by_group(
     clusters: LongArray,
     resample_counts: Counts,
 ) -> tuple[FloatArray, FloatArray]:
-    """Fit an isotonic function on every resample, and average each fit over each group.
+    """Fit a non-decreasing function of the scores to the values on every resample, and average each fit over
+    each group of outputs.
 
     `resample_counts[b, c]` is how often resample b contains cluster c. The first array averages over the
     original outputs of a group, the second over the resampled ones. A group that a resample does not contain
@@ -217,7 +227,7 @@ def fit_resamples_by_group(
     size = len(sorted_scores.knots)
     original_means = np.empty((len(resample_counts), group_count))
     resampled_means = np.empty((len(resample_counts), group_count))
-    _fit_resamples(
+    _write_group_means_for_resamples(
         sorted_scores.knot_of_score,
         sorted_scores.offset,
         sorted_scores.knots,
@@ -227,18 +237,18 @@ def fit_resamples_by_group(
         clusters[order],
         resample_counts,
         np.empty(size),
-        _allocate_arrays_for_fits(size),
+        _allocate_fit_buffers(size),
         original_means,
         resampled_means,
     )
     return original_means, resampled_means
 
 
-def _allocate_arrays_for_fits(score_count: int) -> _FitSpace:
-    """Allocate the arrays that fits of this many scores need."""
+def _allocate_fit_buffers(score_count: int) -> _FitBuffers:
+    """Allocate the arrays that isotonic fits of this many scores write intermediate results to."""
     floats = np.empty((8, score_count + 1))
     integers = np.empty((4, score_count + 1), dtype=np.int64)
-    return _FitSpace(
+    return _FitBuffers(
         knot_sums=floats[0],
         knot_weights=floats[1],
         present_knots=integers[0],
@@ -255,84 +265,92 @@ def _allocate_arrays_for_fits(score_count: int) -> _FitSpace:
 
 
 @kernel
-def _fit_at_distinct_scores(
+def _write_isotonic_fit(
     knot_of_score: LongArray,
     knots: FloatArray,
     values: FloatArray,
     weights: FloatArray,
     fitted: FloatArray,
-    space: _FitSpace,
+    buffers: _FitBuffers,
 ) -> None:
-    """Fill in the fitted value at every distinct score; NaN if all weights are 0."""
-    knot_count = _sum_present_knots(knot_of_score, len(knots), values, weights, space)
-    blocks = _pool_adjacent_violators(knot_count, space)
-    _fill_fitted_values(blocks, knots, fitted, space)
+    """Fit a non-decreasing function of the scores to values, and write it at each distinct score to `fitted`.
+    NaN if all weights are 0.
+    """
+    knot_count = _sum_values_at_distinct_scores(knot_of_score, len(knots), values, weights, buffers)
+    blocks = _pool_adjacent_violators(knot_count, buffers)
+    _write_fit_from_blocks(blocks, knots, fitted, buffers)
 
 
 @kernel
-def _fill_fitted_values(blocks: int, knots: FloatArray, fitted: FloatArray, space: _FitSpace) -> None:
-    """Fill in the fitted value at every distinct score; NaN if there is no block.
+def _write_fit_from_blocks(
+    block_count: int, knots: FloatArray, fitted: FloatArray, buffers: _FitBuffers
+) -> None:
+    """Write the fitted value at every distinct score to `fitted`, given the blocks on which the fit is
+    constant.
 
     The fit is constant on a block, linear between blocks, and constant outside them.
     """
-    if blocks == 0:
+    if block_count == 0:
         fitted[:] = np.nan
         return
-    block_values = space.block_values
-    present_knots = space.present_knots
+    block_values = buffers.block_values
+    present_knots = buffers.present_knots
     fitted[: present_knots[0]] = block_values[0]
     first = present_knots[0]
-    for block in range(blocks - 1):
-        last = present_knots[space.block_end[block] - 1]
+    for block in range(block_count - 1):
+        last = present_knots[buffers.block_end[block] - 1]
         fitted[first : last + 1] = block_values[block]
-        first = present_knots[space.block_end[block]]
+        first = present_knots[buffers.block_end[block]]
         start = knots[last]
         end = knots[first]
         slope = (block_values[block + 1] - block_values[block]) / (end - start)
         for knot in range(last + 1, first):
             fitted[knot] = block_values[block] + slope * (knots[knot] - start)
-    fitted[first:] = block_values[blocks - 1]
+    fitted[first:] = block_values[block_count - 1]
 
 
 @kernel
-def _sum_present_knots(
-    knot_of_score: LongArray, knot_count: int, values: FloatArray, weights: FloatArray, space: _FitSpace
+def _sum_values_at_distinct_scores(
+    knot_of_score: LongArray, knot_count: int, values: FloatArray, weights: FloatArray, buffers: _FitBuffers
 ) -> int:
-    """Sum values and weights at each knot, gather the knots that have weight, and return their number."""
+    """Sum the values and weights at each distinct score, list the distinct scores with a positive weight, and
+    return their number.
+    """
     for knot in range(knot_count):
-        space.knot_sums[knot] = 0.0
-        space.knot_weights[knot] = 0.0
+        buffers.knot_sums[knot] = 0.0
+        buffers.knot_weights[knot] = 0.0
     for p in range(len(knot_of_score)):
-        space.knot_sums[knot_of_score[p]] += weights[p] * values[p]
-        space.knot_weights[knot_of_score[p]] += weights[p]
+        buffers.knot_sums[knot_of_score[p]] += weights[p] * values[p]
+        buffers.knot_weights[knot_of_score[p]] += weights[p]
     count = 0
     for knot in range(knot_count):  # without branches, which would mispredict
-        space.present_sums[count] = space.knot_sums[knot]
-        space.present_weights[count] = space.knot_weights[knot]
-        space.present_knots[count] = knot
-        count += space.knot_weights[knot] > 0.0
+        buffers.present_sums[count] = buffers.knot_sums[knot]
+        buffers.present_weights[count] = buffers.knot_weights[knot]
+        buffers.present_knots[count] = knot
+        count += buffers.knot_weights[knot] > 0.0
     return count
 
 
 @kernel
-def _pool_adjacent_violators(count: int, space: _FitSpace) -> int:
-    """Pool the sums and weights of present knots into blocks of increasing value; return how many.
+def _pool_adjacent_violators(score_count: int, buffers: _FitBuffers) -> int:
+    """Merge neighbouring distinct scores until the block means increase. Write the blocks to the buffers, and
+    return their number.
 
     Most time goes into mispredicted branches, so a block absorbs all following knots that do not rise before
     it looks back.
     """
-    sums = space.present_sums
-    weights = space.present_weights
-    values = space.block_values
-    block_weights = space.block_weights
+    sums = buffers.present_sums
+    weights = buffers.present_weights
+    values = buffers.block_values
+    block_weights = buffers.block_weights
     blocks = 0
     k = 0
-    while k < count:
+    while k < score_count:
         block_sum = sums[k]
         block_weight = weights[k]
         k += 1
         while True:
-            while k < count and sums[k] * block_weight <= block_sum * weights[k]:
+            while k < score_count and sums[k] * block_weight <= block_sum * weights[k]:
                 block_sum += sums[k]
                 block_weight += weights[k]
                 k += 1
@@ -343,7 +361,7 @@ def _pool_adjacent_violators(count: int, space: _FitSpace) -> int:
             block_weight += block_weights[blocks]
         values[blocks] = block_sum
         block_weights[blocks] = block_weight
-        space.block_end[blocks] = k
+        buffers.block_end[blocks] = k
         blocks += 1
     for block in range(blocks):
         values[block] /= block_weights[block]
@@ -351,7 +369,7 @@ def _pool_adjacent_violators(count: int, space: _FitSpace) -> int:
 
 
 @kernel
-def _average_by_group(
+def _write_fit_means_by_group(
     knot_of_score: LongArray,
     offset: FloatArray,
     knots: FloatArray,
@@ -360,7 +378,9 @@ def _average_by_group(
     groups: LongArray,
     means: FloatArray,
 ) -> None:
-    """Fill in the weighted mean of the fit in each group; NaN for a group without weight."""
+    """Write the weighted mean of the fit in each group of outputs to `means`. It is NaN for a group without
+    weight.
+    """
     totals = np.zeros(len(means))
     means[:] = 0.0
     for p in range(len(knot_of_score)):
@@ -376,7 +396,7 @@ def _average_by_group(
 
 
 @kernel
-def _fit_value_rows(
+def _write_group_means_for_value_rows(
     knot_of_score: LongArray,
     offset: FloatArray,
     knots: FloatArray,
@@ -384,33 +404,35 @@ def _fit_value_rows(
     weights: FloatArray,
     groups: LongArray,
     fitted: FloatArray,
-    space: _FitSpace,
+    buffers: _FitBuffers,
     means: FloatArray,
 ) -> None:
-    """Fill in the mean over each group of the fit to each row of values."""
+    """Fit each row of values, and write the mean of the fit in each group of outputs to `means`."""
     for row in range(len(value_rows)):
-        _fit_at_distinct_scores(knot_of_score, knots, value_rows[row], weights, fitted, space)
-        _average_by_group(knot_of_score, offset, knots, fitted, weights, groups, means[row])
+        _write_isotonic_fit(knot_of_score, knots, value_rows[row], weights, fitted, buffers)
+        _write_fit_means_by_group(knot_of_score, offset, knots, fitted, weights, groups, means[row])
 
 
 @kernel
-def _fit_score_rows(
+def _write_group_sums_for_score_rows(
     key_rows: LongArray,
     position_bits: int,
     weighted_values: FloatArray,
     weights: FloatArray,
     groups: LongArray,
-    space: _FitSpace,
+    buffers: _FitBuffers,
     sums: FloatArray,
 ) -> None:
-    """Fit values on each row of sorted keys; the last bits of a key are a position, the others a score."""
+    """Fit the values on each row of scores, and write the sums of the fit by group. Rows are sorted, and the
+    last bits of a score hold its position.
+    """
     size = len(weights)
     position_mask = (1 << position_bits) - 1
     knot_ends = np.empty(size, np.int64)
     sorted_weights = np.empty(size)
     sorted_groups = np.empty(size, np.int64)
-    space.cumulative_sums[0] = 0.0
-    space.cumulative_weights[0] = 0.0
+    buffers.cumulative_sums[0] = 0.0
+    buffers.cumulative_weights[0] = 0.0
     for row in range(len(key_rows)):
         keys = key_rows[row]
         total_sum = 0.0
@@ -423,24 +445,24 @@ def _fit_score_rows(
             sorted_weights[p] = weights[position]
             sorted_groups[p] = groups[position]
             is_last_of_knot = p + 1 == size or keys[p] >> position_bits != keys[p + 1] >> position_bits
-            space.cumulative_sums[count + 1] = total_sum
-            space.cumulative_weights[count + 1] = total_weight
+            buffers.cumulative_sums[count + 1] = total_sum
+            buffers.cumulative_weights[count + 1] = total_weight
             knot_ends[count] = p + 1
             count += is_last_of_knot
-        blocks = _find_blocks(count, space)
+        blocks = _find_blocks_from_cumulative_sums(count, buffers)
         row_sums = sums[row]
         row_sums[:] = 0.0
         start = 0
         for block in range(blocks):
-            end = knot_ends[space.block_end[block] - 1]
-            value = space.block_values[block]
+            end = knot_ends[buffers.block_end[block] - 1]
+            value = buffers.block_values[block]
             for p in range(start, end):
                 row_sums[sorted_groups[p]] += sorted_weights[p] * value
             start = end
 
 
 @kernel
-def _fit_permuted_residuals(
+def _write_deviation_sums_for_permutations(
     order: LongArray,
     knot_ends: LongArray,
     fitted: FloatArray,
@@ -448,17 +470,19 @@ def _fit_permuted_residuals(
     sources: IntArray,
     weights: FloatArray,
     groups: LongArray,
-    space: _FitSpace,
+    buffers: _FitBuffers,
     sums: FloatArray,
 ) -> None:
-    """Fill in the weighted sum over each group of fitted minus permuted values."""
+    """Fit the values with each permutation of the residuals, and write the weighted sum of fit minus values
+    in each group.
+    """
     weighted_values = np.empty(len(order))
     output_sums = np.empty(len(order))
     total_weights = np.cumsum(weights)
-    space.cumulative_sums[0] = 0.0
-    space.cumulative_weights[0] = 0.0
+    buffers.cumulative_sums[0] = 0.0
+    buffers.cumulative_weights[0] = 0.0
     for knot in range(len(knot_ends)):
-        space.cumulative_weights[knot + 1] = total_weights[knot_ends[knot] - 1]
+        buffers.cumulative_weights[knot + 1] = total_weights[knot_ends[knot] - 1]
     for row in range(len(sources)):
         row_sources = sources[row]
         total_sum = 0.0
@@ -467,76 +491,81 @@ def _fit_permuted_residuals(
             total_sum += weighted_values[p]
             output_sums[p] = total_sum
         for knot in range(len(knot_ends)):
-            space.cumulative_sums[knot + 1] = output_sums[knot_ends[knot] - 1]
-        blocks = _find_blocks(len(knot_ends), space)
+            buffers.cumulative_sums[knot + 1] = output_sums[knot_ends[knot] - 1]
+        blocks = _find_blocks_from_cumulative_sums(len(knot_ends), buffers)
         row_sums = sums[row]
         row_sums[:] = 0.0
         start = 0
         for block in range(blocks):
-            end = knot_ends[space.block_end[block] - 1]
-            value = space.block_values[block]
+            end = knot_ends[buffers.block_end[block] - 1]
+            value = buffers.block_values[block]
             for p in range(start, end):
                 row_sums[groups[p]] += weights[p] * value - weighted_values[p]
             start = end
 
 
 @kernel
-def _find_blocks(count: int, space: _FitSpace) -> int:
-    """Find the blocks of an isotonic fit from the cumulative sums and weights of all knots; return how many.
+def _find_blocks_from_cumulative_sums(score_count: int, buffers: _FitBuffers) -> int:
+    """Find the blocks on which an isotonic fit is constant, from cumulative sums at the distinct scores, and
+    return their number.
 
     The fit is the slope of the greatest convex minorant of the points (cumulative weight, cumulative sum)
     (Barlow et al., 1972). Few points touch the minorant. The minorant of every 16th point lies on or above
     that of all points, so every point above it can be left out. This loop has no unpredictable branches;
     pooling adjacent violators has several per knot and takes four times as long.
     """
-    x = space.cumulative_weights
-    y = space.cumulative_sums
-    candidates = space.candidates
-    vertices = space.vertices
+    x = buffers.cumulative_weights
+    y = buffers.cumulative_sums
+    candidates = buffers.candidates
+    vertices = buffers.vertices
     candidate_count = 0
-    for point in range(0, count, _POINT_STRIDE):
+    for point in range(0, score_count, _POINT_STRIDE):
         candidates[candidate_count] = point
         candidate_count += 1
-    candidates[candidate_count] = count
-    vertex_count = _find_vertices(candidate_count + 1, space)
+    candidates[candidate_count] = score_count
+    vertex_count = _find_convex_minorant_vertices(candidate_count + 1, buffers)
     candidate_count = 0
     for vertex in range(vertex_count - 1):
         start = vertices[vertex]
         end = vertices[vertex + 1]
-        slope = _compute_slope(start, end, space)
+        slope = _compute_mean_between_points(start, end, buffers)
         candidates[candidate_count] = start
         candidate_count += 1
         for point in range(start + 1, end):
             candidates[candidate_count] = point
             candidate_count += y[point] - y[start] < slope * (x[point] - x[start])
-    candidates[candidate_count] = count
-    vertex_count = _find_vertices(candidate_count + 1, space)
+    candidates[candidate_count] = score_count
+    vertex_count = _find_convex_minorant_vertices(candidate_count + 1, buffers)
     for block in range(vertex_count - 1):
         start = vertices[block]
         end = vertices[block + 1]
-        space.block_values[block] = _compute_slope(start, end, space)
-        space.block_end[block] = end
+        buffers.block_values[block] = _compute_mean_between_points(start, end, buffers)
+        buffers.block_end[block] = end
     return vertex_count - 1
 
 
 @kernel
-def _compute_slope(start: int, end: int, space: _FitSpace) -> float:
-    """Compute the mean value of the knots between two points; 0 if their weight is lost by rounding."""
-    weight = space.cumulative_weights[end] - space.cumulative_weights[start]
+def _compute_mean_between_points(start: int, end: int, buffers: _FitBuffers) -> float:
+    """Compute the mean of the values between two points of the cumulative sums. It is 0 if rounding made
+    their weight 0.
+    """
+    weight = buffers.cumulative_weights[end] - buffers.cumulative_weights[start]
     if weight == 0.0:
         return 0.0
-    return float((space.cumulative_sums[end] - space.cumulative_sums[start]) / weight)
+    return float((buffers.cumulative_sums[end] - buffers.cumulative_sums[start]) / weight)
 
 
 @kernel
-def _find_vertices(candidate_count: int, space: _FitSpace) -> int:
-    """Fill in the vertices of the greatest convex minorant of the candidate points; return how many."""
-    x = space.cumulative_weights
-    y = space.cumulative_sums
-    vertices = space.vertices
+def _find_convex_minorant_vertices(candidate_count: int, buffers: _FitBuffers) -> int:
+    """Find the vertices of the largest convex function that lies below the candidate points, and return their
+    number.
+    """
+    x = buffers.cumulative_weights
+    y = buffers.cumulative_sums
+    vertices = buffers.vertices
     vertex_count = 0
     for candidate in range(candidate_count):
-        point = space.candidates[candidate]
+        point = buffers.candidates[candidate]
         while vertex_count >= 2:
             start = vertices[vertex_count - 2]
             middle = vertices[vertex_count - 1]
@@ -551,7 +580,7 @@ def _find_vertices(candidate_count: int, space: _FitSpace) -> int:
 
 
 @kernel
-def _fit_resamples(
+def _write_group_means_for_resamples(
     knot_of_score: LongArray,
     offset: FloatArray,
     knots: FloatArray,
@@ -561,22 +590,28 @@ def _fit_resamples(
     clusters: LongArray,
     counts: Counts,
     fitted: FloatArray,
-    space: _FitSpace,
+    buffers: _FitBuffers,
     original_means: FloatArray,
     resampled_means: FloatArray,
 ) -> None:
-    """Fill in the mean over each group of the fit to each resample."""
+    """Fit the values on each resample, and write the means of each fit by group of outputs to two arrays."""
     resampled_weights = np.empty(len(weights))
     for b in range(len(counts)):
         for p in range(len(weights)):
             resampled_weights[p] = weights[p] * counts[b, clusters[p]]
-        knot_count = _sum_present_knots(knot_of_score, len(knots), values, resampled_weights, space)
-        space.cumulative_sums[0] = 0.0
-        space.cumulative_weights[0] = 0.0
+        knot_count = _sum_values_at_distinct_scores(
+            knot_of_score, len(knots), values, resampled_weights, buffers
+        )
+        buffers.cumulative_sums[0] = 0.0
+        buffers.cumulative_weights[0] = 0.0
         for knot in range(knot_count):
-            space.cumulative_sums[knot + 1] = space.cumulative_sums[knot] + space.present_sums[knot]
-            space.cumulative_weights[knot + 1] = space.cumulative_weights[knot] + space.present_weights[knot]
-        blocks = _find_blocks(knot_count, space)
-        _fill_fitted_values(blocks, knots, fitted, space)
-        _average_by_group(knot_of_score, offset, knots, fitted, weights, groups, original_means[b])
-        _average_by_group(knot_of_score, offset, knots, fitted, resampled_weights, groups, resampled_means[b])
+            buffers.cumulative_sums[knot + 1] = buffers.cumulative_sums[knot] + buffers.present_sums[knot]
+            buffers.cumulative_weights[knot + 1] = (
+                buffers.cumulative_weights[knot] + buffers.present_weights[knot]
+            )
+        blocks = _find_blocks_from_cumulative_sums(knot_count, buffers)
+        _write_fit_from_blocks(blocks, knots, fitted, buffers)
+        _write_fit_means_by_group(knot_of_score, offset, knots, fitted, weights, groups, original_means[b])
+        _write_fit_means_by_group(
+            knot_of_score, offset, knots, fitted, resampled_weights, groups, resampled_means[b]
+        )

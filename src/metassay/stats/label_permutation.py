@@ -33,13 +33,15 @@ _PRIOR_UNITS = 1.0  # units of the largest possible variance in each group: a fe
 
 
 class PermutationPValues(NamedTuple):
-    """The p-value of each column, and adjusted for all columns; NaN where there is nothing to compare."""
+    """P-values of a permutation test, one per column of outcomes: for the column alone, and corrected for
+    testing all columns.
+    """
 
     p: FloatArray
     p_family: FloatArray
 
 
-def permute_labels_test(
+def run_label_permutation_test(
     right_counts: IntArray,
     total_counts: IntArray,
     labels: IntArray,
@@ -49,7 +51,8 @@ def permute_labels_test(
     permutations: int = 999,
     workers: int = 1,
 ) -> PermutationPValues:
-    """Test whether groups differ in their share of right outcomes, by permuting group labels.
+    """Test whether groups differ in their share of right outcomes, by comparing the data with random
+    permutations of the group labels.
 
     `total_counts` is [units, columns], or [units, 1] if all columns share it. Units are sorted by block;
     block b is `block_starts[b]:block_starts[b + 1]`. With r = right - (share in the block) · total, group g
@@ -71,21 +74,23 @@ def permute_labels_test(
     key = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
     block_starts = block_starts.astype(np.int64)
     labels = labels.astype(np.int32)
-    residuals, largest_variance = _compute_residuals(right_counts, total_counts, block_starts)
+    residuals, largest_variance = _subtract_expected_right_outcomes(right_counts, total_counts, block_starts)
 
-    def compute_statistics(permutation_numbers: range, *, shuffled: bool) -> FloatArray:
+    def compute_statistics_of_permutations(permutation_numbers: range, *, shuffled: bool) -> FloatArray:
         sums = []
         for number in permutation_numbers:
             sums.append(
-                _sum_groups(residuals, total_counts, labels, block_starts, group_count, key, number, shuffled)
+                _sum_units_by_permuted_label(
+                    residuals, total_counts, labels, block_starts, group_count, key, number, shuffled
+                )
             )
-        return _compute_test_statistics(np.stack(sums), largest_variance)
+        return _compute_group_difference_statistics(np.stack(sums), largest_variance)
 
     def compute_permuted_statistics(first_permutation: int) -> FloatArray:
         last = min(first_permutation + _PERMUTATIONS_PER_TASK, permutations)
-        return compute_statistics(range(first_permutation, last), shuffled=True)
+        return compute_statistics_of_permutations(range(first_permutation, last), shuffled=True)
 
-    observed = compute_statistics(range(1), shuffled=False)
+    observed = compute_statistics_of_permutations(range(1), shuffled=False)
     with ThreadPoolExecutor(workers) as pool:
         tasks = pool.map(compute_permuted_statistics, range(0, permutations, _PERMUTATIONS_PER_TASK))
         null = np.concatenate(list(tasks), axis=1)
@@ -100,9 +105,11 @@ def permute_labels_test(
 def _count_extreme_permutations(
     permuted_statistics: FloatArray, observed_statistics: FloatArray
 ) -> LongArray:
-    """Count the permutations at least as extreme as the observed labels, which count too: [columns].
+    """Count for each column the permutations whose statistic is at least as extreme as the observed one, plus
+    1 for the observed labels.
 
-    Both are [2 statistics, permutations, columns]; the statistic with more extreme permutations decides.
+    Returns [columns]. Both arrays are [2 statistics, permutations, columns]; the statistic with more extreme
+    permutations decides.
     """
     extreme: LongArray = 1 + (permuted_statistics >= observed_statistics * _EQUAL_FACTOR).sum(axis=1).max(
         axis=0
@@ -110,36 +117,43 @@ def _count_extreme_permutations(
     return extreme
 
 
-def _compute_residuals(
-    right: IntArray, total: IntArray, block_starts: LongArray
+def _subtract_expected_right_outcomes(
+    right_counts: IntArray, total_counts: IntArray, block_starts: LongArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Subtract the right outcomes expected from the share of each block; also return the largest variance.
+    """Subtract from the right outcomes of each unit those expected from the share of its block. Also return
+    the largest possible variance.
 
     That is the mean square of a residual if each unit were all right or all wrong, [columns].
     """
     block_of_unit = np.repeat(np.arange(len(block_starts) - 1), np.diff(block_starts))
-    right_per_block = _sum_blocks(right, block_starts)
-    share = divide_or_zero(right_per_block, _sum_blocks(total, block_starts))[block_of_unit]
-    residuals = right - share * total
-    largest_variance = (share * (1 - share) * total.astype(np.float64) ** 2).sum(axis=0) / len(right)
+    right_per_block = _sum_rows_by_block(right_counts, block_starts)
+    share = divide_or_zero(right_per_block, _sum_rows_by_block(total_counts, block_starts))[block_of_unit]
+    residuals = right_counts - share * total_counts
+    largest_variance = (share * (1 - share) * total_counts.astype(np.float64) ** 2).sum(axis=0) / len(
+        right_counts
+    )
     return residuals, largest_variance
 
 
-def _sum_blocks(values: IntArray, block_starts: LongArray) -> LongArray:
-    """Sum the rows of each block: [units, columns] to [blocks, columns]."""
+def _sum_rows_by_block(values: IntArray, block_starts: LongArray) -> LongArray:
+    """Sum the rows of an array that belong to the same block, so that the result has one row per block.
+
+    Returns [blocks, columns].
+    """
     zeros = np.zeros((1, values.shape[1]), dtype=np.int64)
     # Differences of a running sum: `reduceat` would return an element, not 0, for an empty block.
     running = np.concatenate([zeros, np.cumsum(values, axis=0, dtype=np.int64)])
     return np.diff(running[block_starts], axis=0)
 
 
-def _compute_test_statistics(tables: FloatArray, largest_variance: FloatArray) -> FloatArray:
-    """Compute the statistics of Welch and of Brown and Forsythe for each table of group sums.
+def _compute_group_difference_statistics(group_sums: FloatArray, largest_variance: FloatArray) -> FloatArray:
+    """Compute Welch's statistic and that of Brown and Forsythe for differences between groups, for each
+    permutation.
 
     NaN with fewer than two groups that have more than one unit.
     """
     columns = len(largest_variance)
-    sums, squares, totals_and_units = np.split(tables, [columns, 2 * columns], axis=-1)
+    sums, squares, totals_and_units = np.split(group_sums, [columns, 2 * columns], axis=-1)
     total, units = (np.broadcast_to(half, sums.shape) for half in np.split(totals_and_units, 2, axis=-1))
     used = units > 1
     degrees = np.where(used, units - 1, 0)
@@ -160,14 +174,15 @@ def _compute_test_statistics(tables: FloatArray, largest_variance: FloatArray) -
         units * (within + _MIN_VARIANCE_SHARE * degrees * largest_variance), degrees * size
     )
     between = (size * (mean - centre[:, None]) ** 2).sum(axis=1)
-    brown_forsythe = _compute_negative_log_p(between, variance, share, degrees)
+    brown_forsythe = _compute_brown_forsythe_log_p(between, variance, share, degrees)
     return np.where(used.sum(axis=1) > 1, np.stack([welch, brown_forsythe]), np.nan)
 
 
-def _compute_negative_log_p(
+def _compute_brown_forsythe_log_p(
     between_squares: FloatArray, variances: FloatArray, shares: FloatArray, degrees: FloatArray
 ) -> FloatArray:
-    """Compute -log p of Brown and Forsythe's statistic, with Mehrotra's (1997) degrees of freedom.
+    """Compute the negative logarithm of the p-value of Brown and Forsythe's test, with Mehrotra's (1997)
+    degrees of freedom.
 
     `between_squares` is the sum of squares between contexts, [rows]; the other arguments are [rows,
     contexts]. A p-value can be compared between permutations although the ratio cannot: the fewer units the
@@ -191,7 +206,7 @@ def _compute_negative_log_p(
 
 
 @kernel
-def _sum_groups(
+def _sum_units_by_permuted_label(
     residuals: FloatArray,
     total: IntArray,
     labels: IntArray,
@@ -201,7 +216,8 @@ def _sum_groups(
     permutation: int,
     shuffled: bool,
 ) -> FloatArray:
-    """Sum residuals, squared residuals, totals and units of each group, for one permutation of the labels.
+    """Sum residuals, their squares, totals and numbers of units by group, after one random permutation of the
+    group labels.
 
     If `shuffled`, the labels are first permuted within blocks (Fisher–Yates).
     """

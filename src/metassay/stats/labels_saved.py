@@ -37,13 +37,17 @@ _BLOCK_SIZE = 2**18  # series times clusters in memory at once; about 25 arrays 
 
 @dataclass(frozen=True)
 class JackknifedShare:
-    """Share of labels saved, and the jackknife pseudo-value of each cluster, whose mean it is up to bias."""
+    """An estimated share of human labels that a metric saves, with the jackknife pseudo-values from which its
+    interval is computed.
+    """
 
     value: float
     pseudo_values: FloatArray
 
     def to_interval(self) -> IntervalEstimate:
-        """Return the share with its 95 % interval, from the t distribution of the mean pseudo-value."""
+        """Return the share with its 95 % confidence interval, from the spread of the pseudo-values of the
+        clusters.
+        """
         cluster_count = len(self.pseudo_values)
         if cluster_count < 2:
             return IntervalEstimate(self.value, np.nan, np.nan)
@@ -55,10 +59,11 @@ class JackknifedShare:
 def estimate_labels_saved(
     human_scores: FloatArray, metric_scores: FloatArray, clusters: LongArray
 ) -> IntervalEstimate:
-    """Estimate the share of human labels that a metric saves, averaged over series of scores.
+    """Estimate the share of human labels that a metric makes unnecessary, averaged over the rows of scores,
+    with its 95 % interval.
 
     `human_scores` and `metric_scores` are `[series, items]`: scores of systems for the mean of a system,
-    differences of pairs of systems (`subtract_system_pairs`) for a difference. Missing scores are NaN.
+    differences of pairs of systems (`compute_system_differences`) for a difference. Missing scores are NaN.
     `clusters` numbers the cluster of each item from 0. The interval comes from a jackknife over clusters.
     """
     return jackknife_labels_saved(human_scores, metric_scores, clusters).to_interval()
@@ -67,7 +72,8 @@ def estimate_labels_saved(
 def jackknife_labels_saved(
     human_scores: FloatArray, metric_scores: FloatArray, clusters: LongArray
 ) -> JackknifedShare:
-    """Estimate the share of labels that a metric saves, with the jackknife pseudo-value of each cluster.
+    """Estimate the share of human labels that a metric makes unnecessary, and how much each cluster of items
+    contributes to the estimate.
 
     Differences of the pseudo-values of two metrics test whether one saves more labels than the other.
     """
@@ -78,7 +84,7 @@ def jackknife_labels_saved(
     defined_count = np.zeros(cluster_count + 1)
     for start in range(0, len(human_scores), series_per_block):
         block = slice(start, start + series_per_block)
-        shares = _compute_shares_without_each_cluster(human_scores[block], metric_scores[block], clusters)
+        shares = _compute_shares_leaving_out_clusters(human_scores[block], metric_scores[block], clusters)
         defined = ~np.isnan(shares)
         share_sum += np.where(defined, shares, 0.0).sum(axis=0)
         defined_count += defined.sum(axis=0)
@@ -91,21 +97,30 @@ def jackknife_labels_saved(
     return JackknifedShare(value, cluster_count * value - (cluster_count - 1) * mean_shares[1:])
 
 
-def _compute_shares_without_each_cluster(
+def _compute_shares_leaving_out_clusters(
     human_scores: FloatArray, metric_scores: FloatArray, clusters: LongArray
 ) -> FloatArray:
-    """Compute the share of labels saved with all clusters, and without each one: [series, 1 + clusters]."""
-    sums = _sum_moments_by_cluster(human_scores, metric_scores, clusters)
+    """Compute for each row of scores the share of human labels saved, first with all clusters, and then
+    without each one of them.
+
+    Returns [series, 1 + clusters].
+    """
+    sums = _sum_score_products_by_cluster(human_scores, metric_scores, clusters)
     every_cluster = sums.sum(axis=-1)[..., None]
     terms = sums[_PRODUCT_TERMS]
     grams = np.einsum("asc,bsc->abs", terms, terms)[..., None]
-    with_all = _compute_cross_fitted_shares(every_cluster, grams)
-    without_one = _compute_cross_fitted_shares(every_cluster - sums, grams - terms[:, None] * terms[None, :])
+    with_all = _compute_squared_correlation_across_clusters(every_cluster, grams)
+    without_one = _compute_squared_correlation_across_clusters(
+        every_cluster - sums, grams - terms[:, None] * terms[None, :]
+    )
     return np.concatenate([with_all, without_one], axis=1)
 
 
-def subtract_system_pairs(scores: FloatArray) -> FloatArray:
-    """Return the differences of all pairs of systems, `[pairs, items]`, from scores `[systems, items]`."""
+def compute_system_differences(scores: FloatArray) -> FloatArray:
+    """Return the score differences of all pairs of systems for each item, with one row per pair.
+
+    `scores` is [systems, items].
+    """
     first, second = np.triu_indices(len(scores), 1)
     return np.asarray(scores[first] - scores[second])
 
@@ -116,10 +131,10 @@ _COUNT, _HUMAN, _METRIC, _HUMAN_SQUARED, _METRIC_SQUARED, _PRODUCT = range(6)
 _PRODUCT_TERMS = [_PRODUCT, _METRIC, _HUMAN, _COUNT]
 
 
-def _sum_moments_by_cluster(
+def _sum_score_products_by_cluster(
     human_scores: FloatArray, metric_scores: FloatArray, clusters: LongArray
 ) -> FloatArray:
-    """Sum powers and products of human and metric scores over the items of each cluster.
+    """Sum human scores, metric scores, their squares and their products over the items of each cluster.
 
     Scores are centred first, because sums of squares of uncentred scores lose digits.
     """
@@ -143,8 +158,11 @@ def _sum_moments_by_cluster(
     return np.asarray(np.add.reduceat(terms[..., order], starts, axis=-1))
 
 
-def _compute_cross_fitted_shares(moment_sums: FloatArray, product_sums: FloatArray) -> FloatArray:
-    """Compute the squared correlation of human and metric scores, without products within a cluster.
+def _compute_squared_correlation_across_clusters(
+    moment_sums: FloatArray, product_sums: FloatArray
+) -> FloatArray:
+    """Estimate the squared correlation of human and metric scores, multiplying only covariances from
+    different clusters.
 
     `moment_sums` are totals over a subset of clusters, `[6, series, subsets]`, and `product_sums` the sums
     over these clusters of products of the four terms of the covariance, `[4, 4, series, subsets]`.

@@ -59,7 +59,8 @@ def adjust_benjamini_yekutieli(p_values: ArrayLike) -> FloatArray:
 def select_possible_best(
     estimates: FloatArray, resamples: FloatArray, cluster_count: int, level: float = 0.95
 ) -> tuple[BoolArray, FloatArray]:
-    """Select the candidates that may be the best, and return the p-value of each.
+    """Select the candidates that may be the best at a confidence level. Also return, for each, the p-value of
+    the hypothesis that it is the best.
 
     For candidate m the largest standardised lead over it,
 
@@ -79,13 +80,14 @@ def select_possible_best(
     draws = resamples[defined]
     deviations = draws[:, ~np.isnan(draws).any(axis=0)] - estimates[:, None]
     deviations *= float(small_sample_factor(np.array(cluster_count), level))
-    spreads = _compute_sd_of_row_differences(deviations, _MIN_OBSERVATIONS / cluster_count)
-    p[defined] = _compute_best_candidate_p_values(estimates, deviations, spreads)
+    spreads = _compute_deviations_of_row_differences(deviations, _MIN_OBSERVATIONS / cluster_count)
+    p[defined] = _compute_p_values_of_being_best(estimates, deviations, spreads)
     return defined & (p > 1 - level), p
 
 
-def _compute_sd_of_row_differences(deviations: FloatArray, minimum: float) -> FloatArray:
-    """Return the standard deviation of the difference of every two rows, at least `minimum`.
+def _compute_deviations_of_row_differences(deviations: FloatArray, minimum: float) -> FloatArray:
+    """Return the standard deviation of the difference of every two rows of an array, or `minimum` if that is
+    larger.
 
     A smaller one comes from two candidates that happen never to differ.
     """
@@ -97,10 +99,10 @@ def _compute_sd_of_row_differences(deviations: FloatArray, minimum: float) -> Fl
     return np.asarray(np.maximum(np.sqrt(difference_variances), minimum))
 
 
-def _compute_best_candidate_p_values(
+def _compute_p_values_of_being_best(
     estimates: FloatArray, deviations: FloatArray, spreads: FloatArray
 ) -> FloatArray:
-    """Compute for each candidate the p-value that it is the best."""
+    """Compute for each candidate the p-value of the hypothesis that no other candidate is better."""
     p = np.ones(len(estimates))
     for m in range(len(estimates)):
         observed = ((estimates - estimates[m]) / spreads[:, m]).max()

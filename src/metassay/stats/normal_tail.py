@@ -19,7 +19,7 @@ UPPER_TAIL: FloatArray = ndtr(
 
 @kernel
 def interpolate_normal_tail(total: float, squares: float, upper_tail: FloatArray) -> float:
-    """Compute the upper tail of the normal distribution at total / √squares from a table."""
+    """Return the probability that a normal variable exceeds total / √squares, interpolated in a table."""
     if squares <= 0.0:
         return 0.5
     z = min(max(total / np.sqrt(squares), -_LARGEST_Z + 1e-9), _LARGEST_Z - 1e-9)

@@ -17,7 +17,7 @@ BlockResult = TypeVar("BlockResult")
 def map_blocks_in_threads(
     function: Callable[[Block], BlockResult], blocks: Iterable[Block], workers: int | None = None
 ) -> list[BlockResult]:
-    """Call a function on every block of work in threads, and return the results in order.
+    """Call a function on each block of work, several at a time in threads, and return the results in order.
 
     `workers` is the number of threads, by default one per core. Matrix products inside use one thread each,
     so that sums are always added in the same order and results do not depend on the number of cores.
@@ -34,7 +34,9 @@ def map_blocks_in_threads(
 
 @functools.cache
 def _find_thread_pools() -> ThreadpoolController:
-    """Find the linear algebra libraries of this process, once: that takes longer than a small block."""
+    """Find the libraries for linear algebra of this process, whose numbers of threads can be limited. Cached,
+    because the search is slow.
+    """
     return ThreadpoolController()
 
 

@@ -45,7 +45,9 @@ NUMBERS_OF_SYSTEMS = 2
 
 
 def create_branch_generator(seed: int, *key: int) -> np.random.Generator:
-    """Create an independent random generator for one branch of a seed, named by integers."""
+    """Create a random generator from a seed and a key of integers. Generators with different keys are
+    independent.
+    """
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
@@ -55,16 +57,18 @@ def create_generator_from_numbers(seed: int, *numbers: int) -> np.random.Generat
 
 
 def create_generator_for_purpose(seed: int, *names: str) -> np.random.Generator:
-    """Create an independent random generator for a named purpose."""
+    """Create a random generator from a seed and the names of a purpose. Generators for different purposes are
+    independent.
+    """
     return create_generator_from_numbers(seed, *(hash_name_to_integer(name) for name in names))
 
 
 def create_generator_from_text(seed: int, text: str) -> np.random.Generator:
-    """Create a random generator from a seed and a text."""
+    """Create a random generator that depends only on a seed and a text."""
     digest = blake2b(text.encode(), digest_size=8).digest()
     return create_generator_from_numbers(seed, int.from_bytes(digest, "little"))
 
 
 def hash_name_to_integer(name: str) -> int:
-    """Return an integer below 2³² that depends on a name only."""
+    """Turn a name into an integer below 2³² that is always the same for this name."""
     return crc32(name.encode())

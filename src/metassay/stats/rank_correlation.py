@@ -17,7 +17,8 @@ from metassay.stats.arrays import BoolArray, FloatArray, IntArray
 
 
 def tau_ap(reference: ArrayLike, estimate: ArrayLike) -> float:
-    """Compute the AP correlation, which weights the top more (Yilmaz, Aslam and Robertson, 2008).
+    """Compute the AP correlation of two rankings, in which disagreements at the top count more (Yilmaz, Aslam
+    and Robertson, 2008).
 
     With C(i) the items above rank i of `estimate` that `reference` also puts above the item at rank i:
 
@@ -30,14 +31,15 @@ def tau_ap(reference: ArrayLike, estimate: ArrayLike) -> float:
     >>> tau_ap([1, 2, 3], [3, 2, 1])
     -1.0
     """
-    reference_scores, estimated_scores = _check_scores(reference, estimate)
-    _check_no_ties(reference_scores, "the reference", "tau_ap_b")
-    _check_no_ties(estimated_scores, "the estimate", "tau_ap_a or tau_ap_b")
+    reference_scores, estimated_scores = _convert_to_checked_vectors(reference, estimate)
+    _reject_tied_scores(reference_scores, "the reference", "tau_ap_b")
+    _reject_tied_scores(estimated_scores, "the estimate", "tau_ap_a or tau_ap_b")
     return tau_ap_a(reference_scores, estimated_scores)
 
 
 def tau_ap_a(reference: ArrayLike, estimate: ArrayLike) -> float:
-    """Compute the AP correlation with ties in the estimate: the mean of `tau_ap` over all ways to break them.
+    """Compute the AP correlation for an estimate with tied scores: the mean of `tau_ap` over all ways to
+    break the ties.
 
     A tie group of t items behind q others fills the ranks q + 1 … q + t. With c the mean number of the q
     items that the reference also puts above a member, and half of the group's earlier members right on
@@ -47,8 +49,8 @@ def tau_ap_a(reference: ArrayLike, estimate: ArrayLike) -> float:
     >>> tau_ap_a([3, 2, 1], [2, 2, 1])
     0.5
     """
-    reference_scores, estimated_scores = _check_scores(reference, estimate)
-    _check_no_ties(reference_scores, "the reference", "tau_ap_b")
+    reference_scores, estimated_scores = _convert_to_checked_vectors(reference, estimate)
+    _reject_tied_scores(reference_scores, "the reference", "tau_ap_b")
     if _are_all_scores_tied(estimated_scores):
         return float("nan")
     total = 0.0
@@ -63,7 +65,8 @@ def tau_ap_a(reference: ArrayLike, estimate: ArrayLike) -> float:
 
 
 def tau_ap_b(reference: ArrayLike, estimate: ArrayLike) -> float:
-    """Compute the symmetric AP correlation with ties on either side (Urbano and Marrero, 2017).
+    """Compute a symmetric AP correlation of two score vectors that may both have ties (Urbano and Marrero,
+    2017).
 
     The mean of both directions. Within a direction, each item below the top tie group is compared with the p
     - 1 items that precede its own tie group, of which C are also above it on the other side:
@@ -75,24 +78,24 @@ def tau_ap_b(reference: ArrayLike, estimate: ArrayLike) -> float:
     >>> tau_ap_b([3, 2, 2, 1], [3, 2, 2, 1])
     1.0
     """
-    reference_scores, estimated_scores = _check_scores(reference, estimate)
+    reference_scores, estimated_scores = _convert_to_checked_vectors(reference, estimate)
     if _are_all_scores_tied(reference_scores) or _are_all_scores_tied(estimated_scores):
         return float("nan")
-    forward = _tau_ap_b_one_direction(reference_scores, estimated_scores)
-    backward = _tau_ap_b_one_direction(estimated_scores, reference_scores)
+    forward = _compute_tau_ap_b_for_reference(reference_scores, estimated_scores)
+    backward = _compute_tau_ap_b_for_reference(estimated_scores, reference_scores)
     return (forward + backward) / 2
 
 
 def weighted_tau(reference: ArrayLike, estimate: ArrayLike) -> float:
-    """Compute Kendall's tau with weight 1 / (r + 1) for rank r from 0 (Shieh, 1998; Vigna, 2015).
+    """Compute Kendall's tau in which pairs with items at the top count more (Shieh, 1998; Vigna, 2015).
 
-    The weight of a pair is the sum of its two weights. The mean over ranks taken from either side:
-    `scipy.stats.weightedtau`.
+    An item of rank r from 0 has the weight 1 / (r + 1). The weight of a pair is the sum of its two weights.
+    The mean over ranks taken from either side: `scipy.stats.weightedtau`.
 
     >>> weighted_tau([3, 2, 1], [3, 2, 1])
     1.0
     """
-    reference_scores, estimated_scores = _check_scores(reference, estimate)
+    reference_scores, estimated_scores = _convert_to_checked_vectors(reference, estimate)
     if _are_all_scores_tied(reference_scores) or _are_all_scores_tied(estimated_scores):
         return float("nan")
     from scipy.stats import weightedtau
@@ -101,12 +104,14 @@ def weighted_tau(reference: ArrayLike, estimate: ArrayLike) -> float:
 
 
 def kendall_tau(reference: ArrayLike, estimate: ArrayLike) -> float:
-    """Compute Kendall's tau-b (1945): (concordant - discordant) / √(pairs untied in x · pairs untied in y).
+    """Compute Kendall's tau-b (1945), the rank correlation of two score vectors with a correction for ties.
+
+    It is (concordant - discordant) / √(pairs untied in x · pairs untied in y).
 
     >>> kendall_tau([1, 2, 3], [3, 2, 1])
     -1.0
     """
-    reference_scores, estimated_scores = _check_scores(reference, estimate)
+    reference_scores, estimated_scores = _convert_to_checked_vectors(reference, estimate)
     if _are_all_scores_tied(reference_scores) or _are_all_scores_tied(estimated_scores):
         return float("nan")
     from scipy.stats import kendalltau
@@ -114,10 +119,14 @@ def kendall_tau(reference: ArrayLike, estimate: ArrayLike) -> float:
     return float(kendalltau(reference_scores, estimated_scores).statistic)
 
 
-def _check_scores(reference: ArrayLike, estimate: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Convert two score vectors to float64; raise an error unless they are finite and of one length."""
-    x = np.asarray(reference, dtype=np.float64)
-    y = np.asarray(estimate, dtype=np.float64)
+def _convert_to_checked_vectors(
+    reference_scores: ArrayLike, estimated_scores: ArrayLike
+) -> tuple[FloatArray, FloatArray]:
+    """Convert two score vectors to arrays, and raise an error unless they are finite and have the same length
+    of at least two.
+    """
+    x = np.asarray(reference_scores, dtype=np.float64)
+    y = np.asarray(estimated_scores, dtype=np.float64)
     if x.ndim != 1 or x.shape != y.shape:
         raise InputError(f"two score vectors of one length are needed, not shapes {x.shape} and {y.shape}.")
     if len(x) < 2:
@@ -127,8 +136,8 @@ def _check_scores(reference: ArrayLike, estimate: ArrayLike) -> tuple[FloatArray
     return x, y
 
 
-def _check_no_ties(scores: FloatArray, scores_name: str, alternative: str) -> None:
-    """Raise an error if two scores are equal."""
+def _reject_tied_scores(scores: FloatArray, scores_name: str, alternative: str) -> None:
+    """Raise an error that names an alternative correlation if two scores of a vector are equal."""
     if len(np.unique(scores)) < len(scores):
         raise TiedScores(f"{scores_name} has tied scores.", remedy=f"Use {alternative}.")
 
@@ -138,8 +147,10 @@ def _are_all_scores_tied(scores: FloatArray) -> bool:
     return bool((scores == scores[0]).all())
 
 
-def _tau_ap_b_one_direction(reference: FloatArray, estimate: FloatArray) -> float:
-    """Compute the AP correlation with ties, with one of the two vectors as the reference."""
+def _compute_tau_ap_b_for_reference(reference: FloatArray, estimate: FloatArray) -> float:
+    """Compute the AP correlation with ties in one direction: `reference` decides which items are ordered
+    right.
+    """
     precedes = estimate[:, None] > estimate  # [above, below]
     concordant = (precedes & (reference[:, None] > reference)).sum(axis=0)
     above = precedes.sum(axis=0)
@@ -148,7 +159,7 @@ def _tau_ap_b_one_direction(reference: FloatArray, estimate: FloatArray) -> floa
 
 
 def correlate_rows(first_rows: FloatArray, second_rows: FloatArray, statistic: str) -> FloatArray:
-    """Compute the rank correlation of each row of one array with the same row of another.
+    """Compute the rank correlation of each row of one array with the row at the same position of another.
 
     `statistic` is tau_ap_b, tau_ap, weighted_tau or kendall. For tau_ap, which is not symmetric, `first_rows`
     is the reference. A single row is compared with all rows of the other side.
@@ -160,13 +171,13 @@ def correlate_rows(first_rows: FloatArray, second_rows: FloatArray, statistic: s
     # One row per item, so that NumPy compares an item with another in all vectors at once.
     x = np.ascontiguousarray(np.where(is_missing, np.nan, first_rows).T, dtype=np.float64)
     y = np.ascontiguousarray(np.where(is_missing, np.nan, second_rows).T, dtype=np.float64)
-    is_defined = _have_distinct_values(x) & _have_distinct_values(y)
+    is_defined = _find_columns_with_distinct_scores(x) & _find_columns_with_distinct_scores(y)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(is_defined, STATISTICS[statistic](x, y), np.nan)
 
 
 def correlate_all_rows(rows: FloatArray, statistic: str) -> FloatArray:
-    """Compute the rank correlation of every two rows of an array [rows, items]; 1 on the diagonal.
+    """Compute the rank correlation of every two rows of an array, as a symmetric matrix.
 
     The matrix is symmetric: for tau_ap, the earlier of two rows is the reference.
     """
@@ -178,30 +189,30 @@ def correlate_all_rows(rows: FloatArray, statistic: str) -> FloatArray:
     return matrix
 
 
-def _have_distinct_values(scores: FloatArray) -> BoolArray:
-    """Return for each vector, [items, vectors], whether it has two scores that differ."""
+def _find_columns_with_distinct_scores(scores: FloatArray) -> BoolArray:
+    """Return for each column of an array whether it has two scores that differ."""
     return np.asarray(np.fmin.reduce(scores, initial=np.inf) < np.fmax.reduce(scores, initial=-np.inf))
 
 
 # The functions below expect [items, vectors]. Comparisons with NaN are false, so that missing items add 0.
 
 
-def _count(conditions: BoolArray) -> IntArray:
-    """Count for each vector how many items fulfil a condition."""
+def _count_true_in_columns(mask: BoolArray) -> IntArray:
+    """Count the true values in each column of an array."""
     # Small integers, because NumPy adds these several times faster than truth values.
-    return np.asarray(conditions.view(np.int8).sum(axis=0, dtype=np.int32))
+    return np.asarray(mask.view(np.int8).sum(axis=0, dtype=np.int32))
 
 
-def _compute_tau_ap_b(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Compute the symmetric AP correlation, as `tau_ap_b` does."""
+def _compute_tau_ap_b_of_columns(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Compute `tau_ap_b` of each column of one array with the same column of another."""
     total_x, total_y = np.zeros((2, x.shape[1]))
     below_top_x, below_top_y = np.zeros((2, x.shape[1]), np.int64)
     for i in range(len(x)):
         is_above_x = x > x[i]
         is_above_y = y > y[i]
-        above_x = _count(is_above_x)
-        above_y = _count(is_above_y)
-        above_both = _count(is_above_x & is_above_y)
+        above_x = _count_true_in_columns(is_above_x)
+        above_y = _count_true_in_columns(is_above_y)
+        above_both = _count_true_in_columns(is_above_x & is_above_y)
         total_x += above_both / np.maximum(above_x, 1)
         total_y += above_both / np.maximum(above_y, 1)
         below_top_x += above_x > 0
@@ -209,18 +220,18 @@ def _compute_tau_ap_b(x: FloatArray, y: FloatArray) -> FloatArray:
     return np.asarray(total_x / below_top_x + total_y / below_top_y - 1)
 
 
-def _compute_tau_ap(reference: FloatArray, estimate: FloatArray) -> FloatArray:
-    """Compute the AP correlation averaged over all orders of ties, as `tau_ap_a` does."""
-    count = _count(~np.isnan(reference))
+def _compute_tau_ap_of_columns(reference: FloatArray, estimate: FloatArray) -> FloatArray:
+    """Compute `tau_ap_a` of each column of one array with the same column of another."""
+    count = _count_true_in_columns(~np.isnan(reference))
     total = np.zeros(reference.shape[1])
     for i in range(len(reference)):
         is_above = estimate > estimate[i]
         is_tied = estimate == estimate[i]
         is_concordant = reference > reference[i]
-        above = _count(is_above)
-        tied = _count(is_tied) - 1  # the item itself
-        concordant_above = _count(is_above & is_concordant)
-        concordant_tied = _count(is_tied & is_concordant)
+        above = _count_true_in_columns(is_above)
+        tied = _count_true_in_columns(is_tied) - 1  # the item itself
+        concordant_above = _count_true_in_columns(is_above & is_concordant)
+        concordant_tied = _count_true_in_columns(is_tied & is_concordant)
         # Item i has each of the ranks of its tie group with the same probability.
         expected = np.zeros(reference.shape[1])
         for earlier in range(int(tied.max(initial=0)) + 1):
@@ -231,59 +242,65 @@ def _compute_tau_ap(reference: FloatArray, estimate: FloatArray) -> FloatArray:
     return np.asarray(2 * total / (count - 1) - 1)
 
 
-def _compute_kendall_tau(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Compute Kendall's tau-b, as `kendall_tau` does."""
+def _compute_kendall_tau_of_columns(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Compute `kendall_tau` of each column of one array with the same column of another."""
     agreement, untied_x, untied_y = np.zeros((3, x.shape[1]))
     for i in range(len(x)):
         is_above_x = x > x[i]
         is_above_y = y > y[i]
-        agreement += _count(is_above_x & is_above_y)
-        agreement -= _count(is_above_x & (y < y[i]))
-        untied_x += _count(is_above_x)
-        untied_y += _count(is_above_y)
+        agreement += _count_true_in_columns(is_above_x & is_above_y)
+        agreement -= _count_true_in_columns(is_above_x & (y < y[i]))
+        untied_x += _count_true_in_columns(is_above_x)
+        untied_y += _count_true_in_columns(is_above_y)
     return np.asarray(agreement / np.sqrt(untied_x * untied_y))
 
 
-def _compute_weighted_tau(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Compute Kendall's tau with hyperbolic weights, as `weighted_tau` does."""
-    by_x = _compute_tau_with_weights(x, y, _compute_hyperbolic_weights(x, y))
-    by_y = _compute_tau_with_weights(x, y, _compute_hyperbolic_weights(y, x))
+def _compute_weighted_tau_of_columns(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Compute `weighted_tau` of each column of one array with the same column of another."""
+    by_x = _compute_tau_with_item_weights(x, y, _compute_weights_by_rank(x, y))
+    by_y = _compute_tau_with_item_weights(x, y, _compute_weights_by_rank(y, x))
     return (by_x + by_y) / 2
 
 
-def _compute_tau_with_weights(x: FloatArray, y: FloatArray, item_weights: FloatArray) -> FloatArray:
-    """Compute Kendall's tau, with the sum of the weights of two items as the weight of a pair."""
+def _compute_tau_with_item_weights(x: FloatArray, y: FloatArray, item_weights: FloatArray) -> FloatArray:
+    """Compute Kendall's tau of the columns of two arrays, where the weight of a pair is the sum of the
+    weights of its items.
+    """
     agreement, untied_x, untied_y = np.zeros((3, x.shape[1]))
     for i in range(1, len(x)):
         for j in range(i):
             weights = item_weights[i] + item_weights[j]
-            sign_x = _compare_scores(x[i], x[j])
-            sign_y = _compare_scores(y[i], y[j])
+            sign_x = _find_signs_of_differences(x[i], x[j])
+            sign_y = _find_signs_of_differences(y[i], y[j])
             agreement += weights * (sign_x * sign_y)
             untied_x += weights * np.abs(sign_x)
             untied_y += weights * np.abs(sign_y)
     return np.asarray(agreement / np.sqrt(untied_x * untied_y))
 
 
-def _compare_scores(first: FloatArray, second: FloatArray) -> NDArray[np.int8]:
-    """Return 1 where the first score is higher, -1 where the second is, and 0 if tied or missing."""
+def _find_signs_of_differences(first: FloatArray, second: FloatArray) -> NDArray[np.int8]:
+    """Return 1 where the first score is higher, -1 where the second is higher, and 0 where they are equal or
+    one is NaN.
+    """
     return (first > second).view(np.int8) - (first < second).view(np.int8)
 
 
-def _compute_hyperbolic_weights(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Compute the weight 1 / (rank + 1) of each item by its rank in x; y and then the place break ties."""
+def _compute_weights_by_rank(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Compute the weight 1 / (rank + 1) of each item, where ranks from 0 follow the scores `x`, and ties in
+    `x` follow `y`.
+    """
     places = np.arange(len(x))[:, None]
     ranks = []
     for i in range(len(x)):
         is_above_if_tied = (y > y[i]) | ((y == y[i]) & (places > i))
-        ranks.append(_count((x > x[i]) | ((x == x[i]) & is_above_if_tied)))
+        ranks.append(_count_true_in_columns((x > x[i]) | ((x == x[i]) & is_above_if_tied)))
     return 1 / (np.array(ranks) + 1)
 
 
 # The statistics of `correlate_rows` by name.
 STATISTICS = {
-    "tau_ap_b": _compute_tau_ap_b,
-    "tau_ap": _compute_tau_ap,
-    "weighted_tau": _compute_weighted_tau,
-    "kendall": _compute_kendall_tau,
+    "tau_ap_b": _compute_tau_ap_b_of_columns,
+    "tau_ap": _compute_tau_ap_of_columns,
+    "weighted_tau": _compute_weighted_tau_of_columns,
+    "kendall": _compute_kendall_tau_of_columns,
 }

@@ -20,9 +20,10 @@ _LEAST_SPREAD = 0.5  # in pairs of one cluster: two metrics that never differed 
 
 @dataclass(frozen=True)
 class ContextAccuracies:
-    """The accuracies of metrics in one context, [metrics], and on resamples, [metrics, resamples].
+    """The accuracies of all metrics in one context, such as a domain, observed and on bootstrap resamples.
 
-    Resamples are joint: the r-th of every context draws the same clusters.
+    Shapes are [metrics] and [metrics, resamples]. Resamples are joint: the r-th of every context
+    draws the same clusters.
     """
 
     accuracy: FloatArray
@@ -34,7 +35,8 @@ class ContextAccuracies:
 def estimate_metric_regret(
     context_accuracies: Sequence[ContextAccuracies], metric: int
 ) -> IntervalEstimate | None:
-    """Estimate the accuracy lost by using one metric instead of the best metric of each context.
+    """Estimate how much accuracy is lost on average by using one metric everywhere instead of the best metric
+    of each context.
 
     `metric` is a position; None if a context has fewer than two clusters or no accuracy to compare. The best
     observed metric of a context looks better than it is, so that the observed regret is too large: its bias
@@ -47,7 +49,7 @@ def estimate_metric_regret(
     observed = []
     resampled = []
     for context in context_accuracies:
-        differences, draws = _compare_with_other_metrics(context, metric)
+        differences, draws = _subtract_accuracy_of_metric(context, metric)
         if not len(differences):
             return None
         observed.append(differences)
@@ -57,14 +59,14 @@ def estimate_metric_regret(
         share * np.maximum(draws.max(axis=0), 0) for share, draws in zip(shares, resampled)
     )
     high = float(np.quantile(resampled_regret, _END_LEVEL))
-    low = _sum_certain_differences(shares, context_accuracies, observed, resampled)
+    low = _compute_lower_end_of_regret(shares, context_accuracies, observed, resampled)
     # Bootstrap correction of bias: the resamples exceed the observed value as much as it exceeds the truth.
     corrected = 2 * observed_regret - float(np.mean(resampled_regret))
     return IntervalEstimate(float(np.clip(corrected, low, max(high, low))), low, max(high, low))
 
 
-def _compare_with_other_metrics(context: ContextAccuracies, metric: int) -> tuple[FloatArray, FloatArray]:
-    """Return the accuracies of all other metrics minus that of one metric, observed and on resamples.
+def _subtract_accuracy_of_metric(context: ContextAccuracies, metric: int) -> tuple[FloatArray, FloatArray]:
+    """Subtract the accuracy of one metric from those of all other metrics, observed and on each resample.
 
     Shapes: [others] and [others, resamples]. Empty where the metric or the interval is undefined.
     """
@@ -80,13 +82,15 @@ def _compare_with_other_metrics(context: ContextAccuracies, metric: int) -> tupl
     return differences, widened
 
 
-def _sum_certain_differences(
+def _compute_lower_end_of_regret(
     context_shares: FloatArray,
     contexts: Sequence[ContextAccuracies],
     observed: Sequence[FloatArray],
     resampled: Sequence[FloatArray],
 ) -> float:
-    """Sum over contexts the largest differences that are certain in all contexts together."""
+    """Sum over contexts by how much some metric is certainly better than the one in use. All these
+    differences are certain together.
+    """
     largest_deviation = np.zeros(resampled[0].shape[1])
     spreads = []
     for context, differences, draws in zip(contexts, observed, resampled):

@@ -19,7 +19,11 @@ DRAWS_PER_BLOCK = 100
 def draw_bootstrap_counts(
     segment_count: int, sample_size: int, draws: int, rng: np.random.Generator
 ) -> FloatArray:
-    """Draw segments with replacement; return how often each is drawn: [draws, segments]."""
+    """Draw random samples of segments with replacement. Return how often each sample (row) contains each
+    segment (column).
+
+    Returns [draws, segments].
+    """
     drawn = rng.integers(0, segment_count, size=(draws, sample_size))
     drawn += segment_count * np.arange(draws)[:, None]
     counts = np.bincount(drawn.ravel(), minlength=draws * segment_count)
@@ -29,7 +33,11 @@ def draw_bootstrap_counts(
 def draw_subset_counts(
     segment_count: int, subset_size: int, draws: int, rng: np.random.Generator
 ) -> FloatArray:
-    """Draw random subsets of segments; return 1 for segments in the subset, else 0: [draws, segments]."""
+    """Draw random subsets of segments. Return an array with 1 where a subset (row) contains a segment
+    (column), else 0.
+
+    Returns [draws, segments].
+    """
     counts = np.zeros((draws, segment_count))
     chosen = np.argpartition(rng.random((draws, segment_count)), subset_size - 1, axis=1)[:, :subset_size]
     np.put_along_axis(counts, chosen, 1.0, axis=1)
@@ -37,7 +45,11 @@ def draw_subset_counts(
 
 
 def draw_cluster_counts(cluster_count: int, resamples: int, seed: int) -> NDArray[np.uint32]:
-    """Draw bootstrap resamples of clusters; return how often each is drawn: [resamples, clusters]."""
+    """Draw as many clusters with replacement as there are, for each resample. Return how often each resample
+    (row) contains each.
+
+    Returns [resamples, clusters].
+    """
     if resamples < 0:
         raise InputError(f"bootstraps must be 0 or more, not {resamples}.")
     rng = np.random.default_rng(seed)
@@ -48,7 +60,7 @@ def draw_cluster_counts(cluster_count: int, resamples: int, seed: int) -> NDArra
 
 
 def map_bootstrap_resamples(
-    function: Callable[[FloatArray], FloatArray],
+    compute_from_weights: Callable[[FloatArray], FloatArray],
     unit_count: int,
     *,
     draws: int,
@@ -57,21 +69,26 @@ def map_bootstrap_resamples(
     sample_size: int | None = None,
     workers: int | None = None,
 ) -> FloatArray:
-    """Call a function on blocks of bootstrap weights [draws, units], and concatenate its results.
+    """Draw bootstrap resamples of units in blocks, call a function on the weights of each block, and
+    concatenate the results.
 
-    Resamples have `sample_size` units, by default as many as there are.
+    Weights are [draws, units]. Resamples have `sample_size` units, by default as many as there are.
     """
     blocks = _draw_bootstrap_blocks(
         unit_count, sample_size or unit_count, draws, seed, (stream, RESAMPLED_UNITS)
     )
-    return np.concatenate(map_blocks_in_threads(function, blocks, workers), axis=1)
+    return np.concatenate(map_blocks_in_threads(compute_from_weights, blocks, workers), axis=1)
 
 
 def draw_subset_blocks(
     unit_count: int, subset_size: int, draws: int, seed: int, branch: tuple[int, ...]
 ) -> Iterator[FloatArray]:
-    """Yield weights [draws, units] of random subsets of the units, one block of draws at a time."""
-    for rng, block_draws in _create_block_generators(draws, seed, branch):
+    """Yield random subsets of units in blocks of rows. A row has weight 1 for units in the subset, and 0 for
+    others.
+
+    Weights are [draws, units].
+    """
+    for rng, block_draws in _split_draws_into_blocks(draws, seed, branch):
         order = np.argsort(rng.random((block_draws, unit_count)), axis=1)
         yield (order < subset_size).astype(np.float64)
 
@@ -79,15 +96,21 @@ def draw_subset_blocks(
 def _draw_bootstrap_blocks(
     unit_count: int, sample_size: int, draws: int, seed: int, branch: tuple[int, ...]
 ) -> Iterator[FloatArray]:
-    """Yield weights [draws, units] of bootstrap resamples, one block of draws at a time."""
+    """Yield bootstrap resamples of units in blocks of rows. A row says how often a resample contains each
+    unit.
+
+    Weights are [draws, units].
+    """
     probabilities = np.full(unit_count, 1.0 / unit_count)
-    for rng, block_draws in _create_block_generators(draws, seed, branch):
+    for rng, block_draws in _split_draws_into_blocks(draws, seed, branch):
         yield rng.multinomial(sample_size, probabilities, size=block_draws).astype(np.float64)
 
 
-def _create_block_generators(
+def _split_draws_into_blocks(
     draws: int, seed: int, branch: tuple[int, ...]
 ) -> Iterator[tuple[np.random.Generator, int]]:
-    """Yield a random generator and the number of draws for each block of draws."""
+    """Split a number of random draws into blocks, and yield a random generator and the number of draws of
+    each block.
+    """
     for block, start in enumerate(range(0, draws, DRAWS_PER_BLOCK)):
         yield create_branch_generator(seed, *branch, block), min(DRAWS_PER_BLOCK, draws - start)

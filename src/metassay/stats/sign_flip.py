@@ -29,7 +29,8 @@ TIE_TOLERANCE = 1e-11
 
 
 def compute_normal_p_values(scores: FloatArray) -> FloatArray:
-    """Compute the p-value of each pair of systems from the normal limit of the sign-flip distribution.
+    """Compute for each pair of systems the p-value that the first scores higher by chance, with a normal
+    approximation of the sign-flip test.
 
     p = 1 - Phi(Σ d / √Σ d²) is the limit of infinitely many flips: no seed, no Monte-Carlo error. Systems
     that never differ get .5.
@@ -41,7 +42,11 @@ def compute_normal_p_values(scores: FloatArray) -> FloatArray:
 
 
 def compute_weighted_p_values(scores: FloatArray, segment_weights: FloatArray) -> FloatArray:
-    """Compute normal p-values [metrics, draws, pairs] of system pairs for weighted segments."""
+    """Compute p-values of all pairs of systems for each metric by a normal approximation, once for each row
+    of segment weights.
+
+    Returns [metrics, draws, pairs].
+    """
     first, second = np.triu_indices(scores.shape[-2], 1)
     p_values = []
     for metric_scores in scores:
@@ -53,7 +58,11 @@ def compute_weighted_p_values(scores: FloatArray, segment_weights: FloatArray) -
 
 
 def compute_normal_tail(difference_sums: FloatArray, square_sums: FloatArray) -> FloatArray:
-    """Compute the normal probability of a larger sum, 1 - Phi(sum / √squares); .5 without differences."""
+    """Return the probability that a normal variable with these squared differences exceeds each sum of
+    differences. It is 0.5 without differences.
+
+    It is 1 - Phi(sum / √squares).
+    """
     from scipy.special import ndtr
 
     z = np.divide(
@@ -64,7 +73,8 @@ def compute_normal_tail(difference_sums: FloatArray, square_sums: FloatArray) ->
 
 
 def estimate_normal_p_value_errors(scores: FloatArray) -> FloatArray:
-    """Estimate how far normal p-values of system pairs are off, by the first Edgeworth term.
+    """Estimate by how much the normal approximation is wrong for the p-value of each pair of systems, from
+    the kurtosis of the differences.
 
     Signs are symmetric, so the first term is that of the kurtosis,
 
@@ -88,7 +98,10 @@ def estimate_normal_p_value_errors(scores: FloatArray) -> FloatArray:
 
 
 def sum_system_differences(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Sum the score differences of every two systems, and their squares: [..., pairs] each."""
+    """Sum the score differences and the squared score differences of every two systems over all segments.
+
+    Both arrays are [..., pairs].
+    """
     systems = scores.shape[-2]
     sums = []
     squares = []
@@ -103,7 +116,9 @@ def sum_system_differences(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def find_better_systems(scores: FloatArray) -> NDArray[np.int8]:
-    """Find the better system of each pair by mean score: 1 the first, -1 the second, 0 if they are equal."""
+    """Find the system with the higher mean score in each pair: 1 for the first system, -1 for the second, 0
+    for equal means.
+    """
     sums, squares = sum_system_differences(scores)
     largest_sums = np.sqrt(scores.shape[-1] * squares)  # at least Σ |d|, by Cauchy and Schwarz
     is_tie = np.abs(sums) <= TIE_TOLERANCE * largest_sums
@@ -111,8 +126,9 @@ def find_better_systems(scores: FloatArray) -> NDArray[np.int8]:
     return signs
 
 
-def compute_sign_flip_p_values(scores: FloatArray, rng: np.random.Generator, flips: int) -> FloatArray:
-    """Compute the p-value of each pair of systems from random sign flips, which all pairs share.
+def compute_sign_flip_p_values(scores: FloatArray, rng: np.random.Generator, flip_count: int) -> FloatArray:
+    """Compute for each pair of systems the p-value that the first scores higher by chance, by changing the
+    signs of differences at random.
 
     Counting ties half makes p_ij + p_ji = 1, so that the order of the systems does not matter.
     """
@@ -122,11 +138,11 @@ def compute_sign_flip_p_values(scores: FloatArray, rng: np.random.Generator, fli
     rows = centred.reshape(-1, segments)
     largest_sums = np.abs(centred).max(axis=-2, initial=0.0).sum(axis=-1).reshape(-1)
     counts = np.zeros((len(largest_sums), systems * (systems - 1) // 2), dtype=np.int64)
-    for start in range(0, flips, FLIPS_PER_BLOCK):
-        flipped = draw_sign_flips(rng, min(FLIPS_PER_BLOCK, flips - start), segments)
+    for start in range(0, flip_count, FLIPS_PER_BLOCK):
+        flipped = draw_sign_flips(rng, min(FLIPS_PER_BLOCK, flip_count - start), segments)
         sums = (rows @ flipped.T.astype(np.float64)).reshape(-1, systems, len(flipped))
-        _count_half_wins(sums, TIE_TOLERANCE * largest_sums, counts)
-    return (counts / (2.0 * flips)).reshape(*outer, -1)
+        _add_half_wins_of_flips(sums, TIE_TOLERANCE * largest_sums, counts)
+    return (counts / (2.0 * flip_count)).reshape(*outer, -1)
 
 
 def compute_corpus_p_values(
@@ -135,7 +151,8 @@ def compute_corpus_p_values(
     rng: np.random.Generator,
     flips: int,
 ) -> FloatArray:
-    """Compute sign-flip p-values of system pairs for corpus scores, such as BLEU.
+    """Compute p-values of system pairs for metrics that score a whole corpus, such as BLEU, by exchanging
+    outputs of two systems at random.
 
     `statistics` is [systems, segments, s]; `compute_score` takes summed statistics [..., s]. Two systems
     exchange their statistics of the flipped segments and are scored again; equal differences count half. For
@@ -177,20 +194,28 @@ def compute_p_values_like_mt_metrics_eval(scores: FloatArray, flips: int) -> Flo
 
 
 def draw_sign_flips(rng: np.random.Generator, flips: int, segments: int) -> BoolArray:
-    """Draw at random which segments change their sign: [flips, segments]."""
+    """Draw at random which segments change their sign, with one row for each draw.
+
+    Returns [flips, segments].
+    """
     return rng.random((flips, segments), dtype=np.float32) < 0.5
 
 
 def sum_under_random_signs(differences: FloatArray, rng: np.random.Generator, draws: int) -> FloatArray:
-    """Sum each row of differences under random signs: [rows, draws]; all rows share the signs."""
+    """Sum each row of differences under random signs, once for each draw. All rows share the signs.
+
+    Returns [rows, draws].
+    """
     flipped = draw_sign_flips(rng, draws, differences.shape[1])
     sums: FloatArray = differences @ (1.0 - 2.0 * flipped).T
     return sums
 
 
 @kernel
-def _count_half_wins(sums: FloatArray, tolerance: FloatArray, counts: NDArray[np.int64]) -> None:
-    """Add 2 for every flip whose sum is lower for the first system of a pair, 1 for every tie."""
+def _add_half_wins_of_flips(sums: FloatArray, tolerance: FloatArray, counts: NDArray[np.int64]) -> None:
+    """Add 2 to the count of a pair for each draw in which its first system has the lower sum, and 1 for each
+    tie.
+    """
     metrics, systems, flips = sums.shape
     for m in range(metrics):
         pair = 0

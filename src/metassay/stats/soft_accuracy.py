@@ -19,16 +19,21 @@ MAX_NORMAL_ERROR = 0.003
 FLIPS = 1000
 
 
-def soft_accuracy(p_human: FloatArray, p_metric: FloatArray) -> FloatArray:
-    """Compute 1 - |p_human - p_metric|, averaged over pairs of systems (the last axis)."""
-    accuracy: FloatArray = 1.0 - np.abs(p_human - p_metric).mean(axis=-1)
+def soft_accuracy(human_p_values: FloatArray, metric_p_values: FloatArray) -> FloatArray:
+    """Compute how well p-values of a metric agree with those of people: 1 minus their mean absolute
+    difference over pairs of systems.
+
+    It is 1 - |human_p_values - metric_p_values|, averaged over the last axis.
+    """
+    accuracy: FloatArray = 1.0 - np.abs(human_p_values - metric_p_values).mean(axis=-1)
     return accuracy
 
 
 def estimate_soft_accuracies(
     human_scores: FloatArray, metric_scores: FloatArray, seed: int = 0
 ) -> FloatArray:
-    """Estimate the soft pairwise accuracy of each metric.
+    """Estimate the soft pairwise accuracy of each metric: how well its p-values for pairs of systems agree
+    with those of human scores.
 
     `human_scores` is [systems, segments], `metric_scores` [metrics, systems, segments]. p-values are normal
     ones, or from random flips for the metrics whose normal ones would be off by more than `MAX_NORMAL_ERROR`.
@@ -49,7 +54,7 @@ def estimate_soft_accuracies(
 
 
 def estimate_mean_p_value_errors(human_scores: FloatArray, metric_scores: FloatArray) -> FloatArray:
-    """Estimate how far the normal p-values of each metric are off, averaged over pairs of systems.
+    """Estimate by how much the approximate p-values of each metric are wrong, averaged over pairs of systems.
 
     It is the larger one of the error for the metric and that for the human scores.
     """
@@ -66,10 +71,11 @@ def resample_soft_accuracies(
     *,
     complement: bool = False,
 ) -> FloatArray:
-    """Compute the soft pairwise accuracy of each metric on every resample: [metrics, resamples].
+    """Compute the soft pairwise accuracy of each metric (agreement in p-values with human scores) on every
+    bootstrap resample.
 
-    `clusters` has the cluster of each segment. With `complement`, the weights are 1 minus those of
-    `bootstrap`: for random halves, the other half.
+    Returns [metrics, resamples]. `clusters` has the cluster of each segment. With `complement`, the weights
+    are 1 minus those of `bootstrap`: for random halves, the other half.
     """
     first, second = np.triu_indices(len(human_scores), 1)
     pairs = len(first)
@@ -82,6 +88,6 @@ def resample_soft_accuracies(
             sums = columns.sum(axis=1, keepdims=True) - sums
         return compute_normal_tail(sums[:pairs].T, np.maximum(sums[pairs:].T, 0))
 
-    p_human = resample_p_values(human_scores)
+    human_p_values = resample_p_values(human_scores)
     # One metric at a time, so that memory holds pairs of systems times resamples.
-    return np.array([soft_accuracy(p_human, resample_p_values(scores)) for scores in metric_scores])
+    return np.array([soft_accuracy(human_p_values, resample_p_values(scores)) for scores in metric_scores])

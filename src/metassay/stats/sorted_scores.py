@@ -26,7 +26,7 @@ _PASSES = 6  # of 11 bits cover the 64 of a float; an even number leaves the res
 
 @dataclass(frozen=True)
 class SortedScores:
-    """Scores in ascending order, with their distinct values.
+    """Sorted scores with their distinct values, prepared so that many isotonic fits need to sort only once.
 
     `order` sorts the scores; `knots` are the distinct values. `knot_of_score[p]` is the knot of the p-th
     smallest score, `offset[p]` how far the score lies above that knot (0, or a rounding error).
@@ -38,8 +38,8 @@ class SortedScores:
     knots: FloatArray
 
 
-class SortingSpace(NamedTuple):
-    """Arrays for sorting, allocated once for any number of sorts of the same size."""
+class SortingBuffers(NamedTuple):
+    """Arrays that a sort writes to, allocated once for any number of sorts of the same size."""
 
     order: LongArray
     other_order: LongArray
@@ -47,8 +47,10 @@ class SortingSpace(NamedTuple):
     other_keys: BitArray
 
 
-class KnotSpace(NamedTuple):
-    """Arrays for distinct scores, allocated once for any number of sorts of the same size."""
+class DistinctScoreBuffers(NamedTuple):
+    """Arrays that receive the distinct values of sorted scores, allocated once for any number of sorts of the
+    same size.
+    """
 
     knot_of_score: LongArray
     offset: FloatArray
@@ -56,57 +58,62 @@ class KnotSpace(NamedTuple):
 
 
 def sort_scores(scores: ArrayLike) -> SortedScores:
-    """Sort scores and find their distinct values.
+    """Sort scores in ascending order, and find their distinct values.
 
     >>> sort_scores([3.0, 1.0, 3.0]).knots
     array([1., 3.])
     """
     scores = np.asarray(scores, dtype=np.float64) + 0.0  # which turns -0.0 into 0.0
-    sorting = allocate_sorting_space(len(scores))
-    space = allocate_knot_space(len(scores))
-    fill_sorting_order(scores.view(np.uint64), sorting)
-    knot_count = fill_distinct_scores(scores, sorting.order, space)
-    return SortedScores(sorting.order, space.knot_of_score, space.offset, space.knots[:knot_count].copy())
-
-
-def allocate_sorting_space(size: int) -> SortingSpace:
-    """Allocate the arrays for sorting this many scores."""
-    return SortingSpace(
-        np.empty(size, dtype=np.int64),
-        np.empty(size, dtype=np.int64),
-        np.empty(size, dtype=np.uint64),
-        np.empty(size, dtype=np.uint64),
+    sorting = allocate_sorting_buffers(len(scores))
+    buffers = allocate_distinct_score_buffers(len(scores))
+    write_sorting_order(scores.view(np.uint64), sorting)
+    knot_count = write_distinct_scores(scores, sorting.order, buffers)
+    return SortedScores(
+        sorting.order, buffers.knot_of_score, buffers.offset, buffers.knots[:knot_count].copy()
     )
 
 
-def allocate_knot_space(size: int) -> KnotSpace:
-    """Allocate the arrays for the knots of this many scores."""
-    return KnotSpace(np.empty(size, dtype=np.int64), np.empty(size), np.empty(size))
+def allocate_sorting_buffers(score_count: int) -> SortingBuffers:
+    """Allocate the arrays that sorting this many scores writes to."""
+    return SortingBuffers(
+        np.empty(score_count, dtype=np.int64),
+        np.empty(score_count, dtype=np.int64),
+        np.empty(score_count, dtype=np.uint64),
+        np.empty(score_count, dtype=np.uint64),
+    )
+
+
+def allocate_distinct_score_buffers(score_count: int) -> DistinctScoreBuffers:
+    """Allocate the arrays that receive the distinct values of this many scores."""
+    return DistinctScoreBuffers(
+        np.empty(score_count, dtype=np.int64), np.empty(score_count), np.empty(score_count)
+    )
 
 
 @kernel
-def fill_sorting_order(bits: BitArray, space: SortingSpace) -> None:
-    """Fill in the stable order that sorts float64 scores, given as their bits.
+def write_sorting_order(score_bits: BitArray, buffers: SortingBuffers) -> None:
+    """Sort float64 scores, given as their bits, and write the positions that sort them to the buffers. Equal
+    scores keep their order.
 
     A radix sort, four times as fast as NumPy's stable sort. The bits of a float sort like an integer once the
     sign bit is flipped, and for negative numbers every bit.
     """
-    order = space.order
-    other_order = space.other_order
-    keys = space.keys
-    other_keys = space.other_keys
+    order = buffers.order
+    other_order = buffers.other_order
+    keys = buffers.keys
+    other_keys = buffers.other_keys
     sign_bit = np.uint64(1) << np.uint64(63)
     digit_mask = np.uint64(_DIGIT_VALUES - 1)
     counts = np.zeros((_PASSES, _DIGIT_VALUES), np.int64)
-    for p in range(len(bits)):
+    for p in range(len(score_bits)):
         order[p] = p
-        keys[p] = ~bits[p] if bits[p] & sign_bit else bits[p] | sign_bit
+        keys[p] = ~score_bits[p] if score_bits[p] & sign_bit else score_bits[p] | sign_bit
         for turn in range(_PASSES):
             counts[turn, (keys[p] >> np.uint64(_DIGIT_BITS * turn)) & digit_mask] += 1
     for turn in range(_PASSES):
         positions = np.cumsum(counts[turn]) - counts[turn]
         shift = np.uint64(_DIGIT_BITS * turn)
-        for p in range(len(bits)):
+        for p in range(len(score_bits)):
             digit = (keys[p] >> shift) & digit_mask
             other_keys[positions[digit]] = keys[p]
             other_order[positions[digit]] = order[p]
@@ -116,22 +123,24 @@ def fill_sorting_order(bits: BitArray, space: SortingSpace) -> None:
 
 
 @kernel
-def starts_new_distinct_score(score: float, last_knot: float) -> bool:
+def starts_new_distinct_score(score: float, last_distinct_score: float) -> bool:
     """Return whether a score exceeds the last distinct score by more than a rounding error."""
-    gap = score - last_knot
-    return gap > 0.0 and gap >= min(_ABSOLUTE_ROUNDING, _RELATIVE_ROUNDING * abs(last_knot))
+    gap = score - last_distinct_score
+    return gap > 0.0 and gap >= min(_ABSOLUTE_ROUNDING, _RELATIVE_ROUNDING * abs(last_distinct_score))
 
 
 @kernel
-def fill_distinct_scores(scores: FloatArray, order: LongArray, space: KnotSpace) -> int:
-    """Fill in the distinct values of sorted scores, and return how many there are."""
-    knots = space.knots
+def write_distinct_scores(scores: FloatArray, order: LongArray, buffers: DistinctScoreBuffers) -> int:
+    """Write the distinct values of scores, taken in sorted order, to the buffers, and return how many there
+    are.
+    """
+    knots = buffers.knots
     count = 0
     for p in range(len(order)):
         score = scores[order[p]]
         if count == 0 or starts_new_distinct_score(score, knots[count - 1]):
             knots[count] = score
             count += 1
-        space.knot_of_score[p] = count - 1
-        space.offset[p] = score - knots[count - 1]
+        buffers.knot_of_score[p] = count - 1
+        buffers.offset[p] = score - knots[count - 1]
     return count

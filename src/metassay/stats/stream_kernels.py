@@ -10,7 +10,7 @@ from metassay.stats.streams import FIRST_FACTOR, SECOND_FACTOR, SPLITMIX_STEP
 
 @kernel
 def mix_bits_in_kernel(value: np.uint64) -> np.uint64:
-    """Mix the bits of a 64-bit integer in compiled code, as `mix_bits` does."""
+    """Turn a 64-bit integer into a random-looking one in compiled code, as `mix_bits` does."""
     value = (value ^ (value >> np.uint64(30))) * FIRST_FACTOR
     value = (value ^ (value >> np.uint64(27))) * SECOND_FACTOR
     return value ^ (value >> np.uint64(31))
@@ -18,13 +18,13 @@ def mix_bits_in_kernel(value: np.uint64) -> np.uint64:
 
 @kernel
 def advance_random_state(state: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Advance a random state; return the new state and 32 random bits."""
+    """Return the next state of a random generator, and 32 random bits."""
     state = state + SPLITMIX_STEP
     return state, mix_bits_in_kernel(state) >> np.uint64(32)
 
 
 @kernel
 def draw_integer_below(state: np.uint64, limit: int | np.int64) -> tuple[np.uint64, np.int64]:
-    """Return the next state and a number below `limit`, as `Stream.draw_integer_below` does."""
+    """Return the next state of a random generator, and a random integer from 0 to `limit` - 1."""
     state, high = advance_random_state(state)
     return state, np.int64((high * np.uint64(limit)) >> np.uint64(32))

@@ -30,7 +30,7 @@ SPLITMIX_STEP = np.uint64(_INCREMENT)
 
 
 class Stream:
-    """Stream of random numbers for one output and one perturbation; draw n depends only on key and n.
+    """A sequence of random numbers for one output and one perturbation, which depends only on their key.
 
     >>> key = derive_purpose_key(compute_output_key(0, "17", "a b c"), "removal")
     >>> Stream(key).draw_integer_below(3) == Stream(key).draw_integer_below(3)
@@ -43,7 +43,10 @@ class Stream:
         self.state = key
 
     def draw_integer_below(self, limit: int) -> int:
-        """Draw an integer from 0 to `limit` - 1, all equally likely to within limit / 2³²."""
+        """Draw a random integer from 0 to `limit` - 1, all of them about equally likely.
+
+        Their probabilities are equal to within limit / 2³².
+        """
         self.state = (self.state + _INCREMENT) & _MASK
         return ((mix_bits(self.state) >> 32) * limit) >> 32
 
@@ -52,7 +55,7 @@ class Stream:
         return options[self.draw_integer_below(len(options))]
 
     def sample(self, size: int, count: int) -> list[int]:
-        """Draw `count` different integers below `size`, in random order (a partial Fisher–Yates shuffle)."""
+        """Draw `count` different integers below `size` in random order."""
         order = list(range(size))
         for position in range(count):
             other = position + self.draw_integer_below(size - position)
@@ -61,41 +64,43 @@ class Stream:
 
 
 def compute_output_key(seed: int, item: str, text: str) -> int:
-    """Compute the 64-bit key of the random numbers of an output, from seed, item and text."""
+    """Compute the 64-bit random seed of an output from a global seed, its item and its text."""
     content = f"{seed} {len(item)} {item}{text}".encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(content, digest_size=8).digest(), "little")
 
 
 def compute_output_keys(seed: int, items: Iterable[str], texts: Iterable[str]) -> Keys:
-    """Compute the 64-bit keys of the random numbers of many outputs."""
+    """Compute the 64-bit seed for the random numbers of each of many outputs."""
     return np.fromiter((compute_output_key(seed, item, text) for item, text in zip(items, texts)), np.uint64)
 
 
 def derive_purpose_key(output_key: int, purpose: str) -> int:
-    """Derive from the key of an output the key for one purpose, such as one perturbation."""
+    """Derive from the random seed of an output the seed for one purpose, such as one perturbation."""
     return mix_bits(output_key ^ _hash_purpose_name(purpose))
 
 
 def derive_purpose_keys(output_keys: Keys, purpose: str) -> Keys:
-    """Derive from the keys of many outputs the keys for one purpose, such as one perturbation."""
+    """Derive from the random seeds of many outputs the seeds for one purpose, such as one perturbation."""
     return mix_bits_of_array(output_keys ^ np.uint64(_hash_purpose_name(purpose)))
 
 
 @functools.lru_cache(maxsize=1024)
 def _hash_purpose_name(name: str) -> int:
-    """Hash the name of a purpose to 64 bits."""
+    """Turn the name of a purpose into a 64-bit integer that is always the same for this name."""
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")
 
 
 def mix_bits(value: int) -> int:
-    """Mix the bits of a 64-bit integer with the finaliser of SplitMix64, which is a bijection."""
+    """Turn a 64-bit integer into a random-looking one, different for each integer (the last step of
+    SplitMix64).
+    """
     value = ((value ^ (value >> 30)) * _FIRST_MULTIPLIER) & _MASK
     value = ((value ^ (value >> 27)) * _SECOND_MULTIPLIER) & _MASK
     return value ^ (value >> 31)
 
 
 def mix_bits_of_array(values: Keys) -> Keys:
-    """Mix the bits of every 64-bit integer of an array, as `mix_bits` does."""
+    """Turn every 64-bit integer of an array into a random-looking one, as `mix_bits` does."""
     values = (values ^ (values >> np.uint64(30))) * FIRST_FACTOR
     values = (values ^ (values >> np.uint64(27))) * SECOND_FACTOR
     return np.asarray(values ^ (values >> np.uint64(31)), dtype=np.uint64)

@@ -23,28 +23,35 @@ _ROUNDING_ERROR = 1e-12
 
 
 class SystemComparisons(NamedTuple):
-    """Score differences of all pairs of systems, `differences[i, j]` = i minus j, with two-sided p-values."""
+    """Score differences of all pairs of systems with two-sided p-values, as matrices with one row and column
+    per system.
+
+    `differences[i, j]` is the score of system i minus that of system j.
+    """
 
     differences: FloatArray
     p: FloatArray
 
 
 def make_mean_statistics(scores: FloatArray) -> FloatArray:
-    """Return for each score the two statistics from which a mean follows: score and count; 0 if undefined."""
+    """Turn each score into two numbers whose sums give a mean: the score and 1, or 0 and 0 if the score is
+    NaN.
+    """
     defined = ~np.isnan(scores)
     return np.stack([np.where(defined, scores, 0.0), defined.astype(np.float64)], axis=-1)
 
 
 def compute_mean_from_statistics(statistics: FloatArray) -> FloatArray:
-    """Compute means from summed scores and counts; NaN where no score is defined."""
+    """Compute means from sums of scores and their counts. The mean is NaN where the count is 0."""
     total, weight = np.moveaxis(statistics, -1, 0)
     return np.where(weight > 0, total / np.maximum(weight, 1), np.nan)
 
 
 def sum_statistics_within_clusters(statistics: FloatArray, cluster_numbers: LongArray) -> FloatArray:
-    """Sum statistics over the segments of each cluster: [systems, clusters, s], in the order of the numbers.
+    """Sum the sufficient statistics of each system over the segments of each cluster, in the order of the
+    cluster numbers.
 
-    Resampling the sums is the same as resampling whole clusters.
+    Returns [systems, clusters, s]. Resampling the sums is the same as resampling whole clusters.
     """
     _, clusters = np.unique(cluster_numbers, return_inverse=True)
     order = np.argsort(clusters, kind="stable")
@@ -54,17 +61,26 @@ def sum_statistics_within_clusters(statistics: FloatArray, cluster_numbers: Long
 
 
 def sum_statistics_of_resamples(statistics: FloatArray, resample_counts: FloatArray) -> FloatArray:
-    """Sum statistics over the segments of every resample: [systems, draws, statistics]."""
+    """Sum the sufficient statistics of each system over the segments of every resample.
+
+    Returns [systems, draws, statistics].
+    """
     systems, segments, width = statistics.shape
     by_segment = np.ascontiguousarray(statistics.transpose(1, 0, 2)).reshape(segments, systems * width)
     return (resample_counts @ by_segment).reshape(len(resample_counts), systems, width).transpose(1, 0, 2)
 
 
 def compute_scores_of_resamples(
-    statistics: FloatArray, resample_counts: FloatArray, from_statistics: FromStatistics
+    statistics: FloatArray, resample_counts: FloatArray, score_from_statistics: FromStatistics
 ) -> FloatArray:
-    """Compute the score of each system on every resample: [systems, draws]."""
-    return from_statistics(np.ascontiguousarray(sum_statistics_of_resamples(statistics, resample_counts)))
+    """Compute the score of each system on every resample from the summed sufficient statistics of its
+    segments.
+
+    Returns [systems, draws].
+    """
+    return score_from_statistics(
+        np.ascontiguousarray(sum_statistics_of_resamples(statistics, resample_counts))
+    )
 
 
 def draw_bootstrap_scores(
@@ -75,9 +91,9 @@ def draw_bootstrap_scores(
     draws: int = 1000,
     size: int | None = None,
 ) -> FloatArray:
-    """Compute the score of each system on random bootstrap resamples of the segments: [systems, draws].
+    """Draw bootstrap resamples of the segments, and compute the score of each system on each of them.
 
-    Systems share the resamples, which are drawn in blocks to bound memory.
+    Returns [systems, draws]. Systems share the resamples, which are drawn in blocks to bound memory.
     """
     segments = statistics.shape[1]
     draws_per_block = max(1, _COUNTS_PER_BLOCK // segments)
@@ -96,7 +112,7 @@ def paired_bootstrap(
     *,
     draws: int = 1000,
 ) -> SystemComparisons:
-    """Compare all pairs of systems by a paired bootstrap over segments (Koehn, 2004).
+    """Compare the scores of all pairs of systems by a paired bootstrap over segments (Koehn, 2004).
 
     The null hypothesis is that the true difference is 0. With d the observed and d* the resampled difference,
 
@@ -111,7 +127,9 @@ def paired_bootstrap(
     for i in range(len(scores)):
         for j in range(i):
             resampled = scores[i] - scores[j]
-            extreme = _is_at_least_observed(np.abs(resampled - resampled.mean()), differences[i, j]).sum()
+            extreme = _reach_observed_difference(
+                np.abs(resampled - resampled.mean()), differences[i, j]
+            ).sum()
             p[i, j] = p[j, i] = (extreme + 1) / (len(resampled) + 1)
     return SystemComparisons(differences, p)
 
@@ -123,7 +141,7 @@ def approximate_randomization(
     *,
     draws: int = 10_000,
 ) -> SystemComparisons:
-    """Compare all pairs of systems by approximate randomisation (Noreen, 1989).
+    """Compare the scores of all pairs of systems by exchanging their outputs at random (Noreen, 1989).
 
     The null hypothesis is that the outputs of the two systems are exchangeable: each segment's outputs are
     exchanged with probability 1/2, and
@@ -149,13 +167,13 @@ def approximate_randomization(
             for j in range(i):
                 exchanged = np.stack([chosen_sums[i] + other_sums[j], chosen_sums[j] + other_sums[i]])
                 first, second = from_statistics(exchanged)
-                extreme[i, j] += _is_at_least_observed(np.abs(first - second), differences[i, j]).sum()
+                extreme[i, j] += _reach_observed_difference(np.abs(first - second), differences[i, j]).sum()
     extreme += extreme.T + draws * np.eye(systems)
     return SystemComparisons(differences, (extreme + 1) / (draws + 1))
 
 
-def _is_at_least_observed(absolute_differences: FloatArray, observed: float) -> BoolArray:
-    """Return whether differences are at least the observed one, up to rounding."""
+def _reach_observed_difference(absolute_differences: FloatArray, observed: float) -> BoolArray:
+    """Return which absolute differences are at least as large as the observed difference, up to rounding."""
     threshold = abs(observed)
     reached: BoolArray = absolute_differences >= threshold - _ROUNDING_ERROR * max(1.0, threshold)
     return reached

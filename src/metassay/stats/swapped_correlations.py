@@ -25,7 +25,8 @@ def build_swapped_correlation_function(
     by_rank: bool,
     per_system: bool = False,
 ) -> SwapStatistic:
-    """Build a function that compares the correlations of every two metrics after swaps.
+    """Build a function that takes random exchanges of scores between every two metrics, and returns by how
+    much their correlations with human scores then differ.
 
     `human_scores` is [systems, segments], `metric_scores` [metrics, systems, segments]. `sum_units` sums
     segments to the units that are swapped, such as documents. With `by_rank` every metric is replaced by its
@@ -34,8 +35,8 @@ def build_swapped_correlation_function(
     """
     axes: int | tuple[int, int] = -1 if per_system else (-2, -1)
     if by_rank:
-        human_scores = _standardize_ranks(human_scores[None], per_system=per_system)[0]
-        metric_scores = _standardize_ranks(metric_scores, per_system=per_system)
+        human_scores = _convert_scores_to_standardized_ranks(human_scores[None], per_system=per_system)[0]
+        metric_scores = _convert_scores_to_standardized_ranks(metric_scores, per_system=per_system)
     centred_human = human_scores - human_scores.mean(axis=axes, keepdims=True)
     moments = [
         sum_units(values)
@@ -45,27 +46,29 @@ def build_swapped_correlation_function(
     cells = human_scores.size // human_squares.size
     first, second = np.triu_indices(len(metric_scores), 1)
 
-    def sum_systems(sums: FloatArray) -> FloatArray:
-        """Sum [..., systems] to [..., correlations]."""
+    def sum_over_systems_if_pooled(sums: FloatArray) -> FloatArray:
+        """Sum the last axis, the systems, unless each system has a correlation of its own."""
         return sums if per_system else sums.sum(axis=-1, keepdims=True)
 
-    totals = [sum_systems(moment.sum(axis=-1)) for moment in moments]
+    totals = [sum_over_systems_if_pooled(moment.sum(axis=-1)) for moment in moments]
 
-    def compute_differences(swaps: Swaps) -> Float32Array:
-        swapped = [sum_systems(swaps.sum_swapped_scores(moment)) for moment in moments]
+    def compute_correlation_differences(swaps: Swaps) -> Float32Array:
+        swapped = [sum_over_systems_if_pooled(swaps.sum_swapped_scores(moment)) for moment in moments]
         changes = [sums[:, second] - sums[:, first] for sums in swapped]
         first_moments = [total[first] + change for total, change in zip(totals, changes)]
         second_moments = [total[second] - change for total, change in zip(totals, changes)]
-        first_correlation = _correlate(first_moments, cells, human_squares)
-        second_correlation = _correlate(second_moments, cells, human_squares)
+        first_correlation = _compute_mean_correlation(first_moments, cells, human_squares)
+        second_correlation = _compute_mean_correlation(second_moments, cells, human_squares)
         differences: Float32Array = (first_correlation - second_correlation).astype(np.float32)
         return differences
 
-    return compute_differences
+    return compute_correlation_differences
 
 
-def _correlate(moments: list[FloatArray], cells: int, human_squares: FloatArray) -> FloatArray:
-    """Average the defined correlations over the last axis; NaN if none is defined."""
+def _compute_mean_correlation(moments: list[FloatArray], cells: int, human_squares: FloatArray) -> FloatArray:
+    """Compute correlations from sums of scores, squares and products, and average those that are defined. NaN
+    if none is.
+    """
     x, xx, xh = moments
     x_squares = xx - x * x / cells
     defined = (x_squares > _ROUNDING_ERROR * xx) & (human_squares > 0)
@@ -73,8 +76,8 @@ def _correlate(moments: list[FloatArray], cells: int, human_squares: FloatArray)
     return divide_or_nan(r.sum(axis=-1), defined.sum(axis=-1))
 
 
-def _standardize_ranks(scores: FloatArray, *, per_system: bool) -> FloatArray:
-    """Replace the scores of each metric by ranks with mean 0 and deviation 1."""
+def _convert_scores_to_standardized_ranks(scores: FloatArray, *, per_system: bool) -> FloatArray:
+    """Replace the scores of each metric by their ranks, scaled to mean 0 and standard deviation 1."""
     if per_system:
         ranks = average_ranks(scores)
         axes: int | tuple[int, int] = -1

@@ -15,7 +15,7 @@ from metassay.stats.compilation import kernel
 from metassay.stats.normal_tail import UPPER_TAIL, interpolate_normal_tail
 from metassay.stats.sign_flip import compute_normal_p_values, compute_normal_tail, sum_system_differences
 from metassay.stats.soft_accuracy import soft_accuracy
-from metassay.stats.swaps import Swaps, find_metric_scales
+from metassay.stats.swaps import Swaps, compute_metric_scales
 
 # A sum of squared differences below this share of the sum over all segments is rounding.
 _ROUNDING = 1e-12
@@ -23,11 +23,13 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class SegmentSwaps:
-    """What the draws of a test between pairs of metrics have in common; call it with a block of swaps.
+    """A test that exchanges the scores of whole segments between two metrics at random, prepared for many
+    pairs of metrics.
 
-    Sum and sum of squares of the differences of two systems are linear in the mask of swapped segments, so
-    a draw takes two products per metric and pair of systems. For a pair of metrics (A, B), the sums of A
-    over the segments that B has are those over all segments minus those over the few that B lacks.
+    Call it with a block of swaps. Sum and sum of squares of the differences of two systems are linear in the
+    mask of swapped segments, so a draw takes two products per metric and pair of systems. For a pair of
+    metrics (A, B), the sums of A over the segments that B has are those over all segments minus those over
+    the few that B lacks.
     """
 
     scores: FloatArray
@@ -36,7 +38,7 @@ class SegmentSwaps:
     """Metrics A and B of each pair, [metric pairs, 2]."""
     scales: FloatArray
     """1 / standard deviation of A and of B on the segments that both have, [metric pairs, 2]."""
-    p_human: FloatArray
+    human_p_values: FloatArray
     """p-values of people, [groups, system pairs]; pairs of metrics with the same segments form a group."""
     group_of_pair: LongArray
     missing_segments: tuple[LongArray, ...]
@@ -44,16 +46,20 @@ class SegmentSwaps:
     pattern_of_metric: LongArray
 
     def __call__(self, swaps: Swaps) -> Float32Array:
-        """Compute SPA(A') - SPA(B') for each draw and pair of metrics: [draws, metric pairs]."""
+        """Compute by how much the soft accuracies of the two metrics of each pair differ after each random
+        exchange of their scores.
+
+        It is SPA(A') - SPA(B'). Returns [draws, metric pairs].
+        """
         mask = np.ascontiguousarray(swaps.columns.T, dtype=np.float64)
         error_differences = np.zeros((len(self.metric_pairs), len(swaps)))
         first, second = np.triu_indices(self.scores.shape[1], 1)
         for system_pair, (i, j) in enumerate(zip(first, second)):
             differences = self.scores[:, i] - self.scores[:, j]
             powers = np.concatenate([differences, differences * differences])
-            totals, sums = self._sum_by_pattern(powers, mask)
-            _add_error_differences(
-                self.p_human[:, system_pair],
+            totals, sums = self._sum_present_segments(powers, mask)
+            _add_accuracy_differences_of_system_pair(
+                self.human_p_values[:, system_pair],
                 self.group_of_pair,
                 self.metric_pairs,
                 self.pattern_of_metric,
@@ -66,7 +72,11 @@ class SegmentSwaps:
         return np.ascontiguousarray(error_differences.T / len(first), dtype=np.float32)
 
     def compute_unswapped_accuracies(self) -> FloatArray:
-        """Compute the soft accuracy of A and of B on the segments that both have, [metric pairs, 2]."""
+        """Compute the soft accuracy of both metrics of each pair on the segments that both scored, without
+        any exchange.
+
+        Returns [metric pairs, 2].
+        """
         sums, squares = sum_system_differences(self.scores)
         accuracies = np.empty(self.metric_pairs.shape)
         for pattern, missing in enumerate(self.missing_segments):
@@ -78,11 +88,14 @@ class SegmentSwaps:
                 # the segments of A are restricted to those of B, and the other way round
                 pairs = np.flatnonzero(self.pattern_of_metric[self.metric_pairs[:, 1 - side]] == pattern)
                 p_pairs = p_metrics[self.metric_pairs[pairs, side]]
-                accuracies[pairs, side] = soft_accuracy(self.p_human[self.group_of_pair[pairs]], p_pairs)
+                accuracies[pairs, side] = soft_accuracy(
+                    self.human_p_values[self.group_of_pair[pairs]], p_pairs
+                )
         return accuracies
 
-    def _sum_by_pattern(self, powers: FloatArray, mask: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sum powers [rows, segments] over all and over swapped segments, less the missing ones of a pattern.
+    def _sum_present_segments(self, powers: FloatArray, mask: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sum rows over all segments and over the exchanged ones, without the segments that are missing in
+        each pattern of missing scores.
 
         `mask` is [segments, draws]. Returns [patterns, rows] and [patterns, rows, draws].
         """
@@ -104,7 +117,8 @@ def prepare_segment_swaps(
     *,
     are_standardized: bool = False,
 ) -> SegmentSwaps:
-    """Prepare a test that swaps whole segments between metrics, some of which lack scores.
+    """Prepare a test that exchanges the scores of whole segments between two metrics, some of which lack
+    scores of segments.
 
     Metrics are standardised, unless they are already and have been summed over clusters since.
     """
@@ -116,36 +130,42 @@ def prepare_segment_swaps(
     )
     group_of_pair = group_of_pair.ravel()
     scales = np.ones(metric_pairs.shape)
-    p_human = np.full((len(pattern_pairs), len(human_scores) * (len(human_scores) - 1) // 2), np.nan)
+    human_p_values = np.full((len(pattern_pairs), len(human_scores) * (len(human_scores) - 1) // 2), np.nan)
     for group, (pattern, other_pattern) in enumerate(pattern_pairs):
         segments = patterns[pattern] & patterns[other_pattern]
         if not segments.any():
             continue  # undefined, and so are all differences
         pairs = np.flatnonzero(group_of_pair == group)
         if not are_standardized:
-            scales[pairs] = _find_pair_scales(metric_scores, metric_pairs[pairs], segments)
-        p_human[group] = compute_normal_p_values(human_scores[:, segments])
+            scales[pairs] = _compute_scales_of_metric_pairs(metric_scores, metric_pairs[pairs], segments)
+        human_p_values[group] = compute_normal_p_values(human_scores[:, segments])
     return SegmentSwaps(
         scores=np.where(is_complete[:, None], metric_scores, 0.0),
         metric_pairs=metric_pairs,
         scales=scales,
-        p_human=p_human,
+        human_p_values=human_p_values,
         group_of_pair=group_of_pair,
         missing_segments=tuple(np.flatnonzero(~pattern) for pattern in patterns),
         pattern_of_metric=pattern_of_metric,
     )
 
 
-def _find_pair_scales(metrics: FloatArray, metric_pairs: LongArray, segments: BoolArray) -> FloatArray:
-    """Find 1 / standard deviation of both metrics of each pair on some segments, [metric pairs, 2]."""
+def _compute_scales_of_metric_pairs(
+    metrics: FloatArray, metric_pairs: LongArray, segments: BoolArray
+) -> FloatArray:
+    """Return 1 / standard deviation for both metrics of each pair on some segments, so that their scores can
+    be exchanged.
+
+    Returns [metric pairs, 2].
+    """
     metrics_in_pairs, positions = np.unique(metric_pairs, return_inverse=True)
-    scales: FloatArray = find_metric_scales(metrics[metrics_in_pairs][:, :, segments])
+    scales: FloatArray = compute_metric_scales(metrics[metrics_in_pairs][:, :, segments])
     return scales[positions.reshape(metric_pairs.shape)]
 
 
 @kernel
-def _add_error_differences(
-    p_human: FloatArray,
+def _add_accuracy_differences_of_system_pair(
+    human_p_values: FloatArray,
     group_of_pair: LongArray,
     metric_pairs: LongArray,
     pattern_of_metric: LongArray,
@@ -155,10 +175,12 @@ def _add_error_differences(
     upper_tail: FloatArray,
     error_differences: FloatArray,
 ) -> None:
-    """Add |p_B' - p_human| - |p_A' - p_human| of one pair of systems, [metric pairs, draws].
+    """Add for one pair of systems by how much the p-value of one metric is closer to that of people than the
+    other's, after each exchange.
 
-    `totals` and `sums` have first the differences, then the squared differences of all metrics. The draws
-    are the last axis, so that the inner loop reads neighbouring numbers.
+    Adds |p_B' - p_human| - |p_A' - p_human|, [metric pairs, draws]. `totals` and `sums` have first the
+    differences, then the squared differences of all metrics. The draws are the last axis, so that the inner
+    loop reads neighbouring numbers.
     """
     metrics = totals.shape[1] // 2
     for column in range(len(metric_pairs)):
@@ -169,7 +191,7 @@ def _add_error_differences(
         pattern_b = pattern_of_metric[a]
         scale_a = scales[column, 0]
         scale_b = scales[column, 1]
-        p = p_human[group_of_pair[column]]
+        p = human_p_values[group_of_pair[column]]
         total_a = totals[pattern_a, a] * scale_a
         total_b = totals[pattern_b, b] * scale_b
         squares_a = totals[pattern_a, metrics + a] * scale_a**2

@@ -21,9 +21,9 @@ _ROUNDING = 1e-12
 
 
 def compare_accuracies_after_score_swaps(
-    p_human: FloatArray, scores: FloatArray, metric_pairs: LongArray, swaps: Swaps
+    human_p_values: FloatArray, scores: FloatArray, metric_pairs: LongArray, swaps: Swaps
 ) -> Float32Array:
-    """Compute how the soft accuracies of two metrics differ after swaps of single scores.
+    """Exchange single scores of every two metrics, and compute by how much their soft accuracies then differ.
 
     Here system i under one metric is compared with system j under the other, so products between all metrics
     are needed: per draw one symmetric product over the swapped segments, or over all cells.
@@ -32,11 +32,11 @@ def compare_accuracies_after_score_swaps(
     total = by_segment.T @ by_segment
     swapped_sums = swaps.sum_swapped_scores(scores)
     kept_sums = scores.sum(axis=-1) - swapped_sums
-    accuracy_differences = _allocate_differences(len(swaps), metric_pairs)
+    accuracy_differences = _allocate_accuracy_differences(len(swaps), metric_pairs)
     for draw in range(len(swaps)):
-        kept, mixed, exchanged = _multiply_kept_and_swapped(by_segment, total, swaps, draw)
-        _fill_cell_swaps(
-            p_human,
+        kept, mixed, exchanged = _multiply_scores_by_swap_state(by_segment, total, swaps, draw)
+        _write_differences_after_score_swaps(
+            human_p_values,
             metric_pairs,
             kept_sums[draw],
             swapped_sums[draw],
@@ -50,81 +50,88 @@ def compare_accuracies_after_score_swaps(
 
 
 def compare_permutation_accuracies_after_swaps(
-    p_human: FloatArray, scores: FloatArray, metric_pairs: LongArray, swaps: Swaps, group: FlipGroup
+    human_p_values: FloatArray, scores: FloatArray, metric_pairs: LongArray, swaps: Swaps, group: FlipGroup
 ) -> Float32Array:
-    """Compute how the soft accuracies of two metrics differ after swaps, with sign-flip p-values.
+    """Exchange scores of every two metrics, and compute by how much their soft accuracies then differ, with
+    p-values from sign flips.
 
     The flipped sums of A' are those of A minus its swapped cells plus those of B, so they are computed once
     per draw and metric; the rest is counting, for every pair of metrics.
     """
     by_segment = np.ascontiguousarray(np.moveaxis(scores, 2, 0), dtype=np.float32)
-    total = group.sum_scores(by_segment)
+    total = group.sum_scores_under_flips(by_segment)
     tolerance = compute_tie_tolerance(scores)
-    accuracy_differences = _allocate_differences(len(swaps), metric_pairs)
+    accuracy_differences = _allocate_accuracy_differences(len(swaps), metric_pairs)
     for draw in range(len(swaps)):
         if swaps.cells is not None:
-            swapped = group.sum_scores(by_segment * swaps.cells[draw].T[:, None])
+            swapped = group.sum_scores_under_flips(by_segment * swaps.cells[draw].T[:, None])
         else:
-            swapped = group.sum_scores(by_segment, np.flatnonzero(swaps.columns[draw]))
+            swapped = group.sum_scores_under_flips(by_segment, np.flatnonzero(swaps.columns[draw]))
             if swaps.rows[draw].any():
                 # A swapped row exchanges what is outside the chosen segments instead of what is inside.
                 swapped = np.where(swaps.rows[draw][None, :, None], total - swapped, swapped)
-        _fill_permuted_swaps(p_human, metric_pairs, total, swapped, tolerance, accuracy_differences[draw])
+        _write_differences_with_sign_flips(
+            human_p_values, metric_pairs, total, swapped, tolerance, accuracy_differences[draw]
+        )
     return accuracy_differences
 
 
-def compare_accuracies_after_system_swaps(contributions: Float32Array, swaps: Swaps) -> Float32Array:
-    """Compute how the soft accuracies of two metrics differ after swaps of whole systems.
+def compare_accuracies_after_system_swaps(swap_effects: Float32Array, swaps: Swaps) -> Float32Array:
+    """Exchange all scores of some systems between every two metrics, and compute by how much their soft
+    accuracies then differ.
 
-    `contributions` [metric pairs, system pairs, 4] is from `tabulate_swap_effects_with_normal_p_values` or
+    `swap_effects` [metric pairs, system pairs, 4] is from `tabulate_swap_effects_with_normal_p_values` or
     `tabulate_swap_effects_with_permutation_p_values`. This is exact, because a pair of systems has only four
     states.
     """
-    accuracy_differences = np.empty((len(swaps), len(contributions)), dtype=np.float32)
-    _fill_system_swaps(contributions, swaps.rows, accuracy_differences)
+    accuracy_differences = np.empty((len(swaps), len(swap_effects)), dtype=np.float32)
+    _write_differences_after_system_swaps(swap_effects, swaps.rows, accuracy_differences)
     return accuracy_differences
 
 
 def tabulate_swap_effects_with_normal_p_values(
-    p_human: FloatArray, scores: FloatArray, metric_pairs: LongArray
+    human_p_values: FloatArray, scores: FloatArray, metric_pairs: LongArray
 ) -> Float32Array:
-    """Tabulate |p_B' - p_human| - |p_A' - p_human| for the states of two systems, with normal p-values.
+    """Tabulate what each pair of systems adds to the difference in soft accuracy of two metrics, if both, one
+    or none of them is exchanged.
 
-    Returns [metric pairs, system pairs, 4]. State 2 k + l: the first system is swapped if k is 1, the second
-    one if l is 1.
+    An effect is |p_B' - p_human| - |p_A' - p_human|, with normal p-values. Returns [metric pairs, system
+    pairs, 4]. State 2 k + l: the first system is swapped if k is 1, the second one if l is 1.
     """
     rows = scores.reshape(-1, scores.shape[2])
-    contributions = np.empty((len(metric_pairs), len(p_human), 4), dtype=np.float32)
-    _tabulate_normal_swaps(
-        p_human, metric_pairs, scores.sum(axis=2), rows @ rows.T, UPPER_TAIL, contributions
+    swap_effects = np.empty((len(metric_pairs), len(human_p_values), 4), dtype=np.float32)
+    _write_swap_effects_with_normal_p_values(
+        human_p_values, metric_pairs, scores.sum(axis=2), rows @ rows.T, UPPER_TAIL, swap_effects
     )
-    return contributions
+    return swap_effects
 
 
 def tabulate_swap_effects_with_permutation_p_values(
-    p_human: FloatArray, scores: FloatArray, metric_pairs: LongArray, group: FlipGroup
+    human_p_values: FloatArray, scores: FloatArray, metric_pairs: LongArray, group: FlipGroup
 ) -> Float32Array:
-    """Tabulate |p_B' - p_human| - |p_A' - p_human| for the states of two systems, with permutation p-values.
+    """Tabulate what each pair of systems adds to the difference in soft accuracy of two metrics, with
+    p-values from sign flips.
 
-    Same table as that of `tabulate_swap_effects_with_normal_p_values`, with p-values from a group of sign
-    flips.
+    An effect is |p_B' - p_human| - |p_A' - p_human|. Same table as that of
+    `tabulate_swap_effects_with_normal_p_values`, with p-values from a group of sign flips.
     """
-    flipped_sums = group.sum_scores(np.moveaxis(scores, 2, 0).astype(np.float32))
-    contributions = np.empty((len(metric_pairs), len(p_human), 4), dtype=np.float32)
-    _tabulate_permuted_swaps(
-        p_human, metric_pairs, flipped_sums, compute_tie_tolerance(scores), contributions
+    flipped_sums = group.sum_scores_under_flips(np.moveaxis(scores, 2, 0).astype(np.float32))
+    swap_effects = np.empty((len(metric_pairs), len(human_p_values), 4), dtype=np.float32)
+    _write_swap_effects_with_sign_flips(
+        human_p_values, metric_pairs, flipped_sums, compute_tie_tolerance(scores), swap_effects
     )
-    return contributions
+    return swap_effects
 
 
-def _allocate_differences(draws: int, metric_pairs: LongArray) -> Float32Array:
+def _allocate_accuracy_differences(draws: int, metric_pairs: LongArray) -> Float32Array:
     return np.empty((draws, len(metric_pairs)), dtype=np.float32)
 
 
-def _multiply_kept_and_swapped(
+def _multiply_scores_by_swap_state(
     by_segment: Float32Array, total: Float32Array, swaps: Swaps, draw: int
 ) -> tuple[Float32Array, Float32Array, Float32Array]:
-    """Compute products of every two rows (metric, system), separately over kept and swapped cells.
+    """Multiply the scores of every two systems and metrics, and sum the products separately for scores that
+    stay and for exchanged ones.
 
     Kept x kept and swapped x swapped are needed within a metric only, [metrics, systems, systems]; kept x
     swapped between all metrics, [rows, rows]. Returned in the order: kept, mixed, swapped.
@@ -133,7 +140,9 @@ def _multiply_kept_and_swapped(
     metrics = len(total) // systems
     if swaps.cells is None:
         chosen = by_segment[swaps.columns[draw]]
-        return _split_by_rows(chosen.T @ chosen, total, np.tile(swaps.rows[draw], metrics), systems)
+        return _split_products_by_swap_state(
+            chosen.T @ chosen, total, np.tile(swaps.rows[draw], metrics), systems
+        )
     swapped = by_segment * np.tile(swaps.cells[draw].T, metrics)
     kept = by_segment - swapped
     kept_by_metric = kept.T.reshape(metrics, systems, -1)
@@ -144,11 +153,11 @@ def _multiply_kept_and_swapped(
 
 
 @kernel
-def _split_by_rows(
+def _split_products_by_swap_state(
     inside: Float32Array, total: Float32Array, is_swapped: BoolArray, systems: int
 ) -> tuple[Float32Array, Float32Array, Float32Array]:
-    """Split products by rows: an unswapped row keeps what is outside the chosen segments, a swapped row what
-    is inside.
+    """Split sums of products into those of scores that stay, of exchanged ones, and of one with the other. In
+    an exchanged row, the segments that are not chosen are exchanged.
     """
     size = len(inside)
     kept = np.zeros((size // systems, systems, systems), np.float32)
@@ -169,7 +178,7 @@ def _split_by_rows(
 
 
 @kernel
-def _fill_mixture_products(
+def _write_products_after_swap(
     kept: Float32Array,
     mixed: Float32Array,
     exchanged: Float32Array,
@@ -177,7 +186,9 @@ def _fill_mixture_products(
     other_metric: int,
     products: FloatArray,
 ) -> None:
-    """Fill in the products of all systems of `metric` with the swapped cells taken from `other_metric`."""
+    """Write the products of the scores of every two systems under a metric whose exchanged scores come from
+    another metric.
+    """
     systems = len(products)
     for i in range(systems):
         for j in range(i, systems):
@@ -190,8 +201,8 @@ def _fill_mixture_products(
 
 
 @kernel
-def _fill_cell_swaps(
-    p_human: FloatArray,
+def _write_differences_after_score_swaps(
+    human_p_values: FloatArray,
     metric_pairs: LongArray,
     kept_sums: FloatArray,
     swapped_sums: FloatArray,
@@ -208,7 +219,7 @@ def _fill_cell_swaps(
         b = metric_pairs[column, 1]
         difference = 0.0
         for metric, other_metric, sign in ((a, b, -1.0), (b, a, 1.0)):  # A', then B'
-            _fill_mixture_products(kept, mixed, exchanged, metric, other_metric, products)
+            _write_products_after_swap(kept, mixed, exchanged, metric, other_metric, products)
             pair = 0
             for i in range(systems):
                 for j in range(i + 1, systems):
@@ -216,15 +227,15 @@ def _fill_cell_swaps(
                     squares = max(square_sum - 2.0 * products[i, j], _FLOAT32_RESOLUTION * square_sum)
                     total = kept_sums[metric, i] + swapped_sums[other_metric, i]
                     total -= kept_sums[metric, j] + swapped_sums[other_metric, j]
-                    p_metric = interpolate_normal_tail(total, squares, upper_tail)
-                    difference += sign * abs(p_metric - p_human[pair])
+                    metric_p_value = interpolate_normal_tail(total, squares, upper_tail)
+                    difference += sign * abs(metric_p_value - human_p_values[pair])
                     pair += 1
-        accuracy_differences[column] = difference / len(p_human)
+        accuracy_differences[column] = difference / len(human_p_values)
 
 
 @kernel
-def _fill_permuted_swaps(
-    p_human: FloatArray,
+def _write_differences_with_sign_flips(
+    human_p_values: FloatArray,
     metric_pairs: LongArray,
     total: Float32Array,
     swapped: Float32Array,
@@ -247,20 +258,20 @@ def _fill_permuted_swaps(
             pair = 0
             for i in range(systems):
                 for j in range(i + 1, systems):
-                    p_metric = compute_flipped_sum_p_value(sums[side, i], sums[side, j], tolerance)
-                    difference += sign * abs(p_metric - p_human[pair])
+                    metric_p_value = compute_flipped_sum_p_value(sums[side, i], sums[side, j], tolerance)
+                    difference += sign * abs(metric_p_value - human_p_values[pair])
                     pair += 1
-        accuracy_differences[column] = difference / len(p_human)
+        accuracy_differences[column] = difference / len(human_p_values)
 
 
 @kernel
-def _tabulate_normal_swaps(
-    p_human: FloatArray,
+def _write_swap_effects_with_normal_p_values(
+    human_p_values: FloatArray,
     metric_pairs: LongArray,
     sums: FloatArray,
     products: FloatArray,
     upper_tail: FloatArray,
-    contributions: Float32Array,
+    swap_effects: Float32Array,
 ) -> None:
     systems = sums.shape[1]
     errors = np.empty(4)
@@ -275,20 +286,22 @@ def _tabulate_normal_swaps(
                     other_row = second * systems + j
                     square_sum = products[row, row] + products[other_row, other_row]
                     squares = max(square_sum - 2.0 * products[row, other_row], _ROUNDING * square_sum)
-                    p_metric = interpolate_normal_tail(sums[first, i] - sums[second, j], squares, upper_tail)
-                    errors[state] = abs(p_metric - p_human[pair])
+                    metric_p_value = interpolate_normal_tail(
+                        sums[first, i] - sums[second, j], squares, upper_tail
+                    )
+                    errors[state] = abs(metric_p_value - human_p_values[pair])
                 for state in range(4):  # where A' has a score of A, B' has one of B
-                    contributions[column, pair, state] = errors[3 - state] - errors[state]
+                    swap_effects[column, pair, state] = errors[3 - state] - errors[state]
                 pair += 1
 
 
 @kernel
-def _tabulate_permuted_swaps(
-    p_human: FloatArray,
+def _write_swap_effects_with_sign_flips(
+    human_p_values: FloatArray,
     metric_pairs: LongArray,
     flipped_sums: Float32Array,
     tolerance: np.float32,
-    contributions: Float32Array,
+    swap_effects: Float32Array,
 ) -> None:
     systems = flipped_sums.shape[1]
     errors = np.empty(4)
@@ -299,21 +312,21 @@ def _tabulate_permuted_swaps(
                 for state in range(4):
                     first = metric_pairs[column, state >> 1]
                     second = metric_pairs[column, state & 1]
-                    p_metric = compute_flipped_sum_p_value(
+                    metric_p_value = compute_flipped_sum_p_value(
                         flipped_sums[first, i], flipped_sums[second, j], tolerance
                     )
-                    errors[state] = abs(p_metric - p_human[pair])
+                    errors[state] = abs(metric_p_value - human_p_values[pair])
                 for state in range(4):
-                    contributions[column, pair, state] = errors[3 - state] - errors[state]
+                    swap_effects[column, pair, state] = errors[3 - state] - errors[state]
                 pair += 1
 
 
 @kernel
-def _fill_system_swaps(
-    contributions: Float32Array, is_swapped: BoolArray, accuracy_differences: Float32Array
+def _write_differences_after_system_swaps(
+    swap_effects: Float32Array, is_swapped: BoolArray, accuracy_differences: Float32Array
 ) -> None:
     draws, systems = is_swapped.shape
-    pairs = contributions.shape[1]
+    pairs = swap_effects.shape[1]
     states = np.empty(pairs, np.int64)
     for draw in range(draws):
         pair = 0
@@ -321,8 +334,8 @@ def _fill_system_swaps(
             for j in range(i + 1, systems):
                 states[pair] = 2 * is_swapped[draw, i] + is_swapped[draw, j]
                 pair += 1
-        for column in range(len(contributions)):
+        for column in range(len(swap_effects)):
             difference = 0.0
             for pair in range(pairs):
-                difference += contributions[column, pair, states[pair]]
+                difference += swap_effects[column, pair, states[pair]]
             accuracy_differences[draw, column] = difference / pairs

@@ -22,15 +22,16 @@ _SAMPLED_DIFFERENCES = 4096
 
 
 def count_right_pairs(human_scores: FloatArray, metric_scores: FloatArray) -> Float32Array:
-    """Count the pairs of systems that each metric orders as people do: [metrics, segments, tie thresholds].
+    """Count for each metric, segment and tie threshold the pairs of outputs that the metric orders as the
+    human scores do.
 
-    A pair is right if metric and human score order it alike, where a metric ties two outputs whose scores
-    differ by at most epsilon. `human_scores` is [systems, segments], `metric_scores` [metrics, systems,
-    segments] on one scale.
+    Returns [metrics, segments, tie thresholds]. A pair is right if metric and human score order it alike,
+    where a metric ties two outputs whose scores differ by at most epsilon. `human_scores` is [systems,
+    segments], `metric_scores` [metrics, systems, segments] on one scale.
     """
     first, second = np.triu_indices(len(human_scores), 1)
     human_signs = np.sign(human_scores[first] - human_scores[second])
-    epsilons = _choose_tie_thresholds(metric_scores, first, second)
+    epsilons = _choose_candidate_tie_thresholds(metric_scores, first, second)
     segments = np.broadcast_to(np.arange(human_scores.shape[1]), human_signs.shape)
     counts = np.zeros((len(metric_scores), human_scores.shape[1], len(epsilons)), dtype=np.float32)
     for m, scores in enumerate(metric_scores):
@@ -47,7 +48,8 @@ def count_right_pairs(human_scores: FloatArray, metric_scores: FloatArray) -> Fl
 
 
 def compare_calibrated_accuracies(right_pairs: Float32Array, pair_count: float) -> FloatArray:
-    """Compute the difference in tie-calibrated accuracy of every two metrics.
+    """Compute by how much every two metrics differ in accuracy, each with the tie threshold that is best for
+    it.
 
     `right_pairs` comes from `count_right_pairs`; `pair_count` is the number of pairs of outputs.
     """
@@ -60,17 +62,23 @@ def compare_calibrated_accuracies(right_pairs: Float32Array, pair_count: float) 
 def compare_calibrated_accuracies_after_swaps(
     right_pairs: Float32Array, pair_count: float, swaps: Swaps
 ) -> Float32Array:
-    """Compute the differences in tie-calibrated accuracy after swaps of whole segments."""
+    """Exchange the scores of whole segments between every two metrics, and compute by how much their
+    tie-calibrated accuracies then differ.
+    """
     mask = swaps.columns.astype(np.float32)
     swapped = np.stack([mask @ metric_counts for metric_counts in right_pairs], axis=1)
     metrics = len(right_pairs)
     differences = np.empty((len(swaps), metrics * (metrics - 1) // 2), dtype=np.float32)
-    _fill_differences(right_pairs.sum(axis=1), swapped, np.float32(1.0 / pair_count), differences)
+    _write_calibrated_accuracy_differences(
+        right_pairs.sum(axis=1), swapped, np.float32(1.0 / pair_count), differences
+    )
     return differences
 
 
-def _choose_tie_thresholds(scores: FloatArray, first: LongArray, second: LongArray) -> FloatArray:
-    """Choose candidate thresholds for ties: 0 and equally frequent score differences."""
+def _choose_candidate_tie_thresholds(scores: FloatArray, first: LongArray, second: LongArray) -> FloatArray:
+    """Choose score differences at which a metric may be said to tie two outputs: 0 and evenly spread
+    quantiles of all differences.
+    """
     samples = []
     for metric_scores in scores:
         sizes = np.sort(np.abs(metric_scores[first] - metric_scores[second]).ravel())
@@ -81,10 +89,12 @@ def _choose_tie_thresholds(scores: FloatArray, first: LongArray, second: LongArr
 
 
 @kernel
-def _fill_differences(
+def _write_calibrated_accuracy_differences(
     total: Float32Array, swapped: Float32Array, scale: np.float32, differences: Float32Array
 ) -> None:
-    """Fill in (max over epsilons of A') - (max over epsilons of B') for every draw and pair of metrics."""
+    """Write for each draw and pair of metrics the difference of their accuracies, each with its best tie
+    threshold after the exchange.
+    """
     draws, metrics, epsilons = swapped.shape
     for draw in range(draws):
         column = 0

@@ -27,7 +27,7 @@ _ROUNDING_ERROR = 1e-13
 
 @dataclass(frozen=True)
 class Swaps:
-    """Which scores, by system and segment, each random draw swaps between two metrics.
+    """Which scores, by system and segment, are exchanged between two metrics in each random draw.
 
     `rows` is [draws, systems], `columns` [draws, segments], `cells` [draws, systems, segments].
     """
@@ -41,11 +41,14 @@ class Swaps:
 
     @classmethod
     def create_without_swaps(cls, systems: int, segments: int) -> Swaps:
-        """Create a single draw that swaps nothing."""
+        """Create a single draw in which no scores are exchanged."""
         return cls(np.zeros((1, systems), bool), np.zeros((1, segments), bool))
 
     def sum_swapped_scores(self, scores: FloatArray) -> FloatArray:
-        """Sum the swapped scores of every metric and system: [draws, metrics, systems]."""
+        """Sum the exchanged scores of every metric and system in each draw.
+
+        Returns [draws, metrics, systems].
+        """
         metrics, systems, segments = scores.shape
         if self.cells is not None:
             by_system = []
@@ -62,26 +65,35 @@ SwapStatistic = Callable[[Swaps], Float32Array]
 
 
 def list_metric_pairs(metric_count: int) -> LongArray:
-    """List all pairs of metrics A < B as rows, in the order of `numpy.triu_indices`."""
+    """List the positions of all pairs of different metrics, one pair per row.
+
+    The order is that of `numpy.triu_indices`.
+    """
     return np.column_stack(np.triu_indices(metric_count, 1)).astype(np.int64)
 
 
 def standardize_metrics(metric_scores: FloatArray) -> FloatArray:
-    """Scale each metric [metrics, systems, segments] to mean 0 and deviation 1; 0 if it is constant.
+    """Scale the scores of each metric to mean 0 and standard deviation 1, or to 0 if they are all equal.
 
-    Afterwards the scores of two metrics can be exchanged.
+    `metric_scores` is [metrics, systems, segments]. Afterwards the scores of two metrics can be exchanged.
     """
     centred = metric_scores - metric_scores.mean(axis=(1, 2), keepdims=True)
-    return divide_or_zero(centred, _find_deviations(metric_scores)[:, None, None])
+    return divide_or_zero(centred, _compute_standard_deviations(metric_scores)[:, None, None])
 
 
-def find_metric_scales(metric_scores: FloatArray) -> FloatArray:
-    """Find 1 / standard deviation of each metric [metrics, systems, segments]; 0 if it is constant."""
-    return divide_or_zero(1.0, _find_deviations(metric_scores))
+def compute_metric_scales(metric_scores: FloatArray) -> FloatArray:
+    """Return the factor that scales each metric to standard deviation 1. It is 0 for a metric whose scores
+    are all equal.
+
+    `metric_scores` is [metrics, systems, segments].
+    """
+    return divide_or_zero(1.0, _compute_standard_deviations(metric_scores))
 
 
-def _find_deviations(metric_scores: FloatArray) -> FloatArray:
-    """Find the standard deviation of each metric; 0 if it is only rounding."""
+def _compute_standard_deviations(metric_scores: FloatArray) -> FloatArray:
+    """Compute the standard deviation of the scores of each metric. It is 0 if it may be only a rounding
+    error.
+    """
     deviations = metric_scores.std(axis=(1, 2))
     largest = np.abs(metric_scores).max(axis=(1, 2), initial=0.0)
     varies = deviations > _ROUNDING_ERROR * largest
@@ -100,27 +112,28 @@ def simulate_differences_after_swaps(
     stream: int = 0,
     workers: int | None = None,
 ) -> Float32Array:
-    """Draw random swaps, and compute the differences of a statistic between metrics: [metric pairs, draws].
+    """Exchange scores between metrics at random many times, and compute the difference of a statistic between
+    every two metrics each time.
 
-    The result does not depend on the number of workers.
+    Returns [metric pairs, draws]. The result does not depend on the number of workers.
     """
     differences = np.empty((draws, pairs), dtype=np.float32)
 
-    def compute_block(block: tuple[int, Swaps]) -> None:
+    def write_differences_of_block(block: tuple[int, Swaps]) -> None:
         start, swaps = block
         differences[start : start + len(swaps)] = statistic(swaps)
 
     blocks = draw_swap_blocks(
         swap_kind, draws=draws, systems=systems, segments=segments, seed=seed, stream=stream
     )
-    map_blocks_in_threads(compute_block, blocks, workers)
+    map_blocks_in_threads(write_differences_of_block, blocks, workers)
     return np.ascontiguousarray(differences.T)
 
 
 def draw_swap_blocks(
     swap_kind: str, *, draws: int, systems: int, segments: int, seed: int, stream: int = 0
 ) -> Iterator[tuple[int, Swaps]]:
-    """Yield random swaps in blocks, each with the number of its first draw."""
+    """Yield random exchanges of scores in blocks of draws, each with the number of its first draw."""
     if swap_kind not in SWAP_KINDS:
         raise UnknownName("kind of swap", swap_kind, SWAP_KINDS)
     for block, start in enumerate(range(0, draws, DRAWS_PER_BLOCK)):
@@ -129,7 +142,7 @@ def draw_swap_blocks(
 
 
 def _draw_swaps(swap_kind: str, rng: np.random.Generator, draws: int, systems: int, segments: int) -> Swaps:
-    """Draw random swaps of one kind."""
+    """Draw at random which scores are exchanged: those of segments, of systems, of both, or single scores."""
     if swap_kind == "cells":
         cells = rng.random((draws, systems, segments), dtype=np.float32) < 0.5
         return Swaps(np.zeros((draws, systems), bool), np.zeros((draws, segments), bool), cells)

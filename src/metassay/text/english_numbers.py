@@ -10,16 +10,16 @@ from metassay.text.word_lists import WordLists
 _LISTS = WordLists("metassay.text", "en")
 
 
-def _read_number_words(list_name: str) -> dict[str, int]:
-    """Read the values of number words, such as 7 for `seven`, from a list."""
+def _read_values_of_number_words(list_name: str) -> dict[str, int]:
+    """Read a list of number words with their values, such as 7 for `seven`."""
     rows = _LISTS.read_tab_separated_rows("number_words", 3)
     return {word: int(value) for row_kind, word, value in rows if row_kind == list_name}
 
 
-_UNITS = _read_number_words("unit")
-_TENS = _read_number_words("ten")
-_SCALES = _read_number_words("scale")
-_BELOW_HUNDRED = _UNITS | _read_number_words("teen") | _TENS
+_UNITS = _read_values_of_number_words("unit")
+_TENS = _read_values_of_number_words("ten")
+_SCALES = _read_values_of_number_words("scale")
+_BELOW_HUNDRED = _UNITS | _read_values_of_number_words("teen") | _TENS
 _IRREGULAR_ORDINALS = {
     word: (cardinal, ending) for word, cardinal, ending in _LISTS.read_tab_separated_rows("ordinals", 3)
 }
@@ -29,7 +29,7 @@ _CURRENCIES = _LISTS.read_mapping_from_list("currencies")
 
 
 def write_numbers_in_digits(words: Sequence[str]) -> list[str]:
-    """Write every number among lower-case English words in digits.
+    """Replace every spelled-out number among lower-case English words by its digits.
 
     Words that do not form one number are written one after the other, as in years and telephone numbers:
     `nineteen eighty four` is 1984, `one oh one` is 101.
@@ -40,14 +40,14 @@ def write_numbers_in_digits(words: Sequence[str]) -> list[str]:
     written: list[str] = []
     position = 0
     while position < len(words):
-        text, position = _write_number_at(words, position)
+        text, position = _read_number_from_words(words, position)
         written.append(text)
     return written
 
 
 @dataclass
 class _SpelledNumber:
-    """A spelled-out number of which some words have been read."""
+    """A spelled-out number such as `two hundred and five`, to which words are added one by one."""
 
     digits: str = ""
     """Digits of numbers before it that are written together with it."""
@@ -57,7 +57,7 @@ class _SpelledNumber:
     """The number below a thousand that was read last; None if there is none."""
 
     def add_value(self, value: int) -> None:
-        """Add a value from 1 to 90, or begin another number if it does not fit."""
+        """Add a value from 1 to 90 to the number, or begin another number if it does not fit."""
         if value < self._find_limit_of_next_value():
             self.group = (self.group or 0) + value
         else:
@@ -66,7 +66,7 @@ class _SpelledNumber:
             self.group = value
 
     def multiply_by(self, scale: int) -> None:
-        """Multiply by a scale such as `hundred` or `thousand`."""
+        """Multiply the value that was read last by a word such as `hundred` or `thousand`."""
         if scale == 100:
             # "hundred" alone is one hundred.
             self.group = (self.group or 1) * 100
@@ -75,7 +75,7 @@ class _SpelledNumber:
             self.group = None
 
     def add_zero(self) -> None:
-        """Write the digit 0, which ends the number before it."""
+        """Add the digit 0 as a number of its own, as in a telephone number."""
         self.digits = f"{self.format_digits()}0"
         self.total = 0
         self.group = None
@@ -87,7 +87,7 @@ class _SpelledNumber:
         return f"{self.digits}{self.total + (self.group or 0)}"
 
     def _find_limit_of_next_value(self) -> int:
-        """Return the limit below which the next value belongs to the same number."""
+        """Return the value below which the next number word still belongs to the same number."""
         # After a thousand or at the beginning, any number below a thousand fits.
         if self.group is None:
             return 1000
@@ -97,8 +97,10 @@ class _SpelledNumber:
         return 10 if self.group % 10 == 0 and self.group % 100 >= 20 else 0
 
 
-def _write_number_at(words: Sequence[str], start: int) -> tuple[str, int]:
-    """Return the number that begins at word `start` in digits, or else that word, and the next position."""
+def _read_number_from_words(words: Sequence[str], start: int) -> tuple[str, int]:
+    """Return the number that begins at word `start` in digits, or that word if it is no number, and the
+    position after it.
+    """
     number = _SpelledNumber()
     position = start
     # Digits can be followed by a scale, as in "3 million".
@@ -108,8 +110,8 @@ def _write_number_at(words: Sequence[str], start: int) -> tuple[str, int]:
     ordinal_ending = ""
     while position < len(words) and not ordinal_ending:
         word = words[position]
-        cardinal, ordinal_ending = _split_ordinal(word)
-        if not _read_number_word(number, cardinal, is_first=position == start):
+        cardinal, ordinal_ending = _split_ending_of_number_word(word)
+        if not _add_word_to_number(number, cardinal, is_first=position == start):
             is_joined = word == "and" and _does_number_continue_after_and(words, position, start)
             if not is_joined:
                 break
@@ -121,8 +123,8 @@ def _write_number_at(words: Sequence[str], start: int) -> tuple[str, int]:
     return _add_fraction_and_unit(number.format_digits(), words, position)
 
 
-def _read_number_word(number: _SpelledNumber, word: str, *, is_first: bool) -> bool:
-    """Add a word to a spelled-out number; False if the word is not part of a number."""
+def _add_word_to_number(number: _SpelledNumber, word: str, *, is_first: bool) -> bool:
+    """Add a word to a spelled-out number, and return False if the word cannot be part of a number."""
     if word in _BELOW_HUNDRED:
         number.add_value(_BELOW_HUNDRED[word])
     elif word == "hundred" and (number.group is None or number.group < 100):
@@ -138,15 +140,19 @@ def _read_number_word(number: _SpelledNumber, word: str, *, is_first: bool) -> b
 
 
 def _does_number_continue_after_and(words: Sequence[str], position: int, start: int) -> bool:
-    """Return whether an `and` stands between a hundred or thousand and the rest of the number."""
+    """Return whether an `and` stands between a hundred or thousand and the rest of a number, as in `two
+    hundred and five`.
+    """
     before = words[position - 1]
     after = words[position + 1 : position + 2]
     is_after_scale = position > start and (before == "hundred" or before in _SCALES)
-    return is_after_scale and bool(after) and _split_ordinal(after[0])[0] in _BELOW_HUNDRED
+    return is_after_scale and bool(after) and _split_ending_of_number_word(after[0])[0] in _BELOW_HUNDRED
 
 
-def _split_ordinal(word: str) -> tuple[str, str]:
-    """Split `fourth` into `four` and `th`, `nineties` into `ninety` and `s`; other words are not split."""
+def _split_ending_of_number_word(word: str) -> tuple[str, str]:
+    """Split `fourth` into `four` and `th`, and `nineties` into `ninety` and `s`. The ending of other words is
+    empty.
+    """
     if word in _IRREGULAR_ORDINALS:
         return _IRREGULAR_ORDINALS[word]
     for ending, replacement, written_ending in _ENDINGS:
@@ -159,7 +165,9 @@ def _split_ordinal(word: str) -> tuple[str, str]:
 
 
 def _add_fraction_and_unit(number: str, words: Sequence[str], position: int) -> tuple[str, int]:
-    """Add `point one four`, `percent` or `dollars` to a number, and return the position after them."""
+    """Add words such as `point one four`, `percent` or `dollars` to a number, and return the position after
+    them.
+    """
     if words[position : position + 1] == ["point"]:
         fraction = ""
         end = position + 1

@@ -41,7 +41,7 @@ _BRITISH_RULES = (
 
 
 def expand_contractions(text: str) -> str:
-    """Write contractions and titles of a lower-case text in full (`don't` as `do not`).
+    """Write the contractions and titles of a lower-case text in full, such as `do not` for `don't`.
 
     Apostrophes must be plain ones. A possessive `'s` cannot be told from `is` without understanding the
     sentence. Both texts of a comparison are treated alike.
@@ -59,7 +59,7 @@ def expand_contractions(text: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def get_american_spelling(word: str) -> str:
-    """Return the American spelling of a lower-case word; the word itself if it has no other spelling.
+    """Return the American spelling of a lower-case word, or the word itself if it has no other spelling.
 
     >>> [get_american_spelling(word) for word in ("neighbours", "centred", "counselled", "realising", "hour")]
     ['neighbors', 'centered', 'counseled', 'realizing', 'hour']

@@ -32,7 +32,10 @@ Step = tuple[int, int, float]
 
 
 class Transitions(NamedTuple):
-    """The possible steps of a tagging model from each state; those of state i begin at `offsets[i]`."""
+    """The steps that a tagging model allows from each of its states, as arrays.
+
+    Those of state i begin at `offsets[i]`.
+    """
 
     offsets: LongArray
     targets: LongArray
@@ -43,7 +46,7 @@ class Transitions(NamedTuple):
 
 
 class NewMorphemes(NamedTuple):
-    """Log-probabilities of morphemes that the model does not contain."""
+    """Log-probabilities with which the model accepts parts of words that it has never seen."""
 
     tags: LongArray
     """Their possible classes; the columns of the others."""
@@ -53,7 +56,9 @@ class NewMorphemes(NamedTuple):
 
 
 class MorphemeModel(NamedTuple):
-    """A morpheme model of HanTa, prepared for the search of the best split of a word."""
+    """A model of HanTa that splits words into their smallest parts with a meaning, as arrays for compiled
+    code.
+    """
 
     morphemes: dict[str, int]
     """Known morphemes with their numbers."""
@@ -71,17 +76,21 @@ class MorphemeModel(NamedTuple):
 
 
 class MorphemeSplitter:
-    """Finds the parts of speech of words that the dictionary of HanTa does not contain."""
+    """Guesses the parts of speech of words that the dictionary of HanTa does not contain, from the parts of
+    the word.
+    """
 
     def __init__(self, hanta: Any) -> None:
-        self._model = _build_morpheme_model(hanta)
+        self._model = _convert_hanta_model(hanta)
 
     def rank_tags(self, word: str) -> list[TagReading]:
-        """Return the parts of speech of a word with log-probabilities, most likely first."""
+        """Return the parts of speech that a word can have, with their log-probabilities, the most likely
+        first.
+        """
         model = self._model
-        states, log_p = _find_best_states(
-            _look_up_morphemes(word, model),
-            _look_up_endings(word, model.endings),
+        states, log_p = _find_final_states_of_word(
+            _find_numbers_of_known_morphemes(word, model),
+            _find_numbers_of_known_endings(word, model.endings),
             len(model.final),
             model.inner.offsets,
             model.inner.targets,
@@ -95,14 +104,14 @@ class MorphemeSplitter:
             model.new_morphemes.by_ending,
             np.empty(model.class_count),
         )
-        readings = _sum_states_by_tag(states.tolist(), log_p.tolist(), model.final)
+        readings = _sum_probabilities_by_tag(states.tolist(), log_p.tolist(), model.final)
         # A stable sort keeps readings with equal log p in the order in which HanTa finds them.
         readings.sort(key=lambda reading: reading[1], reverse=True)
         return readings or [(UNKNOWN, 0.0)]
 
 
-def _build_morpheme_model(hanta: Any) -> MorphemeModel:
-    """Convert a model of HanTa to arrays."""
+def _convert_hanta_model(hanta: Any) -> MorphemeModel:
+    """Convert a model of HanTa to arrays that compiled code can read."""
     states = {(0, START): 0}
     pairs: dict[tuple[int, int], int] = {}
     for (_, last), followers in hanta.LP_trans.items():
@@ -123,13 +132,13 @@ def _build_morpheme_model(hanta: Any) -> MorphemeModel:
     for tag, morphemes in hanta.LP_m_t.items():
         for morpheme, log_p in morphemes.items():
             classes_of.setdefault(morpheme, []).append((0, tag, log_p))
-    inner = _build_transitions([*inner_steps, *new_steps])
-    new_morphemes, endings = _build_new_morphemes(hanta)
+    inner = _convert_steps_to_arrays([*inner_steps, *new_steps])
+    new_morphemes, endings = _convert_unknown_morpheme_probabilities(hanta)
     return MorphemeModel(
         morphemes={morpheme: number for number, morpheme in enumerate(classes_of)},
         longest_morpheme=max(map(len, classes_of)),
         endings=endings,
-        classes=_build_transitions(list(classes_of.values())),
+        classes=_convert_steps_to_arrays(list(classes_of.values())),
         inner=inner,
         final=final_steps,
         new_morphemes=new_morphemes,
@@ -137,8 +146,10 @@ def _build_morpheme_model(hanta: Any) -> MorphemeModel:
     )
 
 
-def _build_new_morphemes(hanta: Any) -> tuple[NewMorphemes, dict[str, int]]:
-    """Convert the probabilities of unknown morphemes to arrays; also return the numbers of their endings."""
+def _convert_unknown_morpheme_probabilities(hanta: Any) -> tuple[NewMorphemes, dict[str, int]]:
+    """Convert the probabilities of unknown word parts to arrays. Also return the number of each ending in
+    these arrays.
+    """
     tags = [tag for tag in hanta.LP_s_t if tag in hanta.LP_hapax_t]
     by_length = [
         [hanta.Int_t + hanta.LP_hapax_t[tag] + log_p for log_p in hanta.LP_len_t[tag]] for tag in tags
@@ -156,8 +167,8 @@ def _build_new_morphemes(hanta: Any) -> tuple[NewMorphemes, dict[str, int]]:
     return NewMorphemes(np.array(tags), np.array(by_length), by_ending), number_of
 
 
-def _build_transitions(rows: Sequence[Sequence[Step]]) -> Transitions:
-    """Convert lists of steps, one list per row, to arrays."""
+def _convert_steps_to_arrays(rows: Sequence[Sequence[Step]]) -> Transitions:
+    """Convert one list of steps for each state to arrays."""
     steps = [step for row in rows for step in row]
     return Transitions(
         offsets=compute_row_offsets(rows),
@@ -167,8 +178,10 @@ def _build_transitions(rows: Sequence[Sequence[Step]]) -> Transitions:
     )
 
 
-def _look_up_morphemes(word: str, model: MorphemeModel) -> LongArray:
-    """Find the number of the known morpheme at each start and of each length, -1 where there is none."""
+def _find_numbers_of_known_morphemes(word: str, model: MorphemeModel) -> LongArray:
+    """Return the number of the known morpheme at each start and of each length in a word, or -1 where there
+    is none.
+    """
     lengths = range(min(len(word), model.longest_morpheme) + 1)
     numbers = []
     for start in range(len(word)):
@@ -176,8 +189,10 @@ def _look_up_morphemes(word: str, model: MorphemeModel) -> LongArray:
     return np.array(numbers, np.int64)
 
 
-def _look_up_endings(word: str, endings: dict[str, int]) -> LongArray:
-    """Find the number of the longest known ending of up to 0, 1, … letters before each place of a word."""
+def _find_numbers_of_known_endings(word: str, endings: dict[str, int]) -> LongArray:
+    """Return the number of the longest known ending before each position of a word, among endings of at most
+    0, 1, 2 … letters.
+    """
     numbers = []
     for end in range(len(word) + 1):
         ending = 0
@@ -190,7 +205,7 @@ def _look_up_endings(word: str, endings: dict[str, int]) -> LongArray:
 
 
 @kernel
-def _find_best_states(  # noqa: C901 - helpers take Numba longer to compile than loops
+def _find_final_states_of_word(  # noqa: C901 - helpers take Numba longer to compile than loops
     morphemes: LongArray,
     endings: LongArray,
     state_count: int,
@@ -206,7 +221,8 @@ def _find_best_states(  # noqa: C901 - helpers take Numba longer to compile than
     log_p_by_ending: FloatArray,
     log_p_of_class: FloatArray,
 ) -> tuple[LongArray, FloatArray]:
-    """Find the states at the end of a word, in the order of HanTa, with the log p of the best way there.
+    """Find the states that a model can reach at the end of a word, each with the log-probability of the best
+    way there.
 
     `log_p_of_class` is a buffer.
     """
@@ -234,7 +250,7 @@ def _find_best_states(  # noqa: C901 - helpers take Numba longer to compile than
                 ending = endings[start + length, min(_LONGEST_ENDING, length - 1)]
                 penalty = _WHOLE_WORD_PENALTY if length == size else 0.0
                 length_column = min(length, _LONGEST_NEW_MORPHEME)
-                _score_new_morpheme(
+                _write_log_p_of_new_morpheme(
                     length_column, ending, penalty, new_tags, log_p_by_length, log_p_by_ending, log_p_of_class
                 )
             if not is_new:
@@ -260,7 +276,7 @@ def _find_best_states(  # noqa: C901 - helpers take Numba longer to compile than
 
 
 @kernel
-def _score_new_morpheme(
+def _write_log_p_of_new_morpheme(
     length: int,
     ending: int,
     penalty: float,
@@ -269,7 +285,9 @@ def _score_new_morpheme(
     log_p_by_ending: FloatArray,
     log_p_of_class: FloatArray,
 ) -> None:
-    """Write the log-probability of a morpheme that the model does not contain for each of its classes."""
+    """Write the log-probability of a word part that the model does not contain, for each class that it can
+    have.
+    """
     for column in range(len(tags)):
         log_p = log_p_by_length[column, length] + log_p_by_ending[ending, column]
         log_p_of_class[tags[column]] = log_p - penalty
@@ -277,7 +295,9 @@ def _score_new_morpheme(
 
 @kernel
 def compute_pruning_bound(log_probabilities: FloatArray, highest_values: FloatArray) -> float:
-    """Compute the log-probability below which states are not continued: 1 less than the n-th highest."""
+    """Return the log-probability below which a search gives up a state: 1 less than the lowest of the n
+    highest values.
+    """
     highest_values[:] = -np.inf
     for value in log_probabilities:
         smaller = value
@@ -288,14 +308,14 @@ def compute_pruning_bound(log_probabilities: FloatArray, highest_values: FloatAr
     return bound
 
 
-def _sum_states_by_tag(
-    states: Sequence[int], best: Sequence[float], final: Sequence[Sequence[Step]]
+def _sum_probabilities_by_tag(
+    states: Sequence[int], best_log_p: Sequence[float], final_steps: Sequence[Sequence[Step]]
 ) -> list[TagReading]:
-    """Sum the probabilities of the best splits by part of speech, in the order of HanTa."""
+    """Sum the probabilities of the best splits of a word for each part of speech."""
     # The part of speech and the highest log p of each pair of classes.
     readings: dict[int, TagReading] = {}
-    for state, state_log_p in zip(states, best):
-        for pair, tag, step_log_p in final[state]:
+    for state, state_log_p in zip(states, best_log_p):
+        for pair, tag, step_log_p in final_steps[state]:
             log_p = state_log_p + step_log_p
             if log_p > MINIMUM_LOG_P and (pair not in readings or log_p > readings[pair][1]):
                 readings[pair] = (tag, log_p)

@@ -37,7 +37,7 @@ _CACHED_WORDS = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class WordReadings:
-    """The part-of-speech tags that a word can have at a position of a sentence."""
+    """The part-of-speech tags that a word can have, with their log-probabilities."""
 
     tag_numbers: bytes
     log_p: bytes
@@ -48,7 +48,7 @@ class WordReadings:
 
 @functools.lru_cache(maxsize=4)
 def load_tagger(language: str) -> Tagger:
-    """Load the part-of-speech tagger of a language."""
+    """Load the part-of-speech tagger for a language."""
     from HanTa.HanoverTagger import HanoverTagger
 
     tagger = Tagger(HanoverTagger(_MODEL_FILES[language]))
@@ -57,7 +57,7 @@ def load_tagger(language: str) -> Tagger:
 
 
 class Tagger:
-    """A part-of-speech tagger: a model of HanTa as arrays, with a cache of words."""
+    """A part-of-speech tagger with a model of HanTa, which remembers the possible tags of words."""
 
     def __init__(self, hanta: Any) -> None:
         self._hanta = hanta
@@ -69,7 +69,7 @@ class Tagger:
         self._number_of = {tag: number for number, tag in enumerate(self._tags)}
         # START comes after all tags, so that it is never chosen for a word.
         self._number_of[START] = len(self._tags)
-        self._transitions, self._end_transitions = self._build_transitions()
+        self._transitions, self._end_transitions = self._build_tag_transitions()
         self._find_known_tags = functools.lru_cache(maxsize=2 * _CACHED_WORDS)(self._find_possible_tags)
 
     def tag_words(self, words: Sequence[str]) -> list[str]:
@@ -77,7 +77,7 @@ class Tagger:
         readings = [self._find_known_tags(words[0], True)]
         readings += [self._find_known_tags(word, False) for word in words[1:]]
         counts = np.array([reading.count for reading in readings])
-        path = _find_best_tags(
+        path = _find_most_likely_tags(
             # Joining bytes is faster than concatenating many small arrays.
             np.frombuffer(b"".join([reading.tag_numbers for reading in readings]), np.int64),
             np.frombuffer(b"".join([reading.log_p for reading in readings])),
@@ -90,16 +90,20 @@ class Tagger:
         return [self._tag_names[number] for number in path.tolist()]
 
     def list_possible_tags(self, word: str, *, is_first: bool = False) -> frozenset[str]:
-        """Return the tags that `tag_words` can give a word, as the first word of a sentence or later."""
+        """Return the tags that `tag_words` can give to a word. The first word of a sentence can have other
+        ones than later words.
+        """
         return self._find_known_tags(word, is_first).tags
 
     def list_dictionary_tags(self, word: str) -> frozenset[str]:
-        """Return the tags of a word in the dictionary of the model; empty if the word is not there."""
+        """Return the tags of a word in the dictionary of the model. The set is empty if the word is not
+        there.
+        """
         listed = self._hanta.cache.get(self._hanta.normalize(word)) or ()
         return frozenset(str(self._hanta.int2tag[tag]) for tag, _ in listed if tag != UNKNOWN)
 
     def rank_tags(self, word: str) -> tuple[str, ...]:
-        """Return the tags that a word may have out of context, most likely first."""
+        """Return the tags that a word can have without its sentence, the most likely first."""
         readings, is_listed = self._look_up_word(word)
         has_capital = word[0].isupper()
         weighed = []
@@ -113,7 +117,9 @@ class Tagger:
         return tuple(str(self._hanta.int2tag[tag]) for tag, _ in weighed)
 
     def _look_up_word(self, word: str) -> tuple[Sequence[TagReading], bool]:
-        """Return the possible tags of a word in lower case, and whether the dictionary contains the word."""
+        """Return the possible tags of a word with their log-probabilities, and whether they are from the
+        dictionary.
+        """
         lower = self._hanta.normalize(word)
         listed = self._hanta.cache.get(lower)
         if listed is None:
@@ -121,8 +127,10 @@ class Tagger:
         return listed, True
 
     def _find_possible_tags(self, word: str, is_first: bool) -> WordReadings:
-        """Compute the tags that a word can have, as the first word or later; all tags if none is likely."""
-        readings = self._score_likely_tags(word, is_first=is_first)
+        """Return the likely tags of a word as the first word of a sentence or a later one, or all tags if
+        none is likely.
+        """
+        readings = self._weigh_likely_tags(word, is_first=is_first)
         readings.sort()  # the order in which HanTa finds them, which breaks ties
         if not readings:
             readings = [(number, 0.0) for number in range(len(self._tags))]
@@ -130,8 +138,8 @@ class Tagger:
         names = frozenset(self._tag_names[number] for number in numbers)
         return WordReadings(array("q", numbers).tobytes(), array("d", log_p).tobytes(), len(readings), names)
 
-    def _score_likely_tags(self, word: str, *, is_first: bool) -> list[TagReading]:
-        """Return the likely tags of a word with the log-probability of the word given the tag."""
+    def _weigh_likely_tags(self, word: str, *, is_first: bool) -> list[TagReading]:
+        """Return the likely tags of a word, each with the log-probability of the word given this tag."""
         readings, is_listed = self._look_up_word(word)
         has_capital = word[0].isupper()
         prior = self._hanta.LP_wtag
@@ -150,8 +158,8 @@ class Tagger:
         minimum = max([log_p for _, log_p in weighed] + unknown_log_p) - _MAXIMUM_DIFFERENCE
         return [reading for reading in weighed if reading[1] >= minimum]
 
-    def _build_transitions(self) -> tuple[FloatArray, FloatArray]:
-        """Return the log-probability of a tag, and of the end of a sentence, after two other tags."""
+    def _build_tag_transitions(self) -> tuple[FloatArray, FloatArray]:
+        """Return the log-probabilities of each tag, and of the end of a sentence, after every two tags."""
         tag_count = len(self._tags)
         before_start = tag_count + 1
         transitions = np.full((tag_count + 2, tag_count + 1, tag_count), -np.inf)
@@ -170,7 +178,7 @@ class Tagger:
 
 
 @kernel
-def _find_best_tags(
+def _find_most_likely_tags(
     reading_tags: LongArray,
     reading_log_p: FloatArray,
     reading_counts: LongArray,
@@ -178,7 +186,7 @@ def _find_best_tags(
     end_transitions: FloatArray,
     state_limit: int,
 ) -> LongArray:
-    """Find the most likely sequence of tags for the words of a sentence."""
+    """Find the most likely sequence of part-of-speech tags for the words of a sentence."""
     word_count = len(reading_counts)
     tag_count = end_transitions.shape[1] - 1
     # A state is the pair of tags of two successive words, with a pointer to the best state before it.
@@ -206,7 +214,7 @@ def _find_best_tags(
                 path_log_p = best[state] + transitions[a, b, c] + reading_log_p[reading]
                 if path_log_p <= MINIMUM_LOG_P:
                     continue
-                target = _find_state_of_tags(b, c, high, top, first_tag, second_tag)
+                target = _find_state_with_tags(b, c, high, top, first_tag, second_tag)
                 # Strictly greater: of two equal paths, HanTa keeps the first one.
                 if target == top or path_log_p > best[target]:
                     first_tag[target] = b
@@ -232,7 +240,7 @@ def _find_best_tags(
 
 
 @kernel
-def _find_state_of_tags(
+def _find_state_with_tags(
     first_tag: int,
     second_tag: int,
     first_state: int,
@@ -240,7 +248,9 @@ def _find_state_of_tags(
     first_tags: LongArray,
     second_tags: LongArray,
 ) -> int:
-    """Return which of the states has two given tags; the end of the range if none has."""
+    """Return which state between `first_state` and `end_state` has two given tags, or `end_state` if none
+    has.
+    """
     state = first_state
     while state < end_state and (first_tags[state] != first_tag or second_tags[state] != second_tag):
         state += 1

@@ -11,7 +11,8 @@ _TAG = re.compile(r"[a-z]{2,3}(?:-[a-z]{4})?(?:-(?:[a-z]{2}|\d{3}))?(?:-[a-z0-9]
 
 
 def parse_language(text: str) -> str | None:
-    """Return the lower-case tag of a language from a tag or an English name; None if it is unknown.
+    """Return the lower-case tag of a language from a tag or an English name, or None if the language is
+    unknown.
 
     Only the languages in `language_names.tsv` are known. With all ISO codes, many short words would be
     languages.
@@ -30,7 +31,7 @@ def parse_language(text: str) -> str | None:
 
 
 def find_target_language(language_pair: str) -> str | None:
-    """Return the tag of the target language of a pair such as `en-de`; None without a hyphen.
+    """Return the tag of the target language of a pair such as `en-de`, or None if the text has no hyphen.
 
     The target begins at the first hyphen after which a language tag stands. In tags, languages are written in
     small letters and regions in capitals, so `CA` in `fr-CA-es` is Canada and not Catalan.
@@ -51,7 +52,8 @@ def find_target_language(language_pair: str) -> str | None:
 
 
 def parse_target_language(text: str) -> str:
-    """Return the tag of the language of outputs from a tag, an English name or a language pair.
+    """Return the language in which outputs are written, given as a tag, an English name or a pair such as
+    `en-de`.
 
     `en-th` is the pair of English and Thai, `en-TH` the English of Thailand.
 
@@ -66,7 +68,8 @@ def parse_target_language(text: str) -> str:
 
 
 def get_base_language(tag: str | None) -> str:
-    """Return the language of a tag without script and region, in lower case; empty for None.
+    """Return the language of a tag without its script and region, in lower case. The result is empty for
+    None.
 
     Mandarin (`cmn`) is Chinese (`zh`), and likewise for other languages that stand for a group.
 
@@ -77,15 +80,15 @@ def get_base_language(tag: str | None) -> str:
     return standard_tag.partition("-")[0]
 
 
-def _are_different_languages(first: str, second: str) -> bool:
+def _are_different_languages(first_text: str, second_text: str) -> bool:
     """Return whether two texts name two different languages."""
-    codes = {parse_language(first), parse_language(second)}
+    codes = {parse_language(first_text), parse_language(second_text)}
     return len(codes) == 2 and None not in codes
 
 
 @functools.lru_cache(maxsize=1024)
 def _standardize_tag(text: str) -> str | None:
-    """Return the shortest form of a valid language tag, in lower case; None if the tag is not valid."""
+    """Return the shortest form of a language tag, in lower case, or None if the tag is not valid."""
     tag = text.strip().lower().replace("_", "-")
     if not _TAG.fullmatch(tag):
         return None
@@ -101,7 +104,7 @@ def _standardize_tag(text: str) -> str | None:
 
 @functools.cache
 def _load_language_codes() -> dict[str, str]:
-    """Load a mapping to language codes from codes, three-letter codes and English names."""
+    """Load the language code for every two- or three-letter code and English name of a language."""
     text = files("metassay.text").joinpath("language_names.tsv").read_text(encoding="utf-8")
     codes = {}
     for line in text.splitlines():

@@ -18,32 +18,32 @@ _CACHED_WORDS = 1 << 17
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def find_lemma(word: str, language: str) -> str | None:
-    """Return the base form of a word from the dictionary of simplemma; None for unknown words."""
+    """Return the base form of a word from the dictionary of simplemma, or None for unknown words."""
     composed = unicodedata.normalize("NFC", word)
-    lemma: str | None = _load_lookup().get_lemma(composed, language)
+    lemma: str | None = _load_simplemma_lookup().get_lemma(composed, language)
     if lemma is None or (word.isalpha() and composed == word):  # there are no hyphens or accents to split off
         return lemma
-    return str(_load_lemmatizer().lemmatize(word, lang=language))
+    return str(_load_simplemma_lemmatizer().lemmatize(word, lang=language))
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def is_common_word(word: str, language: str) -> bool:
-    """Return whether a dictionary has a word in lower case, so that it is not only a name."""
+    """Return whether a word is in a dictionary in lower case, so that it is not only used as a name."""
     lemma = find_lemma(word.lower(), language)
     return lemma is not None and lemma.islower()
 
 
 @functools.cache
-def _load_lookup() -> Any:
-    """Load the dictionary look-up of simplemma."""
+def _load_simplemma_lookup() -> Any:
+    """Load the function of simplemma that looks up words in dictionaries."""
     from simplemma.strategies import DictionaryLookupStrategy
 
     return DictionaryLookupStrategy(_PackedDictionaryFactory())  # type: ignore[arg-type]
 
 
 @functools.cache
-def _load_lemmatizer() -> Any:
-    """Load the lemmatizer of simplemma."""
+def _load_simplemma_lemmatizer() -> Any:
+    """Load the object of simplemma that finds base forms of words."""
     from simplemma import Lemmatizer
     from simplemma.strategies import DefaultStrategy
 
@@ -52,12 +52,12 @@ def _load_lemmatizer() -> Any:
 
 
 class _PackedDictionaryFactory:
-    """Provides simplemma with dictionaries in a form that is fast to load."""
+    """Gives simplemma its dictionaries in a form that loads faster."""
 
     @staticmethod
     @functools.lru_cache(maxsize=8)
     def get_dictionary(lang: str) -> PackedDictionary:
-        """Load the dictionary of a language."""
+        """Load the dictionary of a language from words to base forms."""
         from simplemma.strategies.dictionaries.dictionary_factory import DefaultDictionaryFactory
 
         name = f"simplemma-{version('simplemma')}-{lang}.words"
@@ -72,7 +72,10 @@ _HEADER_SIZE = 4 * (_BUCKET_COUNT + 1)
 
 
 def pack_dictionary(lemmas: Mapping[str, str]) -> bytes:
-    """Encode words and base forms as bytes for `PackedDictionary`, in buckets by the checksum of the word."""
+    """Encode a dictionary from words to base forms as bytes, in which `PackedDictionary` can search.
+
+    The entries are in buckets by the checksum of the word.
+    """
     # Every word then stands between a line end and a tab, so that one search finds it.
     buckets = [bytearray(b"\n") for _ in range(_BUCKET_COUNT)]
     for word, lemma in lemmas.items():
@@ -83,7 +86,8 @@ def pack_dictionary(lemmas: Mapping[str, str]) -> bytes:
 
 
 class PackedDictionary:
-    """Dictionary of base forms that is searched as bytes, because building a `dict` takes a second.
+    """A dictionary from words to base forms that is searched in its bytes, because building a `dict` takes a
+    second.
 
     >>> PackedDictionary(pack_dictionary({"mice": "mouse"})).get("mice")
     'mouse'
@@ -94,7 +98,7 @@ class PackedDictionary:
         self._bucket_offsets = np.frombuffer(content, "<u4", _BUCKET_COUNT + 1).tolist()
 
     def get(self, word: str) -> str | None:
-        """Return the base form of a word; None if the word is not in the dictionary."""
+        """Return the base form of a word, or None if the word is not in the dictionary."""
         key = word.encode()
         bucket = crc32(key) % _BUCKET_COUNT
         bucket_start, bucket_end = self._bucket_offsets[bucket : bucket + 2]

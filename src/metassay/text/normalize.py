@@ -42,7 +42,7 @@ def normalize_text(text: str, scheme: str) -> str:
 
 
 def find_normalizer(scheme: str) -> Callable[[str], str]:
-    """Return the normalisation function of a scheme."""
+    """Return the function that normalises texts by a scheme, such as "whisper"."""
     if scheme not in SCHEMES:
         raise UnknownName("text normalisation", scheme, SCHEMES)
     return SCHEMES[scheme]
@@ -57,7 +57,9 @@ def _normalize_english(text: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def _replace_punctuation(character: str) -> str:
-    """Return a space for a dash, nothing for other punctuation and symbols, else the character itself."""
+    """Return what stands for a character in a normalised text: a space for a dash, and nothing for other
+    punctuation.
+    """
     if character in _WORD_SEPARATORS:
         return " "
     if character != "'" and unicodedata.category(character)[0] in "PS":
@@ -66,7 +68,7 @@ def _replace_punctuation(character: str) -> str:
 
 
 def _normalize_whisper(text: str) -> str:
-    """Normalise an English text as in the evaluation of Whisper."""
+    """Normalise an English text by the rules that the evaluation of the Whisper speech model uses."""
     # Imported here because their rules take time to compile, and few data sets need them.
     from metassay.text.english_numbers import write_numbers_in_digits
     from metassay.text.english_spelling import expand_contractions, get_american_spelling
@@ -75,7 +77,7 @@ def _normalize_whisper(text: str) -> str:
     text = _FILLERS.sub(" ", text)
     text = expand_contractions(text)
     text = _COMMA_IN_NUMBER.sub("", text)
-    text = "".join(map(_replace_marks_outside_amounts, unicodedata.normalize("NFKD", text)))
+    text = "".join(map(_replace_accent_or_mark, unicodedata.normalize("NFKD", text)))
     text = " ".join(write_numbers_in_digits(text.split()))
     text = _MARK_WITHOUT_NUMBER.sub(" ", text)
     text = _SINGLE_ONE.sub("one", text)
@@ -83,8 +85,10 @@ def _normalize_whisper(text: str) -> str:
 
 
 @lru_cache(maxsize=65_536)
-def _replace_marks_outside_amounts(character: str) -> str:
-    """Return nothing for an accent, a space for a mark that is not part of an amount, else the character."""
+def _replace_accent_or_mark(character: str) -> str:
+    """Return what stands for a character in a normalised text: nothing for an accent, and a space for a mark
+    unless it can be part of an amount.
+    """
     category = unicodedata.category(character)
     if category == "Mn" or character == "'":
         return ""

@@ -104,7 +104,9 @@ def stem_word(word: str) -> str:
 
 
 def _find_consonants(word: str) -> list[bool]:
-    """Return for each letter whether it is a consonant; a y after a consonant is a vowel."""
+    """Return for each letter of a word whether it is a consonant. The letter y is a vowel after a
+    consonant.
+    """
     is_consonant: list[bool] = []
     for letter in word:
         is_vowel_y = letter == "y" and bool(is_consonant) and is_consonant[-1]
@@ -113,7 +115,7 @@ def _find_consonants(word: str) -> list[bool]:
 
 
 def _count_vowel_consonant_groups(stem: str) -> int:
-    """Count how often a consonant follows a vowel: m in Porter's [C](VC){m}[V]."""
+    """Count how often a consonant follows a vowel in a stem, which Porter calls its measure m."""
     # Faster, and equal where no y can be a vowel.
     if "y" not in stem:
         return len(_VOWELS_AND_CONSONANT.findall(stem))
@@ -127,7 +129,7 @@ def _has_vowel(stem: str) -> bool:
 
 
 def _ends_in_short_syllable(stem: str) -> bool:
-    """Return whether a stem ends in consonant, vowel, consonant (not w, x, y)."""
+    """Return whether a stem ends in a consonant, a vowel and a consonant other than w, x and y."""
     is_consonant = _find_consonants(stem)
     # An extension of NLTK. Porter's condition needs three letters.
     if len(stem) == 2:
@@ -161,7 +163,9 @@ def _remove_past_or_gerund(word: str) -> str:
 
 
 def _repair_verb_stem(stem: str) -> str:
-    """Add the e that a verb lost before -ed or -ing, or remove a doubled consonant."""
+    """Repair a stem from which -ed or -ing was removed: add an e that was lost, or remove a doubled
+    consonant.
+    """
     if stem.endswith(("at", "bl", "iz")):
         return stem + "e"
     if stem[-2:-1] == stem[-1] and _find_consonants(stem)[-1]:
@@ -226,10 +230,10 @@ def _reduce_double_l(word: str) -> str:
     return word[:-1] if word.endswith("ll") and _count_vowel_consonant_groups(word[:-1]) > 1 else word
 
 
-def _find_longest_ending(word: str, endings: Collection[str], maximum_length: int) -> str | None:
-    """Return the longest of the endings that a word has."""
+def _find_longest_ending(word: str, possible_endings: Collection[str], maximum_length: int) -> str | None:
+    """Return the longest of some endings with which a word ends."""
     for length in range(maximum_length, 1, -1):
-        if word[-length:] in endings:
+        if word[-length:] in possible_endings:
             return word[-length:]
     return None
 

@@ -23,7 +23,9 @@ _PLAIN_RUN = re.compile(
 
 @functools.lru_cache(maxsize=1 << 14)
 def classify_character(character: str) -> int:
-    """Return the kind of a character for razdel; plus `KIND_COUNT` if it may be joined across a space."""
+    """Return the kind of a character by which razdel splits words. `KIND_COUNT` is added if the kind matters
+    across a space.
+    """
     from razdel.segmenters.tokenize import ATOM, DASHES, INT, LAT, OTHER, PUNCT, RU
 
     kind = (None, RU, LAT, INT, PUNCT, OTHER).index(ATOM.match(character).lastgroup)
@@ -32,7 +34,8 @@ def classify_character(character: str) -> int:
 
 
 def split_non_space_run(run: str, kind_before: int, kind_after: int) -> list[str]:
-    """Split a run of non-space characters into words, given the kinds of the characters around the run.
+    """Split characters without spaces between them into words, given the kinds of the characters before and
+    after them.
 
     >>> split_non_space_run("«Да»,", 0, 0)
     ['«', 'Да', '»', ',']

@@ -37,7 +37,7 @@ _THESAURUS_FOLDERS = (
 
 @dataclass(frozen=True)
 class Resource:
-    """A dictionary or a model that a metric or perturbation needs for a language."""
+    """A dictionary or model that some metrics or perturbations need for a language, and how to install it."""
 
     name: str
     language: str
@@ -62,7 +62,7 @@ def list_resources() -> tuple[Resource, ...]:
             "WordNet",
             "en",
             "synonym",
-            lambda: _format_path(find_wordnet_folder()),
+            lambda: _convert_path_to_text(find_wordnet_folder()),
             {
                 "debian": "apt install wordnet-base",
                 "macos": "brew install wordnet",
@@ -73,7 +73,7 @@ def list_resources() -> tuple[Resource, ...]:
             "OpenThesaurus",
             "de",
             "synonym",
-            lambda: _format_path(find_thesaurus_file("de")),
+            lambda: _convert_path_to_text(find_thesaurus_file("de")),
             {
                 "debian": "apt install mythes-de",
                 "macos": "brew install --cask libreoffice",
@@ -84,27 +84,27 @@ def list_resources() -> tuple[Resource, ...]:
             "Russian thesaurus",
             "ru",
             "synonym",
-            lambda: _format_path(find_thesaurus_file("ru")),
+            lambda: _convert_path_to_text(find_thesaurus_file("ru")),
             {
                 "debian": "apt install mythes-ru",
                 "macos": "brew install --cask libreoffice",
                 "any": f"a th_ru_RU_v2.dat in a folder named by {FOLDERS_VARIABLE}",
             },
         ),
-        _make_package_resource("simplemma", "en", "entity"),
-        _make_package_resource("simplemma", "de", "synonym, entity"),
-        _make_package_resource("HanTa", "en", "negation, entity"),
-        _make_package_resource("HanTa", "de", "entity"),
-        _make_package_resource("natasha", "ru", "entity"),
-        _make_package_resource("pymorphy3", "ru", "synonym, entity"),
-        _make_package_resource("jieba", "zh", "removal, insertion, swapping, untranslated"),
-        _make_package_resource("fugashi", "ja", "removal, insertion, swapping, untranslated"),
-        *(_make_spacy_resource(language) for language in ("en", "de", "ru")),
+        _describe_package_resource("simplemma", "en", "entity"),
+        _describe_package_resource("simplemma", "de", "synonym, entity"),
+        _describe_package_resource("HanTa", "en", "negation, entity"),
+        _describe_package_resource("HanTa", "de", "entity"),
+        _describe_package_resource("natasha", "ru", "entity"),
+        _describe_package_resource("pymorphy3", "ru", "synonym, entity"),
+        _describe_package_resource("jieba", "zh", "removal, insertion, swapping, untranslated"),
+        _describe_package_resource("fugashi", "ja", "removal, insertion, swapping, untranslated"),
+        *(_describe_spacy_resource(language) for language in ("en", "de", "ru")),
     )
 
 
 def find_resource(resource_name: str, language: str) -> Resource:
-    """Return the resource of a name for a language."""
+    """Return the dictionary or model with a name for a language."""
     for resource in list_resources():
         if (resource.name, resource.language) == (resource_name, language):
             return resource
@@ -112,7 +112,9 @@ def find_resource(resource_name: str, language: str) -> Resource:
 
 
 def describe_missing_resource(*names: str, language: str) -> str | None:
-    """Return how to install the first resource that is missing; None if all are installed."""
+    """Return how to install the first of some dictionaries or models that is missing, or None if all are
+    installed.
+    """
     for name in names:
         resource = find_resource(name, language)
         if resource.locate() is None:
@@ -121,7 +123,8 @@ def describe_missing_resource(*names: str, language: str) -> str | None:
 
 
 def list_resource_versions(languages: Iterable[str]) -> dict[str, str | None]:
-    """Return the version of every resource for some languages; None for missing resources.
+    """Return the versions of all dictionaries and models for some languages, with None for those that are
+    missing.
 
     The version of files is a hash of their content, that of packages their location in words (`locate`).
     """
@@ -129,7 +132,7 @@ def list_resource_versions(languages: Iterable[str]) -> dict[str, str | None]:
     versions = {}
     for resource in list_resources():
         if resource.language in wanted:
-            versions[f"{resource.name} ({resource.language})"] = _hash_location(resource.locate())
+            versions[f"{resource.name} ({resource.language})"] = _hash_files_at_location(resource.locate())
     return versions
 
 
@@ -152,7 +155,9 @@ def find_wordnet_folder() -> Folder | None:
 
 
 def find_thesaurus_file(language: str) -> Path | None:
-    """Return the MyThes thesaurus of a language, as LibreOffice and Debian install it."""
+    """Return the thesaurus file of a language that LibreOffice or Debian has installed, or None if there is
+    none.
+    """
     system_folders = [Path(folder.format(language=language)) for folder in _THESAURUS_FOLDERS]
     for folder in [*_list_user_folders(), *system_folders]:
         files = sorted(file for file in folder.glob(f"th_{language}_*.dat") if file.is_file())
@@ -166,8 +171,10 @@ def is_package_installed(package: str) -> bool:
     return importlib.util.find_spec(package) is not None
 
 
-def _hash_location(location: str | None) -> str | None:
-    """Return a hash of the files at a location; the location itself if it is not a path."""
+def _hash_files_at_location(location: str | None) -> str | None:
+    """Return a hash of the files at a path. Other locations, such as the name of a package, are returned as
+    they are.
+    """
     if location is None:
         return None
     # A folder inside an archive is not a path on disk. The archive as a whole is hashed.
@@ -186,12 +193,14 @@ def _hash_location(location: str | None) -> str | None:
 
 @functools.lru_cache(maxsize=256)
 def _hash_file(file: Path, _size: int, _modified: int) -> bytes:
-    """Hash the content of a file; cached until its size or modification time changes."""
+    """Return a hash of the content of a file. It is computed again only if the size or the modification time
+    changes.
+    """
     return hashlib.blake2b(file.read_bytes()).digest()
 
 
-def _make_package_resource(package: str, language: str, purpose: str) -> Resource:
-    """Describe a Python package that perturbations of a language need."""
+def _describe_package_resource(package: str, language: str, purpose: str) -> Resource:
+    """Describe a Python package that perturbations need for a language."""
     location = f"Python package {package}"
     return Resource(
         package,
@@ -202,8 +211,8 @@ def _make_package_resource(package: str, language: str, purpose: str) -> Resourc
     )
 
 
-def _make_spacy_resource(language: str) -> Resource:
-    """Describe the spaCy model of a language."""
+def _describe_spacy_resource(language: str) -> Resource:
+    """Describe the spaCy model for a language."""
     genre = "web" if language == "en" else "news"
     return Resource(
         "spaCy model",
@@ -214,13 +223,13 @@ def _make_spacy_resource(language: str) -> Resource:
     )
 
 
-def _format_path(path: Folder | None) -> str | None:
-    """Convert a path to text; None stays None."""
+def _convert_path_to_text(path: Folder | None) -> str | None:
+    """Convert a path to text, and leave None as it is."""
     return None if path is None else str(path)
 
 
 def _list_user_folders() -> list[Path]:
-    """List the folders that the environment variable METASSAY_RESOURCES names."""
+    """List the folders with dictionaries that the user has named in an environment variable."""
     folders = os.environ.get(FOLDERS_VARIABLE, "").split(os.pathsep)
     return [Path(folder) for folder in folders if folder]
 

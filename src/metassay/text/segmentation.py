@@ -47,7 +47,9 @@ def _list_characters(*unicode_categories: str) -> str:
 
 
 def _list_base_characters() -> str:
-    """List the consonants, vowels and digits that can begin a cluster of characters."""
+    """List the consonants, vowels and digits with which a syllable can begin in Thai, Lao, Burmese or
+    Khmer.
+    """
     not_first = re.compile(f"[{_VOWELS_BEFORE}{_VOWELS_AFTER}]")
     return not_first.sub("", _list_characters("Lo", "Nd"))
 
@@ -69,19 +71,21 @@ _SEGMENTER_PACKAGES = {"zh": ("jieba", "zh"), "yue": ("jieba", "zh"), "ja": ("fu
 
 
 def is_written_without_spaces(text: str, language: str | None) -> bool:
-    """Return whether a text is written without spaces, by its language or else by its script."""
+    """Return whether a text is written without spaces between words, by its language, or by its script if the
+    language is not known.
+    """
     if language is not None:
         return get_base_language(language) in WITHOUT_SPACES
     return not text.isascii() and is_spaceless_script(text)
 
 
 def has_segmenter(language: str | None) -> bool:
-    """Return whether a word segmenter for a language without spaces is installed."""
+    """Return whether a package that splits texts of a language without spaces into words is installed."""
     return _load_segmenter(get_base_language(language)) is not None
 
 
 def describe_missing_segmenter(language: str) -> str | None:
-    """Return why texts of a language without spaces cannot be split into words; None if they can."""
+    """Return why texts of a language without spaces cannot be split into words, or None if they can."""
     base_language = get_base_language(language)
     if base_language not in WITHOUT_SPACES or has_segmenter(base_language):
         return None
@@ -92,7 +96,7 @@ def describe_missing_segmenter(language: str) -> str | None:
 
 
 def find_words_without_spaces(text: str, language: str | None) -> list[Span]:
-    """Find the words of a text that is written without spaces; punctuation is left out.
+    """Find the spans of the words of a text that is written without spaces. Punctuation is left out.
 
     Without a segmenter for the language, runs of letters are cut into short pieces by script.
 
@@ -115,13 +119,15 @@ def find_words_without_spaces(text: str, language: str | None) -> list[Span]:
 
 
 def find_words_and_signs(text: str) -> list[Span]:
-    """Find the words of a text by script, and every other character that is not a space."""
+    """Find the spans of the words of a text, and of every other character that is not a space."""
     return [match.span() for match in _WORD_OR_SIGN.finditer(text)]
 
 
 @functools.lru_cache(maxsize=64)
 def _load_segmenter(base_language: str) -> Segmenter | None:
-    """Load the installed word segmenter of a language; None if there is none."""
+    """Load the installed function that splits texts of a language into words, or return None if there is
+    none.
+    """
     if base_language in {"zh", "yue"} and is_package_installed("jieba"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it imports what setuptools is about to drop
@@ -162,7 +168,7 @@ def remove_words_without_spaces(text: str, spans: Sequence[Span]) -> str:
 
 
 def add_needed_spaces(text: str, position: int, word: str) -> str:
-    """Return a word with the spaces that it needs when it is inserted at a position of a text.
+    """Return a word with the spaces around it that it needs when it is inserted at a position of a text.
 
     >>> add_needed_spaces("我用手机", 1, "iPhone"), add_needed_spaces("用iPhone", 1, "new")
     ('iPhone', 'new ')
@@ -173,7 +179,7 @@ def add_needed_spaces(text: str, position: int, word: str) -> str:
 
 
 def list_words_to_insert(texts: Iterable[str], language: str | None) -> list[str]:
-    """List the distinct words of texts, sorted, from which a perturbation draws words to insert.
+    """List the distinct words of texts, sorted. Perturbations insert some of them into other texts.
 
     From texts without spaces, words of other scripts are left out: they are mostly names and numbers. So are
     words of one character, unless there are no others. Texts whose words cannot be found are left out.

@@ -25,7 +25,7 @@ _ABBREVIATION_LENGTH = 8
 
 
 def find_sentences(text: str) -> list[Span]:
-    """Find the sentences of a text without surrounding space; a line break ends a sentence.
+    """Find the spans of the sentences of a text. A line break ends a sentence, too.
 
     A sentence may begin with a small letter if the text has no capitals at all, or if the stop before it
     stands alone, as in tokenised text; but not after an ellipsis.
@@ -71,7 +71,9 @@ def _does_stop_end_sentence(
 
 
 def _strip_span(text: str, start: int, end: int) -> Span | None:
-    """Return a span of a text without surrounding space; None if it has neither letters nor digits."""
+    """Return a span of a text without the space at both ends, or None if it has neither letters nor
+    digits.
+    """
     part = text[start:end]
     stripped = part.strip()
     if not any(map(str.isalnum, stripped)):

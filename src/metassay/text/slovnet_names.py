@@ -49,7 +49,7 @@ _NON_SPACE = re.compile(r"\S+")
 
 
 def find_russian_names(texts: Sequence[str]) -> list[list[Entity]]:
-    """Find the names of persons, places and organisations in Russian texts with natasha's news model."""
+    """Find the names of persons, places and organisations in Russian texts with a model for news."""
     block_of_text = compute_row_offsets(texts)[:-1] // _BLOCK_LETTERS
     # A block ends where the number of letters before a text passes a multiple of the block size.
     boundaries = np.flatnonzero(np.diff(block_of_text, prepend=-1, append=-1)).tolist()
@@ -62,7 +62,7 @@ def find_russian_names(texts: Sequence[str]) -> list[list[Entity]]:
 
 @functools.cache
 def load_slovnet() -> Any:
-    """Load natasha's model for names in Russian news with the classes of slovnet."""
+    """Load the model that finds names in Russian news, with the classes of the package slovnet."""
     from navec import Navec
     from slovnet import NER
 
@@ -78,7 +78,7 @@ def load_slovnet() -> Any:
 
 @functools.cache
 def _load_name_finder() -> _NameFinder:
-    """Load the name recognition model of slovnet."""
+    """Load the model that finds names in Russian texts, arranged to read many texts at once."""
     return _NameFinder(load_slovnet())
 
 
@@ -89,7 +89,7 @@ def has_capital(word: str) -> bool:
 
 @dataclass(frozen=True)
 class _RussianWords:
-    """The words of texts that are near a capital letter, as numbers, because only these can be names."""
+    """The words near a capital letter in some texts, as numbers. Only these words can be names."""
 
     numbers: LongArray
     """The number of each word in the vocabulary."""
@@ -103,7 +103,10 @@ class _RussianWords:
 
 @dataclass(frozen=True)
 class _NonSpaceRuns:
-    """The parts of texts between white space as numbers: part `i` is `vocabulary[numbers[i]]`."""
+    """The parts of some texts between spaces, as numbers in a list of the distinct parts.
+
+    Part `i` is `vocabulary[numbers[i]]`.
+    """
 
     vocabulary: list[str]
     numbers: LongArray
@@ -113,8 +116,8 @@ class _NonSpaceRuns:
     """Where each part begins in its text."""
 
 
-def _index_non_space_runs(texts: Sequence[str]) -> _NonSpaceRuns:
-    """Split texts at white space and number the distinct parts."""
+def _split_texts_at_spaces(texts: Sequence[str]) -> _NonSpaceRuns:
+    """Split texts at spaces, and give each distinct part a number."""
     number_of: dict[str, int] = {}
     numbers: list[int] = []
     positions: list[int] = []
@@ -132,8 +135,10 @@ def _index_non_space_runs(texts: Sequence[str]) -> _NonSpaceRuns:
     )
 
 
-class _Vocabulary:
-    """Splits texts into words as razdel does, and numbers the distinct pairs of word and shape."""
+class _WordNumbering:
+    """Splits texts into words as razdel does, and gives a number to each distinct word as the model sees
+    it.
+    """
 
     def __init__(self, encoder: Any) -> None:
         from slovnet.shape import word_shape
@@ -146,7 +151,7 @@ class _Vocabulary:
         self._clear_cache()
 
     def _clear_cache(self) -> None:
-        """Forget all words and runs of characters."""
+        """Forget all words and their numbers, to free memory."""
         # Only numbers and texts, which the garbage collector does not visit.
         self._number_of_pair: dict[int, int] = {}
         self._number_of_word: dict[str, int] = {}
@@ -156,17 +161,19 @@ class _Vocabulary:
         self._run_offsets = array("q", [0])
 
     def split_texts(self, texts: Sequence[str], maximum_distance: int) -> _RussianWords:
-        """Split texts into words; leave out what is further than `maximum_distance` from a capital."""
+        """Split texts into words. Words further than `maximum_distance` from a capital letter are left
+        out.
+        """
         if len(self._row_of_run) > _MAXIMUM_RUNS:
             self._clear_cache()
-        runs = _index_non_space_runs(texts)
+        runs = _split_texts_at_spaces(texts)
         have_capitals = np.array([has_capital(run) for run in runs.vocabulary], np.bool_)[runs.numbers]
         # A run of characters has at least one word, so that no word near a capital is lost by counting runs.
         is_near = _measure_distances_to_capitals(have_capitals, runs.offsets) <= maximum_distance
-        keys = self._make_run_keys(runs.vocabulary, runs.numbers, runs.offsets)[is_near]
+        keys = self._compute_keys_of_runs(runs.vocabulary, runs.numbers, runs.offsets)[is_near]
         distinct_keys, key_indexes = find_distinct_integers(keys)
         rows = np.array(
-            [self._find_run_row(runs.vocabulary, key) for key in distinct_keys.tolist()], np.int64
+            [self._find_or_add_run(runs.vocabulary, key) for key in distinct_keys.tolist()], np.int64
         )
         rows = rows[key_indexes]
         run_offsets = np.array(self._run_offsets)
@@ -184,14 +191,18 @@ class _Vocabulary:
             offsets=ends[near_runs_before[runs.offsets]],
         )
 
-    def list_model_numbers(self, numbers: LongArray) -> tuple[LongArray, LongArray]:
-        """Return the word and shape numbers of the model for the numbers of this vocabulary."""
+    def list_word_and_shape_numbers(self, numbers: LongArray) -> tuple[LongArray, LongArray]:
+        """Return for each of some numbers the numbers under which the model has the word and its shape."""
         pairs = np.array(list(self._number_of_pair), np.int64)[numbers]
         # A pair is stored as one integer: word × number of shapes + shape.
         return np.divmod(pairs, len(self._model_shapes))
 
-    def _make_run_keys(self, vocabulary: Sequence[str], numbers: LongArray, offsets: LongArray) -> LongArray:
-        """Return a key for each run of characters: the run and the kinds of the characters around it."""
+    def _compute_keys_of_runs(
+        self, vocabulary: Sequence[str], numbers: LongArray, offsets: LongArray
+    ) -> LongArray:
+        """Return an integer for each text part between spaces. It is equal for equal parts between characters
+        of the same kinds.
+        """
         first_kinds = np.array([classify_character(run[0]) for run in vocabulary], np.int64)[numbers]
         last_kinds = np.array([classify_character(run[-1]) for run in vocabulary], np.int64)[numbers]
         begins_text = np.zeros(len(numbers) + 1, np.bool_)
@@ -202,8 +213,10 @@ class _Vocabulary:
         kinds_after = np.where(ignores_after, 0, np.roll(first_kinds, -1) % KIND_COUNT)
         return (numbers * KIND_COUNT + kinds_before) * KIND_COUNT + kinds_after
 
-    def _find_run_row(self, vocabulary: Sequence[str], key: int) -> int:
-        """Return the row of a run of characters between two kinds of characters; a new run is split first."""
+    def _find_or_add_run(self, vocabulary: Sequence[str], key: int) -> int:
+        """Return the row that holds the words of a text part between spaces. A new part is split into words
+        first.
+        """
         number, kinds = divmod(key, KIND_COUNT**2)
         run = vocabulary[number]
         # A run has no space, so that the name is unique.
@@ -215,13 +228,13 @@ class _Vocabulary:
             start = 0
             for word in split_non_space_run(run, *divmod(kinds, KIND_COUNT)):
                 end = start + len(word)
-                self._run_words.extend((self._find_word_number(word), start, end, has_capital(word)))
+                self._run_words.extend((self._find_or_add_word(word), start, end, has_capital(word)))
                 start = end
             self._run_offsets.append(len(self._run_words) // 4)
         return row
 
-    def _find_word_number(self, word: str) -> int:
-        """Return the number of a word; a new word gets the next number."""
+    def _find_or_add_word(self, word: str) -> int:
+        """Return the number of a word. A new word gets the next number."""
         number = self._number_of_word.get(word)
         if number is None:
             is_lower_case = word.islower() and "а" <= word[0] <= "я" and len(word) > 1
@@ -236,7 +249,7 @@ class _Vocabulary:
 
 @dataclass(frozen=True)
 class _Convolution:
-    """One convolution layer of the name recognition model."""
+    """The weights of one convolution layer of the model that finds names."""
 
     taps: Float32Array
     """What each of the three places of a window adds to each filter."""
@@ -246,16 +259,16 @@ class _Convolution:
 
 
 class _NameFinder:
-    """The name recognition model of slovnet, arranged to process many texts at once."""
+    """A neural network of the package slovnet that finds names, arranged to read many texts at once."""
 
     def __init__(self, slovnet: Any) -> None:
         self._model = slovnet.infer.model
         self._tags: list[str] = slovnet.infer.decoder.tags_vocab.items
-        self._vocabulary = _Vocabulary(slovnet.infer.encoder)
+        self._vocabulary = _WordNumbering(slovnet.infer.encoder)
         self._layers = [_convert_convolution_layer(layer) for layer in self._model.encoder.layers]
 
     def find_names(self, texts: Sequence[str]) -> list[list[Entity]]:
-        """Find the names in each text."""
+        """Find the names of persons, places and organisations in each text."""
         names: list[list[Entity]] = [[] for _ in texts]
         # Each convolution reads one word further to both sides.
         words = self._vocabulary.split_texts(texts, REACH + len(self._layers))
@@ -264,7 +277,7 @@ class _NameFinder:
         weights, weight_numbers = self._score_tags(words)
         outside = self._tags.index("O")
         transitions = self._model.head.crf.transitions.array
-        tags = _find_best_tags(weights, weight_numbers, words.offsets, transitions, outside)
+        tags = _find_most_likely_tags(weights, weight_numbers, words.offsets, transitions, outside)
         text_of_word = np.repeat(np.arange(len(texts)), np.diff(words.offsets))
         for first, last in self._find_name_words(tags, text_of_word):
             tag = self._tags[tags[first]]
@@ -273,7 +286,10 @@ class _NameFinder:
         return names
 
     def _find_name_words(self, tags: NDArray[np.uint8], text_of_word: LongArray) -> list[tuple[int, int]]:
-        """Return the first and last word of each name. The first word of a name has tag B, others I."""
+        """Return the positions of the first and last word of each name, given the tag of each word.
+
+        The first word of a name has tag B, the others I.
+        """
         names: list[tuple[int, int]] = []
         open_name_end = -1
         outside = self._tags.index("O")
@@ -289,22 +305,24 @@ class _NameFinder:
         return names
 
     def _score_tags(self, words: _RussianWords) -> tuple[Float32Array, LongArray]:
-        """Return the scores of all tags for each distinct window of words, and the window of each word.
+        """Return the scores of all tags for each distinct window of words, and the number of the window of
+        each word.
 
         Words far from capitals have the window -1.
         """
         distances = _measure_distances_to_capitals(words.have_capitals, words.offsets)
         reach = REACH + len(self._layers)
         used_words, numbers = find_distinct_integers(words.numbers)
-        vectors = self._embed_words(*self._vocabulary.list_model_numbers(used_words))
+        vectors = self._embed_words(*self._vocabulary.list_word_and_shape_numbers(used_words))
         for layer in self._layers:
             # After each layer, one word less on both sides of a name is still needed.
             reach -= 1
-            numbers, windows = _number_distinct_windows(numbers, words.offsets, distances <= reach)
+            numbers, windows = _assign_numbers_to_windows(numbers, words.offsets, distances <= reach)
             summands = [
-                _multiply_window_position(vectors, windows[:, place], layer.taps[place]) for place in range(3)
+                _multiply_distinct_vectors(vectors, windows[:, place], layer.taps[place])
+                for place in range(3)
             ]
-            vectors = _add_window_products(
+            vectors = _finish_convolution(
                 tuple(products for products, _ in summands),
                 tuple(indexes for _, indexes in summands),
                 layer.bias,
@@ -313,10 +331,12 @@ class _NameFinder:
             )
         projection = self._model.head.proj
         every_row = np.arange(len(vectors))
-        return _multiply_rows(vectors, every_row, projection.weight.array) + projection.bias.array, numbers
+        return _multiply_rows_in_blocks(
+            vectors, every_row, projection.weight.array
+        ) + projection.bias.array, numbers
 
     def _embed_words(self, words: LongArray, shapes: LongArray) -> Float32Array:
-        """Return the embedding of each word, followed by the embedding of its shape."""
+        """Return the vector that stands for each word in the model, followed by the vector for its shape."""
         embedding = self._model.emb
         pieces, codes, size = embedding.word.codes.array.shape
         # navec stores vectors by product quantisation: each piece of a vector is a number in a table of its
@@ -327,7 +347,7 @@ class _NameFinder:
 
 
 def _convert_convolution_layer(layer: Any) -> _Convolution:
-    """Convert a convolution layer of slovnet to arrays."""
+    """Convert a convolution layer of slovnet to arrays, with batch normalisation as a factor and a shift."""
     # Batch normalisation of a trained model is a fixed linear function.
     factor = layer.norm.weight.array / layer.norm.std.array
     return _Convolution(
@@ -338,22 +358,26 @@ def _convert_convolution_layer(layer: Any) -> _Convolution:
     )
 
 
-def _multiply_window_position(
+def _multiply_distinct_vectors(
     vectors: Float32Array, numbers: LongArray, weights: Float32Array
 ) -> tuple[Float32Array, LongArray]:
-    """Multiply the distinct vectors at one position of the windows by weights.
+    """Multiply the vectors of the words at one position of all windows by weights, each distinct word once.
 
     Returns the products and the index of the product of each window.
     """
     # Numbers begin at -1, which stands for a place beyond the text.
     used, indexes = find_distinct_integers(numbers + 1)
-    products = _multiply_rows(vectors, np.maximum(used - 1, 0), weights)
+    products = _multiply_rows_in_blocks(vectors, np.maximum(used - 1, 0), weights)
     products[: len(used)][used == 0] = 0  # beyond the end of a text
     return products, indexes
 
 
-def _multiply_rows(vectors: Float32Array, row_numbers: LongArray, matrix: Float32Array) -> Float32Array:
-    """Multiply some rows of a matrix by another matrix, in blocks of fixed size."""
+def _multiply_rows_in_blocks(
+    vectors: Float32Array, row_numbers: LongArray, matrix: Float32Array
+) -> Float32Array:
+    """Multiply some rows of a matrix by another matrix, in blocks of fixed size so that results are always
+    the same.
+    """
     # Matrix products of other sizes may add in another order, and differ in the last digit.
     row_numbers = np.append(row_numbers, np.zeros(-len(row_numbers) % _PRODUCT_ROWS, np.int64))
     products = np.empty((len(row_numbers), matrix.shape[1]), np.float32)
@@ -365,7 +389,7 @@ def _multiply_rows(vectors: Float32Array, row_numbers: LongArray, matrix: Float3
 
 
 def _measure_distances_to_capitals(is_capitalised: BoolArray, offsets: LongArray) -> LongArray:
-    """Measure the distance of each word to the nearest capitalised word of its text."""
+    """Return for each word the distance to the nearest capitalised word of the same text."""
     positions = np.arange(len(is_capitalised))
     text_starts = np.repeat(offsets[:-1], np.diff(offsets))
     text_ends = np.repeat(offsets[1:], np.diff(offsets))
@@ -376,10 +400,10 @@ def _measure_distances_to_capitals(is_capitalised: BoolArray, offsets: LongArray
     return np.minimum(left, right)
 
 
-def _number_distinct_windows(
+def _assign_numbers_to_windows(
     word_numbers: LongArray, text_offsets: LongArray, is_needed: BoolArray
 ) -> tuple[LongArray, LongArray]:
-    """Number the distinct windows of three words around needed words.
+    """Give a number to each distinct window of three words around the words that are needed.
 
     Returns the number of the window of each word, -1 if it is not wanted, and the words of each window.
     A window is three numbers: of the word before, the word and the word after; -1 beyond the end of a text.
@@ -400,14 +424,16 @@ def _number_distinct_windows(
 
 
 @kernel
-def _add_window_products(
+def _finish_convolution(
     products: tuple[Float32Array, ...],
     indexes: tuple[LongArray, ...],
     bias: Float32Array,
     factor: Float32Array,
     shift: Float32Array,
 ) -> Float32Array:
-    """Add the products of the three positions of each window, apply ReLU and batch normalisation."""
+    """Add the products of the three words of each window and the bias, and apply ReLU and batch
+    normalisation.
+    """
     size = len(bias)
     vectors = np.empty((len(indexes[0]), size), np.float32)
     for row in range(len(vectors)):
@@ -421,14 +447,14 @@ def _add_window_products(
 
 
 @kernel
-def _find_best_tags(
+def _find_most_likely_tags(
     tag_weights: Float32Array,
     weight_numbers: LongArray,
     text_offsets: LongArray,
     transitions: Float32Array,
     outside: int,
 ) -> NDArray[np.uint8]:
-    """Find the best sequence of tags for the words of each text."""
+    """Find the sequence of tags with the highest score for the words of each text."""
     tag_count = len(transitions)
     tags = np.empty(len(weight_numbers), np.uint8)
     best_before = np.empty((len(weight_numbers), tag_count), np.uint8)

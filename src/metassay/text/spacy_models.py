@@ -17,7 +17,7 @@ _SIZES = ("trf", "lg", "md", "sm")
 
 @functools.lru_cache(maxsize=64)
 def find_spacy_model(language: str) -> str | None:
-    """Return the name of the largest installed spaCy model of a language; None if there is none."""
+    """Return the name of the largest installed spaCy model for a language, or None if there is none."""
     if importlib.util.find_spec("spacy") is None:
         return None
     from spacy.util import get_installed_models
@@ -31,8 +31,10 @@ def find_spacy_model(language: str) -> str | None:
 
 
 def find_spacy_entities(texts: Sequence[str], language: str) -> list[list[Entity]]:
-    """Find the persons, places and organisations in each text; none in texts that are too long for spaCy."""
-    model = _load_model(language)
+    """Find the persons, places and organisations in each text with spaCy. Texts that are too long for spaCy
+    have none.
+    """
+    model = _load_largest_spacy_model(language)
     entities = []
     # spaCy refuses texts of more than a million characters, because they need too much memory.
     for document in model.pipe(text if len(text) <= model.max_length else "" for text in texts):
@@ -42,7 +44,7 @@ def find_spacy_entities(texts: Sequence[str], language: str) -> list[list[Entity
 
 
 @functools.lru_cache(maxsize=4)
-def _load_model(language: str) -> Any:
+def _load_largest_spacy_model(language: str) -> Any:
     """Load the largest installed spaCy model of a language."""
     import spacy
 

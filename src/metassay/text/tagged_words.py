@@ -15,7 +15,7 @@ _CACHED_WORDS = 1 << 16
 
 @dataclass(frozen=True)
 class TagPair:
-    """A pattern of two successive words, each with a set of possible part-of-speech tags.
+    """A pattern for two successive words of a text, by their part-of-speech tags.
 
     The second word must be in the dictionary, with a base form that is not in `excluded_lemmas`.
     """
@@ -27,8 +27,9 @@ class TagPair:
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def find_second_words(text: str, tag_pair: TagPair) -> tuple[tuple[Span, str], ...]:
-    """Find the second word, with its tag, of all pairs of words that match a pattern.
+def find_second_words_of_tag_pairs(text: str, tag_pair: TagPair) -> tuple[tuple[Span, str], ...]:
+    """Find all pairs of successive words that match a pattern of tags, and return the second word of each
+    with its tag.
 
     The two words must be separated by exactly one space.
     """
@@ -55,7 +56,9 @@ def find_second_words(text: str, tag_pair: TagPair) -> tuple[tuple[Span, str], .
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def _can_be_second_word(word: str, tag_pair: TagPair) -> bool:
-    """Return whether a word can be the second word of a pair, whatever is around it."""
+    """Return whether a word can be the second word of a pair that matches a pattern, whatever the words
+    around it are.
+    """
     listed_tags = load_tagger(tag_pair.language).list_dictionary_tags(word)
     if listed_tags and tag_pair.second_tags.isdisjoint(listed_tags):
         return False
@@ -68,12 +71,12 @@ def _can_be_second_word(word: str, tag_pair: TagPair) -> bool:
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def _list_possible_tags(word: str, language: str, *, is_first: bool) -> frozenset[str]:
-    """Return the tags that a word can have, from the dictionary or else from its morphemes."""
+    """Return the tags that a word can have, from the dictionary, or guessed from its parts."""
     tagger = load_tagger(language)
     return tagger.list_dictionary_tags(word) or tagger.list_possible_tags(word, is_first=is_first)
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def rank_word_tags(word: str, language: str) -> tuple[str, ...]:
-    """Return the tags that a word may have out of context, most likely first."""
+    """Return the part-of-speech tags that a word can have without its sentence, the most likely first."""
     return load_tagger(language).rank_tags(word)

@@ -18,7 +18,7 @@ _SYNONYM_LABELS = frozenset({"-", "", "(синоним)", "(noun)", "(verb)", "(
 
 
 class Thesaurus:
-    """A thesaurus file in MyThes format. Entries are parsed when they are looked up."""
+    """A thesaurus in the format of LibreOffice. An entry is parsed only when it is looked up."""
 
     def __init__(self, path: Path) -> None:
         with path.open("rb") as file:
@@ -36,18 +36,22 @@ class Thesaurus:
             number += 1 + int(entry[2])
 
     def list_synonyms_by_meaning(self, word: str) -> list[list[str]]:
-        """Return a list of single-word synonyms for each meaning of a lower-case word; empty if unknown."""
+        """List the synonyms of a lower-case word that are single words, separately for each meaning of the
+        word.
+        """
         number = self._line_numbers.get(word)
         if number is None:
             return []
         meaning_count = int(self._lines[number].rpartition("|")[2])
         lines = self._lines[number + 1 : number + 1 + meaning_count]
-        meanings = [_parse_synonyms(line) for line in lines]
+        meanings = [_parse_synonyms_of_line(line) for line in lines]
         return [synonyms for synonyms in meanings if synonyms]
 
 
-def _parse_synonyms(line: str) -> list[str]:
-    """Return the synonyms of a line that are single words without a remark such as (antonym)."""
+def _parse_synonyms_of_line(line: str) -> list[str]:
+    """Return the synonyms in a line of a thesaurus file that are single words without a remark such as
+    (antonym).
+    """
     label, *words = line.split("|")
     if label not in _SYNONYM_LABELS:
         return []
@@ -58,6 +62,6 @@ def _parse_synonyms(line: str) -> list[str]:
 
 @functools.lru_cache(maxsize=8)
 def open_thesaurus(language: str) -> Thesaurus | None:
-    """Open the installed thesaurus of a language; None if there is none."""
+    """Open the installed thesaurus of a language, or return None if there is none."""
     path = find_thesaurus_file(language)
     return None if path is None else Thesaurus(path)

@@ -37,7 +37,9 @@ _CODE_POINT_COUNT = 0x110000
 
 @dataclass(frozen=True)
 class TokenizerScheme:
-    """A tokenizer: rules by classes of characters, then a split at white space."""
+    """How a tokenizer splits texts: rules that insert spaces next to classes of characters, then a split at
+    spaces.
+    """
 
     load_classes: Callable[[], CharacterClasses]
     passes: tuple[tuple[int, int, int], ...] = ()
@@ -51,7 +53,10 @@ class TokenizerScheme:
     triggers: tuple[str, ...] = ()
 
     def prepare_texts(self, texts: Sequence[str]) -> Sequence[str]:
-        """Apply `prepare` where it is needed; return the same sequence if it is needed nowhere."""
+        """Change the texts that need it before they are split, such as those with XML entities.
+
+        The same sequence is returned if no text needs it.
+        """
         if self.prepare is None:
             return texts
         if not self.triggers:
@@ -70,8 +75,10 @@ class TokenizerScheme:
 
 @functools.cache
 def load_western_classes() -> CharacterClasses:
-    """Return the classes for `13a` and `zh`: ASCII digits, period and comma, dash, other ASCII marks, Han."""
-    classes = _mark_space_characters() | np.uint8(NOT_DIGIT)
+    """Return for each character its class in sacrebleu's tokenizers `13a` and `zh`, such as digit or
+    punctuation.
+    """
+    classes = _create_classes_with_spaces() | np.uint8(NOT_DIGIT)
     classes[ord("0") : ord("9") + 1] = DIGIT
     classes[[ord("."), ord(",")]] |= STOP
     classes[ord("-")] |= DASH
@@ -86,10 +93,12 @@ def load_western_classes() -> CharacterClasses:
 
 @functools.cache
 def load_international_classes() -> CharacterClasses:
-    """Return the classes for `intl`: numbers, punctuation and symbols of Unicode, by the package `regex`."""
+    """Return for each character its class in sacrebleu's tokenizer `intl`: number, punctuation, symbol or
+    space by Unicode.
+    """
     import regex  # type: ignore[import-untyped]
 
-    classes = _mark_space_characters()
+    classes = _create_classes_with_spaces()
     # One search over all characters is faster than a million matches of single ones.
     all_characters = "".join(map(chr, range(_CODE_POINT_COUNT)))
     for pattern, bit in ((r"\p{N}", DIGIT), (r"\P{N}", NOT_DIGIT), (r"\p{P}", STOP), (r"\p{S}", SYMBOL)):
@@ -100,12 +109,14 @@ def load_international_classes() -> CharacterClasses:
 
 @functools.cache
 def load_plain_classes() -> CharacterClasses:
-    """Return a character classification into white space and everything else."""
-    return _mark_space_characters() | np.uint8(NOT_DIGIT)
+    """Return for each character whether it is a space, as its class in tokenizers that split at spaces
+    only.
+    """
+    return _create_classes_with_spaces() | np.uint8(NOT_DIGIT)
 
 
-def _mark_space_characters() -> CharacterClasses:
-    """Return the classes of all characters with white space marked."""
+def _create_classes_with_spaces() -> CharacterClasses:
+    """Return an array of character classes in which only the spaces have a class."""
     classes = np.zeros(_CODE_POINT_COUNT, dtype=np.uint8)
     # The last white space of Unicode is U+3000.
     classes[[code for code in range(0x3001) if chr(code).isspace()]] = SPACE
@@ -148,7 +159,7 @@ _XML_ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
 
 
 def _join_lines_and_unescape(text: str) -> str:
-    """Join lines and resolve XML entities, as NIST's mteval script does."""
+    """Join the lines of a text and replace XML entities such as `&amp;`, as NIST's mteval script does."""
     text = text.rstrip().replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
     for entity, character in _XML_ENTITIES:
         text = text.replace(entity, character)
@@ -186,7 +197,7 @@ _LANGUAGE_TOKENIZERS = {"zh": "zh", "yue": "zh", "ja": "ja-mecab", "ko": "ko-mec
 
 @functools.lru_cache(maxsize=32)
 def find_tokenizer_scheme(name: str) -> TokenizerScheme:
-    """Return the scheme of a tokenizer by its name in sacrebleu, such as "13a"."""
+    """Return how a tokenizer splits texts, given its name in sacrebleu, such as "13a"."""
     if name in _SCHEMES:
         return _SCHEMES[name]
     if name in _TOKENIZERS_WITH_MODELS:
@@ -195,10 +206,10 @@ def find_tokenizer_scheme(name: str) -> TokenizerScheme:
 
 
 def _load_sacrebleu_tokenizer(name: str) -> Callable[[str], str]:
-    """Load a tokenizer from sacrebleu that needs a dictionary or a model file."""
+    """Load a tokenizer of sacrebleu that needs a dictionary or a model file, as a function."""
     from sacrebleu.metrics.bleu import BLEU
 
-    _require_model_file(name)
+    _reject_missing_model_file(name)
     try:
         tokenizer = BLEU(tokenize=name).tokenizer
     except (ImportError, RuntimeError) as error:
@@ -211,8 +222,8 @@ def _load_sacrebleu_tokenizer(name: str) -> Callable[[str], str]:
     return lambda text: str(tokenizer(text.rstrip()))
 
 
-def _require_model_file(name: str) -> None:
-    """Raise an error if the model file of a tokenizer is missing, which sacrebleu would download."""
+def _reject_missing_model_file(name: str) -> None:
+    """Raise an error if the model file of a tokenizer is missing, because sacrebleu would download it."""
     if not name.startswith("flores"):
         return
     from pathlib import Path
@@ -229,7 +240,8 @@ def _require_model_file(name: str) -> None:
 
 
 def choose_language_tokenizer(language: str | None) -> str | None:
-    """Return the name of sacrebleu's tokenizer for a language; None for languages with spaces between words.
+    """Return the name of sacrebleu's tokenizer for a language, or None for languages with spaces between
+    words.
 
     It is `char` for languages that need a tokenizer and have none that is installed, such as Thai.
     """
@@ -243,7 +255,9 @@ def choose_language_tokenizer(language: str | None) -> str | None:
 
 
 def find_missing_tokenizer(language: str | None) -> str | None:
-    """Return the name of sacrebleu's tokenizer for a language if it is not installed; None otherwise."""
+    """Return the name of sacrebleu's tokenizer for a language if it is needed but not installed, else
+    None.
+    """
     name = _LANGUAGE_TOKENIZERS.get(get_base_language(language))
     if name is None or is_tokenizer_installed(name):
         return None
@@ -251,7 +265,9 @@ def find_missing_tokenizer(language: str | None) -> str | None:
 
 
 def choose_character_tokenizer(language: str | None) -> str | None:
-    """Return a tokenizer into characters for a language without spaces; None for other languages."""
+    """Return the name of a tokenizer that splits a language without spaces into characters, or None for other
+    languages.
+    """
     base_language = get_base_language(language)
     if base_language not in WITHOUT_SPACES:
         return None
@@ -269,7 +285,7 @@ def is_tokenizer_installed(name: str) -> bool:
 
 
 def separate_tokens(texts: Sequence[str], tokenizer: str) -> Sequence[str]:
-    """Tokenize texts and join the tokens of each by spaces."""
+    """Split texts into tokens, and join the tokens of each text by spaces."""
     if tokenizer == "whitespace":
         return texts
     if tokenizer == "nltk":

@@ -23,7 +23,8 @@ _TOKEN = re.compile(
 
 
 def tokenize_words(text: str) -> list[str]:
-    """Split a text into words, numbers, clitics (`did` `n't`) and single punctuation marks.
+    """Split a text into words, numbers and single punctuation marks, and words such as `didn't` into `did`
+    and `n't`.
 
     >>> tokenize_words("John didn't like it, I'm told (3.5 of 10).")
     ['John', 'did', "n't", 'like', 'it', ',', 'I', "'m", 'told', '(', '3.5', 'of', '10', ')', '.']
@@ -32,7 +33,7 @@ def tokenize_words(text: str) -> list[str]:
 
 
 def find_tokens(text: str) -> list[Span]:
-    """Find the spans of words, numbers, clitics and punctuation marks, as `tokenize_words` splits them."""
+    """Find the spans of the words, numbers and punctuation marks that `tokenize_words` returns."""
     return [match.span() for match in _TOKEN.finditer(text)]
 
 
@@ -82,7 +83,7 @@ _NLTK_RULES = tuple(
 
 
 def tokenize_like_nltk(text: str) -> list[str]:
-    """Return the tokens of `nltk.word_tokenize(text, preserve_line=True)`.
+    """Split a text into the tokens that `nltk.word_tokenize(text, preserve_line=True)` returns.
 
     >>> tokenize_like_nltk("Don't panic (it's $3.88).")
     ['Do', "n't", 'panic', '(', 'it', "'s", '$', '3.88', ')', '.']

@@ -10,7 +10,8 @@ from pathlib import Path
 
 
 def load_or_compute(file_name: str, compute: Callable[[], bytes]) -> bytes:
-    """Return the content of a file in the user's cache; compute and store it if it is missing or damaged.
+    """Return the content of a file in the user's cache folder. If it is missing or damaged, the content is
+    computed and stored.
 
     The cache is optional: if it cannot be read or written, the content is computed every time.
     """
@@ -31,7 +32,7 @@ def load_or_compute(file_name: str, compute: Callable[[], bytes]) -> bytes:
 
 
 def _find_cache_folder() -> Path:
-    """Return the folder for cached files of the user."""
+    """Return the folder in which files of this user are cached."""
     try:
         home = Path.home()
     except RuntimeError:  # a user without a home directory

@@ -17,7 +17,7 @@ from metassay.errors import InputLocation, MetassayError
 
 @dataclass(frozen=True)
 class WordLists:
-    """The word lists in one folder of a Python package, by name."""
+    """The word lists in a folder of a Python package, which are read by their file names."""
 
     package: str
     folder: str
@@ -48,7 +48,7 @@ class WordLists:
         return tuple(rows)
 
     def read_mapping_from_list(self, list_name: str) -> dict[str, str]:
-        """Read a list with two columns as a mapping from the first to the second column.
+        """Read a list with two columns as a dictionary from the first cell of each row to the second.
 
         >>> WordLists("metassay.text", "en").read_mapping_from_list("british_words")["tyre"]
         'tire'
@@ -56,20 +56,22 @@ class WordLists:
         return {key: value for key, value in self.read_tab_separated_rows(list_name, 2)}  # noqa: C416 - dict() has no typed length
 
     def read_lists_by_first_cell(self, list_name: str) -> dict[str, tuple[str, ...]]:
-        """Read a list with two columns; return the second cells by first cell, as lists."""
+        """Read a list with two columns, and return for each first cell all second cells, in the order of the
+        file.
+        """
         groups: dict[str, list[str]] = {}
         for group, word in self.read_tab_separated_rows(list_name, 2):
             groups.setdefault(group, []).append(word)
         return {group: tuple(words) for group, words in groups.items()}
 
     def read_sets_by_first_cell(self, list_name: str) -> dict[str, frozenset[str]]:
-        """Read a list with two columns; return the second cells by first cell, as sets."""
+        """Read a list with two columns, and return for each first cell the set of all second cells."""
         return {group: frozenset(words) for group, words in self.read_lists_by_first_cell(list_name).items()}
 
 
 @functools.lru_cache(maxsize=256)
 def find_folders_with_file(package: str, file_name: str) -> frozenset[str]:
-    """Return the names of the folders of a package that contain a file.
+    """Return the names of the folders of a package that contain a file with this name.
 
     >>> sorted(find_folders_with_file("metassay.text", "british_our.txt"))
     ['en']
@@ -80,7 +82,7 @@ def find_folders_with_file(package: str, file_name: str) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=1024)
 def _read_entries(package: str, folder: str, file: str) -> tuple[tuple[int, str], ...]:
-    """Return the entries of a word list with their line numbers."""
+    """Read the entries of a word list with their line numbers. Empty lines and comments are left out."""
     try:
         text = files(package).joinpath(folder, file).read_text(encoding="utf-8")
     except OSError as error:
@@ -95,7 +97,7 @@ def _read_entries(package: str, folder: str, file: str) -> tuple[tuple[int, str]
 
 
 def build_word_pattern(words: Iterable[str]) -> str:
-    """Build a fast regular expression that matches any of some words.
+    """Build a regular expression that matches any of some words, and that is fast even for many words.
 
     >>> build_word_pattern(["is", "are", "isn't"])
     "(?:are|is(?:n't)?)"
@@ -106,16 +108,16 @@ def build_word_pattern(words: Iterable[str]) -> str:
         for letter in word:
             branch = branch.setdefault(letter, {})
         branch[""] = {}  # a word ends here
-    return _format_letter_tree(tree)
+    return _convert_letter_tree_to_pattern(tree)
 
 
-def _format_letter_tree(tree: dict[str, Any]) -> str:
-    """Format a tree of letters as a regular expression."""
+def _convert_letter_tree_to_pattern(tree: dict[str, Any]) -> str:
+    """Convert a tree of letters, whose paths spell words, to a regular expression."""
     can_end = "" in tree
     branches = []
     for letter, branch in sorted(tree.items()):
         if letter:
-            branches.append(re.escape(letter) + (_format_letter_tree(branch) if branch else ""))
+            branches.append(re.escape(letter) + (_convert_letter_tree_to_pattern(branch) if branch else ""))
     if not branches:
         return ""
     if len(branches) == 1 and not can_end:

@@ -62,27 +62,31 @@ class WordNet:
         self._synset_words = functools.lru_cache(maxsize=_CACHED_SYNSETS)(self._read_synset_words)
 
     def list_synsets(self, lemma: str, part_of_speech: str) -> tuple[int, ...]:
-        """Return the synsets of a lower-case lemma, most frequent first."""
-        return (self._indexes.get(part_of_speech) or self._load_index(part_of_speech)).get(lemma, ())
+        """Return the senses of a lower-case base form, the most frequent first."""
+        return (self._indexes.get(part_of_speech) or self._load_synsets_of_lemmas(part_of_speech)).get(
+            lemma, ()
+        )
 
     @functools.cached_property
     def phrases(self) -> frozenset[str]:
         """Nouns and verbs that consist of several words, with `_` for spaces."""
-        return frozenset(lemma for pos in ("n", "v") for lemma in self._load_index(pos) if "_" in lemma)
+        return frozenset(
+            lemma for pos in ("n", "v") for lemma in self._load_synsets_of_lemmas(pos) if "_" in lemma
+        )
 
     def list_words(self, part_of_speech: str, synset: int) -> tuple[str, ...]:
-        """Return the words of a synset in the order of the database; phrases have `_` for spaces."""
+        """Return all words with one sense, in the order of the database. Phrases have `_` for spaces."""
         return self._synset_words(part_of_speech, synset)
 
     def find_antonyms(self, lemma: str, part_of_speech: str, synset: int) -> tuple[str, ...]:
-        """Return the antonyms of a lemma in one of its synsets."""
+        """Return the words whose meaning is opposite to one of the senses of a word."""
         fields = self._read_synset_fields(part_of_speech, synset)
         if b"!" not in fields:
             return ()
         lower_words = [word.lower() for word in self.list_words(part_of_speech, synset)]
         word_number = lower_words.index(lemma) + 1 if lemma in lower_words else 0
         antonyms = []
-        for symbol, target, target_pos, word_numbers in _split_pointers(fields):
+        for symbol, target, target_pos, word_numbers in _parse_relations_of_synset(fields):
             # The first byte is the number of the word in this synset, the second that in the other.
             source_number, target_number = divmod(int(word_numbers, 16), 256)
             if symbol == b"!" and source_number == word_number:
@@ -92,12 +96,13 @@ class WordNet:
         return tuple(antonyms)
 
     def list_related_synsets(self, part_of_speech: str, synset: int, relation_symbol: str) -> list[int]:
-        """Return the synsets of the same part of speech that a synset is related to by a relation.
+        """Return the senses of the same part of speech that have a certain relation to a sense, such as being
+        more general.
 
         The symbol `@` points to what the synset is a kind of, `~` to its kinds.
         """
         targets = []
-        for pointer_symbol, target, target_pos, _ in _split_pointers(
+        for pointer_symbol, target, target_pos, _ in _parse_relations_of_synset(
             self._read_synset_fields(part_of_speech, synset)
         ):
             if pointer_symbol == relation_symbol.encode() and target_pos == part_of_speech.encode():
@@ -105,12 +110,12 @@ class WordNet:
         return targets
 
     def get_topic_number(self, part_of_speech: str, synset: int) -> int:
-        """Return the topic number of a synset: person, food, act, state … (lexnames(5WN))."""
+        """Return the number of the topic to which WordNet assigns a sense, such as person, food or act."""
         return int(self._read_synset_fields(part_of_speech, synset)[1])
 
     def find_lemmas(self, word_form: str, part_of_speech: str) -> list[str]:
-        """Return the lemmas in the database that a lower-case word form can have (morphy)."""
-        index = self._load_index(part_of_speech)
+        """Return the base forms in the database that a lower-case word form can have."""
+        index = self._load_synsets_of_lemmas(part_of_speech)
         candidates = [word_form, *self.load_irregular_forms(part_of_speech).get(word_form, ())]
         if len(candidates) == 1:  # not an exception: the form is regular
             for ending, replacement in _ENDINGS_BY_LETTER.get((part_of_speech, word_form[-1:]), ()):
@@ -119,7 +124,7 @@ class WordNet:
         return [lemma for lemma in dict.fromkeys(candidates) if lemma in index]
 
     def load_irregular_forms(self, part_of_speech: str) -> dict[str, tuple[str, ...]]:
-        """Load the irregular word forms of a part of speech, each with its lemmas."""
+        """Load the irregular word forms of a part of speech, each with its base forms."""
         if part_of_speech not in self._exceptions:
             exceptions = {}
             for line in self._read_lines(f"{_FILE_NAMES[part_of_speech]}.exc"):
@@ -131,7 +136,9 @@ class WordNet:
 
     @functools.cached_property
     def sense_counts(self) -> dict[tuple[str, str, int], int]:
-        """How often a lemma was tagged with a part of speech and a sense number (from 1)."""
+        """How often each word was used with each part of speech and sense number in the texts that WordNet
+        was built on.
+        """
         counts = {}
         for line in self._read_lines("cntlist.rev"):
             sense_key, sense_number, count = line.rsplit(" ", 2)
@@ -142,22 +149,22 @@ class WordNet:
 
     @functools.cached_property
     def tag_counts(self) -> dict[tuple[str, str], int]:
-        """How often a lemma was tagged with a part of speech in the texts that WordNet was built on."""
+        """How often each word was used with each part of speech in the texts that WordNet was built on."""
         counts: dict[tuple[str, str], int] = {}
         for (lemma, pos, _), count in self.sense_counts.items():
             counts[lemma, pos] = counts.get((lemma, pos), 0) + count
         return counts
 
-    def _load_index(self, part_of_speech: str) -> dict[str, tuple[int, ...]]:
-        """Load the synsets of all lemmas of a part of speech."""
+    def _load_synsets_of_lemmas(self, part_of_speech: str) -> dict[str, tuple[int, ...]]:
+        """Load the senses of all base forms of a part of speech."""
         if part_of_speech not in self._indexes:
             self._indexes[part_of_speech] = dict(
-                _parse_index(self._read_lines(f"index.{_FILE_NAMES[part_of_speech]}"))
+                _parse_index_lines(self._read_lines(f"index.{_FILE_NAMES[part_of_speech]}"))
             )
         return self._indexes[part_of_speech]
 
     def _read_synset_words(self, pos: str, offset: int) -> tuple[str, ...]:
-        """Read the words of a synset from the database."""
+        """Read the words with one sense from the database."""
         fields = self._read_synset_fields(pos, offset)
         words = map(bytes.decode, fields[4 : 4 + 2 * int(fields[3], 16) : 2])
         if pos == "a":  # adjectives can have a marker of position, as in `galore(ip)`
@@ -165,7 +172,7 @@ class WordNet:
         return tuple(words)
 
     def _read_synset_fields(self, part_of_speech: str, synset: int) -> list[bytes]:
-        """Return the fields of the line of a synset, without its gloss."""
+        """Return the fields of the database line of a sense, without its definition."""
         if part_of_speech not in self._data:
             self._data[part_of_speech] = (self._folder / f"data.{_FILE_NAMES[part_of_speech]}").read_bytes()
         data = self._data[part_of_speech]
@@ -176,8 +183,8 @@ class WordNet:
         return (self._folder / file).read_text(encoding="utf-8").splitlines()
 
 
-def _parse_index(lines: Iterable[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield each lemma of an index file with its synsets."""
+def _parse_index_lines(lines: Iterable[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yield each base form in the lines of an index file of WordNet, with its senses."""
     for line in lines:
         if not line.startswith(" "):  # the licence at the beginning is indented
             fields = line.split()
@@ -185,8 +192,10 @@ def _parse_index(lines: Iterable[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
             yield fields[0], tuple(map(int, fields[-synset_count:]))
 
 
-def _split_pointers(fields: list[bytes]) -> Iterator[list[bytes]]:
-    """Yield relation symbol, target, part of speech and word numbers of each pointer of a synset."""
+def _parse_relations_of_synset(fields: list[bytes]) -> Iterator[list[bytes]]:
+    """Yield for each relation of a sense its symbol, the other sense, its part of speech and the numbers of
+    the words.
+    """
     start = 5 + 2 * int(fields[3], 16)
     end = start + 4 * int(fields[start - 1])
     for position in range(start, end, 4):
@@ -195,6 +204,6 @@ def _split_pointers(fields: list[bytes]) -> Iterator[list[bytes]]:
 
 @functools.cache
 def open_wordnet() -> WordNet | None:
-    """Open the installed WordNet; None if there is none."""
+    """Open the installed WordNet, or return None if it is not installed."""
     folder = find_wordnet_folder()
     return None if folder is None else WordNet(folder)

@@ -26,13 +26,15 @@ _LETTER_WITHOUT_SPACES = re.compile("[\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3
 
 
 def is_spaceless_script(text: str) -> bool:
-    """Return whether most letters of a text belong to scripts without spaces between words."""
+    """Return whether most letters of a text belong to scripts without spaces between words, such as
+    Chinese.
+    """
     count = len(_LETTER_WITHOUT_SPACES.findall(text))
     return count > 0 and 2 * count > sum(map(str.isalpha, text))
 
 
 def find_words(text: str) -> list[Span]:
-    """Find the spans of all words: runs of non-space characters with a letter or digit.
+    """Find the spans of the words of a text: characters between spaces, with at least one letter or digit.
 
     Punctuation belongs to the word it is attached to; a run of punctuation alone is not a word.
 
@@ -52,7 +54,7 @@ def strip_punctuation(word: str) -> str:
 
 
 def replace_spans(text: str, edits: Iterable[tuple[Span, str]]) -> str:
-    """Replace spans of a text. The spans must be in order and must not overlap."""
+    """Replace parts of a text, given by their spans. The spans must be in order and must not overlap."""
     parts = []
     done = 0
     for (start, end), replacement in edits:
@@ -62,7 +64,7 @@ def replace_spans(text: str, edits: Iterable[tuple[Span, str]]) -> str:
 
 
 def remove_words(text: str, spans: Sequence[Span]) -> str:
-    """Remove words at ascending spans from a text, each with the space after it.
+    """Remove the words at some spans from a text, each with the space after it. The spans must be in order.
 
     The last word of a text is removed with the space before it, so that no trailing space remains.
 
@@ -83,7 +85,7 @@ def remove_words(text: str, spans: Sequence[Span]) -> str:
 
 
 def list_vocabulary(texts: Iterable[str], language: str | None) -> list[str]:
-    """List the distinct words of texts that have at least two letters, sorted and without punctuation.
+    """List the distinct words of at least two letters in some texts, sorted and without punctuation.
 
     Words that occur only with a capital are mostly names. They are left out, unless the language capitalises
     nouns, or all words have capitals.
@@ -101,7 +103,7 @@ def list_vocabulary(texts: Iterable[str], language: str | None) -> list[str]:
 
 
 def find_dictionary_words(text: str) -> list[re.Match[str]]:
-    """Find the words that a dictionary may contain: letters, with apostrophes and hyphens inside.
+    """Find the words of a text that a dictionary may contain: letters, with apostrophes and hyphens inside.
 
     Parts of addresses and tags and words with digits are left out.
 
@@ -112,7 +114,9 @@ def find_dictionary_words(text: str) -> list[re.Match[str]]:
 
 
 def iterate_with_next_word(text: str) -> Iterator[tuple[re.Match[str], str]]:
-    """Yield each dictionary word of a text with the next one in lower case, or "" after the last word."""
+    """Yield each word of a text with the next word in lower case. After the last word, the next one is
+    empty.
+    """
     matches = _DICTIONARY_WORD.finditer(text)
     word = next(matches, None)
     while word is not None:
@@ -129,7 +133,7 @@ def starts_sentence(text: str, position: int) -> bool:
 
 
 def copy_case(model_word: str, word: str) -> str:
-    """Write a word in the case of a model word: all capitals, a first capital, or unchanged.
+    """Write a word in the case of another word: in capitals, with a first capital, or unchanged.
 
     >>> copy_case("John", "mike"), copy_case("NATO", "uno"), copy_case("car", "Auto")
     ('Mike', 'UNO', 'Auto')
@@ -140,5 +144,5 @@ def copy_case(model_word: str, word: str) -> str:
 
 
 def capitalise_first_letter(text: str) -> str:
-    """Capitalise the first letter of a text and leave all others unchanged."""
+    """Write the first letter of a text as a capital, and leave all others unchanged."""
     return text[:1].upper() + text[1:]

@@ -9,7 +9,7 @@ import numpy as np
 
 from metassay.errors import InputError
 from metassay.perturbations.pairs import Pairs
-from metassay.perturbations.ranking_pairs import GainChange, RankedPairs, measure_gain_changes
+from metassay.perturbations.ranking_pairs import GainChange, RankedPairs, compare_gains_of_reordered_lists
 
 
 def check_ranking_gains(pairs: Pairs, *, valid_only: bool) -> Pairs:
@@ -23,9 +23,9 @@ def check_ranking_gains(pairs: Pairs, *, valid_only: bool) -> Pairs:
         if valid_only:
             raise InputError("pairs can be checked for validity only in rankings.")
         return pairs
-    changes = measure_gain_changes(pairs.lists.take(pairs.rows), pairs.copies)
+    changes = compare_gains_of_reordered_lists(pairs.lists.take(pairs.rows), pairs.copies)
     perturbations = pairs.frame["perturbation"].to_numpy()
-    validity = {name: changes.select(perturbations == name).count_pairs() for name in pairs.counts}
+    validity = {name: changes.select_pairs(perturbations == name).count_pairs() for name in pairs.counts}
     refused = []
     if valid_only:
         refused = [name for name, count in validity.items() if count["better"] >= max(count["worse"], 1)]

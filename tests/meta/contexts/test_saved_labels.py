@@ -7,7 +7,7 @@ import pytest
 
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.contexts.saved_labels import SavedLabels, measure_saved_labels
-from metassay.stats.labels_saved import estimate_labels_saved, subtract_system_pairs
+from metassay.stats.labels_saved import compute_system_differences, estimate_labels_saved
 from metassay.workflows.assay import assay, read_bundled_sample
 from metassay.workflows.rank import rank
 
@@ -26,8 +26,8 @@ def test_one_test_set_has_the_interval_of_the_meta_metric():
     shares = measure_saved_labels([scores], np.array([0, 2]))
     for position, metric in enumerate([0, 2]):
         expected = estimate_labels_saved(
-            subtract_system_pairs(scores.human),
-            subtract_system_pairs(scores.metrics[metric]),
+            compute_system_differences(scores.human),
+            compute_system_differences(scores.metrics[metric]),
             scores.cluster_index,
         )
         assert shares.values[position] == pytest.approx(expected.value, abs=1e-12)

@@ -13,7 +13,7 @@ from metassay.meta.decisions.control_variates import THESE_ITEMS, LabelledSample
 from metassay.meta.decisions.labelled_scores import LabelledScores
 from metassay.meta.decisions.metric_choice import choose_metric_by_labels_saved
 from metassay.meta.decisions.sample_size import count_items_for_difference, count_items_for_interval_width
-from metassay.stats.labels_saved import subtract_system_pairs
+from metassay.stats.labels_saved import compute_system_differences
 
 
 def simulate(seed: int, *, items: int, difference: float, skewed: bool) -> LabelledScores:
@@ -40,8 +40,8 @@ def measure_power(*, items: int, skewed: bool, repetitions: int, difference: flo
         needed = count_items_for_difference(pilot, difference, 0.8, seed).count
         sample = replace(scores, human=hide_labels(scores.human, order[: max(needed, 60)]))
         differences = LabelledSample(
-            subtract_system_pairs(sample.human),
-            subtract_system_pairs(sample.metrics["m"]),
+            compute_system_differences(sample.human),
+            compute_system_differences(sample.metrics["m"]),
             sample.unit_of_item,
         )
         estimates = estimate_mean_human_scores(

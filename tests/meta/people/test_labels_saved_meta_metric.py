@@ -11,7 +11,7 @@ from metassay import rank
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.labels_saved import LabelsSavedShare
-from metassay.stats.labels_saved import subtract_system_pairs
+from metassay.stats.labels_saved import compute_system_differences
 
 
 def simulate_metrics(seed: int, noise: tuple[float, ...], *, items: int = 150) -> ScoreArrays:
@@ -39,7 +39,7 @@ def test_value_is_for_a_difference_and_for_mean_for_the_mean_of_a_system() -> No
     ranking = rank(to_rows(scores), human="mqm", meta="labels_saved").rankings[0]
     best = ranking.metrics[0]
     differences = compute_in_sample_share(
-        subtract_system_pairs(scores.human), subtract_system_pairs(scores.metrics[0])
+        compute_system_differences(scores.human), compute_system_differences(scores.metrics[0])
     )
     means = compute_in_sample_share(scores.human, scores.metrics[0])
     assert best.metric == "A"

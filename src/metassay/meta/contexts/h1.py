@@ -35,7 +35,7 @@ from metassay.stats.arrays import (
     find_run_starts,
 )
 from metassay.stats.contingency import chi_square_test, cochran_mantel_haenszel_test
-from metassay.stats.label_permutation import permute_labels_test
+from metassay.stats.label_permutation import run_label_permutation_test
 from metassay.stats.multiplicity import adjust_holm
 
 # Below this sum of squares all items of a metric have the same accuracy, up to rounding.
@@ -138,7 +138,7 @@ def run_equal_accuracy_tests(
     level_names = []
     exchangeable_share = 1.0
     for level in find_exchangeable_units(pair_outcomes, tested_contexts, ties=ties):
-        permuted = permute_labels_test(
+        permuted = run_label_permutation_test(
             level.right,
             level.total,
             level.labels,

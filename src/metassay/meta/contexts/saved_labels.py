@@ -17,7 +17,7 @@ from metassay.data.score_arrays import ScoreArrays
 from metassay.results.assay import SavingChoice
 from metassay.results.base import none_if_nan
 from metassay.stats.arrays import FloatArray, LongArray
-from metassay.stats.labels_saved import jackknife_labels_saved, subtract_system_pairs
+from metassay.stats.labels_saved import compute_system_differences, jackknife_labels_saved
 
 _LEVEL = 0.05
 
@@ -82,9 +82,9 @@ def measure_saved_labels(test_sets: Sequence[ScoreArrays], competing_metrics: Lo
     for number, test_set in enumerate(test_sets):
         clusters, cluster_index = np.unique(test_set.cluster_codes, return_inverse=True)
         positions = np.searchsorted(all_clusters, clusters)
-        human_differences = subtract_system_pairs(test_set.human)
+        human_differences = compute_system_differences(test_set.human)
         for m, metric in enumerate(competing_metrics):
-            metric_differences = subtract_system_pairs(test_set.metrics[metric])
+            metric_differences = compute_system_differences(test_set.metrics[metric])
             share = jackknife_labels_saved(human_differences, metric_differences, cluster_index.ravel())
             values[number, m] = share.value
             deviations = share.pseudo_values - share.pseudo_values.mean()

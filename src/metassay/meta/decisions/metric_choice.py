@@ -9,7 +9,7 @@ import numpy as np
 from metassay.meta.decisions.labelled_scores import LabelledScores
 from metassay.stats.arrays import FloatArray
 from metassay.stats.intervals import IntervalEstimate
-from metassay.stats.labels_saved import estimate_labels_saved, subtract_system_pairs
+from metassay.stats.labels_saved import compute_system_differences, estimate_labels_saved
 
 # A metric that leaves less of the variance was computed from the labels.
 _SMALLEST_RESIDUAL_SHARE = 1e-6
@@ -60,7 +60,7 @@ def _measure_labels_saved(labelled_scores: LabelledScores, metric_name: str) -> 
     for_difference = IntervalEstimate(np.nan, np.nan, np.nan)
     if len(human) > 1:
         for_difference = estimate_labels_saved(
-            subtract_system_pairs(human), subtract_system_pairs(metric), units
+            compute_system_differences(human), compute_system_differences(metric), units
         )
     return MetricCandidate(
         metric_name,

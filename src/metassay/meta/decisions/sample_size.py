@@ -16,7 +16,7 @@ from metassay.meta.decisions.control_variates import ITEMS_LIKE_THESE, THESE_ITE
 from metassay.meta.decisions.labelled_scores import LabelledScores
 from metassay.meta.decisions.metric_choice import choose_metric_by_labels_saved
 from metassay.meta.decisions.system_estimates import estimate_from_labels
-from metassay.stats.labels_saved import subtract_system_pairs
+from metassay.stats.labels_saved import compute_system_differences
 
 LEVEL = 0.95
 
@@ -54,10 +54,10 @@ def count_items_for_difference(
     difference varies most, so that it is enough for every other pair.
     """
     choice = choose_metric_by_labels_saved(labelled_scores)
-    human = subtract_system_pairs(labelled_scores.human)
+    human = compute_system_differences(labelled_scores.human)
     metric = None
     if choice.metric is not None and choice.use_for_differences:
-        metric = subtract_system_pairs(labelled_scores.metrics[choice.metric])
+        metric = compute_system_differences(labelled_scores.metrics[choice.metric])
     estimates = estimate_from_labels(labelled_scores, human, metric, _choose_target(labelled_scores), seed)
     hardest = int(np.argmax(estimates.standard_errors))
     pairs = np.column_stack(np.triu_indices(len(labelled_scores.systems), 1))

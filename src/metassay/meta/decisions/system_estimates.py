@@ -17,7 +17,7 @@ from metassay.meta.decisions.metric_choice import MetricChoice
 from metassay.results.base import Interval, none_if_nan
 from metassay.results.estimate import SystemDifference, SystemEstimate
 from metassay.stats.arrays import FloatArray
-from metassay.stats.labels_saved import estimate_labels_saved, subtract_system_pairs
+from metassay.stats.labels_saved import compute_system_differences, estimate_labels_saved
 from metassay.stats.multiplicity import adjust_holm
 
 
@@ -108,8 +108,10 @@ def _estimate_system_differences(
     """Estimate the difference in mean human score of each pair of systems, on items labelled for both."""
     if len(best_first) < 2:
         return []
-    human_differences = subtract_system_pairs(labelled_scores.human[best_first])
-    metric_differences = None if metric_scores is None else subtract_system_pairs(metric_scores[best_first])
+    human_differences = compute_system_differences(labelled_scores.human[best_first])
+    metric_differences = (
+        None if metric_scores is None else compute_system_differences(metric_scores[best_first])
+    )
     estimates = estimate_from_labels(
         labelled_scores, human_differences, metric_differences, target, seed, resamples
     )

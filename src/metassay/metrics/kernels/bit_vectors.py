@@ -19,13 +19,13 @@ LAST_BIT = np.uint64(63)
 
 @kernel
 def count_bit_blocks(length: int) -> int:
-    """Count the 64-bit blocks that a bit vector of this length needs."""
+    """Return how many integers of 64 bits a vector with this number of bits needs."""
     return (length + 63) // 64
 
 
 @kernel
 def set_position_bits(sequence: TokenIds, row_of_token: TokenIds, position_bits: BitVectors) -> None:
-    """Set bit i in the row of a token if the token is at position i of the sequence.
+    """Mark for each token at which positions of a sequence it occurs, with one bit for each position.
 
     Tokens get rows from 1 on, in the order in which they occur; `row_of_token` must be 0 for all of them
     before. Row 0 is left to tokens that do not occur.
@@ -45,6 +45,8 @@ def set_position_bits(sequence: TokenIds, row_of_token: TokenIds, position_bits:
 
 @kernel
 def clear_token_rows(sequence: TokenIds, row_of_token: TokenIds) -> None:
-    """Forget the rows that `set_position_bits` gave to the tokens of a sequence."""
+    """Reset the entries that `set_position_bits` wrote to `row_of_token`, so that it can be used for another
+    sequence.
+    """
     for i in range(len(sequence)):
         row_of_token[sequence[i]] = 0

@@ -10,7 +10,9 @@ from metassay.stats.compilation import kernel
 
 @kernel
 def find_longest_length(offsets: Offsets) -> int:
-    """Return the length of the longest sequence, or 1 if all are empty, so that buffers are never empty."""
+    """Return the length of the longest sequence, but at least 1, so that a buffer of this size is never
+    empty.
+    """
     longest = 1
     for k in range(len(offsets) - 1):
         longest = max(longest, offsets[k + 1] - offsets[k])
@@ -21,7 +23,7 @@ def find_longest_length(offsets: Offsets) -> int:
 def count_maximum_distinct_tokens(
     ids: TokenIds, offsets: Offsets, vocabulary_size: int, sequences: Positions
 ) -> int:
-    """Return the highest number of distinct tokens in any of the given sequences."""
+    """Return the highest number of distinct tokens that any of the given sequences has."""
     last_seen_in = np.full(vocabulary_size, -1, np.int64)
     largest = 0
     for sequence in sequences:

@@ -36,9 +36,10 @@ SPLIT_MATRIX_BYTES = 1 << 20
 def count_edits(
     ids: TokenIds, offsets: Offsets, vocabulary_size: int, outputs: Positions, references: Positions
 ) -> NDArray[np.int64]:
-    """Count hits, substitutions, deletions and insertions of each output and its reference: [inputs, 4].
+    """Count for each output how many tokens are equal to its reference, substituted, deleted and inserted.
 
-    The first entry is −1 where both sequences are so long that the caller must ask rapidfuzz itself.
+    Returns [inputs, 4]. The first entry is −1 where both sequences are so long that the caller must ask
+    rapidfuzz itself.
     """
     longest = find_longest_length(offsets)
     blocks = count_bit_blocks(longest)
@@ -65,8 +66,10 @@ def count_edits(
             counts[k, HITS] = -1
         else:
             set_position_bits(reference, row_of_token, position_bits)
-            _fill_distance_changes(len(reference), output, row_of_token, position_bits, increases, decreases)
-            _count_alignment_steps_by_kind(reference, output, increases, decreases, counts[k])
+            _write_edit_distance_changes(
+                len(reference), output, row_of_token, position_bits, increases, decreases
+            )
+            _count_edits_of_alignment(reference, output, increases, decreases, counts[k])
             clear_token_rows(reference, row_of_token)
     return counts
 
@@ -91,13 +94,13 @@ def _common_suffix_length(first: TokenIds, second: TokenIds) -> int:
 
 @kernel
 def _would_rapidfuzz_split_alignment(reference_length: int, output_length: int) -> bool:
-    """Return whether rapidfuzz would align sequences of these lengths in parts (Hirschberg, 1975)."""
+    """Return whether the library rapidfuzz would divide sequences of these lengths before it aligns them."""
     matrix_bytes = 2 * reference_length * output_length // 8
     return reference_length >= 65 and output_length >= 10 and matrix_bytes >= SPLIT_MATRIX_BYTES
 
 
 @kernel
-def _fill_distance_changes(
+def _write_edit_distance_changes(
     reference_length: int,
     output: TokenIds,
     row_of_token: TokenIds,
@@ -105,7 +108,8 @@ def _fill_distance_changes(
     increases: BitVectors,
     decreases: BitVectors,
 ) -> None:
-    """Compute where the edit distance increases or decreases along the reference, for each output token.
+    """Write bits that show where the edit distance rises or falls along the reference, after each token of
+    the output.
 
     Bit i of block b of `increases` (`decreases`) is set where the distance grows (falls) by one from
     reference position 64·b + i − 1 to the next. Names of the vectors: Hyyrö (2003), VP, VN, D0, HP and HN.
@@ -136,14 +140,14 @@ def _fill_distance_changes(
 
 
 @kernel
-def _count_alignment_steps_by_kind(
+def _count_edits_of_alignment(
     reference: TokenIds,
     output: TokenIds,
     increases: BitVectors,
     decreases: BitVectors,
     counts: NDArray[np.int64],
 ) -> None:
-    """Follow the alignment back from the end of both sequences, and count its steps by kind."""
+    """Follow the best alignment of two sequences back from their ends, and count its edits by kind."""
     blocks = count_bit_blocks(len(reference))
     i = len(reference)
     j = len(output)

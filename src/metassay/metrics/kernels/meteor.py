@@ -22,7 +22,8 @@ _NONE = -1
 def find_unmatched_words(
     ids: TokenIds, offsets: Offsets, vocabulary_size: int, outputs: Positions, references: Positions
 ) -> NDArray[np.bool_]:
-    """Find the words that some output and its reference do not contain equally often.
+    """Find the words that occur in some output and its reference with different frequency, so that METEOR
+    needs their stems.
 
     The others always find an equal word, so that METEOR never needs their stems.
     """
@@ -55,7 +56,8 @@ def find_unmatched_stems(
     stems: TokenIds,
     stem_count: int,
 ) -> NDArray[np.bool_]:
-    """Find the stems that stay unmatched in some output while others stay unmatched in its reference.
+    """Find the stems for which METEOR needs synonyms: some output and its reference both have words without
+    an equal stem.
 
     METEOR needs synonyms of these stems only.
     """
@@ -100,7 +102,10 @@ def compute_meteor(
     beta: float,
     gamma: float,
 ) -> NDArray[np.float64]:
-    """Compute METEOR of each output and its reference; 0 if no word matches: [inputs]."""
+    """Compute the METEOR score of each output against its reference. It is 0 if no word matches.
+
+    Returns [inputs].
+    """
     longest = find_longest_length(offsets)
     last_free = np.full(max(vocabulary_size, stem_count, 1), _NONE, np.int32)
     previous_free = np.zeros(longest, np.int32)
@@ -127,7 +132,9 @@ def compute_meteor(
             )
         if matches > 0:
             chunks = _count_chunks(aligned_to[: len(output)])
-            scores[k] = _meteor_score(matches, chunks, len(output), len(reference), alpha, beta, gamma)
+            scores[k] = _compute_score_of_alignment(
+                matches, chunks, len(output), len(reference), alpha, beta, gamma
+            )
     return scores
 
 
@@ -140,7 +147,7 @@ def _align_equal_words(
     aligned_to: TokenIds,
     is_free: NDArray[np.bool_],
 ) -> int:
-    """Align equal words of output and reference; return their number.
+    """Match equal words of an output and its reference, and return the number of matches.
 
     The free positions of each word form a linked list: `last_free[word]` is the last one, and
     `previous_free[position]` the one before it.
@@ -173,7 +180,9 @@ def _align_stems_and_synonyms(
     aligned_to: TokenIds,
     is_free: NDArray[np.bool_],
 ) -> int:
-    """Align the remaining words with equal stems, then those with synonymous stems; return their number."""
+    """Match the remaining words of an output and its reference by equal stems, then by synonyms, and return
+    the number of matches.
+    """
     matches = 0
     for j in range(len(reference)):
         if is_free[j]:
@@ -205,7 +214,7 @@ def _align_stems_and_synonyms(
 
 @kernel
 def _count_chunks(aligned_to: TokenIds) -> int:
-    """Count the chunks of matches that are adjacent and in the same order in both texts."""
+    """Count the groups of neighbouring matched words that have the same order in output and reference."""
     chunks = 0
     expected = _NONE
     for i in range(len(aligned_to)):
@@ -218,7 +227,7 @@ def _count_chunks(aligned_to: TokenIds) -> int:
 
 
 @kernel
-def _meteor_score(
+def _compute_score_of_alignment(
     matches: int,
     chunks: int,
     output_length: int,

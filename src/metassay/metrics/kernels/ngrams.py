@@ -35,12 +35,13 @@ def count_shared_ngrams(
     set_sequences: Positions,
     order: int,
 ) -> NDArray[np.int64]:
-    """Count the clipped n-gram matches of each input, for n = 1 to `order`: [inputs, order].
+    """Count for each output the n-grams that it shares with its references, separately for n from 1 to
+    `order`.
 
-    An n-gram counts at most as often as in the reference that has it most often. Input k compares the
-    sequence `outputs[k]` with all sequences of the set `reference_sets[k]`; set s has the sequences
-    `set_sequences[set_offsets[s] : set_offsets[s + 1]]`. Inputs with the same set should follow each other,
-    because the table of a set is built only when it differs from the one before.
+    Returns [inputs, order]. An n-gram counts at most as often as in the reference that has it most often.
+    Input k compares the sequence `outputs[k]` with all sequences of the set `reference_sets[k]`; set s has
+    the sequences `set_sequences[set_offsets[s] : set_offsets[s + 1]]`. Inputs with the same set should follow
+    each other, because the table of a set is built only when it differs from the one before.
     """
     matches = np.zeros((len(outputs), order), np.int64)
     largest_capacity = 1
@@ -83,14 +84,14 @@ def count_shared_ngrams(
 
 @kernel
 def _copy_counts(source: Counts, target: Counts) -> None:
-    """Copy all counts; a separate function, because the compiler then vectorises the loop."""
+    """Copy an array of counts. This is a separate function because the compiler then vectorises the loop."""
     for slot in range(len(source)):
         target[slot] = source[slot]
 
 
 @kernel
 def _hash_table_capacity(offsets: Offsets, sequences: Positions, order: int) -> int:
-    """Return the size of a hash table for the n-grams of sequences, a power of two."""
+    """Return the size, a power of two, that a hash table for all n-grams of some sequences needs."""
     ngrams = 0
     for sequence in sequences:
         ngrams += order * (offsets[sequence + 1] - offsets[sequence])
@@ -109,7 +110,8 @@ def _add_ngrams_of_reference(
     own_counts: Counts,
     prefix_slots: Slots,
 ) -> None:
-    """Add the n-grams of a reference to the table; keep the highest count of each over all references.
+    """Count the n-grams of a reference in a hash table, which keeps for each n-gram its highest count in any
+    reference.
 
     `own_counts` must be 0 everywhere. `prefix_slots[i]` is one more than the slot of the n-gram that begins
     at position i, 0 for the empty one.
@@ -141,7 +143,8 @@ def _count_ngram_matches(
     prefix_slots: Slots,
     matches: NDArray[np.int64],
 ) -> None:
-    """Count the n-grams of an output that the references contain; each reference n-gram matches once.
+    """Count the n-grams of an output that the references contain. An n-gram of the references can be matched
+    only once.
 
     `starts` lists the positions whose n-gram was found in the table; only these are tried for n + 1.
     """
@@ -177,7 +180,7 @@ def _count_ngram_matches(
 
 @kernel
 def _hash_shift_for_capacity(capacity: int) -> np.uint64:
-    """Return the number of bits to shift a 64-bit hash by, so that it is below the capacity."""
+    """Return by how many bits a 64-bit hash must be shifted to be a position in a table of this size."""
     shift = np.uint64(64)
     while capacity > 1:
         capacity >>= 1

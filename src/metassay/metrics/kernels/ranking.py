@@ -55,12 +55,12 @@ def compute_ranking_measures(
     depths: Integers,
     discounts: Scores,
 ) -> Scores:
-    """Compute every measure of every ranked list: [lists, measures].
+    """Compute several measures of retrieval quality, such as nDCG, for each ranked list.
 
-    List i has the grades `grades[offsets[i] : offsets[i + 1]]` and belongs to topic t = `topics[i]`, with
-    the judged grades `judged_grades[judged_offsets[t] : judged_offsets[t + 1]]`. Each measure has a code, an
-    argument (see `_compute_ranking_measure`), a relevance threshold and a depth to which lists are cut first.
-    `discounts[i]` is log2(i + 2).
+    Returns [lists, measures]. List i has the grades `grades[offsets[i] : offsets[i + 1]]` and belongs to
+    topic t = `topics[i]`, with the judged grades `judged_grades[judged_offsets[t] : judged_offsets[t + 1]]`.
+    Each measure has a code, an argument (see `_compute_ranking_measure`), a relevance threshold and a depth
+    to which lists are cut first. `discounts[i]` is log2(i + 2).
     """
     scores = np.empty((len(topics), len(measures)), np.float64)
     for i in range(len(topics)):
@@ -78,29 +78,30 @@ def compute_ranking_measures(
 @kernel
 def _compute_ranking_measure(  # noqa: PLR0911 - one return per measure
     measure: int,
-    argument: float,
+    measure_argument: float,
     min_relevant_grade: int,
     grades: Grades,
     judged_grades: Grades,
     discounts: Scores,
 ) -> float:
-    """Compute one measure of one ranked list.
+    """Compute one measure of retrieval quality for one ranked list from the relevance grades of its
+    documents.
 
-    `argument` is the measure's cut-off, recall level, weight or persistence. For expected reciprocal rank,
-    `min_relevant_grade` is the highest grade that there is.
+    `measure_argument` is the measure's cut-off, recall level, weight or persistence. For expected reciprocal
+    rank, `min_relevant_grade` is the highest grade that there is.
     """
     retrieved = len(grades)
     if measure == NDCG:
-        cutoff = int(argument)
+        cutoff = int(measure_argument)
         ideal = _discounted_cumulative_gain(judged_grades, cutoff, discounts)
         return _discounted_cumulative_gain(grades, cutoff, discounts) / ideal if ideal > 0.0 else 0.0
     if measure == JUDGED:
-        shown = min(int(argument), retrieved)
+        shown = min(int(measure_argument), retrieved)
         return _count_relevant_documents(grades, 0, shown) / shown if shown else 0.0
     if measure == EXPECTED_RECIPROCAL_RANK:
-        return _expected_reciprocal_rank(grades, min_relevant_grade, min(int(argument), retrieved))
+        return _expected_reciprocal_rank(grades, min_relevant_grade, min(int(measure_argument), retrieved))
     if measure == RANK_BIASED_PRECISION:
-        return _rank_biased_precision(grades, min_relevant_grade, argument)
+        return _rank_biased_precision(grades, min_relevant_grade, measure_argument)
     relevant = 0
     while relevant < len(judged_grades) and judged_grades[relevant] >= min_relevant_grade:
         relevant += 1
@@ -109,15 +110,15 @@ def _compute_ranking_measure(  # noqa: PLR0911 - one return per measure
     if measure == RECIPROCAL_RANK:
         return _reciprocal_rank(grades, min_relevant_grade)
     if measure == INTERPOLATED_PRECISION:
-        return _interpolated_precision(grades, relevant, min_relevant_grade, argument)
+        return _interpolated_precision(grades, relevant, min_relevant_grade, measure_argument)
     if measure == BPREF:
         return _binary_preference(grades, relevant, len(judged_grades) - relevant, min_relevant_grade)
     if measure == R_PRECISION:
         return _count_relevant_documents(grades, min_relevant_grade, min(relevant, retrieved)) / relevant
     if measure >= SET_PRECISION:
         hits = _count_relevant_documents(grades, min_relevant_grade, retrieved)
-        return _compute_set_measure(measure, hits, retrieved, relevant, argument) if hits else 0.0
-    cutoff = int(argument)
+        return _compute_set_measure(measure, hits, retrieved, relevant, measure_argument) if hits else 0.0
+    cutoff = int(measure_argument)
     end = min(cutoff, retrieved)
     if measure == AVERAGE_PRECISION:
         return _average_precision(grades, relevant, min_relevant_grade, end)
@@ -133,7 +134,7 @@ def _compute_ranking_measure(  # noqa: PLR0911 - one return per measure
 
 @kernel
 def _count_relevant_documents(grades: Grades, min_relevant_grade: int, cutoff: int) -> int:
-    """Count the relevant documents among the first `cutoff`."""
+    """Count the relevant documents among the first ones of a ranked list."""
     count = 0
     for i in range(cutoff):
         count += grades[i] >= min_relevant_grade
@@ -142,7 +143,9 @@ def _count_relevant_documents(grades: Grades, min_relevant_grade: int, cutoff: i
 
 @kernel
 def _average_precision(grades: Grades, relevant_count: int, min_relevant_grade: int, cutoff: int) -> float:
-    """Mean over the relevant documents of the precision at their rank."""
+    """Compute the average precision of a ranked list: the mean, over relevant documents, of the precision at
+    their rank.
+    """
     hits = 0
     total = 0.0
     for i in range(cutoff):
@@ -154,7 +157,7 @@ def _average_precision(grades: Grades, relevant_count: int, min_relevant_grade: 
 
 @kernel
 def _reciprocal_rank(grades: Grades, min_relevant_grade: int) -> float:
-    """1 / rank of the first relevant document; 0 if there is none."""
+    """Compute 1 / rank of the first relevant document, or 0 if there is none."""
     for i in range(len(grades)):
         if grades[i] >= min_relevant_grade:
             return 1.0 / (i + 1)
@@ -165,7 +168,7 @@ def _reciprocal_rank(grades: Grades, min_relevant_grade: int) -> float:
 def _interpolated_precision(
     grades: Grades, relevant_count: int, min_relevant_grade: int, recall: float
 ) -> float:
-    """The highest precision at or after the rank where `recall` is reached.
+    """Compute the highest precision at or after the rank where a recall is reached.
 
     The number of relevant documents that makes up `recall` is rounded, halves up, as from trec_eval 10 on.
     """
@@ -183,7 +186,7 @@ def _interpolated_precision(
 
 @kernel
 def _discounted_cumulative_gain(grades: Grades, cutoff: int, discounts: Scores) -> float:
-    """Sum of the grades of the first documents, each divided by the discount of its rank."""
+    """Compute the sum of the grades of the first documents, each divided by the discount of its rank."""
     total = 0.0
     for i in range(min(cutoff, len(grades))):
         if grades[i] > 0:
@@ -193,7 +196,11 @@ def _discounted_cumulative_gain(grades: Grades, cutoff: int, discounts: Scores) 
 
 @kernel
 def _rank_biased_precision(grades: Grades, min_relevant_grade: int, persistence: float) -> float:
-    """(1 − p) Σ p^(i − 1) over the ranks i of relevant documents, where p is the persistence."""
+    """Compute rank-biased precision: relevant documents count less at each further rank, by the factor
+    `persistence`.
+
+    It is (1 − p) Σ p^(i − 1) over the ranks i of relevant documents, where p is the persistence.
+    """
     weight = 1.0
     total = 0.0
     for i in range(len(grades)):
@@ -205,7 +212,11 @@ def _rank_biased_precision(grades: Grades, min_relevant_grade: int, persistence:
 
 @kernel
 def _expected_reciprocal_rank(grades: Grades, highest_grade: int, cutoff: int) -> float:
-    """Expected 1 / rank of the document at which a reader stops: with probability (2^g − 1) / 2^highest."""
+    """Compute the expected 1 / rank at which a reader stops, who is more likely to stop at documents with
+    high grades.
+
+    The reader stops at a document of grade g with probability (2^g − 1) / 2^highest_grade.
+    """
     still_reading = 1.0
     total = 0.0
     for i in range(cutoff):
@@ -220,7 +231,10 @@ def _expected_reciprocal_rank(grades: Grades, highest_grade: int, cutoff: int) -
 def _binary_preference(
     grades: Grades, relevant_count: int, nonrelevant_count: int, min_relevant_grade: int
 ) -> float:
-    """Share of the judged nonrelevant documents that are ranked below each relevant one."""
+    """Compute bpref: how seldom judged nonrelevant documents are ranked above relevant ones.
+
+    It is the share of the judged nonrelevant documents that are ranked below each relevant one.
+    """
     nonrelevant_above = 0
     total = 0.0
     for i in range(len(grades)):
@@ -238,7 +252,7 @@ def _binary_preference(
 def _compute_set_measure(
     measure: int, hit_count: int, retrieved_count: int, relevant_count: int, beta: float
 ) -> float:
-    """Compute a measure that ignores the order of the documents."""
+    """Compute a measure that ignores the order of documents, such as precision, from numbers of documents."""
     if measure == SET_PRECISION:
         return hit_count / retrieved_count
     if measure == SET_RELATIVE_PRECISION:

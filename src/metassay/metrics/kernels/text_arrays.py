@@ -17,16 +17,20 @@ Positions = NDArray[np.int64]
 
 
 class PackedTexts(NamedTuple):
-    """Many texts in one array of code points: text k is `code_points[offsets[k] : offsets[k + 1]]`."""
+    """Many texts as one array of code points, with the position at which each text begins.
+
+    Text k is `code_points[offsets[k] : offsets[k + 1]]`.
+    """
 
     code_points: CodePoints
     offsets: Offsets
 
 
 class TokenSequences(NamedTuple):
-    """Token ids of many texts in one array: sequence k is `ids[offsets[k] : offsets[k + 1]]`.
+    """Many token sequences as one array of integers, with the position at which each sequence begins.
 
-    Equal tokens have equal ids, and all ids are below `vocabulary_size`.
+    Sequence k is `ids[offsets[k] : offsets[k + 1]]`. Equal tokens have equal ids, and all ids are below
+    `vocabulary_size`.
     """
 
     ids: TokenIds
@@ -35,7 +39,10 @@ class TokenSequences(NamedTuple):
 
 
 def pack_texts(texts: Sequence[str]) -> PackedTexts:
-    """Put the code points of all texts into one array. Lone surrogates are kept as they are."""
+    """Concatenate texts to one array of code points.
+
+    Lone surrogates are kept as they are.
+    """
     offsets = np.zeros(len(texts) + 1, dtype=np.int64)
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
     np.cumsum(lengths, out=offsets[1:])
@@ -44,6 +51,6 @@ def pack_texts(texts: Sequence[str]) -> PackedTexts:
 
 
 def unpack_texts(packed: PackedTexts) -> list[str]:
-    """Turn packed texts back into strings."""
+    """Convert texts in one array of code points back to strings."""
     joined = packed.code_points.tobytes().decode("utf-32-le", "surrogatepass")
     return [joined[start:end] for start, end in zip(packed.offsets[:-1], packed.offsets[1:])]

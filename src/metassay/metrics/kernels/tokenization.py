@@ -42,7 +42,8 @@ def tokenize_texts(
     strip_left: bool,
     split_mode: int,
 ) -> tuple[TokenIds, Offsets, CodePoints, Offsets]:
-    """Split packed texts into tokens, after passes that insert blanks around punctuation.
+    """Split texts in one array of code points into tokens, after inserting blanks around punctuation by
+    rules.
 
     Returns the token ids, where the tokens of each text begin, and the words that the ids stand for, packed
     like texts.
@@ -95,7 +96,9 @@ def tokenize_texts(
 def _strip_spaces(
     code_points: CodePoints, start: int, end: int, classes: CharacterClasses, strip_left: bool
 ) -> tuple[int, int]:
-    """Return the start and end of a text without white space at its end and, on request, at its start."""
+    """Return the start and end of a text without spaces at its end and, if `strip_left`, without those at its
+    start.
+    """
     while end > start and classes[code_points[end - 1]] & SPACE:
         end -= 1
     while strip_left and start < end and classes[code_points[start]] & SPACE:
@@ -112,7 +115,9 @@ def _copy_text_with_classes(
     pad_with_blanks: bool,
     target: CodePoints,
 ) -> tuple[int, int]:
-    """Copy a text to a buffer, on request between blanks; return its length and character classes."""
+    """Copy a text to a buffer, between blanks if `pad_with_blanks`, and return its length and the class of
+    each character.
+    """
     length = 0
     present_classes = 0
     if pad_with_blanks:
@@ -133,7 +138,7 @@ def _copy_text_with_classes(
 def _insert_blanks_by_rule(
     rule: Passes, source: CodePoints, length: int, classes: CharacterClasses, target: CodePoints
 ) -> int:
-    """Copy a text with the blanks that a tokenisation rule inserts; return the new length.
+    """Copy a text and insert the blanks that a tokenisation rule asks for, and return the new length.
 
     Scans from left to right, and what was matched is not matched again, as in `re.sub`.
     """
@@ -176,7 +181,7 @@ def _insert_blanks_by_rule(
 def _split_into_tokens(
     text: CodePoints, length: int, classes: CharacterClasses, split_mode: int, starts: Offsets, ends: Offsets
 ) -> int:
-    """Write the start and end of each token of a text; return the number of tokens."""
+    """Write the start and end of each token of a text to arrays, and return the number of tokens."""
     if split_mode == SPLIT_AS_JIWER:
         return _split_as_jiwer(text, length, classes, starts, ends)
     if split_mode == SPLIT_AS_ROUGE:
@@ -191,7 +196,9 @@ def _split_into_tokens(
 def _split_at_spaces(
     text: CodePoints, length: int, classes: CharacterClasses, starts: Offsets, ends: Offsets
 ) -> int:
-    """Write the start and end of each part between white space; return the number of parts."""
+    """Write the start and end of each part of a text between spaces to arrays, and return the number of
+    parts.
+    """
     count = 0
     i = 0
     while i < length:
@@ -208,7 +215,8 @@ def _split_at_spaces(
 
 @kernel
 def _separate_punctuation(text: CodePoints, count: int, starts: Offsets, ends: Offsets) -> int:
-    """Separate a punctuation mark at the end of each word, or else at its start; return the number of tokens.
+    """Separate a punctuation mark at the end of each word, or else at its start, and return the number of
+    tokens.
 
     Works in place and from the last word to the first, so that no word is overwritten before it was read.
     """
@@ -233,7 +241,9 @@ def _separate_punctuation(text: CodePoints, count: int, starts: Offsets, ends: O
 
 @kernel
 def _find_punctuation_boundary(text: CodePoints, start: int, end: int) -> int:
-    """Return the position between a word and its punctuation mark; the end of the word if it has none."""
+    """Return the position between a word and the punctuation mark at its end or start, or the end of the word
+    if it has none.
+    """
     if end - start > 1:
         last = text[end - 1]
         first = text[start]
@@ -248,7 +258,7 @@ def _find_punctuation_boundary(text: CodePoints, start: int, end: int) -> int:
 def _split_as_jiwer(
     text: CodePoints, length: int, classes: CharacterClasses, starts: Offsets, ends: Offsets
 ) -> int:
-    """Split a text at white space as jiwer does.
+    """Split a text at spaces in the way of the package jiwer, and return the number of tokens.
 
     A single white space character other than a blank (a tab, say) stays inside its word, as in jiwer.
     """
@@ -278,7 +288,7 @@ def _split_as_jiwer(
 
 @kernel
 def _split_as_rouge(text: CodePoints, length: int, starts: Offsets, ends: Offsets) -> int:
-    """Split a text into sequences of Latin letters and digits, as rouge-score does."""
+    """Split a text into sequences of Latin letters and digits, as the package rouge-score does."""
     count = 0
     i = 0
     while i < length:

@@ -22,7 +22,7 @@ _INITIAL_CAPACITY = 1 << 12
 
 
 class Vocabulary(NamedTuple):
-    """A hash table that maps words to ids, at most half full.
+    """A hash table, for compiled code, that gives every distinct word an integer.
 
     Word w is `code_points[word_offsets[w] : word_offsets[w + 1]]`.
     """
@@ -36,7 +36,7 @@ class Vocabulary(NamedTuple):
 
 @kernel
 def create_vocabulary() -> Vocabulary:
-    """Create a vocabulary without words."""
+    """Create an empty vocabulary."""
     return Vocabulary(
         np.zeros(_INITIAL_CAPACITY, np.uint64),
         np.zeros(_INITIAL_CAPACITY, np.int32),
@@ -56,10 +56,11 @@ def look_up_word_ids(
     size: int,
     ids: TokenIds,
 ) -> tuple[int, int]:
-    """Write the ids of the words of a text, from word `first` on, and add new words to the vocabulary.
+    """Write the integer of each word of a text to an array, and add words that are new to the vocabulary.
 
-    Word i is `text[starts[i] : ends[i]]`. Stops early when the table is full: enlarge it, and call again.
-    Returns how many of the `count` words have an id, and how many words the table holds (`size` before).
+    It begins with word `first` of the text. Word i is `text[starts[i] : ends[i]]`. Stops early when the table
+    is full: enlarge it, and call again. Returns how many of the `count` words have an id, and how many words
+    the table holds (`size` before).
     """
     hashes, word_in_slot, word_offsets, pool = vocabulary
     slot_mask = np.uint64(len(hashes) - 1)
@@ -102,14 +103,14 @@ def look_up_word_ids(
 
 
 @kernel
-def enlarge_vocabulary(vocabulary: Vocabulary, size: int, next_length: int) -> Vocabulary:
-    """Copy a vocabulary of `size` words to one four times as large, with room for a word of `next_length`."""
+def enlarge_vocabulary(vocabulary: Vocabulary, word_count: int, next_word_length: int) -> Vocabulary:
+    """Copy a vocabulary to one that is four times as large and has room for the next word."""
     capacity = 4 * len(vocabulary.hashes)
     word_offsets = np.zeros(capacity // 2 + 1, np.int64)
-    for word in range(size + 1):
+    for word in range(word_count + 1):
         word_offsets[word] = vocabulary.word_offsets[word]
-    pool = np.zeros(4 * len(vocabulary.code_points) + next_length, np.uint32)
-    for position in range(word_offsets[size]):
+    pool = np.zeros(4 * len(vocabulary.code_points) + next_word_length, np.uint32)
+    for position in range(word_offsets[word_count]):
         pool[position] = vocabulary.code_points[position]
     hashes = np.zeros(capacity, np.uint64)
     word_in_slot = np.zeros(capacity, np.int32)

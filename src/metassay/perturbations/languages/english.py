@@ -69,7 +69,8 @@ Relation = Literal["antonym", "cohyponym", "hypernym", "wrong_sense"]
 
 
 def find_pronoun_paradigm_row(previous_word: str, pronoun: str, next_word: str, clause: str) -> int:  # noqa: ARG001
-    """Find the row of `PRONOUNS` (subject, object …) that a pronoun belongs to; -1 if that is not clear.
+    """Return the row of the pronoun table (subject, object and so on) to which a pronoun belongs, or -1 if
+    that is not clear.
 
     All words are in lower case; `next_word` is empty at the end of a clause.
     """
@@ -89,7 +90,9 @@ def find_pronoun_paradigm_row(previous_word: str, pronoun: str, next_word: str, 
 
 
 def _find_row_of_it_or_you(previous_word: str, pronoun: str, next_word: str) -> int:
-    """Find whether "it" or "you" is a subject or an object; -1 if the neighbouring words do not show it."""
+    """Return the row of the pronoun table for "it" or "you", which can be subject or object, or -1 if the
+    neighbours do not show it.
+    """
     if not next_word or previous_word in _WORDS_BEFORE_OBJECT or previous_word.endswith("ing"):
         return OBJECTS
     follows_auxiliary = previous_word in AUXILIARIES
@@ -110,7 +113,7 @@ class WordEntry:
 
 
 def find_fitting_synonyms(previous_word: str, word_form: str, next_word: str) -> tuple[str, ...]:
-    """Find the synonyms of a word that fit between its neighbouring words (all in lower case)."""
+    """Find the synonyms of a word that fit between its neighbouring words. All words are in lower case."""
     return _filter_replacements_by_neighbours(
         _find_synonym_entry(word_form), previous_word, word_form, next_word
     )
@@ -119,7 +122,9 @@ def find_fitting_synonyms(previous_word: str, word_form: str, next_word: str) ->
 def find_fitting_related_words(
     relation: Relation, previous_word: str, word_form: str, next_word: str
 ) -> tuple[str, ...]:
-    """Find antonyms, hypernyms and so on of a word that fit between its neighbours (in lower case)."""
+    """Find words with a relation to a word, such as antonyms, that fit between its neighbours. All words are
+    in lower case.
+    """
     return _filter_replacements_by_neighbours(
         find_related_words(word_form, relation), previous_word, word_form, next_word
     )
@@ -128,7 +133,9 @@ def find_fitting_related_words(
 def _filter_replacements_by_neighbours(
     word_entry: WordEntry | None, previous_word: str, word_form: str, next_word: str
 ) -> tuple[str, ...]:
-    """Return the replacements of a word that fit its neighbours; none if it is part of a phrase."""
+    """Return the words that can replace a word between its neighbours, or no words if it is part of a
+    phrase.
+    """
     if word_entry is None:
         return ()
     has_particle = word_entry.part_of_speech == "v" and next_word in PARTICLES
@@ -143,7 +150,7 @@ def _filter_replacements_by_neighbours(
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def is_proper_name(word: str) -> bool:
-    """Whether a capitalised word is a name in one of its senses, such as John."""
+    """Return whether a capitalised word is a name in one of its senses, such as John."""
     if word in FEMALE_NAMES or word in MALE_NAMES:
         return True
     wordnet = _require_wordnet()
@@ -151,21 +158,21 @@ def is_proper_name(word: str) -> bool:
 
 
 def _require_wordnet() -> WordNet:
-    """Open WordNet, which the caller has checked to be installed."""
+    """Open WordNet, whose installation the caller has already checked."""
     wordnet = open_wordnet()
     assert wordnet is not None
     return wordnet
 
 
 def _is_part_of_phrase(lemma: str, previous_word: str, next_word: str) -> bool:
-    """Whether WordNet has a phrase of the word and one of its neighbours, such as "take place"."""
+    """Return whether WordNet has a phrase of a word and one of its neighbours, such as "take place"."""
     phrases = _require_wordnet().phrases
     return f"{lemma}_{next_word}" in phrases or f"{previous_word}_{lemma}" in phrases
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def _find_synonym_entry(form: str) -> WordEntry | None:
-    """Find the synonyms of a word form, inflected like it; None if it has none."""
+    """Find the synonyms of a word form, inflected like it, or None if it has none."""
     reading = _find_part_of_speech_and_lemma(form)
     if reading is None:
         return None
@@ -176,7 +183,9 @@ def _find_synonym_entry(form: str) -> WordEntry | None:
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def find_related_words(word_form: str, relation: Relation) -> WordEntry | None:
-    """Find antonyms, hypernyms and so on of a word, inflected like it; None if it has none."""
+    """Find words with a relation to a word, such as antonyms, inflected like it, or None if there are
+    none.
+    """
     reading = _find_part_of_speech_and_lemma(word_form)
     if reading is None:
         return None
@@ -190,20 +199,20 @@ def find_related_words(word_form: str, relation: Relation) -> WordEntry | None:
 
 
 def _list_antonyms(lemma: str, part_of_speech: str) -> Iterable[str]:
-    """List the words whose meaning is opposite to the first sense of a word."""
+    """List the words whose meaning is opposite to the most frequent sense of a word."""
     wordnet = _require_wordnet()
     return wordnet.find_antonyms(lemma, part_of_speech, wordnet.list_synsets(lemma, part_of_speech)[0])
 
 
 def _list_hypernym_synsets(lemma: str, part_of_speech: str) -> list[int]:
-    """List the synsets that are one level more general than the first sense of a word."""
+    """List the WordNet senses that are one level more general than the most frequent sense of a word."""
     wordnet = _require_wordnet()
     first_sense = wordnet.list_synsets(lemma, part_of_speech)[0]
     return wordnet.list_related_synsets(part_of_speech, first_sense, "@")
 
 
 def _list_hypernyms(lemma: str, part_of_speech: str) -> Iterable[str]:
-    """List the more general nouns that are at least as common as a noun."""
+    """List nouns that are more general than a noun and at least as common, such as "fruit" for "apple"."""
     wordnet = _require_wordnet()
     minimum_count = max(wordnet.tag_counts.get((lemma, part_of_speech), 0), MINIMUM_COUNT)
     hypernyms = []
@@ -216,7 +225,7 @@ def _list_hypernyms(lemma: str, part_of_speech: str) -> Iterable[str]:
 
 
 def _list_cohyponyms(lemma: str, part_of_speech: str) -> Iterable[str]:
-    """List the common nouns with the same more general term as a noun: "pear" for "apple"."""
+    """List common nouns that name another kind of the same thing, such as "pear" for "apple"."""
     first_sense = _require_wordnet().list_synsets(lemma, part_of_speech)[0]
     cohyponyms = []
     for parent in _list_hypernym_synsets(lemma, part_of_speech):
@@ -228,7 +237,7 @@ def _list_cohyponyms(lemma: str, part_of_speech: str) -> Iterable[str]:
 
 @functools.cache
 def _list_common_hyponyms(synset: int, part_of_speech: str) -> list[tuple[str, int]]:
-    """List the common words that are one level more specific than a synset, each with its first sense."""
+    """List common words that are one level more specific than a WordNet sense, each with its first sense."""
     wordnet = _require_wordnet()
     hyponyms = []
     for child in wordnet.list_related_synsets(part_of_speech, synset, "~"):
@@ -239,14 +248,14 @@ def _list_common_hyponyms(synset: int, part_of_speech: str) -> list[tuple[str, i
 
 
 def _is_common_in_sense(word: str, part_of_speech: str, sense: int) -> bool:
-    """Whether a word is common and `sense` is its first sense."""
+    """Return whether a word is common and `sense` is its most frequent sense."""
     wordnet = _require_wordnet()
     is_common = wordnet.tag_counts.get((word, part_of_speech), 0) >= MINIMUM_COUNT
     return is_common and wordnet.list_synsets(word, part_of_speech)[:1] == (sense,)
 
 
 def _list_words_of_other_senses(lemma: str, part_of_speech: str) -> Iterable[str]:
-    """List common words for the rarer senses of a noun: "hobby" for "interest".
+    """List common words for the rarer senses of a noun, such as "hobby" for "interest".
 
     The noun must have its first sense in most of its occurrences. The words must differ in topic from that
     sense, and either they or the noun must be concrete.
@@ -288,7 +297,7 @@ _RELATION_FINDERS: dict[Relation, Callable[[str, str], Iterable[str]]] = {
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def _find_part_of_speech_and_lemma(form: str) -> tuple[str, str] | None:
-    """Return the part of speech and base form of a word form; None if several are plausible."""
+    """Return the part of speech and the base form of a word form, or None if several are plausible."""
     if form in FUNCTION_WORDS or len(form) < 3 or not form.isalpha():
         return None
     wordnet = _require_wordnet()
@@ -308,7 +317,7 @@ def _find_part_of_speech_and_lemma(form: str) -> tuple[str, str] | None:
 
 
 def _list_synonyms(lemma: str, part_of_speech: str, form: str) -> tuple[str, ...]:
-    """List the current words of the first synset of a word, inflected like `form`."""
+    """List the synonyms of the most frequent sense of a word that are in use today, inflected like `form`."""
     wordnet = _require_wordnet()
     synset = wordnet.list_synsets(lemma, part_of_speech)[0]
     words = wordnet.list_words(part_of_speech, synset)
@@ -317,12 +326,12 @@ def _list_synonyms(lemma: str, part_of_speech: str, form: str) -> tuple[str, ...
 
 
 def _is_plain_word(word: str) -> bool:
-    """Whether a word has only lower-case letters and is not a function word."""
+    """Return whether a word has only lower-case letters and is not a function word such as "the"."""
     return word.isalpha() and word.islower() and word not in FUNCTION_WORDS
 
 
 def _is_current_word(word: str, part_of_speech: str, synset: int) -> bool:
-    """Whether a word is in use, and a synset is among its first senses."""
+    """Return whether a word is in use today, and a WordNet sense is among its most frequent senses."""
     wordnet = _require_wordnet()
     return (
         _is_plain_word(word)
@@ -332,22 +341,28 @@ def _is_current_word(word: str, part_of_speech: str, synset: int) -> bool:
     )
 
 
-def _inflect_words_like(words: Iterable[str], lemma: str, form: str, part_of_speech: str) -> tuple[str, ...]:
-    """Inflect words as `form` is inflected from `lemma`; leave out those that cannot be, or equal `form`."""
-    inflected_words = (_inflect_word_like(word, lemma, form, part_of_speech) for word in words)
-    return tuple(word for word in inflected_words if word is not None and word != form)
+def _inflect_words_like(
+    words: Iterable[str], lemma: str, model_form: str, part_of_speech: str
+) -> tuple[str, ...]:
+    """Inflect words as `model_form` is inflected from its lemma. Words that cannot be inflected like this, or
+    equal `model_form`, are left out.
+    """
+    inflected_words = (_inflect_word_like(word, lemma, model_form, part_of_speech) for word in words)
+    return tuple(word for word in inflected_words if word is not None and word != model_form)
 
 
-def _inflect_word_like(word: str, lemma: str, form: str, part_of_speech: str) -> str | None:
-    """Inflect a word as `form` is inflected from `lemma`; None if that is not certain."""
-    if form == lemma:
+def _inflect_word_like(word: str, lemma: str, model_form: str, part_of_speech: str) -> str | None:
+    """Inflect a word as `model_form` is inflected from its lemma, or return None if the form is not
+    certain.
+    """
+    if model_form == lemma:
         # "put" can be present or past, which other verbs tell apart.
         is_ambiguous = part_of_speech == "v" and lemma in INVARIANT_VERBS
         return None if is_ambiguous else word
     if part_of_speech == "n":
         return _make_plural(word)
     if part_of_speech == "v":
-        return _inflect_verb(word, form)
+        return _inflect_verb(word, model_form)
     return None
 
 
@@ -361,7 +376,9 @@ def _make_plural(noun: str) -> str:
 
 
 def _inflect_verb(verb: str, model_form: str) -> str | None:
-    """Inflect a verb like another verb's form `model_form`; None if that is not certain."""
+    """Inflect a verb like the form `model_form` of another verb, or return None if the form is not
+    certain.
+    """
     irregular_forms = _load_irregular_forms("v").get(verb, [])
     if model_form.endswith("ing"):
         for irregular_form in irregular_forms:
@@ -380,7 +397,7 @@ def _inflect_verb(verb: str, model_form: str) -> str | None:
 
 
 def _append_s(word: str) -> str:
-    """Append the -s of plurals and of the third person: boxes, parties, cars."""
+    """Append the -s of plurals and of the third person with the right spelling: boxes, parties, cars."""
     if word.endswith(("s", "x", "z", "ch", "sh")):
         return f"{word}es"
     if word.endswith("y") and word[-2] not in "aeiou":
@@ -389,7 +406,7 @@ def _append_s(word: str) -> str:
 
 
 def _append_ed(verb: str) -> str:
-    """Append the -ed of the past tense: used, tried, walked."""
+    """Append the -ed of the past tense with the right spelling: used, tried, walked."""
     if verb.endswith("e"):
         return f"{verb}d"
     if verb.endswith("y") and verb[-2] not in "aeiou":
@@ -399,7 +416,9 @@ def _append_ed(verb: str) -> str:
 
 @functools.cache
 def _load_irregular_forms(part_of_speech: str) -> dict[str, list[str]]:
-    """Load the irregular forms of each base form, including those with a doubled consonant: stopped."""
+    """Load the irregular forms of each base form, including those that double a consonant, such as
+    "stopped".
+    """
     irregular_forms: defaultdict[str, list[str]] = defaultdict(list)
     for form, lemmas in _require_wordnet().load_irregular_forms(part_of_speech).items():
         for lemma in lemmas:

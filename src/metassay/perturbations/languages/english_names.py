@@ -46,7 +46,9 @@ _PINYIN = re.compile(
 
 
 def _can_word_be_in_name(text: str, word: WordMatch, first_word: str) -> bool:
-    """Return whether a word can be part of a name that begins with `first_word` (empty: with itself)."""
+    """Return whether a word can continue a name that begins with `first_word`, or begin a name if
+    `first_word` is empty.
+    """
     name = strip_name_suffix(word)
     if len(name) < 2 or name in NOT_NAMES["en"] or name in NATIONALITIES["en"]:
         return False
@@ -61,17 +63,19 @@ def _can_word_be_in_name(text: str, word: WordMatch, first_word: str) -> bool:
 
 
 def _is_proper_noun(word: str) -> bool:
-    """Whether a word is in a list of names, or a name according to the tagger."""
+    """Return whether a word is in a list of names, or the tagger takes it for a name."""
     return word in _LISTED_NAMES or rank_word_tags(word, "en")[:1] == ("NP0",)
 
 
 def _is_place_or_common_word(word: str) -> bool:
-    """Whether a word is a place, a common word, or in lower case."""
+    """Return whether a word is a place name, a common word, or written in lower case."""
     return not word[:1].isupper() or word in PLACES["en"] or is_common_word(word, "en")
 
 
 def _is_part_of_longer_name(text: str, start: int, end: int) -> bool:
-    """Return whether a span of a text is only a part of a longer name, or is next to a hyphen or slash."""
+    """Return whether a name found in a text is only a part of a longer name, or is next to a hyphen or
+    slash.
+    """
     if text[start - 1 : start] in {"/", "-"} or text[end : end + 1] in {"/", "-", "®", "™"}:
         return True
     next_word = find_next_word(text, end)
@@ -88,7 +92,9 @@ def _is_part_of_longer_name(text: str, start: int, end: int) -> bool:
 
 
 def _decide_kind_of_name(previous_word: str, words: Sequence[str]) -> str:
-    """Return the kind of a name: PER, LOC, ORG, NAME if it is not known; empty if the words are no name."""
+    """Return whether words name a person (PER), place (LOC), organisation (ORG) or something else (NAME), or
+    an empty text if they are no name.
+    """
     if len(words) > MAXIMUM_NAME_WORDS:
         return ""
     name = "_".join(words)
@@ -110,12 +116,12 @@ def _is_name_missing_in_lists(word: str) -> bool:
 
 
 def _are_common_words(words: Sequence[str]) -> bool:
-    """Whether all words are common English words."""
+    """Return whether all words are common English words."""
     return all(is_common_word(word, "en") for word in words)
 
 
 def _is_place_name(words: Sequence[str]) -> bool:
-    """Whether words name a place by their structure: East Asia, Guangdong Province, the Yangtze River."""
+    """Return whether the words of a name show that it is a place, as in East Asia or Guangdong Province."""
     if len(words) == 1:
         return False
     if words[0] in _DIRECTIONS and "_".join(words[1:]) in PLACES["en"]:
@@ -124,7 +130,7 @@ def _is_place_name(words: Sequence[str]) -> bool:
 
 
 def _is_organisation_name(words: Sequence[str]) -> bool:
-    """Whether words name an organisation by their structure: Yale University, not Central Committee."""
+    """Return whether the words of a name show that it is an organisation, as in Yale University."""
     if words[-1] not in ORGANISATION_WORDS:
         return False
     for word in words[:-1]:
@@ -134,7 +140,9 @@ def _is_organisation_name(words: Sequence[str]) -> bool:
 
 
 def _is_person_name(words: Sequence[str]) -> bool:
-    """Whether words begin with a given name, or are an East Asian family name and Chinese syllables."""
+    """Return whether words begin with a given name, or are an East Asian family name followed by Chinese
+    syllables.
+    """
     first_word, *other_words = words
     if any(word in PLACES["en"] or word in ORGANISATION_WORDS or word.isupper() for word in other_words):
         return False
@@ -148,8 +156,10 @@ def _is_person_name(words: Sequence[str]) -> bool:
     return is_chinese or not is_common_word(other_words[0], "en")
 
 
-def _decide_form_of_name(previous_word: str, words: Sequence[str], kind: str) -> str | None:  # noqa: ARG001
-    """Return the article before a name, or an empty text; None if the words are no name."""
+def _find_article_before_name(previous_word: str, words: Sequence[str], kind: str) -> str | None:  # noqa: ARG001
+    """Return the article before a name, or an empty text if there is none, or None if the words are no
+    name.
+    """
     if not kind:
         return None
     article = previous_word.lower()
@@ -157,7 +167,9 @@ def _decide_form_of_name(previous_word: str, words: Sequence[str], kind: str) ->
 
 
 def _guess_kind_of_name(text: str, start: int, end: int, words: Sequence[str]) -> str:
-    """Guess the kind of a name from its neighbours: PER? beside "said", LOC? after "in", NAME or empty."""
+    """Guess from its neighbours whether a name is a person (beside "said") or a place (after "in"). Guesses
+    end in a question mark.
+    """
     previous_word = find_previous_word(text, start)
     if previous_word in _VERBS_OF_SAYING or find_next_word(text, end) in _VERBS_OF_SAYING:
         return "PER?"
@@ -170,7 +182,7 @@ ENGLISH_NAME_RULES = NameRules(
     can_be_in_name=_can_word_be_in_name,
     is_fragment=_is_part_of_longer_name,
     decide_kind=_decide_kind_of_name,
-    decide_form=_decide_form_of_name,
+    decide_form=_find_article_before_name,
     guess_kind=_guess_kind_of_name,
     places_before_nouns=PLACES["en"],
 )

@@ -78,7 +78,8 @@ _CACHED_WORDS = 1 << 16
 
 
 def find_pronoun_paradigm_row(previous_word: str, pronoun: str, next_word: str, clause: str) -> int:
-    """Find the row of `PRONOUNS` (subject, object …) that a pronoun belongs to; -1 if that is not clear.
+    """Return the row of the pronoun table (subject, object and so on) to which a pronoun belongs, or -1 if
+    that is not clear.
 
     `clause` begins with the pronoun. A subject is replaced only by a subject of the same number, and only if
     the finite verb is found: beside it, or last in the clause. "ich" needs a verb form that er and sie share.
@@ -96,15 +97,19 @@ def find_pronoun_paradigm_row(previous_word: str, pronoun: str, next_word: str, 
             return ACCUSATIVE_OBJECTS
         return DATIVE_OBJECTS if previous_word in _DATIVE_PREPOSITIONS else NO_ROW
     if pronoun in {"ich", "er", "sie", "es", "wir", "Sie"}:
-        return _find_subject_row(previous_word, pronoun, next_word, clause.split())
+        return _find_pronoun_row_of_subject(previous_word, pronoun, next_word, clause.split())
     return next((row for row, pronouns in enumerate(PRONOUNS) if pronoun in pronouns), NO_ROW)
 
 
-def _find_subject_row(previous_word: str, pronoun: str, next_word: str, clause_words: list[str]) -> int:
-    """Find the row of `PRONOUNS` for a subject; -1 if the verb does not show whether it is plural."""
+def _find_pronoun_row_of_subject(
+    previous_word: str, pronoun: str, next_word: str, clause_words: list[str]
+) -> int:
+    """Return the row of the pronoun table for a subject, or -1 if the verb does not show whether it is
+    singular or plural.
+    """
     if pronoun == "es" or not _REFLEXIVES.get(pronoun, frozenset()).isdisjoint(clause_words):
         return NO_ROW
-    number = _find_subject_number(_find_finite_verb(previous_word, pronoun, next_word, clause_words))
+    number = _decide_singular_or_plural(_find_finite_verb(previous_word, pronoun, next_word, clause_words))
     if pronoun in {"wir", "Sie"}:
         return PLURAL_SUBJECTS if number == "plural" else NO_ROW
     if pronoun == "sie" and number == "plural":
@@ -115,17 +120,19 @@ def _find_subject_row(previous_word: str, pronoun: str, next_word: str, clause_w
 
 
 def _find_finite_verb(previous_word: str, pronoun: str, next_word: str, clause_words: list[str]) -> str:
-    """Find the finite verb that belongs to a subject; empty if it is not found or "sie" may be an object."""
+    """Find the finite verb that belongs to a pronoun as its subject, or return an empty text if that is not
+    clear.
+    """
     if previous_word in _SUBORDINATING_WORDS:
         return clause_words[-1] if len(clause_words) > 1 else ""
-    if pronoun != "sie" and _find_subject_number(previous_word):
+    if pronoun != "sie" and _decide_singular_or_plural(previous_word):
         return previous_word
     opens_clause = not previous_word or previous_word in _COORDINATING_CONJUNCTIONS
     return next_word if opens_clause else ""
 
 
-def _find_subject_number(verb: str) -> str:
-    """Return `singular` or `plural`, the number of the subject of a finite verb; empty if not clear.
+def _decide_singular_or_plural(verb: str) -> str:
+    """Return whether a finite verb form is `singular` or `plural`, or an empty text if that is not clear.
 
     Forms in -e are not clear: they agree with "ich" only. Forms in -t agree with "er" only, but count as
     singular, because the pronoun beside them is then not "ich".
@@ -143,13 +150,13 @@ def _find_subject_number(verb: str) -> str:
 
 
 def find_fitting_synonyms(previous_word: str, word_form: str, next_word: str) -> tuple[str, ...]:  # noqa: ARG001
-    """Find the synonyms of a word form, inflected like it; nouns are capitalised."""
+    """Find the synonyms of a word form, inflected like it. Nouns are capitalised."""
     return _find_inflected_synonyms(word_form)
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def _find_inflected_synonyms(form: str) -> tuple[str, ...]:
-    """Find the synonyms of a word form in the first meaning that has any."""
+    """Find the synonyms of a word form, inflected like it, for the first meaning that has any."""
     if len(form) < 4 or form.lower() in FUNCTION_WORDS:
         return ()
     is_noun = form[0].isupper()
@@ -179,7 +186,8 @@ def _list_synonyms_by_meaning(lemma: str) -> list[list[str]]:
 
 
 def _inflect_noun(noun: str, lemma: str, form: str) -> str | None:
-    """Inflect a noun as `form` is inflected from `lemma`; None if the gender differs or is not known.
+    """Inflect a noun as `form` is inflected from `lemma`, or return None if the two nouns differ in gender or
+    one gender is unknown.
 
     Only feminine plurals are formed, because they all have the same ending.
     """
@@ -198,7 +206,7 @@ def _inflect_noun(noun: str, lemma: str, form: str) -> str | None:
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def _find_noun_gender(noun: str) -> str | None:
-    """Find the gender of a noun in a list, or by its ending; None if neither shows it."""
+    """Find the gender of a noun in a list or by its ending, or return None if neither shows it."""
     for gender, nouns in NOUNS.items():
         if noun in nouns:
             return gender
@@ -211,7 +219,8 @@ def _find_noun_gender(noun: str) -> str | None:
 
 
 def _inflect_adjective(word: str, lemma: str, form: str) -> str | None:
-    """Inflect an adjective or adverb as `form` is inflected from `lemma`; None if it cannot be.
+    """Inflect an adjective or adverb as `form` is inflected from `lemma`, or return None if that is not
+    possible.
 
     Verbs are not replaced: few synonyms take the same objects and prepositions.
     """
@@ -229,5 +238,5 @@ def _inflect_adjective(word: str, lemma: str, form: str) -> str | None:
 
 
 def _is_infinitive(word: str) -> bool:
-    """Whether a word ends like an infinitive and is not an adverb."""
+    """Return whether a word ends like an infinitive and is not an adverb."""
     return word.endswith(("en", "ern", "eln")) and word not in ADVERBS_IN_EN

@@ -65,7 +65,9 @@ def _can_word_be_in_name(text: str, word: WordMatch, first_word: str) -> bool:
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def _could_be_name(word: str) -> bool:
-    """Whether a word is a listed name, or a name according to the tagger and not in the dictionary."""
+    """Return whether a word is a listed name, or the tagger takes it for a name and the dictionary does not
+    have it.
+    """
     if len(word) < 2 or word in NOT_NAMES["de"]:
         return False
     if _is_listed_name(word):
@@ -76,31 +78,33 @@ def _could_be_name(word: str) -> bool:
 
 
 def _is_listed_name(word: str) -> bool:
-    """Whether a list contains a name, or a name of two words that begins with this word."""
+    """Return whether a list of names contains a word, or a name of two words that begins with it."""
     return word in _LISTED_NAMES or _is_listed_place(word)
 
 
 def _is_listed_place(name: str) -> bool:
-    """Whether a name is a listed place, possibly with the -s of the genitive."""
+    """Return whether a name is a listed place, possibly with the -s of the genitive."""
     return name in PLACES["de"] or name.removesuffix("s") in PLACES["de"]
 
 
 def _is_common_noun_in_text(text: str, start: int, word: str) -> bool:
-    """Return whether a word that could be a name is a common noun at its position in the text."""
+    """Return whether a word that can be a name is used as a common noun at this place in the text."""
     if starts_sentence(text, start) and find_lemma(word.lower(), "de") is not None:
         return True
     return find_previous_word(text, start).lower() in DETERMINERS
 
 
 def _is_german_word(word: str) -> bool:
-    """Whether a word is a common German word or a noun of the dictionary."""
+    """Return whether a word is a common German word or a noun in the dictionary."""
     if is_common_word(word, "de"):
         return True
     return "NN" in rank_word_tags(word, "de") and find_lemma(word, "de") is not None
 
 
 def _is_part_of_longer_name(text: str, start: int, end: int) -> bool:
-    """Return whether a span is only a part of a name, is quoted like a title, or is next to a slash."""
+    """Return whether a name found in a text is only a part of a longer name, is quoted like a title, or is
+    next to a slash.
+    """
     left = text[start - 1 : start]
     right = text[end : end + 1]
     if (left in _OPENING_QUOTES and right in _CLOSING_QUOTES) or left in _STROKES or right in _STROKES:
@@ -122,12 +126,14 @@ def _is_part_of_longer_name(text: str, start: int, end: int) -> bool:
 
 
 def _is_capitalised_but_no_noun(word: str) -> bool:
-    """Whether a word is capitalised although the tagger does not call it a noun."""
+    """Return whether a word is capitalised although the tagger does not call it a noun."""
     return word[:1].isupper() and rank_word_tags(word, "de")[:1] != ("NN",)
 
 
 def _decide_kind_of_name(previous_word: str, words: Sequence[str]) -> str:
-    """Return the kind of a name according to lists and titles; NAME if they do not show it."""
+    """Return whether lists and titles show that a name is a person, place or organisation, or NAME if they do
+    not show it.
+    """
     name = "_".join(words)
     has_several_words = len(words) > 1
     if len(words) > MAXIMUM_NAME_WORDS or (has_several_words and all(map(_is_listed_place, words))):
@@ -142,8 +148,8 @@ def _decide_kind_of_name(previous_word: str, words: Sequence[str]) -> str:
     return "LOC" if has_several_words and words[-1] in PLACE_WORDS else "NAME"
 
 
-def _decide_form_of_name(previous_word: str, words: Sequence[str], kind: str) -> str | None:
-    """Return the gender of the article of a name, `gent` for a genitive in -s, or empty.
+def _find_grammatical_form_of_name(previous_word: str, words: Sequence[str], kind: str) -> str | None:
+    """Return the gender that the article of a name shows, `gent` for a genitive in -s, or an empty text.
 
     None if the name does not stand in its sentence as names of its kind do.
     """
@@ -164,7 +170,9 @@ def _decide_form_of_name(previous_word: str, words: Sequence[str], kind: str) ->
 
 
 def _guess_kind_of_name(text: str, start: int, end: int, words: Sequence[str]) -> str:
-    """Guess the kind of a name from its neighbours: PER? beside "sagte", LOC? after "nach", else NAME."""
+    """Guess from its neighbours whether a name is a person (beside "sagte") or a place (after "nach").
+    Guesses end in a question mark.
+    """
     for word in words:
         if word.isupper() or _is_german_word(word) or rank_word_tags(word, "en")[:1] != ("NP0",):
             return "NAME"
@@ -178,6 +186,6 @@ GERMAN_NAME_RULES = NameRules(
     can_be_in_name=_can_word_be_in_name,
     is_fragment=_is_part_of_longer_name,
     decide_kind=_decide_kind_of_name,
-    decide_form=_decide_form_of_name,
+    decide_form=_find_grammatical_form_of_name,
     guess_kind=_guess_kind_of_name,
 )

@@ -52,7 +52,8 @@ Edit = tuple[Span, str]
 
 
 def find_german_negations(text: str) -> list[Edit]:
-    """Find every edit that adds "nicht" to a clause or turns "ein" into "kein", in the order of the text.
+    """Find every way to negate a clause by adding "nicht" or by turning "ein" into "kein", in the order of
+    the text.
 
     Clauses that are already negated are left out.
     """
@@ -80,7 +81,7 @@ def find_german_negations(text: str) -> list[Edit]:
 
 
 def _find_kein_edits(matches: list[re.Match[str]], words: list[str]) -> list[Edit]:
-    """Find the edits that put a "k" before each "ein" that begins a noun phrase."""
+    """Find the edits that turn "ein" into "kein" where it begins a noun phrase."""
     edits = []
     for i, match in enumerate(matches[:-1]):
         if not _INDEFINITE_ARTICLE.fullmatch(match[0]) or words[i + 1] in _FIXED_AFTER_EIN:
@@ -91,12 +92,13 @@ def _find_kein_edits(matches: list[re.Match[str]], words: list[str]) -> list[Edi
     return edits
 
 
-def _find_noun_phrase_end(words: list[str], start: int) -> int | None:
-    """Find the position after the noun of a phrase whose adjectives begin at `start`; None if there is none.
+def _find_noun_phrase_end(words: list[str], first_adjective: int) -> int | None:
+    """Return the position after the noun of a phrase, given the position of its first adjective, or None if
+    there is no noun.
 
     A noun is a capitalised word, after at most two adjectives.
     """
-    for position in range(start, min(start + _MAXIMUM_ADJECTIVES + 1, len(words))):
+    for position in range(first_adjective, min(first_adjective + _MAXIMUM_ADJECTIVES + 1, len(words))):
         word = words[position]
         if word[0].isupper():
             return position + 1
@@ -106,7 +108,8 @@ def _find_noun_phrase_end(words: list[str], start: int) -> int | None:
 
 
 def _find_nicht_position(words: list[str], mark_before: str, mark_after: str) -> int | None:
-    """Find the position of the word that "nicht" goes before in a clause; None if it cannot be added.
+    """Return the position of the word before which "nicht" negates a clause, or None if no position is
+    certain.
 
     The position is the number of words if "nicht" goes at the end.
     """
@@ -123,7 +126,7 @@ def _find_nicht_position(words: list[str], mark_before: str, mark_after: str) ->
     if is_subordinate and words[-1] in _FINITE_VERBS:
         if len(words) <= opener + 2:
             return None
-        end = _find_verb_cluster_start(words, opener + 1, len(words) - 1)
+        end = _find_start_of_final_verbs(words, opener + 1, len(words) - 1)
         return _find_nicht_position_after_verb(words, opener + 1, end, begins_with_subject=True)
     verb = _find_finite_verb(words)
     if verb is None:
@@ -148,11 +151,13 @@ def _find_nicht_position(words: list[str], mark_before: str, mark_after: str) ->
 def _find_nicht_position_in_main_clause(
     words: list[str], verb: int, end: int, *, continues_after_comma: bool
 ) -> int | None:
-    """Find the word before which "nicht" goes after a finite verb; None if the predicate follows a comma."""
+    """Return the position of the word before which "nicht" negates a main clause, given its verb, or None if
+    it is not certain.
+    """
     if words[verb] not in AUXILIARIES:
         has_prefix = words[end - 1] in _SEPARATED_PREFIXES and end - 1 > verb
         return _find_nicht_position_after_verb(words, verb + 1, end - 1 if has_prefix else end)
-    cluster_start = _find_verb_cluster_start(words, verb + 1, end)
+    cluster_start = _find_start_of_final_verbs(words, verb + 1, end)
     has_cluster = cluster_start != end
     is_copula = words[verb] in _COPULAS
     # "es sei denn" is a fixed phrase.
@@ -167,7 +172,9 @@ def _find_nicht_position_in_main_clause(
 
 
 def _find_finite_verb(words: list[str]) -> int | None:
-    """Find the position of the first finite verb of a clause; an infinitive with "zu" is none."""
+    """Return the position of the first finite verb of a clause, or None if there is none. An infinitive with
+    "zu" does not count.
+    """
     if words[0].lower() in _FINITE_VERBS:
         return 0
     for position in range(1, len(words)):
@@ -176,8 +183,10 @@ def _find_finite_verb(words: list[str]) -> int | None:
     return None
 
 
-def _find_verb_cluster_start(words: list[str], start: int, end: int) -> int:
-    """Find where the infinitives and participles at the end of a clause begin; `end` if there are none."""
+def _find_start_of_final_verbs(words: list[str], start: int, end: int) -> int:
+    """Return where the infinitives and participles at the end of a clause begin, or `end` if there are
+    none.
+    """
     position = end
     while position > start:
         word = words[position - 1]
@@ -197,7 +206,8 @@ def _find_nicht_position_after_verb(
     follows_copula: bool = False,
     begins_with_subject: bool = False,
 ) -> int | None:
-    """Find the word before which "nicht" goes between verb and end of a clause; None if not clear.
+    """Return the position between verb and end of a clause before which "nicht" negates it, or None if it is
+    not clear.
 
     "nicht" goes after definite phrases and before indefinite ones.
     """
@@ -224,13 +234,15 @@ def _find_nicht_position_after_verb(
 
 
 def _is_demonstrative_pronoun(words: list[str], position: int) -> bool:
-    """Whether a word such as "das" is a pronoun, not an article whose noun was not found."""
+    """Return whether a word such as "das" stands alone as a pronoun, and is not the article of a noun."""
     next_word = words[position + 1] if position + 1 < len(words) else ""
     return words[position] in _BEFORE_NICHT and not next_word.endswith(("e", "en"))
 
 
 def _can_nicht_precede_word(words: list[str], position: int) -> bool:
-    """Return whether "nicht" can precede an adverb or adjective; it cannot where German needs "kein"."""
+    """Return whether "nicht" can stand before an adverb or adjective. It cannot where German requires
+    "kein".
+    """
     word = words[position]
     if not word[0].islower() or word in _NEVER_AFTER_NICHT:
         return False

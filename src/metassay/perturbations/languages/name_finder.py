@@ -31,7 +31,9 @@ _AMBIGUOUS_MONTHS = {"March", "May"}
 
 
 def add_article_forms(text: str, entities: Sequence[Entity], language: str) -> list[Mention]:
-    """Add the form, which the article shows, to the names that a model found; drop names without a form."""
+    """Add to each name that a model found the grammatical form that its article shows, and drop names whose
+    form is not clear.
+    """
     mentions = []
     for start, end, kind in entities:
         words = text[start:end].split()
@@ -41,14 +43,18 @@ def add_article_forms(text: str, entities: Sequence[Entity], language: str) -> l
     return mentions
 
 
-def _make_name_mention(start: int, end: int, kind: str, form: str) -> Mention:
-    """Make the mention of a name; the -s of a German genitive is not part of the name."""
+def _make_name_mention(start: int, end: int, kind: str, grammatical_form: str) -> Mention:
+    """Describe a name in a text by its span, kind and form. The -s of a German genitive is not part of the
+    span.
+    """
     # A true value counts as 1: one letter less.
-    return start, end - form.endswith("gent"), kind, form
+    return start, end - grammatical_form.endswith("gent"), kind, grammatical_form
 
 
 def find_names(text: str, language: str) -> Iterator[Mention]:
-    """Find the names in a text by the rules of its language."""
+    """Find the names in an English or German text by rules about capitals, word lists and neighbouring
+    words.
+    """
     rules = _RULES[language]
     capitalised_words = [
         word for word in CAPITALISED_WORD.finditer(text) if word[0].lower() not in {"i", "a"}
@@ -87,14 +93,14 @@ def _is_headline(text: str, capitalised_words: Sequence[WordMatch]) -> bool:
 
 
 def _make_place_mention(word: WordMatch) -> Mention:
-    """Make the mention of a place that is one word."""
+    """Describe a place name that is one word by its span, kind and form."""
     return word.start(), find_name_end(word), "LOC", ""
 
 
 def _find_capitalised_sequences(
     text: str, capitalised_words: list[WordMatch], language: str
 ) -> Iterator[list[WordMatch]]:
-    """Find sequences of capitalised words, separated by single spaces, that can be names."""
+    """Find the sequences of capitalised words, separated by single spaces, that can be names."""
     rules = _RULES[language]
     candidate: list[WordMatch] = []
     for word in capitalised_words:
@@ -112,7 +118,7 @@ def _find_capitalised_sequences(
 
 
 def find_nationalities_and_dates(text: str, language: str) -> list[Mention]:
-    """Find the nationalities, days, months and years in a text.
+    """Find the adjectives of nationality, days, months and years in a text.
 
     The span of a German or Russian adjective of nationality is its stem.
     """
@@ -127,13 +133,15 @@ def _find_nationalities(text: str, language: str) -> Iterator[Mention]:
         start, end = match.span(1)
         if language != "en":
             yield start, end, "PEOPLE", "stem"
-        elif not _is_in_longer_name(text, start, end):
+        elif not _is_nationality_part_of_name(text, start, end):
             previous_word = find_previous_word(text, start).lower()
             yield start, end, "PEOPLE", previous_word if previous_word in {"a", "an"} else ""
 
 
-def _is_in_longer_name(text: str, start: int, end: int) -> bool:
-    """Whether an English nationality is part of a name (British Museum), or is the verb "polish"."""
+def _is_nationality_part_of_name(text: str, start: int, end: int) -> bool:
+    """Return whether an English nationality is part of a name, as in British Museum, or is the verb
+    "polish".
+    """
     next_word = find_next_word(text, end)
     if next_word[:1].isupper() and next_word not in PERSON_TITLES["en"]:
         return True
@@ -150,13 +158,13 @@ def _find_dates(text: str, language: str) -> Iterator[Mention]:
         # The list has weekdays in the form that follows «в».
         if language == "ru" and kind != "MONTH" and find_previous_word(text, match.start()).lower() != "в":
             continue
-        if match[0] in _AMBIGUOUS_MONTHS and not _has_number_beside(text, *match.span()):
+        if match[0] in _AMBIGUOUS_MONTHS and not _has_day_or_number_beside(text, *match.span()):
             continue
         yield *match.span(), kind, form
 
 
-def _has_number_beside(text: str, start: int, end: int) -> bool:
-    """Whether a day stands before a word (21st of May) or a number after it (May 21, May 2026)."""
+def _has_day_or_number_beside(text: str, start: int, end: int) -> bool:
+    """Return whether a number of a day stands before a month (21st of May) or a number after it (May 21)."""
     before = text[max(0, start - _LONGEST_DAY) : start]
     return bool(_DAY_BEFORE.search(before) or _NUMBER_AFTER.match(text, end))
 
@@ -168,7 +176,9 @@ def _find_years(text: str, language: str) -> Iterator[Mention]:
 
 
 def _compile_word_pattern(words: Iterable[str], endings: Sequence[str] = ("",)) -> re.Pattern[str]:
-    """Compile a pattern that matches any of the words with any of the endings, as a word of its own."""
+    """Compile a regular expression that finds any of the words, with any of the endings, as a separate
+    word.
+    """
     return re.compile(rf"(?<![\w-])({build_word_pattern(words)})(?:{'|'.join(endings)})(?![\w-]|\.\w)")
 
 
@@ -188,7 +198,7 @@ _DATE_PATTERNS = {language: _compile_word_pattern(dates) for language, dates in 
 
 
 def _build_month_pattern(language: str) -> str:
-    """Build a regular expression that matches the months of a language."""
+    """Build a regular expression that finds the months of a language."""
     return "|".join(sorted(word for word, (kind, _) in CALENDAR[language].items() if kind == "MONTH"))
 
 

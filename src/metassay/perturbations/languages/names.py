@@ -73,7 +73,9 @@ _SUFFIX_CHARACTERS = frozenset("'’-")
 
 
 def find_previous_word(text: str, position: int) -> str:
-    """Find the word before a position; empty if more than a space or full stop lies between."""
+    """Find the word before a position in a text, or an empty text if more than a space or full stop lies
+    between.
+    """
     if text[position - 1 : position] != " ":
         return ""
     match = _WORD_BEFORE.search(text, max(0, position - _LONGEST_WORD_BEFORE), position)
@@ -81,7 +83,7 @@ def find_previous_word(text: str, position: int) -> str:
 
 
 def find_next_word(text: str, position: int) -> str:
-    """Find the word after a position; empty if more than a space lies between."""
+    """Find the word after a position in a text, or an empty text if more than a space lies between."""
     if text[position : position + 1] != " ":
         return ""
     match = _WORD_AFTER.match(text, position)
@@ -89,20 +91,22 @@ def find_next_word(text: str, position: int) -> str:
 
 
 def strip_name_suffix(word: WordMatch) -> str:
-    """Return a word without the English genitive and without apostrophes and hyphens at its end."""
+    """Return a word without the English genitive 's and without apostrophes and hyphens at its end."""
     if _SUFFIX_CHARACTERS.isdisjoint(word[0][-2:]):
         return word[0]
     return _SUFFIX.sub("", word[0])
 
 
 def find_name_end(last_word: WordMatch) -> int:
-    """Return the position in the text where a name ends, without the suffix of its last word."""
+    """Return the position in the text where a name ends, without the genitive or punctuation of its last
+    word.
+    """
     return last_word.start() + len(strip_name_suffix(last_word))
 
 
 @dataclass(frozen=True)
 class NameRules:
-    """The rules of a language that decide which capitalised words are names, and of which kind."""
+    """The functions of a language that decide which capitalised words are names, and of which kind."""
 
     can_be_in_name: Callable[[str, WordMatch, str], bool]
     """Whether a word of a text can be part of a name that begins with `first_word` (empty: with itself)."""

@@ -77,14 +77,14 @@ _CACHED_WORDS = 1 << 16
 
 
 def find_pronoun_paradigm_row(previous_word: str, pronoun: str, next_word: str, clause: str) -> int:  # noqa: ARG001
-    """Find the row of `PRONOUNS` (by case) that a pronoun belongs to; -1 if that is not clear.
+    """Return the row of the pronoun table (by case) to which a pronoun belongs, or -1 if that is not clear.
 
     A subject is replaced only by subjects that agree with the next word: past tenses show gender and number,
     but not the person. After a preposition, его, ему … begin with н-. его, её, их can be possessive.
     """
     pronoun = _SPELLINGS_WITH_YO.get(pronoun, pronoun)
     if any(pronoun in row for row in PRONOUNS[:ACCUSATIVE_OBJECTS]):
-        return _find_subject_row(pronoun, next_word)
+        return _find_pronoun_row_of_subject(pronoun, next_word)
     if pronoun in PRONOUNS[POSSESSIVES]:
         return POSSESSIVES
     for row in range(ACCUSATIVE_OBJECTS, len(PRONOUNS)):
@@ -94,8 +94,10 @@ def find_pronoun_paradigm_row(previous_word: str, pronoun: str, next_word: str, 
     return NO_ROW
 
 
-def _find_subject_row(pronoun: str, next_word: str) -> int:
-    """Find the row of `PRONOUNS` for a subject by the ending of its verb; -1 if no such verb follows."""
+def _find_pronoun_row_of_subject(pronoun: str, next_word: str) -> int:
+    """Return the row of the pronoun table for a subject by the ending of its verb, or -1 if no such verb
+    follows.
+    """
     if pronoun in PRONOUNS[PLURAL_SUBJECTS]:
         return PLURAL_SUBJECTS if next_word.endswith(_PLURAL_ENDINGS) else NO_ROW
     if next_word.endswith(_FEMININE_ENDINGS):
@@ -107,7 +109,7 @@ def _find_subject_row(pronoun: str, next_word: str) -> int:
 
 
 def can_ne_precede_word(word: str) -> bool:
-    """Return whether "не" (not) can precede a word: a verb or a predicate."""
+    """Return whether "не" (not) can stand before a word, because the word is a verb or a predicate."""
     if word in NEGATABLE_WORDS:
         return True
     return len(word) > 4 and word.endswith(NEGATABLE_ENDINGS) and word not in NOT_NEGATABLE
@@ -120,7 +122,7 @@ def find_fitting_synonyms(previous_word: str, word_form: str, next_word: str) ->
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def _find_inflected_synonyms(form: str) -> tuple[str, ...]:
-    """Find the synonyms of a word form in the first meaning that has any."""
+    """Find the synonyms of a word form, inflected like it, for the first meaning that has any."""
     if form in FUNCTION_WORDS or not _CYRILLIC_WORD.fullmatch(form):
         return ()
     parses = load_russian_analyser().parse(form)
@@ -149,7 +151,9 @@ def _find_inflected_synonyms(form: str) -> tuple[str, ...]:
 
 
 def inflect_russian_word_like(lemma: str, tag: Any, part_of_speech: str) -> str | None:
-    """Inflect a dictionary form like a word with this tag; None if gender, aspect or the like differ."""
+    """Inflect the dictionary form of a word as a tag describes, or return None if a category such as gender
+    does not match.
+    """
     parse = parse_russian_lemma(lemma, LEMMA_PARTS_OF_SPEECH.get(part_of_speech, part_of_speech))
     if parse is None:
         return None
@@ -183,20 +187,22 @@ def _get_part_of_speech(tag: Any) -> str:
 
 @functools.cache
 def _get_agreeing_categories(tag: Any, part_of_speech: str) -> tuple[str | None, ...]:
-    """Return the values of the categories in which synonyms must agree."""
+    """Return the grammatical categories of a tag, such as gender, in which a word and its synonym must be the
+    same.
+    """
     return tuple(getattr(tag, category) for category in AGREEMENT_CATEGORIES.get(part_of_speech, ()))
 
 
 @functools.cache
 def _get_inflected_grammemes(tag: Any, part_of_speech: str) -> frozenset[str]:
-    """Return the grammatical categories of a tag, such as case, for which a synonym is inflected."""
+    """Return the grammatical values of a tag, such as the case, in which a synonym must be inflected."""
     values = (getattr(tag, category) for category in INFLECTED_CATEGORIES[part_of_speech])
     return frozenset(filter(None, values))
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def _list_synonyms_by_meaning(lemma: str) -> list[list[str]]:
-    """List the nearest synonyms of a word for each of its meanings."""
+    """List the closest synonyms of a word for each of its meanings."""
     thesaurus = open_thesaurus("ru")
     assert thesaurus is not None
     return [meaning[:NEAREST_SYNONYMS] for meaning in thesaurus.list_synonyms_by_meaning(lemma)]
@@ -204,7 +210,7 @@ def _list_synonyms_by_meaning(lemma: str) -> list[list[str]]:
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def parse_russian_lemma(lemma: str, part_of_speech: str) -> Any:
-    """Find the dictionary entry of a base form with a part of speech; None for function words."""
+    """Find the dictionary entry of a base form with a part of speech, or return None for function words."""
     if lemma in FUNCTION_WORDS:
         return None
     for parse in load_russian_analyser().parse(lemma):
@@ -214,18 +220,19 @@ def parse_russian_lemma(lemma: str, part_of_speech: str) -> Any:
 
 
 @functools.cache
-def _load_paradigm(paradigm: int) -> list[tuple[str, Any, str]]:
+def _load_forms_of_paradigm(paradigm: int) -> list[tuple[str, Any, str]]:
     """Load the prefix, tag and suffix of every word form of an inflection pattern."""
     return list(load_russian_analyser().dictionary.build_paradigm_info(paradigm))
 
 
 @functools.cache
 def _find_affixes_of_form(paradigm: int, tag: Any, grammemes: frozenset[str]) -> tuple[str, str] | None:
-    """Find the prefix and suffix of the word form that has `grammemes` and is most similar to `tag`.
+    """Find the prefix and suffix of the form of a word that has some grammatical values and is most similar
+    to a tag.
 
     Similarity is measured as in pymorphy's `inflect`.
     """
-    forms = _load_paradigm(paradigm)
+    forms = _load_forms_of_paradigm(paradigm)
     fitting_forms = [form for form in forms if grammemes <= form[1].grammemes]
     if not fitting_forms:
         # Few words have the rare cases of pymorphy, such as the second genitive. Others have the usual case

@@ -64,7 +64,8 @@ _CACHED_WORDS = 1 << 16
 
 
 def add_grammatical_forms_to_names(text: str, entities: Sequence[Entity]) -> list[Mention]:
-    """Add the grammatical form to each name of a text: gender, number, length and possible cases.
+    """Add to each name that a model found in a text its gender, number, length and possible grammatical
+    cases.
 
     Names whose form is not clear are left out.
     """
@@ -73,7 +74,7 @@ def add_grammatical_forms_to_names(text: str, entities: Sequence[Entity]) -> lis
     for start, end, entity_kind in entities:
         name = text[start:end]
         # An abbreviation that the dictionary has as an organisation is one, whatever the model says.
-        is_organisation = name.isupper() and bool(_find_name_readings(name, "ORG"))
+        is_organisation = name.isupper() and bool(_find_analyses_as_name(name, "ORG"))
         kind = "ORG" if is_organisation else entity_kind
         form = _find_grammatical_form_of_name(name, kind)
         # Only single words that are persons or places can get a form from their neighbours below.
@@ -82,7 +83,7 @@ def add_grammatical_forms_to_names(text: str, entities: Sequence[Entity]) -> lis
         previous_word = find_previous_word(text, start)
         next_word = find_next_word(text, end)
         follows_other_entity = start - 1 in ends
-        if _is_next_to_stroke_or_latin(text, start, end, next_word):
+        if _is_next_to_slash_or_latin_word(text, start, end, next_word):
             continue
         if not follows_other_entity and _does_name_begin_earlier(text, start, previous_word):
             continue
@@ -97,43 +98,48 @@ def add_grammatical_forms_to_names(text: str, entities: Sequence[Entity]) -> lis
     return mentions
 
 
-def _restrict_form_by_preposition(name: str, preposition: str, form: str | None) -> str | None:
-    """Return the form of a place after a preposition, which decides its case; None if they disagree.
+def _restrict_form_by_preposition(name: str, preposition: str, grammatical_form: str | None) -> str | None:
+    """Return the form of a place after a preposition that decides its case, or None if the place cannot have
+    this case.
 
     The gender is left out, because no other word agrees with it.
     """
-    if preposition == "на" and form is not None and "loct" in form:
+    if preposition == "на" and grammatical_form is not None and "loct" in grammatical_form:
         return None  # islands and mountains, which other places cannot replace
     if preposition == "в":
         # «в» takes the locative (where) or the accusative (where to). The ending shows which.
         case = "loct" if name.endswith(("е", "и")) else "accs"
     else:
         case = _find_case_after_preposition(preposition)
-    if not case or name.isupper() or (form is None and not _CYRILLIC_NAME.fullmatch(name)):
-        return form
-    if form is None:
-        # The question mark says that the form is a guess: the name does not replace others.
+    if not case or name.isupper() or (grammatical_form is None and not _CYRILLIC_NAME.fullmatch(name)):
+        return grammatical_form
+    if grammatical_form is None:
+        # The question mark says that the grammatical_form is a guess: the name does not replace others.
         return f"sing words {case}?"
-    return f"sing words {case}" if " sing " in form and case in form else None
+    return f"sing words {case}" if " sing " in grammatical_form and case in grammatical_form else None
 
 
 def _find_case_after_preposition(preposition: str) -> str:
-    """Return the case of a name after a preposition; empty if several are possible."""
+    """Return the grammatical case of a name after a preposition, or an empty text if several cases are
+    possible.
+    """
     for case, prepositions in _PREPOSITIONS_BY_CASE.items():
         if preposition in prepositions:
             return case
     return ""
 
 
-def _is_next_to_stroke_or_latin(text: str, start: int, end: int, next_word: str) -> bool:
-    """Whether a name is next to a hyphen or slash, or a capitalised word in Latin letters follows."""
+def _is_next_to_slash_or_latin_word(text: str, start: int, end: int, next_word: str) -> bool:
+    """Return whether a name is next to a hyphen or slash, or is followed by a capitalised word in Latin
+    letters.
+    """
     if text[end : end + 1] in {"-", "/"} or text[start - 1 : start] in {"-", "/"}:
         return True
     return next_word[:1].isupper() and next_word.isascii()
 
 
 def _does_name_begin_earlier(text: str, start: int, previous_word: str) -> bool:
-    """Return whether the capitalised word before a name seems to belong to the name."""
+    """Return whether the capitalised word before a name seems to be a part of the name."""
     follows_full_stop = text[start - 2 : start] == ". "
     is_capitalised = previous_word[:1].isupper() and not previous_word.isupper()
     if not is_capitalised or follows_full_stop:
@@ -141,8 +147,10 @@ def _does_name_begin_earlier(text: str, start: int, previous_word: str) -> bool:
     return not starts_sentence(text, start - len(previous_word) - 1)
 
 
-class _Reading(NamedTuple):
-    """One grammatical analysis of a word: a tag of pymorphy and its attributes, which are slow to read."""
+class _WordAnalysis(NamedTuple):
+    """One grammatical analysis of a word by pymorphy. Its attributes are stored because reading them from a
+    tag is slow.
+    """
 
     tag: Any
     grammemes: frozenset[str]
@@ -153,19 +161,19 @@ class _Reading(NamedTuple):
 
 
 @functools.cache
-def _make_tag_reading(tag: Any) -> _Reading:
-    """Read the grammatical attributes of a tag of pymorphy."""
+def _analyse_tag(tag: Any) -> _WordAnalysis:
+    """Read the grammatical attributes from a tag of pymorphy."""
     categories = (value and str(value) for value in (tag.POS, tag.case, tag.number, tag.gender))
-    return _Reading(tag, tag.grammemes, *categories)
+    return _WordAnalysis(tag, tag.grammemes, *categories)
 
 
 @functools.cache
-def _load_reading_of_form(paradigm: int, form_number: int) -> _Reading:
-    """Load the grammatical analysis of one word form from the dictionary."""
-    return _make_tag_reading(load_russian_analyser().dictionary.build_tag_info(paradigm, form_number))
+def _load_analysis_of_form(paradigm: int, form_number: int) -> _WordAnalysis:
+    """Load the grammatical analysis of one word form from the dictionary of pymorphy."""
+    return _analyse_tag(load_russian_analyser().dictionary.build_tag_info(paradigm, form_number))
 
 
-def _look_up_readings(lower_word: str) -> list[_Reading]:
+def _look_up_analyses(lower_word: str) -> list[_WordAnalysis]:
     """Return all grammatical analyses of a lower-case word in the dictionary, in no particular order."""
     analyser = load_russian_analyser()
     readings = []
@@ -173,15 +181,17 @@ def _look_up_readings(lower_word: str) -> list[_Reading]:
     entries = analyser.dictionary.words.similar_item_values(lower_word, analyser.char_substitutes)
     for forms in entries:
         for paradigm, form_number in forms:
-            readings.append(_load_reading_of_form(paradigm, form_number))
+            readings.append(_load_analysis_of_form(paradigm, form_number))
     return readings
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def _rank_dictionary_readings(word: str) -> tuple[_Reading, ...]:
-    """Return the grammatical analyses of a word in the dictionary, most probable first, as pymorphy does."""
+def _rank_dictionary_analyses(word: str) -> tuple[_WordAnalysis, ...]:
+    """Return the grammatical analyses of a word in the dictionary, the most probable first, as pymorphy
+    does.
+    """
     lower_word = word.lower()
-    readings = _look_up_readings(lower_word)
+    readings = _look_up_analyses(lower_word)
     # pymorphy ranks readings by probability. For a single reading, the look-up is saved.
     if len(readings) > 1:
         probabilities = load_russian_analyser().prob_estimator.p_t_given_w
@@ -190,17 +200,21 @@ def _rank_dictionary_readings(word: str) -> tuple[_Reading, ...]:
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def _rank_word_readings(word: str) -> tuple[_Reading, ...]:
-    """Return the grammatical analyses of a word, guessed by its ending if it is not in the dictionary."""
-    readings = _rank_dictionary_readings(word)
+def _rank_analyses(word: str) -> tuple[_WordAnalysis, ...]:
+    """Return the grammatical analyses of a word, the most probable first. They are guessed by its ending if
+    no dictionary has the word.
+    """
+    readings = _rank_dictionary_analyses(word)
     if readings:
         return readings
-    return tuple(_make_tag_reading(parse.tag) for parse in load_russian_analyser().parse(word))
+    return tuple(_analyse_tag(parse.tag) for parse in load_russian_analyser().parse(word))
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def _find_grammatical_form_of_name(name: str, kind: str) -> str | None:
-    """Find the form of a name that the dictionary has as a name of this kind; None if it does not."""
+    """Find the gender, number and cases of a name that the dictionary has as a name of this kind, or return
+    None if it has not.
+    """
     if name in _NOT_NAMES:
         return None
     if kind == "ORG" and name.replace(" ", "_") in COMPANIES:
@@ -212,7 +226,7 @@ def _find_grammatical_form_of_name(name: str, kind: str) -> str | None:
     if kind == "PER":
         return _find_full_name_form(words) if len(words) > 1 else _find_given_name_form(name)
     *adjectives, noun = words
-    readings = list(_find_name_readings(noun, kind))
+    readings = list(_find_analyses_as_name(noun, kind))
     for adjective in adjectives:
         agreeing = _list_agreeing_categories(adjective)
         readings = [
@@ -222,9 +236,9 @@ def _find_grammatical_form_of_name(name: str, kind: str) -> str | None:
 
 
 def _list_agreeing_categories(adjective: str) -> set[tuple[str | None, str | None, str | None]]:
-    """List the case, number and gender of the nouns that an adjective can agree with."""
+    """List the case, number and gender of the nouns that an adjective can stand with."""
     agreeing = set()
-    for reading in _rank_word_readings(adjective):
+    for reading in _rank_analyses(adjective):
         if reading.part_of_speech != "ADJF":
             continue
         agreeing.add((reading.case, reading.number, reading.gender))
@@ -235,59 +249,61 @@ def _list_agreeing_categories(adjective: str) -> set[tuple[str | None, str | Non
 
 
 def _find_full_name_form(words: list[str]) -> str | None:
-    """Find the grammatical form of a full name; None if the given name is not known."""
+    """Find the grammatical form of a person's full name, or return None if the given name is not known."""
     if len(words) > 3 or not all(_CYRILLIC_NAME.fullmatch(word) for word in words):
         return None
     given_name, *family_names = words
-    given_name_cases = _find_gender_and_cases(given_name)
+    given_name_cases = _find_gender_and_cases_of_given_name(given_name)
     if given_name_cases is None or any(_is_verb(word) for word in family_names):
         return None
     gender, cases = given_name_cases
     for family_name in family_names:
-        cases = cases & _list_cases_by_ending(family_name, gender)
+        cases = cases & _list_cases_of_family_name(family_name, gender)
     if {"nomn", "gent"} <= cases < set(CASES):
         cases = cases - {"nomn"}  # the given name has no cases and the family name ends in -а: Ури Геллера
     return _format_grammatical_form(gender, "sing", "more", cases) if cases else None
 
 
 def _find_given_name_form(name: str) -> str | None:
-    """Find the grammatical form of a single given name; None if the name is not known."""
-    readings = _find_name_readings(name, "PER")
+    """Find the grammatical form of a given name that stands alone, or return None if the name is not
+    known.
+    """
+    readings = _find_analyses_as_name(name, "PER")
     if readings:
         return _describe_common_form(readings, "one")
     if not _CYRILLIC_NAME.fullmatch(name):
         return None
-    gender_and_cases = _find_gender_and_cases(name)
+    gender_and_cases = _find_gender_and_cases_of_given_name(name)
     if gender_and_cases is None:
         return None
     gender, cases = gender_and_cases
     return _format_grammatical_form(gender, "sing", "one", cases)
 
 
-def _find_gender_and_cases(given_name: str) -> tuple[str, set[str]] | None:
-    """Find the gender and the possible cases of a given name; None if it is not known."""
+def _find_gender_and_cases_of_given_name(given_name: str) -> tuple[str, set[str]] | None:
+    """Find the gender and the possible cases of a given name, or return None if the name is not known."""
     if given_name.startswith(_GIVEN_NAME_STEMS):
         for gender, names in _GIVEN_NAMES.items():
             for name in names:
                 # Without its last letter, a name is the stem of all its cases, whose endings have at most two
                 # letters more.
                 if given_name.startswith(name[:-1]) and len(given_name) <= len(name) + 2:
-                    return gender, _list_cases_by_ending(given_name, gender)
-    readings = _find_name_readings(given_name, "PER")
+                    return gender, _list_cases_of_family_name(given_name, gender)
+    readings = _find_analyses_as_name(given_name, "PER")
     # A family name in the first place is not a given name.
     if not readings or readings[0].number != "sing" or "Surn" in readings[0].grammemes:
         return None
-    return str(readings[0].gender), _list_cases_of_readings(readings)
+    return str(readings[0].gender), _list_cases_of_analyses(readings)
 
 
 def _is_verb(word: str) -> bool:
-    """Whether the most probable reading of a word in the dictionary is a verb."""
-    readings = _rank_dictionary_readings(word)
+    """Return whether the most probable analysis of a word in the dictionary is a verb."""
+    readings = _rank_dictionary_analyses(word)
     return bool(readings) and readings[0].part_of_speech == "VERB"
 
 
-def _list_cases_by_ending(family_name: str, gender: str) -> set[str]:
-    """List the cases that a family name can have by its ending."""
+def _list_cases_of_family_name(family_name: str, gender: str) -> set[str]:
+    """List the grammatical cases that a family name can have by its ending and the gender of the person."""
     for endings, cases in _MASCULINE_ENDINGS if gender == "masc" else _FEMININE_ENDINGS:
         if family_name.endswith(endings):
             return set(cases.split(","))
@@ -295,36 +311,39 @@ def _list_cases_by_ending(family_name: str, gender: str) -> set[str]:
 
 
 def _find_family_name_form(name: str, previous_word: str, next_word: str) -> str | None:
-    """Find the grammatical form of a man's family name that no dictionary has; None if it is not clear.
+    """Find the grammatical form of a man's family name that no dictionary has, or return None if it is not
+    clear.
 
     Its case must show, or a verb with a masculine ending must stand beside it.
     """
-    if not _CYRILLIC_NAME.fullmatch(name) or _rank_dictionary_readings(name):
+    if not _CYRILLIC_NAME.fullmatch(name) or _rank_dictionary_analyses(name):
         return None
-    reading = _rank_word_readings(name)[0]
+    reading = _rank_analyses(name)[0]
     if reading.part_of_speech != "NOUN" or reading.gender != "masc":
         return None
-    cases = {"gent", "accs"} if reading.case in {"gent", "accs"} else _list_cases_by_ending(name, "masc")
+    cases = {"gent", "accs"} if reading.case in {"gent", "accs"} else _list_cases_of_family_name(name, "masc")
     if "nomn" in cases and not (_is_masculine_verb(previous_word) or _is_masculine_verb(next_word)):
         return None
     return _format_grammatical_form("masc", "sing", "one", cases) if len(cases) < len(CASES) else None
 
 
 def _is_masculine_verb(word: str) -> bool:
-    """Whether the most probable reading of a word is a verb with a masculine ending."""
+    """Return whether the most probable analysis of a word is a verb with a masculine ending."""
     if not word.islower():
         return False
-    reading = _rank_word_readings(word)[0]
+    reading = _rank_analyses(word)[0]
     return reading.part_of_speech == "VERB" and reading.gender == "masc"
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def _find_name_readings(word: str, kind: str) -> tuple[_Reading, ...]:
-    """Find the analyses of a word as a name of this kind, in its most probable gender and number."""
+def _find_analyses_as_name(word: str, kind: str) -> tuple[_WordAnalysis, ...]:
+    """Find the grammatical analyses of a word as a name of this kind, in its most probable gender and
+    number.
+    """
     if not word[:1].isupper():
         return ()
     # pymorphy marks colloquial forms with Infr.
-    readings = [reading for reading in _rank_dictionary_readings(word) if "Infr" not in reading.grammemes]
+    readings = [reading for reading in _rank_dictionary_analyses(word) if "Infr" not in reading.grammemes]
     grammemes = _GRAMMEMES_BY_KIND[kind]
     if not readings or grammemes.isdisjoint(readings[0].grammemes):
         return ()
@@ -333,21 +352,23 @@ def _find_name_readings(word: str, kind: str) -> tuple[_Reading, ...]:
     return tuple(name for name in names if (name.gender, name.number) == gender_and_number)
 
 
-def _describe_common_form(readings: Sequence[_Reading], length: str) -> str | None:
-    """Describe the form that grammatical analyses have in common; None if there is none."""
-    if not readings or (length == "one" and {"plur", "anim"} <= readings[0].grammemes):
+def _describe_common_form(analyses: Sequence[_WordAnalysis], length: str) -> str | None:
+    """Describe the gender, number and cases that grammatical analyses of a name have in common, or return
+    None if there are none.
+    """
+    if not analyses or (length == "one" and {"plur", "anim"} <= analyses[0].grammemes):
         return None
     return _format_grammatical_form(
-        readings[0].gender or "any", readings[0].number, length, _list_cases_of_readings(readings)
+        analyses[0].gender or "any", analyses[0].number, length, _list_cases_of_analyses(analyses)
     )
 
 
-def _list_cases_of_readings(readings: Sequence[_Reading]) -> set[str]:
+def _list_cases_of_analyses(analyses: Sequence[_WordAnalysis]) -> set[str]:
     """List the grammatical cases of several analyses, without pymorphy's rare variants of cases."""
-    cases = {reading.case or "" for reading in readings}
+    cases = {reading.case or "" for reading in analyses}
     return {_VARIANT_CASES.get(case, case) for case in cases}
 
 
 def _format_grammatical_form(gender: str, number: str | None, length: str, cases: set[str]) -> str:
-    """Format a form as text, such as `masc sing one gent,accs`."""
+    """Format gender, number, length and cases of a name as one text, such as `masc sing one gent,accs`."""
     return f"{gender} {number} {length} {','.join(case for case in CASES if case in cases)}"
