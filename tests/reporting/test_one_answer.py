@@ -171,7 +171,7 @@ def check_tests(view: AssayReport, output: str) -> None:
     """Page and terminal show the same deciding p-values."""
     for column in view.columns:
         table = build_test_table(view, column)
-        shown = [test for test in column.result.h1 or [] if view.labels.is_shown(test.metric)]
+        shown = [test for test in column.result.h1 or [] if view.labels.has_own_table_row(test.metric)]
         rows = () if table is None else table.rows
         for row, test in zip(rows, shown, strict=True):
             p = view.find_context_difference_p_value(column.name, test)
@@ -214,7 +214,7 @@ def check(result: AssayContent, folder, capsys) -> int:
     exceptions = {}
     for column, entries in recommendation.recommendation.items():
         assert entries["global"].choice == first
-        if len(view.labels.label_all(recommended.metrics)) > 1 and recommended.kind == "use":
+        if len(view.labels.list_labels_of_metrics(recommended.metrics)) > 1 and recommended.kind == "use":
             assert "It is the only metric in the top group" not in entries["global"].why
         for context, entry in entries.items():
             if entry.choice not in {first, None}:

@@ -55,7 +55,7 @@ def build_assay_page(
     wrong_pairs: WrongPairs | None = None,
     manifest: Mapping[str, Any] | None = None,
 ) -> Page:
-    """Build the report page of an assay; `wrong_pairs` and `manifest` come from its run folder."""
+    """Build the report page of an assay. `wrong_pairs` and `manifest` come from the folder of the run."""
     assay_report = prepare_assay_report(assay_result, wrong_pairs=wrong_pairs, manifest=manifest)
     task = find_task(assay_result.task)
     verdict = assay_report.result.verdict

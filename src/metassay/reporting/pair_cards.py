@@ -28,7 +28,7 @@ def build_pair_card(
     task: str | None,
     labels: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Build the content of a card that shows a pair with its scores by metrics and people.
+    """Build what the dashboard shows of one pair: both outputs, and their scores by metrics and people.
 
     Rankings have `ranking_moves` instead of `edits`. For speech, `alignments` are those of both outputs with
     the first reference. `cuts` say what was cut: `the first 3000 of 5000 characters`.
@@ -80,7 +80,9 @@ def build_pair_card(
 
 
 def _build_metric_verdict(pair_scores: PairScores, metric_label: str) -> dict[str, str]:
-    """Build the scores that a metric gives both outputs of a pair, and the outcome."""
+    """Build what the dashboard shows of one metric for a pair: both scores, and whether it prefers the better
+    output.
+    """
     outcome, mark = UNDEFINED_MARK
     if pair_scores.outcome is not None:
         outcome, mark = OUTCOME_MARKS.get(pair_scores.outcome, UNDEFINED_MARK)
@@ -96,7 +98,7 @@ def _build_metric_verdict(pair_scores: PairScores, metric_label: str) -> dict[st
 def _build_other_run_card(
     pair: StoredPair, other: StoredPair, pair_query: PairQuery, labels: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Build what is shown of a pair as it was scored in another run.
+    """Build what the dashboard shows of a pair as another run scored it.
 
     `differing_sides` says which text differs between the runs; `edits` are None if both are the same.
     """

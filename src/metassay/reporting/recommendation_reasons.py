@@ -25,7 +25,7 @@ SPECS = MetricLabels([])
 
 
 class ReasonWriter:
-    """Writes the reasons why metrics are recommended in the contexts of one column.
+    """Writes sentences that explain why a metric is recommended in each context of a column.
 
     `labels` decides how metrics are written. `criteria` is None for the choice that the run made; with the
     user's own criteria, each context has a choice of its own.
@@ -53,7 +53,7 @@ class ReasonWriter:
         self.same_opinion = {metric: group[0] for group in result.same_decisions for metric in group}
 
     def add_reasons(self, recommendations: Mapping[str, Recommendation]) -> dict[str, Recommendation]:
-        """Return the recommendations of contexts with the reason for each."""
+        """Return the recommendations for the contexts, each with a sentence that gives the reason."""
         explained = {}
         for context, entry in recommendations.items():
             explained[context] = msgspec.structs.replace(
@@ -62,7 +62,7 @@ class ReasonWriter:
         return explained
 
     def explain_recommendation(self, context: str, recommendation: Recommendation) -> str:
-        """Write the reason for the recommendation in one context."""
+        """Explain why a metric is recommended in one context, and give its accuracy there."""
         choice = recommendation.choice
         if choice is None:
             return "No metric scored any pair here."
@@ -73,7 +73,7 @@ class ReasonWriter:
         return " ".join(sentences)
 
     def explain_chosen_metrics(self, context: str, recommendation: Recommendation) -> str:
-        """Write the reason for the recommendation in one context, without its accuracy."""
+        """Explain why a metric is recommended in one context, without giving its accuracy."""
         if recommendation.choice is None:
             return "No metric scored any pair here."
         return self._explain_chosen_metric(context, recommendation, recommendation.choice)
@@ -93,7 +93,7 @@ class ReasonWriter:
             if equals:
                 return (
                     "No other metric is in the top group, but tested together with everything else that this"
-                    f" report claims, it is not shown to be better than {self._list_labels(equals)}."
+                    f" report claims, it is not shown to be better than {self._join_metric_labels(equals)}."
                 )
         return (
             "It is the only metric in the top"
@@ -109,7 +109,7 @@ class ReasonWriter:
         )
 
     def _compare_with_overall_choice(self, context: str, choice: str, overall_choice: str) -> str:
-        """Explain why the overall choice is used in a context, or why another metric is."""
+        """Explain why the metric recommended overall is also used in a context, or why another metric is."""
         first_row = self.rows[context, overall_choice]
         if first_row.accuracy is None:
             return f"{self.labels[overall_choice]}, the choice over all contexts, scored no pair here."
@@ -133,19 +133,21 @@ class ReasonWriter:
         is_ahead = self._get_accuracy(context, leader) > self._get_accuracy(context, choice)
         although = f", though {self.labels[leader]} has the higher estimate" if is_ahead else ""
         return (
-            f"{self._list_labels(others)} may be as accurate; {self.labels[choice]} is preferred"
+            f"{self._join_metric_labels(others)} may be as accurate; {self.labels[choice]} is preferred"
             f" {reason}{although}."
         )
 
     def _find_preference_reason(
         self, context: str, recommendation: Recommendation, choice: str, others: Sequence[str]
     ) -> str:
-        """Find the first criterion by which the chosen metric is ahead of other metrics, accuracy first."""
+        """Find the first criterion by which the chosen metric is better than other metrics. Accuracy is tried
+        first.
+        """
         rivals = [metric for metric in others if metric not in recommendation.behind]
         if not rivals:
             return "because a paired comparison puts the others behind it"
         if self.criteria is not None:
-            return self._find_criteria_reason(self.criteria, choice, rivals)
+            return self._find_deciding_criterion(self.criteria, choice, rivals)
         if self._is_cheaper_than_rivals(choice, rivals):
             return "because it costs less"
         accuracy = self._get_accuracy(context, choice)
@@ -153,8 +155,10 @@ class ReasonWriter:
             return "because it was named first"
         return "for its higher estimate"
 
-    def _find_criteria_reason(self, criteria: Criteria, choice: str, rivals: Sequence[str]) -> str:
-        """Find which of stability, cost and the user's criteria puts the chosen metric ahead."""
+    def _find_deciding_criterion(self, criteria: Criteria, choice: str, rivals: Sequence[str]) -> str:
+        """Find the criterion by which the chosen metric is better: stable accuracy, cost, or a criterion of
+        the user.
+        """
         spread = self._get_stability(choice)
         if any(self._get_stability(metric) > spread for metric in rivals):
             return "because its accuracy varies less between contexts"
@@ -171,7 +175,7 @@ class ReasonWriter:
         return any(self._get_cost_rank(metric) > cost for metric in rivals)
 
     def _describe_second_best_metric(self, context: str, recommendation: Recommendation, choice: str) -> str:
-        """Name the next best metric, how far it is behind, and its cost."""
+        """Name the second best metric, how much less accurate it is, and what it costs."""
         others = self._list_other_metrics(choice, recommendation.metrics)
         if not others or self.rows[context, others[0]].accuracy is None:
             return ""
@@ -186,7 +190,9 @@ class ReasonWriter:
         return f"{text} and costs {comparison} ({other_cost} against {cost})"
 
     def _list_other_metrics(self, choice: str, metrics: Sequence[str]) -> list[str]:
-        """List the other metrics; of metrics with the same decisions only the first."""
+        """List the metrics other than the chosen one. Of metrics that make the same decision on every pair,
+        only the first is listed.
+        """
         seen = {self.same_opinion.get(choice, choice)}
         distinct = []
         for metric in metrics:
@@ -213,24 +219,26 @@ class ReasonWriter:
             return ""
         return f" (95 % interval {100 * row.low:.0f}–{100 * row.high:.0f})"
 
-    def _list_labels(self, metrics: Sequence[str]) -> str:
-        return join_names(self.labels.label_all(metrics))
+    def _join_metric_labels(self, metrics: Sequence[str]) -> str:
+        return join_names(self.labels.list_labels_of_metrics(metrics))
 
 
 def explain_human_choice(comparison: HumanComparison, metric_labels: MetricLabels = SPECS) -> str:
-    """Explain that the recommendation is based on human pairs, with the accuracies that decided it."""
+    """Explain that the recommended metric was chosen by its agreement with human scores, and give the
+    accuracies.
+    """
     rows = {row.metric: row for row in comparison.metrics}
     chosen = rows[comparison.by_human_pairs.metric]
     other = rows[comparison.by_perturbed_pairs.metric]
     return (
         f"The choice follows {HUMAN_PAIRS} ({comparison.human}): it is right in"
-        f" {_format_human_accuracy(chosen)} of"
+        f" {_format_human_accuracy_with_interval(chosen)} of"
         f" them, {metric_labels[other.metric]}, the choice by {PERTURBED_PAIRS}, in"
-        f" {_format_human_accuracy(other)}."
+        f" {_format_human_accuracy_with_interval(other)}."
     )
 
 
-def _format_human_accuracy(human_accuracy: HumanAccuracy) -> str:
+def _format_human_accuracy_with_interval(human_accuracy: HumanAccuracy) -> str:
     text = _format_percent(human_accuracy.accuracy)
     if human_accuracy.low is None or human_accuracy.high is None:
         return text

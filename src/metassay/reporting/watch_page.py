@@ -78,7 +78,9 @@ def build_watch_page(watch_result: WatchContent) -> Page:
 
 
 def describe_watched_measure(measure: str) -> str:
-    """Describe a measure in words: a meta-metric by its label, with its data set if there are several."""
+    """Name the measure that is watched over several runs. A meta-metric is named by its label and data
+    set.
+    """
     if measure in MEASURES:
         return MEASURES[measure]
     meta_metric, separator, dataset = measure.partition(" on ")
@@ -86,7 +88,9 @@ def describe_watched_measure(measure: str) -> str:
 
 
 def describe_run_series(watch_result: WatchContent) -> list[str]:
-    """Describe what changed in a series of runs, or that nothing did, and the error rate of this claim."""
+    """Describe what changed significantly in a series of runs, and how often such a claim is wrong by
+    chance.
+    """
     labels = MetricLabels(series.metric for series in watch_result.series)
     sentences = [
         _describe_metric_change(entry, labels) for entry in watch_result.series if entry.change is not None
@@ -122,7 +126,7 @@ def _format_interval(mean: Interval) -> str:
 
 
 def build_series_row(series: WatchedSeries, metric_labels: MetricLabels) -> dict[str, Any]:
-    """Build the table row of one metric over a series of runs."""
+    """Build the table row of one metric that is watched over a series of runs."""
     last = series.runs[-1]
     return {
         "metric": metric_labels[series.metric],
@@ -144,7 +148,7 @@ def render_watch_page(watch_result: WatchContent) -> str:
 
 
 def describe_watch_result(watch_result: WatchContent) -> list[Block]:
-    """Describe for the terminal what changed over time, then every metric."""
+    """Describe for the terminal what changed over a series of runs, then every metric."""
     labels = MetricLabels(series.metric for series in watch_result.series)
     rows = [build_series_row(entry, labels) for entry in watch_result.series]
     table = Table(

@@ -38,7 +38,9 @@ SHOWN_RANKS = 30
 
 @dataclass(frozen=True)
 class Edit:
-    """Consecutive words that are the `same` in both texts, only in one (`gone`, `new`), or `replaced`."""
+    """Consecutive words of two texts that are the `same` in both, only in the first (`gone`), only in the
+    second (`new`), or `replaced`.
+    """
 
     kind: EditKind
     before: str
@@ -48,7 +50,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Alignment:
-    """An output aligned with its reference, with the errors that the word error rate counts."""
+    """An output aligned word by word with its reference, and the errors that the word error rate counts."""
 
     edits: list[Edit]
     errors: str
@@ -56,7 +58,9 @@ class Alignment:
 
 @dataclass(frozen=True)
 class RankingMove:
-    """Documents at one rank of two rankings; `moved` is how the second document moved: `↑2`, `new`."""
+    """The documents at one rank of two rankings, and how many ranks the second document moved, such as
+    `↑2`.
+    """
 
     rank: int
     output: str
@@ -65,7 +69,9 @@ class RankingMove:
 
 
 def find_word_edits_between_texts(before: str, after: str) -> list[Edit]:
-    """Find the fewest edits from one text to another, by words or, without spaces, by characters."""
+    """Find the smallest number of edits that turn one text into another. Edits are of words, or of characters
+    if the script has no spaces.
+    """
     separator = "" if _are_texts_without_spaces(before, after) else " "
     old = before.split() if separator else list(before)
     new = after.split() if separator else list(after)
@@ -106,7 +112,7 @@ def align_with_reference(reference: str, output: str) -> Alignment:
 
 
 def list_rank_changes_of_documents(output: Sequence[str], worse: Sequence[str]) -> list[RankingMove]:
-    """List the first ranks of two rankings side by side, with how each document moved."""
+    """List the first ranks of two rankings side by side, and say how far each document moved."""
     rank_before = {document: rank for rank, document in enumerate(output)}
     moves = []
     for rank in range(min(SHOWN_RANKS, max(len(output), len(worse)))):
@@ -118,7 +124,7 @@ def list_rank_changes_of_documents(output: Sequence[str], worse: Sequence[str]) 
 
 
 def format_score(score: float | str | None) -> str:
-    """Format a score with four significant digits; empty where there is none."""
+    """Format a score with four significant digits. A missing score gives an empty text."""
     if score is None:
         return ""
     if isinstance(score, str):

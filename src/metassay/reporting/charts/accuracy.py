@@ -27,7 +27,9 @@ MOST_SIDE_BY_SIDE = 80
 
 
 def build_accuracy_chart(assay_report: AssayReport, context_column: ReportedColumn) -> Spec:
-    """Draw the accuracy of each metric by context. Sentinels outside the range of metrics are left out."""
+    """Draw the accuracy of each metric by context, such as the domain. Baselines with a much lower accuracy
+    are left out.
+    """
     hidden = find_hidden_sentinels(assay_report, context_column)
     shown = [
         m for m in assay_report.all_metrics if context_column.list_defined_accuracies(m) and m not in hidden
@@ -74,11 +76,13 @@ def build_accuracy_chart(assay_report: AssayReport, context_column: ReportedColu
 def build_difficulty_chart(
     assay_report: AssayReport, difficulty: Difficulty, bin_names: Sequence[str]
 ) -> Spec:
-    """Draw accuracy by the share of edited characters; grey marks the shares of human pairs."""
+    """Draw the accuracy of each metric by the share of edited characters. A grey area marks how much human
+    pairs differ.
+    """
     rows = [
         row
         for row in difficulty.accuracy
-        if row.accuracy is not None and assay_report.labels.is_shown(row.metric)
+        if row.accuracy is not None and assay_report.labels.has_own_table_row(row.metric)
     ]
     low, high = find_accuracy_range(rows)
     x = {
@@ -113,7 +117,7 @@ def build_difficulty_chart(
 
 
 def find_hidden_sentinels(assay_report: AssayReport, context_column: ReportedColumn) -> list[str]:
-    """Find the sentinels that the accuracy chart leaves out because their accuracy is outside its range."""
+    """Find the baselines that the accuracy chart leaves out because their accuracy is outside its range."""
     low, high = _find_accuracy_range(assay_report, context_column)
     hidden = []
     for metric in assay_report.sentinels:
@@ -124,7 +128,9 @@ def find_hidden_sentinels(assay_report: AssayReport, context_column: ReportedCol
 
 
 def choose_colour_slot(assay_report: AssayReport, metric: str) -> int:
-    """Choose the position of a metric in the palette; sentinels and metrics beyond the palette are grey."""
+    """Choose the position of a metric in the colour palette. Baselines and metrics beyond the palette are
+    grey.
+    """
     if metric in assay_report.sentinels:
         return SLOTS
     return min(assay_report.metrics.index(metric), SLOTS)
@@ -162,7 +168,9 @@ def _build_context_axis(context_column: ReportedColumn, *, side_by_side: bool) -
 
 
 def _build_human_pair_layers(x: Spec, distances: HumanPairDistances | None) -> list[Spec]:
-    """Build layers that mark the median and the middle half of the edit distances of human pairs."""
+    """Build chart layers that mark how much the outputs of human pairs differ: the median and the middle
+    half.
+    """
     if distances is None:
         return []
     values = {"low": distances.low, "median": distances.median, "high": distances.high}

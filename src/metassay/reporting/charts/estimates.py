@@ -21,7 +21,9 @@ LABELS_ONLY = "labels only"
 
 
 def build_estimates_chart(systems: Sequence[SystemEstimate], human: str, method: str) -> Spec:
-    """Draw the mean human score of each system with its interval, from labels alone and from `method`."""
+    """Draw two estimates of each system's mean human score with intervals: from human labels alone, and by
+    `method`.
+    """
     rows = []
     for entry in systems:
         intervals = {method: entry.estimate, LABELS_ONLY: entry.labels_only}

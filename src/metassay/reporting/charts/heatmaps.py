@@ -50,7 +50,9 @@ _BARE_AXIS: Spec = {"title": None, "ticks": False, "domain": False}
 def build_matrix_chart(
     description: str, names: Sequence[str], cells: Sequence[Spec], tooltip: Sequence[Spec]
 ) -> Spec:
-    """Draw a heatmap of `cells` (rows of `row`, `column`, `value`), both axes in the order of `names`."""
+    """Draw a heatmap whose rows and columns have the same names. `cells` have the keys `row`, `column` and
+    `value`.
+    """
     labelled = len(names) <= LABELLED_UP_TO
     layers = [_build_cells_layer(COLOUR, cornerRadius=2, strokeWidth=1.5)]
     if labelled:
@@ -80,7 +82,7 @@ def _build_cells_layer(colour: Spec, **mark: Any) -> Spec:
 
 
 def _build_number_layer(field: str, kind: str, *, dark_cell_test: str, **text: Any) -> Spec:
-    """Build a layer that writes a number into each cell, in a light colour on dark cells."""
+    """Build a chart layer that writes a number into each cell, in a light colour on dark cells."""
     return {
         "mark": {"type": "text", "fontSize": {"expr": "width < 260 ? 9 : 11"}, "aria": False},
         "encoding": {
@@ -102,7 +104,9 @@ def _format_short_number(value: float) -> str:
 
 
 def build_rank_agreement_chart(rank_agreement: RankAgreement, context_column: str) -> Spec:
-    """Draw the rank agreement between contexts as a heatmap; with many contexts as dots against `global`."""
+    """Draw how similarly contexts rank the metrics: as a heatmap, or with many contexts as dots that compare
+    each with the overall ranking.
+    """
     contexts = rank_agreement.contexts
     # Of more than 300 contexts, the matrix has only the row of global.
     if len(contexts) > HEATMAP_UP_TO or len(rank_agreement.matrix) < len(contexts):
@@ -112,7 +116,7 @@ def build_rank_agreement_chart(rank_agreement: RankAgreement, context_column: st
     for i in size:
         for j in size:
             if rank_agreement.matrix[i][j] is not None:
-                cells.append(_build_agreement_cell(rank_agreement, i, j))
+                cells.append(_build_rank_agreement_cell(rank_agreement, i, j))
     description = (
         f"Rank agreement of the metrics between {len(contexts)} contexts of {context_column}, global first."
     )
@@ -121,7 +125,7 @@ def build_rank_agreement_chart(rank_agreement: RankAgreement, context_column: st
 
 def _build_global_agreement_chart(rank_agreement: RankAgreement, context_column: str) -> Spec:
     defined = [j for j in range(1, len(rank_agreement.contexts)) if rank_agreement.matrix[0][j] is not None]
-    cells = [_build_agreement_cell(rank_agreement, 0, j) for j in defined]
+    cells = [_build_rank_agreement_cell(rank_agreement, 0, j) for j in defined]
     rows = sorted(cells, key=lambda cell: (-cell["value"], cell["column"]))
     lowest: float = min([row["low"] if "low" in row else row["value"] for row in rows], default=0.0)
     x = build_ordered_channel("column", [row["column"] for row in rows])
@@ -147,7 +151,7 @@ def _build_global_agreement_chart(rank_agreement: RankAgreement, context_column:
     )
 
 
-def _build_agreement_cell(rank_agreement: RankAgreement, row: int, column: int) -> Spec:
+def _build_rank_agreement_cell(rank_agreement: RankAgreement, row: int, column: int) -> Spec:
     value = rank_agreement.matrix[row][column]
     cell: Spec = {
         "row": rank_agreement.contexts[row],
@@ -165,7 +169,7 @@ def _build_agreement_cell(rank_agreement: RankAgreement, row: int, column: int) 
 def build_accuracy_heatmap(
     cells: Sequence[Spec], metrics: Sequence[str], perturbations: Sequence[str]
 ) -> Spec:
-    """Draw a heatmap of accuracies, with a row per metric and a column per perturbation.
+    """Draw a heatmap of accuracies with a row for each metric and a column for each perturbation.
 
     `cells` have `metric`, `perturbation` and `accuracy`.
     """
@@ -194,7 +198,8 @@ def build_accuracy_heatmap(
 def build_context_heatmap(
     description: str, cells: Sequence[Spec], metrics: Sequence[str], contexts: Sequence[str]
 ) -> Spec:
-    """Draw the heat map contexts × metrics; metrics that are tied with the best of a context are framed.
+    """Draw a heatmap of accuracies with a row for each context and a column for each metric. A frame marks
+    the metrics tied with the best.
 
     `cells` have `context`, `metric`, `accuracy` and `tied` (`yes` or `no`).
     """
@@ -240,7 +245,8 @@ def build_signed_heatmap(
     largest_amount: float | None = None,
     has_numbered_names: bool = False,
 ) -> Spec:
-    """Draw a heatmap of positive (blue) and negative (red) amounts; `titles` name row, column and amount.
+    """Draw a heatmap of positive (blue) and negative (red) amounts. `titles` are the titles of the rows,
+    columns and amounts.
 
     `cells` are rows of `row`, `column`, `value`, and of `mark`, which is written into the cell. The scale
     ends at `largest_amount` on both sides, by default the largest amount in the cells. More titles are those

@@ -18,7 +18,7 @@ MEASURE = "agreement with people"
 
 
 def build_judge_accuracy_chart(entries: Sequence[JudgeEntry]) -> Spec:
-    """Draw the accuracy of each judge as a dot with its 95 % interval, in the given order."""
+    """Draw the accuracy of each judge as a dot with its 95 % interval."""
     judges = [entry.judge for entry in entries]
     rows = []
     for entry in entries:

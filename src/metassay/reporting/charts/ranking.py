@@ -24,7 +24,8 @@ SIGNIFICANCE_LEVEL = 0.05
 
 
 def build_ranking_chart(ranking: Ranking, metric_labels: MetricLabels) -> Spec:
-    """Draw a metric ranking: the value of each metric with its 95 % interval, and lines between clusters.
+    """Draw a ranking of metrics: the value of each with its 95 % interval, and lines between groups that
+    differ significantly.
 
     Baselines come last, in grey.
     """
@@ -70,7 +71,8 @@ def build_ranking_chart(ranking: Ranking, metric_labels: MetricLabels) -> Spec:
 
 
 def build_comparisons_chart(ranking: Ranking, metric_labels: MetricLabels) -> Spec:
-    """Draw the one-sided p-values of comparisons as a matrix, the better metric in the row.
+    """Draw the one-sided p-values of all comparisons of two metrics as a matrix, with the better metric in
+    the row.
 
     Cells with p of at most .05 are filled.
     """
@@ -110,7 +112,7 @@ def build_comparisons_chart(ranking: Ranking, metric_labels: MetricLabels) -> Sp
 
 
 def build_accuracy_agreement_chart(points: Sequence[Spec], meta_metric: str) -> Spec:
-    """Draw each metric as a point: accuracy on pairs against agreement with human scores.
+    """Draw each metric as a point: its accuracy on pairs against its agreement with human scores.
 
     `points` have `metric`, `accuracy` and `agreement`; `meta_metric` is the label of the meta-metric that
     measures agreement.

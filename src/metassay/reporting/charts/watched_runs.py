@@ -14,7 +14,9 @@ HEIGHT = 280
 def build_run_series_chart(
     series: Sequence[WatchedSeries], runs: Sequence[str], metric_labels: MetricLabels, measure: str
 ) -> Spec:
-    """Draw how the measures of metrics or judges change over a series of runs, oldest run first."""
+    """Draw how one measure of metrics or judges, such as accuracy, changes over a series of runs, oldest
+    first.
+    """
     rows = []
     for entry in series:
         for point in entry.runs:

@@ -11,7 +11,7 @@ _LISTED_NAMES = 5
 
 
 def build_method_section(assay_report: AssayReport) -> Section:
-    """Build the section that explains the methods, in footnotes to which the other sections refer."""
+    """Build the section that explains the methods. Other sections refer to its footnotes."""
     subsections = []
     remarks = list_data_remarks(assay_report)
     if remarks:
@@ -29,7 +29,7 @@ def build_method_section(assay_report: AssayReport) -> Section:
 
 
 def _list_data_left_out(assay_report: AssayReport) -> list[str]:
-    """List what was left out of the data: the reason, how many, and their names."""
+    """List which data was left out: the reason, the number, and the names of what is missing."""
     counts = assay_report.result.left_out
     names = assay_report.result.named_left_out
     entries = []

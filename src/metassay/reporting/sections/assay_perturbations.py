@@ -19,7 +19,7 @@ from metassay.results.assay import MetricConfounding
 
 
 def build_perturbations_section(assay_report: AssayReport) -> Section | None:
-    """Build the section on accuracy by perturbation; None if the pairs were not made by perturbations."""
+    """Build the section on accuracy by perturbation. None if the pairs were not made by perturbations."""
     chart = build_perturbations_chart(assay_report)
     if chart is None:
         return None
@@ -40,7 +40,7 @@ def build_perturbations_section(assay_report: AssayReport) -> Section | None:
 
 
 def build_perturbations_chart(assay_report: AssayReport) -> Chart | None:
-    """Draw accuracy by metric and perturbation as a heatmap; None if there is no accuracy."""
+    """Draw a heatmap of accuracy by metric and perturbation. None if no accuracy is defined."""
     cells = []
     for row in list_confounding_by_metric(assay_report):
         label = assay_report.labels[row.metric]
@@ -59,13 +59,15 @@ def build_perturbations_chart(assay_report: AssayReport) -> Chart | None:
 
 
 def list_confounding_by_metric(assay_report: AssayReport) -> list[MetricConfounding]:
-    """List how much each metric depends on perturbations, in display order, sentinels last."""
+    """List how much the accuracy of each metric depends on the perturbation. Baselines come last."""
     rows = {row.metric: row for row in assay_report.result.confounding}
     return [rows[metric] for metric in assay_report.all_metrics if metric in rows]
 
 
 def build_perturbation_table(assay_report: AssayReport) -> Grid | None:
-    """Build a table of the accuracy of each metric by perturbation, and its variance over perturbations."""
+    """Build a table with the accuracy of each metric by perturbation, and how much it varies between
+    perturbations.
+    """
     rows = list_confounding_by_metric(assay_report)
     perturbations = list(dict.fromkeys(name for row in rows for name in row.by_perturbation))
     if not perturbations:
@@ -88,7 +90,9 @@ def build_perturbation_table(assay_report: AssayReport) -> Grid | None:
 
 
 def _describe_metrics_with_confounding(assay_report: AssayReport) -> list[str]:
-    """Describe the metrics whose accuracy is shown to depend on the perturbation."""
+    """Describe the metrics whose accuracy is shown to depend on the perturbation, the rule that made an
+    output worse.
+    """
     claimed = {claim.metric for claim in assay_report.result.claims.perturbation_dependences}
     rows = [
         row for row in list_confounding_by_metric(assay_report) if row.metric in claimed and row.responsible
@@ -107,7 +111,9 @@ def _build_confounding_subsection(assay_report: AssayReport) -> list[Section]:
 
 
 def _describe_undetected_errors(assay_report: AssayReport) -> list[str]:
-    """Name the perturbations that metrics are shown to miss in more than half of the pairs."""
+    """Name the perturbations for which metrics are shown to prefer the better output in less than half of the
+    pairs.
+    """
     rows = list_confounding_by_metric(assay_report)
     tests = sum(accuracy is not None for row in rows for accuracy in row.by_perturbation.values())
     missed = []

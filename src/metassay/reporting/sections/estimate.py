@@ -46,7 +46,7 @@ def build_systems_section(estimate_report: EstimateReport) -> Section:
 
 
 def build_differences_section(estimate_report: EstimateReport) -> Section | None:
-    """Build the section with a table of differences between systems."""
+    """Build the section with a table of estimated differences between all pairs of systems."""
     if not estimate_report.result.differences:
         return None
     table = build_differences_table(
@@ -78,7 +78,7 @@ def build_contexts_section(estimate_report: EstimateReport) -> Section | None:
 
 
 def build_systems_table(name: str, caption: str, systems: Sequence[SystemEstimate]) -> Grid:
-    """Build the table of estimated human scores, best system first."""
+    """Build the table of the systems' estimated human scores, best system first."""
     return build_grid(name, caption, SYSTEM_FIELDS, [build_system_row(entry) for entry in systems])
 
 
@@ -100,7 +100,7 @@ def build_system_row(system_estimate: SystemEstimate) -> dict[str, Any]:
 
 
 def format_possible_ranks(system_estimate: SystemEstimate) -> str:
-    """Write the ranks that a system may have: `2` or `1–3`."""
+    """Write the ranks that a system may have, as `2` or `1–3`."""
     if system_estimate.rank_low == system_estimate.rank_high:
         return str(system_estimate.rank_low)
     return f"{system_estimate.rank_low}–{system_estimate.rank_high}"

@@ -38,7 +38,7 @@ FIELDS = (
 
 
 def build_differences_section(rank_report: RankReport) -> Section | None:
-    """Build the section on how often people agree with score differences; None if not requested."""
+    """Build the section on how often people agree with score differences. None if this was not requested."""
     curves = rank_report.result.analyses.thresholds
     if not curves:
         return None
@@ -58,7 +58,9 @@ def build_differences_section(rank_report: RankReport) -> Section | None:
 def _list_curves_of_best_metrics(
     rank_report: RankReport, curves: Sequence[AgreementCurve]
 ) -> list[tuple[str, str]]:
-    """List the curves of the best metrics of each data set, best first."""
+    """List how often people agree with score differences of the best metrics of each data set, best metric
+    first.
+    """
     with_curve = {(curve.metric, curve.dataset) for curve in curves}
     charted: dict[tuple[str, str], None] = {}
     for ranking in rank_report.result.global_rankings:

@@ -24,7 +24,7 @@ SYSTEM_COLUMNS = ("group", "system", "metric", "corpus", "segment", "bootstrap",
 
 
 def build_systems_section(score_report: ResultReport[ScoreContent]) -> Section:
-    """Build the section with system scores and metric signatures."""
+    """Build the section with the scores of the systems and the signatures of the metrics."""
     rows = []
     signatures = {}
     for system in score_report.result.systems:
@@ -43,7 +43,9 @@ def build_systems_section(score_report: ResultReport[ScoreContent]) -> Section:
 
 
 def build_meanings_section(score_report: ResultReport[ScoreContent]) -> Section | None:
-    """Build the section on how often people agree with score differences; None without a `rank` run."""
+    """Build the section on how often people agree with score differences. None without a run of `rank` to
+    learn this from.
+    """
     meanings = score_report.result.meanings
     if not meanings:
         return None
@@ -64,7 +66,7 @@ COMPARISON_COLUMNS = ("a", "b", "difference", "p", "p_holm", "segments")
 
 
 def build_comparisons_section(score_report: ResultReport[ScoreContent]) -> Section | None:
-    """Build the section with tests between systems for every metric; None if no test was requested."""
+    """Build the section with tests of system differences by each metric. None if no test was requested."""
     choices = []
     for (metric, group), comparisons in group_comparisons_by_metric(score_report.result).items():
         label = score_report.labels[metric]
