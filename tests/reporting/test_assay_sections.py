@@ -22,10 +22,13 @@ from metassay.reporting.sections.assay_accuracy import (
     describe_accuracy_by_text_distance,
     describe_accuracy_trend,
     describe_metric_with_largest_spread,
-    name_edit_share_bins,
+    name_ranges_of_edit_shares,
 )
 from metassay.reporting.sections.assay_agreement import describe_rank_agreement
-from metassay.reporting.sections.assay_choice import describe_cost_classes, describe_robust_choice
+from metassay.reporting.sections.assay_choice import (
+    describe_safest_metric_for_all_contexts,
+    name_metrics_unbeaten_in_accuracy_and_cost,
+)
 from metassay.reporting.sections.assay_numbers import build_agreement_table, build_difficulty_table
 from metassay.reporting.sections.assay_perturbations import build_perturbations_section
 from metassay.reporting.sections.assay_tests import build_test_table, describe_accuracy_tests
@@ -264,12 +267,13 @@ def test_the_robust_choice_and_the_cheapest_metrics_are_named():
         pareto=["bleu", "chrf"],
     )
     view = prepare_assay_report(content)
-    assert str(describe_robust_choice(view, view.columns[0])) == (
+    assert str(describe_safest_metric_for_all_contexts(view, view.columns[0])) == (
         "If the shares of the contexts of col may change, BLEU is the safest choice: in the least"
         " favourable mix near the observed one, its accuracy is 74\u202f%."
     )
     assert (
-        str(describe_cost_classes(view)) == "No metric is both more accurate and cheaper than BLEU and chrF."
+        str(name_metrics_unbeaten_in_accuracy_and_cost(view))
+        == "No metric is both more accurate and cheaper than BLEU and chrF."
     )
 
 
@@ -337,6 +341,6 @@ def test_difficulty_in_words_table_and_chart():
         ["1.0\u202f% to 3.4\u202f%", "50"],
         ["4.0\u202f% to 30\u202f%", "49"],
     ]
-    assert render_svg(build_difficulty_chart(view, difficulty, name_edit_share_bins(difficulty))).startswith(
-        "<svg"
-    )
+    assert render_svg(
+        build_difficulty_chart(view, difficulty, name_ranges_of_edit_shares(difficulty))
+    ).startswith("<svg")

@@ -16,7 +16,7 @@ from metassay.meta.contexts.human_pairs import HumanPairs
 from metassay.meta.contexts.pair_analysis import analyze_pairs
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.metrics.base import COST_CLASSES
-from metassay.reporting.assay_caveats import list_data_remarks
+from metassay.reporting.assay_caveats import list_remarks_on_data
 from metassay.reporting.assay_page import build_assay_page
 from metassay.reporting.assay_report import AssayReport, prepare_assay_report
 from metassay.reporting.assay_sentences import add_explanations_to_assay, list_context_warnings
@@ -198,7 +198,7 @@ def check(result: AssayContent, folder, capsys) -> int:
     assert all(str(sentence) in terminal.out for sentence in page.closing)
     assert set(lead) | set(page.closing) <= set(lines)
     assert all(f"- {doubt}" in terminal.out for doubt in page.doubts)
-    assert terminal.err.count("Note: ") == len(list_data_remarks(view))
+    assert terminal.err.count("Note: ") == len(list_remarks_on_data(view))
     if view.best_metric is None:
         assert lines == ["No metric can be recommended: no pair could be scored."]
         return 0

@@ -16,7 +16,7 @@ from metassay.reporting.rank_report import prepare_rank_report
 from metassay.reporting.rank_sentences import (
     build_rank_verdict,
     describe_best_metric,
-    describe_significance,
+    describe_number_of_significant_comparisons,
     list_reasons_to_doubt_ranking,
 )
 from metassay.results.rank import (
@@ -148,7 +148,7 @@ def test_comparisons_are_counted_for_these_and_for_other_systems() -> None:
     ]
     ranking = msgspec.structs.replace(ranking, comparisons=comparisons)
     assert "tied" not in describe(ranking)
-    assert describe_significance(ranking) == (
+    assert describe_number_of_significant_comparisons(ranking) == (
         "2 of 3 comparisons are significant for these systems, 0 for systems like these (one-sided p ≤ .05, not"
         " corrected for their number)."
     )

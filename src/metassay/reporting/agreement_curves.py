@@ -14,8 +14,8 @@ MAIN_SHARE = 0.8
 TITLE = "How often people agree with such differences"
 
 
-def tabulate_agreement_thresholds(
-    curves: Sequence[AgreementCurve], metric_labels: MetricLabels | None = None
+def build_agreement_threshold_rows(
+    agreement_curves: Sequence[AgreementCurve], metric_labels: MetricLabels | None = None
 ) -> list[dict[str, Any]]:
     """Build a table with a row per metric: how large a score difference must be for people to agree with it
     in 80 or 90 % of pairs.
@@ -23,7 +23,7 @@ def tabulate_agreement_thresholds(
     Each difference has its interval and its coverage, the share of pairs that differ at least so much.
     """
     rows = []
-    for curve in curves:
+    for curve in agreement_curves:
         row: dict[str, Any] = {
             "dataset": curve.dataset,
             "context": curve.context,
@@ -44,21 +44,26 @@ def tabulate_agreement_thresholds(
     return rows
 
 
-def describe_agreement_threshold(curve: AgreementCurve, human: str, metric_labels: MetricLabels) -> str:
+def describe_agreement_threshold(
+    agreement_curve: AgreementCurve, human_score: str, metric_labels: MetricLabels
+) -> str:
     """Say how large a difference in metric score must be for people to agree with it in 80 % of pairs."""
-    label = metric_labels[curve.metric]
-    objects = "systems" if curve.between == "systems" else "single outputs"
-    threshold = next((threshold for threshold in curve.thresholds if threshold.agreement == MAIN_SHARE), None)
+    label = metric_labels[agreement_curve.metric]
+    objects = "systems" if agreement_curve.between == "systems" else "single outputs"
+    threshold = next(
+        (threshold for threshold in agreement_curve.thresholds if threshold.agreement == MAIN_SHARE), None
+    )
     if threshold is None or threshold.difference is None:
         return (
-            f"No difference in {label} between {objects} is large enough for people ({human}) to agree "
+            f"No difference in {label} between {objects} is large enough for people ({human_score}) to agree "
             f"with it in {format_percent(MAIN_SHARE)}."
         )
     low = format_score_difference(threshold.low or 0.0)
     high = "unknown" if threshold.high is None else format_score_difference(threshold.high)
     sentence = (
-        f"People ({human}) agree with a difference of {format_score_difference(threshold.difference)} in"
-        f" {label} between {objects} in {format_percent(MAIN_SHARE)} of pairs (95 % interval {low}–{high})"
+        f"People ({human_score}) agree with a difference of {format_score_difference(threshold.difference)}"
+        f" in {label} between {objects} in {format_percent(MAIN_SHARE)} of pairs (95 % interval"
+        f" {low}–{high})"
     )
     if threshold.coverage is None:
         return f"{sentence}."
@@ -104,7 +109,7 @@ def describe_human_agreement_with_difference(difference_meaning: DifferenceMeani
     )
 
 
-def explain_origin_of_agreement(difference_meanings: Sequence[DifferenceMeaning]) -> str:
+def explain_source_of_human_agreement(difference_meanings: Sequence[DifferenceMeaning]) -> str:
     """Say from which run of the command `rank` it is known how often people agree with a score difference."""
     datasets = sorted({meaning.dataset for meaning in difference_meanings if meaning.dataset is not None})
     origin = f" ({', '.join(datasets)})" if datasets else ""

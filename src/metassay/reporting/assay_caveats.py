@@ -21,7 +21,7 @@ _LISTED_NAMES = 5
 _COIN = 0.5
 
 
-def list_answer_caveats(assay_report: AssayReport) -> list[Sentence]:
+def list_reasons_to_doubt_recommendation(assay_report: AssayReport) -> list[Sentence]:
     """List the reasons to doubt the recommended metric, for example wrong labels or missing scores."""
     best = assay_report.best_metric
     if best is None:
@@ -38,11 +38,11 @@ def list_answer_caveats(assay_report: AssayReport) -> list[Sentence]:
     return [caveat for caveat in caveats if caveat is not None]
 
 
-def list_remaining_caveats(assay_report: AssayReport) -> list[str | Sentence]:
+def list_caveats_except_main_one(assay_report: AssayReport) -> list[str | Sentence]:
     """List all warnings about an assay, except for the main one, which the verdict contains."""
     main_caveat = choose_main_caveat(assay_report)
     doubts: list[str | Sentence] = [
-        *list_answer_caveats(assay_report),
+        *list_reasons_to_doubt_recommendation(assay_report),
         *dict.fromkeys(assay_report.result.warnings),
     ]
     return [doubt for doubt in doubts if str(doubt) != main_caveat]
@@ -58,7 +58,7 @@ def choose_main_caveat(assay_report: AssayReport) -> str | None:
     candidates = [
         _warn_that_ndcg_is_favoured(assay_report),
         *_list_human_score_warnings(assay_report),
-        *list_answer_caveats(assay_report),
+        *list_reasons_to_doubt_recommendation(assay_report),
         *assay_report.result.warnings,
     ]
     return next((str(candidate) for candidate in candidates if candidate is not None), None)
@@ -96,12 +96,12 @@ def _warn_if_no_metric_beats_chance(assay_report: AssayReport) -> Sentence | Non
     return None
 
 
-def list_data_remarks(assay_report: AssayReport) -> list[str]:
+def list_remarks_on_data(assay_report: AssayReport) -> list[str]:
     """List remarks about the data of an assay, followed by the notes of the run."""
-    return [*describe_data_used(assay_report.result.data), *list_run_notes(assay_report)]
+    return [*describe_data_used(assay_report.result.data), *list_notes_of_run(assay_report)]
 
 
-def list_run_notes(assay_report: AssayReport) -> list[str]:
+def list_notes_of_run(assay_report: AssayReport) -> list[str]:
     """List metrics that made the same decision on every pair, followed by those notes of the run that are not
     also warnings.
     """

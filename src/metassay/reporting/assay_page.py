@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from metassay.reporting.assay_caveats import list_remaining_caveats
+from metassay.reporting.assay_caveats import list_caveats_except_main_one
 from metassay.reporting.assay_report import prepare_assay_report
 from metassay.reporting.pages import Page
 from metassay.reporting.report_sections import build_report_sections
@@ -67,6 +67,9 @@ def build_assay_page(
         questions=questions,
         closing=list_closing_lines_of_verdict(verdict),
         sections=build_report_sections("assay", assay_report, ASSAY_SECTIONS),
-        doubts=[*list_remaining_caveats(assay_report), *describe_pairs_with_doubtful_label(wrong_pairs)],
+        doubts=[
+            *list_caveats_except_main_one(assay_report),
+            *describe_pairs_with_doubtful_label(wrong_pairs),
+        ],
         main_tables=[build_overall_accuracy_table(assay_report)] if questions is None else [questions],
     )

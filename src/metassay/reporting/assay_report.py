@@ -142,12 +142,12 @@ class AssayReport(ResultReport[AssayContent]):
     def _sort_by_accuracy(self, metric_accuracies: Sequence[MetricAccuracy]) -> list[str]:
         shown = [row for row in metric_accuracies if self.labels.has_own_table_row(row.metric)]
 
-        def get_sort_key(metric_accuracy: MetricAccuracy) -> tuple[float, str]:
+        def get_accuracy_sort_key(metric_accuracy: MetricAccuracy) -> tuple[float, str]:
             return (math.inf if metric_accuracy.accuracy is None else -metric_accuracy.accuracy), self.labels[
                 metric_accuracy.metric
             ]
 
-        return [row.metric for row in sorted(shown, key=get_sort_key)]
+        return [row.metric for row in sorted(shown, key=get_accuracy_sort_key)]
 
     def _build_reported_column(self, name: str, column: ContextColumn) -> ReportedColumn:
         rows = [*column.local_accuracy, *column.sentinels]

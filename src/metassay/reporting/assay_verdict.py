@@ -57,8 +57,8 @@ def build_assay_verdict(assay_report: AssayReport) -> list[Claim]:
         _build_worse_metrics_claim(assay_report),
         _build_data_size_claim(assay_report),
         *answers,
-        *_build_prior_evidence_claims(assay_report, best),
-        _build_next_command_claim(assay_report),
+        *_build_claims_from_published_results(assay_report, best),
+        _suggest_command_for_human_scores(assay_report),
         _build_single_metric_cost_claim(assay_report, best),
         _build_main_caveat_claim(assay_report),
     ]
@@ -184,7 +184,7 @@ def _answer_which_metric_orders_pairs(assay_report: AssayReport, best_metric: Me
         row = assay_report.accuracies[comparison.by_perturbed_pairs.metric]
     question = _PAIR_QUESTIONS.get(assay_report.result.pairs_from, "prefer_better")
     tied = _find_tied_metrics(assay_report, row.metric)
-    return _build_pair_answer(assay_report, question, row, tied, assay_report.pairs_phrase)
+    return _build_answer_about_pairs(assay_report, question, row, tied, assay_report.pairs_phrase)
 
 
 def _find_tied_metrics(assay_report: AssayReport, metric: str) -> list[str]:
@@ -201,7 +201,7 @@ def _find_tied_metrics(assay_report: AssayReport, metric: str) -> list[str]:
     return tied
 
 
-def _build_pair_answer(
+def _build_answer_about_pairs(
     assay_report: AssayReport,
     question: Question,
     accuracy: MetricAccuracy | HumanAccuracy,
@@ -240,7 +240,7 @@ def _answer_which_metric_chooses_outputs(assay_report: AssayReport) -> Claim | N
             "choose_outputs", "chooses between two outputs", "no human pair was scored"
         )
     top_group = comparison.by_human_pairs.top_group
-    return _build_pair_answer(assay_report, "choose_outputs", row, top_group, HUMAN_PAIRS)
+    return _build_answer_about_pairs(assay_report, "choose_outputs", row, top_group, HUMAN_PAIRS)
 
 
 def _answer_which_metric_ranks_systems(assay_report: AssayReport) -> Claim:
@@ -352,7 +352,9 @@ def _build_unanswered_claim(question: Question, ability: str, reason: str) -> Cl
     )
 
 
-def _build_prior_evidence_claims(assay_report: AssayReport, best_metric: MetricAccuracy) -> list[Claim]:
+def _build_claims_from_published_results(
+    assay_report: AssayReport, best_metric: MetricAccuracy
+) -> list[Claim]:
     """If translations have no human scores, say which metrics ranked systems well in the WMT tasks
     2021–23.
     """
@@ -375,7 +377,7 @@ def _build_prior_evidence_claims(assay_report: AssayReport, best_metric: MetricA
     ]
 
 
-def _build_next_command_claim(assay_report: AssayReport) -> Claim | None:
+def _suggest_command_for_human_scores(assay_report: AssayReport) -> Claim | None:
     """Name the command that helps to get human scores, if there are none and people can rate the outputs."""
     result = assay_report.result
     if result.human_comparison is not None or result.pairs_from not in {"rule", "model"}:

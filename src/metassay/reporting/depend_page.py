@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 
 from metassay.reporting.charts.theme import make_safe_file_name, render_svg
 from metassay.reporting.data_summary import describe_data_used
-from metassay.reporting.depend_report import CurvesByDataset, DependReport, find_unfair_metrics
+from metassay.reporting.depend_report import CurvesByDataset, DependReport, find_metrics_that_favour_systems
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page
 from metassay.reporting.report_sections import build_report_sections
@@ -110,7 +110,7 @@ def _build_favoured_systems_claim(
 ) -> Claim:
     """Say how many metrics favour some systems, and which metric favours one of them most."""
     by = depend_report.result.by
-    unfair = find_unfair_metrics(dependences)
+    unfair = find_metrics_that_favour_systems(dependences)
     if all(entry.p_fair is None for entry in dependences):
         sentence = f"It could not be tested whether a metric favours some {by}s."
         return Claim(kind="unanswered", sentence=sentence)
@@ -168,13 +168,20 @@ def _build_lowest_dependence_claim(
     )
 
 
-def _do_sysdep_intervals_overlap(first: MetricDependence, second: MetricDependence) -> bool:
+def _do_sysdep_intervals_overlap(
+    first_dependence: MetricDependence, second_dependence: MetricDependence
+) -> bool:
     """Return whether the 95 % intervals of two system dependences (SysDep) overlap. A missing interval counts
     as overlapping.
     """
-    if first.low is None or first.high is None or second.low is None or second.high is None:
+    if (
+        first_dependence.low is None
+        or first_dependence.high is None
+        or second_dependence.low is None
+        or second_dependence.high is None
+    ):
         return True
-    return first.low <= second.high and second.low <= first.high
+    return first_dependence.low <= second_dependence.high and second_dependence.low <= first_dependence.high
 
 
 def render_further_depend_files(depend_result: DependContent, curves: CurvesByDataset) -> dict[str, Any]:

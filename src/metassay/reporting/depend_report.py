@@ -50,7 +50,7 @@ class DependReport(ResultReport[DependContent]):
         return f", {dataset}" if len(self.datasets) > 1 else ""
 
 
-def find_unfair_metrics(dependences: Sequence[MetricDependence]) -> list[MetricDependence]:
+def find_metrics_that_favour_systems(dependences: Sequence[MetricDependence]) -> list[MetricDependence]:
     """Find the metrics that are shown to favour some systems (p ≤ .05 after Holm's correction)."""
     p_values = [math.nan if entry.p_fair is None else entry.p_fair for entry in dependences]
     adjusted = adjust_holm(p_values).tolist()

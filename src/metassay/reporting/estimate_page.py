@@ -172,12 +172,12 @@ def format_estimate(estimate: Interval) -> str:
     """
     if estimate.low is None or estimate.high is None:
         return format_number(estimate.value)
-    digits = choose_estimate_digits([estimate])
+    digits = choose_decimals_for_estimates([estimate])
     ends = f"{format_number(estimate.low, digits=digits)} to {format_number(estimate.high, digits=digits)}"
     return f"{format_number(estimate.value, digits=digits)} (95 % interval {ends})"
 
 
-def choose_estimate_digits(estimates: Iterable[Interval]) -> int:
+def choose_decimals_for_estimates(estimates: Iterable[Interval]) -> int:
     """Choose the number of decimals of estimates so that the narrowest interval has two significant
     digits.
     """
@@ -216,7 +216,7 @@ def _build_estimate_tables(
     systems: Sequence[SystemEstimate], differences: Sequence[SystemDifference], title: str
 ) -> list[Line | Table]:
     """Build a table of systems, and a table of the system differences whose interval does not contain 0."""
-    digits = choose_estimate_digits(system.estimate for system in systems)
+    digits = choose_decimals_for_estimates(system.estimate for system in systems)
     system_rows = []
     for system in systems:
         labels_saved = format_percent(system.labels_saved)

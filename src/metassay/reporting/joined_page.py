@@ -14,12 +14,12 @@ from metassay.reporting.aggregate_page import (
     choose_human_correlations,
     prepare_aggregate_report,
 )
-from metassay.reporting.assay_caveats import list_answer_caveats, list_data_remarks
+from metassay.reporting.assay_caveats import list_reasons_to_doubt_recommendation, list_remarks_on_data
 from metassay.reporting.assay_report import AssayReport
 from metassay.reporting.charts.accuracy import build_accuracy_chart
 from metassay.reporting.charts.ranking import build_accuracy_agreement_chart
 from metassay.reporting.depend_page import build_depend_page, build_depend_verdict
-from metassay.reporting.depend_report import CurvesByDataset, DependReport, find_unfair_metrics
+from metassay.reporting.depend_report import CurvesByDataset, DependReport, find_metrics_that_favour_systems
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Chart, Page, Section
 from metassay.reporting.rank_page import build_rank_page
@@ -150,7 +150,7 @@ def build_joined_page(
     curves: CurvesByDataset | None = None,
 ) -> Page:
     """Build one report page from the results of several commands on one data set."""
-    labels = _label_all_metrics(assay, ranking, dependence, aggregation)
+    labels = _label_metrics_of_all_results(assay, ranking, dependence, aggregation)
     joined_report = JoinedReport(
         labels,
         None if assay is None else AssayReport(assay, labels),
@@ -177,7 +177,7 @@ def build_joined_page(
         sections += [
             replace(section, title=f"{QUESTIONS[verb]} {section.title}") for section in page.sections
         ]
-    notes = [] if joined_report.assay is None else list_data_remarks(joined_report.assay)
+    notes = [] if joined_report.assay is None else list_remarks_on_data(joined_report.assay)
     for result in (ranking, dependence, aggregation):
         notes += [] if result is None else result.notes
     return Page(
@@ -190,7 +190,7 @@ def build_joined_page(
     )
 
 
-def _label_all_metrics(
+def _label_metrics_of_all_results(
     assay: AssayContent | None,
     ranking: RankContent | None,
     dependence: DependContent | None,
@@ -243,7 +243,9 @@ def _describe_recommended_metric_in_other_results(joined_report: JoinedReport) -
 
 
 def _describe_agreement_with_people(joined_report: JoinedReport, metric: str, meta_metric: str) -> str:
-    """Say how well a metric agrees with people, and whether any metric is significantly better."""
+    """Say how well a metric agrees with people. If it does not have the first rank, name the metrics that
+    have.
+    """
     label = label_meta_metric(meta_metric)
     row = joined_report.find_human_agreement(metric, meta_metric)
     if row is None or row.value is None:
@@ -266,13 +268,15 @@ def _describe_agreement_with_people(joined_report: JoinedReport, metric: str, me
 
 
 def _describe_favoured_systems(joined_report: JoinedReport, metric: str) -> str:
-    """Say whether a metric is shown to favour some systems, and which."""
+    """Say whether a metric is shown to favour some systems, or treats all alike as far as is known."""
     entries = joined_report.find_system_dependences(metric)
     if joined_report.dependence is None or not entries:
         return "its system dependence was not measured"
     unfair = []
     for entry in entries:
-        if entry in find_unfair_metrics(joined_report.dependence.get_metrics_of_dataset(entry.dataset)):
+        if entry in find_metrics_that_favour_systems(
+            joined_report.dependence.get_metrics_of_dataset(entry.dataset)
+        ):
             unfair.append(entry)
     if not unfair:
         return "it is not shown to favour any system beyond shrinkage"
@@ -324,7 +328,7 @@ def _build_row_of_all_results(joined_report: JoinedReport, metric: str) -> dict[
 
 
 def _describe_lowest_accuracy(assay: AssayReport, metric: str) -> str | None:
-    """Name the context in which a metric has its lowest accuracy."""
+    """Write the lowest accuracy of a metric in any context, and the name of this context."""
     rows = [row for column in assay.columns for row in column.list_defined_accuracies(metric)]
     if not rows:
         return None
@@ -402,7 +406,7 @@ def _build_assay_section(assay: AssayReport) -> Section:
 def _list_reasons_to_doubt_results(joined_report: JoinedReport) -> list[str]:
     doubts = []
     if joined_report.assay is not None:
-        doubts += [str(caveat) for caveat in list_answer_caveats(joined_report.assay)]
+        doubts += [str(caveat) for caveat in list_reasons_to_doubt_recommendation(joined_report.assay)]
         doubts += joined_report.assay.result.warnings
     if joined_report.ranking is not None:
         for ranking in joined_report.global_rankings:

@@ -27,7 +27,7 @@ from metassay.reporting.terminal.blocks import (
     select_columns,
 )
 from metassay.reporting.wording import (
-    choose_percent_digits,
+    choose_decimals_for_percentage,
     format_count,
     format_number,
     format_p_value,
@@ -87,7 +87,7 @@ def build_judge_verdict(judge_result: JudgeContent) -> list[Claim]:
     measured = [judge for judge in judges if judge.accuracy is not None]
     if not measured:
         claims = [
-            _build_unmeasured_judges_claim(judges, judge_result),
+            _build_unknown_judge_accuracy_claim(judges, judge_result),
             *_build_order_consistency_claims(judges),
         ]
     else:
@@ -180,7 +180,7 @@ def _is_accuracy_different_from_chance(judge: JudgeEntry, judge_count: int, *, i
     return judge.accuracy + widening * (judge.high - judge.accuracy) < judge.base_rate
 
 
-def _build_unmeasured_judges_claim(judges: Sequence[JudgeEntry], judge_result: JudgeContent) -> Claim:
+def _build_unknown_judge_accuracy_claim(judges: Sequence[JudgeEntry], judge_result: JudgeContent) -> Claim:
     """Say why it is not known how often the judges are right, and what data would be needed to find out."""
     names = [judge.judge for judge in judges]
     if judge_result.gold is None:
@@ -201,7 +201,7 @@ def _describe_judge_accuracy(
     """Say how often a judge agrees with people. The sentence begins with `subject`, or with the name of the
     judge.
     """
-    digits = choose_percent_digits(judge.low, judge.high)
+    digits = choose_decimals_for_percentage(judge.low, judge.high)
     unit = UNIT_ACROSS_ITEMS if judge_result.compares_items else UNITS[judge_result.kind]
     label = "" if judge_result.gold == DEFAULT_GOLD else f" ({judge_result.gold})"
     text = (
@@ -220,7 +220,9 @@ def _describe_judge_comparisons(judge_result: JudgeContent) -> list[str]:
     changed.
     """
     sentences = [
-        _describe_alternative_test(entry) for entry in judge_result.alt_test if entry.winning_rate is not None
+        _describe_alternative_annotator_test(entry)
+        for entry in judge_result.alt_test
+        if entry.winning_rate is not None
     ]
     sentences += _describe_self_preference(judge_result.self_preference)
     for drift in judge_result.drift:
@@ -233,7 +235,7 @@ def _describe_judge_comparisons(judge_result: JudgeContent) -> list[str]:
     return sentences
 
 
-def _describe_alternative_test(alternative_test: AlternativeTestEntry) -> str:
+def _describe_alternative_annotator_test(alternative_test: AlternativeTestEntry) -> str:
     tested = [rater for rater, p in alternative_test.p_fdr.items() if p is not None]
     outcome = "passes" if alternative_test.passes else "does not pass"
     return (

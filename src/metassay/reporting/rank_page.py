@@ -21,13 +21,13 @@ from metassay.reporting.rank_report import (
     prepare_rank_report,
 )
 from metassay.reporting.rank_sentences import (
-    choose_value_digits,
-    describe_significance,
+    choose_decimals_for_ranking_values,
+    describe_number_of_significant_comparisons,
     list_reasons_to_doubt_ranking,
 )
 from metassay.reporting.report_sections import build_report_sections
 from metassay.reporting.sections.rank_differences import build_differences_section
-from metassay.reporting.sections.rank_fewer_items import build_fewer_items_section
+from metassay.reporting.sections.rank_fewer_items import build_rankings_on_fewer_items_section
 from metassay.reporting.sections.rank_rankings import (
     build_averages_section,
     build_contexts_section,
@@ -50,7 +50,7 @@ from metassay.results.rank import AverageRanking, RankContent, RankedMetric, Ran
 RANK_SECTIONS = {
     10: build_rankings_section,
     20: build_system_pairs_section,
-    30: build_fewer_items_section,
+    30: build_rankings_on_fewer_items_section,
     35: build_differences_section,
     40: build_contexts_section,
     50: build_averages_section,
@@ -156,11 +156,11 @@ def _describe_ranking(ranking: Ranking, rank_report: RankReport) -> list[Line | 
             [_build_ranked_metric_row(metric, rank_report) for metric in ranking.metrics],
             most_important=("metric", "rank", "value"),
             most_rows=MOST_METRICS,
-            digits=choose_value_digits(ranking),
+            digits=choose_decimals_for_ranking_values(ranking),
         ),
     ]
     if ranking.comparisons:
-        blocks.append(Line(describe_significance(ranking)))
+        blocks.append(Line(describe_number_of_significant_comparisons(ranking)))
     return blocks
 
 

@@ -8,7 +8,7 @@ from metassay.reporting.charts.ranking import SIGNIFICANCE_LEVEL
 from metassay.reporting.labels_saved_sentences import describe_labels_saved
 from metassay.reporting.rank_report import RankReport
 from metassay.reporting.wording import (
-    choose_score_digits,
+    choose_decimals_for_scores,
     format_count,
     format_number,
     format_plural,
@@ -111,12 +111,12 @@ def describe_best_metric(ranking: Ranking, rank_report: RankReport) -> str:
 
 
 def _describe_tests_against_other_metrics(
-    ranking: Ranking, rank_report: RankReport, rivals: list[str], tied_metrics: list[str]
+    ranking: Ranking, rank_report: RankReport, other_metrics: list[str], tied_metrics: list[str]
 ) -> str:
     """Write the end of a sentence about the best metric, which says whether it is significantly better than
     the others.
     """
-    if not rivals:
+    if not other_metrics:
         return ". It is the only metric."
     if not ranking.comparisons:
         return ". Whether it is ahead of the others was not tested."
@@ -126,9 +126,9 @@ def _describe_tests_against_other_metrics(
         verb = "is" if len(tied_metrics) == 1 else "are"
         return f". {names} {verb} tied with it{population}."
     others = (
-        f"all {len(rivals)} others"
-        if len(rivals) > 2
-        else join_names(rank_report.labels.list_labels_of_metrics(rivals))
+        f"all {len(other_metrics)} others"
+        if len(other_metrics) > 2
+        else join_names(rank_report.labels.list_labels_of_metrics(other_metrics))
     )
     return f", ahead of {others}{population} (one-sided p ≤ .05 for each)."
 
@@ -223,7 +223,7 @@ def _is_significantly_better(ranking: Ranking, better: str, worse: str, level: f
     )
 
 
-def describe_significance(ranking: Ranking) -> str:
+def describe_number_of_significant_comparisons(ranking: Ranking) -> str:
     """Say how many comparisons of two metrics are significant, and for which population of systems."""
     comparisons = ranking.comparisons
     has_both_tests = any(comparison.p_systems is not None for comparison in comparisons)
@@ -278,10 +278,10 @@ def format_metric_value(ranking: Ranking, metric: RankedMetric) -> str:
 
 def _format_value(ranking: Ranking, value: float | None) -> str:
     """Write a value of a ranking with as many decimals as the widths of its intervals justify."""
-    return format_number(value, digits=choose_value_digits(ranking))
+    return format_number(value, digits=choose_decimals_for_ranking_values(ranking))
 
 
-def choose_value_digits(ranking: Ranking) -> int:
+def choose_decimals_for_ranking_values(ranking: Ranking) -> int:
     """Choose the number of decimals for the values of a ranking. Baselines do not influence it."""
     metrics = [metric for metric in ranking.metrics if not metric.baseline]
-    return choose_score_digits((metric.low, metric.high) for metric in metrics)
+    return choose_decimals_for_scores((metric.low, metric.high) for metric in metrics)

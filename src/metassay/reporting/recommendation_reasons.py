@@ -63,13 +63,13 @@ class ReasonWriter:
 
     def explain_recommendation(self, context: str, recommendation: Recommendation) -> str:
         """Explain why a metric is recommended in one context, and give its accuracy there."""
-        choice = recommendation.choice
-        if choice is None:
+        chosen_metric = recommendation.choice
+        if chosen_metric is None:
             return "No metric scored any pair here."
         sentences = []
-        if self.rows[context, choice].accuracy is not None:
-            sentences.append(self._write_accuracy_in_context(context, choice))
-        sentences.append(self._explain_chosen_metric(context, recommendation, choice))
+        if self.rows[context, chosen_metric].accuracy is not None:
+            sentences.append(self._write_accuracy_in_context(context, chosen_metric))
+        sentences.append(self._explain_chosen_metric(context, recommendation, chosen_metric))
         return " ".join(sentences)
 
     def explain_chosen_metrics(self, context: str, recommendation: Recommendation) -> str:
@@ -78,18 +78,18 @@ class ReasonWriter:
             return "No metric scored any pair here."
         return self._explain_chosen_metric(context, recommendation, recommendation.choice)
 
-    def _explain_chosen_metric(self, context: str, recommendation: Recommendation, choice: str) -> str:
+    def _explain_chosen_metric(self, context: str, recommendation: Recommendation, chosen_metric: str) -> str:
         comparison = self.result.human_comparison
         answer = self.result.answer
         if self.criteria is None and comparison is not None and comparison.followed:
             return explain_human_choice(comparison, self.labels)
         if self.criteria is None and context != GLOBAL and answer is not None:
-            return self._compare_with_overall_choice(context, choice, answer.metric)
-        others = self._list_other_metrics(choice, recommendation.top_group)
+            return self._compare_with_overall_choice(context, chosen_metric, answer.metric)
+        others = self._list_other_metrics(chosen_metric, recommendation.top_group)
         if others:
-            return self._explain_preference(context, recommendation, choice, others)
+            return self._explain_preference(context, recommendation, chosen_metric, others)
         if self.criteria is None and answer is not None:
-            equals = self._list_other_metrics(choice, answer.top_group)
+            equals = self._list_other_metrics(chosen_metric, answer.top_group)
             if equals:
                 return (
                     "No other metric is in the top group, but tested together with everything else that this"
@@ -97,7 +97,7 @@ class ReasonWriter:
                 )
         return (
             "It is the only metric in the top"
-            f" group{self._describe_second_best_metric(context, recommendation, choice)}."
+            f" group{self._describe_second_best_metric(context, recommendation, chosen_metric)}."
         )
 
     def _write_accuracy_in_context(self, context: str, metric: str) -> str:
@@ -108,12 +108,12 @@ class ReasonWriter:
             f"{self._format_interval(context, metric)}."
         )
 
-    def _compare_with_overall_choice(self, context: str, choice: str, overall_choice: str) -> str:
+    def _compare_with_overall_choice(self, context: str, chosen_metric: str, overall_choice: str) -> str:
         """Explain why the metric recommended overall is also used in a context, or why another metric is."""
         first_row = self.rows[context, overall_choice]
         if first_row.accuracy is None:
             return f"{self.labels[overall_choice]}, the choice over all contexts, scored no pair here."
-        if choice != overall_choice:
+        if chosen_metric != overall_choice:
             accuracy = (
                 f"{_format_percent(first_row.accuracy)}{self._format_interval(context, overall_choice)}"
             )
@@ -126,62 +126,64 @@ class ReasonWriter:
         return "It is the choice over all contexts, and no other is shown to be more accurate here."
 
     def _explain_preference(
-        self, context: str, recommendation: Recommendation, choice: str, others: Sequence[str]
+        self, context: str, recommendation: Recommendation, chosen_metric: str, others: Sequence[str]
     ) -> str:
-        reason = self._find_preference_reason(context, recommendation, choice, others)
+        reason = self._find_preference_reason(context, recommendation, chosen_metric, others)
         leader = recommendation.metrics[0]
-        is_ahead = self._get_accuracy(context, leader) > self._get_accuracy(context, choice)
+        is_ahead = self._get_accuracy(context, leader) > self._get_accuracy(context, chosen_metric)
         although = f", though {self.labels[leader]} has the higher estimate" if is_ahead else ""
         return (
-            f"{self._join_metric_labels(others)} may be as accurate; {self.labels[choice]} is preferred"
-            f" {reason}{although}."
+            f"{self._join_metric_labels(others)} may be as accurate; {self.labels[chosen_metric]} is"
+            f" preferred {reason}{although}."
         )
 
     def _find_preference_reason(
-        self, context: str, recommendation: Recommendation, choice: str, others: Sequence[str]
+        self, context: str, recommendation: Recommendation, chosen_metric: str, others: Sequence[str]
     ) -> str:
-        """Find the first criterion by which the chosen metric is better than other metrics. Accuracy is tried
-        first.
+        """Find the reason to prefer the chosen metric to others: a paired comparison, then criteria of the
+        user or the cost.
         """
         rivals = [metric for metric in others if metric not in recommendation.behind]
         if not rivals:
             return "because a paired comparison puts the others behind it"
         if self.criteria is not None:
-            return self._find_deciding_criterion(self.criteria, choice, rivals)
-        if self._is_cheaper_than_rivals(choice, rivals):
+            return self._find_deciding_criterion(self.criteria, chosen_metric, rivals)
+        if self._is_cheaper_than_rivals(chosen_metric, rivals):
             return "because it costs less"
-        accuracy = self._get_accuracy(context, choice)
+        accuracy = self._get_accuracy(context, chosen_metric)
         if all(self._get_accuracy(context, metric) == accuracy for metric in rivals):
             return "because it was named first"
         return "for its higher estimate"
 
-    def _find_deciding_criterion(self, criteria: Criteria, choice: str, rivals: Sequence[str]) -> str:
+    def _find_deciding_criterion(self, criteria: Criteria, chosen_metric: str, rivals: Sequence[str]) -> str:
         """Find the criterion by which the chosen metric is better: stable accuracy, cost, or a criterion of
         the user.
         """
-        spread = self._get_stability(choice)
+        spread = self._get_stability(chosen_metric)
         if any(self._get_stability(metric) > spread for metric in rivals):
             return "because its accuracy varies less between contexts"
-        if self._is_cheaper_than_rivals(choice, rivals):
+        if self._is_cheaper_than_rivals(chosen_metric, rivals):
             return "because it costs less"
         for name, numbers in criteria.items():
-            own = numbers.get(choice, float("-inf"))
+            own = numbers.get(chosen_metric, float("-inf"))
             if any(numbers.get(metric, float("-inf")) < own for metric in rivals):
                 return f"for its {name}"
         return "because it is the safest choice when the shares of contexts change"
 
-    def _is_cheaper_than_rivals(self, choice: str, rivals: Sequence[str]) -> bool:
-        cost = self._get_cost_rank(choice)
+    def _is_cheaper_than_rivals(self, chosen_metric: str, rivals: Sequence[str]) -> bool:
+        cost = self._get_cost_rank(chosen_metric)
         return any(self._get_cost_rank(metric) > cost for metric in rivals)
 
-    def _describe_second_best_metric(self, context: str, recommendation: Recommendation, choice: str) -> str:
+    def _describe_second_best_metric(
+        self, context: str, recommendation: Recommendation, chosen_metric: str
+    ) -> str:
         """Name the second best metric, how much less accurate it is, and what it costs."""
-        others = self._list_other_metrics(choice, recommendation.metrics)
+        others = self._list_other_metrics(chosen_metric, recommendation.metrics)
         if not others or self.rows[context, others[0]].accuracy is None:
             return ""
         second = others[0]
         text = f"; {self.labels[second]} follows with {_format_percent(self.rows[context, second].accuracy)}"
-        cost = self.result.cost_class.get(choice)
+        cost = self.result.cost_class.get(chosen_metric)
         other_cost = self.result.cost_class.get(second)
         are_known = float("inf") not in {rank_cost_class(cost), rank_cost_class(other_cost)}
         if cost == other_cost or not are_known:
@@ -189,11 +191,11 @@ class ReasonWriter:
         comparison = "more" if rank_cost_class(other_cost) > rank_cost_class(cost) else "less"
         return f"{text} and costs {comparison} ({other_cost} against {cost})"
 
-    def _list_other_metrics(self, choice: str, metrics: Sequence[str]) -> list[str]:
+    def _list_other_metrics(self, chosen_metric: str, metrics: Sequence[str]) -> list[str]:
         """List the metrics other than the chosen one. Of metrics that make the same decision on every pair,
         only the first is listed.
         """
-        seen = {self.same_opinion.get(choice, choice)}
+        seen = {self.same_opinion.get(chosen_metric, chosen_metric)}
         distinct = []
         for metric in metrics:
             opinion = self.same_opinion.get(metric, metric)

@@ -22,7 +22,7 @@ from metassay.reporting.labels import MetricLabel, MetricLabels
 from metassay.reporting.wording import (
     NO_VALUE,
     HasAccuracy,
-    choose_score_digits,
+    choose_decimals_for_scores,
     format_accuracy,
     format_count,
     format_number,
@@ -150,7 +150,7 @@ def build_grid(
             used_fields.append(field)
     intervals = [(row.get("low"), row.get("high")) for row in rows if row.get("baseline") is not True]
     has_intervals = any(isinstance(low, float) and isinstance(high, float) for low, high in intervals)
-    if has_intervals and choose_score_digits(intervals) == 2:
+    if has_intervals and choose_decimals_for_scores(intervals) == 2:
         used_fields = [replace(each, kind="number") if each.kind == "score" else each for each in used_fields]
     rows_left_out = max(0, len(rows) - at_most)
     return Grid(name, caption, tuple(used_fields), tuple(rows[:at_most]), rows_left_out=rows_left_out)

@@ -132,12 +132,12 @@ def format_score(score: float | str | None) -> str:
     return f"{score:.4g}".replace("-", "−")
 
 
-def _describe_rank_change(before: int | None, after: int) -> str:
-    if before is None:
+def _describe_rank_change(rank_before: int | None, rank_after: int) -> str:
+    if rank_before is None:
         return "new"
-    if before == after:
+    if rank_before == rank_after:
         return ""
-    return f"{'↑' if before > after else '↓'}{abs(before - after)}"
+    return f"{'↑' if rank_before > rank_after else '↓'}{abs(rank_before - rank_after)}"
 
 
 def _are_texts_without_spaces(before: str, after: str) -> bool:

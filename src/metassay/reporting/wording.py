@@ -118,7 +118,7 @@ def format_percent_interval(low: float | None, high: float | None, *, digits: in
     )
 
 
-def choose_percent_digits(low: float | None, high: float | None) -> int:
+def choose_decimals_for_percentage(low: float | None, high: float | None) -> int:
     """Choose the number of decimals of a percentage: one if its interval is narrower than 1.75 percentage
     points, else none.
     """
@@ -143,7 +143,7 @@ def format_number(value: float | None, *, digits: int = 2) -> str:
     return NO_VALUE if value is None else f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
 
 
-def choose_score_digits(intervals: Iterable[tuple[float | None, float | None]]) -> int:
+def choose_decimals_for_scores(intervals: Iterable[tuple[float | None, float | None]]) -> int:
     """Choose the number of decimals of scores between 0 and 1: three if an interval is narrower than .03,
     else two.
     """
@@ -191,7 +191,7 @@ class HasAccuracy(Protocol):
 
 def format_accuracy(accuracy: HasAccuracy) -> str:
     """Write an accuracy with its interval, such as `78 % (75–80)`."""
-    digits = choose_percent_digits(accuracy.low, accuracy.high)
+    digits = choose_decimals_for_percentage(accuracy.low, accuracy.high)
     text = format_percent(accuracy.accuracy, digits=digits)
     if accuracy.low is None:
         return text

@@ -59,6 +59,6 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     p: float | None = None
 
 
-def select_claims(verdict: list[Claim], *kinds: ClaimKind) -> list[Claim]:
+def select_claims_of_kinds(verdict: list[Claim], *kinds: ClaimKind) -> list[Claim]:
     """Return the claims of the given kinds, in the order in which the verdict has them."""
     return [claim for claim in verdict if claim.kind in kinds]

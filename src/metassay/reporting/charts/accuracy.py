@@ -27,8 +27,8 @@ MOST_SIDE_BY_SIDE = 80
 
 
 def build_accuracy_chart(assay_report: AssayReport, context_column: ReportedColumn) -> Spec:
-    """Draw the accuracy of each metric by context, such as the domain. Baselines with a much lower accuracy
-    are left out.
+    """Draw the accuracy of each metric by context, such as the domain. Baselines outside the range of the
+    metrics are left out.
     """
     hidden = find_hidden_sentinels(assay_report, context_column)
     shown = [

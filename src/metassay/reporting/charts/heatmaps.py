@@ -54,7 +54,7 @@ def build_matrix_chart(
     `value`.
     """
     labelled = len(names) <= LABELLED_UP_TO
-    layers = [_build_cells_layer(COLOUR, cornerRadius=2, strokeWidth=1.5)]
+    layers = [_build_cell_colour_layer(COLOUR, cornerRadius=2, strokeWidth=1.5)]
     if labelled:
         # Beyond 0.62 the diverging colours are so dark that a dark number is hard to read.
         layers.append(_build_number_layer("label", "nominal", dark_cell_test="abs(datum.value) > 0.62"))
@@ -74,7 +74,7 @@ def build_matrix_chart(
     )
 
 
-def _build_cells_layer(colour: Spec, **mark: Any) -> Spec:
+def _build_cell_colour_layer(colour: Spec, **mark: Any) -> Spec:
     return {
         "mark": {"type": "rect", "stroke": {"expr": "paper"}, **mark},
         "encoding": {"color": colour},
@@ -187,7 +187,7 @@ def build_accuracy_heatmap(
             ),
         },
         layer=[
-            _build_cells_layer(ACCURACY_COLOUR, cornerRadius=2, strokeWidth=1.5),
+            _build_cell_colour_layer(ACCURACY_COLOUR, cornerRadius=2, strokeWidth=1.5),
             _build_number_layer(
                 "percent", "quantitative", dark_cell_test="datum.accuracy > 0.72", format=".0f"
             ),
@@ -208,7 +208,7 @@ def build_context_heatmap(
     colour = {**ACCURACY_COLOUR, "scale": {"domain": [max(0.0, lowest - 0.05), 1], "range": "heatmap"}}
     frame = {"type": "rect", "fillOpacity": 0, "stroke": {"expr": "ink"}, "strokeWidth": 2, "aria": False}
     layers: list[Spec] = [
-        _build_cells_layer(colour, strokeWidth=1),
+        _build_cell_colour_layer(colour, strokeWidth=1),
         {"transform": [{"filter": "datum.tied == 'yes'"}], "mark": frame},
     ]
     if len(metrics) <= LABELLED_UP_TO:
@@ -282,7 +282,7 @@ def build_signed_heatmap(
             "tooltip": tooltip,
         },
         layer=[
-            _build_cells_layer(colour, strokeWidth=1),
+            _build_cell_colour_layer(colour, strokeWidth=1),
             _build_number_layer("mark", "nominal", dark_cell_test=is_dark),
         ],
     )

@@ -156,13 +156,13 @@ def describe_accuracy_trend(assay_report: AssayReport, context_column: ReportedC
     ]
     return format_sentence(
         "{direction}: Spearman’s correlation between the order of {column:column} and accuracy is {listed}.",
-        direction=_describe_trend_direction(correlations),
+        direction=_describe_direction_of_accuracy_trend(correlations),
         column=context_column.name,
         listed=join_phrases(listed),
     )
 
 
-def _describe_trend_direction(correlations: list[float]) -> str:
+def _describe_direction_of_accuracy_trend(correlations: list[float]) -> str:
     if min(correlations) > 0:
         return "Accuracy rises along the contexts"
     if max(correlations) < 0:
@@ -178,7 +178,7 @@ def _build_difficulty_subsection(assay_report: AssayReport, difficulty: Difficul
         caption += " Grey: the middle half of the human pairs, and their median (dashed)."
     chart = Chart(
         "difficulty",
-        build_difficulty_chart(assay_report, difficulty, name_edit_share_bins(difficulty)),
+        build_difficulty_chart(assay_report, difficulty, name_ranges_of_edit_shares(difficulty)),
         caption,
     )
     return Section(
@@ -233,7 +233,7 @@ def _get_accuracy_or_zero_if_undefined(metric_accuracy: MetricAccuracy) -> float
     return metric_accuracy.accuracy or 0.0
 
 
-def name_edit_share_bins(difficulty: Difficulty) -> list[str]:
+def name_ranges_of_edit_shares(difficulty: Difficulty) -> list[str]:
     """Name each bin of the share of edited characters by its range: `1.3 % to 6.2 %`."""
     return [f"{format_edit_share(each.low)} to {format_edit_share(each.high)}" for each in difficulty.bins]
 

@@ -76,7 +76,7 @@ def build_choice_section(assay_report: AssayReport) -> Section | None:
         "The tables show which metric to use in each context, and which metrics are tied with it{note:note}.",
         note="top",
     )
-    costs = describe_cost_classes(assay_report)
+    costs = name_metrics_unbeaten_in_accuracy_and_cost(assay_report)
     return Section(
         "What to use where",
         sentences=[introduction] if costs is None else [introduction, costs],
@@ -89,7 +89,7 @@ def build_choice_section(assay_report: AssayReport) -> Section | None:
 
 
 def _build_choice_subsection(assay_report: AssayReport, context_column: ReportedColumn) -> Section:
-    robust = describe_robust_choice(assay_report, context_column)
+    robust = describe_safest_metric_for_all_contexts(assay_report, context_column)
     robustness = _build_robustness_table(assay_report, context_column)
     return Section(
         f"By {context_column.name}",
@@ -146,7 +146,9 @@ def _find_accuracy_of_metric(
     return AccuracyCell.from_accuracy(context_column.accuracies.get((context, metric)))
 
 
-def describe_robust_choice(assay_report: AssayReport, context_column: ReportedColumn) -> Sentence | None:
+def describe_safest_metric_for_all_contexts(
+    assay_report: AssayReport, context_column: ReportedColumn
+) -> Sentence | None:
     """Name the metric to use if the same metric must be used in every context."""
     recommendation = context_column.recommendations.get(GLOBAL)
     rows = {row.metric: row for row in context_column.result.robustness}
@@ -177,14 +179,14 @@ def _describe_lowest_accuracy(sentence_start: Sentence, robustness: MetricRobust
 def _build_robustness_table(assay_report: AssayReport, context_column: ReportedColumn) -> Grid | None:
     if len(context_column.contexts) < 2:
         return None
-    rows = list_robustness_rows(context_column.result.robustness, assay_report.labels)
+    rows = build_robustness_rows(context_column.result.robustness, assay_report.labels)
     if not rows:
         return None
     caption = f"If one metric must serve every {context_column.name}"
     return build_grid(f"robustness-{context_column.name}", caption, _ROBUSTNESS_FIELDS, rows)
 
 
-def list_robustness_rows(
+def build_robustness_rows(
     robustness: Sequence[MetricRobustness], metric_labels: MetricLabels
 ) -> list[dict[str, Any]]:
     """Build a table row for each metric that shows how much its accuracy varies over contexts."""
@@ -192,7 +194,7 @@ def list_robustness_rows(
     return [msgspec.structs.asdict(row) | {"metric": metric_labels[row.metric]} for row in shown]
 
 
-def describe_cost_classes(assay_report: AssayReport) -> Sentence | None:
+def name_metrics_unbeaten_in_accuracy_and_cost(assay_report: AssayReport) -> Sentence | None:
     """Name the metrics that are not surpassed by another metric in both accuracy and cost."""
     classes = set(assay_report.result.cost_class.values())
     if len(classes) == 1 and len(assay_report.metrics) > 1:

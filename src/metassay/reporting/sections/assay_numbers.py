@@ -8,7 +8,7 @@ import msgspec
 
 from metassay.reporting.assay_report import AssayReport, ReportedColumn
 from metassay.reporting.pages import Section
-from metassay.reporting.sections.assay_accuracy import name_edit_share_bins
+from metassay.reporting.sections.assay_accuracy import name_ranges_of_edit_shares
 from metassay.reporting.sections.assay_perturbations import build_perturbation_table
 from metassay.reporting.tables import AccuracyCell, Field, Grid, build_grid
 from metassay.reporting.wording import format_plural, join_names
@@ -217,7 +217,7 @@ def build_difficulty_table(assay_report: AssayReport) -> Grid | None:
         ),
     ]
     rows = []
-    for position, (name, part) in enumerate(zip(name_edit_share_bins(difficulty), difficulty.bins)):
+    for position, (name, part) in enumerate(zip(name_ranges_of_edit_shares(difficulty), difficulty.bins)):
         row: dict[str, Any] = {"context": name, "pairs": part.pairs}
         row |= {f"metric {metric}": cells.get((position, metric)) for metric in assay_report.metrics}
         rows.append(row)

@@ -31,7 +31,7 @@ def build_perturbations_section(assay_report: AssayReport) -> Section | None:
     )
     return Section(
         "What each metric overlooks",
-        sentences=[introduction, *_describe_undetected_errors(assay_report)],
+        sentences=[introduction, *_describe_undetected_perturbations(assay_report)],
         charts=[chart],
         subsections=_build_confounding_subsection(assay_report),
         anchor="perturbations",
@@ -110,7 +110,7 @@ def _build_confounding_subsection(assay_report: AssayReport) -> list[Section]:
     return [Section("Metrics that depend on the perturbation", bullets=sentences, collapsed=True)]
 
 
-def _describe_undetected_errors(assay_report: AssayReport) -> list[str]:
+def _describe_undetected_perturbations(assay_report: AssayReport) -> list[str]:
     """Name the perturbations for which metrics are shown to prefer the better output in less than half of the
     pairs.
     """

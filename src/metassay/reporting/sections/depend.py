@@ -47,14 +47,14 @@ def build_overview_section(depend_report: DependReport) -> Section:
     folded: list[Grid] = []
     for dataset in depend_report.datasets:
         entries = depend_report.get_metrics_of_dataset(dataset)
-        charts += _build_residuals_chart(depend_report, dataset, entries)
+        charts += _build_favoured_systems_heatmap(depend_report, dataset, entries)
         grids.append(_build_metrics_table(depend_report, dataset, entries))
         folded += _build_detail_tables(depend_report, dataset, entries)
     title = f"Metrics and the {depend_report.result.by}s they favour"
     return Section(title, charts=charts, grids=grids, folded=folded)
 
 
-def _build_residuals_chart(
+def _build_favoured_systems_heatmap(
     depend_report: DependReport, dataset: str, dependences: Sequence[MetricDependence]
 ) -> list[Chart]:
     """Draw a heatmap of how much each metric favours or disadvantages each system."""
@@ -167,7 +167,7 @@ CORRECTION_COLUMNS = (
 )
 
 
-def build_corrections_section(depend_report: DependReport) -> Section | None:
+def build_predicted_human_scores_section(depend_report: DependReport) -> Section | None:
     """Build the section on metric scores that were converted to predicted human scores. None if this was not
     requested.
     """
@@ -390,7 +390,7 @@ def explain_dependence_terms(group: str, human_score: str) -> list[str]:
 # In the order of the page. Sections of plug-ins come between or after them, by their position.
 DEPEND_SECTIONS = {
     10: build_overview_section,
-    20: build_corrections_section,
+    20: build_predicted_human_scores_section,
     30: build_single_metrics_section,
     90: build_method_section,
 }

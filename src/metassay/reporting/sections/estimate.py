@@ -49,7 +49,7 @@ def build_differences_section(estimate_report: EstimateReport) -> Section | None
     """Build the section with a table of estimated differences between all pairs of systems."""
     if not estimate_report.result.differences:
         return None
-    table = build_differences_table(
+    table = build_system_differences_table(
         "differences", "Differences of systems", estimate_report.result.differences
     )
     sentence = (
@@ -70,7 +70,7 @@ def build_contexts_section(estimate_report: EstimateReport) -> Section | None:
             grids.append(build_systems_table(name, caption, entry.systems))
             difference_caption = f"{column} {entry.context}: differences of systems"
             folded.append(
-                build_differences_table(f"{name} differences", difference_caption, entry.differences)
+                build_system_differences_table(f"{name} differences", difference_caption, entry.differences)
             )
     if not grids:
         return None
@@ -106,7 +106,7 @@ def format_possible_ranks(system_estimate: SystemEstimate) -> str:
     return f"{system_estimate.rank_low}–{system_estimate.rank_high}"
 
 
-def build_differences_table(name: str, caption: str, differences: Sequence[SystemDifference]) -> Grid:
+def build_system_differences_table(name: str, caption: str, differences: Sequence[SystemDifference]) -> Grid:
     """Build the table of estimated differences between all pairs of systems."""
     columns = [field.key for field in DIFFERENCE_FIELDS]
     rows = [{column: getattr(entry, column) for column in columns} for entry in differences]

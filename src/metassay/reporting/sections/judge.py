@@ -178,20 +178,20 @@ ALTERNATIVE_TEST_HEADINGS = (
 )
 
 
-def build_alternative_test_section(judge_report: JudgeReport) -> Section | None:
+def build_alternative_annotator_test_section(judge_report: JudgeReport) -> Section | None:
     """Build the section that tests whether judges can replace human raters. None without at least two
     raters.
     """
     if not judge_report.result.alt_test:
         return None
-    rows = [_build_alternative_test_row(entry) for entry in judge_report.result.alt_test]
+    rows = [_build_alternative_annotator_test_row(entry) for entry in judge_report.result.alt_test]
     table = build_text_table(
         "alternative annotator", "Alternative annotator test", ALTERNATIVE_TEST_HEADINGS, rows
     )
     return Section("Can the judge replace a rater?", [ALTERNATIVE_TEST], grids=[table])
 
 
-def _build_alternative_test_row(alternative_test: AlternativeTestEntry) -> list[str]:
+def _build_alternative_annotator_test_row(alternative_test: AlternativeTestEntry) -> list[str]:
     passes = NO_VALUE
     if alternative_test.passes is not None:
         passes = "yes" if alternative_test.passes else "no"
@@ -228,7 +228,7 @@ NO_OWN_FAMILY = (
 )
 
 
-def build_families_section(judge_report: JudgeReport) -> Section | None:
+def build_favoured_model_families_section(judge_report: JudgeReport) -> Section | None:
     """Build the section on model families that judges favour. None if the data does not name families."""
     entries = judge_report.result.self_preference
     if not entries:
@@ -380,7 +380,7 @@ def build_text_table(name: str, caption: str, headings: Sequence[str], rows: Seq
 JUDGE_SECTIONS = {
     10: build_overview_section,
     20: build_contexts_section,
-    30: build_alternative_test_section,
-    40: build_families_section,
+    30: build_alternative_annotator_test_section,
+    40: build_favoured_model_families_section,
     50: build_prompt_section,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metassay.reporting.agreement_curves import describe_agreement_threshold, tabulate_agreement_thresholds
+from metassay.reporting.agreement_curves import build_agreement_threshold_rows, describe_agreement_threshold
 from metassay.reporting.charts.agreement import build_agreement_chart
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.rank_report import RankReport
@@ -50,7 +50,7 @@ def build_differences_section(rank_report: RankReport) -> Section | None:
             if (curve.metric, curve.dataset) == (metric, dataset) and curve.is_global
         ]
         choices.append(_build_agreement_curve_subsection(of_metric, rank_report))
-    rows = tabulate_agreement_thresholds(curves, rank_report.labels)
+    rows = build_agreement_threshold_rows(curves, rank_report.labels)
     table = build_grid("thresholds", "Differences with which people agree", FIELDS, rows)
     return Section(TITLE, [EXPLANATION], choices=choices, choice_noun="metric", folded=[table])
 

@@ -35,7 +35,7 @@ FIELDS = (
 )
 
 
-def build_fewer_items_section(rank_report: RankReport) -> Section | None:
+def build_rankings_on_fewer_items_section(rank_report: RankReport) -> Section | None:
     """Build the section on how rankings of metrics change with fewer items. None if this was not
     requested.
     """
@@ -68,8 +68,8 @@ def _build_random_subsets_subsection(ranking: Ranking, rank_report: RankReport) 
     caption = CAPTION
     if len(metrics) > MOST_LINES:
         caption += f" The {MOST_LINES} best of {len(metrics)} metrics; all are in the table."
-    sentences = _describe_stability_of_best(ranking.downsampled, rank_report)
-    sentences += _describe_constant_baseline(baseline_rows, meta_metric)
+    sentences = _describe_stability_of_best_metric(ranking.downsampled, rank_report)
+    sentences += _describe_constant_metric_on_fewer_items(baseline_rows, meta_metric)
     table = build_grid(
         f"fewer items {title}",
         f"{meta_metric} on fewer items",
@@ -87,7 +87,7 @@ def _replace_metric_specs_by_labels(
     ]
 
 
-def _describe_stability_of_best(
+def _describe_stability_of_best_metric(
     downsampled_values: Sequence[DownsampledValue], rank_report: RankReport
 ) -> list[str]:
     """Say how often the best metric on all items is also best on a random subset of them."""
@@ -114,7 +114,7 @@ def _describe_stability_of_best(
     return sentences
 
 
-def _describe_constant_baseline(
+def _describe_constant_metric_on_fewer_items(
     downsampled_values: Sequence[DownsampledValue], meta_metric: str
 ) -> list[str]:
     """Say how well a metric that gives all outputs the same score does, by the number of items."""

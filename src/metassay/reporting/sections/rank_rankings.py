@@ -10,7 +10,7 @@ from metassay.meta.people.meta_metrics.registry import label_meta_metric
 from metassay.reporting.charts.ranking import build_comparisons_chart, build_ranking_chart
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.rank_report import THRESHOLDS, RankReport, build_table_rows_by_analysis
-from metassay.reporting.rank_sentences import describe_significance
+from metassay.reporting.rank_sentences import describe_number_of_significant_comparisons
 from metassay.reporting.tables import Field, Grid, build_grid, build_grid_from_rows
 from metassay.reporting.wording import format_plural
 from metassay.results.rank import AverageRanking, Ranking
@@ -104,7 +104,7 @@ def _build_ranking_section(ranking: Ranking, rank_report: RankReport) -> Section
     charts = [Chart(f"ranking {title}", build_ranking_chart(ranking, rank_report.labels), RANKING_CAPTION)]
     folded = []
     if ranking.comparisons:
-        sentences.append(describe_significance(ranking))
+        sentences.append(describe_number_of_significant_comparisons(ranking))
         matrix = build_comparisons_chart(ranking, rank_report.labels)
         charts.append(Chart(f"comparisons {title}", matrix, COMPARISONS_CAPTION))
         folded.append(_build_comparisons_table(title, ranking, rank_report))

@@ -9,7 +9,7 @@ import msgspec
 from metassay.reporting.agreement_curves import (
     TITLE,
     build_difference_agreement_rows,
-    explain_origin_of_agreement,
+    explain_source_of_human_agreement,
 )
 from metassay.reporting.charts.heatmaps import build_signed_heatmap
 from metassay.reporting.charts.theme import Spec
@@ -42,7 +42,7 @@ def build_systems_section(score_report: ResultReport[ScoreContent]) -> Section:
     )
 
 
-def build_meanings_section(score_report: ResultReport[ScoreContent]) -> Section | None:
+def build_human_agreement_section(score_report: ResultReport[ScoreContent]) -> Section | None:
     """Build the section on how often people agree with score differences. None without a run of `rank` to
     learn this from.
     """
@@ -51,7 +51,7 @@ def build_meanings_section(score_report: ResultReport[ScoreContent]) -> Section 
         return None
     rows = build_difference_agreement_rows(meanings, score_report.labels)
     table = build_grid_from_rows("meanings", TITLE, rows, at_most=MOST_ROWS)
-    return Section(TITLE, [explain_origin_of_agreement(meanings)], grids=[table])
+    return Section(TITLE, [explain_source_of_human_agreement(meanings)], grids=[table])
 
 
 EXPLANATION = (
@@ -98,4 +98,4 @@ def _build_comparison_subsection(title: str, comparisons: Sequence[SystemCompari
 
 
 # In the order of the page. Sections of plug-ins come between or after them, by their position.
-SCORE_SECTIONS = {10: build_systems_section, 15: build_meanings_section, 20: build_comparisons_section}
+SCORE_SECTIONS = {10: build_systems_section, 15: build_human_agreement_section, 20: build_comparisons_section}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from metassay.reporting.assay_caveats import list_remaining_caveats, list_run_notes
+from metassay.reporting.assay_caveats import list_caveats_except_main_one, list_notes_of_run
 from metassay.reporting.assay_report import AssayReport, prepare_assay_report
 from metassay.reporting.data_summary import describe_data_gaps, describe_data_used
 from metassay.reporting.sections.assay_tests import build_test_table
@@ -31,7 +31,7 @@ _TEST_COLUMNS = ("metric", "chi2", "dof", "p", "cramers_v", "p_cmh", "p_permutat
 def describe_assay_result(assay_result: AssayContent) -> list[Block]:
     """Describe the result of an assay for the terminal."""
     assay_report = prepare_assay_report(assay_result)
-    doubts = list_remaining_caveats(assay_report)
+    doubts = list_caveats_except_main_one(assay_report)
     blocks: list[Block] = [
         Line(),
         *describe_verdict(assay_report.result.verdict, assay_report.labels, assay_result.task),
@@ -42,7 +42,7 @@ def describe_assay_result(assay_result: AssayContent) -> list[Block]:
             Line("Before you rely on this:"),
             *convert_sentences_to_lines(f"- {doubt}" for doubt in doubts),
         ]
-    notes = [*describe_data_gaps(assay_result.data), *list_run_notes(assay_report)]
+    notes = [*describe_data_gaps(assay_result.data), *list_notes_of_run(assay_report)]
     return [*blocks, *convert_sentences_to_notes(notes), Details(_build_result_tables(assay_report))]
 
 

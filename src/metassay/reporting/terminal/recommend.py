@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.sections.assay_choice import list_robustness_rows
+from metassay.reporting.sections.assay_choice import build_robustness_rows
 from metassay.reporting.terminal.blocks import Block, Details, Line, Note, Table, convert_sentences_to_lines
 from metassay.reporting.terminal.verdict import describe_verdict
 from metassay.reporting.wording import format_plural
@@ -24,11 +24,11 @@ def describe_recommendation(recommend_result: RecommendContent) -> list[Block]:
     return [
         *blocks,
         *convert_sentences_to_lines(exceptions),
-        Details(_describe_choices(recommend_result, labels)),
+        Details(_describe_recommended_metrics(recommend_result, labels)),
     ]
 
 
-def _describe_choices(
+def _describe_recommended_metrics(
     recommend_result: RecommendContent, metric_labels: MetricLabels
 ) -> list[Line | Table | Note]:
     """Describe the recommended metric of each context with the reason, how robust it is, and what metrics
@@ -42,7 +42,7 @@ def _describe_choices(
         if robust_choice is not None:
             label = metric_labels[robust_choice]
             blocks.append(Line(f"Where the mix of {column} may change, {label} is the safest choice."))
-        blocks.append(Table(list_robustness_rows(recommend_result.robustness[column], metric_labels)))
+        blocks.append(Table(build_robustness_rows(recommend_result.robustness[column], metric_labels)))
     cost_rows = []
     for metric, cost_class in recommend_result.cost_class.items():
         if metric_labels.has_own_table_row(metric):

@@ -11,7 +11,7 @@ from metassay.meta.aggregation.system_scores import MOST_RESAMPLED_SEGMENTS
 from metassay.reporting.agreement_curves import (
     TITLE,
     build_difference_agreement_rows,
-    explain_origin_of_agreement,
+    explain_source_of_human_agreement,
 )
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.terminal.blocks import (
@@ -85,7 +85,7 @@ def name_unit_of_resampling(score_result: ScoreContent, unit: str, cluster_colum
     return f"{unit}, and in test sets with more than {MOST_RESAMPLED_SEGMENTS:,} of random groups of {unit}"
 
 
-def describe_bare_scores(score_result: ScoreContent, score_format: ScoreFormat) -> list[Block]:
+def describe_scores_as_bare_numbers(score_result: ScoreContent, score_format: ScoreFormat) -> list[Block]:
     """Describe each score by its number alone, so that scripts can read it."""
     numbers = []
     for system in score_result.systems:
@@ -122,7 +122,7 @@ def describe_scores(score_result: ScoreContent, score_format: ScoreFormat) -> li
         blocks.append(Line(P_VALUE_EXPLANATIONS[score_format.test]))
     if score_result.meanings:
         blocks.append(Table(build_difference_agreement_rows(score_result.meanings, labels), title=TITLE))
-        blocks.append(Line(explain_origin_of_agreement(score_result.meanings)))
+        blocks.append(Line(explain_source_of_human_agreement(score_result.meanings)))
     blocks.append(Details(_describe_score_details(score_result.systems, labels, score_format)))
     blocks.append(Line("Precisions, counts, signatures and other aggregations: --verbose"))
     return [
