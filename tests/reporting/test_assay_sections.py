@@ -31,7 +31,10 @@ from metassay.reporting.sections.assay_choice import (
 )
 from metassay.reporting.sections.assay_numbers import build_agreement_table, build_difficulty_table
 from metassay.reporting.sections.assay_perturbations import build_perturbations_section
-from metassay.reporting.sections.assay_tests import build_test_table, describe_accuracy_tests
+from metassay.reporting.sections.assay_tests import (
+    build_table_of_accuracy_tests,
+    describe_accuracy_differences_between_contexts,
+)
 from metassay.results.assay import (
     AccuracyTest,
     AccuracyTrend,
@@ -110,10 +113,10 @@ VARIES = make_claims(variations=[AccuracyVariation(column="col", metric="bleu", 
 
 def test_a_difference_is_shown_only_where_it_is_claimed():
     """Significant in its column alone is not enough: all claims of a report share one error rate."""
-    table = build_test_table(*make_view({"a": 0.1, "b": 0.2}, h1=[make_test()]))
+    table = build_table_of_accuracy_tests(*make_view({"a": 0.1, "b": 0.2}, h1=[make_test()]))
     assert table is not None
     assert table.rows[0]["differs"] == "not shown"
-    table = build_test_table(*make_view({"a": 0.1, "b": 0.2}, VARIES, h1=[make_test()]))
+    table = build_table_of_accuracy_tests(*make_view({"a": 0.1, "b": 0.2}, VARIES, h1=[make_test()]))
     assert table is not None
     assert table.rows[0]["differs"] == "yes"
 
@@ -122,22 +125,26 @@ def test_a_column_that_cannot_be_tested_has_no_p_value():
     """Contexts that are the clusters: the p-value of chi-square does not take its place."""
     test = make_test(p_holm=1e-9, p_permutation=None, p_permutation_holm=None)
     view, column = make_view({"a": 0.1, "b": 0.2}, h1=[test])
-    table = build_test_table(view, column)
+    table = build_table_of_accuracy_tests(view, column)
     assert table is not None
     assert table.rows[0]["differs"] is None
-    assert "cannot be tested" in str(describe_accuracy_tests(view, column))
+    assert "cannot be tested" in str(describe_accuracy_differences_between_contexts(view, column))
 
 
 def test_tests_in_words():
-    assert str(describe_accuracy_tests(*make_view({"a": 0.1, "b": 0.2}, VARIES, h1=[make_test()]))) == (
+    assert str(
+        describe_accuracy_differences_between_contexts(
+            *make_view({"a": 0.1, "b": 0.2}, VARIES, h1=[make_test()])
+        )
+    ) == (
         "Accuracy differs between values of col for BLEU (1 of 1); "
         "the difference is moderate (largest Cramér’s V 0.20, BLEU)."
     )
-    assert str(describe_accuracy_tests(*make_view({"a": 0.1, "b": 0.2}, h1=[make_test()]))) == (
-        "For none of 1 metric is accuracy shown to differ between values of col."
-    )
+    assert str(
+        describe_accuracy_differences_between_contexts(*make_view({"a": 0.1, "b": 0.2}, h1=[make_test()]))
+    ) == ("For none of 1 metric is accuracy shown to differ between values of col.")
     assert (
-        str(describe_accuracy_tests(*make_view({"a": 0.1})))
+        str(describe_accuracy_differences_between_contexts(*make_view({"a": 0.1})))
         == "There is nothing to test: col has one value only."
     )
 
@@ -149,7 +156,7 @@ def test_the_size_of_an_effect_has_the_usual_names(cramers_v, word):
     """The limits .1 and .3 are those of Cohen (1988)."""
     view, column = make_view({"a": 0.1, "b": 0.2}, VARIES, h1=[make_test(cramers_v=cramers_v)])
     assert f"the difference is {word} (largest Cramér’s V {cramers_v:.2f}" in str(
-        describe_accuracy_tests(view, column)
+        describe_accuracy_differences_between_contexts(view, column)
     )
 
 

@@ -23,7 +23,7 @@ from metassay.reporting.assay_sentences import add_explanations_to_assay, list_c
 from metassay.reporting.assay_verdict import build_assay_verdict
 from metassay.reporting.joined_page import build_joined_page
 from metassay.reporting.pages import Page
-from metassay.reporting.sections.assay_tests import build_test_table
+from metassay.reporting.sections.assay_tests import build_table_of_accuracy_tests
 from metassay.reporting.terminal.assay import describe_assay_result
 from metassay.reporting.wording import NO_VALUE
 from metassay.results.assay import AssayContent
@@ -170,7 +170,7 @@ def check_verdict(verdict: list[Claim]) -> None:
 def check_tests(view: AssayReport, output: str) -> None:
     """Page and terminal show the same deciding p-values."""
     for column in view.columns:
-        table = build_test_table(view, column)
+        table = build_table_of_accuracy_tests(view, column)
         shown = [test for test in column.result.h1 or [] if view.labels.has_own_table_row(test.metric)]
         rows = () if table is None else table.rows
         for row, test in zip(rows, shown, strict=True):

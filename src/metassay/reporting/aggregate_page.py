@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from metassay.reporting.charts.heatmaps import build_matrix_chart
+from metassay.reporting.charts.heatmaps import build_square_heatmap
 from metassay.reporting.charts.theme import Spec
 from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.labels import MetricLabels
@@ -244,7 +244,7 @@ def _build_aggregation_correlation_chart(aggregate_report: AggregateReport) -> l
     if len(names) < 3:
         return []
     diagonal = [{"row": name, "column": name, "value": 1.0} for name in names]
-    spec = build_matrix_chart("Correlation between aggregations.", list(names), [*diagonal, *cells], ())
+    spec = build_square_heatmap("Correlation between aggregations.", list(names), [*diagonal, *cells], ())
     return [Chart("between aggregations", spec, BETWEEN_CAPTION)]
 
 

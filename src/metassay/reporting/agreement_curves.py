@@ -70,9 +70,9 @@ def describe_agreement_threshold(
     return f"{sentence}; {format_percent(threshold.coverage)} of all pairs differ at least so much."
 
 
-def format_score_difference(difference: float) -> str:
+def format_score_difference(score_difference: float) -> str:
     """Write a difference between two scores with three significant digits."""
-    return f"{difference:.3g}".replace("-", "−")
+    return f"{score_difference:.3g}".replace("-", "−")
 
 
 def build_difference_agreement_rows(

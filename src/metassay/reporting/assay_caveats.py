@@ -29,7 +29,7 @@ def list_reasons_to_doubt_recommendation(assay_report: AssayReport) -> list[Sent
     caveats = [
         _warn_of_winning_sentinel(assay_report, best),
         _warn_if_no_metric_beats_chance(assay_report),
-        _warn_of_confounding(assay_report, best),
+        _warn_that_metric_depends_on_perturbations(assay_report, best),
         _warn_of_single_metric(assay_report),
         *_warn_of_wrong_labels(assay_report),
         _warn_of_unused_perturbations(assay_report),
@@ -143,7 +143,9 @@ def _warn_of_winning_sentinel(assay_report: AssayReport, best_metric: MetricAccu
     )
 
 
-def _warn_of_confounding(assay_report: AssayReport, best_metric: MetricAccuracy) -> Sentence | None:
+def _warn_that_metric_depends_on_perturbations(
+    assay_report: AssayReport, best_metric: MetricAccuracy
+) -> Sentence | None:
     claimed = [claim.metric for claim in assay_report.result.claims.perturbation_dependences]
     # A stable sort: the best metric comes first, the others keep their order.
     metrics = sorted(claimed, key=lambda metric: metric != best_metric.metric)

@@ -12,7 +12,7 @@ from metassay.meta.contexts.trend import parse_context_number
 from metassay.metrics.sentinels import SENTINEL_NAMES
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.report_sections import ResultReport
-from metassay.reporting.wording import name_kind_of_pairs
+from metassay.reporting.wording import name_pairs_by_origin
 from metassay.results.assay import (
     AccuracyTest,
     AssayContent,
@@ -105,7 +105,7 @@ class AssayReport(ResultReport[AssayContent]):
     @property
     def pairs_phrase(self) -> str:
         """How sentences name the pairs of this assay: `perturbed pairs` or `human pairs`."""
-        return name_kind_of_pairs(self.result.pairs_from)
+        return name_pairs_by_origin(self.result.pairs_from)
 
     @property
     def best_metric(self) -> MetricAccuracy | None:

@@ -60,7 +60,7 @@ def describe_confounding(confounding: MetricConfounding, metric_labels: MetricLa
     )
 
 
-def explain_metric_without_quality_information(metric: str, determining_property: str) -> str:
+def explain_why_metric_ignores_quality(metric: str, determining_property: str) -> str:
     """Explain why a metric is not recommended whose score follows from one property of the output, such as
     its length.
     """

@@ -10,7 +10,7 @@ from metassay.reporting.prior_evidence import (
     describe_loss_to_best_metric,
     describe_neural_metrics,
 )
-from metassay.reporting.verdict_lines import describe_purpose, get_output_noun
+from metassay.reporting.verdict_lines import describe_purpose_of_question, get_output_noun
 from metassay.reporting.wording import (
     HUMAN_PAIRS,
     find_task,
@@ -108,7 +108,7 @@ def _name_best_metrics_for_other_questions(
         if answer.kind != "answer" or recommendation.metrics[0] in answer.metrics:
             continue
         winner = answer.metrics[0]
-        purpose = describe_purpose(answer.question, assay_report.result.task)
+        purpose = describe_purpose_of_question(answer.question, assay_report.result.task)
         claims.append(
             Claim(
                 kind="use",

@@ -80,11 +80,11 @@ def _summarize_scores(check_result: CheckContent) -> list[str]:
     lines = [f"Metric scores without outputs: {', '.join(facts)}."]
     scores = [] if check_result.data is None else check_result.data.scores
     if scores:
-        lines.append(_describe_directions(scores))
+        lines.append(_describe_whether_higher_is_better(scores))
     return lines
 
 
-def _describe_directions(scores: Sequence[ScoreSummary]) -> str:
+def _describe_whether_higher_is_better(scores: Sequence[ScoreSummary]) -> str:
     """Say whether higher scores are better, and name the scores of which lower is better."""
     lower = [score.score for score in scores if score.better == LOWER]
     if not lower:

@@ -19,7 +19,7 @@ from metassay.reporting.sections.depend import (
     DEPEND_SECTIONS,
     build_dependence_charts_of_metric,
     build_dependence_row,
-    describe_corrections,
+    describe_effect_of_score_corrections,
     explain_dependence_terms,
     explain_expected_deviation,
     explain_fairness_test,
@@ -119,9 +119,8 @@ def _build_favoured_systems_claim(
         return Claim(kind="finding", sentence=sentence)
     worst = max(unfair, key=lambda entry: (entry.residual_range, entry.metric))
     counts = f"{len(unfair)} of {format_plural(len(dependences), 'metric')}"
-    most = (
-        f"{depend_report.labels[worst.metric]} favours {worst.most_favoured} over {worst.most_disadvantaged}"
-    )
+    label = depend_report.labels[worst.metric]
+    most = f"{label} favours {worst.most_favoured_group} over {worst.most_disadvantaged_group}"
     sentence = (
         f"{counts} {'is' if len(unfair) == 1 else 'are'} shown to favour some {by}s. The largest case: {most}"
         f" by {format_number(worst.residual_range)} points of {depend_report.result.human}."
@@ -225,7 +224,7 @@ def describe_dependence(depend_result: DependContent) -> list[Block]:
         corrections = [row for row in depend_result.corrections if row.dataset == dataset]
         if corrections:
             blocks += convert_sentences_to_lines(
-                describe_corrections(corrections, depend_result.human, labels)
+                describe_effect_of_score_corrections(corrections, depend_result.human, labels)
             )
             blocks.append(Details([_build_corrections_table(corrections, labels)]))
     return [

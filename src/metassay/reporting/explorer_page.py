@@ -37,7 +37,7 @@ def render_pair_explorer_page(explorer_content: ExplorerContent, build_link: Lin
     """Render the dashboard page with the pairs of a run that match the filters of the user."""
     labels = label_metrics([*explorer_content.metrics, *explorer_content.other_metrics])
     query = explorer_content.page.query
-    chips = _list_filter_chips(query, labels, build_link)
+    chips = _list_removable_filters(query, labels, build_link)
     return render_dashboard_page(
         "explorer.html.j2",
         title=explorer_content.run,
@@ -59,7 +59,9 @@ def render_pair_explorer_page(explorer_content: ExplorerContent, build_link: Lin
     )
 
 
-def _list_filter_chips(query: PairQuery, labels: Labels, build_link: LinkBuilder) -> list[dict[str, str]]:
+def _list_removable_filters(
+    query: PairQuery, labels: Labels, build_link: LinkBuilder
+) -> list[dict[str, str]]:
     """List the active filters of a search for pairs, each with a link that removes it."""
     chips: list[dict[str, str]] = []
 

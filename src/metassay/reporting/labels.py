@@ -65,17 +65,17 @@ class MetricLabels:
         """Return the label of a metric. A name that is not a metric of this page is returned unchanged."""
         return self._labels.get(self.get_representative_metric(spec), spec)
 
-    def list_labels_of_metrics(self, specs: Iterable[str]) -> list[str]:
+    def list_labels_of_metrics(self, metric_specs: Iterable[str]) -> list[str]:
         """Return the labels of several metrics. Metrics that make the same decision on every pair share one
         label.
         """
-        return list(dict.fromkeys(self[spec] for spec in specs))
+        return list(dict.fromkeys(self[spec] for spec in metric_specs))
 
-    def get_representative_metric(self, spec: str) -> str:
+    def get_representative_metric(self, metric_spec: str) -> str:
         """Return the metric that stands for all metrics with the same decision on every pair. By default it
         is the metric itself.
         """
-        return self._representatives.get(spec, spec)
+        return self._representatives.get(metric_spec, metric_spec)
 
     def replace_specs_by_labels(self, text: str) -> str:
         """Replace metric specs such as `chrf(word_order=2)` in a sentence by labels such as `chrF++`.
@@ -90,11 +90,11 @@ class MetricLabels:
         pattern = rf"(?<!on )(?<!under )(?<!its )(?<![\w(=.])(?:{specs})(?![\w(=])"
         return re.sub(pattern, lambda match: self[match[0]], text)
 
-    def has_own_table_row(self, spec: str) -> bool:
+    def has_own_table_row(self, metric_spec: str) -> bool:
         """Return whether tables have a row for the metric. False if a metric with the same decisions stands
         for it.
         """
-        return self.get_representative_metric(spec) == spec
+        return self.get_representative_metric(metric_spec) == metric_spec
 
 
 def _join_labels_of_equal_metrics(labels: Sequence[str]) -> str:

@@ -11,11 +11,11 @@ RATED_ITEMS = 100
 _LARGEST_SHARE = 0.99
 
 
-def describe_labels_saved(ranking: Ranking, rank_report: RankReport, undecided: list[str]) -> str:
+def describe_labels_saved(ranking: Ranking, rank_report: RankReport, tied_metrics: list[str]) -> str:
     """Say how many human ratings the best metric saves: how many rated items are worth 100 rated items plus
     the metric.
 
-    `undecided` are the metrics that the test does not separate from it.
+    `tied_metrics` are the metrics that the test does not separate from it.
     """
     human = rank_report.result.human
     scope = rank_report.name_dataset_and_context(ranking)
@@ -37,9 +37,9 @@ def describe_labels_saved(ranking: Ranking, rank_report: RankReport, undecided: 
         f" score and {difference}."
     )
     sentences = [opening]
-    if undecided:
-        names = list_names(rank_report.labels.list_labels_of_metrics(undecided), "")
-        verb = "is" if len(undecided) == 1 else "are"
+    if tied_metrics:
+        names = list_names(rank_report.labels.list_labels_of_metrics(tied_metrics), "")
+        verb = "is" if len(tied_metrics) == 1 else "are"
         sentences.append(f"For a difference, {names} {verb} tied with it.")
     best_for_mean = max(metrics, key=_get_labels_saved_for_mean)
     if best_for_mean is not best and _get_labels_saved_for_mean(best_for_mean) > 0:

@@ -47,7 +47,8 @@ def build_pair_card(
         "contexts": [(name, value) for name, value in pair.contexts.items() if name != "system"],
         "human_verdicts": human_verdicts,
         "metric_verdicts": [
-            _build_metric_verdict(scores, labels[metric]) for metric, scores in pair.metric_scores.items()
+            _build_pair_scores_of_metric(scores, labels[metric])
+            for metric, scores in pair.metric_scores.items()
         ],
         "source": (pair.source or "")[:LONGEST_TEXT],
         "references": references,
@@ -79,7 +80,7 @@ def build_pair_card(
     return card
 
 
-def _build_metric_verdict(pair_scores: PairScores, metric_label: str) -> dict[str, str]:
+def _build_pair_scores_of_metric(pair_scores: PairScores, metric_label: str) -> dict[str, str]:
     """Build what the dashboard shows of one metric for a pair: both scores, and whether it prefers the better
     output.
     """
@@ -105,7 +106,7 @@ def _build_card_of_pair_in_other_run(
     verdict = None
     if pair_query.other_metric in pair_in_other_run.metric_scores:
         scores = pair_in_other_run.metric_scores[pair_query.other_metric]
-        verdict = _build_metric_verdict(scores, labels[pair_query.other_metric])
+        verdict = _build_pair_scores_of_metric(scores, labels[pair_query.other_metric])
     differing_sides = []
     for side, text, other_text in (
         ("output", pair.output, pair_in_other_run.output),

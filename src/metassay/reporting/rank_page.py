@@ -95,7 +95,7 @@ def render_further_rank_files(rank_result: RankContent) -> dict[str, Any]:
     """
     rank_report = prepare_rank_report(rank_result)
     files: dict[str, Any] = {}
-    comparisons = _list_comparisons(rank_result)
+    comparisons = _list_metric_comparisons(rank_result)
     if comparisons:
         files["results/comparisons.csv"] = pl.DataFrame(comparisons, infer_schema_length=None)
     for name, rows in build_table_rows_by_analysis(rank_result.analyses).items():
@@ -110,7 +110,7 @@ def render_further_rank_files(rank_result: RankContent) -> dict[str, Any]:
     return files
 
 
-def _list_comparisons(rank_result: RankContent) -> list[dict[str, Any]]:
+def _list_metric_comparisons(rank_result: RankContent) -> list[dict[str, Any]]:
     """List the tests of which of two metrics is better, from all rankings, as rows of one table."""
     rows: list[dict[str, Any]] = []
     for ranking in rank_result.rankings:

@@ -30,7 +30,7 @@ def build_rank_verdict(rank_report: RankReport) -> list[Claim]:
     for ranking in rank_report.result.global_rankings:
         claims.append(_build_best_metric_claim(ranking, rank_report))
         if ranking.is_global:
-            claims += _build_context_claims(ranking, rank_report)
+            claims += _build_claims_about_contexts(ranking, rank_report)
     return claims
 
 
@@ -138,7 +138,7 @@ def find_best_metric(ranking: Ranking) -> RankedMetric:
     return max(ranking.defined_metrics, key=lambda metric: metric.value or 0.0)
 
 
-def _build_context_claims(ranking: Ranking, rank_report: RankReport) -> list[Claim]:
+def _build_claims_about_contexts(ranking: Ranking, rank_report: RankReport) -> list[Claim]:
     """Say for each context column, such as the domain, whether another metric is better in some context, and
     what that costs.
 
@@ -216,9 +216,12 @@ def _group_rankings_by_context_column(ranking: Ranking, rank_report: RankReport)
     return by_column
 
 
-def _is_significantly_better(ranking: Ranking, better: str, worse: str, level: float) -> bool:
+def _is_significantly_better(
+    ranking: Ranking, better_metric: str, worse_metric: str, significance_level: float
+) -> bool:
     return any(
-        (comparison.better, comparison.worse) == (better, worse) and comparison.p <= level
+        (comparison.better, comparison.worse) == (better_metric, worse_metric)
+        and comparison.p <= significance_level
         for comparison in ranking.comparisons
     )
 

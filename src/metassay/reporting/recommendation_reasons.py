@@ -9,7 +9,7 @@ import numpy as np
 
 from metassay.meta.contexts.choice import Criteria, rank_cost_class, round_accuracy_spreads
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.wording import HUMAN_PAIRS, PERTURBED_PAIRS, join_names, name_kind_of_pairs
+from metassay.reporting.wording import HUMAN_PAIRS, PERTURBED_PAIRS, join_names, name_pairs_by_origin
 from metassay.results.assay import (
     GLOBAL,
     ContextStatistics,
@@ -43,7 +43,7 @@ class ReasonWriter:
         self.column = column
         self.labels = metric_labels
         self.criteria = criteria
-        self.pairs_phrase = name_kind_of_pairs(result.pairs_from)
+        self.pairs_phrase = name_pairs_by_origin(result.pairs_from)
         self.rows: dict[tuple[str, str], MetricAccuracy] = {}
         for row in [*result.contexts[column].local_accuracy, *result.overall]:
             self.rows[row.context, row.metric] = row
@@ -82,7 +82,7 @@ class ReasonWriter:
         comparison = self.result.human_comparison
         answer = self.result.answer
         if self.criteria is None and comparison is not None and comparison.followed:
-            return explain_human_choice(comparison, self.labels)
+            return explain_choice_by_human_scores(comparison, self.labels)
         if self.criteria is None and context != GLOBAL and answer is not None:
             return self._compare_with_overall_choice(context, chosen_metric, answer.metric)
         others = self._list_other_metrics(chosen_metric, recommendation.top_group)
@@ -159,8 +159,8 @@ class ReasonWriter:
         """Find the criterion by which the chosen metric is better: stable accuracy, cost, or a criterion of
         the user.
         """
-        spread = self._get_stability(chosen_metric)
-        if any(self._get_stability(metric) > spread for metric in rivals):
+        spread = self._get_accuracy_variation(chosen_metric)
+        if any(self._get_accuracy_variation(metric) > spread for metric in rivals):
             return "because its accuracy varies less between contexts"
         if self._is_cheaper_than_rivals(chosen_metric, rivals):
             return "because it costs less"
@@ -208,7 +208,7 @@ class ReasonWriter:
         accuracy = self.rows[context, metric].accuracy
         return float("nan") if accuracy is None else accuracy
 
-    def _get_stability(self, metric: str) -> float:
+    def _get_accuracy_variation(self, metric: str) -> float:
         stability = self.robustness[metric].stability
         return float("nan") if stability is None else float(round_accuracy_spreads(np.array(stability)))
 
@@ -225,7 +225,7 @@ class ReasonWriter:
         return join_names(self.labels.list_labels_of_metrics(metrics))
 
 
-def explain_human_choice(comparison: HumanComparison, metric_labels: MetricLabels = SPECS) -> str:
+def explain_choice_by_human_scores(comparison: HumanComparison, metric_labels: MetricLabels = SPECS) -> str:
     """Explain that the recommended metric was chosen by its agreement with human scores, and give the
     accuracies.
     """

@@ -46,7 +46,7 @@ def build_score_verdict(score_report: ScoreReport) -> list[Claim]:
     """Build the statements at the top of a score report: how many differences between systems are significant
     by each metric.
     """
-    sentences = _describe_differences(score_report) or [
+    sentences = _describe_score_differences(score_report) or [
         "Scores of every system. No test was requested (--test)."
     ]
     return [Claim(kind="finding", sentence=sentence) for sentence in sentences]
@@ -67,7 +67,7 @@ def is_difference_significant(comparison: SystemComparison) -> bool:
     return comparison.p_holm is not None and comparison.p_holm <= SIGNIFICANT
 
 
-def _describe_differences(score_report: ScoreReport) -> list[str]:
+def _describe_score_differences(score_report: ScoreReport) -> list[str]:
     """Say how many score differences between systems are significant: one sentence for each test set."""
     counts_by_test: dict[tuple[str | None, str, int], dict[str, int]] = {}
     for (metric, group), comparisons in group_comparisons_by_metric(score_report.result).items():

@@ -92,7 +92,7 @@ def _build_question_row(claim: Claim, metric_labels: MetricLabels, task: str) ->
         "best": names[0],
         "result": _describe_result_of_claim(claim),
         "tied": _name_tied_metrics(names[1:], _count_shown_metrics(metric_labels)),
-        "baseline": _describe_value_without_skill(claim),
+        "baseline": _describe_baseline_value_of_claim(claim),
     }
 
 
@@ -125,7 +125,7 @@ def _name_tied_metrics(tied_metric_labels: Sequence[str], metric_count: int) -> 
     return ", ".join(tied_metric_labels)
 
 
-def _describe_value_without_skill(claim: Claim) -> str | None:
+def _describe_baseline_value_of_claim(claim: Claim) -> str | None:
     if claim.baseline is None:
         return None
     if claim.question == "rank_systems":
@@ -142,7 +142,7 @@ def write_question_title(question: Question, task_name: str) -> str:
     return _QUESTION_TITLES[question].format(output=output, outputs=get_output_noun(task_name))
 
 
-def describe_purpose(question: Question, task_name: str) -> str:
+def describe_purpose_of_question(question: Question, task_name: str) -> str:
     """Write the purpose of a question as a part of a sentence, such as `rank systems as people do`."""
     title = write_question_title(question, task_name)
     return title[0].lower() + title[1:]

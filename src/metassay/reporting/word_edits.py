@@ -72,7 +72,7 @@ def find_word_edits_between_texts(before: str, after: str) -> list[Edit]:
     """Find the smallest number of edits that turn one text into another. Edits are of words, or of characters
     if the script has no spaces.
     """
-    separator = "" if _are_texts_without_spaces(before, after) else " "
+    separator = "" if _are_both_texts_without_spaces(before, after) else " "
     old = before.split() if separator else list(before)
     new = after.split() if separator else list(after)
     edits = []
@@ -111,13 +111,15 @@ def align_with_reference(reference: str, output: str) -> Alignment:
     return Alignment(edits, ", ".join(errors) or "no errors")
 
 
-def list_rank_changes_of_documents(output: Sequence[str], worse: Sequence[str]) -> list[RankingMove]:
+def list_rank_changes_of_documents(
+    better_ranking: Sequence[str], worse_ranking: Sequence[str]
+) -> list[RankingMove]:
     """List the first ranks of two rankings side by side, and say how far each document moved."""
-    rank_before = {document: rank for rank, document in enumerate(output)}
+    rank_before = {document: rank for rank, document in enumerate(better_ranking)}
     moves = []
-    for rank in range(min(SHOWN_RANKS, max(len(output), len(worse)))):
-        document = worse[rank] if rank < len(worse) else ""
-        old_document = output[rank] if rank < len(output) else ""
+    for rank in range(min(SHOWN_RANKS, max(len(better_ranking), len(worse_ranking)))):
+        document = worse_ranking[rank] if rank < len(worse_ranking) else ""
+        old_document = better_ranking[rank] if rank < len(better_ranking) else ""
         moved = _describe_rank_change(rank_before.get(document), rank) if document else ""
         moves.append(RankingMove(rank + 1, old_document, document, moved))
     return moves
@@ -140,7 +142,7 @@ def _describe_rank_change(rank_before: int | None, rank_after: int) -> str:
     return f"{'↑' if rank_before > rank_after else '↓'}{abs(rank_before - rank_after)}"
 
 
-def _are_texts_without_spaces(before: str, after: str) -> bool:
+def _are_both_texts_without_spaces(first_text: str, second_text: str) -> bool:
     """Return whether both texts are in a script without spaces, such as Thai or Chinese."""
-    texts = [text for text in (before, after) if text]
+    texts = [text for text in (first_text, second_text) if text]
     return bool(texts) and all(len(text.split()) == 1 and _SPACELESS.search(text) for text in texts)

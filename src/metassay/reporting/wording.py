@@ -94,10 +94,10 @@ def join_names(names: Sequence[str]) -> str:
     return str(join_phrases([Sentence((Span(str(name)),)) for name in names]))
 
 
-def join_first_names(names: Sequence[str], most: int) -> str:
+def join_first_names(names: Sequence[str], maximum: int) -> str:
     """Join the first names with commas and count the rest, as in `a, b and 3 more`."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    more = f" and {len(names) - maximum} more" if len(names) > maximum else ""
+    return ", ".join(names[:maximum]) + more
 
 
 def format_percent(share: float | None, *, digits: int = 0) -> str:
@@ -151,11 +151,11 @@ def choose_decimals_for_scores(intervals: Iterable[tuple[float | None, float | N
     return 3 if widths and min(widths) < 0.03 else 2
 
 
-def format_p_value(p: float | None) -> str:
+def format_p_value(p_value: float | None) -> str:
     """Write a p-value with three decimals: `.023`, or `< .001`."""
-    if p is None:
+    if p_value is None:
         return NO_VALUE
-    return "< .001" if p < 0.001 else f"{p:.3f}".replace("0.", ".", 1)
+    return "< .001" if p_value < 0.001 else f"{p_value:.3f}".replace("0.", ".", 1)
 
 
 def narrow_spaces_before_percent_signs(text: str) -> str:
@@ -168,9 +168,9 @@ def format_plural(number: int, noun: str) -> str:
     return f"{format_count(number)} {noun if number == 1 else noun + 's'}"
 
 
-def name_kind_of_pairs(pairs_from: str) -> str:
+def name_pairs_by_origin(origin_of_pairs: str) -> str:
     """Name the pairs of an assay by how they were made: `perturbed pairs`, `human pairs`, or just `pairs`."""
-    return _PAIR_PHRASES.get(pairs_from, "pairs")
+    return _PAIR_PHRASES.get(origin_of_pairs, "pairs")
 
 
 class HasAccuracy(Protocol):

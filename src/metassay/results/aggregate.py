@@ -18,7 +18,9 @@ MEAN_GROUP = "mean"
 
 
 class StandardErrors(msgspec.Struct, frozen=True):
-    """Standard errors of a system's scores, from a bootstrap over segments; None for a single segment."""
+    """The standard errors of the scores of one system, from a bootstrap over segments. None for a single
+    segment.
+    """
 
     corpus: float | None
     segment: float | None

@@ -289,7 +289,7 @@ class AgreementCurve(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the curve is for all items, not for one context."""
         return self.context_column is None
 
-    def find_agreement(self, difference: float) -> AgreementPoint | None:
+    def find_human_agreement_with_difference(self, difference: float) -> AgreementPoint | None:
         """Return how often people agree with a difference in metric score. None if the difference is outside
         the range of the data.
 

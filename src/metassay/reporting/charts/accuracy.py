@@ -16,8 +16,8 @@ from metassay.reporting.charts.metric_lines import (
 from metassay.reporting.charts.theme import (
     SLOTS,
     Spec,
+    build_channel_with_ordered_values,
     build_chart,
-    build_ordered_channel,
     measure_space_for_labels,
 )
 from metassay.results.assay import BinAccuracy, Difficulty, HumanPairDistances, MetricAccuracy
@@ -46,7 +46,7 @@ def build_accuracy_chart(assay_report: AssayReport, context_column: ReportedColu
     labels = [assay_report.labels[metric] for metric in metrics]
     x = _build_context_axis(context_column, side_by_side=side_by_side)
     y = build_accuracy_axis(low, high)
-    offset = {"xOffset": build_ordered_channel("metric", labels)} if side_by_side else {}
+    offset = {"xOffset": build_channel_with_ordered_values("metric", labels)} if side_by_side else {}
     return build_chart(
         f"Accuracy of {len(metrics)} metrics over {len(context_column.contexts)} values of"
         f" {context_column.name}.",
@@ -162,7 +162,7 @@ def _build_context_axis(context_column: ReportedColumn, *, side_by_side: bool) -
     if side_by_side:
         scale = {"type": "band", "paddingInner": 0.35, "paddingOuter": 0.2}
     return {
-        **build_ordered_channel("context", context_column.contexts, **scale),
+        **build_channel_with_ordered_values("context", context_column.contexts, **scale),
         "axis": {"title": None, "ticks": False, "labelPadding": 8},
     }
 

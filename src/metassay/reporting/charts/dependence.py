@@ -9,11 +9,11 @@ from metassay.reporting.charts.theme import (
     SLOTS,
     WRAP,
     Spec,
+    build_channel_with_ordered_values,
     build_chart,
     build_interval_layers,
     build_line_break_expression,
     build_names_axis,
-    build_ordered_channel,
     build_rows_chart,
     build_tooltip,
 )
@@ -36,7 +36,9 @@ COLOUR: Spec = {
 }
 
 
-def build_curves_chart(dependence: MetricDependence, metric_label: str, curves: MetricCurves) -> Spec:
+def build_predicted_human_score_chart(
+    dependence: MetricDependence, metric_label: str, curves: MetricCurves
+) -> Spec:
     """Draw which human score a metric score predicts: one curve for all systems together, and one for each
     system.
 
@@ -81,7 +83,10 @@ def build_deviations_chart(dependence: MetricDependence, metric_label: str) -> S
     """
     order = dependence.rankings.human
     rows = [_build_deviation_data_point(dependence, group) for group in order]
-    y = {**build_ordered_channel("group", order, paddingInner=0.35), "axis": build_names_axis(ticks=False)}
+    y = {
+        **build_channel_with_ordered_values("group", order, paddingInner=0.35),
+        "axis": build_names_axis(ticks=False),
+    }
     tooltip = build_tooltip(
         ("group", "system"),
         ("deviation", "expected deviation", ".2f"),
@@ -141,7 +146,9 @@ def build_rank_change_chart(dependence: MetricDependence, metric_label: str) -> 
         "offset": 10,
     }
     x = {
-        **build_ordered_channel("order", ORDERS, type="point", padding=_compute_name_padding(rankings.human)),
+        **build_channel_with_ordered_values(
+            "order", ORDERS, type="point", padding=_compute_name_padding(rankings.human)
+        ),
         "axis": x_axis,
     }
     y = {"field": "rank", "type": "quantitative", "scale": {"reverse": True, "zero": False}, "axis": None}

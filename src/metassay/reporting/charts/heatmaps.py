@@ -7,9 +7,9 @@ from typing import Any
 
 from metassay.reporting.charts.theme import (
     Spec,
+    build_channel_of_names,
+    build_channel_with_ordered_values,
     build_chart,
-    build_names_channel,
-    build_ordered_channel,
     build_rows_chart,
     build_tooltip,
     measure_space_for_labels,
@@ -47,7 +47,7 @@ TOOLTIP = build_tooltip(
 _BARE_AXIS: Spec = {"title": None, "ticks": False, "domain": False}
 
 
-def build_matrix_chart(
+def build_square_heatmap(
     description: str, names: Sequence[str], cells: Sequence[Spec], tooltip: Sequence[Spec]
 ) -> Spec:
     """Draw a heatmap whose rows and columns have the same names. `cells` have the keys `row`, `column` and
@@ -66,8 +66,8 @@ def build_matrix_chart(
         usermeta={"labels": measure_space_for_labels(names)},
         data={"values": [{**cell, "label": _format_short_number(cell["value"])} for cell in cells]},
         encoding={
-            "x": {**build_ordered_channel("column", names), "axis": x_axis},
-            "y": {**build_ordered_channel("row", names), "axis": y_axis},
+            "x": {**build_channel_with_ordered_values("column", names), "axis": x_axis},
+            "y": {**build_channel_with_ordered_values("row", names), "axis": y_axis},
             "tooltip": list(tooltip),  # on numbers too, which lie above the cells
         },
         layer=layers,
@@ -120,7 +120,7 @@ def build_rank_agreement_chart(rank_agreement: RankAgreement, context_column: st
     description = (
         f"Rank agreement of the metrics between {len(contexts)} contexts of {context_column}, global first."
     )
-    return build_matrix_chart(description, contexts, cells, TOOLTIP)
+    return build_square_heatmap(description, contexts, cells, TOOLTIP)
 
 
 def _build_global_agreement_chart(rank_agreement: RankAgreement, context_column: str) -> Spec:
@@ -128,7 +128,7 @@ def _build_global_agreement_chart(rank_agreement: RankAgreement, context_column:
     cells = [_build_rank_agreement_cell(rank_agreement, 0, j) for j in defined]
     rows = sorted(cells, key=lambda cell: (-cell["value"], cell["column"]))
     lowest: float = min([row["low"] if "low" in row else row["value"] for row in rows], default=0.0)
-    x = build_ordered_channel("column", [row["column"] for row in rows])
+    x = build_channel_with_ordered_values("column", [row["column"] for row in rows])
     y: Spec = {"field": "value", "type": "quantitative", "axis": {"title": "agreement with global"}}
     return build_chart(
         f"Rank agreement of the metrics in each of {len(rows)} contexts of {context_column} with global.",
@@ -180,8 +180,8 @@ def build_accuracy_heatmap(
         usermeta={"labels": measure_space_for_labels(perturbations)},
         data={"values": [{**cell, "percent": 100 * cell["accuracy"]} for cell in cells]},
         encoding={
-            "x": {**build_ordered_channel("perturbation", perturbations), "axis": x_axis},
-            "y": {**build_ordered_channel("metric", metrics), "axis": _BARE_AXIS},
+            "x": {**build_channel_with_ordered_values("perturbation", perturbations), "axis": x_axis},
+            "y": {**build_channel_with_ordered_values("metric", metrics), "axis": _BARE_AXIS},
             "tooltip": build_tooltip(
                 ("metric", "metric"), ("perturbation", "perturbation"), ("accuracy", "right pairs", ".1%")
             ),
@@ -222,8 +222,8 @@ def build_context_heatmap(
         labels=measure_space_for_labels(metrics),
         data={"values": [{**cell, "percent": 100 * cell["accuracy"]} for cell in cells]},
         encoding={
-            "x": build_names_channel("metric", metrics, orient="top", ticks=False),
-            "y": build_names_channel("context", contexts, ticks=False),
+            "x": build_channel_of_names("metric", metrics, orient="top", ticks=False),
+            "y": build_channel_of_names("context", contexts, ticks=False),
             "tooltip": build_tooltip(
                 ("context", "context"),
                 ("metric", "metric"),
@@ -277,8 +277,8 @@ def build_signed_heatmap(
         labels=room,
         data={"values": list(cells)},
         encoding={
-            "x": build_names_channel("column", column_names, orient="top", ticks=False, **heads),
-            "y": build_names_channel("row", row_names, ticks=False),
+            "x": build_channel_of_names("column", column_names, orient="top", ticks=False, **heads),
+            "y": build_channel_of_names("row", row_names, ticks=False),
             "tooltip": tooltip,
         },
         layer=[

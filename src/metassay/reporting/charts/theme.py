@@ -118,7 +118,7 @@ def build_vega_config(colour_scheme: Scheme) -> Spec:
     }
 
 
-def build_ordered_channel(field: str, values: Sequence[str], **scale: Any) -> Spec:
+def build_channel_with_ordered_values(field: str, values: Sequence[str], **scale: Any) -> Spec:
     """Build a nominal Vega-Lite channel whose values appear in the given order.
 
     The order is the scale's domain, never `sort`: Vega-Lite turns a sort list into an expression, and
@@ -165,9 +165,9 @@ def build_names_axis(**axis: Any) -> Spec:
     }
 
 
-def build_names_channel(field: str, names: Sequence[str], **axis: Any) -> Spec:
+def build_channel_of_names(field: str, names: Sequence[str], **axis: Any) -> Spec:
     """Build a Vega-Lite channel that shows names in the given order and breaks long ones into lines."""
-    return {**build_ordered_channel(field, names), "axis": build_names_axis(**axis)}
+    return {**build_channel_with_ordered_values(field, names), "axis": build_names_axis(**axis)}
 
 
 def build_tooltip(*fields: tuple[str, ...]) -> list[Spec]:
@@ -329,7 +329,7 @@ def add_chart_legend(chart_spec: Spec) -> Spec:
         encoding = dict(layer.get("encoding", {}))
         for channel, definition in encoding.items():
             if channel in ranges and definition.get("field") == "slot":
-                channel_of_names = build_ordered_channel("metric", names, range=ranges[channel])
+                channel_of_names = build_channel_with_ordered_values("metric", names, range=ranges[channel])
                 encoding[channel] = {**channel_of_names, **legend}
         return {**layer, "encoding": encoding}
 

@@ -71,7 +71,7 @@ def describe_rank_agreement(
         sentences += [
             _describe_agreement_of_two_samples(agreement),
             _describe_differing_contexts(assay_report, context_column, differing),
-            _describe_ranking_prediction(assay_report, context_column, agreement),
+            _describe_prediction_of_rank_agreement(assay_report, context_column, agreement),
         ]
     if len(assay_report.metrics) < _FEW_METRICS:
         sentences.append(
@@ -164,7 +164,7 @@ def _describe_differing_contexts(
     )
 
 
-def _describe_ranking_prediction(
+def _describe_prediction_of_rank_agreement(
     assay_report: AssayReport, context_column: ReportedColumn, agreement: RankAgreement
 ) -> Sentence | None:
     prediction = agreement.prediction

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from metassay.reporting.assay_report import AssayReport, ReportedColumn
-from metassay.reporting.charts.heatmaps import build_matrix_chart
+from metassay.reporting.charts.heatmaps import build_square_heatmap
 from metassay.reporting.charts.theme import Spec
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Chart, Section
@@ -225,4 +225,4 @@ def build_shared_errors_chart(assay_report: AssayReport) -> Spec | None:
             if value is not None:
                 # Rounding errors can make a correlation slightly larger than 1.
                 cells.append({"row": row_label, "column": column_label, "value": round(min(1.0, value), 4)})
-    return build_matrix_chart("Which metrics are wrong on the same pairs.", labels, cells, _PHI_TOOLTIP)
+    return build_square_heatmap("Which metrics are wrong on the same pairs.", labels, cells, _PHI_TOOLTIP)

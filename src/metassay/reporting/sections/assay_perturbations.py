@@ -89,7 +89,7 @@ def build_perturbation_table(assay_report: AssayReport) -> Grid | None:
     return build_grid("methods", "Accuracy by perturbation", fields, table)
 
 
-def _describe_metrics_with_confounding(assay_report: AssayReport) -> list[str]:
+def _describe_metrics_that_depend_on_perturbations(assay_report: AssayReport) -> list[str]:
     """Describe the metrics whose accuracy is shown to depend on the perturbation, the rule that made an
     output worse.
     """
@@ -104,7 +104,7 @@ def _describe_metrics_with_confounding(assay_report: AssayReport) -> list[str]:
 
 def _build_confounding_subsection(assay_report: AssayReport) -> list[Section]:
     """Build a collapsed list of the metrics whose accuracy depends on the perturbation."""
-    sentences = _describe_metrics_with_confounding(assay_report)
+    sentences = _describe_metrics_that_depend_on_perturbations(assay_report)
     if not sentences:
         return []
     return [Section("Metrics that depend on the perturbation", bullets=sentences, collapsed=True)]

@@ -50,15 +50,17 @@ def build_tests_section(assay_report: AssayReport) -> Section | None:
 
 
 def _build_tests_subsection(assay_report: AssayReport, context_column: ReportedColumn) -> Section:
-    sentences: list[str | Sentence] = [describe_accuracy_tests(assay_report, context_column)]
+    sentences: list[str | Sentence] = [
+        describe_accuracy_differences_between_contexts(assay_report, context_column)
+    ]
     exchanges = context_column.result.h1_exchanges or []
     if exchanges:
         sentences.append(f"The permutation test exchanged {', '.join(exchanges)}.")
-    table = build_test_table(assay_report, context_column)
+    table = build_table_of_accuracy_tests(assay_report, context_column)
     return Section(f"By {context_column.name}", sentences=sentences, grids=[] if table is None else [table])
 
 
-def build_test_table(assay_report: AssayReport, context_column: ReportedColumn) -> Grid | None:
+def build_table_of_accuracy_tests(assay_report: AssayReport, context_column: ReportedColumn) -> Grid | None:
     """Build a table with a row per metric that tests whether its accuracy is equal in all contexts of a
     column.
     """
@@ -77,7 +79,9 @@ def build_test_table(assay_report: AssayReport, context_column: ReportedColumn) 
     )
 
 
-def describe_accuracy_tests(assay_report: AssayReport, context_column: ReportedColumn) -> Sentence:
+def describe_accuracy_differences_between_contexts(
+    assay_report: AssayReport, context_column: ReportedColumn
+) -> Sentence:
     """Name the metrics whose accuracy is shown to differ between contexts, and say how large the differences
     are.
     """

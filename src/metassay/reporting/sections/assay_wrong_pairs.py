@@ -64,12 +64,12 @@ def describe_pairs_with_doubtful_label(wrong_pairs: WrongPairs | None) -> list[s
     return [doubt]
 
 
-def _describe_listed_doubtful_pairs(doubtful: int) -> list[str]:
+def _describe_listed_doubtful_pairs(doubtful_pairs: int) -> list[str]:
     """Say how many of the pairs that the page lists may have a wrong label."""
-    if not doubtful:
+    if not doubtful_pairs:
         return []
-    verb = "is" if doubtful == 1 else "are"
-    return [f"{format_plural(doubtful, 'pair')} with a doubtful label {verb} listed separately."]
+    verb = "is" if doubtful_pairs == 1 else "are"
+    return [f"{format_plural(doubtful_pairs, 'pair')} with a doubtful label {verb} listed separately."]
 
 
 def _build_wrong_pair_data(assay_report: AssayReport, pair: WrongPair, number: int) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def _build_wrong_pair_data(assay_report: AssayReport, pair: WrongPair, number: i
         "doubtful": pair.is_doubtful,
     }
     if isinstance(pair.output, list) or isinstance(pair.worse, list):
-        return content | {"lists": _build_ranking_rows(pair)}
+        return content | {"lists": _build_rows_of_two_rankings(pair)}
     content |= {
         "source": pair.source or "",
         "references": pair.references,
@@ -101,11 +101,11 @@ def _build_wrong_pair_data(assay_report: AssayReport, pair: WrongPair, number: i
     return content
 
 
-def _build_ranking_rows(pair: WrongPair) -> list[list[Any]]:
+def _build_rows_of_two_rankings(wrong_pair: WrongPair) -> list[list[Any]]:
     """Build the rows of a table with two rankings side by side, and the relevance grades of their
     documents.
     """
-    grades = {document: str(grade) for document, grade in pair.grades.items()}
+    grades = {document: str(grade) for document, grade in wrong_pair.grades.items()}
     return [
         [
             move.rank,
@@ -115,7 +115,7 @@ def _build_ranking_rows(pair: WrongPair) -> list[list[Any]]:
             grades.get(move.worse, ""),
             move.moved,
         ]
-        for move in list_rank_changes_of_documents(pair.output, pair.worse)
+        for move in list_rank_changes_of_documents(wrong_pair.output, wrong_pair.worse)
     ]
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from metassay.reporting.charts.dependence import (
-    build_curves_chart,
     build_deviations_chart,
+    build_predicted_human_score_chart,
     build_rank_change_chart,
 )
 from metassay.reporting.charts.heatmaps import build_signed_heatmap
@@ -49,7 +49,7 @@ def build_overview_section(depend_report: DependReport) -> Section:
         entries = depend_report.get_metrics_of_dataset(dataset)
         charts += _build_favoured_systems_heatmap(depend_report, dataset, entries)
         grids.append(_build_metrics_table(depend_report, dataset, entries))
-        folded += _build_detail_tables(depend_report, dataset, entries)
+        folded += _build_context_and_sensitivity_tables(depend_report, dataset, entries)
     title = f"Metrics and the {depend_report.result.by}s they favour"
     return Section(title, charts=charts, grids=grids, folded=folded)
 
@@ -110,8 +110,8 @@ def build_dependence_row(dependence: MetricDependence, metric_labels: MetricLabe
         "residual": dependence.residual_range,
         "p_equal": dependence.p_equal,
         "p_fair": dependence.p_fair,
-        "favoured": dependence.most_favoured,
-        "disadvantaged": dependence.most_disadvantaged,
+        "favoured": dependence.most_favoured_group,
+        "disadvantaged": dependence.most_disadvantaged_group,
         "inverted": len(dependence.inversions),
         "explained": sum(pair.explained for pair in dependence.inversions),
     }
@@ -132,7 +132,7 @@ def list_context_and_sensitivity_rows(
     return local_rows, sensitivity_rows
 
 
-def _build_detail_tables(
+def _build_context_and_sensitivity_tables(
     depend_report: DependReport, dataset: str, dependences: Sequence[MetricDependence]
 ) -> list[Grid]:
     local_rows, sensitivity_rows = list_context_and_sensitivity_rows(dependences, depend_report.labels)
@@ -177,7 +177,9 @@ def build_predicted_human_scores_section(depend_report: DependReport) -> Section
         corrections = [row for row in depend_report.result.corrections if row.dataset == dataset]
         if not corrections:
             continue
-        statements = describe_corrections(corrections, depend_report.result.human, depend_report.labels)
+        statements = describe_effect_of_score_corrections(
+            corrections, depend_report.result.human, depend_report.labels
+        )
         sentences += [
             depend_report.get_dataset_sentence_prefix(dataset) + statement for statement in statements
         ]
@@ -187,8 +189,8 @@ def build_predicted_human_scores_section(depend_report: DependReport) -> Section
     return Section("Metric scores converted to predicted human scores", sentences, folded=tables)
 
 
-def describe_corrections(
-    corrections: Sequence[Correction], human: str, metric_labels: MetricLabels
+def describe_effect_of_score_corrections(
+    corrections: Sequence[Correction], human_score: str, metric_labels: MetricLabels
 ) -> list[str]:
     """Say whether metric scores agree better with people after conversion to predicted human scores."""
     by_mapping: dict[str, list[Correction]] = {}
@@ -198,7 +200,7 @@ def describe_corrections(
             return ["No metric has complete scores for the rated systems: no correction was tested."]
         by_mapping[mapping] = rows
     sentences = [
-        _describe_effect_of_correction(phrase, by_mapping[mapping], human, metric_labels)
+        _describe_effect_of_correction(phrase, by_mapping[mapping], human_score, metric_labels)
         for mapping, phrase in MAPPINGS.items()
     ]
     sentences += _compare_with_corrected_constant_metric(corrections, by_mapping["f_k"])
@@ -207,15 +209,15 @@ def describe_corrections(
 
 
 def _describe_effect_of_correction(
-    correction_phrase: str, corrections: Sequence[Correction], human: str, metric_labels: MetricLabels
+    correction_phrase: str, corrections: Sequence[Correction], human_score: str, metric_labels: MetricLabels
 ) -> str:
     higher = sum(row.spa_low is not None and row.spa_low > 0 for row in corrections)
     lower = sum(row.spa_high is not None and row.spa_high < 0 for row in corrections)
     largest = max(corrections, key=lambda row: float(row.spa_gain or 0.0))
     return (
-        f"{correction_phrase}, SPA with {human} on segments that were not used for fitting is higher for"
-        f" {higher} of {format_plural(len(corrections), 'metric')} and lower for {lower} (95 % intervals,"
-        " not corrected for several metrics). The largest gain is"
+        f"{correction_phrase}, SPA with {human_score} on segments that were not used for fitting is higher"
+        f" for {higher} of {format_plural(len(corrections), 'metric')} and lower for {lower} (95 %"
+        " intervals, not corrected for several metrics). The largest gain is"
         f" {format_number(largest.spa_gain, digits=3)}, of {metric_labels[largest.metric]}."
     )
 
@@ -299,7 +301,7 @@ def build_dependence_charts_of_metric(
         return {}
     label = depend_report.labels[dependence.metric]
     return {
-        "curves": build_curves_chart(dependence, label, curves),
+        "curves": build_predicted_human_score_chart(dependence, label, curves),
         "deviations": build_deviations_chart(dependence, label),
         "ranks": build_rank_change_chart(dependence, label),
     }
@@ -312,10 +314,10 @@ def _build_metric_subsection(depend_report: DependReport, dependence: MetricDepe
         Chart(f"{title} {kind}", spec, CAPTIONS[kind])
         for kind, spec in build_dependence_charts_of_metric(depend_report, dependence).items()
     ]
-    return Section(title, charts=charts, grids=_build_inversions_table(title, dependence))
+    return Section(title, charts=charts, grids=_build_table_of_inverted_system_pairs(title, dependence))
 
 
-def _build_inversions_table(title: str, dependence: MetricDependence) -> list[Grid]:
+def _build_table_of_inverted_system_pairs(title: str, dependence: MetricDependence) -> list[Grid]:
     if not dependence.inversions:
         return []
     rows = []

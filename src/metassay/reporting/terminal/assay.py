@@ -9,7 +9,7 @@ import msgspec
 from metassay.reporting.assay_caveats import list_caveats_except_main_one, list_notes_of_run
 from metassay.reporting.assay_report import AssayReport, prepare_assay_report
 from metassay.reporting.data_summary import describe_data_gaps, describe_data_used
-from metassay.reporting.sections.assay_tests import build_test_table
+from metassay.reporting.sections.assay_tests import build_table_of_accuracy_tests
 from metassay.reporting.terminal.blocks import (
     Block,
     Details,
@@ -73,7 +73,7 @@ def _build_result_tables(assay_report: AssayReport) -> list[Line | Table | Note]
             )
         )
     for column in assay_report.columns:
-        test_table = build_test_table(assay_report, column)
+        test_table = build_table_of_accuracy_tests(assay_report, column)
         if test_table is not None:
             tables.append(
                 Table(
