@@ -24,8 +24,8 @@ StatisticsT = TypeVar("StatisticsT", bound=ContextStatistics)
 
 
 def add_explanations_to_assay(assay_result: StatisticsT) -> StatisticsT:
-    """Return an assay result in which each recommendation has its reason, and each dependence on
-    perturbations a sentence.
+    """Add sentences to an assay result: why each metric is recommended, and how metrics depend on the
+    perturbation.
     """
     recommendation = {}
     for column, entries in assay_result.recommendation.items():

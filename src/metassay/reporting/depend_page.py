@@ -120,7 +120,7 @@ def _build_favoured_systems_claim(
     worst = max(unfair, key=lambda entry: (entry.residual_range, entry.metric))
     counts = f"{len(unfair)} of {format_plural(len(dependences), 'metric')}"
     label = depend_report.labels[worst.metric]
-    most = f"{label} favours {worst.most_favoured_group} over {worst.most_disadvantaged_group}"
+    most = f"{label} favours {worst.most_favoured} over {worst.most_disadvantaged}"
     sentence = (
         f"{counts} {'is' if len(unfair) == 1 else 'are'} shown to favour some {by}s. The largest case: {most}"
         f" by {format_number(worst.residual_range)} points of {depend_report.result.human}."

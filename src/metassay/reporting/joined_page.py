@@ -287,7 +287,7 @@ def _describe_favoured_systems(joined_report: JoinedReport, metric: str) -> str:
         )
     entry = entries[0]
     return (
-        f"it favours {entry.most_favoured_group} over {entry.most_disadvantaged_group}"
+        f"it favours {entry.most_favoured} over {entry.most_disadvantaged}"
         f" by {format_number(entry.residual_range)} beyond shrinkage"
     )
 

@@ -121,12 +121,12 @@ class MetricDependence(msgspec.Struct, frozen=True):
     """Whether the scores depend on nothing but the system or the item, or are a sentinel's."""
 
     @property
-    def most_favoured_group(self) -> str:
+    def most_favoured(self) -> str:
         """The group, usually a system, that the metric favours most: the one with the largest residual."""
         return max(self.residual, key=self.residual.__getitem__)
 
     @property
-    def most_disadvantaged_group(self) -> str:
+    def most_disadvantaged(self) -> str:
         """The group, usually a system, that the metric disadvantages most: the one with the smallest
         residual.
         """

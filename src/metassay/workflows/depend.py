@@ -62,8 +62,8 @@ TABLE_COLUMNS: dict[str, type[pl.DataType]] = {
     "residual_range": pl.Float64,
     "p_equal": pl.Float64,
     "p_fair": pl.Float64,
-    "most_favoured_group": pl.String,
-    "most_disadvantaged_group": pl.String,
+    "most_favoured": pl.String,
+    "most_disadvantaged": pl.String,
     "inversions": pl.Int64,
     "explained": pl.Int64,
 }

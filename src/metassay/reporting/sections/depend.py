@@ -110,8 +110,8 @@ def build_dependence_row(dependence: MetricDependence, metric_labels: MetricLabe
         "residual": dependence.residual_range,
         "p_equal": dependence.p_equal,
         "p_fair": dependence.p_fair,
-        "favoured": dependence.most_favoured_group,
-        "disadvantaged": dependence.most_disadvantaged_group,
+        "favoured": dependence.most_favoured,
+        "disadvantaged": dependence.most_disadvantaged,
         "inverted": len(dependence.inversions),
         "explained": sum(pair.explained for pair in dependence.inversions),
     }

@@ -58,8 +58,8 @@ def build_differences_section(rank_report: RankReport) -> Section | None:
 def _list_curves_of_best_metrics(
     rank_report: RankReport, curves: Sequence[AgreementCurve]
 ) -> list[tuple[str, str]]:
-    """List how often people agree with score differences of the best metrics of each data set, best metric
-    first.
+    """List the curves that show how often people agree with score differences of the best metrics, best
+    metric first.
     """
     with_curve = {(curve.metric, curve.dataset) for curve in curves}
     charted: dict[tuple[str, str], None] = {}
