@@ -14,7 +14,7 @@ import polars as pl
 import pytrec_eval
 
 from metassay.data.dataset import Dataset
-from metassay.data.ranked_lists import build_ranked_lists, rank_by_score
+from metassay.data.ranked_lists import build_ranked_lists, sort_documents_into_ranked_lists
 from metassay.meta.contexts.pair_outcomes import compute_outcomes
 from metassay.metrics.ranking import PAPER_CUTOFFS, PAPER_MEASURES, InterpolatedPrecision
 from metassay.metrics.ranking_metric import score_rankings
@@ -87,7 +87,7 @@ def compare_with_pytrec_eval(users: int, rng: np.random.Generator) -> None:
     runs, qrels = make_runs(users, 1, rng)
 
     def ours():
-        index, lists = rank_by_score(runs, qrels)
+        index, lists = sort_documents_into_ranked_lists(runs, qrels)
         return index, score_rankings(PAPER_MEASURES, lists)
 
     ours()
@@ -110,7 +110,7 @@ def compare_with_pytrec_eval(users: int, rng: np.random.Generator) -> None:
 def time_score(users: int, rng: np.random.Generator) -> Dataset:
     runs, qrels = make_runs(users, SYSTEMS, rng)
     started = time.perf_counter()
-    index, lists = rank_by_score(runs, qrels)
+    index, lists = sort_documents_into_ranked_lists(runs, qrels)
     dataset = Dataset("ranking", index.with_columns(lists.to_series().cast(pl.List(pl.String))), qrels=qrels)
     read = time.perf_counter()
     pairs = make_pairs(dataset, per_output=4)

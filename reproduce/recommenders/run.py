@@ -44,7 +44,7 @@ def main() -> None:
     if given.synthetic:
         ratings = simulate_ratings(*given.synthetic, seed=given.seed)
     elif given.ratings:
-        ratings = read_rating_log(str(given.ratings), threshold=given.threshold)
+        ratings = read_rating_log(str(given.ratings), rating_threshold=given.threshold)
     else:
         parser.error("name a file of ratings, or --synthetic USERS ITEMS")
     write_runs(ratings, given.out, depth=given.depth, seed=given.seed)

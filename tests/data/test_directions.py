@@ -8,7 +8,7 @@ import pytest
 
 import metassay
 from metassay.data.directions import RequestedDirections, find_score_direction, has_name_of_error_count
-from metassay.data.score_cautions import CONTRARY_LEVEL, is_contrary_to_human
+from metassay.data.score_cautions import CONTRARY_LEVEL, does_metric_contradict_human_scores
 from metassay.metrics.registry import load_metric_classes
 from metassay.sample import get_sample_path
 
@@ -48,10 +48,10 @@ def test_a_metric_that_knows_nothing_is_rarely_called_worse_than_a_constant() ->
     draws = 1000
     human = rng.normal(size=(draws, 5, 30))
     metric = rng.gumbel(size=(draws, 5, 30))
-    share = np.mean([is_contrary_to_human(human[i], metric[i]) for i in range(draws)])
+    share = np.mean([does_metric_contradict_human_scores(human[i], metric[i]) for i in range(draws)])
     assert share <= 4 * CONTRARY_LEVEL
-    assert is_contrary_to_human(human[0], -human[0] + metric[0])
-    assert not is_contrary_to_human(human[0], human[0] + metric[0])
+    assert does_metric_contradict_human_scores(human[0], -human[0] + metric[0])
+    assert not does_metric_contradict_human_scores(human[0], human[0] + metric[0])
 
 
 def test_rank_and_depend_warn_of_a_metric_that_is_worse_than_a_constant() -> None:

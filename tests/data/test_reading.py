@@ -247,7 +247,7 @@ def test_infinite_scores_in_parquet_are_refused(tmp_path) -> None:
 def test_differing_references_can_be_kept(write) -> None:
     dataset = read(write("a.csv", HEADER + "1,a,x,r\n1,b,x,other\n"), references="per-output")
     assert dataset.outputs["references"].to_list() == [["r"], ["other"]]
-    assert "The references of 1 items differ" in dataset.notes[0]
+    assert "The references of 1 item differ" in dataset.notes[0]
 
 
 def test_selecting_rows(write) -> None:

@@ -185,7 +185,7 @@ def test_a_part_of_a_cube_keeps_what_belongs_to_it(wide: pl.DataFrame) -> None:
 def test_a_segment_without_a_cluster_is_a_unit_of_its_own() -> None:
     scores = np.zeros((1, 4))
     cube = ScoreCube("x", ("a",), tuple("1234"), {"mqm": scores}, {}, {"doc": ("b", None, "a", None)})
-    assert cube.encode_metadata("doc")[1].tolist() == [1, -1, 0, -1]
+    assert cube.encode_item_metadata("doc")[1].tolist() == [1, -1, 0, -1]
     assert cube.number_clusters("doc").tolist() == [1, 2, 0, 3]
 
 

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import metassay
-from metassay.data.readers.mqm_ratings import compute_segment_scores
+from metassay.data.readers.mqm_ratings import compute_mqm_scores_by_segment
 from metassay.data.score_tables import build_score_cubes
 from metassay.errors import InputError
 
@@ -128,7 +128,7 @@ def test_mqm_ratings_with_a_column_twice_are_refused() -> None:
         {"system": ["a"], "System": ["a"], "seg_id": [1], "category": ["x"], "severity": ["Minor"]}
     )
     with pytest.raises(InputError, match="same name, apart from case: system, System"):
-        compute_segment_scores(ratings)
+        compute_mqm_scores_by_segment(ratings)
 
 
 def test_a_blank_worse_text_is_no_pair_in_any_format(tmp_path: Path) -> None:

@@ -87,9 +87,9 @@ def test_a_digest_depends_on_every_field_that_is_needed_and_on_no_position() -> 
     one = rows(["x", "y"], ["r", "s"])
     turned = rows(["y", "x"], ["s", "r"])
     needs = frozenset({"output", "references"})
-    assert one.hash_contents(needs).tolist() == turned.hash_contents(needs)[::-1].tolist()
-    assert len({tuple(d) for d in one.hash_contents(needs).tolist()}) == 2
-    assert rows([]).hash_contents(needs).shape == (0, 2)
+    assert one.hash_row_contents(needs).tolist() == turned.hash_row_contents(needs)[::-1].tolist()
+    assert len({tuple(d) for d in one.hash_row_contents(needs).tolist()}) == 2
+    assert rows([]).hash_row_contents(needs).shape == (0, 2)
 
 
 CELLS = {
@@ -115,16 +115,16 @@ def test_no_two_contents_share_a_digest() -> None:
     for name, (texts, references, language) in CELLS.items():
         frame = rows(texts, language=language).frame
         column = pl.Series("references", references, dtype=pl.List(pl.String))
-        found[name] = tuple(OutputRows(frame.with_columns(column)).hash_contents(needs)[0].tolist())
+        found[name] = tuple(OutputRows(frame.with_columns(column)).hash_row_contents(needs)[0].tolist())
     assert len(set(found.values())) == len(CELLS), found
-    alone = rows(["x"]).hash_contents(needs)[0]
+    alone = rows(["x"]).hash_row_contents(needs)[0]
     assert tuple(alone.tolist()) not in found.values()  # no column of references is another matter again
 
 
 def test_a_digest_is_what_the_standard_library_makes_of_the_row() -> None:
     content = b"de|output,references|3:\xc3\xa4b1[1:r"
     expected = np.frombuffer(hashlib.blake2b(content, digest_size=16).digest(), np.uint64)
-    found = rows(["äb"], ["r"], ["de"]).hash_contents(frozenset({"output", "references"}))
+    found = rows(["äb"], ["r"], ["de"]).hash_row_contents(frozenset({"output", "references"}))
     np.testing.assert_array_equal(found[0], expected)
 
 
@@ -193,7 +193,7 @@ def test_a_text_in_another_language_is_another_matter(counting, tmp_path) -> Non
     """The same text in German and in Russian has two digests: what is kept of one is not taken for the other."""
     needs, store = frozenset({"output"}), RunScores(tmp_path)
     german, russian = (rows(["a"], language=[language]) for language in ("de", "ru"))
-    assert german.hash_contents(needs).tolist() != russian.hash_contents(needs).tolist()
+    assert german.hash_row_contents(needs).tolist() != russian.hash_row_contents(needs).tolist()
     for data in (german, russian):
         score_rows([counting], data, workers=1, store=store)
     assert counting.asked == [["a"], ["a"]]
@@ -206,7 +206,7 @@ def test_texts_do_not_run_together_in_a_digest() -> None:
         {"item": ["1"] * 5, "output": ["x"] * 5, "references": pl.Series(lists, dtype=pl.List(pl.String))}
     )
     data = OutputRows(frame.with_columns(language=pl.lit(None, pl.String)))
-    assert len(np.unique(data.hash_contents(frozenset({"output", "references"})), axis=0)) == 5
+    assert len(np.unique(data.hash_row_contents(frozenset({"output", "references"})), axis=0)) == 5
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metassay.data.assemble_rankings import assemble_rankings
-from metassay.data.ranked_lists import build_ranked_lists, build_ranked_lists_from_mappings, rank_by_score
+from metassay.data.ranked_lists import (
+    build_ranked_lists,
+    build_ranked_lists_from_mappings,
+    sort_documents_into_ranked_lists,
+)
 from metassay.data.readers.base import RawTable
 from metassay.data.readers.judgements import read_relevance_judgements
 from metassay.data.readers.trec_runs import read_trec_run
@@ -114,7 +118,7 @@ def draw_run_and_judgements(seed: int, topics: int = 60, depth: int = 40):
 def build_lists(run, qrels):
     rows = [("x", topic, doc, score) for topic, own in run.items() for doc, score in own.items()]
     judged = [(topic, doc, grade) for topic, own in qrels.items() for doc, grade in own.items()]
-    return rank_by_score(
+    return sort_documents_into_ranked_lists(
         pl.DataFrame(rows, schema=["system", "item", "document", "score"], orient="row"),
         pl.DataFrame(judged, schema=["item", "document", "grade"], orient="row"),
     )
@@ -224,7 +228,9 @@ def test_slicing_and_reordering_keep_documents_and_grades_together():
 def test_documents_are_ordered_by_float32_score_then_by_id_descending(scores):
     rows = [("x", "t", f"d{i:02}", score) for i, score in enumerate(scores)]
     table = pl.DataFrame(rows, schema=["system", "item", "document", "score"], orient="row")
-    _, lists = rank_by_score(table, pl.DataFrame({"item": ["t"], "document": ["d00"], "grade": [1]}))
+    _, lists = sort_documents_into_ranked_lists(
+        table, pl.DataFrame({"item": ["t"], "document": ["d00"], "grade": [1]})
+    )
     expected = sorted(rows, key=lambda row: (float(np.float32(row[3])) + 0.0, row[2]), reverse=True)
     assert list(lists[0]) == [row[2] for row in expected]
 

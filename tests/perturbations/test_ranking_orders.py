@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from metassay.data.assemble_rankings import assemble_rankings
 from metassay.data.dataset import Dataset
-from metassay.data.ranked_lists import build_ranked_lists_from_mappings, rank_by_score
+from metassay.data.ranked_lists import build_ranked_lists_from_mappings, sort_documents_into_ranked_lists
 from metassay.data.readers.base import RawTable
 from metassay.data.readers.judgements import read_relevance_judgements
 from metassay.errors import InputError
@@ -170,7 +170,7 @@ def test_no_measure_prefers_a_clearly_worse_copy(real_data):
         pl.col("grade").clip(0, 1)
     )
     table = runs.select(system="run", item=pl.col("topic").cast(pl.String), document="docid", score="score")
-    _, lists = rank_by_score(table, judged)
+    _, lists = sort_documents_into_ranked_lists(table, judged)
     keys = np.arange(len(lists), dtype=np.uint64)
     copies = lists.reorder_documents(RankSwapping().draw_document_orders(lists.offsets, keys))
     clear = measure_gain_changes(lists, copies).is_clearly_worse

@@ -113,7 +113,7 @@ def test_metrics_share_a_sentence_about_differences_and_about_draws():
     others = [msgspec.structs.replace(row, metric="ter", p=0.02, p_holm=0.06) for row in content.comparisons]
     few = [msgspec.structs.replace(row, p=0.02, p_holm=0.06) for row in content.comparisons]
     both = msgspec.structs.replace(content, comparisons=[*content.comparisons, *others])
-    (sentence,) = build_score_page(both).lead
+    (sentence,) = [claim.sentence for claim in build_score_verdict(prepare_score_report(both))]
     assert sentence.startswith("Of 3 differences between systems, 1 by BLEU and 0 by ter are significant")
     (doubt,) = build_score_page(msgspec.structs.replace(content, comparisons=[*few, *others])).doubts
     assert doubt.startswith("BLEU and ter: the smallest p, .020, is not significant among 3 comparisons")

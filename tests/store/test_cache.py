@@ -197,7 +197,7 @@ cache = MetricCache(parse_metric("chrf"), Path(sys.argv[1]))
 rng = np.random.default_rng(5)
 digests = rng.integers(0, 2**63, (4000, 2)).astype(np.uint64)
 for start in range(int(sys.argv[2]), 4000, 250):
-    cache.save(digests[start : start + 500], np.arange(start, start + 500.0)[: 4000 - start], ())
+    cache.add_scores(digests[start : start + 500], np.arange(start, start + 500.0)[: 4000 - start], ())
 """
 
 
@@ -208,7 +208,7 @@ def test_several_processes_add_and_read_at_once(tmp_path) -> None:
     cache = MetricCache(parse_metric("chrf"), tmp_path)
     digests = np.random.default_rng(5).integers(0, 2**63, (4000, 2)).astype(np.uint64)
     found = np.full(4000, np.nan)
-    cache.load(digests, found)
+    cache.fill_in_cached_scores(digests, found)
     np.testing.assert_array_equal(found, np.arange(4000.0))
     assert verify_cache(tmp_path)[1] == []
 
@@ -277,7 +277,7 @@ def test_threads_that_start_a_shelf_together_all_keep_their_scores(tmp_path, cap
 
         def put(number, cache=cache, together=together) -> None:
             together.wait()
-            cache.save(np.array([[number, 0]], dtype=np.uint64), np.array([float(number)]), ())
+            cache.add_scores(np.array([[number, 0]], dtype=np.uint64), np.array([float(number)]), ())
 
         threads = [threading.Thread(target=put, args=(number,)) for number in range(8)]
         for thread in threads:

@@ -205,10 +205,12 @@ def test_a_cache_elsewhere_serves_scores(there) -> None:
     metric = parse_metric("chrf")
     digests = np.arange(12, dtype=np.uint64).reshape(6, 2)
     scores = np.linspace(0, 1, 6)
-    CachedScores(None, local_path("memory://cache"), [metric]).save(metric, 0, digests, scores, ())
+    CachedScores(None, local_path("memory://cache"), [metric]).save_batch_scores(
+        metric, 0, digests, scores, ()
+    )
     assert there.glob("/cache/*/*/part-*.parquet")
     forget()
-    found, _ = open_cached_scores(None, "memory://cache", [metric]).load(metric, 0, digests)
+    found, _ = open_cached_scores(None, "memory://cache", [metric]).load_batch_scores(metric, 0, digests)
     assert (found == scores).all()
 
 

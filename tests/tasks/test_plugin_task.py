@@ -104,7 +104,7 @@ def test_every_verb_works_on_data_of_the_task(captions_file, tmp_path, capsys) -
     result = run_verb(capsys, "assay", captions_file, "--out", folder, *options)
     assert result["task"] == "captions"
     page = (tmp_path / "run" / "report.html").read_text()
-    assert "a better caption" in page
+    assert "Detect errors in single captions" in page
     assert "image captioning" in page
 
     result = run_verb(capsys, "aggregate", captions_file, "--repeats", "20", "--resamples", "20")

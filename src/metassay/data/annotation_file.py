@@ -37,7 +37,7 @@ class OutputToRate:
 
 @dataclass(frozen=True)
 class AnnotationFile:
-    """The content of a CSV file in which raters fill in human scores."""
+    """The content of a CSV file in which raters fill in human scores for outputs."""
 
     human: str
     text_columns: tuple[str, ...]
@@ -45,7 +45,7 @@ class AnnotationFile:
 
 
 def format_annotation_file(annotation_file: AnnotationFile) -> bytes:
-    """Format an annotation file as CSV in UTF-8, with quotes where needed and CRLF line ends (RFC 4180)."""
+    """Format an annotation file as the bytes of a CSV file that spreadsheets can open."""
     target = io.StringIO()
     writer = csv.writer(target, lineterminator="\r\n")
     writer.writerow(
@@ -59,7 +59,7 @@ def format_annotation_file(annotation_file: AnnotationFile) -> bytes:
 
 
 def read_annotation_file(path: str | Path) -> AnnotationFile:
-    """Read a file that `metassay annotate` wrote and in which raters may have filled in scores."""
+    """Read the CSV file that `metassay annotate` wrote and in which raters filled in human scores."""
     location = InputLocation(file=str(path))
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")  # Excel adds a byte order mark
@@ -109,7 +109,9 @@ def _find_delimiter(file_text: str) -> str:
 def _parse_annotation_row(
     fields: Sequence[str], column_count: int, file: str, row_number: int
 ) -> OutputToRate:
-    """Parse the fields of one row of an annotation file."""
+    """Parse one row of an annotation file. A row with a wrong number of cells or an invalid probability is an
+    error.
+    """
     if len(fields) != column_count:
         raise InputError(
             f"there are {len(fields)} cells, not {column_count}.",

@@ -12,7 +12,7 @@ import polars as pl
 from metassay.data import cells
 from metassay.data.columns import build_missing_column_error, check_chosen_columns, find_columns_named
 from metassay.data.dataset import Dataset
-from metassay.data.ranked_lists import rank_by_score
+from metassay.data.ranked_lists import sort_documents_into_ranked_lists
 from metassay.data.readers.base import RawTable
 from metassay.data.readers.files import get_file_stem
 from metassay.errors import InputError, InputLocation
@@ -46,15 +46,15 @@ def assemble_rankings(
     trec_eval); with `complete=False` it is left out.
     """
     task_definition = find_task(task)
-    parts = [_build_document_table(table, task_definition, columns) for table in tables]
+    parts = [_build_table_of_retrieved_documents(table, task_definition, columns) for table in tables]
     documents = pl.concat(parts, how="diagonal_relaxed")
     _reject_repeated_documents(documents)
     documents, left_out, notes = _drop_unjudged_topics(documents, qrels)
-    notes += _check_judged_documents(documents, qrels)
+    notes += _check_that_documents_are_judged(documents, qrels)
     if _RANK in documents.columns:
         notes += _warn_of_scores_that_increase_with_rank(documents)
         documents = documents.drop(_RANK)
-    keys, lists = rank_by_score(documents, qrels)
+    keys, lists = sort_documents_into_ranked_lists(documents, qrels)
     outputs = keys.with_columns(lists.to_series().cast(pl.List(pl.String)))
     missing = _build_empty_lists_for_missing_topics(keys, qrels)
     if missing.height:
@@ -74,13 +74,15 @@ def assemble_rankings(
     )
 
 
-def _build_document_table(
-    table: RawTable, task: Task, chosen_columns: Mapping[str, str] | None
+def _build_table_of_retrieved_documents(
+    raw_table: RawTable, task: Task, chosen_columns: Mapping[str, str] | None
 ) -> pl.DataFrame:
-    """Return a table `system, item, document, score` with the location of each row in the input."""
-    frame = table.frame
-    file = table.file
-    roles = _find_ranking_columns(frame, task, chosen_columns, file)
+    """Return a table of retrieved documents with the columns `system, item, document, score` and the place of
+    each row in its file.
+    """
+    frame = raw_table.frame
+    file = raw_table.file
+    roles = _find_columns_of_rankings(frame, task, chosen_columns, file)
     document_columns = {}
     for role, name in roles.items():
         if role != "score":
@@ -109,10 +111,12 @@ def _build_document_table(
     return documents
 
 
-def _find_ranking_columns(
+def _find_columns_of_rankings(
     frame: pl.DataFrame, task: Task, chosen_columns: Mapping[str, str] | None, file: str
 ) -> dict[str, str]:
-    """Find the columns of systems, items, documents and scores; only systems may be missing."""
+    """Find which columns hold systems, items, documents and scores. Only the column of systems may be
+    missing.
+    """
     chosen = dict(chosen_columns or {})
     check_chosen_columns(chosen, set(task.column_names), frame.columns, file)
     roles = {}
@@ -130,7 +134,7 @@ def _find_ranking_columns(
 def _find_location_of_document(
     document_row: Mapping[str, object], column: str | None = None
 ) -> InputLocation:
-    """Return the location in the input of one retrieved document."""
+    """Return where in the input a retrieved document stands, for error messages."""
     line = document_row.get(_LINE)
     number = document_row.get(_ROW)
     return InputLocation(
@@ -142,7 +146,7 @@ def _find_location_of_document(
 
 
 def _reject_repeated_documents(documents: pl.DataFrame) -> None:
-    """Raise an error if a ranked list has a document twice."""
+    """Raise an error if a ranked list contains the same document twice."""
     key = ("system", "item", "document")
     is_first = documents.select(pl.struct(key).is_first_distinct())[key[0]]
     if is_first.all():
@@ -161,7 +165,9 @@ def _reject_repeated_documents(documents: pl.DataFrame) -> None:
 def _drop_unjudged_topics(
     documents: pl.DataFrame, qrels: pl.DataFrame
 ) -> tuple[pl.DataFrame, dict[str, int], list[str]]:
-    """Drop documents of topics without judgements; also return counts of dropped lists, and notes."""
+    """Drop documents that were retrieved for topics without relevance judgements. Also returns the number of
+    dropped lists, and notes for the user.
+    """
     is_judged = documents["item"].is_in(qrels["item"].unique().implode())
     if is_judged.all():
         return documents, {}, []
@@ -183,8 +189,10 @@ def _drop_unjudged_topics(
     return documents.filter(is_judged), {UNJUDGED_TOPIC_REASON: lists}, [note]
 
 
-def _check_judged_documents(documents: pl.DataFrame, qrels: pl.DataFrame) -> list[str]:
-    """Raise an error if no retrieved document is judged; return a note on runs without a judged one."""
+def _check_that_documents_are_judged(documents: pl.DataFrame, qrels: pl.DataFrame) -> list[str]:
+    """Raise an error if no retrieved document has a relevance judgement. Otherwise return a note on runs none
+    of whose documents has one.
+    """
     is_judged = documents["document"].is_in(qrels["document"].unique().implode())
     if not is_judged.any():
         raise InputError(
@@ -202,7 +210,9 @@ def _check_judged_documents(documents: pl.DataFrame, qrels: pl.DataFrame) -> lis
 
 
 def _warn_of_scores_that_increase_with_rank(documents: pl.DataFrame) -> list[str]:
-    """Return a note on runs whose scores increase with the rank, so that their lists are reversed."""
+    """Return a note on runs whose scores increase with the rank, because sorting by score, highest first,
+    reverses their lists.
+    """
     steps = (
         documents.lazy()
         .select("system", "item", _RANK, "score")
@@ -225,7 +235,7 @@ def _warn_of_scores_that_increase_with_rank(documents: pl.DataFrame) -> list[str
 
 
 def _build_empty_lists_for_missing_topics(existing_lists: pl.DataFrame, qrels: pl.DataFrame) -> pl.DataFrame:
-    """Return rows `system, item, output` with an empty list where a system has no list for a judged topic."""
+    """Return a row with an empty ranked list for each judged topic for which a system has no list."""
     systems = existing_lists.select(pl.col("system").unique().sort())
     topics = qrels.select(pl.col("item").unique().sort())
     missing = systems.join(topics, how="cross").join(existing_lists, on=("system", "item"), how="anti")
@@ -233,7 +243,7 @@ def _build_empty_lists_for_missing_topics(existing_lists: pl.DataFrame, qrels: p
 
 
 def _describe_missing_ranked_lists(missing_lists: pl.DataFrame, *, complete: bool) -> str:
-    """Return a note on the judged topics for which a system has no list."""
+    """Return a note on how many ranked lists are missing for judged topics, and what follows from that."""
     consequence = "They get a score of 0." if complete else "They are left out of the means."
     systems = missing_lists["system"].n_unique()
     return (
@@ -243,7 +253,9 @@ def _describe_missing_ranked_lists(missing_lists: pl.DataFrame, *, complete: boo
 
 
 def _add_metadata_of_topics_and_systems(outputs: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
-    """Add the metadata columns that have only one value per topic or only one per system."""
+    """Add the columns that describe topics or systems: those with only one value for each topic, or for each
+    system.
+    """
     used = {"system", "item", "document", "score", _FILE, _ROW, _LINE, _RANK}
     for name in documents.columns:
         if name in used:

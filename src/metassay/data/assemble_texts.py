@@ -61,7 +61,9 @@ _REPEATED_ITEM_REMEDY = (
 
 @dataclass(frozen=True)
 class _OutputTable:
-    """One input table with the columns of a `Dataset`, the location of each row, and its human scores."""
+    """One input table after its columns were renamed to those of `Dataset`, with the file and row that each
+    output comes from.
+    """
 
     frame: pl.DataFrame
     human: tuple[str, ...]
@@ -77,7 +79,7 @@ def assemble_texts(
     language: str | None = None,
     rows_are_pairs: bool = False,
 ) -> Dataset:
-    """Build one data set of texts from one or more tables.
+    """Combine tables of outputs, which were read from one or more files, to one data set of texts.
 
     `columns` has the columns that the user chose, by role. With `references="per-item"`, all rows of an item
     must have the same references. With `rows_are_pairs`, each row is a pair, with the worse text in the
@@ -89,9 +91,9 @@ def assemble_texts(
         )
     task_definition = find_task(task)
     if rows_are_pairs:
-        tables = [_prepare_pair_columns(table, columns) for table in tables]
+        tables = [_rename_pair_columns(table, columns) for table in tables]
         columns = {role: name for role, name in (columns or {}).items() if role not in PAIR_COLUMNS}
-    parts = [_build_output_table(table, task_definition, columns) for table in tables]
+    parts = [_convert_to_output_table(table, task_definition, columns) for table in tables]
     outputs = _concatenate_tables([part.frame for part in parts])
     outputs, incomplete = _drop_incomplete_rows(outputs, rows_are_pairs=rows_are_pairs)
     left_out = Counter(incomplete)
@@ -118,8 +120,10 @@ def assemble_texts(
     )
 
 
-def _prepare_pair_columns(table: RawTable, chosen_columns: Mapping[str, str] | None) -> RawTable:
-    """Rename the columns of worse text and perturbation to the names that metassay uses, and check them."""
+def _rename_pair_columns(table: RawTable, chosen_columns: Mapping[str, str] | None) -> RawTable:
+    """Rename the columns of worse texts and of perturbations to `worse` and `perturbation`, and check that
+    the worse texts are texts.
+    """
     chosen = {}
     for role in PAIR_COLUMNS:
         candidates = find_columns_named(table.frame.columns, [role])
@@ -142,19 +146,21 @@ def _prepare_pair_columns(table: RawTable, chosen_columns: Mapping[str, str] | N
 
 
 def _sort_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Sort pairs by all of their columns."""
+    """Sort pairs by the values of all columns that can be sorted, so that the order of the input does not
+    matter.
+    """
     sortable = [name for name, dtype in pairs.schema.items() if not dtype.is_nested()]
     return pairs.sort(sorted(sortable, key=lambda name: (name != "perturbation", name)))
 
 
-def _build_output_table(
-    table: RawTable, task: Task, chosen_columns: Mapping[str, str] | None
+def _convert_to_output_table(
+    raw_table: RawTable, task: Task, chosen_columns: Mapping[str, str] | None
 ) -> _OutputTable:
-    """Rename the columns of a table to those of `Dataset`, and check ids, texts and scores."""
-    frame = table.frame
-    file = table.file
+    """Rename the columns of an input table to those of a data set, and check its ids, texts and scores."""
+    frame = raw_table.frame
+    file = raw_table.file
     chosen = dict(chosen_columns or {})
-    declared = dict.fromkeys([*chosen.get("human", "").split(","), *table.human_columns])
+    declared = dict.fromkeys([*chosen.get("human", "").split(","), *raw_table.human_columns])
     declared_human = [name for name in declared if name]
     if declared_human:
         chosen["human"] = ",".join(declared_human)
@@ -167,7 +173,7 @@ def _build_output_table(
     )
     output_columns: dict[str, pl.Series] = {
         "item": _build_item_ids(frame, roles, file),
-        "system": _build_system_names(frame, roles, file),
+        "system": _list_system_of_each_row(frame, roles, file),
         "output": cells.check_text_column(frame[roles.output], file),
     }
     if roles.source is not None:
@@ -188,7 +194,9 @@ def _build_output_table(
 
 
 def _list_metadata_columns(frame: pl.DataFrame, column_roles: ColumnRoles) -> list[str]:
-    """List the columns that are neither ids, texts nor scores, without nested columns."""
+    """Return the names of columns that describe outputs, such as domain: they are neither ids, texts nor
+    scores, and have no nested values.
+    """
     used = {
         column_roles.item,
         column_roles.output,
@@ -206,7 +214,7 @@ def _list_metadata_columns(frame: pl.DataFrame, column_roles: ColumnRoles) -> li
 
 
 def _build_item_ids(frame: pl.DataFrame, column_roles: ColumnRoles, file: str) -> pl.Series:
-    """Return the item id of each row: test set and segment joined by `/`, as in `2022/en-de/17`."""
+    """Return an id for the item of each row. It joins test set and segment by `/`, as in `2022/en-de/17`."""
     if column_roles.item == column_roles.source:
         hashes = _hash_texts(cells.check_text_column(frame[column_roles.item], file))
         frame = frame.with_columns(hashes.alias(column_roles.item))
@@ -214,7 +222,7 @@ def _build_item_ids(frame: pl.DataFrame, column_roles: ColumnRoles, file: str) -
 
 
 def _hash_texts(texts: pl.Series) -> pl.Series:
-    """Return a short hash of each text, to be used as its id."""
+    """Return a short hash of each text, which serves as the id of an item that has none."""
     if texts.has_nulls():
         raise InputError(
             "the row has neither an id nor a source, so its item cannot be identified.",
@@ -224,8 +232,10 @@ def _hash_texts(texts: pl.Series) -> pl.Series:
     return texts.replace_strict(ids, return_dtype=pl.String)
 
 
-def _build_system_names(frame: pl.DataFrame, column_roles: ColumnRoles, file: str) -> pl.Series:
-    """Return the system of each row, from the column of systems or else from the name of the file."""
+def _list_system_of_each_row(frame: pl.DataFrame, column_roles: ColumnRoles, file: str) -> pl.Series:
+    """Return the name of the system of each row, from a column if there is one, or else from the name of the
+    file.
+    """
     if column_roles.system is not None:
         systems = frame[column_roles.system]
         if systems.dtype == pl.String:
@@ -247,7 +257,7 @@ def _build_system_names(frame: pl.DataFrame, column_roles: ColumnRoles, file: st
 
 
 def _build_reference_lists(frame: pl.DataFrame, reference_columns: Sequence[str], file: str) -> pl.Series:
-    """Return the list of references of each row. Missing and empty references are left out."""
+    """Return the list of references of each row, without missing and empty references."""
     expressions = []
     has_gaps = False
     frame = frame.with_columns(_parse_column_of_lists(frame[name]) for name in reference_columns)
@@ -274,7 +284,8 @@ def _build_reference_lists(frame: pl.DataFrame, reference_columns: Sequence[str]
 
 
 def _parse_column_of_lists(column: pl.Series) -> pl.Series:
-    """Convert a column of texts such as `["a", "b"]` to lists; other columns are returned unchanged.
+    """Convert a column of texts such as `["a", "b"]` to a column of lists. Other columns are returned
+    unchanged.
 
     CSV files hold lists as JSON or, if pandas wrote them, as Python source.
     """
@@ -293,7 +304,7 @@ def _parse_column_of_lists(column: pl.Series) -> pl.Series:
 
 
 def _parse_list_of_texts(text: str) -> list[str] | None:
-    """Parse a list of texts in JSON or Python notation; None if it is something else."""
+    """Parse a list of texts that is written in JSON or as Python source. Returns None for any other text."""
     parsed: object = None
     for parse in (json.loads, ast.literal_eval):
         try:
@@ -307,7 +318,9 @@ def _parse_list_of_texts(text: str) -> list[str] | None:
 
 
 def _concatenate_tables(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Concatenate tables by rows. A column whose type differs between tables becomes text."""
+    """Put the rows of several tables into one table. A column whose type differs between tables becomes
+    text.
+    """
     if len(tables) == 1:
         return tables[0]
     dtypes: dict[str, set[pl.DataType]] = {}
@@ -325,7 +338,9 @@ def _concatenate_tables(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
 def _drop_incomplete_rows(
     outputs: pl.DataFrame, *, rows_are_pairs: bool
 ) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Drop rows without output, worse text or reference, and count them by reason."""
+    """Drop rows without an output, a worse text or a reference. Also returns how many rows were dropped for
+    each reason.
+    """
     requirements = {"no output": pl.col("output").is_not_null()}
     if rows_are_pairs:
         requirements["no worse text"] = pl.col("worse").is_not_null()
@@ -341,7 +356,9 @@ def _drop_incomplete_rows(
 
 
 def _drop_repeated_rows(outputs: pl.DataFrame, *, rows_are_pairs: bool) -> tuple[pl.DataFrame, list[str]]:
-    """Drop exact copies of rows, with a note. Raises an error if two rows of one output differ."""
+    """Drop rows that repeat another row exactly, and return notes for the user. Two different rows for one
+    output are an error.
+    """
     if (
         not rows_are_pairs
         and _count_distinct_hashes(outputs.select(pl.struct("item", "system"))) == outputs.height
@@ -350,7 +367,7 @@ def _drop_repeated_rows(outputs: pl.DataFrame, *, rows_are_pairs: bool) -> tuple
     content = [name for name in outputs.columns if name not in {_FILE, _ROW}]
     distinct = outputs.unique(content, keep="first", maintain_order=True)
     if not rows_are_pairs:
-        _reject_second_outputs(distinct)
+        _reject_several_outputs_per_item(distinct)
     repeats = outputs.height - distinct.height
     if not repeats:
         return distinct, []
@@ -358,18 +375,19 @@ def _drop_repeated_rows(outputs: pl.DataFrame, *, rows_are_pairs: bool) -> tuple
     return distinct, [f"{rows} of another row and {'was' if repeats == 1 else 'were'} left out."]
 
 
-def _count_distinct_hashes(keys: pl.DataFrame) -> int:
-    """Count the distinct hashes of a column, which are never more than its distinct values.
+def _count_distinct_hashes(column_frame: pl.DataFrame) -> int:
+    """Count how many different hashes the values of a column have. This is never more than the number of
+    different values, and usually equal to it.
 
     A set of the values themselves would take more memory. Two values rarely share a hash, and then the
     caller only takes the slow path.
     """
-    hashes = keys.to_series().hash().sort()
+    hashes = column_frame.to_series().hash().sort()
     return int((hashes[1:] != hashes[:-1]).sum()) + 1
 
 
-def _reject_second_outputs(outputs: pl.DataFrame) -> None:
-    """Raise an error if a system has two outputs for an item."""
+def _reject_several_outputs_per_item(outputs: pl.DataFrame) -> None:
+    """Raise an error if a system has two outputs for the same item."""
     repeated = outputs.filter(pl.struct("item", "system").is_duplicated())
     if repeated.is_empty():
         return
@@ -387,7 +405,8 @@ def _reject_second_outputs(outputs: pl.DataFrame) -> None:
 
 
 def _check_equal_references(outputs: pl.DataFrame, references_rule: str) -> list[str]:
-    """Check that all rows of an item have the same references, unless the rule is "per-output".
+    """Raise an error if rows of one item have different references, unless each row may keep its own (the
+    rule "per-output").
 
     Returns notes.
     """

@@ -17,17 +17,17 @@ _MAXIMUM_DIGITS = 17
 
 
 def assign_to_equal_frequency_buckets(
-    numbers: NDArray[np.float64], bucket_count: int, groups: Sequence[str], column: str
+    numbers: NDArray[np.float64], bucket_count: int, group_of_number: Sequence[str], column_name: str
 ) -> tuple[list[str | None], list[str]]:
-    """Divide numbers into buckets that hold about equally many numbers, separately within each group.
+    """Divide numbers into ranges that hold about equally many numbers each, separately for each group.
 
     Equal numbers are never in different buckets. Returns the label of each number (None for NaN) and notes on
-    groups with fewer buckets; `column` is named in them.
+    groups with fewer buckets; `column_name` is named in them.
     """
     labels: list[str | None] = [None] * len(numbers)
     notes = []
-    group_names = sorted(set(groups))
-    groups_of_rows = np.array(groups)
+    group_names = sorted(set(group_of_number))
+    groups_of_rows = np.array(group_of_number)
     for group in group_names:
         rows = np.flatnonzero((groups_of_rows == group) & ~np.isnan(numbers))
         values = numbers[rows]
@@ -45,14 +45,15 @@ def assign_to_equal_frequency_buckets(
         if len(distinct_buckets) < bucket_count:
             of_group = f" of {group}" if len(group_names) > 1 else ""
             counts = f"{len(distinct_buckets)} buckets instead of {bucket_count}"
-            notes.append(f"{column}{of_group} has {counts}, because equal values stay together.")
+            notes.append(f"{column_name}{of_group} has {counts}, because equal values stay together.")
     return labels, notes
 
 
 def assign_to_ranges(
     numbers: NDArray[np.float64], range_bounds: str, context_request: str
 ) -> list[str | None]:
-    """Assign each number to one of the ranges that a text such as `-25..-5..0` bounds; None if outside.
+    """Return for each number the name of the range that it lies in, or None. The bounds of the ranges are a
+    text such as `-25..-5..0`.
 
     A range includes its lower bound, the last one also its upper bound. Errors quote `context_request`, the
     text with which the user asked for these contexts, such as `length:0..10..20`.
@@ -71,7 +72,7 @@ def assign_to_ranges(
 
 
 def format_bucket_intervals(bucket_bounds: Sequence[tuple[float, float]]) -> list[str]:
-    """Format intervals as `[0.1,0.25]`, with at least six digits and as many as distinguish all bounds.
+    """Format ranges of numbers as texts such as `[0.1,0.25]`, with enough digits to tell all bounds apart.
 
     >>> format_bucket_intervals([(0.0, 0.1234561), (0.1234562, 1e9)])
     ['[0,0.1234561]', '[0.1234562,1e09]']

@@ -19,7 +19,7 @@ _DECIMAL_COMMA = r"^\s*[+-]?\d*,\d+\s*$"
 
 
 def parse_id_column(column: pl.Series, file: str) -> pl.Series:
-    """Convert a column of ids to text. Raises an error unless every id is a text or a whole number."""
+    """Convert a column of ids to text. An id that is neither a text nor a whole number is an error."""
     unsuitable_type = _describe_type_unsuitable_for_ids(column.dtype)
     if unsuitable_type is not None:
         raise InputError(
@@ -52,7 +52,7 @@ def join_id_columns(table: pl.DataFrame, column_names: Sequence[str], file: str)
 
 
 def _describe_type_unsuitable_for_ids(dtype: pl.DataType) -> str | None:
-    """Return the name of a column type that cannot hold ids; None for other types."""
+    """Return words for a column type that cannot hold ids, such as "a float"; None if it can."""
     if dtype.is_float():
         return "a float"
     if dtype.is_nested():
@@ -76,22 +76,25 @@ def sort_ids(ids: Sequence[str]) -> list[str]:
 
 
 def build_natural_sort_key(text: str) -> str:
-    """Build a text that sorts ids with numbers by size, as in `talk-2` before `talk-10`.
+    """Return a text by which ids are sorted so that numbers in them are compared by size: `talk-2` before
+    `talk-10`.
 
     Every number is replaced by its length and its digits without leading zeros, because int() refuses very
     long numbers, and by all digits, by which 1 and 01 differ.
     """
-    return _DIGITS.sub(_pad_number, text)
+    return _DIGITS.sub(_build_sort_key_of_number, text)
 
 
-def _pad_number(number: re.Match[str]) -> str:
-    """Return the part of a sort key that stands for a number."""
+def _build_sort_key_of_number(number: re.Match[str]) -> str:
+    """Return the text by which a number in an id is sorted, preceded by its count of digits."""
     significant_digits = number[0].lstrip("0")
     return f"\0{len(significant_digits):04d}{significant_digits}\0{number[0]}\0"
 
 
 def check_text_column(column: pl.Series, file: str) -> pl.Series:
-    """Check that a column holds texts without NUL characters, or only nulls, and return it."""
+    """Return a column unchanged if it holds texts without NUL characters, or only nulls. Otherwise raise an
+    error.
+    """
     if column.dtype == pl.Null:
         return column.cast(pl.String)
     if column.dtype != pl.String:
@@ -104,7 +107,8 @@ def check_text_column(column: pl.Series, file: str) -> pl.Series:
 
 
 def parse_score_column(column: pl.Series, file: str) -> pl.Series:
-    """Convert a column of scores to numbers, null where a score is missing (`None`, `NA`, empty, NaN).
+    """Convert a column of scores to floats. A missing score, such as `None`, `NA`, an empty text or NaN,
+    becomes null.
 
     Texts may have a decimal comma or a percent sign; −0.0 becomes 0. Raises an error that names the row for
     texts that are no number, for infinities and for numbers too large to compute with.
@@ -153,12 +157,14 @@ def build_infinite_score_error(location: InputLocation) -> InputError:
 
 
 def find_missing_scores(column: pl.Series) -> pl.Series:
-    """Return for each text of a column whether it stands for a missing score, as `n.a.` does."""
+    """Return for each text of a column whether it stands for a missing score, as `n.a.` and empty texts
+    do.
+    """
     return column.is_null() | column.str.strip_chars().str.to_lowercase().is_in(list(MISSING_SCORES))
 
 
 def parse_number_column(column: pl.Series) -> pl.Series:
-    """Parse texts as numbers; null where a text is missing or is no number.
+    """Convert texts to floats. A text that is missing or is not a number becomes null.
 
     A percent sign is dropped: `45 %` is 45. A comma is a decimal comma if it cannot separate thousands in
     every number of the column.
@@ -180,7 +186,7 @@ def parse_number_column(column: pl.Series) -> pl.Series:
 
 
 def _reject_nul_characters(column: pl.Series, file: str) -> None:
-    """Raise an error if a text contains a NUL character."""
+    """Raise an error if any text of a column contains a NUL character."""
     has_nul = column.str.contains("\0", literal=True).fill_null(value=False)
     if has_nul.any():
         row = int(has_nul.arg_max() or 0) + 1
@@ -191,14 +197,14 @@ def _reject_nul_characters(column: pl.Series, file: str) -> None:
         )
 
 
-def _reject_float_ids(text: pl.Series, file: str) -> None:
-    """Raise an error if ids are written as 1.0, 2.0 …, because a program converted integers to floats."""
-    is_float = text.str.contains(r"^[+-]?\d+\.\d*$|^[+-]?\d+(\.\d*)?[eE][+-]?\d+$")
-    if is_float.any() and text.str.contains(r"^[+-]?\d+(\.\d*)?([eE][+-]?\d+)?$").all():
+def _reject_float_ids(ids: pl.Series, file: str) -> None:
+    """Raise an error if ids look like 1.0 and 2.0, because a program has converted integers to floats."""
+    is_float = ids.str.contains(r"^[+-]?\d+\.\d*$|^[+-]?\d+(\.\d*)?[eE][+-]?\d+$")
+    if is_float.any() and ids.str.contains(r"^[+-]?\d+(\.\d*)?([eE][+-]?\d+)?$").all():
         row = int(is_float.arg_max() or 0)
         raise InputError(
-            f"an id must be text or a whole number, not a float ({text[row]}).",
-            location=InputLocation(file=file, row=row + 1, column=text.name),
+            f"an id must be text or a whole number, not a float ({ids[row]}).",
+            location=InputLocation(file=file, row=row + 1, column=ids.name),
             remedy="Write the ids as text or as integers.",
         )
 

@@ -21,7 +21,9 @@ _BATCH_ITEMS = 2**16
 
 @dataclass(frozen=True)
 class Clusters:
-    """The cluster of every output: outputs of one document or speaker are resampled together."""
+    """Which outputs belong together, because they come from one document or speaker, so that tests do not
+    treat them as independent.
+    """
 
     codes: NDArray[np.int32]
     """Number of the cluster of each output."""
@@ -35,7 +37,8 @@ class Clusters:
 
 
 def assign_outputs_to_clusters(dataset: Dataset, cluster_column: str | None) -> Clusters:
-    """Assign each output to a cluster, such as its document, by the values of a column.
+    """Assign each output to a cluster of similar items, such as the document that it comes from, by the
+    values of a column.
 
     Without `cluster_column`, the first of `CLUSTER_COLUMNS` that groups items is used, or else the items
     themselves. Equal values in different test sets are different clusters. An output without a value belongs
@@ -63,15 +66,17 @@ def assign_outputs_to_clusters(dataset: Dataset, cluster_column: str | None) -> 
 
 
 def list_cluster_names(dataset: Dataset, clusters: Clusters) -> pl.Series:
-    """Return the name of every cluster, in the order of their numbers."""
+    """Return the name of every cluster, sorted by the number of the cluster."""
     labels = dataset.outputs["item"]
     if clusters.column != "item":
         labels = _build_cluster_labels(dataset.outputs, clusters.column)
     return labels.unique().sort()
 
 
-def sort_items_naturally(dataset: Dataset) -> NDArray[np.int64]:
-    """Return the order of items that compares numbers inside ids by size: `talk-2` before `talk-10`."""
+def find_natural_order_of_items(dataset: Dataset) -> NDArray[np.int64]:
+    """Return the positions that sort the items so that numbers in their ids are compared by size: `talk-2`
+    before `talk-10`.
+    """
     items = dataset.outputs["item"].unique().sort()
     # In batches, because the texts of millions of keys would fill memory.
     keys = []
@@ -82,7 +87,9 @@ def sort_items_naturally(dataset: Dataset) -> NDArray[np.int64]:
 
 
 def _build_cluster_labels(outputs: pl.DataFrame, cluster_column: str) -> pl.Series:
-    """Build the cluster label of each output; equal values in different test sets are different clusters."""
+    """Return the label of the cluster of each output. Equal values in different test sets are different
+    clusters.
+    """
     test_set = [
         name for name in outputs.columns if name.lower() in TEST_SET_COLUMNS and name != cluster_column
     ]
@@ -93,7 +100,7 @@ def _build_cluster_labels(outputs: pl.DataFrame, cluster_column: str) -> pl.Seri
 
 
 def find_cluster_column(dataset: Dataset) -> str | None:
-    """Find a column that groups several items, such as a document id; None if there is no such column."""
+    """Return the first column that groups items, such as a document id; None if there is no such column."""
     for column in find_columns_named(dataset.metadata, CLUSTER_COLUMNS):
         labels = _build_cluster_labels(dataset.outputs, column)
         item_clusters = pl.DataFrame({"item": dataset.outputs["item"], "cluster": labels})
@@ -104,5 +111,5 @@ def find_cluster_column(dataset: Dataset) -> str | None:
 
 
 def _number_distinct_labels(labels: pl.Series) -> NDArray[np.int32]:
-    """Number the distinct labels in sorted order, from 0."""
+    """Replace each label by a number, from 0 and in sorted order of the labels."""
     return labels.rank("dense").cast(pl.Int32).to_numpy() - np.int32(1)

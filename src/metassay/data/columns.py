@@ -53,7 +53,9 @@ _REFERENCE = re.compile(r"(ref|reference)\d*|references")
 
 @dataclass(frozen=True)
 class ColumnRoles:
-    """The column of a table for each role, such as output or reference; None for a missing column."""
+    """Which column of a table holds the items, the outputs, the references and so on. A column that the table
+    does not have is None.
+    """
 
     item: str
     output: str
@@ -100,12 +102,13 @@ def find_columns_by_role(
         source=roles["source"],
         references=tuple(references),
         test_set=tuple(find_columns_named(column_names, TEST_SET_COLUMNS)),
-        human=_find_human_columns(column_names, chosen.get("human")),
+        human=_find_columns_of_human_scores(column_names, chosen.get("human")),
     )
 
 
 def find_columns_named(column_names: Iterable[str], accepted_names: Iterable[str]) -> list[str]:
-    """Find the columns that have one of the accepted names, ignoring case, in the order of these names.
+    """Return the columns whose name is one of the accepted names, ignoring case, in the order of the accepted
+    names.
 
     Of columns whose names differ only in case, the first counts.
 
@@ -117,7 +120,8 @@ def find_columns_named(column_names: Iterable[str], accepted_names: Iterable[str
 
 
 def resolve_role_aliases(columns_by_role: Mapping[str, str] | None) -> dict[str, str]:
-    """Replace short names of column roles by the full ones: `ref` by `references`, `hyp` by `output`.
+    """Replace short names that a user may write for the role of a column, such as `ref` and `hyp`, by the
+    full names `references` and `output`.
 
     >>> resolve_role_aliases({"hyp": "translation", "item": "n"})
     {'output': 'translation', 'item': 'n'}
@@ -126,7 +130,7 @@ def resolve_role_aliases(columns_by_role: Mapping[str, str] | None) -> dict[str,
 
 
 def is_human_score_column(column_name: str, metric_names: Collection[str] = ()) -> bool:
-    """Return whether the name of a column, such as `mqm` or `esa-human2`, is that of a human score.
+    """Return whether a column seems to hold human scores, judged by its name, such as `mqm` or `esa-human2`.
 
     Human scores are `mqm`, `da` and so on, numbered ones (`mqm-human1`), scores of one rater (`mqm:NAME`),
     and criteria that people rate.
@@ -141,12 +145,14 @@ def is_human_score_column(column_name: str, metric_names: Collection[str] = ()) 
 
 
 def is_human_rating_criterion(name: str) -> bool:
-    """Return whether a name is a quality that people rate, such as `coherence` or `fluency_2`."""
+    """Return whether a name is that of a quality that people rate, such as `coherence` or `fluency_2`."""
     return name.lower().rstrip("_0123456789") in list_human_criteria()
 
 
 def is_row_number_column(column_name: str) -> bool:
-    """Return whether a column is the row number that pandas writes to files."""
+    """Return whether the name of a column is one that pandas gives to the row numbers that it writes to
+    files.
+    """
     return bool(_ROW_NUMBER.fullmatch(column_name))
 
 
@@ -170,7 +176,7 @@ def find_score_columns(
     metrics: Collection[str] = (),
     metadata_columns: Collection[str] = (),
 ) -> tuple[list[str], list[str]]:
-    """Find the columns of human scores and those of metric scores.
+    """Return the names of the columns that hold human scores, and of those that hold metric scores.
 
     Every column of numbers is a metric, unless its name is known to be an id, metadata, a text or a human
     score. `human` and `metadata_columns` name further columns of these kinds; `metrics` are metrics that are
@@ -203,11 +209,12 @@ def is_numeric(column: pl.Series) -> bool:
     """Return whether a column holds numbers, or texts that are all numbers, as in CSV files."""
     if column.dtype.is_numeric():
         return True
-    return column.dtype == pl.String and _measure_numeric_share(column) == 1
+    return column.dtype == pl.String and _compute_share_of_numbers(column) == 1
 
 
 def find_unusable_columns(table: pl.DataFrame) -> dict[str, str]:
-    """Find the columns that can be neither scores nor contexts, and return the reason for each.
+    """Return the columns whose values can be used neither as scores nor to group outputs, each with the
+    reason.
 
     Texts that are mostly numbers are probably scores that cannot be read as such.
     """
@@ -217,7 +224,7 @@ def find_unusable_columns(table: pl.DataFrame) -> dict[str, str]:
             ignored[name or "without a name"] = "row numbers"
         elif is_unusable_column_type(dtype) and not _REFERENCE.fullmatch(name.lower()):
             ignored[name] = "nested values" if dtype.is_nested() else f"values of type {dtype}"
-        elif dtype == pl.String and _MOSTLY_NUMBERS <= _measure_numeric_share(table[name]) < 1:
+        elif dtype == pl.String and _MOSTLY_NUMBERS <= _compute_share_of_numbers(table[name]) < 1:
             ignored[name] = f"not only numbers: {_find_first_non_number(table[name])!r}"
         elif dtype == pl.String and _has_thousands_separators(table[name]):
             ignored[name] = f"numbers with thousands separators: {table[name].drop_nulls()[0]!r}"
@@ -247,12 +254,12 @@ def _has_only_marks_of_missing_scores(column: pl.Series) -> bool:
 
 
 def is_unusable_column_type(dtype: pl.DataType) -> bool:
-    """Return whether values of this type can be neither scores nor contexts."""
+    """Return whether values of a type, such as lists, can be used neither as scores nor to group outputs."""
     return dtype.is_nested() or dtype in (pl.Binary, pl.Duration, pl.Object)
 
 
-def _measure_numeric_share(column: pl.Series) -> float:
-    """Return the share of numbers among the texts of a column that are not missing."""
+def _compute_share_of_numbers(column: pl.Series) -> float:
+    """Return which share of the texts in a column are numbers. Missing values do not count."""
     sample = column.head(_NUMERIC_SAMPLE)
     # Columns of long texts are not converted as a whole.
     if (
@@ -268,13 +275,15 @@ def _measure_numeric_share(column: pl.Series) -> float:
 
 
 def _find_first_non_number(column: pl.Series) -> str:
-    """Return the first text of a column, in sorted order, that is neither a number nor missing."""
+    """Return the first text of a column, in sorted order, that is neither a number nor a mark of a missing
+    score.
+    """
     is_word = parse_number_column(column).is_null() & ~find_missing_scores(column)
     return shorten_text(column.filter(is_word).sort()[0])
 
 
 def list_column_names_of_role(role: str) -> tuple[str, ...]:
-    """Return all column names by which a role, such as "item", is recognised in any task."""
+    """Return all names that a column with a role, such as "item", may have in any task."""
     names = list(TEXT_COLUMNS.get(role, ()))
     for task in load_tasks().values():
         names += task.column_names.get(role, ())
@@ -318,9 +327,11 @@ def check_chosen_columns(
                 )
 
 
-def _find_human_columns(column_names: Sequence[str], chosen: str | None) -> tuple[str, ...]:
-    """Return the chosen columns and those named like human scores; if there are none, the column `score`."""
-    chosen_columns = [] if chosen is None else chosen.split(",")
+def _find_columns_of_human_scores(column_names: Sequence[str], chosen_names: str | None) -> tuple[str, ...]:
+    """Return the columns of human scores: those that the user chose and those with the name of a human score,
+    or else a column `score`.
+    """
+    chosen_columns = [] if chosen_names is None else chosen_names.split(",")
     recognised = [name for name in column_names if is_human_score_column(name) and name not in chosen_columns]
     if chosen_columns or recognised:
         return (*chosen_columns, *recognised)

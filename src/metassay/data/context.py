@@ -35,7 +35,7 @@ _MAXIMUM_COUNT_DIGITS = 9
 
 @dataclass(frozen=True)
 class Context:
-    """A division of the outputs into named contexts, such as one context per domain.
+    """A division of all outputs into groups, the contexts, such as one context per domain.
 
     Output i is in context `values[codes[i]]`, or in none if the code is -1.
     """
@@ -56,7 +56,9 @@ class Context:
 
 
 def divide_outputs_into_contexts(dataset: Dataset, context_request: str | RowLabel) -> Context:
-    """Divide the outputs into contexts by a column name, a crossing such as `year+domain`, or a function."""
+    """Divide the outputs into contexts by a column, by several columns as in `year+domain`, or by a function
+    that labels each row.
+    """
     if callable(context_request):
         labels = [context_request(row) for row in dataset.outputs.iter_rows(named=True)]
         texts = [None if label is None else str(label) for label in labels]
@@ -65,7 +67,7 @@ def divide_outputs_into_contexts(dataset: Dataset, context_request: str | RowLab
     columns = []
     notes: list[str] = []
     for number, part in enumerate(context_request.split("+")):
-        labels_of_part, notes_of_part = _label_outputs_by_request(dataset, part.strip())
+        labels_of_part, notes_of_part = _label_outputs_by_column_or_ranges(dataset, part.strip())
         columns.append(labels_of_part.alias(str(number)))
         notes += notes_of_part
     crossed = pl.DataFrame(columns).select(pl.concat_str(pl.all(), separator="+")).to_series()
@@ -75,7 +77,9 @@ def divide_outputs_into_contexts(dataset: Dataset, context_request: str | RowLab
 def build_contexts(
     dataset: Dataset, context_requests: str | RowLabel | Sequence[str | RowLabel] | None
 ) -> tuple[Context, ...]:
-    """Divide the outputs by each requested column, or by the default columns, into contexts."""
+    """Divide the outputs into groups, called contexts, once for each requested column, or else for the
+    default columns.
+    """
     if isinstance(context_requests, str) or callable(context_requests):
         context_requests = [context_requests]
     contexts = tuple(
@@ -94,7 +98,9 @@ def build_contexts(
 
 
 def choose_default_contexts(dataset: Dataset) -> tuple[str, ...]:
-    """Return the default contexts: `system` and, if the data has it, `domain`; others if rows are pairs."""
+    """Return the columns by which outputs are divided if the user names none: `system` and, if the data has
+    it, `domain`. Pairs that someone else made have other defaults.
+    """
     if not dataset.rows_are_pairs:
         return ("system", "domain") if "domain" in dataset.metadata else ("system",)
     present = [name for name in _PAIR_CONTEXTS if name in dataset.outputs.columns]
@@ -102,8 +108,9 @@ def choose_default_contexts(dataset: Dataset) -> tuple[str, ...]:
     return tuple(varying) or ("system",)
 
 
-def _label_outputs_by_request(dataset: Dataset, context_request: str) -> tuple[pl.Series, list[str]]:
-    """Return the context of each output by one column, or by buckets of a column of numbers, and notes.
+def _label_outputs_by_column_or_ranges(dataset: Dataset, context_request: str) -> tuple[pl.Series, list[str]]:
+    """Return the context of each output by the value of one column, or by ranges of a column of numbers. Also
+    returns notes.
 
     A part is the name of a column, or a column of numbers that is divided: `length:20` into 20 buckets,
     `length:0..10..20` into ranges.
@@ -126,7 +133,7 @@ def _label_outputs_by_request(dataset: Dataset, context_request: str) -> tuple[p
 
 
 def _label_outputs_by_column(dataset: Dataset, column_name: str) -> pl.Series:
-    """Return the value of a column for each output as its label."""
+    """Return the value that each output has in a column, as text."""
     columns = ("system", *dataset.metadata, *dataset.human)
     for column in columns:
         if column.lower() == column_name.lower():
@@ -134,31 +141,31 @@ def _label_outputs_by_column(dataset: Dataset, column_name: str) -> pl.Series:
     raise UnknownName("context", column_name, columns)
 
 
-def _get_number_column(dataset: Dataset, column: str) -> NDArray[np.float64]:
-    """Return a column of numbers with NaN for missing ones.
+def _get_number_column(dataset: Dataset, column_name: str) -> NDArray[np.float64]:
+    """Return a column as an array of numbers, with NaN where there is none.
 
     `human` means the only human score, `length` the number of words (of documents in rankings).
     """
     outputs = dataset.outputs
-    if column == "length" and column not in outputs.columns:
+    if column_name == "length" and column_name not in outputs.columns:
         texts = outputs["output"]
         lengths = texts.list.len() if texts.dtype.is_nested() else texts.str.count_matches(r"\S+")
         return lengths.cast(pl.Float64).to_numpy()
-    if column == "human" and column not in outputs.columns:
+    if column_name == "human" and column_name not in outputs.columns:
         if len(dataset.human) != 1:
             listing = ", ".join(dataset.human) or "none"
             raise InputError(f"'human' needs data with exactly one human score (human scores: {listing}).")
-        column = dataset.human[0]
-    if column not in outputs.columns:
-        raise UnknownName("context", column, (*dataset.metadata, *dataset.human, "length"))
-    numbers = outputs[column].cast(pl.Float64, strict=False)
+        column_name = dataset.human[0]
+    if column_name not in outputs.columns:
+        raise UnknownName("context", column_name, (*dataset.metadata, *dataset.human, "length"))
+    numbers = outputs[column_name].cast(pl.Float64, strict=False)
     if numbers.null_count() == len(numbers):
-        raise InputError(f"column {column} holds no numbers that could be divided into buckets.")
+        raise InputError(f"column {column_name} holds no numbers that could be divided into buckets.")
     return numbers.fill_null(float("nan")).to_numpy()
 
 
 def _list_language_pairs(dataset: Dataset) -> list[str]:
-    """Return the language pair of each output."""
+    """Return the language pair of each output; empty texts if the data names none."""
     for name in dataset.outputs.columns:
         if name.lower() == "lp":
             return dataset.outputs[name].cast(pl.String).fill_null("").to_list()
@@ -166,7 +173,7 @@ def _list_language_pairs(dataset: Dataset) -> list[str]:
 
 
 def _build_context_from_labels(name: str, labels_of_outputs: pl.Series, notes: Sequence[str]) -> Context:
-    """Build a `Context` from the context label of each output, with a note on outputs without a label."""
+    """Build a `Context` from the label of each output, with a note on how many outputs have no label."""
     values = sorted(labels_of_outputs.drop_nulls().unique().sort().to_list(), key=_build_context_sort_key)
     codes = labels_of_outputs.cast(pl.Enum(values)).to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
     without_label = int((codes < 0).sum())
@@ -179,7 +186,9 @@ def _build_context_from_labels(name: str, labels_of_outputs: pl.Series, notes: S
 
 
 def _build_context_sort_key(context_label: str) -> tuple[tuple[int, float, str], ...]:
-    """Return a key that sorts numbers by size: year 9 before 10, bucket [-5,-1] before [-1,0]."""
+    """Return a key by which names of contexts are sorted so that numbers are compared by size: year 9 before
+    10.
+    """
     key: list[tuple[int, float, str]] = []
     for part in context_label.replace("[", "+").split("+"):
         beginning = part.split(",")[0].rstrip("]")

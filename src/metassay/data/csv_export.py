@@ -13,7 +13,7 @@ _NUMBER = r"^[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 def escape_spreadsheet_formula(cell: Any) -> Any:
-    """Put an apostrophe before a text that a spreadsheet would execute as a formula; numbers are unchanged.
+    """Put an apostrophe before a text that a spreadsheet would run as a formula. Numbers are unchanged.
 
     >>> [escape_spreadsheet_formula(cell) for cell in ("=1+1", "-5", "plain")]
     ["'=1+1", '-5', 'plain']
@@ -24,16 +24,16 @@ def escape_spreadsheet_formula(cell: Any) -> Any:
 
 
 def format_csv(table: pl.DataFrame) -> str:
-    """Format a table as CSV in which no cell and no column name is executed as a formula."""
+    """Format a table as CSV so that spreadsheets run no cell and no column name as a formula."""
     names = [escape_spreadsheet_formula(name) for name in table.columns]
-    columns = [_escape_column(column) for column in table.iter_columns()]
+    columns = [_escape_formulas_in_column(column) for column in table.iter_columns()]
     # Polars does not quote a carriage return, though many readers take it for the end of a row.
     has_return = any(column.dtype == pl.String and column.str.contains("\r").any() for column in columns)
     quote_style: Literal["non_numeric", "necessary"] = "non_numeric" if has_return else "necessary"
     return pl.DataFrame(dict(zip(names, columns))).write_csv(quote_style=quote_style)
 
 
-def _escape_column(column: pl.Series) -> pl.Series:
+def _escape_formulas_in_column(column: pl.Series) -> pl.Series:
     if not isinstance(column.dtype, pl.String | pl.Categorical | pl.Enum):
         return column
     text = column.cast(pl.String)

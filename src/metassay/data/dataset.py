@@ -98,22 +98,22 @@ class Dataset:
 
     @property
     def task_definition(self) -> Task:
-        """The task with its defaults and words; `task` is only its name."""
+        """The `Task` object, with columns, defaults and wording, that the name in `task` stands for."""
         return find_task(self.task) if self.custom_task is None else self.custom_task
 
     @cached_property
     def systems(self) -> tuple[str, ...]:
-        """The systems, sorted."""
+        """The sorted names of all systems."""
         return tuple(sorted(self.outputs["system"].unique()))
 
     @cached_property
     def items(self) -> tuple[str, ...]:
-        """The items, sorted."""
+        """The sorted ids of all items."""
         return tuple(sorted(self.outputs["item"].unique()))
 
     @property
     def metadata(self) -> tuple[str, ...]:
-        """The columns of metadata, which can be used as contexts."""
+        """The names of columns that describe outputs, such as domain, by which results can be divided."""
         taken = {*ROLE_COLUMNS, *self.human}
         if self.rows_are_pairs:
             taken.add("worse")
@@ -121,7 +121,9 @@ class Dataset:
 
     @cached_property
     def languages(self) -> tuple[str | None, ...]:
-        """The target language of each row, from the user, from a column, or from the task."""
+        """The target language of each row: the one that the user named, or that of a column, or the default
+        of the task.
+        """
         if self.language is not None:
             return (parse_target_language(self.language),) * len(self)
         languages = find_target_languages(self.outputs)
@@ -131,7 +133,7 @@ class Dataset:
 
     @cached_property
     def content_hash(self) -> str:
-        """Hash of all data, independent of the order of rows and columns."""
+        """A hash of all data, which does not depend on the order of rows and columns."""
         digest = hashlib.blake2b(digest_size=16)
         for table in (self.outputs, self.qrels):
             if table is not None:
@@ -143,11 +145,13 @@ class Dataset:
 
     @property
     def fingerprint(self) -> DataFingerprint:
-        """Counts and hashes of the data set, by which two runs on the same data are recognised."""
+        """Counts and hashes by which a later run recognises the same data."""
         return fingerprint_data(self.outputs, self.human)
 
     def filter_rows(self, keep: pl.Series, *, reason: str) -> Dataset:
-        """Keep the rows for which `keep` is true and count the others in `left_out` under `reason`."""
+        """Return the data set with only the rows for which `keep` is true. The others are counted in
+        `left_out` under the reason.
+        """
         dropped = int((~keep).sum())
         left_out = dict(self.left_out)
         if dropped:
@@ -155,11 +159,13 @@ class Dataset:
         return replace(self, outputs=self.outputs.filter(keep), left_out=left_out)
 
     def slice_rows(self, row_slice: slice) -> Dataset:
-        """Return the data set with only a slice of its rows; the other rows do not count as left out."""
+        """Return the data set with only a slice of its rows. The other rows are not counted as left out."""
         return replace(self, outputs=self.outputs[row_slice])
 
     def declare_human_column(self, column_name: str) -> Dataset:
-        """Return the data set with one more of its columns declared as a human score. Case is ignored."""
+        """Return the data set with one more of its columns marked as a human score. Upper and lower case are
+        not distinguished.
+        """
         if column_name in self.human:
             return self
         columns = {column.lower(): column for column in self.metadata}
@@ -171,7 +177,7 @@ class Dataset:
         return replace(self, outputs=self.outputs.with_columns(scores), human=(*self.human, column))
 
     def add_notes(self, *notes: str) -> Dataset:
-        """Return the data set with further notes."""
+        """Return the data set with further notes for the user."""
         noted = replace(self, notes=(*self.notes, *notes))
         for name in _CACHED_PROPERTIES:
             if name in self.__dict__:
@@ -179,8 +185,8 @@ class Dataset:
         return noted
 
 
-def _is_sorted_by_item(items: pl.Series, systems: pl.Series) -> bool:
+def _is_sorted_by_item(items_of_rows: pl.Series, systems_of_rows: pl.Series) -> bool:
     """Return whether rows are sorted by item, and by system within an item."""
-    next_item = items[1:] > items[:-1]
-    next_system = (items[1:] == items[:-1]) & (systems[1:] >= systems[:-1])
+    next_item = items_of_rows[1:] > items_of_rows[:-1]
+    next_system = (items_of_rows[1:] == items_of_rows[:-1]) & (systems_of_rows[1:] >= systems_of_rows[:-1])
     return bool((next_item | next_system).all())

@@ -45,7 +45,7 @@ _REFERENCE_SUFFIX = re.compile(r"-(src|ref\w*)$")
 
 @dataclass(frozen=True)
 class ScoreDirection:
-    """Return whether higher or lower values of a score are better, and how that was decided."""
+    """Whether higher or lower values of a score are better, and how that was decided."""
 
     score: str
     kind: str
@@ -58,19 +58,21 @@ class ScoreDirection:
 
 @dataclass(frozen=True)
 class RequestedDirections:
-    """The names of scores for which the user said that lower, or higher, is better."""
+    """The scores for which the user said that lower values, or that higher values, are better."""
 
     lower_is_better: tuple[str, ...] = ()
     higher_is_better: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, lower_is_better: Names, higher_is_better: Names) -> Self:
-        """Parse the options of these names, each of which may be one text with commas."""
+        """Create the request from the values of the two options. Each may be a list of names or a text with
+        commas.
+        """
         return cls(split_names(lower_is_better), split_names(higher_is_better))
 
     @property
     def named_scores(self) -> tuple[str, ...]:
-        """The names of all scores for which the user said whether higher or lower is better."""
+        """The names of all scores for which the user said whether lower or higher is better."""
         return (*self.lower_is_better, *self.higher_is_better)
 
     def check_score_names(self, score_names: Collection[str], score_kind: str = "score") -> None:
@@ -83,12 +85,14 @@ class RequestedDirections:
             names = ", ".join(sorted(contradictory))
             raise InputError(f"{names} cannot be both lower and higher is better.")
 
-    def list_lower_is_better(self, lower_is_better: Collection[str]) -> frozenset[str]:
-        """Return the names of all scores for which lower is better, with the user's requests applied."""
-        return frozenset(({*lower_is_better} | {*self.lower_is_better}) - {*self.higher_is_better})
+    def list_lower_is_better(self, known_names: Collection[str]) -> frozenset[str]:
+        """Return the names of all scores for which lower is better: the known names, corrected by what the
+        user requested.
+        """
+        return frozenset(({*known_names} | {*self.lower_is_better}) - {*self.higher_is_better})
 
     def exclude_scores(self, score_names: Collection[str]) -> RequestedDirections:
-        """Return a copy of the request without some names of scores."""
+        """Return the request without the scores of these names."""
         lower = tuple(name for name in self.lower_is_better if name not in score_names)
         higher = tuple(name for name in self.higher_is_better if name not in score_names)
         return RequestedDirections(lower, higher)
@@ -113,7 +117,8 @@ def find_score_direction(
     requested: RequestedDirections | None = None,
     lower_metrics: Collection[str] = (),
 ) -> ScoreDirection:
-    """Decide from name and values of a score whether higher or lower is better, with the reason.
+    """Decide whether higher or lower values of a score are better, from the user's request, the name and the
+    values of the score.
 
     The user's request decides first, then the name of the score together with its sign: scores that are
     named like an error rate (`TER-refA`, `MetricX-24`, `errors`) are lower is better, unless they are
@@ -137,13 +142,14 @@ def find_score_direction(
         if _is_mostly_negative(scores):
             return ScoreDirection(score_name, kind, HIGHER, "an error rate with reversed sign")
         return ScoreDirection(score_name, kind, LOWER, "named like an error rate")
-    if look_like_error_counts(score_name, scores) and _is_most_often_zero(scores):
+    if do_scores_look_like_error_counts(score_name, scores) and _is_zero_most_frequent(scores):
         return ScoreDirection(score_name, kind, LOWER, "MQM that is never negative counts errors")
     return ScoreDirection(score_name, kind, HIGHER, "default")
 
 
 def has_name_of_error_count(score_name: str, score_kind: str) -> bool:
-    """Return whether the name of a score, such as `ter` or `errors`, says that lower is better.
+    """Return whether the name of a score, such as `ter` or `errors`, suggests that it counts errors, so that
+    lower is better.
 
     >>> names = ("TER", "WER_norm", "sacrebleu-ter", "MetricX-24-ref", "mbr-metricx-qe", "recip_rank")
     >>> [has_name_of_error_count(name, "metric") for name in names]
@@ -165,7 +171,7 @@ def has_name_of_error_count(score_name: str, score_kind: str) -> bool:
 def orient_human_scores(
     dataset: Dataset, requested_directions: RequestedDirections
 ) -> tuple[Dataset, RequestedDirections]:
-    """Negate the human scores for which lower is better, and add a note on each.
+    """Return the data set with human scores negated where lower is better, so that higher is always better.
 
     The data set then knows the direction that each human score had. Also returns the part of the request
     that concerns other scores.
@@ -186,7 +192,7 @@ def orient_human_scores(
 
 
 def _describe_negated_score(score_direction: ScoreDirection) -> str:
-    """Return a note that says which human score was negated, and why."""
+    """Return a note that a human score was negated, and why."""
     note = f"Lower {score_direction.score} is better, so its sign was reversed."
     if score_direction.why == REQUESTED:
         return note
@@ -194,7 +200,7 @@ def _describe_negated_score(score_direction: ScoreDirection) -> str:
 
 
 def describe_negated_scores(score_directions: Iterable[ScoreDirection]) -> list[str]:
-    """Return a note that names the scores that were negated although the user did not request it."""
+    """Return a note that names the scores that were negated although the user did not ask for it."""
     reversed_scores = set()
     for direction in score_directions:
         if direction.better == LOWER and direction.why != REQUESTED:
@@ -208,8 +214,10 @@ def describe_negated_scores(score_directions: Iterable[ScoreDirection]) -> list[
     return [note]
 
 
-def look_like_error_counts(score_name: str, scores: NDArray[np.float64]) -> bool:
-    """Return whether human scores called MQM seem to count errors, because none of them is negative."""
+def do_scores_look_like_error_counts(score_name: str, scores: NDArray[np.float64]) -> bool:
+    """Return whether a human score with MQM in its name seems to count errors, because none of its values is
+    negative.
+    """
     present = scores[~np.isnan(scores)]
     if "mqm" not in score_name.lower() or not len(present):
         return False
@@ -217,7 +225,7 @@ def look_like_error_counts(score_name: str, scores: NDArray[np.float64]) -> bool
 
 
 def _is_mostly_negative(scores: NDArray[np.float64]) -> bool:
-    """Return whether negative scores outweigh positive ones by far.
+    """Return whether the negative scores together are much larger than the positive ones.
 
     Not all need to be negative: MetricX predicts up to a third of its errors on the wrong side of 0.
     """
@@ -226,15 +234,15 @@ def _is_mostly_negative(scores: NDArray[np.float64]) -> bool:
     return bool(negative > _REVERSED_RATIO * positive)
 
 
-def _is_most_often_zero(scores: NDArray[np.float64]) -> bool:
+def _is_zero_most_frequent(scores: NDArray[np.float64]) -> bool:
     """Return whether 0 is the most frequent score, as in counts of errors."""
     values, counts = np.unique(scores[~np.isnan(scores)], return_counts=True)
     return bool(values[counts.argmax()] == 0)
 
 
 def warn_of_scores_that_may_count_errors(score_name: str, scores: NDArray[np.float64]) -> list[str]:
-    """Return a note if human scores may count errors although they are read as higher is better."""
-    if not look_like_error_counts(score_name, scores):
+    """Return a note if a human score may count errors, although higher scores are treated as better."""
+    if not do_scores_look_like_error_counts(score_name, scores):
         return []
     note = (
         f"{score_name} is never negative, and higher scores are treated as better. If it counts errors, add "

@@ -15,7 +15,7 @@ _BATCH_ROWS = 2**16
 
 
 class DataFingerprint(TypedDict):
-    """Counts and hashes by which runs on the same data set are recognised."""
+    """Counts and hashes by which a later run recognises that it has the same data."""
 
     items: int
     systems: int
@@ -26,21 +26,27 @@ class DataFingerprint(TypedDict):
 
 
 def fingerprint_data(outputs: pl.DataFrame, human_columns: Sequence[str]) -> DataFingerprint:
-    """Compute the fingerprint of a table of outputs.
+    """Compute counts and hashes by which a later run recognises the same outputs and human scores.
 
     The order of rows does not matter. The signs of scores do not matter either, because some verbs reverse
     human scores.
     """
     items = outputs["item"].unique().sort()
     systems = outputs["system"].unique().sort()
-    human = {name: _hash_lines(_list_scored_outputs(outputs, name)) for name in sorted(human_columns)}
+    human = {
+        name: _hash_texts_together(_list_scored_outputs(outputs, name)) for name in sorted(human_columns)
+    }
     return DataFingerprint(
-        items=len(items), systems=len(systems), keys=_hash_lines(items) + _hash_lines(systems), human=human
+        items=len(items),
+        systems=len(systems),
+        keys=_hash_texts_together(items) + _hash_texts_together(systems),
+        human=human,
     )
 
 
 def hash_rows(table: pl.DataFrame) -> bytes:
-    """Return the sorted hashes of all rows of a table, which do not depend on the order of the rows.
+    """Return the hashes of all rows of a table in sorted order, so that they do not depend on the order of
+    the rows.
 
     Rows are hashed in their JSON form, which does not change between versions of Polars.
     """
@@ -56,17 +62,19 @@ def hash_rows(table: pl.DataFrame) -> bytes:
     return halves[order].tobytes()
 
 
-def _list_scored_outputs(outputs: pl.DataFrame, column: str) -> pl.Series:
-    """Return item, system and absolute score of every output that has a score, as sorted texts."""
-    score = pl.col(column).cast(pl.Float64).fill_nan(None).abs()
+def _list_scored_outputs(outputs: pl.DataFrame, score_column: str) -> pl.Series:
+    """Return a text with item, system and score (without its sign) for every output that has a score,
+    sorted.
+    """
+    score = pl.col(score_column).cast(pl.Float64).fill_nan(None).abs()
     scored = outputs.select("item", "system", score).drop_nulls()
     return scored.select(pl.concat_str(pl.all().cast(pl.String), separator="\0")).to_series().sort()
 
 
-def _hash_lines(lines: pl.Series) -> str:
-    """Return one hash of many lines of text."""
+def _hash_texts_together(texts: pl.Series) -> str:
+    """Return one hash of a column of texts."""
     digest = hashlib.blake2b(digest_size=16)
-    for start in range(0, len(lines), _BATCH_ROWS):
-        batch = lines[start : start + _BATCH_ROWS]
+    for start in range(0, len(texts), _BATCH_ROWS):
+        batch = texts[start : start + _BATCH_ROWS]
         digest.update("".join(f"{line}\n" for line in batch).encode())
     return digest.hexdigest()

@@ -22,14 +22,15 @@ _OTHER_KEYS = ("doc_id", "speaker_id")
 def join_columns(
     table: pl.DataFrame, other_table: pl.DataFrame, *, file: str, chosen: Mapping[str, str] | None = None
 ) -> tuple[pl.DataFrame, str]:
-    """Add the columns that only `other_table` has, matched by the key columns that both tables have.
+    """Add to a table the columns that only another table has. Rows are matched by the id columns that both
+    tables have.
 
     Also returns a note that says how many rows have a match. `file` is the file of `other_table`; `chosen`
     has the columns that the user chose, by role.
     """
     chosen_keys = [name for role, name in (chosen or {}).items() if role in ("item", "system")]
     for role in ("item", "system"):
-        other_table = _rename_key_column(
+        other_table = _rename_id_column_for_join(
             other_table, (chosen or {}).get(role), list_column_names_of_role(role), table.columns
         )
     possible_keys = [
@@ -82,7 +83,8 @@ def join_columns(
 
 
 def _align_segment_numbers(table: pl.DataFrame, other_table: pl.DataFrame) -> tuple[pl.DataFrame, str]:
-    """Shift the segment numbers of a table so that they begin as in the table it is joined to.
+    """Shift the segment numbers of another table if they begin at another number than in the table to which
+    it is joined.
 
     Appraise counts segments from 0, most tables from 1, and some test sets begin with a line that is not
     counted. Documents show which numbers belong together. Also returns a sentence about the shift.
@@ -107,25 +109,32 @@ def _align_segment_numbers(table: pl.DataFrame, other_table: pl.DataFrame) -> tu
 
 
 def _list_document_segments(table: pl.DataFrame) -> pl.DataFrame:
-    """Return the distinct `doc_id, seg_id`, the latter as a number; null if it is none."""
+    """Return a table of the different pairs of document and segment, with the segment as a number, or null if
+    it is not a number.
+    """
     columns = [pl.col("doc_id").cast(pl.String), pl.col("seg_id").cast(pl.Int64, strict=False)]
     return table.select(columns).unique()
 
 
-def _rename_key_column(
-    other_table: pl.DataFrame, chosen: str | None, known_names: Sequence[str], columns: Sequence[str]
+def _rename_id_column_for_join(
+    other_table: pl.DataFrame,
+    chosen_column: str | None,
+    known_id_names: Sequence[str],
+    columns: Sequence[str],
 ) -> pl.DataFrame:
-    """Rename the id column of a table to be joined to the id column that the user chose."""
-    if chosen is None or chosen in other_table.columns or chosen not in columns:
+    """Rename the id column of another table to the id column that the user chose, so that the tables can be
+    joined.
+    """
+    if chosen_column is None or chosen_column in other_table.columns or chosen_column not in columns:
         return other_table
     for name in other_table.columns:
-        if name.lower() in known_names and name not in columns:
-            return other_table.rename({name: chosen})
+        if name.lower() in known_id_names and name not in columns:
+            return other_table.rename({name: chosen_column})
     return other_table
 
 
 def drop_repeated_rows(table: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Drop exact copies of rows, and columns of row numbers. Also returns notes on the dropped rows.
+    """Drop rows that repeat another row exactly, and columns of row numbers. Also returns notes for the user.
 
     Row numbers that a program wrote to the file are ignored in the comparison.
     """

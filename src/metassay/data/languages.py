@@ -18,7 +18,7 @@ LANGUAGE_COLUMNS = ("language", "lang", "language_code", "lang_code")
 
 
 def find_target_languages(outputs: pl.DataFrame) -> list[str | None] | None:
-    """Return the target language of each row of a table of outputs, or None if no column names a language.
+    """Return the language of the output in each row of a table; None if no column names a language.
 
     The target language of `lp` is used. Without `lp`, another column of languages is used if all of its
     values are languages.
@@ -40,15 +40,15 @@ def find_target_languages(outputs: pl.DataFrame) -> list[str | None] | None:
     return None
 
 
-def warn_of_language_pair_given_as_language(named_language: str | None) -> list[str]:
-    """Return a note if the user named a language pair as the language, such as `en-de`."""
-    if named_language is None or "-" not in named_language:
+def warn_of_language_pair_given_as_language(requested_language: str | None) -> list[str]:
+    """Return a note if the user gave a language pair such as `en-de` where a language is expected."""
+    if requested_language is None or "-" not in requested_language:
         return []
-    target = parse_target_language(named_language)
-    if get_base_language(named_language) == get_base_language(target):
+    target = parse_target_language(requested_language)
+    if get_base_language(requested_language) == get_base_language(target):
         return []
     note = (
-        f"--language {named_language} is read as a language pair, with outputs in {target}. "
+        f"--language {requested_language} is read as a language pair, with outputs in {target}. "
         "If the second part is a region, write it in capitals, as in fr-CA."
     )
     return [note]

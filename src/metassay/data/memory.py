@@ -32,9 +32,8 @@ _open_maps_lock = threading.Lock()
 
 
 def set_memory_target(byte_count: int) -> None:
-    """Set how many bytes of memory this process should use; large tables then stay on disk.
-
-    The smaller the target, the more tables are mapped from disk.
+    """Set how many bytes of memory this process should use. The smaller the number, the more tables are kept
+    on disk.
     """
     global _memory_target  # noqa: PLW0603  a setting of the process, made once by the command line
     _memory_target = byte_count
@@ -46,7 +45,7 @@ def should_stay_on_disk(row_count: int) -> bool:
 
 
 def memory_map_table(path: Path) -> pl.DataFrame:
-    """Open an Arrow IPC file as a table whose values are read from disk when they are accessed."""
+    """Open a file in the Arrow format as a table whose values are read from disk when they are needed."""
     import pyarrow as pa
 
     with path.open("rb") as file:
@@ -62,7 +61,8 @@ def memory_map_table(path: Path) -> pl.DataFrame:
 
 
 def spill_to_disk(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Write tables to one temporary file and return them as one table that is read from there.
+    """Write tables to one temporary file, and return a single table that is read from this file when its
+    values are needed.
 
     Each table is written before the next one is requested, so that only one is in memory. The file is deleted
     at once; the system frees its space when the returned table is no longer used.
@@ -92,9 +92,8 @@ def spill_to_disk(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 
 def release_memory() -> None:
-    """Return unused memory to the operating system: pages of mapped tables and free blocks of Arrow.
-
-    Pages are read from disk again when they are needed.
+    """Return unused memory to the operating system, including the parts of tables that can be read from disk
+    again.
     """
     _drop_mapped_pages()
     if "pyarrow" in sys.modules:  # otherwise it holds no memory
@@ -104,7 +103,7 @@ def release_memory() -> None:
 
 
 def _drop_mapped_pages() -> None:
-    """Remove the pages of mapped tables from memory; they can be read from disk again."""
+    """Remove the parts of tables that can be read from disk again from memory."""
     with _open_maps_lock:
         views = list(_open_maps)
     for view in views:
@@ -113,7 +112,8 @@ def _drop_mapped_pages() -> None:
 
 
 def _limit_mapped_memory() -> None:
-    """Drop the pages of tables that are mapped from disk whenever they take too much memory.
+    """Check again and again how much memory the tables take that are read from disk, and remove them from
+    memory if they take too much.
 
     The system would drop them only when memory runs out. With a million outputs this thread lowers the peak
     from 2.1 to 1.4 GB; without any dropping it is 3.4 GB.
@@ -129,6 +129,6 @@ def _limit_mapped_memory() -> None:
 
 
 def _measure_mapped_memory() -> int:
-    """Return how many bytes of mapped files are in the memory of this process."""
+    """Return how many bytes of files that are read on demand are in the memory of this process."""
     shared_pages = int(_PROCESS_MEMORY_FILE.read_text().split()[2])
     return shared_pages * mmap.PAGESIZE

@@ -16,19 +16,20 @@ _STYLE_SAMPLE = 2_000
 
 
 def choose_text_normalisation(dataset: Dataset, requested_scheme: str | None) -> str:
-    """Return the normalisation scheme that the user requested, or the default of the task."""
+    """Return the name of the text normalisation that the user requested, or else the default of the task."""
     return requested_scheme or dataset.task_definition.normalisation
 
 
 def normalise_texts(dataset: Dataset, normalisation_scheme: str) -> Dataset:
-    """Apply a normalisation scheme to all outputs and references of a data set.
+    """Return the data set with normalised texts, such as lower-case texts without punctuation, in outputs and
+    references.
 
     With the scheme "none", speech gets a note if outputs and references differ in case or punctuation.
     """
     if dataset.task_definition.is_ranking:
         return dataset
     if normalisation_scheme == "none":
-        return _warn_of_style_difference(dataset)
+        return _add_note_on_style_difference(dataset)
     outputs = dataset.outputs
     text_columns = ["output", "worse"] if dataset.rows_are_pairs else ["output"]
     texts = [outputs[name].alias("text") for name in text_columns]
@@ -46,8 +47,10 @@ def normalise_texts(dataset: Dataset, normalisation_scheme: str) -> Dataset:
     return replace(dataset, outputs=outputs.with_columns(columns))
 
 
-def _warn_of_style_difference(dataset: Dataset) -> Dataset:
-    """Add a note if outputs and references differ in style, which makes almost every word an error."""
+def _add_note_on_style_difference(dataset: Dataset) -> Dataset:
+    """Return the data set with a note if outputs and references differ in case or punctuation, which makes
+    almost every word count as an error.
+    """
     if not dataset.task_definition.ignores_case_and_punctuation:
         return dataset
     if "references" not in dataset.outputs.columns:
@@ -60,9 +63,10 @@ def _warn_of_style_difference(dataset: Dataset) -> Dataset:
 
 
 def describe_style_difference(outputs: Sequence[str], references: Sequence[str]) -> str | None:
-    """Describe in a sentence how outputs and references differ in case and punctuation.
+    """Return a sentence on how outputs and references differ in case and punctuation; None if they do not
+    differ.
 
-    Returns None if they do not. Looks only at the first texts of each side.
+    Looks only at the first texts of each side.
     """
     output_style = _measure_text_style(outputs)
     reference_style = _measure_text_style(references)
@@ -84,7 +88,7 @@ def describe_style_difference(outputs: Sequence[str], references: Sequence[str])
 
 @dataclass(frozen=True)
 class _TextStyle:
-    """Shares of upper-case letters and of texts with punctuation."""
+    """How some texts are written: the share of upper-case letters and the share of texts with punctuation."""
 
     upper_case: float
     """Share of letters that are upper case."""

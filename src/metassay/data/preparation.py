@@ -12,7 +12,8 @@ _LANGUAGE_SAMPLE = 1000
 
 
 def prepare_dataset(dataset: Dataset, *, normalize: str | None, keep_references: bool) -> Dataset:
-    """Drop systems whose outputs are the reference, unless `keep_references`, and normalise all texts.
+    """Prepare a data set for scoring: drop systems whose outputs equal the references, and normalise all
+    texts.
 
     `normalize` names a scheme of `text.normalize`; None means the default of the task.
     """
@@ -24,7 +25,7 @@ def prepare_dataset(dataset: Dataset, *, normalize: str | None, keep_references:
 
 
 def warn_of_unknown_language(dataset: Dataset) -> list[str]:
-    """Return a note if most texts are in a script without spaces and their language is unknown.
+    """Return a note if most texts are written without spaces between words and their language is unknown.
 
     Without the language, metrics split these texts at spaces, which makes a sentence one word.
     """

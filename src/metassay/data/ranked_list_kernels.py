@@ -10,39 +10,45 @@ from metassay.stats.compilation import kernel
 
 
 @kernel
-def look_up_grades(
-    offsets: LongArray,
+def look_up_grades_of_documents(
+    list_offsets: LongArray,
     documents: Codes,
-    topics: LongArray,
+    topic_of_list: LongArray,
     judged_offsets: LongArray,
     judged_documents: Codes,
     judged_grades: Codes,
-    name_count: int,
+    document_count: int,
 ) -> Codes:
-    """Return the grade of each listed document; −1 if it is unjudged or has a negative grade."""
+    """Return the relevance grade of every document in ranked lists, or −1 for a document that nobody judged
+    or that has a negative grade.
+    """
     found = np.empty(len(documents), np.int32)
-    grade = np.empty(name_count, np.int32)
-    known_for = np.full(name_count, -1, np.int64)  # the topic that a document's entry in `grade` belongs to
-    for i in range(len(topics)):
-        topic = topics[i]
-        if i == 0 or topics[i - 1] != topic:
+    grade = np.empty(document_count, np.int32)
+    known_for = np.full(
+        document_count, -1, np.int64
+    )  # the topic that a document's entry in `grade` belongs to
+    for i in range(len(topic_of_list)):
+        topic = topic_of_list[i]
+        if i == 0 or topic_of_list[i - 1] != topic:
             for entry in range(judged_offsets[topic], judged_offsets[topic + 1]):
                 grade[judged_documents[entry]] = judged_grades[entry]
                 known_for[judged_documents[entry]] = topic
-        for entry in range(offsets[i], offsets[i + 1]):
+        for entry in range(list_offsets[i], list_offsets[i + 1]):
             document = documents[entry]
             found[entry] = max(grade[document], UNJUDGED) if known_for[document] == topic else UNJUDGED
     return found
 
 
 @kernel
-def sort_grades(offsets: LongArray, grades: Codes) -> tuple[Codes, LongArray]:
-    """Return the non-negative grades of each topic, highest first, and where each topic starts."""
+def sort_grades_of_topics(topic_offsets: LongArray, grades: Codes) -> tuple[Codes, LongArray]:
+    """Return the grades of each topic that are not negative, highest first, and the position at which each
+    topic starts.
+    """
     ordered = np.empty(len(grades), np.int32)
-    starts = np.zeros(len(offsets), np.int64)
+    starts = np.zeros(len(topic_offsets), np.int64)
     end = 0
-    for topic in range(len(offsets) - 1):
-        own = np.sort(grades[offsets[topic] : offsets[topic + 1]])
+    for topic in range(len(topic_offsets) - 1):
+        own = np.sort(grades[topic_offsets[topic] : topic_offsets[topic + 1]])
         for place in range(len(own) - 1, -1, -1):
             if own[place] < 0:
                 break
@@ -54,12 +60,12 @@ def sort_grades(offsets: LongArray, grades: Codes) -> tuple[Codes, LongArray]:
 
 @kernel
 def concatenate_lists_of_rows(
-    values: Codes, offsets: LongArray, rows: LongArray, new_offsets: LongArray
+    values: Codes, list_offsets: LongArray, row_numbers: LongArray, result_offsets: LongArray
 ) -> Codes:
-    """Concatenate the values of the ranked lists in some rows."""
-    gathered = np.empty(new_offsets[-1], np.int32)
-    for i in range(len(rows)):
-        start, new = offsets[rows[i]], new_offsets[i]
-        for place in range(new_offsets[i + 1] - new):
+    """Return the values of the ranked lists with some row numbers, one list after another."""
+    gathered = np.empty(result_offsets[-1], np.int32)
+    for i in range(len(row_numbers)):
+        start, new = list_offsets[row_numbers[i]], result_offsets[i]
+        for place in range(result_offsets[i + 1] - new):
             gathered[new + place] = values[start + place]
     return gathered

@@ -21,7 +21,8 @@ UNJUDGED = -1
 
 @dataclass(frozen=True)
 class Judgements:
-    """The grades of all judged documents of each topic, highest first, without negative grades.
+    """The relevance grades of all judged documents of each topic, highest first. Negative grades are left
+    out.
 
     `grades[offsets[t]:offsets[t + 1]]` are those of topic t.
     """
@@ -32,7 +33,8 @@ class Judgements:
 
 @dataclass(frozen=True)
 class RankedLists(Sequence[tuple[str, ...]]):
-    """Ranked lists of documents, best first, with the relevance grade of every document.
+    """Ranked lists of documents, best first, with the relevance grade of every document. They are stored as
+    arrays of integers to save memory.
 
     List i holds the entries `offsets[i]:offsets[i + 1]` of `documents` (codes into `names`) and of `grades`;
     `topics[i]` says whose `judgements` apply. As a sequence it yields the document ids of each list.
@@ -65,7 +67,7 @@ class RankedLists(Sequence[tuple[str, ...]]):
             yield tuple(names[code] for code in self.documents[start:end].tolist())
 
     def take(self, row_numbers: LongArray) -> RankedLists:
-        """Return the lists in these rows, in the order of `row_numbers`."""
+        """Return the ranked lists with these row numbers, in the order of the numbers."""
         from metassay.data.ranked_list_kernels import concatenate_lists_of_rows
 
         offsets = _compute_list_offsets(np.diff(self.offsets)[row_numbers])
@@ -78,11 +80,13 @@ class RankedLists(Sequence[tuple[str, ...]]):
         )
 
     def reorder_documents(self, document_order: LongArray) -> RankedLists:
-        """Return the lists with their documents in another order, a permutation within each list."""
+        """Return the lists with their documents in another order. `document_order` has positions in all lists
+        together, and no document may change its list.
+        """
         return replace(self, documents=self.documents[document_order], grades=self.grades[document_order])
 
     def to_series(self) -> pl.Series:
-        """Return the lists of document ids as a Polars column."""
+        """Return a Polars column with the list of document ids of each row."""
         import pyarrow as pa
 
         coded = pa.DictionaryArray.from_arrays(pa.array(self.documents), self.names.to_arrow())
@@ -96,39 +100,49 @@ class RankedLists(Sequence[tuple[str, ...]]):
         return np.diff(self.offsets)
 
     def join_document_ids(self) -> pl.Series:
-        """Return each list as one text, in which document ids are separated by NUL."""
+        """Return each list as one text, in which the document ids are separated by NUL characters."""
         return self.to_series().cast(pl.List(pl.String)).list.join("\0")
 
     @property
     def has_relevant_document(self) -> NDArray[np.bool_]:
-        """Return whether each list contains a relevant document (grade 1 or more)."""
+        """Return for each list whether it contains a document that is relevant, that is with grade 1 or
+        more.
+        """
         # Relevant documents before each position: their difference counts those of a list.
         before = np.concatenate([[0], np.cumsum(self.grades > 0)])
         return np.asarray(before[self.offsets[1:]] > before[self.offsets[:-1]])
 
 
 def build_ranked_lists(items: pl.Series, outputs: pl.Series, qrels: pl.DataFrame) -> RankedLists:
-    """Build ranked lists from lists of document ids, best first, and judgements `item, document, grade`."""
+    """Build ranked lists with grades from lists of document ids, best first, and a table of judgements `item,
+    document, grade`.
+    """
     lengths = outputs.list.len().to_numpy().astype(np.int64)
     listed = outputs.filter(pl.Series(lengths > 0)).explode()
     if listed.dtype != pl.String:
         listed = listed.cast(pl.String)
-    (documents, judged), names = _encode_texts(listed, qrels["document"])
+    (documents, judged), names = _encode_texts_in_sorted_order(listed, qrels["document"])
     topics = qrels["item"].unique().sort()
     judgements = _JudgementTable(
-        _find_topic_numbers(qrels["item"], topics), judged, _get_judged_grades(qrels), len(topics), len(names)
+        _find_topic_numbers(qrels["item"], topics),
+        judged,
+        _convert_grades_to_array(qrels),
+        len(topics),
+        len(names),
     )
-    return judgements.build_lists(
+    return judgements.build_lists_with_grades(
         _compute_list_offsets(lengths), documents, _find_topic_numbers(items, topics), names
     )
 
 
 def build_ranked_lists_from_mappings(
-    outputs: Sequence[Sequence[str]], qrels: Sequence[Mapping[str, int]]
+    ranked_documents: Sequence[Sequence[str]], grades_by_document: Sequence[Mapping[str, int]]
 ) -> RankedLists:
-    """Build ranked lists from lists of document ids, each with a mapping from judged document to grade."""
+    """Build ranked lists with grades from lists of document ids. Each list comes with a dictionary of the
+    grades of judged documents.
+    """
     # Equal items share one mapping object, so that identity finds the distinct ones without comparing them.
-    distinct = {id(own): own for own in qrels}
+    distinct = {id(own): own for own in grades_by_document}
     names = {key: str(place) for place, key in enumerate(distinct)}
     table = [
         (names[key], document, grade) for key, own in distinct.items() for document, grade in own.items()
@@ -136,8 +150,8 @@ def build_ranked_lists_from_mappings(
     # A topic without judgements needs a row, or it would be unknown.
     table += [(names[key], "", UNJUDGED) for key, own in distinct.items() if not own]
     return build_ranked_lists(
-        pl.Series([names[id(own)] for own in qrels], dtype=pl.String),
-        pl.Series([list(output) for output in outputs], dtype=pl.List(pl.String)),
+        pl.Series([names[id(own)] for own in grades_by_document], dtype=pl.String),
+        pl.Series([list(output) for output in ranked_documents], dtype=pl.List(pl.String)),
         pl.DataFrame(
             table, schema={"item": pl.String, "document": pl.String, "grade": pl.Int32}, orient="row"
         ),
@@ -145,7 +159,9 @@ def build_ranked_lists_from_mappings(
 
 
 def build_grades_by_document(items: pl.Series, qrels: pl.DataFrame) -> list[Mapping[str, int]]:
-    """Return, for each item, a mapping from judged document to grade; equal items share one mapping."""
+    """Return a dictionary of the grades of judged documents for each item. Equal items share one
+    dictionary.
+    """
     wanted = qrels.filter(pl.col("item").is_in(items.unique().implode()))
     grades: dict[str, dict[str, int]] = {}
     for item, document, grade in wanted.select("item", "document", "grade").iter_rows():
@@ -153,30 +169,41 @@ def build_grades_by_document(items: pl.Series, qrels: pl.DataFrame) -> list[Mapp
     return [grades.get(item, {}) for item in items]
 
 
-def rank_by_score(table: pl.DataFrame, qrels: pl.DataFrame) -> tuple[pl.DataFrame, RankedLists]:
-    """Build ranked lists from a table `system, item, document, score`, ordered as in trec_eval.
+def sort_documents_into_ranked_lists(
+    table: pl.DataFrame, qrels: pl.DataFrame
+) -> tuple[pl.DataFrame, RankedLists]:
+    """Sort retrieved documents into ranked lists by their scores, as trec_eval does. The table has the
+    columns `system, item, document, score`.
 
     Scores are compared as float32, highest first; equal ones by document id, last in byte order first.
     Returns a table `system, item`, one row per list and sorted, and the lists. Every item must be judged.
     """
-    (systems,), system_names = _encode_texts(table["system"])
-    (documents, judged), names = _encode_texts(table["document"], qrels["document"])
+    (systems,), system_names = _encode_texts_in_sorted_order(table["system"])
+    (documents, judged), names = _encode_texts_in_sorted_order(table["document"], qrels["document"])
     topics = qrels["item"].unique().sort()
     keys = systems.astype(np.int64) * len(topics) + _find_topic_numbers(table["item"], topics)
-    order = _sort_documents(keys, table["score"].to_numpy().astype(np.float32), documents)
+    order = _find_order_of_documents(keys, table["score"].to_numpy().astype(np.float32), documents)
     keys = keys[order]
     starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
     own_system, own_topic = np.divmod(keys[starts], len(topics))
     index = pl.DataFrame({"system": system_names.gather(own_system), "item": topics.gather(own_topic)})
     judgements = _JudgementTable(
-        _find_topic_numbers(qrels["item"], topics), judged, _get_judged_grades(qrels), len(topics), len(names)
+        _find_topic_numbers(qrels["item"], topics),
+        judged,
+        _convert_grades_to_array(qrels),
+        len(topics),
+        len(names),
     )
     offsets = np.append(starts, len(keys)).astype(np.int64)
-    return index, judgements.build_lists(offsets, documents[order], own_topic, names)
+    return index, judgements.build_lists_with_grades(offsets, documents[order], own_topic, names)
 
 
-def _sort_documents(list_numbers: LongArray, scores: NDArray[np.float32], documents: Codes) -> LongArray:
-    """Return the order that sorts documents by list, descending score, and descending document id."""
+def _find_order_of_documents(
+    list_numbers: LongArray, scores: NDArray[np.float32], documents: Codes
+) -> LongArray:
+    """Return the order in which documents are sorted: by list, then by descending score, then by descending
+    document id.
+    """
     bits = (scores + np.float32(0)).view(np.int32).astype(np.int64)  # + 0 makes −0.0 equal to 0.0
     # The bits of a float, read as an integer, sort like the float; negative ones in reverse.
     ascending = np.where(bits >= 0, bits, np.int64(-0x80000000) - bits)
@@ -193,47 +220,59 @@ def _sort_documents(list_numbers: LongArray, scores: NDArray[np.float32], docume
 
 
 class _JudgementTable:
-    """Judged documents and their grades as arrays, grouped by topic."""
+    """Judged documents and their grades, grouped by topic, from which the grades of retrieved documents are
+    looked up.
+    """
 
-    def __init__(self, topics: LongArray, documents: Codes, grades: Codes, count: int, names: int) -> None:
-        small = topics.astype(np.uint16) if count <= 65_536 else topics  # radix sort, where it is possible
+    def __init__(
+        self, topics: LongArray, documents: Codes, grades: Codes, topic_count: int, document_count: int
+    ) -> None:
+        small = (
+            topics.astype(np.uint16) if topic_count <= 65_536 else topics
+        )  # radix sort, where it is possible
         order = np.argsort(small, kind="stable")
-        self.offsets = _compute_list_offsets(np.bincount(topics, minlength=count))
-        self.documents, self.grades, self.names = documents[order], grades[order], names
+        self.offsets = _compute_list_offsets(np.bincount(topics, minlength=topic_count))
+        self.documents, self.grades, self.names = documents[order], grades[order], document_count
 
-    def build_lists(
-        self, offsets: LongArray, documents: Codes, topics: LongArray, names: pl.Series
+    def build_lists_with_grades(
+        self, list_offsets: LongArray, documents: Codes, topic_of_list: LongArray, document_ids: pl.Series
     ) -> RankedLists:
-        """Build ranked lists of these documents with the grade of each document."""
-        from metassay.data.ranked_list_kernels import look_up_grades, sort_grades
+        """Build ranked lists from retrieved documents, with the relevance grade of each document."""
+        from metassay.data.ranked_list_kernels import look_up_grades_of_documents, sort_grades_of_topics
 
-        grades = look_up_grades(
-            offsets, documents, topics, self.offsets, self.documents, self.grades, self.names
+        grades = look_up_grades_of_documents(
+            list_offsets, documents, topic_of_list, self.offsets, self.documents, self.grades, self.names
         )
-        ideal, starts = sort_grades(self.offsets, self.grades)
-        return RankedLists(offsets, documents, grades, topics, Judgements(starts, ideal), names)
+        ideal, starts = sort_grades_of_topics(self.offsets, self.grades)
+        return RankedLists(
+            list_offsets, documents, grades, topic_of_list, Judgements(starts, ideal), document_ids
+        )
 
 
-def _find_topic_numbers(items: pl.Series, topics: pl.Series) -> LongArray:
-    """Return the position of the topic of each item in the list of judged topics."""
-    codes = items.cast(pl.Enum(topics), strict=False).to_physical()
+def _find_topic_numbers(items: pl.Series, judged_topics: pl.Series) -> LongArray:
+    """Return the position of each item in the list of judged topics. An item without judgements is an
+    error.
+    """
+    codes = items.cast(pl.Enum(judged_topics), strict=False).to_physical()
     if codes.has_nulls():
         raise InputError(f"there are no judgements for item {items.filter(codes.is_null())[0]}.")
     return codes.to_numpy().astype(np.int64)
 
 
-def _get_judged_grades(qrels: pl.DataFrame) -> Codes:
-    """Return the grades of judgements as an array."""
+def _convert_grades_to_array(qrels: pl.DataFrame) -> Codes:
+    """Return the relevance grades of a table of judgements as an array of integers."""
     return qrels["grade"].to_numpy().astype(np.int32)
 
 
-def _encode_texts(*columns: pl.Series) -> tuple[tuple[Codes, ...], pl.Series]:
-    """Replace texts by integers that sort in the same (byte) order; also return the sorted distinct texts."""
+def _encode_texts_in_sorted_order(*columns: pl.Series) -> tuple[tuple[Codes, ...], pl.Series]:
+    """Replace texts by integers that sort in the same order as the texts. Also returns the sorted different
+    texts.
+    """
     names = pl.concat([column.unique() for column in columns]).unique().sort()
     kind = pl.Enum(names)
     return tuple(column.cast(kind).to_physical().to_numpy().astype(np.int32) for column in columns), names
 
 
 def _compute_list_offsets(list_lengths: NDArray[np.integer]) -> LongArray:
-    """Return where each list starts when lists of these lengths are concatenated."""
+    """Return the position at which each list starts if lists of these lengths are put one after another."""
     return np.concatenate([[0], np.cumsum(list_lengths)]).astype(np.int64)

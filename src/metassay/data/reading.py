@@ -16,9 +16,9 @@ from metassay.data.joins import join_columns
 from metassay.data.memory import release_memory, should_stay_on_disk, spill_to_disk
 from metassay.data.readers.base import RawTable, ReaderOptions
 from metassay.data.readers.judgements import read_relevance_judgements
-from metassay.data.readers.line_scores import is_score_per_line_file, read_line_scores
+from metassay.data.readers.line_scores import is_score_per_line_file, read_score_per_line_file
 from metassay.data.readers.plain_text import read_parallel_lines
-from metassay.data.readers.registry import download_remote_paths, read_join_table, read_tables
+from metassay.data.readers.registry import download_remote_paths, read_table_to_join, read_tables
 from metassay.data.readers.remote_files import download_if_remote
 from metassay.data.readers.transcripts import read_transcripts
 from metassay.data.row_selection import select_rows
@@ -65,14 +65,14 @@ def read(source: Source, options: ReadOptions) -> Dataset:
     task_name = None if options.task is None else find_task(options.task).name
     reader_options = ReaderOptions(quoting=options.quoting, task=task_name)
     tables = read_tables(source, reader_options)
-    tables, notes = _join_files(tables, options.join, reader_options, options.columns)
+    tables, notes = _join_further_files(tables, options.join, reader_options, options.columns)
     task, task_guess = _choose_task(
         tables[0], options.task, language=options.language, has_judgements=options.qrels is not None
     )
     if task.is_ranking:
-        dataset = _assemble_rankings(tables, task, options)
+        dataset = _build_ranking_dataset(tables, task, options)
     else:
-        dataset = _assemble_texts(tables, task, options)
+        dataset = _build_text_dataset(tables, task, options)
     input_files = _list_input_files(source, options.join, options.qrels)
     dataset = replace(dataset, task_guess=task_guess, input_files=input_files)
     dataset = dataset.add_notes(*dict.fromkeys(notes))
@@ -92,7 +92,8 @@ def read_parallel_files(
     language: str | None = None,
     join: Paths | None = None,
 ) -> Dataset:
-    """Read parallel text files, in which line n is segment n, one file of outputs per system.
+    """Read one text file of outputs per system and one or more files of references, in which the same line
+    number is the same segment.
 
     Transcripts of speech (trn, stm with ctm, Kaldi folders) are matched by utterance instead. `join` names
     files with further columns, or with one human score per line.
@@ -108,14 +109,14 @@ def read_parallel_files(
         table = RawTable(references[0], frame, asr.TASK.name, tuple(notes))
     else:
         table = RawTable(outputs[0], read_parallel_lines(references, outputs, source))
-    tables, notes = _join_files([table], join, ReaderOptions())
+    tables, notes = _join_further_files([table], join, ReaderOptions())
     chosen_task, task_guess = _choose_task(table, task, language=language, has_source_file=source is not None)
     dataset = assemble_texts(tables, task=chosen_task, language=language)
     input_files = _list_input_files([*references, *outputs], source, join)
     return replace(dataset, task_guess=task_guess, input_files=input_files).add_notes(*notes)
 
 
-def _assemble_rankings(tables: Sequence[RawTable], task: Task, options: ReadOptions) -> Dataset:
+def _build_ranking_dataset(tables: Sequence[RawTable], task: Task, options: ReadOptions) -> Dataset:
     """Build a data set of ranked lists from tables and the judgements that the user named."""
     first_file = InputLocation(file=tables[0].file)
     if options.pairs:
@@ -126,12 +127,14 @@ def _assemble_rankings(tables: Sequence[RawTable], task: Task, options: ReadOpti
             location=first_file,
             remedy="Name the file that holds them with --qrels FILE.",
         )
-    qrels = read_relevance_judgements(download_if_remote(options.qrels), threshold=options.relevant_from)
+    qrels = read_relevance_judgements(
+        download_if_remote(options.qrels), rating_threshold=options.relevant_from
+    )
     return assemble_rankings(tables, qrels, task=task, columns=options.columns, complete=options.complete)
 
 
-def _assemble_texts(tables: Sequence[RawTable], task: Task, options: ReadOptions) -> Dataset:
-    """Build a data set of texts from tables."""
+def _build_text_dataset(tables: Sequence[RawTable], task: Task, options: ReadOptions) -> Dataset:
+    """Build a data set of texts from tables, as the options of the user say."""
     columns = dict(options.columns or {})
     human = split_names(options.human)
     if human:
@@ -148,7 +151,7 @@ def _assemble_texts(tables: Sequence[RawTable], task: Task, options: ReadOptions
 
 
 def _list_input_files(*sources: Source | Paths | None) -> tuple[str, ...]:
-    """Return those of the given sources that are paths, not data frames or rows."""
+    """Return the paths among the given sources, which may also be data frames or rows."""
     paths = []
     for source in sources:
         parts = source if isinstance(source, list | tuple) else [source]
@@ -186,21 +189,23 @@ def _choose_task(
     return task, guess
 
 
-def _join_files(
+def _join_further_files(
     tables: Sequence[RawTable],
     join_files: Paths | None,
     options: ReaderOptions,
     columns: Mapping[str, str] | None = None,
 ) -> tuple[list[RawTable], list[str]]:
-    """Join the columns of further files to all tables. Also returns notes."""
+    """Add the columns of further files to all tables, matched by shared id columns. Also returns notes for
+    the user.
+    """
     joined = list(tables)
     notes = [note for table in tables for note in table.notes]
     for file in [] if join_files is None else download_remote_paths(join_files):
         if is_score_per_line_file(file):
-            joined, line_notes = _join_line_scores(joined, file)
+            joined, line_notes = _add_human_scores_by_line(joined, file)
             notes += line_notes
             continue
-        other = read_join_table(file, options)
+        other = read_table_to_join(file, options)
         notes += other.notes
         for index, table in enumerate(joined):
             frame, note = join_columns(table.frame, other.frame, file=file, chosen=columns)
@@ -210,10 +215,14 @@ def _join_files(
     return joined, notes
 
 
-def _join_line_scores(tables: Sequence[RawTable], score_file: str) -> tuple[list[RawTable], list[str]]:
-    """Add the human scores of a file that has one score per line, in the order of the outputs."""
+def _add_human_scores_by_line(
+    tables: Sequence[RawTable], score_file: str
+) -> tuple[list[RawTable], list[str]]:
+    """Add human scores from a file with one score per line, in the order of the outputs. Also returns notes
+    for the user.
+    """
     outputs = sum(table.frame.height for table in tables)
-    scores = read_line_scores(score_file)
+    scores = read_score_per_line_file(score_file)
     if len(scores) != outputs:
         raise InputError(
             f"the file has {len(scores)} lines of scores, but there are {outputs} outputs.",
@@ -232,7 +241,9 @@ def _join_line_scores(tables: Sequence[RawTable], score_file: str) -> tuple[list
 
 
 def _select_requested_rows(dataset: Dataset, options: ReadOptions) -> Dataset:
-    """Keep the rows that the options select; raise an error for unknown systems and columns."""
+    """Return the data set with only the rows that the user's options select. Unknown systems and columns are
+    errors.
+    """
     if not (options.where or options.systems or options.exclude_systems):
         return dataset
     for name in [*(options.systems or ()), *(options.exclude_systems or ())]:

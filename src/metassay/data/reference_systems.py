@@ -22,17 +22,17 @@ REFERENCE_SYSTEM_REASON = "system is its own reference"
 
 
 def find_reference_systems(dataset: Dataset) -> tuple[str, ...]:
-    """Return the names of systems whose outputs are the reference."""
+    """Return the names of systems whose outputs equal the references, which are thus no real systems."""
     return tuple(sorted(_find_reference_outputs(dataset)["name"].unique()))
 
 
 def has_only_reference_systems(dataset: Dataset) -> bool:
-    """Return whether the outputs of every system are the reference."""
+    """Return whether the outputs of every system equal the references."""
     return _find_reference_outputs(dataset).height == len(dataset)
 
 
 def drop_reference_systems(dataset: Dataset) -> Dataset:
-    """Drop systems whose outputs are the reference, and name them in a note."""
+    """Return the data set without systems whose outputs equal the references, with a note that names them."""
     references = _find_reference_outputs(dataset)
     if references.is_empty():
         return dataset
@@ -53,7 +53,7 @@ def drop_reference_systems(dataset: Dataset) -> Dataset:
 def find_reference_rows(
     table: pl.DataFrame, output_column: str, reference_columns: Sequence[str], *, group_columns: Sequence[str]
 ) -> pl.Series:
-    """Return for each row whether the outputs of its system are the reference.
+    """Return for each row of a table whether it belongs to a system whose outputs equal the references.
 
     `reference_columns` names columns of texts or of lists of texts; an output may equal any of them, up to
     white space at its ends. `group_columns` names the columns that identify a system within its test set.
@@ -78,7 +78,7 @@ def find_reference_rows(
 
 
 def _has_outer_spaces(column: pl.Series) -> bool:
-    """Return whether some text of a column begins or ends with white space."""
+    """Return whether any text of a column begins or ends with white space."""
     texts = column.explode() if column.dtype.is_nested() else column
     if texts.dtype != pl.String:
         return False
@@ -86,7 +86,9 @@ def _has_outer_spaces(column: pl.Series) -> bool:
 
 
 def _find_reference_outputs(dataset: Dataset) -> pl.DataFrame:
-    """Return row number and system of every output of systems whose outputs are the reference."""
+    """Return the row number and the system of every output of the systems whose outputs equal the
+    references.
+    """
     outputs = dataset.outputs
     if "references" not in outputs.columns or outputs["output"].dtype != pl.String:
         return pl.DataFrame(schema={"row": pl.UInt32, "name": pl.String})

@@ -15,7 +15,9 @@ def select_rows(
     systems: Sequence[str] | None,
     excluded_systems: Sequence[str] | None,
 ) -> pl.DataFrame:
-    """Keep the rows that `--where`, `--systems` and `--exclude-systems` select; an error if none is left."""
+    """Return the rows that the options `--where`, `--systems` and `--exclude-systems` select. It is an error
+    if none is left.
+    """
     accepted_values = {
         column: [values] if isinstance(values, str) else list(values)
         for column, values in (where or {}).items()

@@ -16,7 +16,8 @@ from metassay.stats.arrays import FloatArray, LongArray
 
 @dataclass(frozen=True)
 class ScoreArrays:
-    """Arrays of one human score and several metric scores; higher is better, NaN means missing.
+    """One human score and several metric scores as arrays. Higher is always better, and NaN is a missing
+    score.
 
     This is the view of a `ScoreCube` that meta-metrics work on. They receive it complete (without NaN).
     """
@@ -36,17 +37,17 @@ class ScoreArrays:
 
     @cached_property
     def has_all_scores(self) -> NDArray[np.bool_]:
-        """Mask `[metrics, items]` of the items with a human and a metric score for every system."""
+        """For each metric and item, whether every system has both a human score and a score of the metric."""
         return np.asarray(~np.isnan(self.metrics + self.human).any(axis=1))
 
     @property
     def cluster_codes(self) -> LongArray:
-        """The cluster of each item as an integer; without clusters, every item is its own cluster."""
+        """The cluster of each item as an integer. Without clusters, every item is a cluster of its own."""
         return np.arange(self.human.shape[1]) if self.clusters is None else self.clusters.astype(np.int64)
 
     @cached_property
     def cluster_index(self) -> LongArray:
-        """The cluster of each item, numbered from 0 without gaps."""
+        """The number of the cluster of each item, from 0 and without gaps."""
         if self.clusters is None:
             return np.arange(self.human.shape[1])
         index: LongArray = np.unique(self.clusters, return_inverse=True)[1].astype(np.int64)
@@ -54,13 +55,15 @@ class ScoreArrays:
 
     @property
     def cluster_count(self) -> int:
-        """The number of clusters of items, which are the independent units of tests and intervals."""
+        """The number of clusters of items. Tests and intervals treat clusters, not items, as independent."""
         return int(self.cluster_index.max()) + 1
 
     def restrict_to(
         self, *, items: NDArray[np.bool_] | None = None, systems: LongArray | None = None
     ) -> ScoreArrays:
-        """Keep the items where a mask is true, and the systems at some positions; None keeps all."""
+        """Return the arrays with only the items for which a mask is true and the systems at some positions.
+        None keeps all.
+        """
         human = self.human
         metrics = self.metrics
         clusters = self.clusters
@@ -73,12 +76,14 @@ class ScoreArrays:
             clusters = None if clusters is None else clusters[items]
         return ScoreArrays(human, metrics, clusters)
 
-    def select_metrics(self, metric_positions: LongArray) -> ScoreArrays:
-        """Keep the metrics at some positions."""
-        return ScoreArrays(self.human, self.metrics[metric_positions], self.clusters)
+    def select_metrics(self, positions: LongArray) -> ScoreArrays:
+        """Return the arrays with only the metrics at these positions."""
+        return ScoreArrays(self.human, self.metrics[positions], self.clusters)
 
     def repeat_items(self, repetitions: LongArray) -> ScoreArrays:
-        """Return the arrays with item i repeated `repetitions[i]` times, each copy its own cluster."""
+        """Return the arrays with each item repeated a given number of times, as in a bootstrap sample. Copies
+        of an item are in different clusters.
+        """
         positions = np.repeat(np.arange(len(repetitions)), repetitions)
         human = self.human[:, positions]
         metrics = self.metrics[:, :, positions]
@@ -90,7 +95,8 @@ class ScoreArrays:
         return ScoreArrays(human, metrics, clusters)
 
     def split_by_complete_items(self) -> Iterator[tuple[LongArray, ScoreArrays]]:
-        """Yield arrays without missing scores, one for each group of metrics with the same items.
+        """Yield arrays without missing scores, one for each set of metrics that have all scores for the same
+        items.
 
         With each come the positions of its metrics. Metrics without a complete item are left out.
         """
@@ -101,7 +107,9 @@ class ScoreArrays:
                 yield metrics, self.select_metrics(metrics).restrict_to(items=items)
 
     def sum_over_clusters(self, scores: FloatArray) -> FloatArray:
-        """Sum scores over the items of each cluster, `[..., items]` to `[..., clusters]`."""
+        """Return the sums of scores over the items of each cluster. The last axis of the array, items,
+        becomes clusters.
+        """
         if self.clusters is None:
             return scores
         is_member = np.zeros((len(self.cluster_index), self.cluster_count))

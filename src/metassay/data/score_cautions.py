@@ -28,7 +28,9 @@ _MINIMUM_ITEMS = 10
 def warn_of_doubtful_scores(
     score_cubes: Iterable[ScoreCube], human_score: str, *, has_clusters: bool
 ) -> list[str]:
-    """Return notes on scores that may be lower-is-better, and on a column that could be used as cluster."""
+    """Return notes on scores that may be misread: because lower may be better, because scales differ, or
+    because items depend on each other.
+    """
     notes: list[str] = []
     for cube in score_cubes:
         if human_score not in cube.human_scores:
@@ -45,7 +47,8 @@ def warn_of_doubtful_scores(
 
 
 def warn_of_different_scales(human_score: str, scores_by_system: Mapping[str, FloatArray]) -> list[str]:
-    """Return a note on each system whose human scores seem to be on another scale, such as 0–1 next to 0–100.
+    """Return a note on each system whose human scores seem to be on another scale than those of other
+    systems, such as 0–1 instead of 0–100.
 
     A scale differs if its spread is 8 times as wide or narrow as that of the median system, or if the middle
     half of the scores lies outside the range of all other systems. Missing scores are NaN.
@@ -56,7 +59,9 @@ def warn_of_different_scales(human_score: str, scores_by_system: Mapping[str, Fl
         other_scores = [other for name, other in present_scores.items() if name != system and len(other)]
         if not other_scores:
             continue
-        if _has_other_spread(own_scores, other_scores) or _lies_outside(own_scores, other_scores):
+        if _has_different_spread(own_scores, other_scores) or _lies_outside_range_of_others(
+            own_scores, other_scores
+        ):
             low = min(other.min() for other in other_scores)
             high = max(other.max() for other in other_scores)
             notes.append(
@@ -67,8 +72,10 @@ def warn_of_different_scales(human_score: str, scores_by_system: Mapping[str, Fl
     return notes
 
 
-def warn_of_different_scales_of_outputs(outputs: pl.DataFrame, human_score: str) -> list[str]:
-    """Return a note on each system of a table of outputs whose human scores seem to be on another scale."""
+def warn_of_different_scales_in_table(outputs: pl.DataFrame, human_score: str) -> list[str]:
+    """Return a note on each system in a table of outputs whose human scores seem to be on another scale than
+    those of other systems.
+    """
     scores_by_system = {}
     for system in sorted(outputs["system"].unique()):
         scores = outputs.filter(pl.col("system") == system)[human_score]
@@ -76,13 +83,14 @@ def warn_of_different_scales_of_outputs(outputs: pl.DataFrame, human_score: str)
     return warn_of_different_scales(human_score, scores_by_system)
 
 
-def _has_other_spread(scores: FloatArray, other_scores: Sequence[FloatArray]) -> bool:
-    """Return whether a system has a much wider or much narrower spread of scores than the median system.
+def _has_different_spread(scores: FloatArray, scores_of_other_systems: Sequence[FloatArray]) -> bool:
+    """Return whether the scores of a system spread over a much wider or much narrower range than those of
+    most other systems.
 
     Both the whole range and the range without the 5 % lowest and highest scores must differ. Equal scores
     say nothing about the scale.
     """
-    others = [other for other in other_scores if len(other) >= _SCORES_FOR_SPREAD]
+    others = [other for other in scores_of_other_systems if len(other) >= _SCORES_FOR_SPREAD]
     if len(scores) < _SCORES_FOR_SPREAD or not others:
         return False
     for lowest, highest in ((0, 100), (5, 95)):
@@ -96,12 +104,12 @@ def _has_other_spread(scores: FloatArray, other_scores: Sequence[FloatArray]) ->
     return True
 
 
-def _lies_outside(scores: FloatArray, other_scores: Sequence[FloatArray]) -> bool:
+def _lies_outside_range_of_others(scores: FloatArray, scores_of_other_systems: Sequence[FloatArray]) -> bool:
     """Return whether the middle half of the scores of a system lies outside the range of all other systems.
 
     A system whose scores are all equal may just be perfect.
     """
-    others = [other for other in other_scores if len(other) >= _SCORES_FOR_LOCATION]
+    others = [other for other in scores_of_other_systems if len(other) >= _SCORES_FOR_LOCATION]
     if len(scores) < _SCORES_FOR_LOCATION or not others or scores.min() == scores.max():
         return False
     lower_quartile, upper_quartile = np.percentile(scores, [25, 75])
@@ -111,11 +119,11 @@ def _lies_outside(scores: FloatArray, other_scores: Sequence[FloatArray]) -> boo
 
 
 def warn_of_metrics_contrary_to_human(score_cube: ScoreCube, human_score: str) -> list[str]:
-    """Return a note on metrics that order outputs against human scores, more than by chance."""
+    """Return a note on metrics that prefer the outputs with lower human scores, more often than by chance."""
     human_scores = score_cube.get_oriented_scores(human_score)
     contrary = []
     for name in score_cube.metric_scores:
-        if is_contrary_to_human(human_scores, score_cube.get_oriented_scores(name)):
+        if does_metric_contradict_human_scores(human_scores, score_cube.get_oriented_scores(name)):
             contrary.append(name)
     if not contrary:
         return []
@@ -134,8 +142,9 @@ def warn_of_metrics_contrary_to_human(score_cube: ScoreCube, human_score: str) -
     return [note]
 
 
-def is_contrary_to_human(human_scores: FloatArray, metric_scores: FloatArray) -> bool:
-    """Return whether a metric orders the outputs of an item against human scores, more than by chance.
+def does_metric_contradict_human_scores(human_scores: FloatArray, metric_scores: FloatArray) -> bool:
+    """Return whether a metric prefers outputs with lower human scores among the outputs of one item, more
+    often than by chance.
 
     Both arrays are `[systems, items]`, higher is better. A constant metric has covariance 0 with human
     scores within every item. The metric is contrary if the mean covariance over items is negative with
@@ -159,7 +168,9 @@ def is_contrary_to_human(human_scores: FloatArray, metric_scores: FloatArray) ->
 
 
 def _suggest_cluster_column(score_cube: ScoreCube) -> list[str]:
-    """Return a note on the first column that groups items, such as a document id."""
+    """Return a note that suggests the first column that groups items, such as a document id, for tests and
+    intervals.
+    """
     for column in find_columns_named(score_cube.item_metadata, CLUSTER_COLUMNS):
         clusters = len(np.unique(score_cube.number_clusters(column)))
         if 1 < clusters < len(score_cube.items):

@@ -23,10 +23,11 @@ UNNAMED_DATASET = "all"
 
 @dataclass(frozen=True)
 class ScoreCube:
-    """Human and metric scores of one data set: an array `[systems, items]` for each score.
+    """All human and metric scores of one data set, each as an array with a row per system and a column per
+    item.
 
-    Every array of scores is `[systems, items]`, in the direction of the file, with NaN where a score is
-    missing. Methods return restricted cubes or arrays; a cube is never changed.
+    Scores have the direction of the file (lower may be better), with NaN where a score is missing. Methods
+    return restricted cubes or arrays; a cube is never changed.
     """
 
     dataset: str
@@ -66,13 +67,15 @@ class ScoreCube:
 
     @property
     def qualified_items(self) -> list[str]:
-        """The ids of the items, with the name of the data set in front if it has one."""
+        """The ids of the items, preceded by the name of the data set if it has one, so that they differ
+        between data sets.
+        """
         prefix = "" if self.dataset == UNNAMED_DATASET else f"{self.dataset}/"
         return [item if item.startswith(prefix) else prefix + item for item in self.items]
 
     @property
     def content_hash(self) -> str:
-        """A hash of all names, scores and directions."""
+        """A hash by which two cubes with the same names, scores and directions of scores are recognised."""
         digest = hashlib.blake2b(digest_size=16)
         metadata = [sorted(self.item_metadata.items()), sorted(self.system_metadata.items())]
         digest.update(repr((self.dataset, self.systems, self.items, metadata)).encode())
@@ -84,7 +87,9 @@ class ScoreCube:
         return digest.hexdigest()
 
     def get_oriented_scores(self, score_name: str) -> FloatArray:
-        """Return a human or metric score `[systems, items]`, negated if lower is better."""
+        """Return the array of a human or metric score, negated if lower is better, so that higher is always
+        better.
+        """
         scores = {**self.metric_scores, **self.human_scores}
         if score_name not in scores:
             raise UnknownName("score", score_name, scores)
@@ -93,7 +98,7 @@ class ScoreCube:
     def to_score_arrays(
         self, human_score: str, metrics: Sequence[str], cluster_column: str | None = None
     ) -> ScoreArrays:
-        """Return one human score and several metrics as arrays in which higher is better.
+        """Return one human score and several metrics as arrays in which higher is always better.
 
         `cluster_column` names the metadata column whose values are resampled together.
         """
@@ -103,7 +108,9 @@ class ScoreCube:
         return ScoreArrays(self.get_oriented_scores(human_score), stacked, clusters)
 
     def check_metric_names(self, metric_names: Sequence[str] | None) -> tuple[str, ...]:
-        """Return the sorted names of the requested metrics, or of all metrics, and check that they exist."""
+        """Return the sorted names of the requested metrics, or of all metrics if None. A name that does not
+        exist is an error.
+        """
         if metric_names is None:
             return tuple(sorted(self.metric_scores))
         for name in metric_names:
@@ -119,30 +126,35 @@ class ScoreCube:
     def restrict_to(
         self, *, items: NDArray[np.bool_] | None = None, systems: NDArray[np.bool_] | None = None
     ) -> ScoreCube:
-        """Return the cube with only the items and systems that are true in a mask; None keeps all."""
+        """Return the cube with only those items and systems for which a mask is true. Without a mask, all are
+        kept.
+        """
         rows = np.arange(len(self.systems)) if systems is None else np.flatnonzero(systems)
         columns = np.arange(len(self.items)) if items is None else np.flatnonzero(items)
 
-        def restrict_scores(scores: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-            return {name: array[np.ix_(rows, columns)] for name, array in scores.items()}
+        def restrict_score_arrays(scores_by_name: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+            return {name: array[np.ix_(rows, columns)] for name, array in scores_by_name.items()}
 
-        def restrict_metadata(metadata: Metadata, kept: LongArray) -> dict[str, tuple[str | None, ...]]:
-            return {name: tuple(values[k] for k in kept) for name, values in metadata.items()}
+        def restrict_metadata(
+            metadata: Metadata, kept_positions: LongArray
+        ) -> dict[str, tuple[str | None, ...]]:
+            return {name: tuple(values[k] for k in kept_positions) for name, values in metadata.items()}
 
         return replace(
             self,
             systems=tuple(self.systems[row] for row in rows),
             items=tuple(self.items[column] for column in columns),
-            human_scores=restrict_scores(self.human_scores),
-            metric_scores=restrict_scores(self.metric_scores),
+            human_scores=restrict_score_arrays(self.human_scores),
+            metric_scores=restrict_score_arrays(self.metric_scores),
             item_metadata=restrict_metadata(self.item_metadata, columns),
             system_metadata=restrict_metadata(self.system_metadata, rows),
-            statistics=restrict_scores(self.statistics),
-            text_measures=restrict_scores(self.text_measures),
+            statistics=restrict_score_arrays(self.statistics),
+            text_measures=restrict_score_arrays(self.text_measures),
         )
 
     def restrict_to_rated_outputs(self, human_score: str, *, every_system: bool = True) -> ScoreCube:
-        """Keep the systems that have human and metric scores, and the items on which they have human scores.
+        """Return the cube with only those systems and items that can be compared, because they have human
+        scores and systems also metric scores.
 
         An item needs the human score of every remaining system; without `every_system`, of at least two.
         Notes name the systems that are left out.
@@ -154,7 +166,7 @@ class ScoreCube:
                 f"{self.dataset}: there is no metric to rank: all columns of numbers are human scores.",
                 remedy="Add scores with --join FILE, or compute them with: metassay score --per-segment FILE",
             )
-        systems, notes = _find_rated_systems(self, human_score)
+        systems, notes = _find_systems_with_human_and_metric_scores(self, human_score)
         is_rated = ~np.isnan(self.human_scores[human_score][systems])
         required = is_rated.shape[0] if every_system else 2
         items = np.asarray(is_rated.sum(axis=0) >= required)
@@ -165,15 +177,17 @@ class ScoreCube:
             )
         rated = self.restrict_to(items=items, systems=systems)
         if every_system:
-            notes += _describe_incomplete_metrics(rated)
+            notes += _describe_metrics_with_missing_scores(rated)
         return rated.add_notes(*notes)
 
     def add_notes(self, *notes: str) -> ScoreCube:
         """Return the cube with further notes for the user."""
         return replace(self, notes=(*self.notes, *notes))
 
-    def encode_metadata(self, metadata_column: str) -> tuple[list[str], LongArray]:
-        """Return the distinct values of an item column, and the index of the value of each item."""
+    def encode_item_metadata(self, metadata_column: str) -> tuple[list[str], LongArray]:
+        """Replace the values of a metadata column by numbers. Returns the sorted different values, and the
+        number of the value of each item.
+        """
         if metadata_column not in self.item_metadata:
             raise UnknownName("column with one value per segment", metadata_column, self.item_metadata)
         labels = self.item_metadata[metadata_column]
@@ -183,15 +197,19 @@ class ScoreCube:
         return values, codes
 
     def number_clusters(self, cluster_column: str) -> LongArray:
-        """Return the cluster number of each item, from 0; an item without a value is a cluster of its own."""
-        values, codes = self.encode_metadata(cluster_column)
+        """Return the number, from 0, of the cluster that each item belongs to. An item without a value in the
+        column is a cluster of its own.
+        """
+        values, codes = self.encode_item_metadata(cluster_column)
         without_value = codes < 0
         codes[without_value] = len(values) + np.arange(int(without_value.sum()))
         return codes
 
 
-def _find_rated_systems(score_cube: ScoreCube, human_score: str) -> tuple[NDArray[np.bool_], list[str]]:
-    """Find the systems that have human and metric scores, with notes on all other systems."""
+def _find_systems_with_human_and_metric_scores(
+    score_cube: ScoreCube, human_score: str
+) -> tuple[NDArray[np.bool_], list[str]]:
+    """Return which systems have both human and metric scores, and notes on all other systems."""
     has_human = np.asarray(~np.isnan(score_cube.human_scores[human_score]).all(axis=1))
     has_metric = np.any(
         [~np.isnan(scores).all(axis=1) for scores in score_cube.metric_scores.values()], axis=0
@@ -207,8 +225,8 @@ def _find_rated_systems(score_cube: ScoreCube, human_score: str) -> tuple[NDArra
     return rated, notes
 
 
-def _describe_incomplete_metrics(score_cube: ScoreCube) -> list[str]:
-    """Return notes that name the metrics without an item that is scored for every system."""
+def _describe_metrics_with_missing_scores(score_cube: ScoreCube) -> list[str]:
+    """Return a note that names the metrics for which no item has scores of all systems."""
     incomplete = [
         name for name, scores in score_cube.metric_scores.items() if np.isnan(scores).any(axis=0).all()
     ]

@@ -15,7 +15,9 @@ from metassay.stats.arrays import FloatArray
 
 @dataclass(frozen=True)
 class ScoreGrid:
-    """Maps rows of a table to positions in arrays `[systems, items]`; -1 for a row without a position."""
+    """Where the rows of a table belong in arrays with a row per system and a column per item. The position −1
+    means that a row is left out.
+    """
 
     systems: tuple[str, ...]
     items: tuple[str, ...]
@@ -25,29 +27,31 @@ class ScoreGrid:
     @classmethod
     def from_rows(
         cls,
-        row_systems: pl.Series,
-        row_items: pl.Series,
+        system_of_row: pl.Series,
+        item_of_row: pl.Series,
         sort_items: Callable[[Sequence[str]], list[str]] = cells.sort_ids,
     ) -> ScoreGrid:
-        """Build a grid of all systems and items that occur in the rows of a table."""
-        systems = row_systems.unique().sort().to_list()
-        items = sort_items(row_items.unique().to_list())
-        return cls.locate_rows(row_systems, row_items, systems, items)
+        """Build the grid of all systems and items that occur in the rows of a table."""
+        systems = system_of_row.unique().sort().to_list()
+        items = sort_items(item_of_row.unique().to_list())
+        return cls.locate_rows(system_of_row, item_of_row, systems, items)
 
     @classmethod
     def locate_rows(
-        cls, row_systems: pl.Series, row_items: pl.Series, systems: Sequence[str], items: Sequence[str]
+        cls, system_of_row: pl.Series, item_of_row: pl.Series, systems: Sequence[str], items: Sequence[str]
     ) -> ScoreGrid:
-        """Find the position of each row in a grid of given systems and items."""
+        """Build a grid of the given systems and items, and find the position of each row of a table in it."""
         return cls(
             tuple(systems),
             tuple(items),
-            _find_positions(row_systems, systems),
-            _find_positions(row_items, items),
+            _find_positions_of_names(system_of_row, systems),
+            _find_positions_of_names(item_of_row, items),
         )
 
     def arrange_as_systems_by_items(self, row_values: FloatArray) -> FloatArray:
-        """Arrange row values `[rows, ...]` as an array `[systems, items, ...]`; NaN where there is no row."""
+        """Arrange one value per table row as an array with a row per system and a column per item, with NaN
+        where there is no value.
+        """
         arranged = np.full((len(self.systems), len(self.items), *row_values.shape[1:]), np.nan)
         has_position = (self.system_positions >= 0) & (self.item_positions >= 0)
         systems = self.system_positions[has_position]
@@ -56,8 +60,10 @@ class ScoreGrid:
         return arranged
 
 
-def _find_positions(wanted_names: pl.Series, all_names: Sequence[str]) -> NDArray[np.int64]:
-    """Return the position of each label in a sequence of names; -1 if it is not there."""
+def _find_positions_of_names(wanted_names: pl.Series, all_names: Sequence[str]) -> NDArray[np.int64]:
+    """Return the position of each name of a column in a list of names, or −1 for a name that is not in the
+    list.
+    """
     positions = list(range(len(all_names)))
     return wanted_names.replace_strict(
         list(all_names), positions, default=-1, return_dtype=pl.Int64

@@ -43,7 +43,9 @@ _TEXT_ID_PATTERN = r"^[0-9a-f]{16}$"
 
 @dataclass(frozen=True)
 class ScoreList:
-    """The scores of one metric in one file, with the keys that match each score to an output."""
+    """The scores of one metric from one file, with the columns that tell to which output each score
+    belongs.
+    """
 
     metric: str
     file: str
@@ -57,26 +59,26 @@ class ScoreList:
     predicted_errors: bool = False
     """Whether scores are predicted errors, so that lower is better."""
 
-    def find_location_of_score(self, index: int) -> InputLocation:
-        """Return the location in the input of the score at an index, for error messages."""
-        row = int(self.rows[index])
+    def find_location_of_score(self, score_index: int) -> InputLocation:
+        """Return where in the file a score stands, for error messages."""
+        row = int(self.rows[score_index])
         if self.keys is None:
             return InputLocation(self.file, line=row)
         return InputLocation(self.file, row)
 
 
 def read_score_lists(source: Any) -> list[ScoreList]:
-    """Read the scores of all metrics from a path, a table, or a sequence of paths and tables."""
+    """Read the scores of all metrics from a path, from a table, or from several of these."""
     is_single = isinstance(source, str | os.PathLike) or not isinstance(source, Sequence)
     if is_single or convert_to_polars_frame(source) is not None:
-        return _read_path_or_table(source)
+        return _read_scores_of_path_or_table(source)
     score_lists = []
     for path_or_table in source:
-        score_lists += _read_path_or_table(path_or_table)
+        score_lists += _read_scores_of_path_or_table(path_or_table)
     return score_lists
 
 
-def _read_path_or_table(path_or_table: Any) -> list[ScoreList]:
+def _read_scores_of_path_or_table(path_or_table: Any) -> list[ScoreList]:
     table = convert_to_polars_frame(path_or_table)
     if table is not None:
         digest = _hash_content(table.write_ndjson().encode())
@@ -98,7 +100,7 @@ def _read_path_or_table(path_or_table: Any) -> list[ScoreList]:
 
 
 def _parse_score_lines(content: bytes, path: str) -> ScoreList:
-    """Parse a file that has a score at the end of each line."""
+    """Parse a file in which each line ends with the score of one output."""
     lines = decode_text(content, path).removesuffix("\n").split("\n")
     last_fields = [line.rpartition("\t")[2] for line in lines]
     scores = cells.parse_score_column(pl.Series("score", last_fields), path)
@@ -108,7 +110,8 @@ def _parse_score_lines(content: bytes, path: str) -> ScoreList:
 
 
 def _parse_json_records(content: bytes, path: str) -> pl.DataFrame | None:
-    """Parse a JSON list of objects, or an object of such lists, as comet-score writes it.
+    """Parse a JSON list of objects into a table. The list may be divided into several under different keys,
+    as the program comet-score writes it.
 
     Nested values are left out. Returns None if the content is something else, such as JSON lines.
     """
@@ -131,10 +134,12 @@ def _drop_nested_values(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _split_table_by_metric(table: pl.DataFrame, file: str, content_hash: str) -> Iterator[ScoreList]:
-    """Yield the scores of each metric of a table: a column each, or rows with `metric` and `score`."""
+    """Yield the scores of each metric in a table, which has either a column per metric or the columns
+    `metric` and `score`.
+    """
     # of columns that differ only in case, the first one counts
     columns_by_lower_name = {name.lower(): name for name in reversed(table.columns)}
-    keys = _select_key_columns(table, columns_by_lower_name, file)
+    keys = _select_columns_that_identify_outputs(table, columns_by_lower_name, file)
     rows = pl.int_range(1, table.height + 1, eager=True)
     if {"metric", "score"} <= columns_by_lower_name.keys():
         metrics = cells.parse_id_column(table[columns_by_lower_name["metric"]], file)
@@ -172,10 +177,10 @@ def _split_table_by_metric(table: pl.DataFrame, file: str, content_hash: str) ->
         )
 
 
-def _select_key_columns(
+def _select_columns_that_identify_outputs(
     table: pl.DataFrame, columns_by_lower_name: Mapping[str, str], file: str
 ) -> pl.DataFrame:
-    """Return the columns that match each row to an output.
+    """Return the columns that say to which output the score of a row belongs.
 
     These are `id` if it holds ids of `texts.jsonl`; or else `output` with `item`, or with `source` and
     `reference` as far as the table has them.
@@ -210,10 +215,12 @@ def _select_key_columns(
 
 
 def _find_text_column(
-    table: pl.DataFrame, columns_by_lower_name: Mapping[str, str], names: Sequence[str]
+    table: pl.DataFrame, columns_by_lower_name: Mapping[str, str], accepted_names: Sequence[str]
 ) -> str | None:
-    """Return the first column of texts with one of these names. MetricX's scores are not texts."""
-    for name in names:
+    """Return the first column of texts that has one of these names. A column of scores by the metric MetricX
+    is not counted as text.
+    """
+    for name in accepted_names:
         column = columns_by_lower_name.get(name)
         if column is None or table[column].dtype != pl.String:
             continue
@@ -223,7 +230,7 @@ def _find_text_column(
 
 
 def _find_metric_columns(table: pl.DataFrame) -> list[str]:
-    """Return the columns of numbers that are neither keys of outputs nor metadata."""
+    """Return the names of the columns of numbers that are scores, not ids or descriptions of outputs."""
     other_names = {
         *TEST_SET_COLUMNS,
         *KNOWN_METADATA_COLUMNS,

@@ -19,7 +19,9 @@ from metassay.results.data_summary import DataSummary
 
 @dataclass(frozen=True)
 class ScoreRequest:
-    """The human scores and directions of scores that the user named."""
+    """What the user asked for: names of human scores, and whether lower or higher is better for some
+    scores.
+    """
 
     human: tuple[str, ...] = ()
     """Names of human scores."""
@@ -30,7 +32,9 @@ class ScoreRequest:
 
 @dataclass(frozen=True)
 class SelectedScores:
-    """Score cubes to compare, one per data set, with the names of the human score and of the metrics."""
+    """The scores to compare, as one `ScoreCube` per data set, with the names of the human score and of the
+    metrics.
+    """
 
     cubes: tuple[ScoreCube, ...]
     human: str
@@ -45,11 +49,11 @@ class SelectedScores:
     summary: DataSummary | None = None
     """Counts of items, systems and scores. None if no scores were read."""
 
-    def select_human_score(self, human: str) -> SelectedScores:
-        """Keep the data sets that have a human score of this name."""
-        cubes = tuple(cube for cube in self.cubes if human in cube.human_scores)
+    def select_human_score(self, human_score: str) -> SelectedScores:
+        """Return only the data sets that have a human score of this name."""
+        cubes = tuple(cube for cube in self.cubes if human_score in cube.human_scores)
         if not cubes:
-            raise InputError(f"no data set has the human score {human}.")
+            raise InputError(f"no data set has the human score {human_score}.")
         hashes = {cube.dataset: self.hashes[cube.dataset] for cube in cubes}
         return replace(self, cubes=cubes, hashes=hashes)
 
@@ -62,7 +66,8 @@ def select_score_cubes(
     *,
     needs_human_scores: bool,
 ) -> SelectedScores:
-    """Select the data sets that have metric scores and, if needed, human scores, and orient their scores.
+    """Select the data sets that have metric scores and, if needed, human scores, and set whether higher or
+    lower scores are better.
 
     Raises an error if there is no such cube, or if a name in `metrics` is a metric of none of the cubes.
     """
@@ -95,7 +100,7 @@ def select_score_cubes(
 
 
 def _build_no_comparable_scores_error(score_cubes: Sequence[ScoreCube]) -> InputError:
-    """Return the error for data in which no data set has both human and metric scores."""
+    """Return the error for data in which no data set has the scores that a comparison needs."""
     has_metrics = any(cube.metric_scores for cube in score_cubes)
     return InputError(
         "there are no human scores." if has_metrics else "there is no metric to rank.",
@@ -106,7 +111,9 @@ def _build_no_comparable_scores_error(score_cubes: Sequence[ScoreCube]) -> Input
 def _set_score_directions(
     score_cubes: Sequence[ScoreCube], requested_directions: RequestedDirections
 ) -> list[ScoreCube]:
-    """Set whether higher or lower scores are better, as the user requested, in every score cube."""
+    """Return the data sets after setting for each score whether lower or higher is better, as the user
+    requested.
+    """
     names = dict.fromkeys(name for cube in score_cubes for name in (*cube.metric_scores, *cube.human_scores))
     requested_directions.check_score_names(names)
     oriented = []
@@ -117,7 +124,9 @@ def _set_score_directions(
 
 
 def choose_human_score(score_cubes: Sequence[ScoreCube], requested_names: Sequence[str]) -> str:
-    """Return the first human score that the user named, or else the only one in the data."""
+    """Return the first human score that the user named, or else the only one in the data. Several are an
+    error.
+    """
     if requested_names:
         return requested_names[0]
     # a name with a colon (`mqm:rater1`) is the score of one rater
@@ -132,7 +141,9 @@ def choose_human_score(score_cubes: Sequence[ScoreCube], requested_names: Sequen
 
 
 def fingerprint_score_cubes(score_cubes: Sequence[ScoreCube]) -> DataFingerprint:
-    """Compute counts and hashes by which runs on the same scores are recognised, over all data sets."""
+    """Compute counts and hashes by which a later run recognises the same human scores, over all data sets
+    together.
+    """
     human_names = sorted({name for cube in score_cubes for name in cube.human_scores})
     no_scores = pl.lit(None, dtype=pl.Float64)
     tables = []

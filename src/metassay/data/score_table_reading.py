@@ -20,7 +20,7 @@ from metassay.data.columns import (
 from metassay.data.dataset import Dataset
 from metassay.data.joins import drop_repeated_rows, join_columns
 from metassay.data.readers.base import RawTable, ReaderOptions
-from metassay.data.readers.registry import download_remote_paths, read_join_table, read_tables
+from metassay.data.readers.registry import download_remote_paths, read_table_to_join, read_tables
 from metassay.data.row_selection import select_rows
 from metassay.data.score_tables import pivot_long_scores
 from metassay.errors import UnknownName
@@ -55,7 +55,7 @@ def read_score_table(
     human: Sequence[str] = (),
     metrics: Sequence[str] = (),
 ) -> ScoreTable:
-    """Read all tables of a source, join the columns of further files, and merge the tables to one.
+    """Read all tables of a source, add the columns of further files, and put all rows into one table.
 
     `references` are names of references in folders of mt-metrics-eval. Columns named in `human` and `metrics`
     are scores, also if they are numbers in one table and text in another.
@@ -76,7 +76,7 @@ def read_score_table(
         notes += repetition_notes
     join_paths = [] if options.join is None else download_remote_paths(options.join)
     for path in join_paths:
-        join_table = read_join_table(path, reader_options)
+        join_table = read_table_to_join(path, reader_options)
         join_frame = pivot_long_scores(join_table.frame, path)
         notes += join_table.notes
         left_out.update(join_table.left_out)
@@ -87,7 +87,7 @@ def read_score_table(
     frames = [_rename_chosen_columns(frame, columns) for frame in frames]
     human_columns = _list_distinct_names(name for table in raw_tables for name in table.human_columns)
     metadata_columns = _list_distinct_names(name for table in raw_tables for name in table.metadata_columns)
-    merged = _merge_score_frames(frames, [*human, *human_columns], metrics, metadata_columns)
+    merged = _concatenate_score_tables(frames, [*human, *human_columns], metrics, metadata_columns)
     return ScoreTable(
         frame=select_rows(merged, options.where, options.systems, options.exclude_systems),
         file=raw_tables[0].file if len(raw_tables) == 1 else "the tables",
@@ -99,7 +99,7 @@ def read_score_table(
 
 
 def _read_raw_tables(source: Any, options: ReaderOptions) -> list[RawTable]:
-    """Read the tables of a source. The outputs of a `Dataset` are one table."""
+    """Read the tables of a source. If the source is a `Dataset`, its outputs are the only table."""
     if not isinstance(source, Dataset):
         return read_tables(source, options)
     return [
@@ -114,29 +114,29 @@ def _list_distinct_names(names: Iterable[str]) -> tuple[str, ...]:
 def _add_missing_item_column(
     left_table: pl.DataFrame, right_table: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Add the column `item` to one of two tables if only the other has it."""
+    """Add the column `item` to one of two tables if only the other has it, so that they can be joined."""
     left_names = [name for name in list_column_names_of_role("item") if name in left_table.columns]
     right_names = [name for name in list_column_names_of_role("item") if name in right_table.columns]
     if not left_names or not right_names or {*left_names} & {*right_names}:
         return left_table, right_table
     if left_names == ["item"]:
-        return left_table, _join_item_parts(right_table, right_names[0])
+        return left_table, _add_item_column(right_table, right_names[0])
     if right_names == ["item"]:
-        return _join_item_parts(left_table, left_names[0]), right_table
+        return _add_item_column(left_table, left_names[0]), right_table
     return left_table, right_table
 
 
-def _join_item_parts(table: pl.DataFrame, item_column: str) -> pl.DataFrame:
-    """Add the column `item`: test set and id joined by `/`, as in `2022/en-de/17`."""
-    parts = [name for name in (*TEST_SET_COLUMNS, item_column) if name in table.columns]
+def _add_item_column(table: pl.DataFrame, id_column: str) -> pl.DataFrame:
+    """Add the column `item`, which joins test set and id by `/`, as in `2022/en-de/17`."""
+    parts = [name for name in (*TEST_SET_COLUMNS, id_column) if name in table.columns]
     item = pl.concat_str([pl.col(name).cast(pl.String) for name in parts], separator="/")
     return table.with_columns(item=item)
 
 
-def _rename_chosen_columns(frame: pl.DataFrame, columns: Mapping[str, str] | None) -> pl.DataFrame:
-    """Give the columns that the user chose for a role the usual name of this role."""
+def _rename_chosen_columns(frame: pl.DataFrame, chosen_columns: Mapping[str, str] | None) -> pl.DataFrame:
+    """Rename each column that the user chose for a role to the usual name of this role."""
     new_names = {}
-    for role, column in (columns or {}).items():
+    for role, column in (chosen_columns or {}).items():
         if role not in _COLUMN_ROLES:
             raise UnknownName("column role", role, _COLUMN_ROLES)
         if column not in frame.columns:
@@ -146,13 +146,15 @@ def _rename_chosen_columns(frame: pl.DataFrame, columns: Mapping[str, str] | Non
     return frame.drop(replaced).rename(new_names)
 
 
-def _merge_score_frames(
+def _concatenate_score_tables(
     frames: Sequence[pl.DataFrame],
     human: Sequence[str],
     metric_columns: Sequence[str],
     metadata_columns: Sequence[str],
 ) -> pl.DataFrame:
-    """Concatenate tables. Scores become numbers and all other columns text; nested columns are dropped."""
+    """Put the rows of several tables into one table. Scores become numbers and other columns text; nested
+    columns are dropped.
+    """
     if len(frames) == 1:
         return frames[0]
     converted = []
@@ -176,7 +178,9 @@ def _merge_score_frames(
 
 
 def find_ignored_score_columns(table: pl.DataFrame) -> dict[str, str]:
-    """Find the columns without a role that can be neither scores nor contexts, with the reason."""
+    """Return the columns that are neither ids, texts nor references and cannot be used as scores or to group
+    outputs, each with the reason.
+    """
     role_names = {*find_reference_columns(table.columns), *TEST_SET_COLUMNS}
     for role in ("item", "system", "output", "source"):
         role_names.update(list_column_names_of_role(role))

@@ -25,7 +25,7 @@ from metassay.data.joins import drop_repeated_rows
 from metassay.data.reference_systems import REFERENCE_SYSTEM_REASON, find_reference_rows
 from metassay.data.score_cube import UNNAMED_DATASET, ScoreCube
 from metassay.data.score_grid import ScoreGrid
-from metassay.data.text_measures import measure_texts_of_table
+from metassay.data.text_measures import measure_text_lengths_of_table
 from metassay.errors import InputError, InputLocation
 from metassay.results.data_summary import HUMAN_SCORE, LOWER, METRIC_SCORE
 from metassay.stats.arrays import FloatArray
@@ -42,7 +42,8 @@ def build_score_cubes(
     file: str = "",
     keep_references: bool = False,
 ) -> list[ScoreCube]:
-    """Build one score cube per data set (year, language pair, test set) in a table of scores, sorted by name.
+    """Build an object with all scores, a `ScoreCube`, for each data set (year, language pair, test set) in a
+    table of scores.
 
     Rows that repeat another exactly are dropped with a note. Systems whose output is the reference itself
     are left out unless `keep_references`.
@@ -59,8 +60,8 @@ def build_score_cubes(
     """
     table, duplicate_notes = drop_repeated_rows(table)
     wide = pivot_long_scores(table, file)
-    item_column = _find_key_column(wide, "item", file)
-    system_column = _find_key_column(wide, "system", file)
+    item_column = _find_column_of_role(wide, "item", file)
+    system_column = _find_column_of_role(wide, "system", file)
     dataset_columns = [
         name for name in find_columns_named(wide.columns, TEST_SET_COLUMNS) if name != item_column
     ]
@@ -105,7 +106,9 @@ def build_score_cubes(
 
 
 def pivot_long_scores(table: pl.DataFrame, file: str = "") -> pl.DataFrame:
-    """Convert a table with a row per metric to one with a column per metric; other tables are unchanged."""
+    """Convert a table with a row per metric to one with a column per metric. Other tables are returned
+    unchanged.
+    """
     columns = {name.lower(): name for name in table.columns}
     if not {"metric", "score"} <= columns.keys():
         return table
@@ -131,8 +134,8 @@ def pivot_long_scores(table: pl.DataFrame, file: str = "") -> pl.DataFrame:
     return table.pivot(on=metric_column, index=keys, values=score_column)
 
 
-def _find_key_column(table: pl.DataFrame, role: str, file: str) -> str:
-    """Return the column that holds items or systems; raise an error if there is none."""
+def _find_column_of_role(table: pl.DataFrame, role: str, file: str) -> str:
+    """Return the name of the column that holds the items or the systems, whichever `role` says."""
     names = list_column_names_of_role(role)
     columns = find_columns_named(table.columns, names)
     if not columns:
@@ -145,19 +148,21 @@ def _find_key_column(table: pl.DataFrame, role: str, file: str) -> str:
 
 
 def _name_dataset_of_each_row(table: pl.DataFrame, name_columns: Sequence[str], file: str) -> pl.Series:
-    """Return the data set of each row: the values of some columns joined by `/`, as in `2023/en-de`."""
+    """Return the name of the data set of each row. It joins the values of some columns by `/`, as in
+    `2023/en-de`.
+    """
     if not name_columns:
         return pl.Series([UNNAMED_DATASET]).new_from_index(0, table.height)
     return cells.join_id_columns(table, name_columns, file)
 
 
-def _check_unique_outputs(rows: pl.DataFrame, dataset: str, file: str) -> None:
-    """Raise an error if a data set has two rows for one item and system."""
+def _check_unique_outputs(rows: pl.DataFrame, dataset_name: str, file: str) -> None:
+    """Raise an error if a data set has two rows for the same item and system."""
     is_repeated = rows.select("_item", "_system").is_duplicated()
     if is_repeated.any():
         row = rows.filter(is_repeated).row(0, named=True)
         raise InputError(
-            f"item {row['_item']} of system {row['_system']} occurs more than once in {dataset}.",
+            f"item {row['_item']} of system {row['_system']} occurs more than once in {dataset_name}.",
             location=InputLocation(file or None),
             remedy="If rows come from several test sets, name the test set in a column year, lp or testset.",
         )
@@ -165,38 +170,43 @@ def _check_unique_outputs(rows: pl.DataFrame, dataset: str, file: str) -> None:
 
 def _build_score_cube_of_dataset(
     rows: pl.DataFrame,
-    dataset: str,
+    dataset_name: str,
     human_columns: Sequence[str],
     metric_columns: Sequence[str],
     metadata_columns: Sequence[str],
 ) -> ScoreCube:
-    """Build the score cube of one data set; columns without any score are left out."""
+    """Build the `ScoreCube` of one data set from its rows. Columns without any score are left out."""
     grid = ScoreGrid.from_rows(rows["_system"], rows["_item"])
 
-    def arrange_columns(columns: Sequence[str]) -> dict[str, FloatArray]:
+    def arrange_score_columns(columns: Sequence[str]) -> dict[str, FloatArray]:
+        """Return each column that has a score as an array with a row per system and a column per item."""
         filled = [column for column in columns if rows[column].is_not_null().any()]
         return {column: grid.arrange_as_systems_by_items(rows[column].to_numpy()) for column in filled}
 
     text_measures = {
         name: grid.arrange_as_systems_by_items(values.cast(pl.Float64).to_numpy())
-        for name, values in measure_texts_of_table(rows).items()
+        for name, values in measure_text_lengths_of_table(rows).items()
     }
     return ScoreCube(
-        dataset,
+        dataset_name,
         grid.systems,
         grid.items,
-        human_scores=arrange_columns(human_columns),
-        metric_scores=arrange_columns(metric_columns),
-        item_metadata=_collect_metadata(rows, metadata_columns, "_item", grid.items),
-        system_metadata=_collect_metadata(rows, metadata_columns, "_system", grid.systems),
+        human_scores=arrange_score_columns(human_columns),
+        metric_scores=arrange_score_columns(metric_columns),
+        item_metadata=_collect_columns_with_one_value_per_key(rows, metadata_columns, "_item", grid.items),
+        system_metadata=_collect_columns_with_one_value_per_key(
+            rows, metadata_columns, "_system", grid.systems
+        ),
         text_measures=text_measures,
     )
 
 
-def _collect_metadata(
+def _collect_columns_with_one_value_per_key(
     rows: pl.DataFrame, columns: Sequence[str], key_column: str, key_values: Sequence[str]
 ) -> dict[str, tuple[str | None, ...]]:
-    """Return the columns that have one value for each item (or system), in the order of `key_values`."""
+    """Return the values of columns that have only one value for each item (or system), in the order of the
+    given items or systems.
+    """
     flat = [column for column in columns if not is_unusable_column_type(rows.schema[column])]
     if not flat:
         return {}
@@ -211,9 +221,11 @@ def _collect_metadata(
 
 
 def _drop_reference_systems(
-    rows: pl.DataFrame, dataset: str, *, keep: bool
+    rows: pl.DataFrame, dataset_name: str, *, keep: bool
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Drop the systems whose outputs are the reference translation; also return a note."""
+    """Drop the rows of systems whose outputs are the reference translation, and return a note for the
+    user.
+    """
     output_columns = find_columns_named(rows.columns, list_column_names_of_role("output"))
     references = find_reference_columns(rows.columns)
     if keep or not output_columns or not references:
@@ -224,7 +236,7 @@ def _drop_reference_systems(
         return rows, []
     kept = rows.filter(~pl.col("_system").is_in(systems))
     note = (
-        f"{dataset}: systems whose outputs are the reference were left out: {', '.join(systems)} "
+        f"{dataset_name}: systems whose outputs are the reference were left out: {', '.join(systems)} "
         f"({rows.height - kept.height:,} outputs). To keep them, add --keep-references."
     )
     return kept, [note]

@@ -30,14 +30,14 @@ _GIVEN_WITH_SCORES = "given with the scores"
 
 
 def summarize_dataset(dataset: Dataset, higher_is_better: Mapping[str, bool] | None = None) -> DataSummary:
-    """Summarize a data set and the scores of its outputs.
+    """Count the outputs, items and systems of a data set, and describe the scores of its outputs.
 
     `higher_is_better` has the direction of each metric that is computed.
     """
     counts = dataset.outputs.group_by("system").agg(
         pl.len().alias("outputs"),
         pl.col("item").n_unique(),
-        is_empty_output(dataset.outputs["output"].dtype).sum(),
+        build_empty_output_expression(dataset.outputs["output"].dtype).sum(),
     )
     languages = sorted({language for language in dataset.languages if language is not None})
     scores = [_summarize_human_score(dataset, name, languages) for name in dataset.human]
@@ -54,14 +54,18 @@ def summarize_dataset(dataset: Dataset, higher_is_better: Mapping[str, bool] | N
     )
 
 
-def is_empty_output(dtype: pl.DataType) -> pl.Expr:
-    """Return the expression of whether an output has no text, or no document if it is a ranked list."""
+def build_empty_output_expression(output_dtype: pl.DataType) -> pl.Expr:
+    """Return a Polars expression for whether an output is empty, which for a ranked list means that it has no
+    document.
+    """
     output = pl.col("output")
-    return output.list.len() == 0 if dtype.is_nested() else output.str.strip_chars() == ""
+    return output.list.len() == 0 if output_dtype.is_nested() else output.str.strip_chars() == ""
 
 
 def _summarize_human_score(dataset: Dataset, score_name: str, languages: list[str]) -> ScoreSummary:
-    """Summarize one human score of a data set."""
+    """Describe a human score of a data set: whether higher is better, the languages, and how many outputs
+    have the score.
+    """
     scores = dataset.outputs[score_name].cast(pl.Float64)
     direction = None
     for known_direction in dataset.directions:
@@ -81,12 +85,12 @@ def summarize_score_cubes(
     ignored_columns: Mapping[str, str] | None = None,
     languages: Iterable[str] = (),
 ) -> DataSummary:
-    """Summarize score cubes: counts of systems, items and outputs, and the range of each score."""
+    """Count the systems, items and outputs of several data sets, and describe all human and metric scores."""
     counts = Counter(left_out or {})
     outputs_of_system: Counter[str] = Counter()
     items: set[str] = set()
     for cube in score_cubes:
-        has_metric = _find_scored_outputs(cube, cube.metric_scores)
+        has_metric = _mark_outputs_with_any_score(cube, cube.metric_scores)
         has_human = has_metric
         if human_score is not None and human_score in cube.human_scores:
             has_human = ~np.isnan(cube.human_scores[human_score])
@@ -104,20 +108,26 @@ def summarize_score_cubes(
         systems=systems,
         left_out={reason: count for reason, count in sorted(counts.items()) if count},
         ignored_columns=dict(sorted((ignored_columns or {}).items())),
-        scores=_summarize_scores(score_cubes, sorted(set(languages))),
+        scores=_summarize_each_score(score_cubes, sorted(set(languages))),
     )
 
 
-def _find_scored_outputs(score_cube: ScoreCube, scores: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Return which outputs have any of some scores, `[systems, items]`."""
+def _mark_outputs_with_any_score(
+    score_cube: ScoreCube, scores_by_name: Mapping[str, np.ndarray]
+) -> np.ndarray:
+    """Return for each system (row) and item (column) whether its output has at least one of the given
+    scores.
+    """
     has_score = np.zeros((len(score_cube.systems), len(score_cube.items)), dtype=bool)
-    for array in scores.values():
+    for array in scores_by_name.values():
         has_score |= ~np.isnan(array)
     return has_score
 
 
-def _summarize_scores(score_cubes: Sequence[ScoreCube], languages: list[str]) -> list[ScoreSummary]:
-    """Summarize every human and metric score: range, language, and whether higher is better."""
+def _summarize_each_score(score_cubes: Sequence[ScoreCube], languages: list[str]) -> list[ScoreSummary]:
+    """Describe every human and metric score: whether higher is better, the languages, and how many outputs
+    have the score.
+    """
     directions: dict[str, ScoreDirection] = {}
     counts: Counter[str] = Counter()
     for cube in score_cubes:
@@ -134,18 +144,20 @@ def _summarize_scores(score_cubes: Sequence[ScoreCube], languages: list[str]) ->
     ]
 
 
-def summarize_verdicts(table: VerdictTable, raw_table: pl.DataFrame) -> DataSummary:
-    """Summarize the verdicts of LLM judges: numbers of verdicts, items and outputs per system.
+def summarize_verdicts(verdict_table: VerdictTable, raw_table: pl.DataFrame) -> DataSummary:
+    """Count the verdicts of LLM judges, and the items and outputs of each system.
 
     `raw_table` is the table as it was read, with all of its columns.
     """
     systems = []
-    if table.has_columns("system"):
-        counts = table.frame.group_by("system").agg(pl.len(), pl.col("item").n_unique()).sort("system")
+    if verdict_table.has_columns("system"):
+        counts = (
+            verdict_table.frame.group_by("system").agg(pl.len(), pl.col("item").n_unique()).sort("system")
+        )
         systems = [SystemSummary(str(name), outputs, items) for name, outputs, items in counts.iter_rows()]
     return DataSummary(
-        outputs=table.frame.height,
-        items=table.frame["item"].n_unique(),
+        outputs=verdict_table.frame.height,
+        items=verdict_table.frame["item"].n_unique(),
         systems=systems,
         ignored_columns=dict(sorted(find_unusable_columns(raw_table).items())),
     )

@@ -8,8 +8,10 @@ from metassay.data.columns import TEST_SET_COLUMNS, find_columns_named
 from metassay.data.dataset import Dataset
 
 
-def name_test_sets(dataset: Dataset) -> pl.Series:
-    """Return the test set of each output, such as `2023/en-de`; empty texts if there is only one test set."""
+def list_test_set_of_each_output(dataset: Dataset) -> pl.Series:
+    """Return the name of the test set of each output, such as `2023/en-de`. The names are empty if no column
+    names a test set.
+    """
     names = find_columns_named(dataset.outputs.columns, TEST_SET_COLUMNS)
     if not names:
         return pl.Series("group", [""]).new_from_index(0, len(dataset))

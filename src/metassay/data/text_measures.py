@@ -15,8 +15,9 @@ REFERENCE_CHARACTERS = "reference characters"
 TEXT_ID = "text id"
 
 
-def measure_texts(outputs: pl.Series, references: pl.Series | None = None) -> dict[str, pl.Series]:
-    """Measure the lengths of outputs, and of their first references.
+def measure_text_lengths(outputs: pl.Series, references: pl.Series | None = None) -> dict[str, pl.Series]:
+    """Return the number of words, characters and bytes of each output, and the lengths of its first
+    reference.
 
     A ranked list of documents has a number of documents, which counts as its number of words.
     """
@@ -39,10 +40,12 @@ def measure_texts(outputs: pl.Series, references: pl.Series | None = None) -> di
     return measures
 
 
-def measure_texts_of_table(table: pl.DataFrame) -> dict[str, pl.Series]:
-    """Measure the texts of a table with one row per output; empty if it has no column of outputs."""
+def measure_text_lengths_of_table(table: pl.DataFrame) -> dict[str, pl.Series]:
+    """Return the lengths of the outputs and references in a table with a row per output; empty if the table
+    has no outputs.
+    """
     outputs = find_columns_named(table.columns, list_column_names_of_role("output"))
     if not outputs:
         return {}
     references = find_reference_columns(table.columns)
-    return measure_texts(table[outputs[0]], table[references[0]] if references else None)
+    return measure_text_lengths(table[outputs[0]], table[references[0]] if references else None)

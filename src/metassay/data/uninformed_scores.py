@@ -18,7 +18,7 @@ from metassay.data.text_measures import (
     REFERENCE_WORDS,
     TEXT_ID,
     WORDS,
-    measure_texts,
+    measure_text_lengths,
 )
 from metassay.stats.arrays import FloatArray
 
@@ -44,18 +44,23 @@ _RELATIVE_TOLERANCE = 1e-9
 
 
 def list_output_properties(dataset: Dataset) -> pl.DataFrame:
-    """Return a row per output with its system, its item and the lengths of its texts."""
+    """Return a table with the system, the item and the text lengths of each output, which should not alone
+    determine its scores.
+    """
     return list_text_properties(dataset.outputs)
 
 
-def list_text_properties(texts: pl.DataFrame) -> pl.DataFrame:
-    """Return the properties of texts in the columns `system`, `item`, `output` and `references`, if any."""
-    references = texts["references"] if "references" in texts.columns else None
-    return texts.select(SYSTEM, ITEM).with_columns(**measure_texts(texts["output"], references))
+def list_text_properties(text_table: pl.DataFrame) -> pl.DataFrame:
+    """Return a table with the system, the item and the text lengths of each row of a table of texts."""
+    references = text_table["references"] if "references" in text_table.columns else None
+    return text_table.select(SYSTEM, ITEM).with_columns(
+        **measure_text_lengths(text_table["output"], references)
+    )
 
 
 def find_property_that_determines_scores(scores: FloatArray, properties: pl.DataFrame) -> str | None:
-    """Return the property of outputs that alone determines their scores, or None.
+    """Return the property of outputs, such as their length, that alone determines their scores; None if there
+    is no such property.
 
     A property determines the scores if outputs with equal values always have equal scores. The scores of
     "system and item" are a number per system plus a number per item, as row numbers are. Outputs without a
@@ -64,18 +69,21 @@ def find_property_that_determines_scores(scores: FloatArray, properties: pl.Data
     """
     table = properties.with_columns(pl.Series(_SCORE, scores)).filter(pl.col(_SCORE).is_not_nan())
     for name in (SYSTEM, ITEM):
-        if _is_determined_by(table, (name,), fewest_scores=1):
+        if _are_scores_determined_by_columns(table, (name,), fewest_scores=1):
             return name
     for name, columns in LENGTHS.items():
-        if set(columns) <= set(table.columns) and _is_determined_by(table, columns, fewest_scores=2):
+        if set(columns) <= set(table.columns) and _are_scores_determined_by_columns(
+            table, columns, fewest_scores=2
+        ):
             return name
-    if _is_sum_of_system_and_item(table):
+    if _are_scores_sums_of_system_and_item(table):
         return SYSTEM_AND_ITEM
     return None
 
 
 def find_uninformed_metrics(score_cube: ScoreCube) -> dict[str, str]:
-    """Find the metrics whose scores depend on the system, the item or the length of outputs alone.
+    """Find metrics whose scores say nothing about quality, because they depend only on the system, the item
+    or the length of outputs.
 
     Returns the name of that property by metric. Lengths are known only if it was read with texts.
     """
@@ -93,14 +101,16 @@ def find_uninformed_metrics(score_cube: ScoreCube) -> dict[str, str]:
     return uninformed
 
 
-def _is_determined_by(
+def _are_scores_determined_by_columns(
     table: pl.DataFrame, determining_columns: tuple[str, ...], *, fewest_scores: int
 ) -> bool:
-    """Return whether outputs with equal values of some columns always have equal scores, in enough cases."""
+    """Return whether outputs that are equal in some columns always have equal scores, and whether there are
+    enough of them to conclude that.
+    """
     # Almost always the first rows show that the columns do not determine the scores.
-    if not _have_equal_values_equal_scores(
+    if not _have_equal_rows_equal_scores(
         table.head(_FIRST_ROWS), determining_columns
-    ) or not _have_equal_values_equal_scores(table, determining_columns):
+    ) or not _have_equal_rows_equal_scores(table, determining_columns):
         return False
     if TEXT_ID in table.columns:
         table = table.unique([*determining_columns, TEXT_ID])
@@ -110,23 +120,23 @@ def _is_determined_by(
     return repetitions >= _FEWEST_REPETITIONS and repeated[_SCORE].n_unique() >= fewest_scores
 
 
-def _have_equal_values_equal_scores(table: pl.DataFrame, columns: tuple[str, ...]) -> bool:
-    """Return whether all rows with the same values of some columns have the same score."""
+def _have_equal_rows_equal_scores(table: pl.DataFrame, columns: tuple[str, ...]) -> bool:
+    """Return whether all rows that are equal in some columns have the same score."""
     groups = table.group_by(columns).agg(is_equal=pl.col(_SCORE).min() == pl.col(_SCORE).max())
     return bool(groups["is_equal"].all())
 
 
-def _is_sum_of_system_and_item(table: pl.DataFrame) -> bool:
-    """Return whether every system differs from the first by the same number on all items."""
+def _are_scores_sums_of_system_and_item(table: pl.DataFrame) -> bool:
+    """Return whether every score is the sum of a number for its system and a number for its item."""
     if table.is_empty():
         return False
     first_items = table[ITEM].unique(maintain_order=True).head(_FIRST_ITEMS)
-    return _has_constant_differences(
+    return _do_systems_differ_by_constants(
         table.filter(pl.col(ITEM).is_in(first_items.implode())), fewest=1
-    ) and _has_constant_differences(table, fewest=_FEWEST_REPETITIONS)
+    ) and _do_systems_differ_by_constants(table, fewest=_FEWEST_REPETITIONS)
 
 
-def _has_constant_differences(table: pl.DataFrame, *, fewest: int) -> bool:
+def _do_systems_differ_by_constants(table: pl.DataFrame, *, fewest: int) -> bool:
     base_system = table[SYSTEM].value_counts(sort=True)[SYSTEM][0]
     base = table.filter(pl.col(SYSTEM) == base_system)
     differences = table.filter(pl.col(SYSTEM) != base_system).join(base, on=ITEM, suffix="_base")

@@ -32,14 +32,14 @@ _SCALE_CORRELATION = 0.2
 _CODE_CORRELATION = 0.4
 
 
-def check_verdict_type(verdict_type: str | None) -> None:
-    """Raise an error if the user named a verdict type that does not exist."""
-    if verdict_type is not None and verdict_type not in VERDICT_TYPES:
-        raise UnknownName("type of verdicts", verdict_type, VERDICT_TYPES)
+def check_verdict_type(requested_type: str | None) -> None:
+    """Raise an error if the type of verdicts that the user named does not exist."""
+    if requested_type is not None and requested_type not in VERDICT_TYPES:
+        raise UnknownName("type of verdicts", requested_type, VERDICT_TYPES)
 
 
 def is_text_column(column: pl.Series) -> bool:
-    """Return whether a column has values and none of them is a number."""
+    """Return whether a column has values of which none is a number."""
     if column.dtype == pl.Boolean:
         return True
     if column.dtype != pl.String:
@@ -50,7 +50,7 @@ def is_text_column(column: pl.Series) -> bool:
 
 
 def normalize_labels(column: pl.Series) -> pl.Series:
-    """Return labels as text in lower case without surrounding spaces; null where a cell is empty.
+    """Convert labels to lower-case text without spaces around it. Empty cells become null.
 
     >>> normalize_labels(pl.Series([1.0, 2.0, None])).to_list()
     ['1', '2', None]
@@ -62,22 +62,27 @@ def normalize_labels(column: pl.Series) -> pl.Series:
     return text.set(text.is_in(list(cells.MISSING_SCORES)), None)
 
 
-def encode_labels(columns: Sequence[pl.Series]) -> dict[str, float]:
-    """Return a number for every label: 1 and 0 if all labels mean good or bad, else numbers from 0."""
-    labels = sorted({label for column in columns for label in normalize_labels(column).drop_nulls()})
+def map_labels_to_numbers(label_columns: Sequence[pl.Series]) -> dict[str, float]:
+    """Return a number for every label that occurs in some columns. Labels such as "good" and "bad" get 1 and
+    0, others the numbers from 0.
+    """
+    labels = sorted({label for column in label_columns for label in normalize_labels(column).drop_nulls()})
     if all(label in (*GOOD, *BAD) for label in labels):
         return {label: float(label in GOOD) for label in labels}
     return {label: float(code) for code, label in enumerate(labels)}
 
 
-def are_codes_ordered_grades(first_rater_codes: Sequence[float], second_rater_codes: Sequence[float]) -> bool:
-    """Return whether the numbers that two raters gave to the same outputs behave like grades on a scale.
+def do_numbers_behave_like_grades(
+    first_rater_codes: Sequence[float], second_rater_codes: Sequence[float]
+) -> bool:
+    """Return whether the numbers that two raters gave to the same outputs seem to be grades on a scale, not
+    codes of labels.
 
     They are if the codes differ in enough places and are correlated there.
 
-    >>> are_codes_ordered_grades([1, 2, 3, 4] * 10, [2, 3, 4, 5] * 10)
+    >>> do_numbers_behave_like_grades([1, 2, 3, 4] * 10, [2, 3, 4, 5] * 10)
     True
-    >>> are_codes_ordered_grades([1, 2, 3, 4] * 10, [4, 3, 2, 1] * 10)
+    >>> do_numbers_behave_like_grades([1, 2, 3, 4] * 10, [4, 3, 2, 1] * 10)
     False
     """
     ratings = np.array([first_rater_codes, second_rater_codes], dtype=np.float64)

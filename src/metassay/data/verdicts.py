@@ -28,19 +28,19 @@ from metassay.data.verdict_types import (
     GRADE,
     LABEL,
     PAIRWISE,
-    are_codes_ordered_grades,
     check_verdict_type,
-    encode_labels,
+    do_numbers_behave_like_grades,
     is_text_column,
+    map_labels_to_numbers,
     normalize_labels,
 )
 from metassay.data.winners import (
     AUTO,
     OUTPUT,
     POSITION,
-    are_letters_positions,
     check_letter_meaning,
-    is_column_of_winners,
+    do_letters_mean_positions,
+    does_column_name_winners,
     parse_winners,
 )
 from metassay.errors import InputError, InputLocation, UnknownName
@@ -81,7 +81,8 @@ ONLY_JUDGE = "judge"
 
 @dataclass(frozen=True)
 class VerdictTable:
-    """Verdicts of LLM judges and of people, sorted, in columns with fixed names.
+    """Verdicts of LLM judges and of people on the same outputs, as a sorted table whose columns always have
+    the same names.
 
     `frame` has the columns `item, judge, repeat, date, swapped, value, gold`, and as far as they are known
     `pair`, `system`, `family` (`system_1`, `family_1` … for pairs), `longer` (1 if the first output is
@@ -121,7 +122,8 @@ def parse_verdicts(
     directions: RequestedDirections | None = None,
     file: str = "",
 ) -> VerdictTable:
-    """Convert a table of verdicts of any layout to a `VerdictTable`.
+    """Convert a table in which each row has the verdict of a judge to a `VerdictTable`, whatever the names
+    and layout of its columns.
 
     `columns` maps roles to columns. `human` is the column of human labels. `raters` are columns or judges
     that are single people; by default columns such as `human:ann`. `family` is the column of model families.
@@ -132,21 +134,21 @@ def parse_verdicts(
     check_letter_meaning(letters)
     if frame.is_empty():
         raise InputError("the table has no rows.", location=InputLocation(file or None))
-    roles = _find_role_columns(frame, columns, family, file)
+    roles = _find_column_of_each_role(frame, columns, family, file)
     if human is not None and human not in frame.columns:
         raise UnknownName("column", human, frame.columns)
-    gold = human or roles.get("better") or _find_human_column(frame)
-    raters = [*raters] or _find_rater_columns(frame)
+    gold = human or roles.get("better") or _find_column_of_human_verdicts(frame)
+    raters = [*raters] or _find_columns_of_single_raters(frame)
     if gold is not None and raters and frame[gold].null_count() == frame.height:
         gold = None  # the column is empty: the raters are the human labels
     rater_columns = [name for name in raters if name in frame.columns]
     verdict_column = roles["winner"] if "winner" in roles else roles["score"]
     human_columns = [name for name in (gold, *rater_columns) if name is not None]
-    table = _build_question_columns(frame, roles, file)
-    _check_raters(table, raters)
+    table = _add_question_columns(frame, roles, file)
+    _check_raters_exist(table, raters)
     ratings = _RatingColumns(frame, table, verdict_column, human_columns, tuple(raters))
     kind, type_notes = _choose_verdict_type(ratings, roles, verdict_type)
-    parsed = _parse_ratings(ratings, kind, letters, directions or RequestedDirections(), file)
+    parsed = _convert_verdicts_to_numbers(ratings, kind, letters, directions or RequestedDirections(), file)
     table = table.with_columns(parsed.columns["value"].alias("value"))
     table = table.with_columns([parsed.columns[name].alias(name) for name in rater_columns])
     if gold is not None:
@@ -165,7 +167,7 @@ def parse_verdicts(
     _check_consistent_human_verdicts(table, file)
     return VerdictTable(
         kind=kind,
-        frame=table.sort(_list_key_columns(table)),
+        frame=table.sort(_list_columns_that_identify_verdicts(table)),
         raters=tuple(raters),
         metadata=tuple(metadata),
         gold=gold,
@@ -175,7 +177,7 @@ def parse_verdicts(
 
 @dataclass(frozen=True)
 class _RatingColumns:
-    """Names of the columns that hold verdicts of judges and of people."""
+    """The columns of an input table that hold verdicts of judges and of people, before they are parsed."""
 
     frame: pl.DataFrame
     table: pl.DataFrame
@@ -187,7 +189,7 @@ class _RatingColumns:
 
     @property
     def verdict_columns(self) -> list[pl.Series]:
-        """All columns that hold verdicts."""
+        """All input columns that hold verdicts of judges or of people, each once."""
         return [self.frame[name] for name in dict.fromkeys([self.verdict_column, *self.human_columns])]
 
     @property
@@ -195,9 +197,11 @@ class _RatingColumns:
         """Return whether the table has human verdicts with which judges can be compared."""
         return bool(self.human_columns or self.raters)
 
-    def are_numbers_grades(self) -> bool:
-        """Return whether numbers are grades on a scale: two raters who disagree give close numbers."""
-        question = _list_question_columns(self.table)
+    def do_numbers_look_like_grades(self) -> bool:
+        """Return whether the numbers in these columns are grades on a scale. They are if two raters who
+        disagree still give numbers that are close.
+        """
+        question = _list_columns_that_identify_questions(self.table)
         verdicts = self.table.select(
             *question, source="judge", value=_convert_to_floats(self.frame[self.verdict_column])
         )
@@ -213,18 +217,18 @@ class _RatingColumns:
         pairs = pairs.filter(
             pl.col("source") < pl.col("source_other"), pl.col("is_human") | pl.col("is_human_other")
         )
-        return are_codes_ordered_grades(pairs["value"].to_list(), pairs["value_other"].to_list())
+        return do_numbers_behave_like_grades(pairs["value"].to_list(), pairs["value_other"].to_list())
 
 
 def _convert_to_floats(column: pl.Series) -> pl.Series:
-    """Convert a column to floats; null where a value is no number."""
+    """Convert a column to floats, with null for each value that is not a number."""
     return column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
 
 
-def _check_raters(table: pl.DataFrame, raters: Sequence[str]) -> None:
-    """Raise an error if a named rater is neither a column nor a judge of the table."""
+def _check_raters_exist(table: pl.DataFrame, rater_names: Sequence[str]) -> None:
+    """Raise an error if a rater that the user named is neither a column nor a judge of the table."""
     judges = {*table["judge"]}
-    for rater in raters:
+    for rater in rater_names:
         if rater not in table.columns and rater not in judges:
             raise UnknownName("column or judge", rater, [*table.columns, *sorted(judges)])
 
@@ -236,25 +240,33 @@ _WINNERS_READ_AS_LABELS = (
 
 
 def _choose_verdict_type(
-    ratings: _RatingColumns, role_columns: Mapping[str, str], verdict_type: str | None
+    rating_columns: _RatingColumns, role_columns: Mapping[str, str], requested_type: str | None
 ) -> tuple[str, list[str]]:
-    """Return the type of the verdicts, and a note if the type was guessed."""
-    if verdict_type is not None:
-        return verdict_type, []
-    systems = [ratings.table[name] for name in ("system_1", "system_2") if name in ratings.table.columns]
-    if "winner" in role_columns and is_column_of_winners(ratings.frame[ratings.verdict_column], systems):
+    """Return the type of the verdicts (pairwise, grade or label), and notes for the user if the type was
+    guessed.
+    """
+    if requested_type is not None:
+        return requested_type, []
+    systems = [
+        rating_columns.table[name]
+        for name in ("system_1", "system_2")
+        if name in rating_columns.table.columns
+    ]
+    if "winner" in role_columns and does_column_name_winners(
+        rating_columns.frame[rating_columns.verdict_column], systems
+    ):
         return PAIRWISE, []
-    if any(is_text_column(column) for column in ratings.verdict_columns):
+    if any(is_text_column(column) for column in rating_columns.verdict_columns):
         return LABEL, [_WINNERS_READ_AS_LABELS] if "winner" in role_columns else []
     values = {
         value
-        for column in ratings.verdict_columns
+        for column in rating_columns.verdict_columns
         for value in _convert_to_floats(column).drop_nulls().unique()
     }
-    if ratings.has_human_verdicts and values <= {0.0, 1.0}:
+    if rating_columns.has_human_verdicts and values <= {0.0, 1.0}:
         return LABEL, []
     are_whole = all(value == round(value) for value in values)
-    if not ratings.has_human_verdicts or not are_whole or ratings.are_numbers_grades():
+    if not rating_columns.has_human_verdicts or not are_whole or rating_columns.do_numbers_look_like_grades():
         return GRADE, []
     note = (
         "The verdicts are whole numbers and are read as labels without an order, because the data does not"
@@ -265,23 +277,29 @@ def _choose_verdict_type(
 
 @dataclass(frozen=True)
 class _ParsedRatings:
-    """Verdicts as numbers: `value` for verdicts of judges, and a column for each human rater."""
+    """Verdicts converted to numbers: the column `value` for the verdicts of judges, and each column of human
+    verdicts.
+    """
 
     columns: dict[str, pl.Series]
     notes: list[str]
 
 
-def _parse_ratings(
-    ratings: _RatingColumns,
+def _convert_verdicts_to_numbers(
+    rating_columns: _RatingColumns,
     verdict_type: str,
     letter_meaning: str,
     directions: RequestedDirections,
     file: str,
 ) -> _ParsedRatings:
-    """Parse the verdicts of judges and people to numbers."""
-    directions.check_score_names([ratings.verdict_column, *ratings.human_columns], "column of grades")
+    """Convert the verdicts of judges and people to numbers, in the way that the type of the verdicts
+    requires.
+    """
+    directions.check_score_names(
+        [rating_columns.verdict_column, *rating_columns.human_columns], "column of grades"
+    )
     if verdict_type == GRADE:
-        return _parse_grades(ratings, directions, file)
+        return _convert_grades_to_numbers(rating_columns, directions, file)
     if directions.named_scores:
         column = directions.named_scores[0]
         raise InputError(
@@ -289,26 +307,30 @@ def _parse_ratings(
             remedy="If they are grades, add --verdict-type grade.",
         )
     if verdict_type == PAIRWISE:
-        return _parse_pairwise_winners(ratings, letter_meaning, file)
-    codes = encode_labels(ratings.verdict_columns)
+        return _convert_winners_to_numbers(rating_columns, letter_meaning, file)
+    codes = map_labels_to_numbers(rating_columns.verdict_columns)
     columns = {}
-    for role, name in _name_rating_columns(ratings).items():
-        labels = normalize_labels(ratings.frame[name])
+    for role, name in _map_result_to_input_columns(rating_columns).items():
+        labels = normalize_labels(rating_columns.frame[name])
         columns[role] = labels.replace_strict(codes, return_dtype=pl.Float64)
     return _ParsedRatings(columns, [])
 
 
-def _name_rating_columns(ratings: _RatingColumns) -> dict[str, str]:
-    """Return the column of the table for each column of the result: `value` and the human columns."""
-    return {"value": ratings.verdict_column} | {name: name for name in ratings.human_columns}
+def _map_result_to_input_columns(rating_columns: _RatingColumns) -> dict[str, str]:
+    """Return the input column from which each result column is parsed: the verdicts of judges for `value`,
+    and every human column for itself.
+    """
+    return {"value": rating_columns.verdict_column} | {name: name for name in rating_columns.human_columns}
 
 
-def _parse_grades(ratings: _RatingColumns, directions: RequestedDirections, file: str) -> _ParsedRatings:
-    """Parse grades, and negate those for which lower is better."""
+def _convert_grades_to_numbers(
+    rating_columns: _RatingColumns, directions: RequestedDirections, file: str
+) -> _ParsedRatings:
+    """Convert grades to numbers, negated where lower is better, so that higher is always better."""
     columns = {}
     found_directions = []
-    for role, name in _name_rating_columns(ratings).items():
-        grades = cells.parse_score_column(ratings.frame[name], file)
+    for role, name in _map_result_to_input_columns(rating_columns).items():
+        grades = cells.parse_score_column(rating_columns.frame[name], file)
         kind = METRIC_SCORE if role == "value" else HUMAN_SCORE
         direction = find_score_direction(name, grades.to_numpy(), kind=kind, requested=directions)
         found_directions.append(direction)
@@ -316,24 +338,28 @@ def _parse_grades(ratings: _RatingColumns, directions: RequestedDirections, file
     return _ParsedRatings(columns, describe_negated_scores(found_directions))
 
 
-def _parse_pairwise_winners(ratings: _RatingColumns, letter_meaning: str, file: str) -> _ParsedRatings:
-    """Parse winners of pairs. The letters A and B may name outputs or the positions of outputs."""
+def _convert_winners_to_numbers(
+    rating_columns: _RatingColumns, letter_meaning: str, file: str
+) -> _ParsedRatings:
+    """Convert the winners of pairs to numbers. The letters A and B may name the outputs themselves or their
+    positions on the screen.
+    """
     winners = {}
-    for role, name in _name_rating_columns(ratings).items():
-        winners[role] = parse_winners(ratings.frame, name, ratings.table, file)
+    for role, name in _map_result_to_input_columns(rating_columns).items():
+        winners[role] = parse_winners(rating_columns.frame, name, rating_columns.table, file)
     notes = [parsed.note for parsed in winners.values() if parsed.note is not None]
     columns = {role: parsed.values for role, parsed in winners.items()}
-    swapped = ratings.table["swapped"]
+    swapped = rating_columns.table["swapped"]
     verdicts = winners["value"]
     has_swapped_letters = bool((verdicts.is_letter & swapped).any())
     are_positions = letter_meaning == POSITION
-    if letter_meaning == AUTO and has_swapped_letters and ratings.human_columns:
-        gold = columns[ratings.human_columns[0]]
-        are_positions = are_letters_positions(verdicts.values, gold, swapped, verdicts.is_letter)
+    if letter_meaning == AUTO and has_swapped_letters and rating_columns.human_columns:
+        gold = columns[rating_columns.human_columns[0]]
+        are_positions = do_letters_mean_positions(verdicts.values, gold, swapped, verdicts.is_letter)
         meaning = "the position shown" if are_positions else "the output, in whichever position it was shown"
         notes.append(
-            f"A and B in {ratings.verdict_column} are read as {meaning}. If that is wrong, add --letters"
-            f" {OUTPUT if are_positions else POSITION}."
+            f"A and B in {rating_columns.verdict_column} are read as {meaning}. If that is wrong, add"
+            f" --letters {OUTPUT if are_positions else POSITION}."
         )
     if are_positions:
         is_reversed = verdicts.is_letter & swapped
@@ -343,38 +369,40 @@ def _parse_pairwise_winners(ratings: _RatingColumns, letter_meaning: str, file: 
     return _ParsedRatings(columns, notes)
 
 
-def _find_human_column(frame: pl.DataFrame) -> str | None:
-    """Find the column of human verdicts; None if there is none."""
+def _find_column_of_human_verdicts(frame: pl.DataFrame) -> str | None:
+    """Return the name of the first column of human verdicts; None if the table has no such column."""
     return next((name for name in frame.columns if name.lower() in HUMAN_NAMES), None)
 
 
-def _find_rater_columns(frame: pl.DataFrame) -> list[str]:
-    """Find columns of single raters, such as `human:ann`."""
+def _find_columns_of_single_raters(frame: pl.DataFrame) -> list[str]:
+    """Return the names of columns that have the verdicts of a single rater, such as `human:ann`."""
     return [
         name for name in frame.columns if ":" in name and name.partition(":")[0].lower() in HUMAN_SCORE_NAMES
     ]
 
 
-def _find_role_columns(
-    frame: pl.DataFrame, columns_by_role: Mapping[str, str] | None, family: str | None, file: str
+def _find_column_of_each_role(
+    frame: pl.DataFrame, chosen_columns: Mapping[str, str] | None, family_column: str | None, file: str
 ) -> dict[str, str]:
-    """Return the column for each role that the table has; columns that the user chose come first."""
-    columns_by_role = dict(columns_by_role or {})
-    check_chosen_columns(columns_by_role, set(VERDICT_COLUMNS), frame.columns, file)
+    """Find which column of a table holds items, judges, winners and so on. Columns that the user chose take
+    precedence over those with a known name.
+    """
+    chosen_columns = dict(chosen_columns or {})
+    check_chosen_columns(chosen_columns, set(VERDICT_COLUMNS), frame.columns, file)
     accepted_names = dict(VERDICT_COLUMNS)
-    if family is not None:
-        lower_family = family.lower()
+    if family_column is not None:
+        lower_family = family_column.lower()
         accepted_names["family"] = (lower_family,)
         accepted_names["family_1"] = (f"{lower_family}_1",)
         accepted_names["family_2"] = (f"{lower_family}_2",)
         if not find_columns_named(frame.columns, (lower_family, f"{lower_family}_1")):
-            raise UnknownName("column", family, frame.columns)
+            raise UnknownName("column", family_column, frame.columns)
     roles: dict[str, str] = {}
     for role, names in accepted_names.items():
         matches = find_columns_named(frame.columns, names)
         if matches:
             roles[role] = matches[0]
-    roles |= columns_by_role
+    roles |= chosen_columns
     if "item" not in roles:
         raise build_missing_column_error("item", VERDICT_COLUMNS["item"], frame.columns, file)
     if "winner" not in roles and "score" not in roles:
@@ -389,13 +417,17 @@ def _find_role_columns(
 
 
 def _is_yes_no_column(column: pl.Series) -> bool:
-    """Return whether all values of a column say yes or no."""
+    """Return whether every value of a column says yes or no, or gives the order of two outputs, such as
+    `ba`.
+    """
     text = column.cast(pl.String).str.strip_chars().str.to_lowercase()
     return bool(text.is_in([*TRUE, *FALSE]).all())
 
 
-def _build_question_columns(frame: pl.DataFrame, role_columns: Mapping[str, str], file: str) -> pl.DataFrame:
-    """Add the columns that say what each verdict is about: item, systems, order, judge and repetition."""
+def _add_question_columns(frame: pl.DataFrame, role_columns: Mapping[str, str], file: str) -> pl.DataFrame:
+    """Add columns that say what each verdict is about, such as the item, the judge and the systems, under
+    names that are the same for all tables.
+    """
     judges = pl.lit(ONLY_JUDGE)
     if "judge" in role_columns:
         judges = pl.lit(cells.parse_id_column(frame[role_columns["judge"]], file))
@@ -428,37 +460,47 @@ def _build_question_columns(frame: pl.DataFrame, role_columns: Mapping[str, str]
 
 
 def _build_item_ids(frame: pl.DataFrame, item_column: str, file: str) -> pl.Series:
-    """Join year, language pair and test set, as far as there are any, with the id of the item."""
+    """Return an id for the item of each row. If the table has a year, language pair or test set, they are put
+    in front of the id.
+    """
     test_set = [name for name in find_columns_named(frame.columns, TEST_SET_COLUMNS) if name != item_column]
     return cells.join_id_columns(frame, [*test_set, item_column], file)
 
 
-def _parse_swapped_column(frame: pl.DataFrame, column: str | None, file: str) -> pl.Series:
-    """Parse the column that says whether two outputs were shown in swapped order."""
-    if column is None:
+def _parse_swapped_column(frame: pl.DataFrame, column_name: str | None, file: str) -> pl.Series:
+    """Return for each row whether its two outputs were shown in swapped order, as a column says. Without such
+    a column, no row is swapped.
+    """
+    if column_name is None:
         return pl.Series("swapped", [False]).new_from_index(0, frame.height)
-    text = frame[column].cast(pl.String).str.strip_chars().str.to_lowercase()
+    text = frame[column_name].cast(pl.String).str.strip_chars().str.to_lowercase()
     is_invalid = ~text.is_in([*TRUE, *FALSE]).fill_null(value=False)
     if is_invalid.any():
         row = int(is_invalid.arg_max() or 0) + 1
-        raise InputError("true or false was expected.", location=InputLocation(file or None, row, column))
+        raise InputError(
+            "true or false was expected.", location=InputLocation(file or None, row, column_name)
+        )
     return text.is_in(list(TRUE))
 
 
 def _find_longer_outputs(frame: pl.DataFrame, role_columns: Mapping[str, str], file: str) -> pl.Series:
-    """Return 1 where the first output has more characters, 0 where the second has, else null."""
+    """Return which output of each pair has more characters: 1 for the first, 0 for the second, null if they
+    are equally long or one is missing.
+    """
     first = cells.check_text_column(frame[role_columns["output_1"]], file).str.len_chars().cast(pl.Int64)
     second = cells.check_text_column(frame[role_columns["output_2"]], file).str.len_chars().cast(pl.Int64)
     is_equal = (first == second).fill_null(value=False)
     return (first > second).cast(pl.Float64).set(is_equal, None)
 
 
-def _move_raters_to_columns(table: pl.DataFrame, raters: Sequence[str]) -> pl.DataFrame:
-    """Turn verdicts of judges who are people into columns next to the verdicts of the other judges."""
-    if not raters:
+def _move_raters_to_columns(table: pl.DataFrame, human_judges: Sequence[str]) -> pl.DataFrame:
+    """Move the verdicts of judges who are people from rows to columns, so that they stand next to the
+    verdicts of LLM judges on the same output.
+    """
+    if not human_judges:
         return table
-    question = _list_question_columns(table)
-    is_rater = pl.col("judge").is_in(list(raters))
+    question = _list_columns_that_identify_questions(table)
+    is_rater = pl.col("judge").is_in(list(human_judges))
     means = (
         table.filter(is_rater).group_by([*question, "judge"], maintain_order=True).agg(pl.col("value").mean())
     )
@@ -468,28 +510,36 @@ def _move_raters_to_columns(table: pl.DataFrame, raters: Sequence[str]) -> pl.Da
     )
 
 
-def _add_consensus_of_raters(table: pl.DataFrame, raters: Sequence[str], verdict_type: str) -> pl.DataFrame:
-    """Add the consensus of several raters: the mean of grades, or the most frequent verdict.
+def _add_consensus_of_raters(
+    table: pl.DataFrame, rater_columns: Sequence[str], verdict_type: str
+) -> pl.DataFrame:
+    """Add a column with what the raters say together: the mean of their grades, or their most frequent
+    verdict.
 
     Raters that are divided equally make a tie of a pair, and give an output no label.
     """
-    mean = pl.mean_horizontal([pl.col(name) for name in raters])
+    mean = pl.mean_horizontal([pl.col(name) for name in rater_columns])
     if verdict_type == GRADE:
         return table.with_columns(gold=mean)
     if verdict_type == PAIRWISE:
         majority = pl.when(mean > 0.5).then(1.0).when(mean < 0.5).then(0.0).when(mean == 0.5).then(0.5)
         return table.with_columns(gold=majority)
-    modes = pl.concat_list([pl.col(name) for name in raters]).list.drop_nulls().list.eval(pl.element().mode())
+    modes = (
+        pl.concat_list([pl.col(name) for name in rater_columns])
+        .list.drop_nulls()
+        .list.eval(pl.element().mode())
+    )
     label = pl.when(modes.list.len() == 1).then(modes.list.first())
     return table.with_columns(gold=label)
 
 
 def _renumber_repeated_verdicts(table: pl.DataFrame) -> pl.DataFrame:
-    """Number repeated verdicts within each order of presentation, where the data numbers the orders.
+    """Number repeated verdicts from 1 within each order in which two outputs were shown, if the data numbers
+    both orders in one sequence.
 
     Then no repetition of a question has both orders, although the question has.
     """
-    question = ["judge", *_list_question_columns(table), "date"]
+    question = ["judge", *_list_columns_that_identify_questions(table), "date"]
     by_repeat = table.group_by([*question, "repeat"]).agg(pl.col("swapped").n_unique())
     by_question = table.group_by(question).agg(pl.col("swapped").n_unique())
     if by_repeat["swapped"].max() != 1 or by_question["swapped"].max() != 2:
@@ -498,20 +548,24 @@ def _renumber_repeated_verdicts(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(repeat=number.cast(pl.String))
 
 
-def _list_question_columns(table: pl.DataFrame) -> list[str]:
-    """List the columns that identify what a judge was asked."""
+def _list_columns_that_identify_questions(table: pl.DataFrame) -> list[str]:
+    """Return the names of the columns that identify what a judge was asked, such as item and system, as far
+    as the table has them.
+    """
     return [name for name in QUESTION_COLUMNS if name in table.columns]
 
 
-def _list_key_columns(table: pl.DataFrame) -> list[str]:
-    """List the columns that identify a verdict."""
+def _list_columns_that_identify_verdicts(table: pl.DataFrame) -> list[str]:
+    """Return the names of the columns that together identify one verdict, as far as the table has them."""
     names = ("judge", *QUESTION_COLUMNS, "date", "repeat", "swapped")
     return [name for name in names if name in table.columns]
 
 
 def _check_unique_verdicts(table: pl.DataFrame, role_columns: Mapping[str, str], file: str) -> None:
-    """Raise an error if a judge has two verdicts on the same question."""
-    is_repeated = table.select(_list_key_columns(table)).is_duplicated()
+    """Raise an error if a judge has two verdicts on one question that nothing, such as a repetition number,
+    tells apart.
+    """
+    is_repeated = table.select(_list_columns_that_identify_verdicts(table)).is_duplicated()
     if not is_repeated.any():
         return
     row = table.filter(is_repeated).row(0, named=True)
@@ -530,7 +584,9 @@ def _check_unique_verdicts(table: pl.DataFrame, role_columns: Mapping[str, str],
 def _check_consistent_human_verdicts(table: pl.DataFrame, file: str) -> None:
     """Raise an error if rows about the same outputs have different human verdicts."""
     has_several = pl.col("gold").drop_nulls().n_unique() > 1
-    contradictions = table.group_by(_list_question_columns(table)).agg(has_several).filter(pl.col("gold"))
+    contradictions = (
+        table.group_by(_list_columns_that_identify_questions(table)).agg(has_several).filter(pl.col("gold"))
+    )
     if contradictions.height:
         item = min(contradictions["item"].to_list())
         raise InputError(

@@ -36,7 +36,8 @@ _EVIDENCE = 3.0
 
 @dataclass(frozen=True)
 class ParsedWinners:
-    """Winners of pairs as numbers (1 first output, 0 second, ½ tie, null missing), and which are letters.
+    """The winner of each pair as a number: 1 if the first output wins, 0 if the second wins, ½ for a tie,
+    null if it is missing.
 
     `note` says how codes were read, where that is not obvious.
     """
@@ -46,19 +47,22 @@ class ParsedWinners:
     note: str | None = None
 
 
-def check_letter_meaning(letter_meaning: str) -> None:
+def check_letter_meaning(requested_meaning: str) -> None:
     """Raise an error if the user named a meaning of the letters A and B that does not exist."""
-    if letter_meaning not in LETTER_MEANINGS:
-        raise UnknownName("meaning of letters", letter_meaning, LETTER_MEANINGS)
+    if requested_meaning not in LETTER_MEANINGS:
+        raise UnknownName("meaning of letters", requested_meaning, LETTER_MEANINGS)
 
 
-def parse_winners(frame: pl.DataFrame, column: str, verdicts: pl.DataFrame, file: str) -> ParsedWinners:
-    """Parse a column that names the winner of each pair; letters are read as outputs.
+def parse_winners(
+    frame: pl.DataFrame, winner_column: str, verdicts: pl.DataFrame, file: str
+) -> ParsedWinners:
+    """Parse a column that names the winner of each pair. The letters A and B are read as the first and the
+    second output.
 
     `verdicts` has the columns `swapped` and, if systems are known, `system_1` and `system_2`.
     """
-    winners = frame[column].cast(pl.String).str.strip_chars().str.to_lowercase()
-    codes, note = _find_meaning_of_winner_numbers(winners, column)
+    winners = frame[winner_column].cast(pl.String).str.strip_chars().str.to_lowercase()
+    codes, note = _find_meaning_of_winner_numbers(winners, winner_column)
     swapped = verdicts["swapped"].fill_null(value=False)
     first_systems = _get_lower_case_column(verdicts, "system_1")
     second_systems = _get_lower_case_column(verdicts, "system_2")
@@ -81,30 +85,33 @@ def parse_winners(frame: pl.DataFrame, column: str, verdicts: pl.DataFrame, file
             values.append(0.5)
         else:
             raise InputError(
-                f"{frame[column][row - 1]!r} is not the name of an output.",
-                location=InputLocation(file or None, row, column),
+                f"{frame[winner_column][row - 1]!r} is not the name of an output.",
+                location=InputLocation(file or None, row, winner_column),
                 remedy="Write 1, 2 or tie, or leave the cell empty if there is no verdict."
                 " For labels of single outputs, add --verdict-type label.",
             )
     systems = {*first_systems, *second_systems}
     letters = [letter for letter in LETTERS if letter not in systems]
     is_letter = winners.is_in(letters).fill_null(value=False)
-    return ParsedWinners(pl.Series(column, values, dtype=pl.Float64), is_letter, note)
+    return ParsedWinners(pl.Series(winner_column, values, dtype=pl.Float64), is_letter, note)
 
 
-def is_column_of_winners(column: pl.Series, systems: Sequence[pl.Series]) -> bool:
-    """Return whether a column names winners: an output, a position, a tie or a system."""
+def does_column_name_winners(column: pl.Series, system_columns: Sequence[pl.Series]) -> bool:
+    """Return whether a column names the winner of a pair in any row: an output, a position, a tie or a
+    system. A column without values counts as one.
+    """
     winners = column.cast(pl.String).str.strip_chars().str.to_lowercase().drop_nulls()
     spellings = [*FIRST_OUTPUT, *SECOND_OUTPUT, *TIE, *POSITIONS, *LETTERS]
-    for names in systems:
+    for names in system_columns:
         spellings += names.cast(pl.String).str.to_lowercase().drop_nulls().unique().to_list()
     return winners.is_empty() or bool(winners.is_in(spellings).any())
 
 
-def are_letters_positions(
+def do_letters_mean_positions(
     winners: pl.Series, human_winners: pl.Series, is_swapped: pl.Series, is_letter: pl.Series
 ) -> bool:
-    """Return whether the letters A and B mean the position of an output on the screen, not the output.
+    """Return whether the letters A and B mean the position of an output on the screen instead of a fixed
+    output.
 
     Then verdicts agree with the human labels where the outputs were not swapped, and contradict them where
     they were.
@@ -127,7 +134,9 @@ def are_letters_positions(
 
 
 def _find_meaning_of_winner_numbers(winners: pl.Series, column: str) -> tuple[dict[str, float], str | None]:
-    """Return what the numbers 0, ½ and 1 mean in a column without other values, with a note."""
+    """Return which output each of the numbers 0, ½ and 1 stands for if a column has only these, and a note on
+    it.
+    """
     present = {*winners.drop_nulls().unique()} - {*cells.MISSING_SCORES}
     if present == {"0", "1"}:
         return ZERO_BASED, f"{column} contains only 0 and 1: 0 is read as the first output, 1 as the second."
@@ -136,8 +145,8 @@ def _find_meaning_of_winner_numbers(winners: pl.Series, column: str) -> tuple[di
     return {}, None
 
 
-def _get_lower_case_column(table: pl.DataFrame, column: str) -> Sequence[str | None]:
-    """Return a column in lower case; all None if the table does not have it."""
-    if column not in table.columns:
+def _get_lower_case_column(table: pl.DataFrame, column_name: str) -> Sequence[str | None]:
+    """Return the texts of a column in lower case, or None for every row if the table lacks the column."""
+    if column_name not in table.columns:
         return [None] * table.height
-    return table[column].str.to_lowercase().to_list()
+    return table[column_name].str.to_lowercase().to_list()

@@ -29,7 +29,9 @@ _HOW_TO_ADD = {"source": "a column src", "references": "a column ref", "qrels": 
 
 @dataclass(frozen=True)
 class OutputRows:
-    """A table of outputs to score, with references, sources, languages and relevance judgements."""
+    """A table with one row per output to score. It has references, sources, languages and relevance
+    judgements, as far as they are known.
+    """
 
     frame: pl.DataFrame
     qrels: pl.DataFrame | None = None
@@ -40,7 +42,7 @@ class OutputRows:
         return self.frame.height
 
     def check_needed_fields(self, metric: Metric) -> None:
-        """Raise an error if a metric needs a field that the data does not have."""
+        """Raise an error if a metric needs a column, such as references, that the table does not have."""
         present = set(self.frame.columns)
         if self.qrels is not None:
             present.add("qrels")
@@ -52,7 +54,9 @@ class OutputRows:
             )
 
     def split_into_batches(self) -> Iterator[OutputRows]:
-        """Yield batches of at most `BATCH_ROWS` rows, each in one language."""
+        """Split the table into batches of at most `BATCH_ROWS` rows, so that all rows of a batch have the
+        same language.
+        """
         languages = self.frame["language"].fill_null("").to_numpy()
         language_changes = np.flatnonzero(languages[1:] != languages[:-1]) + 1
         starts: list[int] = []
@@ -64,12 +68,12 @@ class OutputRows:
         for start, stop in pairwise([*starts, len(self)]):
             yield replace(self, frame=self.frame[start:stop], shared=SharedCache(find_homes, shared_by_run))
 
-    def select(self, row_numbers: Sequence[int] | NDArray[np.int64]) -> OutputRows:
-        """Return the rows with these numbers."""
+    def select_rows(self, row_numbers: Sequence[int] | NDArray[np.int64]) -> OutputRows:
+        """Return a table with the rows at these positions."""
         return replace(self, frame=self.frame[row_numbers])
 
     def build_metric_batch(self, needed_fields: frozenset[str]) -> Batch:
-        """Build the batch of rows that metrics score, with the fields that these metrics need."""
+        """Convert the rows to the form that metrics accept, with only the fields that the metrics need."""
         fields: dict[str, Sequence[Any]] = {
             name: self.frame[name].to_list() for name in self._list_needed_fields(needed_fields)
         }
@@ -80,13 +84,15 @@ class OutputRows:
         fields.setdefault("output", self.frame["output"].to_list())
         return Batch(fields, self._get_common_language(), self.shared or SharedCache())
 
-    def hash_contents(self, needed_fields: frozenset[str]) -> Hashes:
-        """Hash the language and all needed fields of each row, to 128 bits."""
+    def hash_row_contents(self, needed_fields: frozenset[str]) -> Hashes:
+        """Return a hash of each row, computed from its language and the fields that a metric needs. Rows with
+        equal hashes get equal scores.
+        """
         names = self._list_needed_fields(needed_fields)
         # Equal texts in another language, or with other fields, can have another score.
         prefix = pl.lit(f"{self._get_common_language() or ''}|{','.join(names)}|")
         contents = self.frame.select(
-            pl.concat_str(prefix, *(_serialize_column(self.frame[name]) for name in names))
+            pl.concat_str(prefix, *(_express_column_as_text(self.frame[name]) for name in names))
         ).to_series()
         # An empty Arrow array may have no offset buffer.
         if not len(self):
@@ -106,16 +112,18 @@ class OutputRows:
         return np.frombuffer(b"".join(digests), np.uint64).reshape(-1, 2)
 
     def _list_needed_fields(self, needed_fields: frozenset[str]) -> list[str]:
-        """List the fields of the table that metrics with these needs read."""
+        """List which of the needed fields are columns of the table."""
         return [name for name in FIELDS if name in needed_fields and name in self.frame.columns]
 
     def _get_common_language(self) -> str | None:
-        """Return the language of the rows, which is the same in all rows of a batch."""
+        """Return the language that all rows of a batch have."""
         return self.frame["language"][0] if len(self) else None
 
 
 def _find_repeated_texts(frame: pl.DataFrame, batch_starts: Sequence[int]) -> dict[str, tuple[int, int]]:
-    """Find the texts that occur in several batches, with the first batch and the first field of each text."""
+    """Find the texts that occur in more than one batch. Each is returned with the first batch and the first
+    field in which it occurs.
+    """
     batch_numbers = np.searchsorted(batch_starts, np.arange(frame.height), side="right") - 1
     numbered = frame.with_columns(pl.Series("batch", batch_numbers))
     columns = []
@@ -129,23 +137,27 @@ def _find_repeated_texts(frame: pl.DataFrame, batch_starts: Sequence[int]) -> di
     return dict(zip(repeated["text"].to_list(), repeated.select("batch", "field").rows()))
 
 
-def _serialize_column(column: pl.Series) -> pl.Expr:
-    """Return an expression that writes each cell of a column as text, so that different cells differ."""
+def _express_column_as_text(column: pl.Series) -> pl.Expr:
+    """Return a Polars expression that converts each cell of a column to a text, so that different cells get
+    different texts.
+    """
     if not column.dtype.is_nested():
-        return _serialize_text(pl.col(column.name).cast(pl.String))
-    texts = pl.col(column.name).list.eval(_serialize_text(pl.element())).list.join("")
+        return _express_cell_as_text(pl.col(column.name).cast(pl.String))
+    texts = pl.col(column.name).list.eval(_express_cell_as_text(pl.element())).list.join("")
     count = pl.col(column.name).list.len().cast(pl.String)
     return pl.concat_str(count, pl.lit("["), texts).fill_null("-")
 
 
-def _serialize_text(cell: pl.Expr) -> pl.Expr:
-    """Return an expression that writes a text after its length, and `-` for a missing text."""
+def _express_cell_as_text(cell: pl.Expr) -> pl.Expr:
+    """Return a Polars expression that puts the length of a text in front of it. A missing text becomes
+    `-`.
+    """
     # The length before each text keeps ("ab", "c") and ("a", "bc") apart.
     return pl.concat_str(cell.str.len_bytes().cast(pl.String), pl.lit(":"), cell).fill_null("-")
 
 
 def build_rows_for_metrics(dataset: Dataset) -> OutputRows:
-    """Build a table with the columns that metrics may read, and the language of each output."""
+    """Build the table of outputs to score from a data set, with only the columns that metrics may read."""
     names = [name for name in FIELDS if name in dataset.outputs.columns]
     languages = pl.Series("language", dataset.languages, dtype=pl.String)
     return OutputRows(dataset.outputs.select(names).with_columns(languages), dataset.qrels)

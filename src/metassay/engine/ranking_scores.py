@@ -11,7 +11,7 @@ import polars as pl
 
 from metassay.data.ranked_lists import RankedLists, build_grades_by_document, build_ranked_lists
 from metassay.engine.row_scores import RowScores, check_metric_scores
-from metassay.engine.workers import count_workers
+from metassay.engine.workers import choose_worker_count
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, Metric, Scores
 from metassay.metrics.ranking_metric import RankingMetric, score_rankings
@@ -22,7 +22,7 @@ LISTS_PER_BATCH = 16_384
 def score_ranked_rows(
     metrics: Sequence[Metric], rows: pl.DataFrame, qrels: pl.DataFrame | None, *, workers: int | None = None
 ) -> RowScores:
-    """Score rows whose output is a ranked list of document ids."""
+    """Score outputs that are ranked lists of document ids, using relevance judgements (`qrels`)."""
     if qrels is None:
         raise InputError(
             "rankings cannot be scored without relevance judgements.", remedy="Pass --qrels FILE."
@@ -39,7 +39,9 @@ def score_ranked_lists(
     *,
     workers: int | None = None,
 ) -> RowScores:
-    """Score ranked lists; `item_and_system` has the item and system of each list."""
+    """Score ranked lists of documents with every metric. `item_and_system` names the item and the system of
+    each list.
+    """
     started = time.perf_counter()
     ranking_metrics = [metric for metric in metrics if isinstance(metric, RankingMetric)]
     score_matrix = _score_lists_in_one_pass(ranking_metrics, lists, workers)
@@ -61,11 +63,13 @@ def score_ranked_lists(
 def _score_lists_in_one_pass(
     metrics: Sequence[RankingMetric], lists: RankedLists, workers: int | None
 ) -> Scores:
-    """Score ranked lists with metrics that need only the grades at each rank: [lists, metrics]."""
+    """Score ranked lists with all metrics that need only the relevance grade at each rank. The result has a
+    row per list and a column per metric.
+    """
     if not metrics:
         return np.empty((len(lists), 0))
     batches = np.split(np.arange(len(lists)), range(LISTS_PER_BATCH, len(lists), LISTS_PER_BATCH))
-    with ThreadPoolExecutor(count_workers(workers)) as pool:
+    with ThreadPoolExecutor(choose_worker_count(workers)) as pool:
         matrices = list(pool.map(lambda rows: score_rankings(metrics, lists.take(rows)), batches))
     return np.concatenate(matrices)
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from metassay.engine.workers import count_workers
+from metassay.engine.workers import choose_worker_count
 from metassay.errors import InputError, MetricFailure, MissingBackend
 from metassay.options import Progress
 from metassay.recorded_warnings import WarningRecorder
@@ -34,30 +34,35 @@ _MAX_RETRIES = 3
 _TASKS_PER_CORE = 2
 
 
-def parse_engine_option(text: str) -> RayCluster | None:
-    """Parse the option `--engine`: a Ray cluster for `ray` or `ray,ADDRESS`; None for `local`."""
-    kind, _, address = text.partition(",")
+def parse_engine_option(option_value: str) -> RayCluster | None:
+    """Parse the value of `--engine`. Return a Ray cluster for `ray` or `ray,ADDRESS`, and None for
+    `local`.
+    """
+    kind, _, address = option_value.partition(",")
     if kind not in {LOCAL_ENGINE, RAY_ENGINE} or (kind == LOCAL_ENGINE and address):
-        raise InputError(f"{text!r} is not an engine.", remedy="Use local, ray, or ray,ADDRESS.")
+        raise InputError(f"{option_value!r} is not an engine.", remedy="Use local, ray, or ray,ADDRESS.")
     return None if kind == LOCAL_ENGINE else RayCluster(address.strip() or None)
 
 
 @dataclass(frozen=True)
 class RayCluster:
-    """A Ray cluster at an address; without one, at RAY_ADDRESS or else a new one on this machine."""
+    """The address of a Ray cluster. Without an address, the one in RAY_ADDRESS is used, or else a cluster is
+    started on this machine.
+    """
 
     address: str | None = None
 
-    def run_tasks(
+    def run_task_for_each_batch(
         self,
         function: Callable[[Any, int, bytes], int],
-        argument: Any,
+        shared_argument: Any,
         batches: Iterable[tuple[int, bytes]],
         *,
         workers: int = 1,
         needs_gpu: bool = False,
     ) -> Iterator[int]:
-        """Call `function(argument, number, batch)` on the cluster for each batch; yield finished numbers.
+        """Call `function(shared_argument, number, batch)` on the cluster for each numbered batch, and yield
+        what the calls return as they finish.
 
         A batch whose task fails is reported and left to the caller.
         """
@@ -68,13 +73,13 @@ class RayCluster:
         task = ray.remote(function).options(num_cpus=1, num_gpus=gpus, max_retries=_MAX_RETRIES)
         max_running = _TASKS_PER_CORE * max(1, int(resources.get("CPU", 1)))
         # Sent to each machine once, not with every task.
-        shared_argument = ray.put(argument)
+        argument_reference = ray.put(shared_argument)
         running: dict[Any, int] = {}
         waiting = iter(batches)
         next_batch = next(waiting, None)
         while next_batch is not None or running:
             while next_batch is not None and len(running) < max_running:
-                running[task.remote(shared_argument, *next_batch)] = next_batch[0]
+                running[task.remote(argument_reference, *next_batch)] = next_batch[0]
                 next_batch = next(waiting, None)
             # In short steps, so that an interrupt is noticed.
             finished, _ = ray.wait(list(running), timeout=0.2)
@@ -105,17 +110,19 @@ class RayCluster:
         return ray
 
 
-def _log_failed_task(number: int, error: Exception) -> None:
-    """Log that a task failed and that this process scores its batch instead."""
+def _log_failed_task(batch_number: int, error: Exception) -> None:
+    """Tell the user that the cluster could not score a batch, so that this machine scores it instead."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     logging.getLogger("metassay").warning(
-        "Note: Ray did not compute part %s (%s), so it is computed on this machine.", number, lines[-1]
+        "Note: Ray did not compute part %s (%s), so it is computed on this machine.", batch_number, lines[-1]
     )
 
 
 @dataclass(frozen=True)
 class MetricDescription:
-    """A metric in the form that is sent to another machine, which builds it and compares the signature."""
+    """Describes a metric so that another machine can create it, and can check that its parameters and version
+    are the same.
+    """
 
     spec: str
     languages: tuple[str | None, ...]
@@ -125,7 +132,7 @@ class MetricDescription:
 
 @dataclass(frozen=True)
 class ClusterJob:
-    """What all tasks of a scoring job on a cluster share."""
+    """The metrics and the store of scores that all tasks on a Ray cluster share."""
 
     metrics: tuple[MetricDescription, ...]
     open_store: Callable[[Sequence[Metric]], ScoreStore]
@@ -141,43 +148,49 @@ def score_on_cluster(
     workers: int | None,
     progress: Progress | None,
 ) -> None:
-    """Score on a cluster the batches that are not stored yet, with metrics that workers can build."""
+    """Score batches of outputs on a Ray cluster and store the scores. Batches with stored scores, and metrics
+    that exist only in this process, are left out.
+    """
     from metassay.metrics.base import NEURAL_PREFIX
 
     # A worker builds metrics from their specs. Metrics that cannot be built this way, such as objects of the
     # user, are scored here.
-    known = [metric for metric in metrics if _build_described_metric(_describe_metric(metric)) is not None]
-    store.refresh()
+    known = [
+        metric for metric in metrics if _build_metric_from_description(_describe_metric(metric)) is not None
+    ]
+    store.reload_scores()
     # Two rounds, so that metrics without a GPU do not occupy one.
     for needs_gpu in (False, True):
         stage = "by Ray, neural metrics" if needs_gpu else "by Ray"
         chosen = [metric for metric in known if metric.cost_class.startswith(NEURAL_PREFIX) is needs_gpu]
         unfinished = []
         for number in batches:
-            if not all(store.has_batch(metric, number) for metric in chosen):
+            if not all(store.has_batch_scores(metric, number) for metric in chosen):
                 unfinished.append(number)
         if not unfinished:
             continue
         job = ClusterJob(
             tuple(_describe_metric(metric) for metric in chosen),
-            store.make_opener(),
+            store.make_store_opener(),
             _serialize_repeated_texts(batches) if needs_gpu else None,
         )
-        finished = cluster.run_tasks(
+        finished = cluster.run_task_for_each_batch(
             score_batch_on_worker,
             job,
             ((number, _encode_frame(batches[number].frame)) for number in unfinished),
-            workers=count_workers(workers),
+            workers=choose_worker_count(workers),
             needs_gpu=needs_gpu,
         )
         for count, _ in enumerate(finished, start=1):
             if progress is not None:
                 progress(stage, count, len(unfinished))
-    store.refresh()
+    store.reload_scores()
 
 
-def score_batch_on_worker(job: ClusterJob, number: int, batch: bytes) -> int:
-    """Score a batch and store its scores; a worker of the cluster calls this function."""
+def score_batch_on_worker(job: ClusterJob, batch_number: int, encoded_rows: bytes) -> int:
+    """Score one batch of outputs on a machine of the cluster, and store the scores. Returns the number of the
+    batch.
+    """
     import polars as pl
 
     from metassay.engine.batches import OutputRows
@@ -186,7 +199,7 @@ def score_batch_on_worker(job: ClusterJob, number: int, batch: bytes) -> int:
 
     metrics = []
     for description in job.metrics:
-        metric = _build_described_metric(description)
+        metric = _build_metric_from_description(description)
         if metric is None:
             raise MetricFailure(
                 "This machine has other metrics, or other versions of them, than the machine that "
@@ -195,19 +208,21 @@ def score_batch_on_worker(job: ClusterJob, number: int, batch: bytes) -> int:
             )
         metrics.append(metric)
     shared = None if job.repeated_texts is None else SharedCache(*_decode_repeated_texts(job.repeated_texts))
-    rows = OutputRows(pl.read_ipc(batch), shared=shared)
+    rows = OutputRows(pl.read_ipc(encoded_rows), shared=shared)
     with WarningRecorder() as recorder:
-        score_batch(metrics, number, rows, job.open_store(metrics), recorder)
-    return number
+        score_batch(metrics, batch_number, rows, job.open_store(metrics), recorder)
+    return batch_number
 
 
 def _describe_metric(metric: Metric) -> MetricDescription:
-    """Describe a metric for another machine."""
+    """Describe a metric by its specification and signature, so that another machine can create it."""
     return MetricDescription(metric.spec, tuple(metric.languages), metric.text_changes, metric.signature)
 
 
-def _build_described_metric(description: MetricDescription) -> Metric | None:
-    """Build the metric of a description; None if it has another signature on this machine."""
+def _build_metric_from_description(description: MetricDescription) -> Metric | None:
+    """Create the metric that a description names; None if this machine has another version of it, or does not
+    have it.
+    """
     from metassay.metrics.registry import parse_metric
 
     try:
@@ -220,7 +235,7 @@ def _build_described_metric(description: MetricDescription) -> Metric | None:
 
 
 def _serialize_repeated_texts(batches: Mapping[int, OutputRows]) -> bytes:
-    """Encode the texts that occur in several batches, with the first batch and field of each text."""
+    """Encode as bytes the texts that occur in more than one batch, with the first batch and field of each."""
     import polars as pl
 
     shared = next(iter(batches.values())).shared
@@ -235,7 +250,9 @@ def _serialize_repeated_texts(batches: Mapping[int, OutputRows]) -> bytes:
 def _decode_repeated_texts(
     repeated_texts: bytes,
 ) -> tuple[Callable[[], Mapping[str, tuple[int, int]]], dict[Hashable, Any]]:
-    """Decode the repeated texts of a job, and make a cache that all tasks of this process share."""
+    """Decode the texts that occur in more than one batch, and create a cache that all tasks in this process
+    share.
+    """
     import polars as pl
 
     homes = {text: (batch, field) for text, batch, field in pl.read_ipc(repeated_texts).iter_rows()}

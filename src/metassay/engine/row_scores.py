@@ -15,7 +15,7 @@ from metassay.plugins import hash_user_source, locate_definition
 
 @dataclass(frozen=True)
 class RowScores:
-    """The scores of each metric for all rows, and the seconds that each metric took."""
+    """The scores of all rows by every metric, and how many seconds each metric took."""
 
     scores: dict[str, Scores]
     seconds: dict[str, float] = field(default_factory=dict)
@@ -23,21 +23,25 @@ class RowScores:
 
 
 def check_metric_scores(metric: Metric, scores: NDArray[np.float64], rows: pl.DataFrame) -> Scores:
-    """Return the scores of a metric as float64; raise an error unless there is one finite or NaN per row."""
+    """Check that a metric returned one score per row, and none that is infinite. Returns the scores as an
+    array of floats.
+    """
     scores = np.asarray(scores, dtype=np.float64)
     if scores.shape != (rows.height,):
-        raise _make_metric_error(
+        raise _make_invalid_score_error(
             metric, f"{metric} returned {scores.shape} scores for {rows.height} outputs."
         )
     infinite = np.isinf(scores)
     if infinite.any():
         item = rows["item"][int(infinite.argmax())] if "item" in rows.columns else "?"
-        raise _make_metric_error(metric, f"{metric} is infinite on item {item}.")
+        raise _make_invalid_score_error(metric, f"{metric} is infinite on item {item}.")
     return scores
 
 
-def _make_metric_error(metric: Metric, message: str) -> MetricFailure:
-    """Make the error for wrong scores of a metric; for a user's metric, a usage error that names the code."""
+def _make_invalid_score_error(metric: Metric, message: str) -> MetricFailure:
+    """Create the error for invalid scores. If the metric is code of the user, the error names its file and
+    counts as wrong usage.
+    """
     if not hash_user_source(metric):
         return MetricFailure(message)
     error = MetricFailure(f"{locate_definition(type(metric))}: {message}")

@@ -11,18 +11,20 @@ from metassay.stats.hashes import Hashes
 
 
 class ScoreStore(Protocol):
-    """Stores the scores of finished batches, so that an interrupted run can continue.
+    """Interface of a place where scores are stored batch by batch, so that an interrupted run can continue.
 
     A score is identified by its metric, its batch, and the hash of what was scored.
     """
 
-    def load(
+    def load_batch_scores(
         self, metric: Metric, batch_number: int, content_hashes: Hashes
     ) -> tuple[Scores, RecordedWarnings]:
-        """Load the stored scores of a batch, NaN for missing ones, and the warnings of their computation."""
+        """Load the stored scores of a metric on a batch, and the warnings issued when they were computed. A
+        score that is not stored is NaN.
+        """
         ...
 
-    def save(
+    def save_batch_scores(
         self,
         metric: Metric,
         batch_number: int,
@@ -30,17 +32,19 @@ class ScoreStore(Protocol):
         scores: Scores,
         recorded_warnings: RecordedWarnings,
     ) -> None:
-        """Store the defined scores of a batch, and the warnings of their computation."""
+        """Store the scores of a metric on a batch that are not NaN, and the warnings issued when they were
+        computed.
+        """
         ...
 
-    def has_batch(self, metric: Metric, batch_number: int) -> bool:
-        """Return whether the run has stored scores of this metric and batch."""
+    def has_batch_scores(self, metric: Metric, batch_number: int) -> bool:
+        """Return whether scores of this metric on this batch are stored."""
         ...
 
-    def refresh(self) -> None:
-        """Read the store again, to find scores that other processes stored."""
+    def reload_scores(self) -> None:
+        """Read the stored scores again, to see those that other processes have stored meanwhile."""
         ...
 
-    def make_opener(self) -> Callable[[Sequence[Metric]], ScoreStore]:
-        """Return a function that opens the same store in another process."""
+    def make_store_opener(self) -> Callable[[Sequence[Metric]], ScoreStore]:
+        """Return a function that another process can call to open the same stored scores."""
         ...

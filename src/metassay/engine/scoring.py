@@ -14,7 +14,7 @@ from metassay.engine.batches import OutputRows
 from metassay.engine.ray_cluster import RayCluster, score_on_cluster
 from metassay.engine.row_scores import RowScores, check_metric_scores
 from metassay.engine.score_store import ScoreStore
-from metassay.engine.workers import count_workers
+from metassay.engine.workers import choose_worker_count
 from metassay.metrics.base import Batch, Metric, Scores
 from metassay.options import Progress
 from metassay.recorded_warnings import RecordedWarnings, WarningRecorder, reissue_warnings
@@ -26,7 +26,7 @@ COST_SAMPLE_ROWS = 256
 
 
 class MetricScores(NamedTuple):
-    """The scores of one metric on one batch, the seconds they took, and the warnings issued."""
+    """The scores of one metric on one batch of outputs, the seconds it took, and the warnings it issued."""
 
     scores: Scores
     seconds: float
@@ -38,7 +38,7 @@ BatchScores = dict[str, MetricScores]
 
 
 class SelectedBatches(NamedTuple):
-    """The numbers of the batches that this process scored, and the number of all batches."""
+    """The numbers of the batches that this process scored, and how many batches the data has in total."""
 
     numbers: tuple[int, ...]
     batch_count: int
@@ -54,7 +54,7 @@ def score_rows(
     cluster: RayCluster | None = None,
     progress: Progress | None = None,
 ) -> RowScores:
-    """Score every row of a table with every metric.
+    """Score every output of a table with every metric.
 
     All metrics score a batch together, so that related metrics share tokenisation and alignment. Batches are
     numbered from `first_batch`. A `cluster` scores first; what is then missing in the store is scored here.
@@ -78,18 +78,20 @@ def score_rows(
 def score_selected_batches(
     metrics: Sequence[Metric],
     output_rows: OutputRows,
-    selected: Collection[int],
+    selected_numbers: Collection[int],
     *,
     store: ScoreStore,
     workers: int | None = None,
     first_batch: int = 0,
     progress: Progress | None = None,
 ) -> SelectedBatches:
-    """Score and store only the batches with these numbers, for a run that several processes share."""
+    """Score and store only the batches with the given numbers, so that several processes can share the work
+    of one run.
+    """
     for metric in metrics:
         output_rows.check_needed_fields(metric)
     batches = dict(enumerate(output_rows.split_into_batches(), start=first_batch))
-    wanted = {number: batch for number, batch in batches.items() if number in selected}
+    wanted = {number: batch for number, batch in batches.items() if number in selected_numbers}
     _score_batches(metrics, wanted, store, workers, progress)
     return SelectedBatches(tuple(wanted), len(batches))
 
@@ -101,9 +103,9 @@ def _score_batches(
     workers: int | None,
     progress: Progress | None,
 ) -> dict[int, BatchScores]:
-    """Score batches in several threads; return the scores of each batch by its number."""
+    """Score batches of outputs in several threads. Returns the scores by the number of the batch."""
     finished: dict[int, BatchScores] = {}
-    with WarningRecorder() as recorder, _open_thread_pool(count_workers(workers)) as pool:
+    with WarningRecorder() as recorder, _open_thread_pool(choose_worker_count(workers)) as pool:
         futures = {
             pool.submit(score_batch, metrics, number, batch, store, recorder): number
             for number, batch in batches.items()
@@ -116,7 +118,8 @@ def _score_batches(
 
 
 def measure_costs(metrics: Sequence[Metric], output_rows: OutputRows) -> dict[str, float]:
-    """Measure the seconds that each metric takes for 1,000 outputs, on a sample, with one thread.
+    """Measure how many seconds each metric takes for 1,000 outputs, on a sample of the outputs and with one
+    thread.
 
     Each metric is called twice; the first call, which may compile kernels, is not counted.
     """
@@ -138,12 +141,13 @@ def measure_costs(metrics: Sequence[Metric], output_rows: OutputRows) -> dict[st
 
 def score_batch(
     metrics: Sequence[Metric],
-    number: int,
+    batch_number: int,
     output_rows: OutputRows,
     store: ScoreStore | None,
     recorder: WarningRecorder,
 ) -> BatchScores:
-    """Score one batch with all metrics; equal rows are scored once, and stored scores are not recomputed.
+    """Score one batch of outputs with all metrics. Equal rows are scored only once, and scores that are
+    stored are not computed again.
 
     Trivial metrics score every row, since that costs less than to find the distinct ones.
     """
@@ -155,7 +159,7 @@ def score_batch(
         for metric in costly:
             if metric.needs | metric.optional_fields == needs:
                 started = time.perf_counter()
-                scores, recorded_warnings = distinct_rows.score(metric, number, store)
+                scores, recorded_warnings = distinct_rows.score_with_metric(metric, batch_number, store)
                 scores = scores[distinct_rows.numbers]
                 seconds = time.perf_counter() - started
                 batch_scores[metric.spec] = MetricScores(scores, seconds, recorded_warnings)
@@ -178,7 +182,7 @@ def score_batch(
 def _score_all_rows(
     metrics: Sequence[Metric], output_rows: OutputRows, batch: Batch, recorder: WarningRecorder
 ) -> BatchScores:
-    """Score every row of a batch, without looking for equal rows."""
+    """Score every row of a batch, even if some rows are equal."""
     batch_scores: BatchScores = {}
     for metric in metrics:
         started = time.perf_counter()
@@ -189,7 +193,7 @@ def _score_all_rows(
 
 
 class _DistinctRows:
-    """The distinct rows of a batch, which metrics with the same needs share.
+    """The rows of a batch without duplicates, for all metrics that read the same fields.
 
     `numbers` is the number of each row's content. `content_hashes` are sorted, once for all metrics, and
     `order` has the number of the content that each belongs to.
@@ -198,23 +202,25 @@ class _DistinctRows:
     def __init__(
         self, output_rows: OutputRows, needed_fields: frozenset[str], recorder: WarningRecorder
     ) -> None:
-        content_hashes = output_rows.hash_contents(needed_fields)
+        content_hashes = output_rows.hash_row_contents(needed_fields)
         first_rows, self.numbers, self.order = find_distinct_hashes(content_hashes)
-        self.rows = output_rows.select(first_rows)
+        self.rows = output_rows.select_rows(first_rows)
         self.content_hashes = content_hashes[first_rows[self.order]]
         self.needs = needed_fields
         self.recorder = recorder
         self.batch: Batch | None = None
         """Made when the first metric must be computed: stored scores need no texts."""
 
-    def score(
+    def score_with_metric(
         self, metric: Metric, batch_number: int, store: ScoreStore | None
     ) -> tuple[Scores, RecordedWarnings]:
-        """Return the score of each distinct row, and the warnings issued when it was computed."""
+        """Return the metric score of each distinct row, from the store or newly computed, and the warnings
+        issued when it was computed.
+        """
         if store is None or not metric.is_cacheable:
             scores = check_metric_scores(metric, metric.score(self._get_or_build_batch()), self.rows.frame)
             return scores, self.recorder.take_recorded_warnings()
-        stored_scores, recorded_warnings = store.load(metric, batch_number, self.content_hashes)
+        stored_scores, recorded_warnings = store.load_batch_scores(metric, batch_number, self.content_hashes)
         scores = np.empty(len(stored_scores))
         # Stored scores are sorted by hash; `order` brings them back into the order of the rows.
         scores[self.order] = stored_scores
@@ -226,41 +232,49 @@ class _DistinctRows:
             # Undefined scores are not stored, so that a batch without any new score need not be written
             # again.
             if not np.isnan(new_scores).all():
-                store.save(metric, batch_number, self.content_hashes, scores[self.order], recorded_warnings)
+                store.save_batch_scores(
+                    metric, batch_number, self.content_hashes, scores[self.order], recorded_warnings
+                )
         return scores, recorded_warnings
 
     def _score_distinct_rows(self, metric: Metric, numbers: LongArray) -> Scores:
-        """Score the distinct rows with these numbers."""
+        """Compute the scores of the distinct rows at these positions."""
         if len(numbers) == len(self.rows):
             return check_metric_scores(metric, metric.score(self._get_or_build_batch()), self.rows.frame)
-        rows = self.rows.select(numbers)
+        rows = self.rows.select_rows(numbers)
         return check_metric_scores(metric, metric.score(rows.build_metric_batch(self.needs)), rows.frame)
 
     def _get_or_build_batch(self) -> Batch:
-        """Return the batch of all rows, which is built once and shared by all metrics."""
+        """Return all distinct rows in the form that metrics accept. It is built once and shared by all
+        metrics.
+        """
         if self.batch is None:
             self.batch = self.rows.build_metric_batch(self.needs)
         return self.batch
 
 
-def _join_batch_scores(metrics: Sequence[Metric], batches: Sequence[BatchScores]) -> RowScores:
-    """Concatenate the scores of all batches and issue their warnings, in the order of the rows."""
-    for batch in batches:
+def _join_batch_scores(metrics: Sequence[Metric], scores_of_batches: Sequence[BatchScores]) -> RowScores:
+    """Concatenate the scores of all batches, and issue the warnings that were recorded when the batches were
+    scored.
+    """
+    for batch in scores_of_batches:
         for result in batch.values():
             reissue_warnings(result.recorded_warnings)
     scores = {}
     seconds = {}
     for metric in metrics:
-        results = [batch[metric.spec] for batch in batches]
+        results = [batch[metric.spec] for batch in scores_of_batches]
         # `concatenate` refuses an empty list, which occurs if there are no rows.
         scores[metric.spec] = np.concatenate([np.empty(0), *(result.scores for result in results)])
         seconds[metric.spec] = sum(result.seconds for result in results)
-    return RowScores(scores, seconds, len(batches))
+    return RowScores(scores, seconds, len(scores_of_batches))
 
 
 @contextmanager
 def _open_thread_pool(workers: int) -> Iterator[ThreadPoolExecutor]:
-    """Open a thread pool that waits for its threads at the end, but not after an error."""
+    """Context manager that yields a thread pool. After an error in the block, it does not wait for threads
+    that are still running.
+    """
     pool = ThreadPoolExecutor(workers)
     try:
         yield pool
@@ -273,7 +287,7 @@ def _open_thread_pool(workers: int) -> Iterator[ThreadPoolExecutor]:
 
 
 def _yield_finished_futures(futures: Iterable[Future[BatchScores]]) -> Iterator[Future[BatchScores]]:
-    """Yield futures as they finish; waits in short steps, so that an interrupt is noticed."""
+    """Yield futures as they finish. It waits in short steps, so that the user can interrupt the program."""
     waiting = set(futures)
     while waiting:
         done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)

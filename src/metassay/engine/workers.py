@@ -7,8 +7,10 @@ import os
 from metassay.errors import InputError
 
 
-def count_workers(requested: int | None) -> int:
-    """Return the requested number of workers, else one per core that this process may use."""
+def choose_worker_count(requested: int | None) -> int:
+    """Return the requested number of worker threads or processes, or else the number of CPU cores that this
+    process may use.
+    """
     if requested is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if requested < 1:

@@ -7,7 +7,6 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
@@ -21,6 +20,7 @@ from metassay.metrics.batch_tokens import (
     tokenize_words,
     warn_if_written_without_spaces,
 )
+from metassay.metrics.kernels.common_subsequence import common_subsequence_lengths
 from metassay.metrics.kernels.ngrams import count_shared_ngrams
 from metassay.metrics.kernels.text_arrays import TokenSequences
 from metassay.metrics.scoring_inputs import SingleReferenceInputs, find_distinct_inputs
@@ -87,15 +87,8 @@ class TokenizedInputs:
     @functools.cached_property
     def common_subsequences(self) -> Scores:
         """Length of the longest common subsequence of each output and its reference, in words."""
-        from rapidfuzz.distance import LCSseq
-
-        ids = self.tokens.ids.tolist()
-        offsets = self.tokens.offsets.tolist()
-        sequences = [ids[start:end] for start, end in pairwise(offsets)]
-        lengths = []
-        for output, reference in zip(self.inputs.outputs.tolist(), self.inputs.references.tolist()):
-            lengths.append(LCSseq.similarity(sequences[output], sequences[reference]))
-        return np.array(lengths, dtype=np.float64)
+        lengths = common_subsequence_lengths(*self.tokens, self.inputs.outputs, self.inputs.references)
+        return lengths.astype(np.float64)
 
     def count_ngrams(self, order: int) -> tuple[Scores, Scores]:
         """Count the n-grams (n = `order`) of each output and of its reference."""

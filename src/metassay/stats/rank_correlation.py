@@ -180,7 +180,7 @@ def correlate_all_rows(rows: FloatArray, statistic: str) -> FloatArray:
 
 def _have_distinct_values(scores: FloatArray) -> BoolArray:
     """Return for each vector, [items, vectors], whether it has two scores that differ."""
-    return np.asarray(np.fmin.reduce(scores) < np.fmax.reduce(scores))
+    return np.asarray(np.fmin.reduce(scores, initial=np.inf) < np.fmax.reduce(scores, initial=-np.inf))
 
 
 # The functions below expect [items, vectors]. Comparisons with NaN are false, so that missing items add 0.

@@ -19,9 +19,11 @@ CACHE_VARIABLE = "METASSAY_CACHE"
 NO_CACHE = "off"
 
 
-def find_cache_folder(requested: str | Path | None) -> Path | None:
-    """Return the requested cache folder, else that of METASSAY_CACHE; None without one or for `off`."""
-    chosen = requested or os.environ.get(CACHE_VARIABLE) or NO_CACHE
+def choose_cache_folder(requested_folder: str | Path | None) -> Path | None:
+    """Return the folder of cached scores that the user requested, or else the one that the environment
+    variable METASSAY_CACHE names. Return None if neither is given or the cache is `off`.
+    """
+    chosen = requested_folder or os.environ.get(CACHE_VARIABLE) or NO_CACHE
     if str(chosen) == NO_CACHE:
         return None
     folder = local_path(chosen)
@@ -35,8 +37,8 @@ def find_cache_folder(requested: str | Path | None) -> Path | None:
     return folder
 
 
-def list_entries(cache: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Yield the folder of each metric in a cache, with the description of the metric."""
+def list_metric_folders(cache: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Yield each folder of a cache that holds the scores of one metric, with a description of this metric."""
     for file in sorted(cache.glob(f"??/*/{DESCRIPTION_FILE}")):
         try:
             description = json.loads(file.read_text(encoding="utf-8"))
@@ -48,7 +50,7 @@ def list_entries(cache: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
 
 
 def list_cache_parts(cache: Path) -> list[Path]:
-    """List all files of scores (parts) in a cache, the least recently used first."""
+    """List all Parquet files with cached scores, the least recently used first."""
     # The last asterisk also finds broken parts, which end in `.parquet.broken`.
     parts = [path for path in cache.glob("??/*/*.parquet*") if path.is_file()]
     # The name decides between equal times, so that the order is always the same.
@@ -56,7 +58,8 @@ def list_cache_parts(cache: Path) -> list[Path]:
 
 
 def prune_cache(cache: Path, *, max_bytes: int) -> list[Path]:
-    """Delete broken parts, then the least recently used ones, until at most `max_bytes` are left.
+    """Delete files from a cache until it has at most `max_bytes`: first damaged files, then those not used
+    for longest.
 
     Returns the deleted files.
     """
@@ -79,7 +82,9 @@ def prune_cache(cache: Path, *, max_bytes: int) -> list[Path]:
 
 
 def verify_cache(cache: Path) -> tuple[int, list[Path]]:
-    """Check all parts of a cache; return the number of intact parts and the broken ones, now renamed."""
+    """Compare every file of a cache with its checksum. Return the number of intact files, and the paths of
+    the damaged ones, which were renamed.
+    """
     parts = [path for path in list_cache_parts(cache) if path.suffix == ".parquet"]
     broken = [path for path in parts if read_part(path) is None]
     return len(parts) - len(broken), broken

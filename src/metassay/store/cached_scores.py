@@ -20,7 +20,7 @@ from metassay.store.score_tables import make_score_table
 
 
 class CachedScores:
-    """The scores of a run folder, if there is one, and of a cache: reads from and writes to both."""
+    """Stores metric scores in a run folder (if there is one) and in a cache that several runs share."""
 
     def __init__(self, run_scores: RunScores | None, cache: Path, metrics: Sequence[Metric]) -> None:
         self.run_scores = run_scores
@@ -29,24 +29,33 @@ class CachedScores:
             metric.spec: MetricCache(metric, cache) for metric in metrics if can_share_scores(metric)
         }
 
-    def load(
+    def load_batch_scores(
         self, metric: Metric, batch_number: int, content_hashes: Hashes
     ) -> tuple[Scores, RecordedWarnings]:
-        """Load the stored scores of a batch, NaN for missing ones; cached scores are copied to the run."""
+        """Load the scores of a batch from the run folder, and missing ones from the cache. What is in neither
+        is NaN.
+        """
         scores = np.full(len(content_hashes), np.nan)
         recorded_warnings: RecordedWarnings = ()
         if self.run_scores is not None:
-            scores, recorded_warnings = self.run_scores.load(metric, batch_number, content_hashes)
+            scores, recorded_warnings = self.run_scores.load_batch_scores(
+                metric, batch_number, content_hashes
+            )
         missing = np.isnan(scores)
         metric_cache = self._metric_caches.get(metric.spec)
         if metric_cache is not None and missing.any():
-            recorded_warnings = (*recorded_warnings, *metric_cache.load(content_hashes, scores))
+            recorded_warnings = (
+                *recorded_warnings,
+                *metric_cache.fill_in_cached_scores(content_hashes, scores),
+            )
             if self.run_scores is not None and (missing != np.isnan(scores)).any():
                 # A run folder is complete in itself: it can be resumed on a machine without this cache.
-                self.run_scores.save(metric, batch_number, content_hashes, scores, recorded_warnings)
+                self.run_scores.save_batch_scores(
+                    metric, batch_number, content_hashes, scores, recorded_warnings
+                )
         return scores, recorded_warnings
 
-    def save(
+    def save_batch_scores(
         self,
         metric: Metric,
         batch_number: int,
@@ -54,28 +63,32 @@ class CachedScores:
         scores: Scores,
         recorded_warnings: RecordedWarnings,
     ) -> None:
-        """Store the defined scores of a batch in the run folder and in the cache."""
+        """Store the scores of a batch in the run folder and in the cache. Scores that are NaN are not
+        stored.
+        """
         # Encoded once for both places.
         part = encode_part(make_score_table(content_hashes, scores), recorded_warnings)
         if self.run_scores is not None:
-            self.run_scores.save_part(metric, batch_number, part)
+            self.run_scores.save_encoded_scores(metric, batch_number, part)
         metric_cache = self._metric_caches.get(metric.spec)
         if metric_cache is not None:
-            metric_cache.save(content_hashes, scores, recorded_warnings, part)
+            metric_cache.add_scores(content_hashes, scores, recorded_warnings, part)
 
-    def has_batch(self, metric: Metric, batch_number: int) -> bool:
-        """Return whether the run folder has scores of this metric and batch."""
-        return self.run_scores is not None and self.run_scores.has_batch(metric, batch_number)
+    def has_batch_scores(self, metric: Metric, batch_number: int) -> bool:
+        """Return whether the run folder already has scores of this metric on this batch."""
+        return self.run_scores is not None and self.run_scores.has_batch_scores(metric, batch_number)
 
-    def refresh(self) -> None:
-        """Read the run folder and the cache again, to find scores that other processes stored."""
+    def reload_scores(self) -> None:
+        """Read the run folder and the cache again, to see scores that other processes have stored
+        meanwhile.
+        """
         if self.run_scores is not None:
-            self.run_scores.refresh()
+            self.run_scores.reload_scores()
         for metric_cache in self._metric_caches.values():
-            metric_cache.refresh()
+            metric_cache.clear_loaded_scores()
 
-    def make_opener(self) -> Callable[[Sequence[Metric]], CachedScores]:
-        """Return a function with which another process opens the same stored scores."""
+    def make_store_opener(self) -> Callable[[Sequence[Metric]], CachedScores]:
+        """Return a function that another process can call to open the same run folder and cache."""
         run_address = None
         if self.run_scores is not None:
             run_address = display_path(self.run_scores.folder.absolute())
@@ -85,6 +98,8 @@ class CachedScores:
 def open_cached_scores(
     run_address: str | None, cache_address: str, metrics: Sequence[Metric]
 ) -> CachedScores:
-    """Open the scores of a run and of a cache, each in a local or remote folder."""
+    """Open the scores that are stored in a run folder and in a cache, both given by a path or a remote
+    address.
+    """
     run_scores = None if run_address is None else RunScores(local_path(run_address))
     return CachedScores(run_scores, local_path(cache_address), metrics)

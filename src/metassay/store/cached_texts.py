@@ -12,16 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from metassay.errors import InputError
-from metassay.store.metric_cache import find_cache_subfolder, write_dependencies
+from metassay.store.metric_cache import find_cache_subfolder, write_dependency_description
 from metassay.store.parts import encode_part, log_note_for_user
-from metassay.store.run_texts import RunTexts, pack_texts
+from metassay.store.run_texts import RunTexts, encode_texts
 
 # What `cache info` lists in place of a metric.
 TEXTS_ENTRY = "perturbed outputs"
 
 
 class CachedTexts:
-    """The texts of a run folder, if there is one, and of a cache: reads from and writes to both.
+    """Stores perturbed outputs and other texts in a run folder (if there is one) and in a cache that several
+    runs share.
 
     `environment` is everything that the texts depend on beyond what their names say.
     """
@@ -34,32 +35,32 @@ class CachedTexts:
         self._is_writable = True
 
     def load(self, name: str) -> list[str | None] | None:
-        """Load the texts that are stored under a name; None if neither run folder nor cache has them."""
+        """Load the list of texts with this name from the run folder or the cache; None if neither has it."""
         if self.run_texts is not None:
             texts = self.run_texts.load(name)
             if texts is not None:
                 return texts
-        table = self._cached.load_table(name)
+        table = self._cached.load_text_table(name)
         if table is None:
             return None
         if self.run_texts is not None:
-            self.run_texts.save_part(name, encode_part(table))
+            self.run_texts.save_encoded_texts(name, encode_part(table))
         return table["text"].to_list()
 
     def save(self, name: str, texts: Sequence[str | None]) -> None:
-        """Store texts under a name in the run folder and in the cache.
+        """Store a list of texts under a name in the run folder and in the cache.
 
         If the cache cannot be written, this is reported once and the run continues without it.
         """
-        part = pack_texts(texts)
+        part = encode_texts(texts)
         if self.run_texts is not None:
-            self.run_texts.save_part(name, part)
+            self.run_texts.save_encoded_texts(name, part)
         if not self._is_writable:
             return
         description = {"metric": TEXTS_ENTRY, "signature": "", "versions": self.environment}
         try:
-            write_dependencies(self._cached.folder, description)
-            self._cached.save_part(name, part)
+            write_dependency_description(self._cached.folder, description)
+            self._cached.save_encoded_texts(name, part)
         except InputError as error:
             self._is_writable = False
             log_note_for_user(
@@ -67,7 +68,8 @@ class CachedTexts:
             )
 
     def private(self) -> RunTexts | None:
-        """Return a store of texts in the run folder only, which other runs do not share.
+        """Return the texts of the run folder alone, for texts that other runs must not reuse; None without a
+        run folder.
 
         Texts made by user code belong there: no hash covers everything they depend on.
         """

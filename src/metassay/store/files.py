@@ -20,7 +20,8 @@ _WRITER_NAME = re.compile(r"(?P<process>\d+)-\d+@(?P<machine>.+)")
 
 
 def write_bytes(path: Path, content: bytes | memoryview, *, durable: bool = True) -> None:
-    """Write a file in one step, so that it is complete or absent; upload it if its folder is remote.
+    """Write bytes to a file so that, whatever happens, the file is either complete or absent. A file in a
+    remote folder is uploaded.
 
     A `durable` file survives a power failure. Parts need not: their checksum shows whether they are intact.
     """
@@ -35,7 +36,9 @@ def write_bytes(path: Path, content: bytes | memoryview, *, durable: bool = True
 
 @contextmanager
 def replace_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary path to write to, which becomes the file at the end of the block."""
+    """Context manager that yields a temporary path to write to. After the block, the temporary file takes the
+    place of `path`.
+    """
     with create_temporary_file(path) as temporary:
         yield temporary
         temporary.replace(path)
@@ -44,7 +47,8 @@ def replace_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def create_temporary_file(path: Path) -> Iterator[Path]:
-    """Yield the path of a temporary file beside `path`; delete it if writing fails.
+    """Context manager that yields the path of a temporary file in the folder of `path`, and deletes this file
+    if an error occurs in the block.
 
     The name says which process writes it, so that `remove_abandoned_files` knows whether it still runs.
     """
@@ -69,13 +73,15 @@ def create_temporary_file(path: Path) -> Iterator[Path]:
 
 
 def find_final_name_of_temporary_file(temporary: Path) -> str | None:
-    """Return the name that a temporary file should get when it is complete; None for other files."""
+    """Return the name that an unfinished temporary file will get when it is complete; None if the file is not
+    temporary.
+    """
     match = _TEMPORARY_NAME.fullmatch(temporary.name)
     return None if match is None else match["name"]
 
 
 def remove_abandoned_files(folder: Path) -> None:
-    """Delete temporary files of processes on this machine that no longer run."""
+    """Delete the temporary files that processes of this machine left behind when they were stopped."""
     for path in folder.rglob(".*.part"):
         temporary = _TEMPORARY_NAME.fullmatch(path.name)
         writer = temporary and _WRITER_NAME.fullmatch(temporary["writer"])
@@ -91,7 +97,7 @@ def remove_abandoned_files(folder: Path) -> None:
 
 
 def _get_machine_name() -> str:
-    """Return the name of this machine, without characters that file names cannot have."""
+    """Return the host name, with characters that are not allowed in file names replaced."""
     return re.sub(r"[^A-Za-z0-9-]+", "-", platform.node())[:64]
 
 

@@ -27,9 +27,16 @@ from metassay.metrics.base import COST_CLASSES, Metric, Scores
 from metassay.plugins import hash_user_source
 from metassay.recorded_warnings import RecordedWarnings
 from metassay.stats.hashes import Hashes, argsort_hashes
-from metassay.store.parts import PackedPart, encode_part, hash_bytes, log_note_for_user, read_part, write_part
+from metassay.store.parts import (
+    EncodedPart,
+    encode_part,
+    hash_bytes,
+    log_note_for_user,
+    read_part,
+    write_part,
+)
 from metassay.store.remote import list_files
-from metassay.store.score_tables import fill_in_scores, make_score_table
+from metassay.store.score_tables import copy_scores_from_table, make_score_table
 from metassay.store.tables import write_json
 from metassay.store.versions import SCORING_PACKAGES, collect_versions
 from metassay.text.resources import list_resource_versions
@@ -38,7 +45,7 @@ DESCRIPTION_FILE = "about.json"
 
 
 def can_share_scores(metric: Metric) -> bool:
-    """Return whether other runs may use the scores of a metric.
+    """Return whether scores of this metric may be reused by other runs.
 
     Not if they come from user code, programs or services: no hash covers all that these depend on.
     """
@@ -46,7 +53,9 @@ def can_share_scores(metric: Metric) -> bool:
 
 
 def describe_metric_dependencies(metric: Metric) -> dict[str, Any]:
-    """Describe everything that the scores of a metric depend on, except the texts."""
+    """Describe what the scores of a metric depend on besides the texts: its parameters, and the versions of
+    libraries and dictionaries.
+    """
     versions = collect_versions(SCORING_PACKAGES) | list_resource_versions(metric.dictionary_languages)
     # Importing torch takes seconds. If no metric has loaded it, none can compute on a GPU.
     torch = sys.modules.get("torch")
@@ -58,7 +67,8 @@ def describe_metric_dependencies(metric: Metric) -> dict[str, Any]:
 def hash_dependencies(
     environment: Mapping[str, Any], metrics: Sequence[Metric], others: Sequence[Any]
 ) -> str:
-    """Hash everything that the results of a run depend on, except its settings and data.
+    """Return a hash of the code, versions and metrics that the results of a run depend on. Settings and data
+    are not included.
 
     A finished run whose hash differs is computed again.
     """
@@ -67,25 +77,33 @@ def hash_dependencies(
 
 
 def find_cache_subfolder(cache: Path, description: str) -> Path:
-    """Return the folder in a cache for scores or texts with these dependencies."""
+    """Return the subfolder of a cache for everything that was computed with the described metric and library
+    versions.
+    """
     name = hash_bytes(description.encode())
     # Two levels keep the number of entries in each folder small.
     return cache / name[:2] / name
 
 
-def write_dependencies(folder: Path, description: Mapping[str, Any]) -> None:
-    """Describe what scores in a cache folder depend on in a file of the folder, unless it is there."""
+def write_dependency_description(folder: Path, description: Mapping[str, Any]) -> None:
+    """Write a file to a cache folder that describes which metric and library versions its contents were
+    computed with, unless it exists.
+    """
     if not (folder / DESCRIPTION_FILE).is_file():
         write_json(folder / DESCRIPTION_FILE, description)
 
 
 def _does_score_depend_on_batch(metric: Metric) -> bool:
-    """Return whether a score may depend on other outputs of the batch."""
+    """Return whether the score of an output may change with the other outputs in its batch, as for neural
+    networks.
+    """
     return metric.cost_class != COST_CLASSES[0]
 
 
 class MetricCache:
-    """The cached scores of one metric, for the versions of libraries that are installed."""
+    """Stores the scores of one metric in a cache folder. Scores are kept apart for each installed version of
+    the libraries that the metric uses.
+    """
 
     def __init__(self, metric: Metric, cache: Path) -> None:
         self.description = describe_metric_dependencies(metric)
@@ -95,8 +113,8 @@ class MetricCache:
         self._single_scores: pl.DataFrame | None = None
         self._lock = threading.Lock()
 
-    def load(self, content_hashes: Hashes, scores: Scores) -> RecordedWarnings:
-        """Replace missing scores (NaN) by cached scores.
+    def fill_in_cached_scores(self, content_hashes: Hashes, scores: Scores) -> RecordedWarnings:
+        """Replace the missing scores (NaN) in an array by cached scores of the same outputs.
 
         Returns the warnings of the batch if its scores were cached as a batch. Scores with warnings are
         cached that way, since a warning belongs to a batch.
@@ -104,22 +122,23 @@ class MetricCache:
         missing = np.flatnonzero(np.isnan(scores))
         if not self.by_batch:
             cached_scores = scores[missing]
-            fill_in_scores(self._read_single_scores(), content_hashes[missing], cached_scores)
+            copy_scores_from_table(self._read_single_scores(), content_hashes[missing], cached_scores)
             scores[missing] = cached_scores
         # The scores of a batch depend on all its outputs, so that they are taken together or not at all.
         all_were_missing = len(missing) == len(scores)
         if all_were_missing and np.isnan(scores).any():
-            return self._load_batch_scores(content_hashes, scores)
+            return self._fill_in_cached_batch_scores(content_hashes, scores)
         return ()
 
-    def save(
+    def add_scores(
         self,
         content_hashes: Hashes,
         scores: Scores,
         recorded_warnings: RecordedWarnings,
-        packed_part: PackedPart | None = None,
+        encoded_part: EncodedPart | None = None,
     ) -> None:
-        """Add scores that the cache does not have yet; `packed_part` has all of them if already encoded.
+        """Write those scores to the cache that it does not have yet. `encoded_part` holds the same scores as
+        the bytes of a file, if the caller has them.
 
         If the cache cannot be written, this is reported once and the run continues without it.
         """
@@ -131,18 +150,18 @@ class MetricCache:
         else:
             name = "part"
             cached_scores = np.full(len(content_hashes), np.nan)
-            fill_in_scores(self._read_single_scores(), content_hashes, cached_scores)
+            copy_scores_from_table(self._read_single_scores(), content_hashes, cached_scores)
             is_new = np.isnan(cached_scores)
         if np.isnan(scores[is_new]).all():
             return
         # The part that was encoded for the run folder has the same bytes if all its scores are new here.
-        if packed_part is None or not is_new.all():
-            packed_part = encode_part(
+        if encoded_part is None or not is_new.all():
+            encoded_part = encode_part(
                 make_score_table(content_hashes[is_new], scores[is_new]), recorded_warnings
             )
         try:
-            write_dependencies(self.folder, self.description)
-            write_part(self.folder, name, packed_part)
+            write_dependency_description(self.folder, self.description)
+            write_part(self.folder, name, encoded_part)
         except InputError as error:
             # A cache only saves time, so that a full disk or a read-only folder does not stop the run.
             self.is_writable = False
@@ -151,13 +170,17 @@ class MetricCache:
                 f"{error.location}: {error.message} The scores of {metric} are not stored in the cache."
             )
 
-    def refresh(self) -> None:
-        """Read the folder again, to find scores that other processes cached."""
+    def clear_loaded_scores(self) -> None:
+        """Discard the scores held in memory, so that scores which other processes have cached meanwhile are
+        read too.
+        """
         with self._lock:
             self._single_scores = None
 
     def _read_single_scores(self) -> pl.DataFrame:
-        """Read all scores of single outputs, sorted by hash."""
+        """Read all cached scores that do not depend on other outputs, as a table sorted by the hash of the
+        output.
+        """
         with self._lock:
             if self._single_scores is None:
                 # An empty table has the right columns where the folder has no parts.
@@ -166,30 +189,32 @@ class MetricCache:
                     part = read_part(path)
                     if part is not None:
                         tables.append(part[0])
-                        _mark_part_as_used(path)
+                        _mark_file_as_used(path)
                 # Several processes may have cached the same output at the same time.
                 distinct = pl.concat(tables).unique(["high", "low"], keep="first")
                 self._single_scores = distinct.sort("high", "low")
             return self._single_scores
 
-    def _load_batch_scores(self, content_hashes: Hashes, scores: Scores) -> RecordedWarnings:
-        """Replace missing scores by those of a cached batch with the same contents."""
+    def _fill_in_cached_batch_scores(self, content_hashes: Hashes, scores: Scores) -> RecordedWarnings:
+        """Replace missing scores (NaN) in an array if exactly this batch of outputs is in the cache."""
         for path in list_files(self.folder, f"batch-{_hash_batch_contents(content_hashes)}-*.parquet"):
             part = read_part(path)
             if part is not None:
                 table, recorded_warnings = part
-                fill_in_scores(table, content_hashes, scores)
-                _mark_part_as_used(path)
+                copy_scores_from_table(table, content_hashes, scores)
+                _mark_file_as_used(path)
                 return recorded_warnings
         return ()
 
 
 def _hash_batch_contents(content_hashes: Hashes) -> str:
-    """Hash the contents of a batch, regardless of their order."""
+    """Return one hash for all outputs of a batch, which does not depend on their order."""
     return hash_bytes(content_hashes[argsort_hashes(content_hashes)].tobytes())
 
 
-def _mark_part_as_used(path: Path) -> None:
-    """Update the time of a cache file, so that it is deleted later than unused files."""
+def _mark_file_as_used(path: Path) -> None:
+    """Set the modification time of a cache file to now, since files that were not used for longest are
+    deleted first.
+    """
     with suppress(OSError):
         os.utime(path)

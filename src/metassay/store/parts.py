@@ -25,32 +25,34 @@ _WARNINGS_KEY = "notes"
 
 
 @dataclass(frozen=True)
-class PackedPart:
-    """The bytes of a Parquet file with scores or texts, one part of a run or cache."""
+class EncodedPart:
+    """The bytes of a Parquet file with scores or texts, and their checksum."""
 
     content: bytes
     checksum: str
 
 
-def encode_part(table: pl.DataFrame, recorded_warnings: RecordedWarnings = ()) -> PackedPart:
-    """Encode a table as the bytes of a Parquet file, with the warnings issued when it was computed."""
+def encode_part(table: pl.DataFrame, recorded_warnings: RecordedWarnings = ()) -> EncodedPart:
+    """Encode a table of scores or texts as the bytes of a Parquet file, with the warnings that were issued
+    when it was computed.
+    """
     buffer = io.BytesIO()
     metadata = {_WARNINGS_KEY: json.dumps(recorded_warnings, ensure_ascii=False)}
     # Parts are read as a whole, so that statistics of columns would never be used.
     table.write_parquet(buffer, compression="lz4", statistics=False, metadata=metadata)
     content = buffer.getvalue()
-    return PackedPart(content, hash_bytes(content))
+    return EncodedPart(content, hash_bytes(content))
 
 
-def write_part(folder: Path, name: str, packed_part: PackedPart) -> Path:
-    """Write a part to a folder as `NAME-CHECKSUM.parquet`."""
-    path = folder / f"{name}-{packed_part.checksum}.parquet"
-    write_bytes(path, packed_part.content, durable=False)
+def write_part(folder: Path, name: str, encoded_part: EncodedPart) -> Path:
+    """Write the bytes of a Parquet file to a folder. The file name is `NAME-CHECKSUM.parquet`."""
+    path = folder / f"{name}-{encoded_part.checksum}.parquet"
+    write_bytes(path, encoded_part.content, durable=False)
     return path
 
 
 def read_part(path: Path) -> tuple[pl.DataFrame, RecordedWarnings] | None:
-    """Read the table and warnings of a part; None if it is missing or broken.
+    """Read a table and its recorded warnings from a Parquet file; None if the file is missing or damaged.
 
     A broken part is renamed and reported.
     """
@@ -64,8 +66,8 @@ def read_part(path: Path) -> tuple[pl.DataFrame, RecordedWarnings] | None:
             f"{display_path(path)} cannot be read ({error.strerror}), so its contents are computed again."
         )
         return None
-    if hash_bytes(content) != _parse_checksum_of_part(path):
-        _rename_broken_part(path)
+    if hash_bytes(content) != _parse_checksum_in_file_name(path):
+        _rename_damaged_file(path)
         return None
     metadata = pl.read_parquet_metadata(io.BytesIO(content))
     recorded_warnings = tuple((count, text) for count, text in json.loads(metadata[_WARNINGS_KEY]))
@@ -73,10 +75,10 @@ def read_part(path: Path) -> tuple[pl.DataFrame, RecordedWarnings] | None:
 
 
 def is_part_intact(path: Path) -> bool:
-    """Return whether the content of a part matches the checksum in its name."""
+    """Return whether the content of a file matches the checksum in its name."""
     download(path)
     try:
-        return hash_bytes(path.read_bytes()) == _parse_checksum_of_part(path)
+        return hash_bytes(path.read_bytes()) == _parse_checksum_in_file_name(path)
     except OSError:
         return False
 
@@ -87,7 +89,7 @@ def hash_bytes(content: bytes) -> str:
 
 
 def make_safe_file_name(text: str) -> str:
-    """Convert a text such as a spec to a file name of at most 60 characters.
+    """Convert a text such as `chrF(word_order=2)` to at most 60 characters that are allowed in file names.
 
     >>> make_safe_file_name("chrF(word_order=2)")
     'chrf-word_order-2'
@@ -97,12 +99,12 @@ def make_safe_file_name(text: str) -> str:
 
 
 def log_note_for_user(message: str) -> None:
-    """Log a note for the user."""
+    """Show a note to the user, through the logger of the package."""
     logging.getLogger("metassay").warning("Note: %s", message)
 
 
 class PartIndex:
-    """The parts in a folder, by their names without checksum.
+    """Finds and replaces the Parquet files of a folder by their names without the checksum.
 
     The folder is listed once; after that, the index knows only what this process writes.
     """
@@ -113,29 +115,35 @@ class PartIndex:
         self._lock = threading.Lock()
         self._paths: dict[str, list[Path]] | None = None
 
-    def find(self, name: str) -> list[Path]:
-        """Return the parts with this name; there are two if a writer was killed while it replaced one."""
+    def find_parts(self, name: str) -> list[Path]:
+        """Return the files with this name. There are two if a process was killed while it replaced one by the
+        other.
+        """
         with self._lock:
             return self._list_parts().get(name, [])
 
-    def write(self, name: str, packed_part: PackedPart) -> None:
-        """Write a part and delete older parts of the same name."""
+    def replace_part(self, name: str, encoded_part: EncodedPart) -> None:
+        """Write a file, then delete the older files of the same name."""
         # The new part is written before the old one is deleted: a killed process leaves two parts, never
         # none.
-        path = write_part(self.folder, name, packed_part)
-        for previous in self.find(name):
+        path = write_part(self.folder, name, encoded_part)
+        for previous in self.find_parts(name):
             if previous != path:
                 delete_file(previous)
         with self._lock:
             self._list_parts()[name] = [path]
 
-    def refresh(self) -> None:
-        """Forget the list of parts, so that the folder is listed again."""
+    def clear_file_list(self) -> None:
+        """Discard the list of files, so that the folder is listed again and files of other processes are
+        found.
+        """
         with self._lock:
             self._paths = None
 
     def _list_parts(self) -> dict[str, list[Path]]:
-        """List the parts in the folder, by name."""
+        """Return the paths of the files in the folder by their names without checksum. The folder is listed
+        only once.
+        """
         if self._paths is None:
             self._paths = {}
             for path in list_files(self.folder, f"{self.prefix}*.parquet"):
@@ -144,13 +152,13 @@ class PartIndex:
         return self._paths
 
 
-def _parse_checksum_of_part(path: Path) -> str:
-    """Return the checksum in the name of a part."""
+def _parse_checksum_in_file_name(path: Path) -> str:
+    """Return the checksum that a file has in its name."""
     return path.stem.rpartition("-")[2]
 
 
-def _rename_broken_part(path: Path) -> None:
-    """Rename a broken part, so that it is not read again."""
+def _rename_damaged_file(path: Path) -> None:
+    """Add `.broken` to the name of a damaged file, so that it is not read again."""
     renamed = path.with_name(f"{path.name}.broken")
     try:
         path.replace(renamed)

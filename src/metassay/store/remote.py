@@ -43,7 +43,7 @@ _growing_files: dict[Path, int] = {}
 
 
 def local_path(path: str | Path) -> Path:
-    """Return the local path for a path or remote address, without downloading anything."""
+    """Convert a path or a remote address such as `s3://bucket/run` to a local path. Nothing is downloaded."""
     if not is_remote_path(path):
         return Path(path)
     with open_remote_filesystem(str(path)) as (file_system, remote_path):
@@ -54,13 +54,14 @@ def local_path(path: str | Path) -> Path:
 
 
 def is_mirrored(path: Path) -> bool:
-    """Return whether a local path mirrors a remote file or folder."""
+    """Return whether a local path is the copy of a remote file or folder."""
     # Only the folder that was opened is registered, not the files in it.
     return any(parent in _mirrors for parent in (path, *path.parents))
 
 
 def open_run(path: str | Path) -> Path:
-    """Return the local folder of a run; if it is remote, download all its files except parts.
+    """Return the local folder of a run. If the run is remote, its files are downloaded, except for its many
+    files of scores and texts.
 
     Of a remote folder that is no run, nothing is downloaded.
     """
@@ -75,7 +76,9 @@ def open_run(path: str | Path) -> Path:
 
 
 def open_runs(path: str | Path) -> Path:
-    """Return the local folder of one run or of many runs in subfolders; download remote ones."""
+    """Return a local folder that is a run or has runs in its subfolders. If it is remote, the files of all
+    these runs are downloaded.
+    """
     folder = open_run(path)
     if is_remote_path(path) and is_mirrored(folder) and not (folder / MANIFEST).exists():
         with open_remote_filesystem(str(path)) as (file_system, remote_path):
@@ -85,46 +88,50 @@ def open_runs(path: str | Path) -> Path:
 
 
 def list_files(folder: Path, pattern: str) -> list[Path]:
-    """List the files in a folder whose names match a pattern, including remote files not yet downloaded."""
+    """List the files in a folder whose names match a pattern. In the copy of a remote folder, files that are
+    not downloaded yet are included.
+    """
     names = {path.name for path in folder.glob(pattern)}
-    with _find_remote_original(folder) as original:
+    with _open_remote_original(folder) as original:
         if original is not None:
             names.update(fnmatch.filter(_list_remote_names(*original), pattern))
     return sorted(folder / name for name in names)
 
 
 def download(path: Path) -> None:
-    """Download the remote original of a local file, unless it is already there."""
+    """Download a file from the remote folder that its local folder is a copy of, unless it is there
+    already.
+    """
     # Most runs are local. The check of `_mirrors` saves them a look at the disk for every part.
     if not _mirrors or path.exists():
         return
-    with _find_remote_original(path) as original:
+    with _open_remote_original(path) as original:
         if original is not None:
             _download_file(*original, path)
 
 
 def upload(path: Path) -> None:
-    """Upload a complete local file, if it is the mirror of a remote file."""
-    # The words of `to` become part of the error message.
-    with _find_remote_original(path, to="written") as original:
+    """Upload a finished file, if its local folder is the copy of a remote folder."""
+    # The words of `purpose` become part of the error message.
+    with _open_remote_original(path, purpose="written") as original:
         if original is None:
             return
         file_system, remote_path = original
-        if _ATOMIC_PROTOCOLS.intersection(_list_protocols(file_system)):
+        if _ATOMIC_PROTOCOLS.intersection(_list_protocol_names(file_system)):
             file_system.put_file(str(path), remote_path)
             return
         folder, _, name = remote_path.rpartition("/")
         # A process that reads the folder meanwhile must not see half a file.
-        temporary = f"{folder}/{_make_partial_name(name)}"
+        temporary = f"{folder}/{_make_temporary_name(name)}"
         file_system.makedirs(folder, exist_ok=True)
         file_system.put_file(str(path), temporary)
         file_system.mv(temporary, remote_path)
 
 
 def delete_file(path: Path) -> None:
-    """Delete a file and its remote original, if they exist."""
+    """Delete a file, and also its remote original if its local folder is the copy of a remote folder."""
     path.unlink(missing_ok=True)
-    with _find_remote_original(path, to="removed") as original:
+    with _open_remote_original(path, purpose="removed") as original:
         if original is not None:
             file_system, remote_path = original
             with suppress(FileNotFoundError):
@@ -132,7 +139,7 @@ def delete_file(path: Path) -> None:
 
 
 def upload_in_background(path: Path) -> None:
-    """Upload a growing file every 30 seconds, and when the program ends."""
+    """Upload a file to which lines are still added, every 30 seconds and when the program ends."""
     if not is_mirrored(path) or path in _growing_files:
         return
     if not _growing_files:
@@ -142,7 +149,9 @@ def upload_in_background(path: Path) -> None:
 
 
 def upload_growing_files() -> None:
-    """Upload the files of `upload_in_background` that have grown since the last upload."""
+    """Upload the files registered with `upload_in_background` that have grown since they were last
+    uploaded.
+    """
     # A copy, because another thread may add files during the loop.
     for path, uploaded_size in list(_growing_files.items()):
         if path.is_file() and (size := path.stat().st_size) != uploaded_size:
@@ -167,17 +176,19 @@ def _upload_at_exit() -> None:
 
 
 @contextmanager
-def _find_remote_original(path: Path, *, to: str = "read") -> Iterator[tuple[Any, str] | None]:
-    """Yield the remote file system and path that a local path mirrors; None if it mirrors none."""
+def _open_remote_original(path: Path, *, purpose: str = "read") -> Iterator[tuple[Any, str] | None]:
+    """Context manager that yields the file system and path of the remote file that a local path is a copy of,
+    or None if it is not a copy.
+    """
     if not is_mirrored(path):
         yield None
         return
-    with open_remote_filesystem(display_path(path), purpose=to) as original:
+    with open_remote_filesystem(display_path(path), purpose=purpose) as original:
         yield original
 
 
 def _list_remote_names(file_system: Any, folder: str) -> list[str]:
-    """List the names in a remote folder; none if the folder does not exist."""
+    """List the names of the files in a remote folder. The list is empty if the folder does not exist."""
     try:
         paths = file_system.ls(folder, detail=False)
     except (FileNotFoundError, NotADirectoryError):
@@ -187,7 +198,9 @@ def _list_remote_names(file_system: Any, folder: str) -> list[str]:
 
 
 def _download_run_files(file_system: Any, remote_folder: str, folder: Path) -> None:
-    """Download all files of a run except parts; if the remote folder is no run, create an empty folder."""
+    """Download the files of a remote run, except for its many files of scores and texts. Nothing is
+    downloaded from a folder that is not a run.
+    """
     names = _list_remote_names(file_system, remote_folder)
     if names:
         folder.mkdir(parents=True, exist_ok=True)
@@ -201,19 +214,21 @@ def _download_run_files(file_system: Any, remote_folder: str, folder: Path) -> N
 
 
 def _download_file(file_system: Any, remote_path: str, path: Path) -> None:
-    """Download a file so that it is complete or absent; if there is none, do nothing."""
-    temporary = path.with_name(_make_partial_name(path.name))
+    """Download a file so that it is either complete or absent. If the remote file does not exist, nothing
+    happens.
+    """
+    temporary = path.with_name(_make_temporary_name(path.name))
     with suppress(FileNotFoundError):
         download_file(file_system, remote_path, temporary)
         temporary.replace(path)
 
 
-def _make_partial_name(name: str) -> str:
-    """Return a temporary name for a file that is not complete yet."""
+def _make_temporary_name(name: str) -> str:
+    """Return a unique temporary name for a file that is being transferred."""
     return f".{name}.{uuid.uuid4().hex}{_PARTIAL_SUFFIX}"
 
 
-def _list_protocols(file_system: Any) -> tuple[str, ...]:
-    """List the protocols of a file system, such as `s3`."""
+def _list_protocol_names(file_system: Any) -> tuple[str, ...]:
+    """List the protocol names of a file system, such as `s3` and `s3a`."""
     protocol = file_system.protocol
     return (protocol,) if isinstance(protocol, str) else tuple(protocol)

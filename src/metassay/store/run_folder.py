@@ -34,7 +34,9 @@ _RUN_AGAIN = "Repeat the run in another folder."
 
 
 class RunFolder:
-    """A folder with the files of one run; a run of the same configuration and input resumes it."""
+    """The folder with all files of one run of a command. A run of the same command, settings and data
+    continues in it.
+    """
 
     def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
         self.path = path
@@ -52,7 +54,8 @@ class RunFolder:
     def open(
         cls, path: str | Path, identity: Mapping[str, Any], *, data: Mapping[str, Any] | None = None
     ) -> RunFolder:
-        """Open a run folder for writing: a new one, or one of the same configuration and input to resume.
+        """Open a folder for writing: a new one, or one with a run of the same settings and data, which is
+        then resumed.
 
         Any other folder is refused.
         """
@@ -94,7 +97,7 @@ class RunFolder:
 
     @classmethod
     def load(cls, path: str | Path) -> RunFolder:
-        """Open the run folder of an earlier run for reading."""
+        """Open the folder of a finished or interrupted run for reading."""
         folder = open_run(path)
         manifest = read_manifest(folder)
         run = cls(folder, manifest.get("identity", {}))
@@ -108,20 +111,24 @@ class RunFolder:
 
     @property
     def scores(self) -> RunScores:
-        """The stored scores of the run."""
+        """The metric scores that are stored in the folder."""
         return RunScores(self.path / SCORES_FOLDER)
 
-    def texts(self, dependencies: str) -> RunTexts:
-        """Return the stored texts of the run that were made with these versions of code and libraries."""
+    def open_texts(self, dependencies: str) -> RunTexts:
+        """Return the texts stored in the folder that were made with the described versions of code and
+        libraries.
+        """
         return RunTexts(self.path / TEXTS_FOLDER, dependencies)
 
     def build_manifest(self, entries: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a manifest of the run with these entries."""
+        """Return the content of `manifest.json`: what identifies the run and its data, and the given
+        entries.
+        """
         data = {"data": self.data} if self.data else {}
         return {"schema_version": 1, "identity": self.identity, **data, **entries}
 
     def write_manifest(self, entries: Mapping[str, Any]) -> None:
-        """Write the manifest, after all other files."""
+        """Write `manifest.json`. It is written last, because it says that all other files are complete."""
         # The manifest comes last in a remote folder as well: it says that everything else is there.
         upload_growing_files()
         write_json(self.path / MANIFEST, self.build_manifest(entries))
@@ -138,12 +145,13 @@ class RunFolder:
         """Write a text file to the run folder."""
         write_bytes(self.path / name, content.encode())
 
-    def finish(self, files: Mapping[str, Any], **entries: Any) -> None:
-        """Write the files of a result, then the manifest with their checksums.
+    def write_result_files(self, file_contents: Mapping[str, Any], **entries: Any) -> None:
+        """Write the files of a result, and then the manifest with their checksums, which marks the run as
+        finished.
 
         Names ending in `.json` take JSON values, `.parquet` and `.csv` tables; others, and `.csv` too, text.
         """
-        for name, content in files.items():
+        for name, content in file_contents.items():
             if name.endswith(".json"):
                 self.write_json(name, content)
             elif name.endswith(".csv") and isinstance(content, pl.DataFrame):
@@ -153,19 +161,20 @@ class RunFolder:
             else:
                 self.write_text(name, content)
         # Timings differ between runs with equal results.
-        checksums = {name: _hash_file(self.path / name) for name in files if name != TIMINGS}
+        checksums = {name: _hash_file(self.path / name) for name in file_contents if name != TIMINGS}
         self.write_manifest({"state": "finished", "versions": self.versions, **entries, "files": checksums})
 
-    def is_finished(self, dependencies: str) -> bool:
-        """Return whether the folder has complete, unchanged results with these dependencies.
+    def has_finished_results(self, dependency_hash: str) -> bool:
+        """Return whether the folder has complete and unchanged results that were computed with these versions
+        of code and libraries.
 
-        `dependencies` is the hash of `hash_dependencies`.
+        `dependency_hash` is what `hash_dependencies` returns.
         """
         manifest = read_manifest(self.path)
         checksums = manifest.get("files")
         if (
             manifest.get("state") != "finished"
-            or manifest.get("basis") != dependencies
+            or manifest.get("basis") != dependency_hash
             or not isinstance(checksums, dict)
         ):
             return False
@@ -182,7 +191,9 @@ class RunFolder:
         return True
 
     def find_file(self, name: str) -> Path | None:
-        """Return the path of a file in the folder, or None; refuse links that lead out of the folder."""
+        """Return the path of a file in the folder; None if it does not exist. A link that leads out of the
+        folder raises an error.
+        """
         path = self.path / name
         # A run folder may come from somebody else, and a link in it could point to any file of the reader.
         if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.path)):
@@ -190,7 +201,8 @@ class RunFolder:
         return path if path.is_file() else None
 
     def find_intact_file(self, name: str) -> Path | None:
-        """Return the path of a file in the folder, or None; raise an error if it was changed after the run.
+        """Return the path of a file in the folder; None if it does not exist. A file that was changed after
+        the run raises an error.
 
         Files without a checksum (notes, timings, files of unfinished runs) are not checked.
         """
@@ -198,7 +210,7 @@ class RunFolder:
         if path is None or name not in self.checksums:
             return path
         status = path.stat()
-        checksum = _hash_unchanged_file(path, status.st_ino, status.st_size, status.st_mtime_ns)
+        checksum = _hash_file_with_state(path, status.st_ino, status.st_size, status.st_mtime_ns)
         if checksum != self.checksums[name]:
             raise InputError(
                 "this file was changed after the run: its checksum differs from the manifest.",
@@ -208,7 +220,9 @@ class RunFolder:
         return path
 
     def update_checksum(self, name: str) -> None:
-        """Record a new checksum in the manifest, after a file of a finished run was rewritten."""
+        """Update the checksum of a file in the manifest, after the file of a finished run was written
+        again.
+        """
         manifest = read_manifest(self.path)
         checksum = _hash_file(self.path / name)
         if name in self.checksums and checksum != self.checksums[name]:
@@ -219,12 +233,16 @@ class RunFolder:
         return _read_untrusted_json(self._find_result_file(name))
 
     def read_result(self, name: str, result_type: type[ResultT]) -> ResultT:
-        """Read the result of a finished run, and check it against its type, since users may edit files."""
+        """Read a result from its JSON file and check that it has the fields of its type, because users may
+        have edited it.
+        """
         file = self._find_result_file(name)
         return decode_json(file.read_bytes(), result_type, str(file))
 
     def _find_result_file(self, name: str) -> Path:
-        """Return the path of a result file; raise an error if the run has not finished."""
+        """Return the path of a result file. If it does not exist, raise an error that says the run has not
+        finished.
+        """
         file = self.find_intact_file(name)
         if file is None:
             raise InputError(
@@ -236,7 +254,8 @@ class RunFolder:
 
     @contextmanager
     def report_unreadable_results(self) -> Iterator[None]:
-        """Report errors in the block as unreadable results of this run.
+        """Context manager that turns errors in the block into an error message which says that the results of
+        this run cannot be read.
 
         Each file may be valid while their contents contradict each other.
         """
@@ -254,7 +273,7 @@ class RunFolder:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Read the manifest of a run folder; raise an error if the folder is none."""
+    """Read `manifest.json` of a run folder. A folder without this file raises an error."""
     file = folder / MANIFEST
     check_readable_path(str(folder))
     if not file.is_file():
@@ -272,8 +291,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 @functools.lru_cache(maxsize=4096)
-def _hash_unchanged_file(file: Path, _inode: int, _size: int, _modified: int) -> str | None:
-    """Return the checksum of a file, computed again only if the file changes."""
+def _hash_file_with_state(file: Path, _inode: int, _size: int, _modified: int) -> str | None:
+    """Return the checksum of a file. It is cached and computed again only if the size or modification time of
+    the file changes.
+    """
     return _hash_file(file)
 
 
@@ -287,7 +308,9 @@ def _hash_file(file: Path) -> str | None:
 
 
 def _has_foreign_files(folder: Path) -> bool:
-    """Return whether a folder without a manifest has files of something other than a run."""
+    """Return whether a folder without `manifest.json` contains files that no run wrote, so that a run must
+    not write there.
+    """
     # A remote folder without a manifest is empty here, because nothing of it is downloaded. It exists only if
     # there are remote files.
     return is_mirrored(folder) or any(
@@ -296,7 +319,7 @@ def _has_foreign_files(folder: Path) -> bool:
 
 
 def _read_untrusted_json(file: Path) -> Any:
-    """Read JSON from an untrusted file; refuse NaN, deep nesting and broken Unicode escapes."""
+    """Read JSON that somebody may have edited. Invalid files raise an error with a message for the user."""
     try:
         text = file.read_text(encoding="utf-8")
         content = json.loads(text, parse_constant=_reject_json_constant)
@@ -326,7 +349,7 @@ def _reject_json_constant(name: str) -> float:
 
 
 def _check_run_identity(folder: Path, identity: Mapping[str, Any]) -> None:
-    """Raise an error if the folder has a run of another configuration or input."""
+    """Raise an error if the folder holds a run with other settings or other data."""
     stored_identity = read_manifest(folder).get("identity")
     # The stored identity went through JSON, where tuples become lists and all keys are texts.
     if stored_identity == json.loads(json.dumps(identity)):

@@ -13,7 +13,7 @@ from metassay.metrics.base import Metric, Scores
 from metassay.recorded_warnings import RecordedWarnings
 from metassay.stats.hashes import Hashes
 from metassay.store.parts import (
-    PackedPart,
+    EncodedPart,
     PartIndex,
     encode_part,
     hash_bytes,
@@ -21,32 +21,34 @@ from metassay.store.parts import (
     read_part,
 )
 from metassay.store.remote import local_path
-from metassay.store.score_tables import fill_in_scores, make_score_table
+from metassay.store.score_tables import copy_scores_from_table, make_score_table
 
 
 class RunScores:
-    """The scores in a run folder: one part for each metric and batch."""
+    """Stores metric scores in a run folder, in one file for each metric and batch of outputs."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._parts = PartIndex(folder, "part-")
 
-    def load(
+    def load_batch_scores(
         self, metric: Metric, batch_number: int, content_hashes: Hashes
     ) -> tuple[Scores, RecordedWarnings]:
-        """Load the stored scores of a batch, NaN for missing ones, and the warnings of their computation."""
+        """Load the stored scores of a metric on a batch, and the warnings issued when they were computed. A
+        score that is not stored is NaN.
+        """
         scores = np.full(len(content_hashes), np.nan)
         recorded_warnings: RecordedWarnings = ()
-        for path in self._parts.find(_make_part_name(metric, batch_number)):
+        for path in self._parts.find_parts(_make_file_name(metric, batch_number)):
             part = read_part(path)
             if part is not None:
                 table, part_warnings = part
-                fill_in_scores(table, content_hashes, scores)
+                copy_scores_from_table(table, content_hashes, scores)
                 recorded_warnings = (*recorded_warnings, *part_warnings)
         # Two parts of the same batch can have the same warning.
         return scores, tuple(dict.fromkeys(recorded_warnings))
 
-    def save(
+    def save_batch_scores(
         self,
         metric: Metric,
         batch_number: int,
@@ -54,37 +56,43 @@ class RunScores:
         scores: Scores,
         recorded_warnings: RecordedWarnings,
     ) -> None:
-        """Store the defined scores of a batch, in place of earlier ones."""
-        self.save_part(
+        """Store the scores of a metric on a batch, in place of those stored before. Scores that are NaN are
+        not stored.
+        """
+        self.save_encoded_scores(
             metric, batch_number, encode_part(make_score_table(content_hashes, scores), recorded_warnings)
         )
 
-    def save_part(self, metric: Metric, batch_number: int, packed_part: PackedPart) -> None:
-        """Store scores that are already encoded as a part."""
-        self._parts.write(_make_part_name(metric, batch_number), packed_part)
+    def save_encoded_scores(self, metric: Metric, batch_number: int, encoded_part: EncodedPart) -> None:
+        """Store the scores of a metric on a batch that are encoded as the bytes of a file already."""
+        self._parts.replace_part(_make_file_name(metric, batch_number), encoded_part)
 
-    def has_batch(self, metric: Metric, batch_number: int) -> bool:
-        """Return whether scores of this metric and batch are stored."""
-        return bool(self._parts.find(_make_part_name(metric, batch_number)))
+    def has_batch_scores(self, metric: Metric, batch_number: int) -> bool:
+        """Return whether scores of this metric on this batch are stored."""
+        return bool(self._parts.find_parts(_make_file_name(metric, batch_number)))
 
-    def refresh(self) -> None:
-        """Read the folder again, to find scores that other processes stored."""
-        self._parts.refresh()
+    def reload_scores(self) -> None:
+        """List the files of the run folder again, to see scores that other processes have stored
+        meanwhile.
+        """
+        self._parts.clear_file_list()
 
-    def make_opener(self) -> Callable[[Sequence[Metric]], RunScores]:
-        """Return a function that opens the same scores in another process."""
+    def make_store_opener(self) -> Callable[[Sequence[Metric]], RunScores]:
+        """Return a function that another process can call to open the scores of the same run folder."""
         return partial(open_run_scores, display_path(self.folder.absolute()))
 
 
 def open_run_scores(address: str, metrics: Sequence[Metric] = ()) -> RunScores:
-    """Open the scores in a local or remote run folder."""
+    """Open the scores that are stored in a run folder, given by a path or a remote address."""
     # `open_cached_scores` needs them, and both functions are called in the same way.
     del metrics
     return RunScores(local_path(address))
 
 
-def _make_part_name(metric: Metric, batch_number: int) -> str:
-    """Return the name of the part of a metric and batch, which is different for each signature."""
+def _make_file_name(metric: Metric, batch_number: int) -> str:
+    """Return the file name for the scores of a metric on a batch. It includes a hash of the parameters and
+    version of the metric.
+    """
     return (
         f"part-{make_safe_file_name(metric.spec)}-{hash_bytes(metric.signature.encode())}-{batch_number:05d}"
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from metassay.store.parts import (
-    PackedPart,
+    EncodedPart,
     PartIndex,
     encode_part,
     hash_bytes,
@@ -18,7 +18,8 @@ from metassay.store.parts import (
 
 
 class RunTexts:
-    """The texts in a run folder: perturbed outputs, and what perturbations computed from texts.
+    """Stores lists of texts by name in a run folder: perturbed outputs, and what perturbations computed from
+    all texts.
 
     `dependencies` is everything that the texts depend on beyond what their names say.
     """
@@ -29,38 +30,40 @@ class RunTexts:
         self._parts = PartIndex(folder, "texts-")
 
     def load(self, name: str) -> list[str | None] | None:
-        """Load the texts that are stored under a name; None if there are none."""
-        table = self.load_table(name)
+        """Load the list of texts with this name; None if it is not stored."""
+        table = self.load_text_table(name)
         return None if table is None else table["text"].to_list()
 
-    def load_table(self, name: str) -> pl.DataFrame | None:
-        """Load the texts that are stored under a name as a table; None if there are none."""
-        for path in self._parts.find(self._make_part_name(name)):
+    def load_text_table(self, name: str) -> pl.DataFrame | None:
+        """Load the list of texts with this name as a table; None if it is not stored."""
+        for path in self._parts.find_parts(self._make_file_name(name)):
             part = read_part(path)
             if part is not None:
                 return part[0]
         return None
 
     def save(self, name: str, texts: Sequence[str | None]) -> None:
-        """Store texts under a name."""
-        self.save_part(name, pack_texts(texts))
+        """Store a list of texts under a name."""
+        self.save_encoded_texts(name, encode_texts(texts))
 
-    def save_part(self, name: str, packed_part: PackedPart) -> None:
-        """Store a part that is already encoded."""
-        self._parts.write(self._make_part_name(name), packed_part)
+    def save_encoded_texts(self, name: str, encoded_part: EncodedPart) -> None:
+        """Store texts that are encoded as the bytes of a file already."""
+        self._parts.replace_part(self._make_file_name(name), encoded_part)
 
     def private(self) -> RunTexts:
-        """Return the store of texts that other runs do not share: this one."""
+        """Return a store for texts that other runs must not reuse: this one, since a run folder belongs to
+        one run.
+        """
         return self
 
-    def _make_part_name(self, name: str) -> str:
-        """Return the name of the part that stores texts under a name."""
+    def _make_file_name(self, name: str) -> str:
+        """Return the file name for the list of texts with this name."""
         # The first word is the spec of the perturbation. It is only for people; the hash identifies the
         # texts.
         readable_name = make_safe_file_name(name.partition(" ")[0])
         return f"texts-{readable_name}-{hash_bytes(f'{name} {self.dependencies}'.encode())}"
 
 
-def pack_texts(texts: Sequence[str | None]) -> PackedPart:
-    """Encode texts as a part."""
+def encode_texts(texts: Sequence[str | None]) -> EncodedPart:
+    """Encode a list of texts as the bytes of a Parquet file."""
     return encode_part(pl.DataFrame({"text": pl.Series(texts, dtype=pl.String)}))

@@ -10,7 +10,9 @@ from metassay.stats.hashes import Hashes, argsort_hashes, look_up_hashes
 
 
 def make_score_table(content_hashes: Hashes, scores: Scores) -> pl.DataFrame:
-    """Make a table of content hashes and defined scores, sorted by hash."""
+    """Build a table of scores and of the hashes of the scored outputs, sorted by hash and without undefined
+    scores (NaN).
+    """
     defined = ~np.isnan(scores)
     content_hashes = content_hashes[defined]
     order = argsort_hashes(content_hashes)
@@ -20,8 +22,8 @@ def make_score_table(content_hashes: Hashes, scores: Scores) -> pl.DataFrame:
     )
 
 
-def fill_in_scores(table: pl.DataFrame, content_hashes: Hashes, scores: Scores) -> None:
-    """Copy the scores of a table to an array, for outputs with these content hashes."""
+def copy_scores_from_table(table: pl.DataFrame, content_hashes: Hashes, scores: Scores) -> None:
+    """Copy scores from a table into an array, for the outputs whose hashes are in the table."""
     positions = look_up_hashes(content_hashes, table["high"].to_numpy(), table["low"].to_numpy())
     is_found = positions >= 0
     scores[is_found] = table["score"].to_numpy()[positions[is_found]]

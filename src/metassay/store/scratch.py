@@ -14,7 +14,7 @@ from metassay.store.files import create_temporary_file
 
 
 class ScratchTables:
-    """Temporary tables that a process writes to disk while it works.
+    """Writes tables to temporary files that need not be kept after the process ends.
 
     If the process is killed, `remove_abandoned_files` finds them by their names.
     """
@@ -24,7 +24,7 @@ class ScratchTables:
         self.files: list[Path] = []
 
     def write(self, name: str, table: pl.DataFrame) -> Path:
-        """Write a table as an Arrow file that can be mapped into memory."""
+        """Write a table to a temporary Arrow file, from which it can be memory-mapped."""
         if self.folder is None:
             self.folder = Path(tempfile.mkdtemp(prefix="metassay-"))
             # Runs when the object is collected or the program ends, whichever comes first.
@@ -36,7 +36,7 @@ class ScratchTables:
         return file
 
     def delete(self) -> None:
-        """Delete all tables; tables that are mapped into memory stay readable."""
+        """Delete all temporary files. Tables that are memory-mapped from them can still be read."""
         # Another process may have tables in the folder, and Windows does not delete mapped files.
         with suppress(OSError):
             for file in self.files:

@@ -20,7 +20,9 @@ _encode_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write a JSON file with one line for each entry of the outer objects; refuse NaN and infinity."""
+    """Write a JSON file with a line break after every entry of the outer objects. NaN and infinity raise an
+    error.
+    """
     write_bytes(path, f"{_format_json(content)}\n".encode())
 
 
@@ -55,7 +57,9 @@ def write_table(
 
 
 def _format_json(content: Any, depth: int = 2) -> str:
-    """Format JSON with line breaks down to a depth, which makes diffs readable."""
+    """Format JSON with line breaks in the outer `depth` levels only, which makes differences between files
+    readable.
+    """
     # The encoder of the standard library breaks all lines or none.
     if depth and content and isinstance(content, dict):
         entries = [

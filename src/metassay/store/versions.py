@@ -25,7 +25,9 @@ _LANGUAGE_PACKAGES = (
 
 
 def collect_versions(packages: Sequence[str] = ("numpy", "polars", "sacrebleu", "scipy")) -> dict[str, Any]:
-    """Return the versions of metassay, Python and those of the packages that are installed."""
+    """Return the version numbers of metassay, of Python, and of those of the named packages that are
+    installed.
+    """
     versions: dict[str, Any] = {"metassay": metassay.__version__, "python": platform.python_version()}
     for package in packages:
         installed_version = _find_package_version(package)
@@ -34,8 +36,10 @@ def collect_versions(packages: Sequence[str] = ("numpy", "polars", "sacrebleu", 
     return versions
 
 
-def collect_environment(languages: Iterable[str | None]) -> dict[str, Any]:
-    """Describe the code, packages and dictionaries that perturbed outputs and results depend on."""
+def collect_code_and_package_versions(languages: Iterable[str | None]) -> dict[str, Any]:
+    """Return a hash of the code of metassay, and the versions of packages and dictionaries, on which results
+    depend.
+    """
     base_languages = {get_base_language(language) for language in languages if language}
     return {
         "code": hash_metassay_code(),

@@ -44,7 +44,9 @@ from metassay.workflows.run_files import collect_warnings, write_result
 
 
 class AggregateResult(ResultDisplay, AggregateContent, frozen=True, kw_only=True):
-    """Result of `aggregate`: system scores under three aggregations, and their correlations."""
+    """Result of `aggregate`: scores of systems computed in three ways, and how well these ways agree with
+    each other and with people.
+    """
 
     build_page = build_aggregate_page
     describe_for_terminal = describe_aggregate_result
@@ -57,6 +59,7 @@ class AggregateResult(ResultDisplay, AggregateContent, frozen=True, kw_only=True
 
 
 def _build_aggregated_system_row(system: AggregatedSystem) -> dict[str, Any]:
+    """Build the table row of a system, with its standard errors in columns of their own."""
     row = msgspec.structs.asdict(system)
     standard_errors = msgspec.structs.asdict(row.pop("standard_errors"))
     return row | {f"{name}_error": error for name, error in standard_errors.items()}
@@ -64,11 +67,17 @@ def _build_aggregated_system_row(system: AggregatedSystem) -> dict[str, Any]:
 
 @accept_options(AggregateOptions)
 def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> AggregateResult:
-    """Aggregate segment scores to system scores in three ways, and compare the three.
+    """Compute the scores of systems in three ways, and compare how well each way agrees with human scores.
 
-    Metrics must have sufficient statistics. Bootstrap scores are means over `resamples` resamples of `size`
-    segments; `repeats` is the number of draws for comparisons on few segments. `out` is a folder for the
-    result and its page.
+    Corpus scores are computed from counts that are summed over all segments, segment scores are means over
+    segments, and bootstrap scores are means of corpus scores over random samples of segments. Only metrics
+    that are computed from such counts, as BLEU and WER are, can be used.
+
+    - `resamples` is the number of random samples for bootstrap scores, and `size` the number of segments in
+      each.
+    - `repeats` is the number of random samples of 1, 10 and 100 segments, for the comparison on few segments.
+    - `lower_is_better` and `higher_is_better` name human scores, to say which direction is good.
+    - `out` is a folder for the result and its report page.
 
     >>> rows = [
     ...     {"seg_id": n, "system": system, "hyp": f"{word} red fox {n}", "ref": f"the red fox {n}"}
@@ -100,12 +109,14 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
         result, verdict=build_aggregate_verdict(prepare_aggregate_report(result))
     )
     if run is not None:
-        write_result(run, "aggregate", result, _build_further_tables(result))
+        write_result(run, "aggregate", result, _build_correlation_tables(result))
     return result
 
 
-def _build_further_tables(result: AggregateContent) -> dict[str, pl.DataFrame]:
-    """Build the tables of correlations, by the names of their files."""
+def _build_correlation_tables(result: AggregateContent) -> dict[str, pl.DataFrame]:
+    """Build the tables of how well the ways to compute system scores agree, by the names of the files to
+    write.
+    """
     tables: dict[str, Sequence[msgspec.Struct]] = {
         "between": result.between,
         "downsampled": result.downsampled,
@@ -120,7 +131,9 @@ def _build_further_tables(result: AggregateContent) -> dict[str, pl.DataFrame]:
 
 
 def _orient_human_scores(dataset: Dataset, options: AggregateOptions) -> Dataset:
-    """Reverse human scores of which lower is better, and warn if another human score may count errors."""
+    """Reverse human scores for which lower is better, and add a warning if a human score seems to count
+    errors.
+    """
     requested = RequestedDirections.parse(options.lower_is_better, options.higher_is_better)
     requested.check_score_names(dataset.human, "human score")
     oriented, _ = orient_human_scores(dataset, requested)
@@ -137,7 +150,9 @@ def _orient_human_scores(dataset: Dataset, options: AggregateOptions) -> Dataset
 def _warn_of_contrary_metrics(
     score_cubes: Sequence[ScoreCube], metrics: Sequence[StatisticsMetric]
 ) -> list[str]:
-    """Warn of metrics whose ranking of systems agrees less with human scores than a constant metric does."""
+    """Return a warning for each metric that ranks the systems in a worse way, by the human scores, than a
+    metric that gives all outputs the same score.
+    """
     lower_is_better = frozenset(metric.spec for metric in metrics if not metric.higher_is_better)
     notes = []
     for cube in score_cubes:
@@ -150,7 +165,9 @@ def _warn_of_contrary_metrics(
 def _choose_metrics_with_statistics(
     dataset: Dataset, requested_metrics: MetricChoice
 ) -> tuple[StatisticsMetric, ...]:
-    """Choose the requested or the default metrics; refuse those that cannot be aggregated."""
+    """Return the requested metrics, or those of the task. A metric that has no corpus score raises an
+    error.
+    """
     default_metrics = dataset.task_definition.corpus_metrics
     if not default_metrics:
         raise InputError(f"aggregation needs texts, but the task of this data is {dataset.task}.")
@@ -170,7 +187,9 @@ def _choose_metrics_with_statistics(
 def _open_aggregate_run(
     dataset: Dataset, metrics: Sequence[StatisticsMetric], options: AggregateOptions
 ) -> RunFolder | None:
-    """Open the run folder of `aggregate`; options and data that change the result identify it."""
+    """Open the run folder that `out` names; None without `out`. The options and data that decide the result
+    identify the run.
+    """
     if options.out is None:
         return None
     configuration = {

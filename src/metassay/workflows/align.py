@@ -51,7 +51,7 @@ def align(
     normalize: str | None = None,
     out: str | Path | None = None,
 ) -> AlignResult:
-    """Align each output with its reference with the fewest edits, word by word or by characters.
+    """Align each output with its reference with the fewest edits, word by word, or character by character.
 
     Of several references the one with the fewest edits is used. `out` is a folder for the table and the JSON.
 
@@ -70,7 +70,9 @@ def align(
         alignments=_list_aligned_words(systems), systems=systems, data=summarize_dataset(data)
     )
     if run is not None:
-        run.finish({"results/align.json": result.to_dict(), "results/align.csv": result.to_frame()})
+        run.write_result_files(
+            {"results/align.json": result.to_dict(), "results/align.csv": result.to_frame()}
+        )
     return result
 
 
@@ -85,9 +87,10 @@ def _align_outputs(dataset: Dataset, *, by_characters: bool) -> dict[str, dict[s
     return systems
 
 
-def _list_aligned_words(systems: Mapping[str, Mapping[str, Alignment]]) -> list[AlignedWord]:
+def _list_aligned_words(alignments_by_system: Mapping[str, Mapping[str, Alignment]]) -> list[AlignedWord]:
+    """List the aligned words of all systems and items, one entry for each pair of words."""
     words: list[AlignedWord] = []
-    for system, alignments in systems.items():
+    for system, alignments in alignments_by_system.items():
         for item, alignment in alignments.items():
             words += [
                 AlignedWord(system, item, step.kind, step.reference, step.output) for step in alignment.steps
@@ -96,15 +99,17 @@ def _list_aligned_words(systems: Mapping[str, Mapping[str, Alignment]]) -> list[
 
 
 def _align_output(output: str, references: list[str], *, by_characters: bool) -> Alignment:
-    output_tokens = _tokenize_for_alignment(output, by_characters=by_characters)
+    """Align an output with each of its references, and return the alignment that needs the fewest edits."""
+    output_tokens = _split_into_words_or_characters(output, by_characters=by_characters)
     alignments = [
         align_with_fewest_edits(
-            _tokenize_for_alignment(reference, by_characters=by_characters), output_tokens
+            _split_into_words_or_characters(reference, by_characters=by_characters), output_tokens
         )
         for reference in references
     ]
     return min(alignments, key=lambda alignment: alignment.edit_count)
 
 
-def _tokenize_for_alignment(text: str, *, by_characters: bool) -> list[str]:
+def _split_into_words_or_characters(text: str, *, by_characters: bool) -> list[str]:
+    """Split a text at white space, or into its characters."""
     return list(text.strip()) if by_characters else text.split()

@@ -53,7 +53,9 @@ RATINGS_FILE = "ratings.csv"
 
 
 class AnnotateResult(ResultDisplay, AnnotateContent, frozen=True, kw_only=True):
-    """Result of `annotate`: the items to rate next, with the probability of choosing each."""
+    """Result of `annotate`: the items that people should rate next, each with the probability with which it
+    was chosen.
+    """
 
     build_page = build_annotate_page
     describe_for_terminal = describe_annotate_result
@@ -66,15 +68,24 @@ class AnnotateResult(ResultDisplay, AnnotateContent, frozen=True, kw_only=True):
 
 @accept_options(AnnotateOptions)
 def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
-    """Choose items for people to rate, so that `estimate` needs few ratings.
+    """Choose the items that people should rate next, so that `estimate` needs few ratings.
 
-    `data` has metric scores for every output; some items may have human scores already. Name `count`, or
-    `width` (of the 95 % interval of every system's mean) or `difference` (between two systems, shown with
-    probability `power`): these two need at least 20 labelled items to plan with. Items on which metrics are
-    likely to be wrong are chosen with a higher probability, which `estimate` takes into account.
+    `data` has metric scores for every output, and may have human scores for some items. Items on which the
+    metrics are likely to be wrong are chosen with a higher probability, which `estimate` takes into account.
 
-    `csv` is a file for the raters: fill in its last column and give it to `estimate` or `annotate` as
-    `labels`. With `out` it is `ratings.csv` in this folder.
+    Name one goal:
+
+    - `count` is the number of items to choose.
+    - `width` is the width of the 95 % interval of every system's mean human score that the ratings should
+      reach.
+    - `difference` is the difference between two systems that should be detected, with the probability
+      `power`.
+
+    The last two are planned from items that have human scores already, of which there must be at least 20.
+
+    - `csv` is the file to write for the raters. When its last column is filled in, pass it as `labels` to
+      `estimate`, or to `annotate` to choose further items. By default it is `ratings.csv` in the folder
+      `out`.
 
     >>> rows = [
     ...     {"seg_id": n, "system": system, "M": n % 7 * bonus}
@@ -89,7 +100,7 @@ def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
     labelled_data = read_labelled_scores(data, options, needs_labels=False)
     scores = labelled_data.scores
     labelled = int(scores.labelled_items.sum())
-    needed, reason = _plan_label_count(labelled_data, labelled, options)
+    needed, reason = _plan_number_of_labelled_items(labelled_data, labelled, options)
     run = _open_annotate_run(labelled_data, options)
     chosen = None
     if needed > labelled and labelled < len(scores.items):
@@ -116,7 +127,7 @@ def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
     )
     ratings = b""
     if chosen is not None and result.file is not None:
-        texts, text_columns = _read_texts(data, options)
+        texts, text_columns = _read_texts_of_outputs(data, options)
         ratings = format_annotation_file(_build_annotation_table(labelled_data, chosen, texts, text_columns))
         if options.csv is not None:
             write_bytes(local_path(options.csv), ratings)
@@ -126,6 +137,7 @@ def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
 
 
 def _check_annotate_options(data: Source, options: AnnotateOptions) -> None:
+    """Raise an error if options are missing or contradict each other."""
     goals = [goal for goal in (options.count, options.width, options.difference) if goal is not None]
     if len(goals) != 1 or goals[0] == 0:
         raise InputError(
@@ -139,10 +151,12 @@ def _check_annotate_options(data: Source, options: AnnotateOptions) -> None:
         reject_overwriting_inputs(options.csv, inputs)
 
 
-def _plan_label_count(
+def _plan_number_of_labelled_items(
     labelled_data: LabelledData, labelled_count: int, options: AnnotateOptions
 ) -> tuple[int, str]:
-    """Return how many items must be labelled in total for the goal, and a sentence that says why."""
+    """Return how many items must be labelled in total to reach the goal of the user, and a sentence that
+    explains the number.
+    """
     scores = labelled_data.scores
     if options.count is not None:
         needed = min(labelled_count + options.count, len(scores.items))
@@ -171,7 +185,9 @@ def _plan_label_count(
 
 
 def _open_annotate_run(labelled_data: LabelledData, options: AnnotateOptions) -> RunFolder | None:
-    """Open the run folder of `annotate`; options and data that change the result identify it."""
+    """Open the run folder that `out` names; None without `out`. The options and data that decide the result
+    identify the run.
+    """
     if options.out is None:
         return None
     configuration: dict[str, Any] = {
@@ -193,22 +209,27 @@ def _open_annotate_run(labelled_data: LabelledData, options: AnnotateOptions) ->
 TextsByOutput = dict[tuple[str, str], tuple[str, ...]]
 
 
-def _read_texts(source: Source, options: AnnotateOptions) -> tuple[TextsByOutput, tuple[str, ...]]:
-    """Read the source, reference and output text of every output, as far as the data has them."""
+def _read_texts_of_outputs(source: Source, options: AnnotateOptions) -> tuple[TextsByOutput, tuple[str, ...]]:
+    """Read source, reference and text of every output, by item and system. Returns also which of the three
+    the data has.
+    """
     table = read_score_table(source, options, references=options.reference).frame
 
-    def find_column(role: str) -> str | None:
+    def find_column_of_role(role: str) -> str | None:
+        """Return the column of the table that has one of the usual names of a role, such as `source`; None if
+        there is none.
+        """
         return next(iter(find_columns_named(table.columns, list_column_names_of_role(role))), None)
 
     references = find_reference_columns(table.columns)
     columns = {
-        "source": find_column("source"),
+        "source": find_column_of_role("source"),
         "reference": references[0] if references else None,
-        "output": find_column("output"),
+        "output": find_column_of_role("output"),
     }
     text_columns = [name for name in TEXT_COLUMNS if columns[name] is not None]
-    item = find_column("item")
-    system = find_column("system")
+    item = find_column_of_role("item")
+    system = find_column_of_role("system")
     if item is None or system is None:
         raise UnknownName("column", "item", table.columns)
     prefix = [name for name in find_columns_named(table.columns, TEST_SET_COLUMNS) if name != item]
@@ -219,14 +240,16 @@ def _read_texts(source: Source, options: AnnotateOptions) -> tuple[TextsByOutput
     keys = table.select(
         pl.when(is_qualified).then(pl.col(item).cast(pl.String)).otherwise(qualified).alias("item"),
         pl.col(system).cast(pl.String).alias("system"),
-        *[_get_text_column(table[str(columns[name])]).alias(name) for name in text_columns],
+        *[_convert_column_to_texts(table[str(columns[name])]).alias(name) for name in text_columns],
     )
     texts = {(row[0], row[1]): tuple(row[2:]) for row in keys.iter_rows()}
     return texts, tuple(text_columns)
 
 
-def _get_text_column(column: pl.Series) -> pl.Series:
-    """Return a column as texts without gaps; of several references, the first."""
+def _convert_column_to_texts(column: pl.Series) -> pl.Series:
+    """Convert a column to texts, with an empty text in place of a missing one. Of a list of references, the
+    first is used.
+    """
     texts = column.list.first() if isinstance(column.dtype, pl.List) else column
     return texts.cast(pl.String).fill_null("")
 
@@ -234,7 +257,7 @@ def _get_text_column(column: pl.Series) -> pl.Series:
 def _build_annotation_table(
     labelled_data: LabelledData, chosen: ChosenItems, texts: TextsByOutput, text_columns: tuple[str, ...]
 ) -> AnnotationFile:
-    """Build the table for raters: the chosen items, and those with labels already.
+    """Build the table that raters fill in, with the chosen items and the items that have labels already.
 
     Earlier items are in the file because their probability of being labelled has changed with this round.
     """

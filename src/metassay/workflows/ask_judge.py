@@ -28,8 +28,10 @@ WINNERS = {1.0: "1", 0.0: "2", 0.5: "tie"}
 
 
 def choose_judge(spec: str | None, judged_rows: pl.DataFrame) -> Judge:
-    """Choose the requested judge; by default a pairwise one if rows have two outputs, else a direct one."""
-    has_two_outputs = _has_two_outputs(judged_rows)
+    """Return the judge that the user requested. By default, a judge compares two outputs if the table has two
+    per row, and scores one output otherwise.
+    """
+    has_two_outputs = _do_rows_have_two_outputs(judged_rows)
     if spec is None:
         spec = f"judge(mode={PAIRWISE})" if has_two_outputs else "judge"
     judge = parse_metric(spec)
@@ -46,7 +48,8 @@ def choose_judge(spec: str | None, judged_rows: pl.DataFrame) -> Judge:
 def ask_judge(
     judged_rows: pl.DataFrame, judge: Judge, asker: Asker, *, repeats: int = 1, language: str | None = None
 ) -> tuple[pl.DataFrame, Judge]:
-    """Ask a judge about every row of a table; return the rows with its verdicts, and the connected judge.
+    """Ask a judge (a language model) about every row of a table. Returns the rows with its verdicts, and the
+    judge with its connection to the model.
 
     The verdicts are in the columns `judge, repeat, swapped, winner` or `judge, repeat, score`. Repetitions
     differ in the seed only: at temperature 0 most models give the same answer again.
@@ -67,7 +70,7 @@ def ask_judge(
 
 
 def compute_answer_cost(asker: Asker) -> float | None:
-    """Compute the price of all answers that were used; None if no price is known.
+    """Compute the total price of the answers of a language model; None if its prices are not known.
 
     Cached answers are included, so that a repeated run reports the same price.
     """
@@ -77,9 +80,12 @@ def compute_answer_cost(asker: Asker) -> float | None:
 def _ask_judge_about_rows(
     judged_rows: pl.DataFrame, judge: Judge, language: str | None
 ) -> list[pl.DataFrame]:
+    """Ask a judge once about every row. Returns the rows with its verdicts, in two tables if the judge
+    compares two outputs in both orders.
+    """
     if judge.compares_two_outputs:
         return _ask_for_preferences_in_both_orders(judged_rows, judge, language)
-    if _has_two_outputs(judged_rows):
+    if _do_rows_have_two_outputs(judged_rows):
         return [_score_both_outputs(judged_rows, judge, language)]
     scores = judge.score(_build_scoring_batch(judged_rows, "output", language))
     return [judged_rows.with_columns(pl.Series("score", scores).fill_nan(None))]
@@ -88,7 +94,9 @@ def _ask_judge_about_rows(
 def _ask_for_preferences_in_both_orders(
     judged_rows: pl.DataFrame, judge: Judge, language: str | None
 ) -> list[pl.DataFrame]:
-    """Ask a judge which of two outputs it prefers, in both orders; returns one table per order."""
+    """Ask a judge twice which of two outputs is better, with the outputs in both orders. Returns one table of
+    verdicts for each order.
+    """
     first = _build_scoring_batch(judged_rows, "output_1", language)
     second = _build_scoring_batch(judged_rows, "output_2", language)
     in_order, swapped = judge.compare_outputs(first, second).by_order
@@ -99,7 +107,9 @@ def _ask_for_preferences_in_both_orders(
 
 
 def _score_both_outputs(judged_rows: pl.DataFrame, judge: Judge, language: str | None) -> pl.DataFrame:
-    """Ask a judge to score both outputs separately; the output with the higher score is preferred."""
+    """Let a judge score both outputs of each row separately. The output with the higher score counts as
+    preferred.
+    """
     first = judge.score(_build_scoring_batch(judged_rows, "output_1", language))
     second = judge.score(_build_scoring_batch(judged_rows, "output_2", language))
     preferences = (np.sign(first - second) + 1) / 2
@@ -107,24 +117,28 @@ def _score_both_outputs(judged_rows: pl.DataFrame, judge: Judge, language: str |
 
 
 def build_winner_column(preferences: FloatArray) -> pl.Series:
-    """Convert preferences (1, 0, ½) to a column that names the winners; null where there is none (NaN)."""
+    """Convert preferences to names of the winners. A preference is 1 for the first output, 0 for the second
+    and ½ for a tie; NaN becomes null.
+    """
     winners = [WINNERS.get(float(preference)) for preference in preferences]
     return pl.Series("winner", winners, dtype=pl.String)
 
 
 def _build_scoring_batch(judged_rows: pl.DataFrame, role: str, language: str | None) -> Batch:
-    """Build the batch of outputs in a column, with sources and references if the table has them."""
+    """Convert the outputs in a column to the form that metrics score, with sources and references if the
+    table has them.
+    """
     names = TEXT_COLUMNS["output"] if role == "output" else VERDICT_COLUMNS[role]
-    column = _find_column(judged_rows, names)
+    column = _find_first_column(judged_rows, names)
     if column is None:
         raise build_missing_column_error(role, names, judged_rows.columns, "")
     fields: dict[str, Sequence[Any]] = {
         "output": cells.check_text_column(judged_rows[column], "").fill_null("").to_list()
     }
-    source = _find_column(judged_rows, SOURCE_COLUMNS)
+    source = _find_first_column(judged_rows, SOURCE_COLUMNS)
     if source is not None:
         fields["source"] = cells.check_text_column(judged_rows[source], "").to_list()
-    reference = _find_column(judged_rows, REFERENCE_COLUMNS)
+    reference = _find_first_column(judged_rows, REFERENCE_COLUMNS)
     if reference is not None and judged_rows[reference].null_count() == 0:
         fields["references"] = [
             [text] for text in cells.check_text_column(judged_rows[reference], "").to_list()
@@ -132,12 +146,13 @@ def _build_scoring_batch(judged_rows: pl.DataFrame, role: str, language: str | N
     return Batch(fields, language)
 
 
-def _has_two_outputs(judged_rows: pl.DataFrame) -> bool:
-    first = _find_column(judged_rows, VERDICT_COLUMNS["output_1"])
-    second = _find_column(judged_rows, VERDICT_COLUMNS["output_2"])
+def _do_rows_have_two_outputs(judged_rows: pl.DataFrame) -> bool:
+    """Return whether the table has columns for a first and a second output."""
+    first = _find_first_column(judged_rows, VERDICT_COLUMNS["output_1"])
+    second = _find_first_column(judged_rows, VERDICT_COLUMNS["output_2"])
     return first is not None and second is not None
 
 
-def _find_column(judged_rows: pl.DataFrame, names: Sequence[str]) -> str | None:
-    """Find the first column of a table that has one of some names; None if there is none."""
-    return next(iter(find_columns_named(judged_rows.columns, names)), None)
+def _find_first_column(judged_rows: pl.DataFrame, possible_names: Sequence[str]) -> str | None:
+    """Return the first column of a table whose name is one of `possible_names`; None if there is none."""
+    return next(iter(find_columns_named(judged_rows.columns, possible_names)), None)

@@ -25,18 +25,33 @@ __all__ = ["PartialRun", "assay", "demo", "read_bundled_sample", "score_assay_pa
 
 @accept_options(AssayOptions)
 def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResult:
-    """Measure how often each metric prefers an output over a perturbed version of it, by context.
+    """Measure how often each metric gives an output a higher score than a version of it that was made worse.
 
-    `contexts` are columns, crossings (`year+domain`), buckets (`mqm:250`) or functions from a row to a label.
-    `valid_pairs` drops rankings whose worse copy did not lose gain, and is the default of that task.
-    `weights` names a column of positive numbers, or is `density`: typical outputs of a context count more.
-    `llm` says which language model to ask, for the perturbation of that name and for judges.
-    With `pairs="human"` the pairs are two systems' outputs for an item, the better one by human score.
-    `scores` are files or tables of scores of the texts that `perturb` leaves in `texts.jsonl`.
-    With a path or a table as `pairs`, with `item, output, worse`, those are the pairs, and `dataset` is None.
-    With `out`, a run folder with report is left there, or resumed where it belongs to the same run.
-    `cache` is a folder of scores that runs share, or `off`; default what METASSAY_CACHE names, else none.
-    `engine`: `ray` or `ray,ADDRESS` has a cluster score the parts, into `out`, which all its machines see.
+    The share of such pairs that a metric orders correctly is its accuracy. It is reported over all outputs
+    and within each context, such as a domain or a language pair. `dataset` is a data set, a table, or a file
+    that `read` accepts. Every output is made worse in several ways, and both versions are scored by every
+    metric.
+
+    - `contexts` are the columns in whose values accuracy is reported: names of columns, two columns
+      (`year+domain`), ranges of a number with about 250 items each (`mqm:250`), or functions from a row to a
+      label.
+    - `pairs` says which pairs are compared: `"perturbed"` (the default), `"human"` for the outputs of two
+      systems, of which the one with the higher human score is the better, or a table or file with the columns
+      `item, output, worse`. With such a table or file, `dataset` is None.
+    - `valid_pairs` leaves out perturbed rankings whose discounted gain is not lower than before. It is on by
+      default for rankings.
+    - `weights` names a column of positive numbers by which outputs are weighted. With `"density"`, outputs
+      that are typical of their context count more.
+    - `scores` are files or tables of metric scores that were computed elsewhere, for the texts that `perturb`
+      writes to `texts.jsonl`.
+    - `llm` says which language model is asked, by the perturbation `llm` and by judges that are used as
+      metrics.
+    - `out` is the run folder in which the results and the report are stored. If it holds an unfinished run
+      with the same data and settings, that run is resumed.
+    - `cache` is a folder of metric scores that runs share, or `"off"`. By default it is the folder that the
+      environment variable METASSAY_CACHE names, if any.
+    - `engine` is `"local"`, or `"ray"` or `"ray,ADDRESS"` to score on a Ray cluster. All machines of the
+      cluster must be able to read and write `out`.
 
     >>> few = {"resamples": 20, "permutations": 19, "perturbations": "removal,insertion"}
     >>> result = assay(read_bundled_sample("text"), metrics="rouge1,rougel", contexts=["domain"], **few)
@@ -56,9 +71,10 @@ def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResul
 
 @accept_options(AssayPartsOptions)
 def score_assay_parts(dataset: Dataset | Source | None, options: AssayPartsOptions) -> PartialRun:
-    """Score and store some parts of an assay, as one of several processes that share the work.
+    """Score and store only some parts of an assay, so that several processes can share the work.
 
-    All processes use the same options and run folder. When all parts are scored, `assay` finishes the run.
+    All processes use the same options and the same run folder. `parts` are the numbers of the parts that this
+    process scores, counted from 0. When all parts are scored, `assay` with the same options finishes the run.
     """
     prepared = prepare_assay(dataset, options)
     data = prepared.dataset
@@ -94,7 +110,10 @@ def demo(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> AssayResult:
-    """Run an assay on the sample data that comes with metassay; no network is needed.
+    """Run an assay on the sample data that comes with metassay. No network is needed.
+
+    - `task` chooses the sample: the data of machine translation, speech recognition, ranking or other text.
+    - `out` is the run folder in which the results and the report are stored, or None to store nothing.
 
     >>> demo(task="text", out=None).to_dict()["task"]
     'text'
@@ -103,6 +122,6 @@ def demo(
 
 
 def read_bundled_sample(task: str) -> Dataset:
-    """Read the bundled sample data of a task."""
+    """Read the sample data that comes with metassay for a task, such as `mt`."""
     source, keywords = get_sample_source(task)
     return read(source, task=task, **keywords)

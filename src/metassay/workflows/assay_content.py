@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from metassay.data.clusters import sort_items_naturally
+from metassay.data.clusters import find_natural_order_of_items
 from metassay.data.dataset import Dataset
 from metassay.data.reference_systems import REFERENCE_SYSTEM_REASON
 from metassay.data.summary import summarize_dataset
@@ -60,11 +60,11 @@ _SIMULATED = "simulated"
 def build_assay_content(
     dataset: Dataset, assay_plan: AssayPlan, assay_outcome: AssayOutcome, workers: int
 ) -> AssayContent:
-    """Build the content of an assay result from the analyses of its pairs."""
+    """Compute everything that the result of an assay contains from the scored pairs."""
     scored = assay_outcome.scored
     competing = assay_outcome.analysis.settings.competing
     sampled_outcomes = scored.outcomes.select_pairs(scored.is_sampled).select_metrics(competing)
-    edits = _measure_edit_distances(assay_outcome, workers)
+    edits = _measure_edit_distances_of_pairs(assay_outcome, workers)
     perturbation_statistics = _summarize_perturbations(dataset, assay_outcome, edits, sampled_outcomes)
     difficulty = _measure_difficulty(dataset, assay_plan, edits, sampled_outcomes, workers)
     corrected = _correct_accuracies(dataset, assay_plan, assay_outcome, sampled_outcomes)
@@ -110,7 +110,8 @@ def build_assay_content(
     return msgspec.structs.replace(content, verdict=build_assay_verdict(prepare_assay_report(content)))
 
 
-def _measure_edit_distances(assay_outcome: AssayOutcome, workers: int) -> EditDistances:
+def _measure_edit_distances_of_pairs(assay_outcome: AssayOutcome, workers: int) -> EditDistances:
+    """Count for each pair how many edits turn one output into the other."""
     spilled = assay_outcome.scored.spilled
     if spilled is not None:
         return spilled.read_edit_distances()
@@ -124,6 +125,9 @@ def _summarize_perturbations(
     edit_distances: EditDistances,
     sampled_outcomes: PairOutcomes,
 ) -> list[PerturbationStatistics]:
+    """Summarise for each perturbation how many pairs it made, how large its edits are, and what they change
+    in human scores.
+    """
     spilled = assay_outcome.scored.spilled
     human_differences: Mapping[str, Sequence[float]]
     if spilled is None:
@@ -145,7 +149,9 @@ def _measure_difficulty(
     sampled_outcomes: PairOutcomes,
     workers: int,
 ) -> Difficulty | None:
-    """Measure accuracy by the edit distance of a pair, and the edit distances of human pairs."""
+    """Measure how accuracy depends on the number of edits between the outputs of a pair, and how many edits
+    pairs with human scores have.
+    """
     human_distances = None
     if assay_plan.compared_human is not None:
         texts = dataset.outputs["output"]
@@ -165,7 +171,9 @@ def _measure_difficulty(
 def _correct_accuracies(
     dataset: Dataset, plan: AssayPlan, outcome: AssayOutcome, sampled_outcomes: PairOutcomes
 ) -> list[CorrectedAccuracy] | None:
-    """Correct accuracies for pairs with a wrong label; None if an error rate is unknown."""
+    """Correct the accuracy of each metric for pairs in which the perturbed output is not worse. Returns None
+    if the share of such pairs is unknown.
+    """
     languages = sorted(set(dataset.languages), key=str)
     language_codes = {language: code for code, language in enumerate(languages)}
     language_of_output = np.fromiter((language_codes[language] for language in dataset.languages), np.int32)
@@ -195,7 +203,7 @@ def _correct_accuracies(
 def _insert_corrected_accuracies(
     statistics: ContextStatistics, corrected_accuracies: Sequence[CorrectedAccuracy] | None
 ) -> ContextStatistics:
-    """Insert accuracies corrected for wrong labels into the accuracies over all outputs."""
+    """Add the accuracies that were corrected for wrong pairs to the accuracies over all outputs."""
     if corrected_accuracies is None:
         return statistics
     rows = [
@@ -206,7 +214,7 @@ def _insert_corrected_accuracies(
 
 
 def _warn_if_human_scores_are_simulated(dataset: Dataset, assay_plan: AssayPlan) -> list[str]:
-    """Warn if the data says that its human scores are simulated."""
+    """Return a warning if the data says that its human scores were not given by people."""
     outputs = dataset.outputs
     if assay_plan.compared_human is None or _HUMAN_KIND not in outputs.columns:
         return []
@@ -218,14 +226,16 @@ def _warn_if_human_scores_are_simulated(dataset: Dataset, assay_plan: AssayPlan)
 def _warn_if_neighbouring_items_are_similar(
     dataset: Dataset, assay_plan: AssayPlan, assay_outcome: AssayOutcome
 ) -> list[str]:
-    """Warn if neighbouring items have similar results and no cluster column is given."""
+    """Return a warning if metrics do similarly well on neighbouring items, as within documents, but no column
+    of documents is given.
+    """
     scored = assay_outcome.scored
     # If clusters are resampled, neighbours within them may be alike.
     if assay_plan.settings.cluster is not None or scored.clusters.column != "item":
         return []
     outcomes = scored.outcomes.outcomes[: len(assay_plan.metrics)]
     items = scored.outcomes.items
-    order = sort_items_naturally(dataset)
+    order = find_natural_order_of_items(dataset)
     pair_counts = count_occurrences(items, len(order))
     right_shares = np.zeros(len(order))
     # In batches, to bound the memory of temporary arrays.

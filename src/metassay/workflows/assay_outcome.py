@@ -38,7 +38,8 @@ LabelErrors = Mapping[tuple[str, str | None], LabelError | None]
 
 @dataclass(frozen=True)
 class AssayOutcome:
-    """The pairs of an assay, their scores by all metrics, and the statistics of the metrics.
+    """The pairs of outputs of an assay, their metric scores, and the comparison of the metrics that was
+    computed from them.
 
     `pairs` are the sampled pairs, which the results count. `prices` are the prices of the requests of
     metrics that are paid for.
@@ -51,7 +52,9 @@ class AssayOutcome:
     label_errors: LabelErrors
 
     def list_label_error_rates(self) -> list[LabelErrorRate]:
-        """List the known rates of wrong pair labels, by perturbation and language."""
+        """List how often the perturbed output is in fact not worse, by perturbation and language, as far as
+        this is known.
+        """
         rates = []
         for (perturbation, language), error in self.label_errors.items():
             if error is not None:
@@ -69,7 +72,9 @@ class AssayOutcome:
 
 
 def compute_assay_outcome(prepared_assay: PreparedAssay) -> AssayOutcome:
-    """Make the pairs of an assay, score them, and compare and test the metrics in every context."""
+    """Make pairs of outputs, score both outputs of each pair with every metric, and compare the metrics in
+    every context.
+    """
     dataset = prepared_assay.dataset
     plan = prepared_assay.plan
     execution = prepared_assay.execution
@@ -91,7 +96,7 @@ def compute_assay_outcome(prepared_assay: PreparedAssay) -> AssayOutcome:
     costs = collect_metric_costs(plan.metrics)
     analysis = analyze_pairs(
         scored.outcomes.select_pairs(scored.is_sampled),
-        [scored.select_contexts(context) for context in plan.contexts],
+        [scored.get_contexts_of_sampled_pairs(context) for context in plan.contexts],
         ties=plan.settings.ties,
         agreement=plan.settings.agreement,
         seed=plan.seed,
@@ -108,7 +113,7 @@ def compute_assay_outcome(prepared_assay: PreparedAssay) -> AssayOutcome:
         facts=collect_context_facts(dataset, plan.contexts),
         minimum_items=plan.settings.minimum_items,
         workers=execution.workers,
-        pairs_from=_name_pair_origin(plan.settings.pairs, sample),
+        pairs_from=_describe_pair_origin(plan.settings.pairs, sample),
         human_pairs=human_pairs,
     )
     execution.report_progress("judging", 1, 1)
@@ -122,7 +127,7 @@ def compute_assay_outcome(prepared_assay: PreparedAssay) -> AssayOutcome:
 def make_and_score_pairs(
     prepared_assay: PreparedAssay, output_weights: FloatArray | None
 ) -> tuple[Pairs, ScoredPairs, tuple[Metric, ...], ScoreSample | None]:
-    """Make and score all pairs of an assay.
+    """Make all pairs of outputs of an assay, and score both outputs of each pair with every metric.
 
     Returns the sampled pairs, all scored pairs, the metrics, and a sample of scored texts, which rankings do
     not have.
@@ -136,7 +141,7 @@ def make_and_score_pairs(
         scorer = ShardScorer(prepared_assay, output_weights)
         pairs_by_shard = make_sharded_pairs(dataset, plan, execution, prepared_assay.clusters)
         with collect_warnings() as notes:
-            sample, scored, score_sample = scorer.score(pairs_by_shard, plan.settings.per_output)
+            sample, scored, score_sample = scorer.score_all_pairs(pairs_by_shard, plan.settings.per_output)
     else:
         pairs = make_assay_pairs(dataset, plan, execution)
         sample = pairs
@@ -163,7 +168,9 @@ def make_and_score_pairs(
 def attach_precomputed_scores(
     dataset: Dataset, pairs: Pairs, metrics: Sequence[Metric]
 ) -> tuple[Metric, ...]:
-    """Attach the scores that were read from files to the texts of some pairs."""
+    """Give the metrics whose scores were read from files the texts of the pairs, so that their scores are
+    found by text.
+    """
     if not any(isinstance(metric, PrecomputedScores) for metric in metrics):
         return tuple(metrics)
     texts = list_distinct_texts(list_texts_to_score(dataset, pairs))
@@ -173,11 +180,13 @@ def attach_precomputed_scores(
     )
 
 
-def _name_pair_origin(pair_source: object, sample: Pairs) -> str:
-    """Name where pairs come from: `rule`, `model`, `people`, or empty for pairs of the user."""
-    if pair_source == HUMAN_PAIRS:
+def _describe_pair_origin(pairs_option: object, sampled_pairs: Pairs) -> str:
+    """Say in one word where pairs come from: `rule`, `model` or `people`, and nothing for pairs that the user
+    made.
+    """
+    if pairs_option == HUMAN_PAIRS:
         return "people"
-    if pair_source != PERTURBED_PAIRS:
+    if pairs_option != PERTURBED_PAIRS:
         return ""
-    by_model = sample.counts.get("llm")
+    by_model = sampled_pairs.counts.get("llm")
     return "model" if by_model is not None and by_model.pairs else "rule"

@@ -22,7 +22,9 @@ from metassay.workflows.shards import divide_items_into_shards
 
 
 def make_assay_pairs(dataset: Dataset, assay_plan: AssayPlan, execution_options: ExecutionOptions) -> Pairs:
-    """Make the pairs of an assay: pairs given by the user, human pairs, or perturbed pairs."""
+    """Make the pairs of outputs that metrics have to order: from the table of the user, from human scores, or
+    by perturbing outputs.
+    """
     settings = assay_plan.settings
     if dataset.rows_are_pairs:
         return build_given_pairs(dataset)
@@ -51,7 +53,8 @@ def make_assay_pairs(dataset: Dataset, assay_plan: AssayPlan, execution_options:
 
 
 def needs_shards(dataset: Dataset, assay_plan: AssayPlan, execution_options: ExecutionOptions) -> bool:
-    """Return whether pairs are made and scored shard by shard because the data set is large.
+    """Return whether the data set is so large that its pairs must be made and scored one slice (shard) at a
+    time.
 
     Not where something must see all pairs at once: language models, scores from files, and perturbations that
     take the output of a worse system.
@@ -73,7 +76,9 @@ def needs_shards(dataset: Dataset, assay_plan: AssayPlan, execution_options: Exe
 def make_sharded_pairs(
     dataset: Dataset, assay_plan: AssayPlan, execution_options: ExecutionOptions, clusters: Clusters
 ) -> Iterator[tuple[slice, Pairs]]:
-    """Make perturbed pairs shard by shard, with every applicable perturbation of every output."""
+    """Yield the perturbed pairs of one slice (shard) of the data set after the other, with every perturbation
+    that applies to an output.
+    """
     pair_settings = PairSettings(
         requested=assay_plan.perturbations is not None,
         seed=assay_plan.seed,

@@ -20,7 +20,7 @@ from metassay.workflows.options import AssaySettings
 
 @dataclass(frozen=True)
 class AssayPlan:
-    """The settings of an assay after defaults are chosen for its data.
+    """The settings of an assay, with defaults filled in that depend on the data.
 
     `human` is the human score that the user named or that pairs are made from; `compared_human` the human
     score that perturbed pairs are compared with. `may_count_errors`: the human score looks like a count of
@@ -41,11 +41,11 @@ class AssayPlan:
 
     @property
     def notes(self) -> list[str]:
-        """Remarks on how the contexts were built."""
+        """Notes for the user on how the contexts were built."""
         return [note for context in self.contexts for note in context.notes]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all settings that change the result, for the manifest of the run."""
+        """Return all settings that change the result, to be stored in the run folder."""
         configuration = self.settings.to_dict(AssaySettings)
         del configuration["strict_resources"]  # decides whether there is a result, not which
         for name in ("scores", "lower_is_better", "higher_is_better"):
@@ -64,7 +64,7 @@ class AssayPlan:
 
 @dataclass(frozen=True)
 class ExecutionOptions:
-    """Workers, caches and other execution options that do not change the result of an assay."""
+    """How an assay is run: the number of workers, caches and other things that do not change its result."""
 
     workers: int
     score_store: ScoreStore | None = None
@@ -75,6 +75,6 @@ class ExecutionOptions:
     scratch: ScratchTables = field(default_factory=lambda: ScratchTables(None))
 
     def report_progress(self, stage: str, done: int, total: int) -> None:
-        """Report that `done` of `total` steps of a stage are finished."""
+        """Tell the progress bar, if there is one, that `done` of `total` steps of a stage are finished."""
         if self.progress is not None:
             self.progress(stage, done, total)

@@ -13,15 +13,15 @@ from metassay.data.dataset import Dataset
 from metassay.data.directions import (
     REQUESTED,
     RequestedDirections,
-    look_like_error_counts,
+    do_scores_look_like_error_counts,
     orient_human_scores,
 )
 from metassay.data.normalisation import choose_text_normalisation
 from metassay.data.preparation import prepare_dataset
-from metassay.data.score_cautions import warn_of_different_scales_of_outputs
+from metassay.data.score_cautions import warn_of_different_scales_in_table
 from metassay.engine.ray_cluster import parse_engine_option
 from metassay.engine.score_store import ScoreStore
-from metassay.engine.workers import count_workers
+from metassay.engine.workers import choose_worker_count
 from metassay.errors import InputError
 from metassay.llm.settings import LlmSettings
 from metassay.metrics.base import Metric
@@ -34,13 +34,13 @@ from metassay.options import GIVEN_PAIRS, HUMAN_PAIRS, PERTURBED_PAIRS, is_table
 from metassay.perturbations.text_store import TextStore
 from metassay.specs import split_specs
 from metassay.stats.arrays import LongArray
-from metassay.store.cache_folder import find_cache_folder
+from metassay.store.cache_folder import choose_cache_folder
 from metassay.store.cached_scores import CachedScores
 from metassay.store.cached_texts import CachedTexts
 from metassay.store.layout import SHARDS_FOLDER
 from metassay.store.run_folder import RunFolder
 from metassay.store.scratch import ScratchTables
-from metassay.store.versions import collect_environment
+from metassay.store.versions import collect_code_and_package_versions
 from metassay.workflows.assay_plan import AssayPlan, ExecutionOptions
 from metassay.workflows.assay_run_files import is_run_finished
 from metassay.workflows.given_pairs import drop_identical_pairs
@@ -53,7 +53,7 @@ from metassay.workflows.run_files import AUTOMATIC_FOLDER, make_run_folder_name
 
 @dataclass(frozen=True)
 class PreparedAssay:
-    """What is ready before the pairs of an assay are made: data, settings, run folder and caches.
+    """Everything that is needed to start an assay: the data, its settings, the run folder and the caches.
 
     `environment` has the versions of code, libraries and dictionaries. `run` is None if nothing is written.
     """
@@ -68,11 +68,11 @@ class PreparedAssay:
 
     @property
     def all_metrics(self) -> tuple[Metric, ...]:
-        """The assayed metrics, then the sentinels."""
+        """The metrics of the assay, followed by metrics that know nothing about quality, for comparison."""
         return (*self.plan.metrics, *self.sentinels)
 
     def is_finished(self) -> bool:
-        """Return whether the run folder already has all results of this assay.
+        """Return whether the run folder already has the complete results of this assay.
 
         False with a language model: its answers may differ.
         """
@@ -81,7 +81,9 @@ class PreparedAssay:
         return is_run_finished(self.run, self.dataset, self.plan, self.environment)
 
     def find_human_scored_rows(self) -> LongArray | None:
-        """Find the outputs that have the human score with which the assay is compared; None without one."""
+        """Return the rows of the outputs with human scores, if perturbed pairs are to be compared with human
+        scores; otherwise None.
+        """
         column = self.plan.compared_human
         if column is None:
             return None
@@ -91,14 +93,14 @@ class PreparedAssay:
 def prepare_assay(source: Dataset | Source | None, options: AssayOptions) -> PreparedAssay:
     """Read the data of an assay, choose its settings, and open its run folder and caches."""
     dataset, options = read_assay_data(source, options)
-    dataset, directions = orient_assay_data(dataset, options)
+    dataset, directions = prepare_assay_data(dataset, options)
     dataset, plan = plan_assay(dataset, options, directions)
     # Hashing takes time, and only a run folder stores it.
     fingerprint = None if options.out is None else dataset.fingerprint
     identity = {"command": "assay", "configuration": plan.to_dict(), "input": dataset.content_hash}
     folder = make_run_folder_name(identity) if options.out == AUTOMATIC_FOLDER else options.out
     run = None if folder is None else RunFolder.open(folder, identity, data=fingerprint)
-    environment = collect_environment(dataset.languages)
+    environment = collect_code_and_package_versions(dataset.languages)
     llm = None if options.llm is None else add_answer_cache(options.llm, run)
     plan = replace(plan, metrics=connect_judges(plan.metrics, llm))
     return PreparedAssay(
@@ -106,14 +108,14 @@ def prepare_assay(source: Dataset | Source | None, options: AssayOptions) -> Pre
         plan=plan,
         clusters=assign_outputs_to_clusters(dataset, options.cluster),
         sentinels=list_missing_control_metrics(plan.metrics),
-        execution=_choose_execution(options, plan, run, environment, llm),
+        execution=_choose_execution_options(options, plan, run, environment, llm),
         run=run,
         environment=environment,
     )
 
 
 def read_assay_data(source: Dataset | Source | None, options: AssayOptions) -> tuple[Dataset, AssayOptions]:
-    """Read a data set or a table of pairs for an assay."""
+    """Read a data set of outputs for an assay, or a table in which each row is a pair of outputs."""
     if is_table_of_pairs(options.pairs):
         if source is not None:
             raise InputError(
@@ -131,8 +133,10 @@ def read_assay_data(source: Dataset | Source | None, options: AssayOptions) -> t
     return dataset, replace(options, pairs=GIVEN_PAIRS)
 
 
-def orient_assay_data(dataset: Dataset, options: AssayOptions) -> tuple[Dataset, RequestedDirections]:
-    """Orient human scores to higher is better, normalise texts, and drop reference systems."""
+def prepare_assay_data(dataset: Dataset, options: AssayOptions) -> tuple[Dataset, RequestedDirections]:
+    """Reverse human scores for which lower is better, normalise texts, and leave out systems whose outputs
+    are the references.
+    """
     for name in split_names(options.human):
         dataset = dataset.declare_human_column(name)
     directions = RequestedDirections.parse(options.lower_is_better, options.higher_is_better)
@@ -148,7 +152,9 @@ def orient_assay_data(dataset: Dataset, options: AssayOptions) -> tuple[Dataset,
 def plan_assay(
     dataset: Dataset, options: AssayOptions, directions: RequestedDirections
 ) -> tuple[Dataset, AssayPlan]:
-    """Choose the settings of an assay from its options and data, with notes on what was chosen."""
+    """Choose the settings of an assay from its options and its data. Returns also notes on what was
+    chosen.
+    """
     contexts = build_contexts(dataset, options.contexts)
     normalize = choose_text_normalisation(dataset, options.normalize)
     requested_human = next(iter(split_names(options.human)), None)
@@ -158,12 +164,12 @@ def plan_assay(
     if options.pairs == HUMAN_PAIRS:
         human = find_human_column(dataset, requested_human)
     if human is not None and "system" in dataset.outputs.columns:
-        dataset = dataset.add_notes(*warn_of_different_scales_of_outputs(dataset.outputs, human))
+        dataset = dataset.add_notes(*warn_of_different_scales_in_table(dataset.outputs, human))
     # A direction that the user named is not doubted.
     oriented_by_user = {direction.score for direction in dataset.directions if direction.why == REQUESTED}
     may_count_errors = False
     if human is not None and human not in oriented_by_user:
-        may_count_errors = look_like_error_counts(human, dataset.outputs[human].to_numpy())
+        may_count_errors = do_scores_look_like_error_counts(human, dataset.outputs[human].to_numpy())
     valid_pairs = options.valid_pairs
     if valid_pairs is None:
         valid_pairs = options.pairs != HUMAN_PAIRS and dataset.task_definition.valid_pairs_only
@@ -187,7 +193,7 @@ def plan_assay(
 def _choose_metrics(
     dataset: Dataset, options: AssayOptions, normalize: str, directions: RequestedDirections
 ) -> tuple[Metric, ...]:
-    """Choose the metrics that are computed, and the metrics whose scores are read from files."""
+    """Return the metrics to compute, followed by the metrics whose scores are read from files."""
     precomputed = read_precomputed_scores(options.scores)
     # Precomputed scores are found by the text that was scored.
     if precomputed and dataset.task_definition.is_ranking:
@@ -203,19 +209,21 @@ def _choose_metrics(
     return choose_metrics(dataset, metrics, normalize, preprocess)
 
 
-def _choose_execution(
+def _choose_execution_options(
     options: AssayOptions,
     plan: AssayPlan,
     run: RunFolder | None,
     environment: Mapping[str, Any],
     llm: LlmSettings | None,
 ) -> ExecutionOptions:
-    """Choose the number of workers and the caches of an assay."""
+    """Choose the number of workers, and open the stores of scores and texts in the run folder and the
+    cache.
+    """
     run_scores = None if run is None else run.scores
-    run_texts = None if run is None else run.texts(json.dumps(environment))
+    run_texts = None if run is None else run.open_texts(json.dumps(environment))
     score_store: ScoreStore | None = run_scores
     text_store: TextStore | None = run_texts
-    cache_folder = find_cache_folder(options.cache)
+    cache_folder = choose_cache_folder(options.cache)
     cluster = parse_engine_option(options.engine)
     if cache_folder is not None:
         score_store = CachedScores(run_scores, cache_folder, plan.metrics)
@@ -223,7 +231,7 @@ def _choose_execution(
     if cluster is not None and score_store is None:
         raise InputError("a Ray cluster needs a run folder or a cache.", remedy="Pass --out.")
     return ExecutionOptions(
-        workers=count_workers(options.workers),
+        workers=choose_worker_count(options.workers),
         score_store=score_store,
         text_store=text_store,
         cluster=cluster,

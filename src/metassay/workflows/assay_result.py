@@ -35,7 +35,7 @@ from metassay.workflows.wrong_pairs import collect_wrong_pairs
 
 @dataclass(frozen=True, repr=False)
 class AssayResult(Result):
-    """Result of `assay`: accuracy by context, tests, confounding and a recommendation.
+    """Result of `assay`: the accuracy of every metric in every context, and which metric to use.
 
     `content` has all of it as typed objects. If the run was finished before (`is_stored`), the content is
     read from its files, and pairs and scores are computed again only where they are used.
@@ -58,7 +58,7 @@ class AssayResult(Result):
 
     @cached_property
     def content(self) -> AssayContent:
-        """The assay result as typed objects."""
+        """The numbers and sentences of the result, as typed objects."""
         if self.is_stored and self.prepared.run is not None:
             return self.prepared.run.read_result(RESULT, AssayContent)
         return build_assay_content(
@@ -67,7 +67,7 @@ class AssayResult(Result):
 
     @property
     def dataset(self) -> Dataset:
-        """The data set after human scores were oriented and texts normalised."""
+        """The data set as it was scored: texts are normalised, and higher human scores are better."""
         return self.prepared.dataset
 
     @property
@@ -77,7 +77,7 @@ class AssayResult(Result):
 
     @property
     def folder(self) -> Path | None:
-        """The run folder of the assay; None if nothing is written."""
+        """The run folder of the assay; None if nothing was written."""
         return None if self.prepared.run is None else self.prepared.run.path
 
     @property
@@ -87,29 +87,31 @@ class AssayResult(Result):
 
     @property
     def scored(self) -> ScoredPairs:
-        """All pairs of the assay, with the scores of both outputs by every metric."""
+        """All pairs of outputs with the scores of both outputs by every metric."""
         return self._compute_outcome_once.scored
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        """The assayed metrics."""
+        """The metrics that the assay compares."""
         return self.plan.metrics
 
     def to_frame(self) -> pl.DataFrame:
-        """Return accuracy by context, with one row per column, context and metric."""
+        """Return accuracies as a table, with one row for each metric in each context."""
         rows = []
         for column, analysis in self.content.contexts.items():
             rows += [{"column": column, **msgspec.to_builtins(row)} for row in analysis.local_accuracy]
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def collect_wrong_pairs(self) -> WrongPairs:
-        """Collect examples of pairs that some metric got wrong."""
+        """Return examples of pairs in which some metric gave the worse output a score that is not lower."""
         if self.is_stored and self.prepared.run is not None:
             return self.prepared.run.read_result(EXAMPLES, WrongPairs)
         return collect_wrong_pairs(self.dataset, self.metrics, self.scored, self.plan.contexts)
 
     def measure_costs(self) -> dict[str, float]:
-        """Measure the seconds that each metric takes per 1,000 outputs, on a sample with one thread."""
+        """Measure how many seconds each metric takes for 1,000 outputs, on a sample of the outputs and with
+        one thread.
+        """
         with collect_warnings():  # they were noted when the outputs were scored
             return measure_costs(self.metrics, build_rows_for_metrics(self.dataset))
 
@@ -118,14 +120,14 @@ class AssayResult(Result):
         return build_assay_page(self.content)
 
     def charts(self) -> dict[str, Chart]:
-        """Return the charts of the page by name, accuracy by context first."""
+        """Return the charts of the report page by name. The first shows accuracy by context."""
         charts = super().charts()
         main_charts = [f"accuracy by {column}" for column in self.content.contexts]
         names = [name for name in [*main_charts, *charts] if name in charts]
         return {name: charts[name] for name in names}
 
     def build_manifest(self) -> dict[str, Any]:
-        """Build the manifest of the run: versions, signatures of the metrics, seed, prompts and counts.
+        """Return what the manifest of the run records: versions, metrics, seed, prompts and counts.
 
         It is the same on any machine and for any number of workers.
         """

@@ -31,20 +31,23 @@ if TYPE_CHECKING:
 def is_run_finished(
     run_folder: RunFolder, dataset: Dataset, plan: AssayPlan, environment: Mapping[str, Any]
 ) -> bool:
-    """Return whether the run folder has the complete results of an assay with the same inputs and settings.
+    """Return whether the run folder has complete results of an assay of the same data, with the same settings
+    and versions.
 
     False with metrics that cannot be cached: whether their code changed is not known.
     """
     for metric in plan.metrics:
         if not metric.is_cacheable and not isinstance(metric, (PrecomputedScores, *SENTINELS)):
             return False
-    return run_folder.is_finished(
+    return run_folder.has_finished_results(
         hash_dependencies(environment, plan.metrics, _list_other_run_inputs(run_folder, dataset, plan))
     )
 
 
 def write_assay_run(run_folder: RunFolder, assay_result: AssayResult, environment: Mapping[str, Any]) -> None:
-    """Write the files of an assay to its run folder, the manifest last."""
+    """Write all files of an assay to its run folder. The manifest comes last, because it marks the run as
+    finished.
+    """
     content = assay_result.content
     wrong_pairs = assay_result.collect_wrong_pairs()
     manifest = assay_result.build_manifest()
@@ -77,18 +80,20 @@ def write_assay_run(run_folder: RunFolder, assay_result: AssayResult, environmen
     }
     files[REPORT] = render_page(page)
     further_inputs = _list_other_run_inputs(run_folder, assay_result.dataset, assay_result.plan)
-    run_folder.finish(
+    run_folder.write_result_files(
         files, **manifest, basis=hash_dependencies(environment, assay_result.metrics, further_inputs)
     )
 
 
 def select_manifest_entries(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Select the manifest entries that a report page shows: all but the hashes, which include the page."""
+    """Return the entries of a manifest that a report page shows. Hashes of files are left out, because the
+    page is one of the files.
+    """
     return {key: value for key, value in manifest.items() if key not in {"basis", "files"}}
 
 
 def _list_other_run_inputs(run_folder: RunFolder, dataset: Dataset, plan: AssayPlan) -> list[Any]:
-    """List what decides the results of a run besides its settings and the content of its data.
+    """List everything besides settings and data that changes the result, such as code of the user.
 
     Contexts and perturbations may be code of the user; notes and left-out rows depend on how data was read.
     """
@@ -108,7 +113,9 @@ def _list_other_run_inputs(run_folder: RunFolder, dataset: Dataset, plan: AssayP
 
 
 def _build_pair_tables(assay_result: AssayResult) -> Mapping[str, pl.DataFrame | list[pl.DataFrame]]:
-    """Build the tables of all pairs of an assay; memory-map them if they are already in files."""
+    """Return the tables of all pairs of an assay by the names of their files. Tables that are on disk already
+    are memory-mapped.
+    """
     scored = assay_result.scored
     if scored.spilled is not None:
         return scored.spilled.memory_map_tables()

@@ -16,7 +16,7 @@ ACTIONS = ("info", "prune", "verify")
 
 
 class CacheResult(ResultDisplay, CacheContent, frozen=True, kw_only=True):
-    """Result of `cache`: the size and content of the score cache."""
+    """Result of `cache`: how large the cache of scores is, and which metrics it has scores of."""
 
     describe_for_terminal = describe_score_cache
 
@@ -29,7 +29,8 @@ class CacheResult(ResultDisplay, CacheContent, frozen=True, kw_only=True):
 def manage_cache(
     action: str, folder: str | Path | None = None, *, max_gigabytes: float = 10.0
 ) -> CacheResult:
-    """Show (`info`), shrink (`prune`) or check (`verify`) the score cache.
+    """Show the contents of the cache of scores (`info`), reduce its size (`prune`), or look for damaged files
+    (`verify`).
 
     `prune` keeps at most `max_gigabytes`. `verify` moves damaged files away.
     """
@@ -37,7 +38,7 @@ def manage_cache(
 
     if action not in ACTIONS:
         raise UnknownName("action", action, ACTIONS)
-    cache_folder = _find_local_cache(folder)
+    cache_folder = _find_local_cache_folder(folder)
     removed = prune_cache(cache_folder, max_bytes=int(max_gigabytes * 1e9)) if action == "prune" else []
     broken = verify_cache(cache_folder)[1] if action == "verify" else []
     metrics = _list_cached_metrics(cache_folder)
@@ -51,11 +52,12 @@ def manage_cache(
     )
 
 
-def _find_local_cache(folder: str | Path | None) -> Path:
-    from metassay.store.cache_folder import CACHE_VARIABLE, find_cache_folder
+def _find_local_cache_folder(folder: str | Path | None) -> Path:
+    """Return the folder of the cache. A missing or a remote cache raises an error."""
+    from metassay.store.cache_folder import CACHE_VARIABLE, choose_cache_folder
     from metassay.store.remote import is_mirrored
 
-    cache_folder = find_cache_folder(folder)
+    cache_folder = choose_cache_folder(folder)
     if cache_folder is None:
         raise InputError(
             "no cache was named.", remedy=f"Name its folder with --cache, or in {CACHE_VARIABLE}."
@@ -68,11 +70,12 @@ def _find_local_cache(folder: str | Path | None) -> Path:
 
 
 def _list_cached_metrics(cache_folder: Path) -> list[CachedMetric]:
-    from metassay.store.cache_folder import list_cache_parts, list_entries
+    """List the metrics in a cache, with the number and size of their files."""
+    from metassay.store.cache_folder import list_cache_parts, list_metric_folders
 
     parts = [path for path in list_cache_parts(cache_folder) if path.suffix == ".parquet"]
     metrics = []
-    for entry_folder, description in list_entries(cache_folder):
+    for entry_folder, description in list_metric_folders(cache_folder):
         sizes = [path.stat().st_size for path in parts if path.parent == entry_folder]
         metric = CachedMetric(
             metric=description["metric"],

@@ -18,11 +18,11 @@ from metassay.data.normalisation import choose_text_normalisation
 from metassay.data.preparation import prepare_dataset, warn_of_unknown_language
 from metassay.data.reading import Source
 from metassay.data.reference_systems import find_reference_systems
-from metassay.data.score_cautions import warn_of_different_scales_of_outputs
+from metassay.data.score_cautions import warn_of_different_scales_in_table
 from metassay.data.summary import summarize_dataset
 from metassay.engine.batches import build_rows_for_metrics
 from metassay.engine.scoring import measure_costs
-from metassay.engine.workers import count_workers
+from metassay.engine.workers import choose_worker_count
 from metassay.errors import InputError, UnknownName
 from metassay.meta.people.power import count_items_to_separate_systems
 from metassay.metrics.base import Metric
@@ -52,7 +52,7 @@ from metassay.workflows.check_tables import check_scores, check_verdicts, find_k
 from metassay.workflows.options import CheckOptions
 from metassay.workflows.read import read
 from metassay.workflows.run_files import collect_warnings
-from metassay.workflows.verdict_files import hash_verdicts
+from metassay.workflows.verdict_files import hash_verdict_rows
 
 # Whole numbers with more values than this are taken for scores instead of contexts.
 _MOST_NUMBERED_CONTEXTS = 50
@@ -62,12 +62,14 @@ _SIGNIFICANT_T = 2.0
 
 
 class CheckResult(ResultDisplay, CheckContent, frozen=True, kw_only=True):
-    """Result of `check`: what a data set holds, and how long an assay would take."""
+    """Result of `check`: what a data set contains, and how long an assay of it would take."""
 
     describe_for_terminal = describe_check_result
 
     def to_frame(self) -> pl.DataFrame:
-        """Return the systems with their numbers of outputs, or the judges with their numbers of verdicts."""
+        """Return a table of the systems and their numbers of outputs, or of the judges and their numbers of
+        verdicts.
+        """
         if self.verdicts is not None:
             return pl.DataFrame([msgspec.structs.asdict(judge) for judge in self.verdicts.judges])
         return pl.DataFrame([msgspec.structs.asdict(system) for system in self.systems])
@@ -75,11 +77,14 @@ class CheckResult(ResultDisplay, CheckContent, frozen=True, kw_only=True):
 
 @accept_options(CheckOptions)
 def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
-    """Check a data set and estimate the cost of an assay by scoring a few outputs.
+    """Check what a data set contains, and estimate how long an assay of it would take.
 
-    Tables of metric scores, of pairs and of verdicts are recognised as well; the estimate is left out if
-    there are no outputs. `columns`, `where`, `join` and so on say how files and tables are read. `out` names
-    a folder in which the result is stored.
+    The time is estimated by scoring a few outputs. Tables of metric scores, of pairs and of verdicts are
+    recognised too; without outputs there is no estimate.
+
+    - `columns`, `where`, `join` and the other reading options say how files and tables are read.
+    - `metrics` are the metrics whose time is estimated. By default they are those of the task.
+    - `out` is a folder in which the result is stored.
 
     >>> found = check([{"seg_id": 1, "system": "a", "hyp": "a red fox", "ref": "the red fox"}])
     >>> found.to_dict()["outputs"]
@@ -104,18 +109,20 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
     chosen = {"human": list(split_names(options.human)), "columns": dict(options.columns or {})}
     if kind == SCORES:
         content, hashes = check_scores(dataset, options)
-        return _complete_check_result(content, chosen, hashes, options)
+        return _add_questions_and_write_result(content, chosen, hashes, options)
     if kind == VERDICTS:
         content, verdicts = check_verdicts(dataset, options)
-        return _complete_check_result(content, chosen, {"table": hash_verdicts(verdicts)}, options)
+        return _add_questions_and_write_result(
+            content, chosen, {"table": hash_verdict_rows(verdicts)}, options
+        )
     if kind == PAIRS:
         data = read(dataset, **reading, pairs=True)
     content, configuration = _check_outputs(data, options)
-    return _complete_check_result(content, configuration, data.content_hash, options)
+    return _add_questions_and_write_result(content, configuration, data.content_hash, options)
 
 
 def _reject_reading_options(reading: Mapping[str, Any]) -> None:
-    """Raise an error if options say how to read a data set that has been read already."""
+    """Raise an error if options for reading files are given together with a data set that was read before."""
     defaults = {field.name: field.default for field in fields(OutputReadOptions)}
     named = [name for name, value in reading.items() if value != defaults[name]]
     if named:
@@ -125,13 +132,15 @@ def _reject_reading_options(reading: Mapping[str, Any]) -> None:
         )
 
 
-def _complete_check_result(
+def _add_questions_and_write_result(
     content: CheckContent,
     configuration: Mapping[str, Any],
     input_hash: str | Mapping[str, str],
     options: CheckOptions,
 ) -> CheckResult:
-    """Add the questions that the data can answer, and write the result to its run folder if it has one."""
+    """Add the questions that the data can answer to the result, and write it to the folder that `out`
+    names.
+    """
     values = {name: getattr(content, name) for name in content.__struct_fields__}
     result = CheckResult(**values | {"questions": list_answerable_questions(content)})
     if options.out is not None:
@@ -141,12 +150,14 @@ def _complete_check_result(
 
 
 def _check_outputs(data: Dataset, options: CheckOptions) -> tuple[CheckContent, dict[str, Any]]:
-    """Check a data set of outputs or of pairs; return also the settings that the result depends on."""
+    """Describe a data set of outputs, or of pairs of outputs. Returns also the settings that the description
+    depends on.
+    """
     normalisation = choose_text_normalisation(data, options.normalize)
     metrics = choose_metrics(data, options.metrics, normalisation)
     configuration = {"metrics": [metric.signature for metric in metrics], "normalize": options.normalize}
     prepared = prepare_dataset(data, normalize=options.normalize, keep_references=False)
-    workers = count_workers(options.workers)
+    workers = choose_worker_count(options.workers)
     with collect_warnings() as metric_warnings:
         estimate = _estimate_assay_cost(prepared, metrics, workers)
     # The worse output of each pair is given, so that nothing is perturbed.
@@ -205,15 +216,19 @@ def _check_outputs(data: Dataset, options: CheckOptions) -> tuple[CheckContent, 
 
 
 def _write_check_result(run_folder: RunFolder, check_result: CheckResult) -> None:
-    """Write the result of `check` to its run folder; measured times go to a separate file."""
+    """Write the result of `check` to its run folder. Measured times go to a file of their own, because they
+    differ between runs.
+    """
     content = check_result.to_dict()
     # Measured times differ from run to run, and the other files of a run do not.
     estimate = content.pop("estimate")
-    run_folder.finish({"results/check.json": content, TIMINGS: estimate})
+    run_folder.write_result_files({"results/check.json": content, TIMINGS: estimate})
 
 
 def _find_metric_columns(dataset: Dataset) -> list[str]:
-    """Find columns of metric scores: decimals, or integers with too many values to be contexts."""
+    """Find columns that look like metric scores: columns of decimals, and of integers with too many values to
+    be contexts.
+    """
     _, numeric_columns = find_score_columns(dataset.outputs.select(dataset.metadata))
     metric_columns = []
     for name in numeric_columns:
@@ -224,7 +239,7 @@ def _find_metric_columns(dataset: Dataset) -> list[str]:
 
 
 def _list_test_sets(dataset: Dataset) -> list[CheckedTestSet]:
-    """List the test sets with their numbers of items; none if there is only one."""
+    """List the test sets and how many items each has. The list is empty if there is only one."""
     outputs = dataset.outputs
     columns = [name for name in TEST_SET_COLUMNS if name in outputs.columns and outputs[name].n_unique() > 1]
     if not columns:
@@ -246,7 +261,8 @@ def _count_rated_items(outputs: pl.DataFrame, human_column: str) -> int:
 
 
 def _find_two_best_systems(dataset: Dataset) -> UndecidedSystems | None:
-    """Find the two best systems by human scores, and how many rated items would separate them.
+    """Find the two systems with the highest human scores, and estimate how many rated items are needed to
+    tell which is better.
 
     The first human score with enough rated items counts. None if the two differ significantly already.
     """
@@ -286,15 +302,17 @@ def _count_outputs_by_number_of_references(dataset: Dataset) -> dict[str, int]:
 
 
 def _warn_of_different_scales(data: Dataset) -> list[str]:
-    """Return a note on each system whose human scores seem to be on another scale."""
+    """Return a note for each system whose human scores seem to be on another scale than those of other
+    systems.
+    """
     notes = []
     for human_score in data.human:
-        notes += warn_of_different_scales_of_outputs(data.outputs, human_score)
+        notes += warn_of_different_scales_in_table(data.outputs, human_score)
     return notes
 
 
 def _estimate_assay_cost(dataset: Dataset, metrics: Sequence[Metric], workers: int) -> CostEstimate:
-    """Estimate the time of an assay from the time that scoring a sample of outputs takes."""
+    """Estimate how long an assay takes by scoring a sample of the outputs."""
     perturbations = list_default_perturbations(dataset.task_definition)
     perturbed_per_output = 1 if dataset.rows_are_pairs else len(perturbations)
     texts = len(dataset) * (1 + perturbed_per_output)

@@ -47,25 +47,29 @@ from metassay.workflows.verdict_files import VerdictFrame, read_verdicts
 
 
 def find_kind_of_table(source: Source, options: CheckOptions) -> str | None:
-    """Find out what the rows of a source are that could not be read as outputs; None if that is unknown."""
+    """Find out what the rows of a table are that has no outputs: metric scores, verdicts or pairs. Returns
+    None if that is not clear.
+    """
     tables = _read_tables_again(source, options)
     chosen = options.columns or {}
     columns = [name for table in tables for name in table.frame.columns]
     if not tables or any(name not in columns for name in chosen.values()):
         return None
-    if _has_pairs(columns, chosen):
+    if _are_rows_pairs(columns, chosen):
         return PAIRS
     # `judge` does not select systems, because a verdict may be about two.
     selects_systems = bool(options.systems or options.exclude_systems)
-    if _has_verdicts(columns, chosen) and not selects_systems:
+    if _are_rows_verdicts(columns, chosen) and not selects_systems:
         return VERDICTS
-    if all(_has_metric_scores(table.frame, options) for table in tables):
+    if all(_are_rows_metric_scores(table.frame, options) for table in tables):
         return SCORES
     return None
 
 
 def _read_tables_again(source: Source, options: CheckOptions) -> list[RawTable]:
-    """Read the tables of a source; none if it holds no tables, or is a pipe, which can be read only once."""
+    """Read the tables of a source a second time. The list is empty if it has no tables, or is a pipe that can
+    be read only once.
+    """
     paths = [source] if isinstance(source, str) else source
     if isinstance(paths, Sequence) and any(isinstance(path, str) and is_pipe(path) for path in paths):
         return []
@@ -75,35 +79,41 @@ def _read_tables_again(source: Source, options: CheckOptions) -> list[RawTable]:
         return []
 
 
-def _has_pairs(columns: Sequence[str], chosen: Mapping[str, str]) -> bool:
-    """Return whether each row is an output and a worse one."""
-    has_outputs = "output" in chosen or find_columns_named(columns, list_column_names_of_role("output"))
-    return bool(has_outputs and ("worse" in chosen or find_columns_named(columns, ("worse",))))
+def _are_rows_pairs(column_names: Sequence[str], chosen_columns: Mapping[str, str]) -> bool:
+    """Return whether a table with these columns has in each row an output and a worse one."""
+    has_outputs = "output" in chosen_columns or find_columns_named(
+        column_names, list_column_names_of_role("output")
+    )
+    return bool(has_outputs and ("worse" in chosen_columns or find_columns_named(column_names, ("worse",))))
 
 
-def _has_verdicts(columns: Sequence[str], chosen: Mapping[str, str]) -> bool:
-    """Return whether each row is a verdict of a judge, or a pair of outputs that a judge can be asked about.
+def _are_rows_verdicts(column_names: Sequence[str], chosen_columns: Mapping[str, str]) -> bool:
+    """Return whether a table with these columns has in each row the verdict of a judge, or two outputs that a
+    judge can compare.
 
     A column `score` alone could be a human score or a metric, so that a column of judges is needed with it.
     """
 
-    def has_role(role: str) -> bool:
-        return role in chosen or bool(find_columns_named(columns, VERDICT_COLUMNS[role]))
+    def has_column_of_role(role: str) -> bool:
+        """Return whether the user chose a column for a role, such as `winner`, or a column has one of its
+        usual names.
+        """
+        return role in chosen_columns or bool(find_columns_named(column_names, VERDICT_COLUMNS[role]))
 
-    if not has_role("item"):
+    if not has_column_of_role("item"):
         return False
-    has_verdicts = has_role("winner") or has_role("score")
-    has_two_systems = has_role("system_1") and has_role("system_2")
-    has_two_outputs = has_role("output_1") and has_role("output_2")
-    if has_role("judge") and has_verdicts:
+    has_verdicts = has_column_of_role("winner") or has_column_of_role("score")
+    has_two_systems = has_column_of_role("system_1") and has_column_of_role("system_2")
+    has_two_outputs = has_column_of_role("output_1") and has_column_of_role("output_2")
+    if has_column_of_role("judge") and has_verdicts:
         return True
-    if has_role("winner") and (has_two_systems or has_two_outputs or has_role("better")):
+    if has_column_of_role("winner") and (has_two_systems or has_two_outputs or has_column_of_role("better")):
         return True
-    return has_two_outputs and has_role("better")
+    return has_two_outputs and has_column_of_role("better")
 
 
-def _has_metric_scores(frame: pl.DataFrame, options: CheckOptions) -> bool:
-    """Return whether a table has items, systems, and a score of a metric."""
+def _are_rows_metric_scores(frame: pl.DataFrame, options: CheckOptions) -> bool:
+    """Return whether a table has columns for the item, the system and at least one metric."""
     names = {name.lower() for name in frame.columns}
     chosen = options.columns or {}
     for role in ("item", "system"):
@@ -117,12 +127,12 @@ def _has_metric_scores(frame: pl.DataFrame, options: CheckOptions) -> bool:
 
 
 def check_scores(source: Source, options: CheckOptions) -> tuple[CheckContent, Mapping[str, str]]:
-    """Check a table of metric scores without outputs; return also the hashes of its content."""
+    """Describe a table of metric scores that has no outputs. Returns also hashes of its content."""
     reading = {field.name: getattr(options, field.name) for field in fields(TableReadOptions)}
     rank_options = RankOptions(**reading, human=options.human)
     scores = read_scores(source, rank_options, needs_human_scores=False)
     summary = scores.summary or DataSummary(outputs=0, items=0, systems=[])
-    test_sets = _check_test_sets(scores.cubes)
+    test_sets = _count_items_of_test_sets(scores.cubes)
     rated_items: Counter[str] = Counter()
     for test_set in test_sets:
         rated_items.update(test_set.rated_items)
@@ -141,10 +151,10 @@ def check_scores(source: Source, options: CheckOptions) -> tuple[CheckContent, M
         items=sum(len(cube.items) for cube in scores.cubes),
         outputs=summary.outputs,
         systems=[SystemCount(system.system, system.outputs) for system in summary.systems],
-        languages=_count_outputs_of_only_language(summary),
+        languages=_count_outputs_if_one_language(summary),
         references={},
         human=dict(rated_outputs),
-        contexts=_count_contexts(scores.cubes),
+        contexts=_count_distinct_values(scores.cubes),
         metric_columns=metrics,
         rated_items=dict(rated_items),
         test_sets=test_sets if len(test_sets) > 1 else [],
@@ -162,13 +172,13 @@ def check_scores(source: Source, options: CheckOptions) -> tuple[CheckContent, M
     return content, scores.hashes
 
 
-def _check_test_sets(cubes: Sequence[ScoreCube]) -> list[CheckedTestSet]:
-    """Count the items of each test set, and those that are rated for every system with human scores."""
-    names = {name for cube in cubes for name in cube.item_metadata if name.lower() in TEST_SET_COLUMNS}
-    values = {name: {cube.item_metadata.get(name, ("",))[0] for cube in cubes} for name in names}
+def _count_items_of_test_sets(score_cubes: Sequence[ScoreCube]) -> list[CheckedTestSet]:
+    """Count the items of each test set, and those items for which every rated system has a human score."""
+    names = {name for cube in score_cubes for name in cube.item_metadata if name.lower() in TEST_SET_COLUMNS}
+    values = {name: {cube.item_metadata.get(name, ("",))[0] for cube in score_cubes} for name in names}
     differing = sorted(name for name in names if len(values[name]) > 1)
     test_sets = []
-    for cube in cubes:
+    for cube in score_cubes:
         columns = {name: str(cube.item_metadata[name][0]) for name in differing if name in cube.item_metadata}
         rated_items = {}
         for name, scores in cube.human_scores.items():
@@ -179,23 +189,29 @@ def _check_test_sets(cubes: Sequence[ScoreCube]) -> list[CheckedTestSet]:
     return test_sets
 
 
-def _count_outputs_of_only_language(summary: DataSummary) -> dict[str, int]:
-    """Count the outputs by language; empty if there are several, because scores do not name theirs."""
+def _count_outputs_if_one_language(summary: DataSummary) -> dict[str, int]:
+    """Count the outputs of the only language in the data. If there are several, the result is empty, since
+    scores do not say which they belong to.
+    """
     languages = {language for score in summary.scores for language in score.languages}
     return dict.fromkeys(languages, summary.outputs) if len(languages) == 1 else {}
 
 
-def _count_contexts(cubes: Sequence[ScoreCube]) -> dict[str, int]:
-    """Count the distinct values of each column of metadata."""
-    values: dict[str, set[str | None]] = {"system": {system for cube in cubes for system in cube.systems}}
-    for cube in cubes:
+def _count_distinct_values(score_cubes: Sequence[ScoreCube]) -> dict[str, int]:
+    """Count the distinct systems, and the distinct values of each column of metadata."""
+    values: dict[str, set[str | None]] = {
+        "system": {system for cube in score_cubes for system in cube.systems}
+    }
+    for cube in score_cubes:
         for name, labels in cube.item_metadata.items():
             values.setdefault(name, set()).update(labels)
     return {name: len(labels) for name, labels in values.items()}
 
 
 def check_verdicts(source: Source, options: CheckOptions) -> tuple[CheckContent, pl.DataFrame]:
-    """Check a table of verdicts, or of pairs that can be judged; return also its rows."""
+    """Describe a table of verdicts of judges, or of pairs that a judge can compare. Returns also the rows of
+    the table.
+    """
     judge_column = (options.columns or {}).get("judge")
     table = read_verdicts(
         source, join=options.join, where=options.where, quoting=options.quoting, judge_column=judge_column
@@ -216,19 +232,19 @@ def check_verdicts(source: Source, options: CheckOptions) -> tuple[CheckContent,
     verdicts = CheckedVerdicts(
         kind=parsed.kind,
         judges=[CheckedJudge(*row) for row in by_judge.sort("judge").iter_rows()],
-        questions=_count_questions(parsed.frame),
+        questions=_count_judged_pairs_or_outputs(parsed.frame),
         human=parsed.gold,
-        labelled=_count_questions(parsed.frame.drop_nulls("gold")),
+        labelled=_count_judged_pairs_or_outputs(parsed.frame.drop_nulls("gold")),
         raters=list(parsed.raters),
         has_both_orders=parsed.frame["swapped"].n_unique() > 1,
         has_families=len(families) > 1 and not families.isdisjoint(arrays.judge_families.values()),
     )
     notes = [*table.notes, *parsed.notes]
-    return _build_verdict_content(parsed, table.frame, verdicts, notes), table.frame
+    return _describe_verdict_table(parsed, table.frame, verdicts, notes), table.frame
 
 
 def _check_unjudged_pairs(table: VerdictFrame, columns: Mapping[str, str], human: str | None) -> CheckContent:
-    """Check pairs whose better output is known, but which no judge has judged."""
+    """Describe pairs of which the better output is known, but which no judge has compared yet."""
     label_columns = find_columns_named(table.frame.columns, VERDICT_COLUMNS["better"])
     labels = human or columns.get("better") or label_columns[0]
     # The human labels take the place of the verdicts.
@@ -236,19 +252,20 @@ def _check_unjudged_pairs(table: VerdictFrame, columns: Mapping[str, str], human
     verdicts = CheckedVerdicts(
         kind=parsed.kind,
         judges=[],
-        questions=_count_questions(parsed.frame),
+        questions=_count_judged_pairs_or_outputs(parsed.frame),
         human=labels,
-        labelled=_count_questions(parsed.frame.drop_nulls("value")),
+        labelled=_count_judged_pairs_or_outputs(parsed.frame.drop_nulls("value")),
         raters=[],
         has_both_orders=False,
         has_families=False,
     )
-    return _build_verdict_content(parsed, table.frame, verdicts, table.notes)
+    return _describe_verdict_table(parsed, table.frame, verdicts, table.notes)
 
 
-def _build_verdict_content(
+def _describe_verdict_table(
     table: VerdictTable, frame: pl.DataFrame, verdicts: CheckedVerdicts, notes: Sequence[str]
 ) -> CheckContent:
+    """Build the description of a table of verdicts."""
     data = summarize_verdicts(table, frame)
     labelled = {} if verdicts.human is None else {verdicts.human: verdicts.labelled}
     return CheckContent(
@@ -276,13 +293,13 @@ def _build_verdict_content(
     )
 
 
-def _count_questions(verdicts: pl.DataFrame) -> int:
-    """Count the pairs or outputs of a table of verdicts."""
+def _count_judged_pairs_or_outputs(verdicts: pl.DataFrame) -> int:
+    """Count the distinct pairs or outputs in a table of verdicts."""
     return int(verdicts.select([name for name in QUESTION_COLUMNS if name in verdicts.columns]).n_unique())
 
 
 def _count_verdicts_by_system(table: VerdictTable) -> list[tuple[str, int]]:
-    """Count the verdicts on outputs of each system, sorted by its name."""
+    """Count the verdicts on the outputs of each system, in the order of the names of the systems."""
     counts: Counter[str] = Counter()
     for name in ("system", "system_1", "system_2"):
         if name in table.frame.columns:

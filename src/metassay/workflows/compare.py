@@ -25,12 +25,14 @@ from metassay.workflows.run_files import RESULT, find_run_folders, load_assay_ru
 
 
 class CompareResult(ResultDisplay, CompareContent, frozen=True, kw_only=True):
-    """Result of `compare`: each assay run against the run before it."""
+    """Result of `compare`: what changed from each assay run to the next."""
 
     describe_for_terminal = describe_comparisons
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a table of accuracy changes: one row per comparison, column, context and metric."""
+        """Return a table of changes of accuracy, with one row for each metric in each context of each
+        comparison.
+        """
         rows = []
         for comparison in self.comparisons:
             for change in comparison.accuracies:
@@ -40,7 +42,10 @@ class CompareResult(ResultDisplay, CompareContent, frozen=True, kw_only=True):
 
 
 def compare(*runs: str | Path) -> CompareResult:
-    """Compare finished assay runs in the given order; a folder stands for all runs in it, sorted by name.
+    """Compare each of several finished assay runs with the run before it.
+
+    `runs` are run folders, compared in the given order. A folder that contains runs stands for all of them,
+    sorted by name.
 
     >>> import tempfile
     >>> from metassay.workflows.assay import assay, read_bundled_sample
@@ -72,7 +77,9 @@ def compare(*runs: str | Path) -> CompareResult:
 def compare_run_folders(
     before: RunFolder, after: RunFolder, result_before: AssayContent, result_after: AssayContent
 ) -> RunComparison:
-    """Compare two assays, cluster by cluster if they have the same items, systems and kind of clusters."""
+    """Compare two assay runs. If they have the same items and systems, their accuracies are compared item by
+    item (or document by document).
+    """
     shared = _count_shared_outputs(before, after)
     credits_before = None
     credits_after = None
@@ -95,7 +102,9 @@ def compare_run_folders(
 
 
 def _count_shared_outputs(run_before: RunFolder, run_after: RunFolder) -> SharedOutputs:
-    """Count the outputs that two runs share, by item and system."""
+    """Count the outputs that have the same item and system in two runs, and those of them that have the same
+    text.
+    """
     old = _read_output_hashes(run_before)
     new = _read_output_hashes(run_after)
     key = ["item", "system"]
@@ -107,7 +116,7 @@ def _count_shared_outputs(run_before: RunFolder, run_after: RunFolder) -> Shared
 
 
 def _read_output_hashes(run_folder: RunFolder) -> pl.DataFrame:
-    """Read item, system and a hash of the text of every output of a run."""
+    """Read the item, the system and a hash of the text of every output of a run."""
     file = run_folder.find_intact_file(OUTPUTS_FILE)
     if file is None:
         return pl.DataFrame(schema={"item": pl.String, "system": pl.String, "text": pl.UInt64})

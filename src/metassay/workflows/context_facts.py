@@ -15,31 +15,36 @@ from metassay.workflows.output_weights import count_words
 
 
 def collect_context_facts(dataset: Dataset, contexts: Sequence[Context]) -> dict[str, ContextFacts]:
-    """Collect facts about contexts, such as text lengths, that may predict which rank metrics alike."""
+    """Collect properties of contexts, such as the mean length of outputs, that may explain why metrics are
+    ranked alike in some of them.
+    """
     lengths = count_words(dataset.outputs["output"])
     return {context.name: _collect_facts_of_context_column(dataset, context, lengths) for context in contexts}
 
 
 def _collect_facts_of_context_column(dataset: Dataset, context: Context, lengths: FloatArray) -> ContextFacts:
+    """Collect the metadata, mean output length and mean human scores of each context of one column."""
     context_columns = set(context.name.replace(":", "+").split("+"))
     facts: dict[str, list[str | float]] = {}
-    for name, values in _find_constant_columns(dataset, context, context_columns).items():
+    for name, values in _find_columns_constant_within_contexts(dataset, context, context_columns).items():
         facts[name] = list(values)
     numbers = {"output_length": lengths}
     for name in dataset.human:
         if name not in context_columns:
             numbers[f"mean_{name}"] = dataset.outputs[name].to_numpy()
     for name, values_by_output in numbers.items():
-        means = _average_by_context(values_by_output, context)
+        means = _average_values_by_context(values_by_output, context)
         if means is not None:
             facts[name] = list(means)
     return facts
 
 
-def _find_constant_columns(
+def _find_columns_constant_within_contexts(
     dataset: Dataset, context: Context, context_columns: set[str]
 ) -> dict[str, list[str]]:
-    """Find the metadata columns with a single value within each context, and not the same in all contexts."""
+    """Find the metadata columns that have one value within each context, but different values in different
+    contexts.
+    """
     codes = pl.Series("_code", context.codes)
     outputs = pl.DataFrame([codes, *(dataset.outputs[name] for name in dataset.metadata)])
     outputs = outputs.filter(pl.col("_code") >= 0)
@@ -56,8 +61,8 @@ def _find_constant_columns(
     return constant
 
 
-def _average_by_context(values: FloatArray, context: Context) -> list[float] | None:
-    """Compute the mean of values in each context; None if a context has no value."""
+def _average_values_by_context(values: FloatArray, context: Context) -> list[float] | None:
+    """Return the mean of a value of the outputs in each context; None if a context has no values."""
     is_used = (context.codes >= 0) & ~np.isnan(values)
     codes = context.codes[is_used]
     counts = np.bincount(codes, minlength=len(context.values))

@@ -33,30 +33,36 @@ def measure_corpus_agreement(
     settings: ComparisonSettings,
     metrics: Sequence[str] = DEFAULT_METRICS,
 ) -> list[CorpusAgreement]:
-    """Measure how well corpus scores and mean segment scores agree with human scores."""
+    """Measure how well metrics agree with human scores, once by their corpus scores and once by the means of
+    their segment scores.
+    """
     texts = read(source)
     rows = []
     for metric in parse_metrics(metrics):
         if not isinstance(metric, StatisticsMetric):
             raise InputError(f"{metric.spec} has no sufficient statistics, so it has no corpus score.")
         bound_metric = metric.adapt_to_languages(texts.languages)
-        statistics = _compute_statistics(bound_metric, texts)
+        statistics = _compute_statistics_of_outputs(bound_metric, texts)
         for data in datasets:
-            arranged = _arrange_statistics(texts, data, statistics)
+            arranged = _arrange_statistics_by_system_and_item(texts, data, statistics)
             rows.append(_compare_aggregations(data, bound_metric, arranged, settings))
     return rows
 
 
-def _compute_statistics(metric: StatisticsMetric, text_dataset: Dataset) -> FloatArray:
-    """Compute the statistics of every output from which a corpus score is computed: [outputs, statistics]."""
+def _compute_statistics_of_outputs(metric: StatisticsMetric, text_dataset: Dataset) -> FloatArray:
+    """Compute the counts from which a corpus score is computed, such as matching n-grams: one row per output,
+    one column per count.
+    """
     batches = build_rows_for_metrics(text_dataset).split_into_batches()
     return np.concatenate([metric.statistics(batch.build_metric_batch(metric.needs)) for batch in batches])
 
 
-def _arrange_statistics(
+def _arrange_statistics_by_system_and_item(
     text_dataset: Dataset, ranking_data: RankingData, statistics: FloatArray
 ) -> FloatArray:
-    """Arrange statistics of outputs as [systems, items, statistics] like human scores; NaN without text."""
+    """Arrange the counts of all outputs in an array with the axes system, item and count. Outputs without
+    text get NaN.
+    """
     outputs = text_dataset.outputs
     grid = ScoreGrid.locate_rows(
         outputs["system"], outputs["item"], ranking_data.cube.systems, ranking_data.cube.qualified_items
@@ -67,10 +73,13 @@ def _arrange_statistics(
 def _compare_aggregations(
     ranking_data: RankingData, metric: StatisticsMetric, statistics: FloatArray, settings: ComparisonSettings
 ) -> CorpusAgreement:
-    """Compute soft and hard pairwise accuracy (SPA, PA) of corpus scores and of mean segment scores."""
+    """Compute how often corpus scores and mean segment scores order two systems as people do (pairwise
+    accuracy).
+    """
 
-    def score(summed: FloatArray) -> FloatArray:
-        scores = np.asarray(metric.from_statistics(summed), dtype=np.float64)
+    def score_summed_statistics(summed_statistics: FloatArray) -> FloatArray:
+        """Compute corpus scores from summed counts, reversed if lower is better."""
+        scores = np.asarray(metric.from_statistics(summed_statistics), dtype=np.float64)
         return metric.orient_scores(scores)
 
     is_complete = ~np.isnan(statistics).any(axis=(0, 2))
@@ -78,14 +87,18 @@ def _compare_aggregations(
         raise InputError(f"{ranking_data.cube.dataset}: no rated item has an output of every system.")
     human = ranking_data.scores.human[:, is_complete]
     complete_statistics = statistics[:, is_complete]
-    item_scores = score(complete_statistics)
-    corpus_scores = score(complete_statistics.sum(axis=1))
+    item_scores = score_summed_statistics(complete_statistics)
+    corpus_scores = score_summed_statistics(complete_statistics.sum(axis=1))
     return CorpusAgreement(
         dataset=ranking_data.cube.dataset,
         metric=metric.spec,
         items=int(is_complete.sum()),
         spa_corpus=corpus_soft_pairwise_accuracy(
-            human, complete_statistics, score, permutations=settings.permutations, seed=settings.seed
+            human,
+            complete_statistics,
+            score_summed_statistics,
+            permutations=settings.permutations,
+            seed=settings.seed,
         ),
         spa_item_means=soft_pairwise_accuracy(
             human,

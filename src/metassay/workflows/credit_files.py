@@ -30,8 +30,8 @@ _WEIGHT = "weight/"
 def build_credit_table(
     dataset: Dataset, scored_pairs: ScoredPairs, contexts: Sequence[Context], metric_count: int, ties: str
 ) -> list[pl.DataFrame]:
-    """Build a table per context with each metric's credit (right pairs) and weight for every cluster of
-    items.
+    """Build one table per context with the number of pairs in each document or item, and how many of them
+    each metric ordered correctly.
 
     The accuracy of a metric is the sum of its credits divided by the sum of its weights. The table has the
     first `metric_count` metrics.
@@ -39,7 +39,8 @@ def build_credit_table(
     metrics = np.arange(metric_count)
     sampled = scored_pairs.outcomes.select_metrics(metrics).select_pairs(scored_pairs.is_sampled)
     outcomes, columns = sort_pairs_by_item(
-        sampled, [scored_pairs.select_contexts(context).drop_empty_contexts() for context in contexts]
+        sampled,
+        [scored_pairs.get_contexts_of_sampled_pairs(context).drop_empty_contexts() for context in contexts],
     )
     cluster_names = list_cluster_names(dataset, scored_pairs.clusters)
     frames = []
@@ -54,7 +55,9 @@ def build_credit_table(
 
 
 def read_credit_table(run_folder: RunFolder) -> CreditTable | None:
-    """Read the credits (right pairs per cluster) of a run; None if the file is damaged."""
+    """Read from a run how many pairs each metric ordered correctly in each document or item; None if the run
+    has no such file.
+    """
     file = run_folder.find_intact_file(CREDITS_FILE)
     if file is None:
         return None

@@ -34,15 +34,17 @@ LONGEST_VALUE = 500
 
 
 class PageNotFound(MetassayError):
-    """The requested page of the dashboard does not exist."""
+    """Raised if a page of the dashboard does not exist."""
 
 
 class BadRequest(InputError):
-    """The request is refused although its page exists."""
+    """Raised if the dashboard refuses a request, for example because a value is too long."""
 
 
 class Dashboard:
-    """Renders the pages of `metassay serve`; several threads may use it."""
+    """Renders the pages of the web server that `metassay serve` starts. Several threads may use it at the
+    same time.
+    """
 
     def __init__(self, runs: Sequence[str | Path], *, writable: bool) -> None:
         self.runs = RunCollection(runs)
@@ -56,7 +58,7 @@ class Dashboard:
         self._open_runs: OrderedDict[RunState, tuple[PairExplorer, Lock]] = OrderedDict()
 
     def render_overview(self, page: str | None = None) -> str:
-        """Render a page of the overview of all runs; by default the last page."""
+        """Render one page of the list of all runs as HTML. By default it is the last page."""
         with self._overview_lock:
             overview = self.runs.summarize_runs_on_page(_parse_page_number(page))
             # The collection returns the same object as long as no file changed.
@@ -66,23 +68,23 @@ class Dashboard:
             return self._overview_page[1]
 
     def encode_overview(self, page: str | None = None) -> str:
-        """Return one page of the overview as JSON; default the last page."""
+        """Return one page of the list of all runs as JSON. By default it is the last page."""
         with self._overview_lock:
             return self.runs.summarize_runs_on_page(_parse_page_number(page)).to_json()
 
     def render_watch_page_of_runs(self) -> str:
-        """Render the dashboard page that says whether anything changed over all runs."""
+        """Render the page that says whether metrics or judges changed over all runs."""
         return render_watch_page(watch_folders(self.runs.list_run_folders()))
 
     def read_report(self, run_name: str) -> bytes:
-        """Read the report page of a run."""
+        """Return the HTML of the report page of a run."""
         content = read_report(self._open_run(run_name))
         if content is None:
             raise PageNotFound("This run has no report.")
         return content
 
     def render_pair_explorer_page(self, run_name: str, query_values: Mapping[str, Sequence[str]]) -> str:
-        """Render the dashboard page with the pairs of a run that match a query."""
+        """Render the page that lists the pairs of a run which match a query."""
         for texts in query_values.values():
             if any(len(text) > LONGEST_VALUE for text in texts):
                 raise BadRequest(f"a value has more than {LONGEST_VALUE} characters.")
@@ -98,7 +100,9 @@ class Dashboard:
         view = self._build_explorer_content(run_name, run, explorer, page, other_table)
 
         def build_link(**changes: Any) -> str:
-            """Return the link to the same query with some fields changed, at its first page."""
+            """Return the URL of the same query with some fields changed. It leads to the first page of the
+            matching pairs.
+            """
             if changes:
                 changes = {"page": 1, **changes}
             return _build_url_path_of_explorer(run_name, replace(page.query, **changes))
@@ -106,7 +110,7 @@ class Dashboard:
         return render_pair_explorer_page(view, build_link)
 
     def save_notes(self, run_name: str, text: str, *, token: str, seen_version: str) -> None:
-        """Save the notes on a run that a user wrote in the dashboard."""
+        """Save the notes on a run that a user wrote in the browser."""
         if not self.writable:
             raise BadRequest("notes can only be written where the dashboard is served to this machine only.")
         # Takes the same time for all tokens, so that none can be guessed letter by letter.
@@ -122,13 +126,16 @@ class Dashboard:
                 raise BadRequest(error.message, location=error.location, remedy=error.remedy) from None
 
     def _open_run(self, run_name: str) -> RunFolder:
+        """Return the run with this name. An unknown name raises `PageNotFound`."""
         run = self.runs.open_run(run_name)
         if run is None:
             raise PageNotFound("There is no run of this name.")
         return run
 
     def _open_pair_explorer(self, run_name: str) -> tuple[PairExplorer, Lock]:
-        """Return the pair explorer of a run and its lock; reopen it if the files of the run changed."""
+        """Return the object that searches the pairs of a run, and the lock to hold while using it. It is
+        created anew if the files of the run changed.
+        """
         run = self._open_run(run_name)
         with self._lock:
             state = self.runs.read_file_states_of_run(run_name)
@@ -147,7 +154,7 @@ class Dashboard:
         page: PairPage,
         other_table: PairTable | None,
     ) -> ExplorerContent:
-        """Collect the content of the page that lists the pairs of a run."""
+        """Collect everything that the page with the pairs of a run shows."""
         table = explorer.table
         summary = self.runs.summarize_run(run_name)
         notes = read_notes(run_folder)
@@ -182,7 +189,7 @@ class Dashboard:
 
 
 def _parse_page_number(page: str | None) -> int | None:
-    """Parse the page number in the address of the overview."""
+    """Convert the page number in a URL to an integer."""
     if page is None:
         return None
     # `isdigit` accepts digits of other scripts, and `int` refuses very long numbers with another error.
@@ -192,17 +199,18 @@ def _parse_page_number(page: str | None) -> int | None:
 
 
 def _build_url_path_of_run(run_name: str, page: str = "") -> str:
-    """Build the URL path of a run, or of one of its pages."""
+    """Build the path of the URL of a run, or of one page of the run."""
     return f"/runs/{quote(run_name, safe='')}/{page}"
 
 
 def _build_url_path_of_explorer(run_name: str, pair_query: PairQuery) -> str:
+    """Build the path of the URL that lists the pairs of a run which match a query."""
     values = urlencode(pair_query.to_query_values())
     return f"{_build_url_path_of_run(run_name)}?{values}" if values else _build_url_path_of_run(run_name)
 
 
 def _build_run_links(run_summary: RunSummary) -> dict[str, str]:
-    """Build the URL paths of the pages of a run."""
+    """Build the paths of the URLs of all pages that a run has."""
     links = {}
     if run_summary.has_pairs:
         links["explorer"] = _build_url_path_of_run(run_summary.name)

@@ -14,7 +14,7 @@ import polars as pl
 
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_selection import SelectedScores
-from metassay.engine.workers import count_workers
+from metassay.engine.workers import choose_worker_count
 from metassay.errors import InputError
 from metassay.meta.dependence.analysis import (
     PANEL,
@@ -70,7 +70,7 @@ TABLE_COLUMNS: dict[str, type[pl.DataType]] = {
 
 
 class DependResult(ResultDisplay, DependContent, frozen=True, kw_only=True):
-    """Result of `depend`: system dependence of every metric on each data set.
+    """Result of `depend`: how much each metric favours some systems over others, on each data set.
 
     `analyses` are the measurements behind the result, by data set. They are not part of the JSON.
     """
@@ -82,22 +82,25 @@ class DependResult(ResultDisplay, DependContent, frozen=True, kw_only=True):
 
     @property
     def curves(self) -> dict[str, dict[str, MetricCurves]]:
-        """The fitted functions for charts, by data set and metric; empty if several metrics were combined."""
+        """The fitted curves from metric score to human score, by data set and metric. Empty if several
+        metrics were combined.
+        """
         if self.human == PANEL:
             return {}  # the charts of curves are labelled as human scores
         return {dataset: analysis.curves for dataset, analysis in self.analyses.items()}
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a table of system dependence, with one row per data set and metric."""
+        """Return a table of how much metrics favour systems, with one row per data set and metric."""
         rows = [_build_dependence_row(entry) for entry in self.metrics]
         return pl.DataFrame(rows, schema=TABLE_COLUMNS, orient="row")
 
     def build_page(self) -> Page:
-        """Build the report page of a `depend` result."""
+        """Build the report page."""
         return build_depend_page(self, self.curves)
 
 
 def _build_dependence_row(dependence: MetricDependence) -> list[Any]:
+    """Build the table row of one metric on one data set."""
     explained = sum(pair.explained for pair in dependence.inversions)
     counts = {"inversions": len(dependence.inversions), "explained": explained}
     return [counts[name] if name in counts else getattr(dependence, name) for name in TABLE_COLUMNS]
@@ -105,18 +108,26 @@ def _build_dependence_row(dependence: MetricDependence) -> list[Any]:
 
 @accept_options(DependOptions)
 def depend(data: Source, options: DependOptions) -> DependResult:
-    """Measure the system dependence (SysDep) and expected deviations of every metric.
+    """Measure whether metrics favour some systems over others of the same human score (system dependence).
 
-    `data` is a table with a row per output and a column per metric, several such tables, a folder in the
-    layout of mt-metrics-eval, or a data set; `join`, `columns`, `where`, `systems`, `exclude_systems`,
-    `reference`, `keep_references` and `quoting` say how it is read.
+    The expected deviation of a system says by how much a metric overrates it, in points of the human score.
+    System dependence (SysDep) is the difference between the largest and the smallest expected deviation.
 
-    `by` groups outputs by another column than the system. `context` names columns within whose values SysDep
-    is measured as well (by default the domain). `cluster` names the column whose values (documents) are
-    resampled, `weight` a column of weights. `analysis` adds how SysDep depends on resamples, sample size and
-    the choice of systems. `panel` measures each metric against the mean of all others, without human scores.
-    `correct` names a file for metric scores converted to predicted human scores; these are tested on segments
-    that they were not fitted to. `out` is a folder for a page, JSON, CSV and charts.
+    `data` is a table with one row per output and one column per metric, several such tables, a folder in the
+    layout of mt-metrics-eval, or a data set. The keywords `join`, `columns`, `where`, `systems`,
+    `exclude_systems`, `reference`, `keep_references` and `quoting` say how it is read.
+
+    - `by` names a column to use in place of the system, to find out which of its values a metric favours.
+    - `context` names columns within whose values the analysis is repeated. By default it is the domain.
+    - `cluster` names the column of documents that are resampled as a whole.
+    - `weight` names a column of weights of the segments.
+    - `bootstraps` is the number of resamples from which intervals are estimated, and `draws` the number of
+      draws of each test.
+    - `analysis=True` adds how SysDep depends on the number of resamples, the number of items and the systems.
+    - `panel=True` needs no human scores: it compares each metric with the mean of all other metrics.
+    - `correct` names a file to write. It gets the metric scores converted to predicted human scores, which
+      are tested on segments that were not used to fit the conversion.
+    - `out` is a folder for the report page, the result as JSON and CSV, and the charts.
 
     >>> rows = [
     ...     {"seg_id": n, "system": system, "mqm": gap + n % 3, "M": n % 3 + 0.1 * gap}
@@ -129,7 +140,7 @@ def depend(data: Source, options: DependOptions) -> DependResult:
     'c'
     """
     _check_depend_options(data, options)
-    scores = _read_scores(data, options)
+    scores = _read_human_and_metric_scores(data, options)
     human = PANEL if options.panel else scores.human
     grouping = GroupingColumns(
         by=options.by,
@@ -142,8 +153,8 @@ def depend(data: Source, options: DependOptions) -> DependResult:
     run = _open_depend_run(scores, human, grouping, sampling, options)
     cubes, uninformed = _mark_uninformed_metrics(scores)
     scores = replace(scores, cubes=cubes)
-    analyses = _analyze_datasets(scores, grouping, sampling, options)
-    corrections = _correct_scores(scores, options)
+    analyses = _analyze_each_dataset(scores, grouping, sampling, options)
+    corrections = _write_corrected_scores(scores, options)
     metrics = []
     comparisons: list[DependenceComparison] = []
     for dataset, analysis in analyses.items():
@@ -157,7 +168,7 @@ def depend(data: Source, options: DependOptions) -> DependResult:
         metrics=metrics,
         comparisons=comparisons,
         corrections=corrections,
-        notes=_collect_notes(scores, analyses),
+        notes=_collect_notes_for_user(scores, analyses),
         data=scores.summary,
         analyses=analyses,
     )
@@ -168,6 +179,7 @@ def depend(data: Source, options: DependOptions) -> DependResult:
 
 
 def _check_depend_options(data: Source, options: DependOptions) -> None:
+    """Raise an error if options contradict each other."""
     if options.panel and options.human is not None:
         raise InputError(
             "--panel replaces the human score, so the two cannot be combined.",
@@ -184,7 +196,10 @@ def _check_depend_options(data: Source, options: DependOptions) -> None:
     check_output_file(options.correct, files)
 
 
-def _read_scores(data: Source, options: DependOptions) -> SelectedScores:
+def _read_human_and_metric_scores(data: Source, options: DependOptions) -> SelectedScores:
+    """Read human and metric scores. Human scores may be missing if each metric is compared with the other
+    metrics.
+    """
     weight_columns = () if options.weight is None else (options.weight,)
     scores = read_scores(data, options, further_columns=weight_columns, needs_human_scores=not options.panel)
     return scores if options.panel else scores.select_human_score(scores.human)
@@ -197,7 +212,9 @@ def _open_depend_run(
     sampling: SamplingSettings,
     options: DependOptions,
 ) -> RunFolder | None:
-    """Open the run folder of `depend`; options and data that change the result identify it."""
+    """Open the run folder that `out` names; None without `out`. The options and data that decide the result
+    identify the run.
+    """
     if options.out is None:
         return None
     configuration: dict[str, Any] = {
@@ -216,7 +233,9 @@ def _open_depend_run(
 def _mark_uninformed_metrics(
     selected_scores: SelectedScores,
 ) -> tuple[tuple[ScoreCube, ...], dict[str, frozenset[str]]]:
-    """Find the metrics that ignore the single outputs, by data set, and add notes about them."""
+    """Find on each data set the metrics whose scores do not depend on what an output says, and add notes
+    about them.
+    """
     cubes = []
     uninformed = {}
     for cube in selected_scores.cubes:
@@ -225,14 +244,16 @@ def _mark_uninformed_metrics(
     return tuple(cubes), uninformed
 
 
-def _analyze_datasets(
+def _analyze_each_dataset(
     selected_scores: SelectedScores,
     grouping: GroupingColumns,
     sampling: SamplingSettings,
     options: DependOptions,
 ) -> dict[str, DependenceAnalysis]:
-    """Measure system dependence on each data set, by its name."""
-    workers = count_workers(options.workers)
+    """Measure on each data set how much metrics favour systems. Returns the analyses by the name of the data
+    set.
+    """
+    workers = choose_worker_count(options.workers)
     analyses: dict[str, DependenceAnalysis] = {}
     for cube in selected_scores.cubes:
         if options.panel:
@@ -244,7 +265,10 @@ def _analyze_datasets(
     return analyses
 
 
-def _collect_notes(selected_scores: SelectedScores, analyses: Mapping[str, DependenceAnalysis]) -> list[str]:
+def _collect_notes_for_user(
+    selected_scores: SelectedScores, analyses: Mapping[str, DependenceAnalysis]
+) -> list[str]:
+    """Collect the notes on the data and on the analyses, without repetition."""
     notes = list(selected_scores.notes)
     for cube in selected_scores.cubes:
         notes += cube.notes
@@ -260,8 +284,10 @@ def _collect_notes(selected_scores: SelectedScores, analyses: Mapping[str, Depen
     return list(dict.fromkeys(notes))
 
 
-def _correct_scores(selected_scores: SelectedScores, options: DependOptions) -> list[Correction]:
-    """Convert metric scores to predicted human scores, write these to a file, and test them."""
+def _write_corrected_scores(selected_scores: SelectedScores, options: DependOptions) -> list[Correction]:
+    """Convert metric scores to predicted human scores and write them to a file. Returns how well the
+    predictions agree with human scores.
+    """
     if options.correct is None:
         return []
     tables: list[pl.DataFrame] = []
@@ -277,7 +303,9 @@ def _correct_scores(selected_scores: SelectedScores, options: DependOptions) -> 
 def _correct_scores_of_dataset(
     score_cube: ScoreCube, selected_scores: SelectedScores, options: DependOptions
 ) -> tuple[list[pl.DataFrame], list[Correction]]:
-    """Correct the scores of all metrics on one data set, and of a constant metric for comparison."""
+    """Convert the scores of all metrics on one data set to predicted human scores, and also those of a
+    constant metric, for comparison.
+    """
     human = score_cube.get_oriented_scores(selected_scores.human)
     clusters = (
         np.arange(human.shape[1]) if options.cluster is None else score_cube.number_clusters(options.cluster)
@@ -292,7 +320,8 @@ def _correct_scores_of_dataset(
     metrics[CONSTANT] = np.zeros(human.shape)
     evaluator = MappingEvaluator(human, clusters, draws=options.draws, seed=options.seed)
 
-    def correct_metric(name: str) -> tuple[CorrectedScores, list[Correction]]:
+    def correct_scores_of_metric(name: str) -> tuple[CorrectedScores, list[Correction]]:
+        """Convert the scores of one metric to predicted human scores, and evaluate the predictions."""
         corrected = convert_to_human_scale(
             human, metrics[name], clusters, bootstraps=options.bootstraps, seed=options.seed
         )
@@ -307,8 +336,8 @@ def _correct_scores_of_dataset(
 
     tables: list[pl.DataFrame] = []
     corrections: list[Correction] = []
-    with ThreadPoolExecutor(count_workers(options.workers)) as pool:
-        results = zip(metrics, pool.map(correct_metric, metrics))
+    with ThreadPoolExecutor(choose_worker_count(options.workers)) as pool:
+        results = zip(metrics, pool.map(correct_scores_of_metric, metrics))
         for done, (name, (corrected, evaluations)) in enumerate(results, start=1):
             corrections += evaluations
             if name != CONSTANT:
@@ -323,6 +352,7 @@ def _correct_scores_of_dataset(
 
 
 def _build_long_table(score_cube: ScoreCube, metric: str, scores: FloatArray) -> pl.DataFrame:
+    """Build a table of scores with one row per system and item."""
     items = score_cube.qualified_items
     return pl.DataFrame(
         {

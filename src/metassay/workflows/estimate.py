@@ -39,17 +39,20 @@ SMALLEST_CONTEXT = 20
 
 
 class EstimateResult(ResultDisplay, EstimateContent, frozen=True, kw_only=True):
-    """Result of `estimate`: the human score of every system, from few labels and a metric."""
+    """Result of `estimate`: the mean human score of every system, estimated from a few human scores and a
+    metric.
+    """
 
     build_page = build_estimate_page
     describe_for_terminal = describe_estimate_result
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a table of estimated human scores, with one row per system, best first."""
+        """Return a table of estimated human scores with one row per system, the best system first."""
         return pl.DataFrame([_build_estimate_row(entry) for entry in self.systems], infer_schema_length=None)
 
 
 def _build_estimate_row(system_estimate: SystemEstimate) -> dict[str, Any]:
+    """Build the table row of one system."""
     return {
         "system": system_estimate.system,
         "estimate": system_estimate.estimate.value,
@@ -68,14 +71,22 @@ def _build_estimate_row(system_estimate: SystemEstimate) -> dict[str, Any]:
 
 @accept_options(EstimateOptions)
 def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
-    """Estimate the mean human score of every system from rated items and a metric on all items.
+    """Estimate the mean human score of every system if people have rated only some of the items.
 
-    `data` is a table with a row per output, a column of human scores that is empty where an output is not
-    rated, and a column per metric. `metrics` names the metrics to choose from; the one that saves most labels
-    is used, or none. A column `probability` with the probability of each item to be chosen for rating, as
-    `annotate` writes it, corrects for unequal probabilities. `target` is `"these"` (the mean over the items
-    in the data) or `"similar"` (over items like these). `context` names columns within whose values systems
-    are estimated as well. `out` is a folder for a page, JSON and CSV.
+    A metric that scores all items is used to make the estimates more precise.
+
+    `data` is a table with one row per output, one column per metric, and a column of human scores that is
+    empty where an output is not rated. A column `probability`, as `annotate` writes it, holds the probability
+    with which each item was chosen for rating. The estimates take it into account.
+
+    - `human` names the column of human scores, and `labels` a file that `annotate` wrote and people filled
+      in.
+    - `metrics` names the metrics to choose from. The metric that saves most labels is used, or none if no
+      metric saves any.
+    - `context` names columns within whose values the systems are estimated as well.
+    - `target` says what is estimated: `"these"` for the mean over the items in the data, `"similar"` for the
+      mean over all items that are like these.
+    - `out` is a folder for the report page and the result as JSON and CSV.
 
     >>> import random
     >>> draw = random.Random(0)
@@ -93,8 +104,8 @@ def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
     scores = labelled_data.scores
     if scores.labelled_unit_count < SMALLEST_SAMPLE:
         raise InputError(
-            f"only {scores.labelled_unit_count} {_get_unit_of_labels(scores)} have labels, but estimates "
-            f"need at least {SMALLEST_SAMPLE}.",
+            f"only {scores.labelled_unit_count} {_describe_labelled_units(scores)} have labels, but "
+            f"estimates need at least {SMALLEST_SAMPLE}.",
             remedy="Choose more items to have rated with: metassay annotate DATA --count 100",
         )
     target = _choose_estimated_population(scores, options)
@@ -103,7 +114,7 @@ def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
     estimated = estimate_system_scores(
         scores, choice, target=target, seed=options.seed, resamples=options.resamples
     )
-    contexts, context_notes = _estimate_contexts(labelled_data, choice, target, options)
+    contexts, context_notes = _estimate_human_scores_by_context(labelled_data, choice, target, options)
     result = EstimateResult(
         human=labelled_data.human,
         metric=choice.metric,
@@ -116,8 +127,8 @@ def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
         candidates=[
             CandidateMetric(
                 metric=candidate.metric,
-                for_mean=_build_interval(candidate.for_mean),
-                for_difference=_build_interval(candidate.for_difference),
+                for_mean=_convert_to_interval(candidate.for_mean),
+                for_difference=_convert_to_interval(candidate.for_difference),
                 copies_labels=candidate.copies_labels,
             )
             for candidate in choice.candidates
@@ -131,12 +142,14 @@ def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
     return result
 
 
-def _get_unit_of_labels(labelled_scores: LabelledScores) -> str:
+def _describe_labelled_units(labelled_scores: LabelledScores) -> str:
+    """Say what was chosen to be rated: items, or values of a column such as documents."""
     return "items" if labelled_scores.unit == "item" else f"values of {labelled_scores.unit}"
 
 
 def _choose_estimated_population(labelled_scores: LabelledScores, options: EstimateOptions) -> str:
-    """Choose what is estimated: the mean human score of these items, or of items like these.
+    """Choose what is estimated: the mean human score over the items in the data, or over all items that are
+    like these.
 
     The default is these items, unless all of them are labelled: then nothing about them is left to estimate.
     """
@@ -150,7 +163,9 @@ def _choose_estimated_population(labelled_scores: LabelledScores, options: Estim
 def _open_estimate_run(
     labelled_data: LabelledData, target: str, options: EstimateOptions
 ) -> RunFolder | None:
-    """Open the run folder of `estimate`; options and data that change the result identify it."""
+    """Open the run folder that `out` names; None without `out`. The options and data that decide the result
+    identify the run.
+    """
     if options.out is None:
         return None
     configuration: dict[str, Any] = {
@@ -168,24 +183,25 @@ def _open_estimate_run(
     return RunFolder.open(options.out, identity, data=labelled_data.selected_scores.fingerprint)
 
 
-def _estimate_contexts(
+def _estimate_human_scores_by_context(
     labelled_data: LabelledData, metric_choice: MetricChoice, target: str, options: EstimateOptions
 ) -> tuple[dict[str, list[ContextEstimate]], list[str]]:
-    """Estimate the human scores of all systems within each context that has enough labels.
+    """Estimate the human scores of all systems within each context in which enough items are rated. Returns
+    also notes on the others.
 
     The metric is the one that was chosen on all items.
     """
     contexts: dict[str, list[ContextEstimate]] = {}
     notes: list[str] = []
     for column in split_names(options.context):
-        values, codes = labelled_data.cube.encode_metadata(column)
+        values, codes = labelled_data.cube.encode_item_metadata(column)
         estimates = []
         for code, value in enumerate(values):
             scores = labelled_data.scores.restrict_to_items(codes == code)
             if scores.labelled_unit_count < SMALLEST_CONTEXT:
                 notes.append(
                     f"{column} {value} was left out because it has {scores.labelled_unit_count} labelled "
-                    f"{_get_unit_of_labels(scores)}, fewer than {SMALLEST_CONTEXT}."
+                    f"{_describe_labelled_units(scores)}, fewer than {SMALLEST_CONTEXT}."
                 )
                 continue
             estimated = estimate_system_scores(
@@ -203,14 +219,19 @@ def _estimate_contexts(
     return contexts, notes
 
 
-def _build_interval(labels_saved: IntervalEstimate) -> Interval:
+def _convert_to_interval(estimate: IntervalEstimate) -> Interval:
+    """Convert an estimate to the type that results use, with None in place of NaN."""
     return Interval(
-        none_if_nan(labels_saved.value), none_if_nan(labels_saved.low), none_if_nan(labels_saved.high)
+        none_if_nan(estimate.value),
+        none_if_nan(estimate.low),
+        none_if_nan(estimate.high),
     )
 
 
 def _test_random_sample(labelled_scores: LabelledScores, seed: int) -> RandomSampleTest | None:
-    """Test whether the labelled items are a random sample of all items; None if that cannot be tested."""
+    """Test whether the rated items differ from the other items by more than chance; None if that cannot be
+    tested.
+    """
     check = check_random_sample(labelled_scores, np.random.default_rng(seed))
     if check is None:
         return None

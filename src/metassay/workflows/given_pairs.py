@@ -14,12 +14,12 @@ EQUAL_OUTPUTS = "both sides of the pair are equal"
 
 
 def drop_identical_pairs(dataset: Dataset) -> Dataset:
-    """Drop and count the pairs whose two outputs are the same text."""
+    """Leave out pairs whose two outputs have the same text. Their number is recorded in the data set."""
     return dataset.filter_rows(dataset.outputs["output"] != dataset.outputs["worse"], reason=EQUAL_OUTPUTS)
 
 
 def build_given_pairs(dataset: Dataset) -> Pairs:
-    """Build the pairs of an assay from a table that has one pair per row."""
+    """Build pairs for an assay from a table in which each row has an output and a worse output."""
     outputs = dataset.outputs
     perturbation = pl.lit(UNNAMED_PERTURBATION).alias("perturbation")
     if "perturbation" in outputs.columns:
@@ -39,7 +39,7 @@ def build_given_pairs(dataset: Dataset) -> Pairs:
 
 
 def _warn_of_worse_references(outputs: pl.DataFrame) -> list[str]:
-    """Warn of pairs whose worse output is a reference and whose better output is none."""
+    """Return a warning if the output that is said to be worse is the reference in some pairs."""
     if "references" not in outputs.columns:
         return []
     output_is_reference = pl.col("references").list.contains(pl.col("output"))

@@ -12,7 +12,7 @@ from metassay.data.clusters import Clusters
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
 from metassay.data.score_arrays import ScoreArrays
-from metassay.data.test_sets import name_test_sets
+from metassay.data.test_sets import list_test_set_of_each_output
 from metassay.errors import InputError, UnknownName
 from metassay.meta.contexts.human_pairs import HumanPairs
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, compute_outcomes
@@ -31,7 +31,9 @@ PREFERRED_HUMAN_SCORES = ("mqm", "esa", "da_sqm", "da")
 
 @dataclass(frozen=True)
 class PairRows:
-    """The row numbers of the better and of the worse output of each human pair."""
+    """Pairs of outputs ordered by human score, given by the row numbers of the better and of the worse
+    outputs.
+    """
 
     better: LongArray
     worse: LongArray
@@ -42,7 +44,7 @@ class PairRows:
 
 
 def find_human_column(dataset: Dataset, requested_column: str | None) -> str:
-    """Find the column of human scores to use: the requested one, else the only one in the data."""
+    """Return the column of human scores that the user requested, or the only one in the data."""
     if requested_column is not None:
         if requested_column not in dataset.human:
             raise UnknownName("human score", requested_column, dataset.human)
@@ -59,7 +61,7 @@ def find_human_column(dataset: Dataset, requested_column: str | None) -> str:
 def choose_compared_human_score(
     dataset: Dataset, settings: AssaySettings, requested_column: str | None
 ) -> tuple[str | None, list[str]]:
-    """Choose the human score with which perturbed pairs are compared; None if there is none.
+    """Choose the human score by which results on perturbed pairs are checked; None if there is none.
 
     Returns the column and notes for the reader: the requested score, else the first of
     `PREFERRED_HUMAN_SCORES`, else the first column; scores of single raters (`mqm:rater1`) come last.
@@ -74,6 +76,7 @@ def choose_compared_human_score(
     preference = {name: rank for rank, name in enumerate(PREFERRED_HUMAN_SCORES)}
 
     def get_human_column_sort_key(human_column: str) -> tuple[bool, int]:
+        """Return a key that sorts usual human scores first and scores of single raters last."""
         is_single_rater = ":" in human_column
         return is_single_rater, preference.get(human_column.lower(), len(preference))
 
@@ -83,7 +86,7 @@ def choose_compared_human_score(
 
 
 def find_human_pairs(dataset: Dataset, human_column: str, minimum_gap: float = 0.0) -> PairRows:
-    """Find pairs of outputs for the same item whose human scores differ by more than `minimum_gap`.
+    """Find all pairs of outputs for the same item whose human scores differ by more than `minimum_gap`.
 
     Pairs with identical texts are left out, because no metric can tell them apart.
     """
@@ -102,7 +105,9 @@ def find_human_pairs(dataset: Dataset, human_column: str, minimum_gap: float = 0
 
 
 def make_human_pairs(dataset: Dataset, human_column: str, minimum_gap: float = 0.0) -> Pairs:
-    """Make a table of output pairs ordered by human score, with the columns of perturbed pairs."""
+    """Build a table of pairs of outputs in which the output with the higher human score counts as the better
+    one.
+    """
     rows = find_human_pairs(dataset, human_column, minimum_gap)
     outputs = dataset.outputs.select("item", "system", "output")
     worse_outputs = outputs[rows.worse]
@@ -130,7 +135,9 @@ def score_human_pairs(
     contexts: Sequence[Context],
     weights: FloatArray | None,
 ) -> HumanPairs | None:
-    """Measure how often metrics order pairs of outputs as human scores do; None if there are no pairs."""
+    """Measure how often each metric orders two outputs of an item as their human scores do; None if there are
+    no such pairs.
+    """
     rows = find_human_pairs(dataset, human_column)
     if not len(rows):
         return None
@@ -161,13 +168,14 @@ def score_human_pairs(
 def _build_score_arrays(
     dataset: Dataset, human_column: str, clusters: Clusters, output_scores: FloatArray
 ) -> list[ScoreArrays]:
-    """Build arrays of human and metric scores for each test set, [systems, items].
+    """Arrange human and metric scores of each test set by system and item, with those items that have human
+    scores for all rated systems.
 
     They have the items for which every system with human scores in the test set has one.
     """
     system_codes = dataset.outputs["system"].rank("dense").to_numpy()
     human_scores = dataset.outputs[human_column]
-    frame = pl.DataFrame({"row": np.arange(len(dataset)), "test_set": name_test_sets(dataset)})
+    frame = pl.DataFrame({"row": np.arange(len(dataset)), "test_set": list_test_set_of_each_output(dataset)})
     arrays = []
     for _, rated in frame.filter(human_scores.is_not_null()).group_by("test_set", maintain_order=True):
         rows = rated["row"].to_numpy()

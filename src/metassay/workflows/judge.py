@@ -31,7 +31,7 @@ from metassay.workflows.ask_judge import ask_judge, choose_judge, compute_answer
 from metassay.workflows.options import JudgeOptions
 from metassay.workflows.perturb import add_answer_cache
 from metassay.workflows.run_files import VERDICTS, write_result
-from metassay.workflows.verdict_files import hash_verdicts, read_verdicts
+from metassay.workflows.verdict_files import hash_verdict_rows, read_verdicts
 
 _ONE_OUTPUT_PER_ITEM = (
     "Each item has one output, so outputs of different items are compared. A judge that only recognises which"
@@ -41,17 +41,20 @@ NESTED_FIELDS = ("corrected", "intervals")
 
 
 class JudgeResult(ResultDisplay, JudgeContent, frozen=True, kw_only=True):
-    """Result of `judge`: how well judges agree with human labels, each other and themselves."""
+    """Result of `judge`: how well judges agree with human labels, with each other, and with themselves when
+    they are asked again.
+    """
 
     build_page = build_judge_page
     describe_for_terminal = describe_judge_result
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a table of measures, with one row per judge."""
+        """Return a table with one row per judge and one column for each measure of its reliability."""
         return pl.DataFrame([_build_judge_row(entry) for entry in self.judges], infer_schema_length=None)
 
     def describe(self) -> list[str]:
-        """Return the sentences about the judges with which the report page and the terminal output begin.
+        """Return the sentences about the judges that stand at the top of the report page and of the terminal
+        output.
 
         >>> rows = [{"item": n, "judge": "j", "winner": 1, "better": 1 + n % 2} for n in range(40)]
         >>> judge(pl.DataFrame(rows)).describe()[0].partition(".")[0]
@@ -61,25 +64,37 @@ class JudgeResult(ResultDisplay, JudgeContent, frozen=True, kw_only=True):
 
 
 def _build_judge_row(judge: JudgeEntry) -> dict[str, Any]:
+    """Build the table row of one judge."""
     row = {name: value for name, value in msgspec.structs.asdict(judge).items() if name not in NESTED_FIELDS}
     return row | {"corrected": None if judge.corrected is None else judge.corrected.value}
 
 
 @accept_options(JudgeOptions)
 def judge(data: Source, options: JudgeOptions) -> JudgeResult:
-    """Measure judges from a table of verdicts: `item, judge, winner` or `item, judge, score`.
+    """Measure how reliable LLM judges and human raters are, from a table of their verdicts.
 
-    With `llm` the verdicts are made first: the model is asked, as the spec `judge` says, about each row of a
-    table of pairs (`output_1, output_2`) or of outputs, `repeats` times.
+    Each row of the table is a verdict: `item, judge, winner` for the better of two outputs, or `item, judge,
+    score` for one output. Tables without a column of judges, such as pairs with the better output or human
+    scores, are joined to it by the columns that they share.
 
-    Tables without a judge (pairs with the better output, human scores) are joined by their keys. `human` is
-    the column of human labels. `people` are columns or judges that are single people, for the alternative
-    annotator test with `epsilon`. `family` is the column of model families, `context` are columns within
-    whose values accuracy is measured as well. A verdict that changes with the order of the outputs is half
-    right, or wrong with `ties="strict"`; `ties="judgebench"` adds up both orders, so that a preference and a
-    tie count as the preference. `verdict_type` is pairwise, grade or label, `letters` whether A and B are
-    outputs or positions; both follow from the table by default. `lower_is_better` names columns of grades.
-    `out` is a folder for a page, JSON and CSV.
+    - `llm` says which language model to ask for verdicts first. It is asked `repeats` times about every row
+      of a table of pairs (`output_1, output_2`) or of outputs, in the way that `judge` says, such as
+      `"judge(mode=pairwise)"`.
+    - `human` names the column of human labels with which judges are compared.
+    - `people` names the columns or judges that are single people. The alternative annotator test compares the
+      judges with them, and `epsilon` is how much worse than a person a judge may be.
+    - `family` names the column of the model family of each system, to find out whether judges favour their
+      own.
+    - `context` names columns within whose values accuracy is measured as well.
+    - `ties` says how a verdict counts that changes with the order of the two outputs: half right (`"half"`)
+      or wrong (`"strict"`). With `"judgebench"` the verdicts in both orders are added up, so that a
+      preference and a tie count as the preference.
+    - `verdict_type` is `"pairwise"`, `"grade"` (ordered numbers) or `"label"` (unordered). By default it is
+      guessed from the table.
+    - `letters` says whether the winners A and B name outputs or positions. By default it is guessed from the
+      table.
+    - `lower_is_better` and `higher_is_better` name columns of grades, to say which direction is good.
+    - `out` is a folder for the report page and the result as JSON and CSV.
 
     >>> verdicts = [{"item": n, "judge": "j", "winner": 1 + n % 2, "better": 1} for n in range(10)]
     >>> judge(pl.DataFrame(verdicts)).judges[0].accuracy
@@ -153,7 +168,9 @@ def judge(data: Source, options: JudgeOptions) -> JudgeResult:
 def _open_judge_run(
     judged_rows: pl.DataFrame, model_judge: Judge | None, options: JudgeOptions
 ) -> RunFolder | None:
-    """Open the run folder of `judge`; the order of table rows does not matter for its identity."""
+    """Open the run folder that `out` names; None without `out`. The options and the rows of the table
+    identify the run, in any order.
+    """
     if options.out is None:
         return None
     configuration: dict[str, Any] = {
@@ -172,7 +189,7 @@ def _open_judge_run(
         configuration["judge"] = model_judge.signature
         configuration["repeats"] = options.repeats
         configuration["language"] = options.language
-    inputs = {"table": hash_verdicts(judged_rows)}
+    inputs = {"table": hash_verdict_rows(judged_rows)}
     identity = {"command": "judge", "configuration": configuration, "inputs": inputs}
     return RunFolder.open(options.out, identity)
 
@@ -184,7 +201,9 @@ def _ask_model_for_verdicts(
     run: RunFolder | None,
     options: JudgeOptions,
 ) -> tuple[pl.DataFrame, AskedModel, list[str]]:
-    """Ask a model for a verdict on every table row; return rows with verdicts, what was asked, and notes."""
+    """Ask a language model about every row of a table. Returns the rows with verdicts, a summary of what was
+    asked, and notes.
+    """
     asker = Asker.from_settings(add_answer_cache(llm, run) or llm)
     judged_rows, connected_judge = ask_judge(
         judged_rows, model_judge, asker, repeats=options.repeats, language=options.language

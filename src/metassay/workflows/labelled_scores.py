@@ -32,7 +32,9 @@ LARGEST_UNRATED_SHARE = 0.2
 
 @dataclass(frozen=True)
 class LabelledData:
-    """A data set with human labels on some items, and notes on how it was read."""
+    """A data set in which people have labelled some of the items, with its metric scores and notes for the
+    user.
+    """
 
     scores: LabelledScores
     human: str
@@ -45,7 +47,7 @@ class LabelledData:
 def read_labelled_scores(
     data: Source, options: EstimateOptions | AnnotateOptions, *, needs_labels: bool
 ) -> LabelledData:
-    """Read one data set with human labels and metric scores.
+    """Read a data set with metric scores for all items and human labels for some items.
 
     Systems without labels are left out if `needs_labels`. Items on which some system has no metric score are
     left out, and metrics that do not score every output of the remaining items. Also left out are metrics
@@ -54,9 +56,9 @@ def read_labelled_scores(
     labels_file = None if options.labels is None else read_annotation_file(options.labels)
     # An annotation file brings labels, so that the data itself need not have any.
     needs_column = needs_labels and labels_file is None
-    read = _read_scores(data, options, needs_column=needs_column)
+    read = _read_human_and_metric_scores(data, options, needs_column=needs_column)
     human = _choose_human_column(read, options, labels_file, needs_labels=needs_labels)
-    cube = _choose_score_cube(read.cubes, human, needs_labels=needs_column)
+    cube = _choose_labelled_dataset(read.cubes, human, needs_labels=needs_column)
     notes = [*read.notes, *cube.notes]
     if labels_file is not None:
         cube = _add_labels_to_score_cube(cube, human, labels_file, str(options.labels))
@@ -71,7 +73,7 @@ def read_labelled_scores(
         # If lower is known to be better, a count of errors is no surprise.
         if human not in cube.lower_is_better:
             notes += warn_of_scores_that_may_count_errors(human, cube.human_scores[human])
-    probabilities = _read_probabilities(cube)
+    probabilities = _read_selection_probabilities(cube)
     metric_names = [
         name for name in cube.check_metric_names(read.metrics or None) if not _is_probability_column(name)
     ]
@@ -98,7 +100,7 @@ def read_labelled_scores(
     if human in cube.human_scores:
         labels = cube.get_oriented_scores(human)
     labelled_items = np.asarray(~np.isnan(labels).all(axis=0))
-    probabilities = _check_probabilities(probabilities, labelled_items, cube.items)
+    probabilities = _check_selection_probabilities(probabilities, labelled_items, cube.items)
     unit = options.cluster
     if unit is None:
         unit = find_sampling_unit(cube, labelled_items)
@@ -110,17 +112,17 @@ def read_labelled_scores(
 
 
 def build_no_labels_error(human: str) -> InputError:
-    """Build the error for data without any human label."""
+    """Build the error for data in which no item has a human label."""
     return InputError(
         f"no item has a label yet: {human} is empty.",
         remedy="Choose items to have rated with: metassay annotate DATA --count 100",
     )
 
 
-def _read_scores(
+def _read_human_and_metric_scores(
     data: Source, options: EstimateOptions | AnnotateOptions, *, needs_column: bool
 ) -> SelectedScores:
-    """Read human and metric scores; the human column may be missing if labels are in a file."""
+    """Read human and metric scores. The column of human scores may be missing if the labels are in a file."""
     try:
         return read_scores(data, options, needs_human_scores=False)
     except UnknownName:
@@ -133,7 +135,9 @@ def _read_scores(
 def _add_labels_to_score_cube(
     score_cube: ScoreCube, human_score: str, annotation_file: AnnotationFile, path: str
 ) -> ScoreCube:
-    """Add the labels and probabilities of an annotation file to a score cube."""
+    """Add the labels in a file of ratings to the scores of a data set, with the probabilities of choosing
+    their items.
+    """
     system_positions = {name: row for row, name in enumerate(score_cube.systems)}
     item_positions = {name: column for column, name in enumerate(score_cube.qualified_items)}
     no_scores = np.full((len(score_cube.systems), len(score_cube.items)), np.nan)
@@ -162,7 +166,8 @@ def _add_labels_to_score_cube(
 
 
 def _check_unrated_items(annotation_file: AnnotationFile, path: str) -> list[str]:
-    """Return a note on chosen items without a rating; refuse a file in which they are many.
+    """Return a note on the items in a file of ratings that nobody has rated. If they are too many, raise an
+    error.
 
     The probabilities in the file hold only if the chosen items are rated.
     """
@@ -188,7 +193,8 @@ def _choose_human_column(
     *,
     needs_labels: bool,
 ) -> str:
-    """Choose the human score: the named one, that of the annotation file, or the only one in the data.
+    """Return the column of human scores that the user named, or that the file of ratings is for, or the only
+    one in the data.
 
     Without any label the name is `human`, unless `needs_labels`. A column that is empty on whole items may be
     a human score under an unusual name, so that the user has to name it, or the metrics.
@@ -207,7 +213,9 @@ def _choose_human_column(
 
 
 def _reject_partly_filled_column(score_cubes: Sequence[ScoreCube]) -> None:
-    """Raise an error if a column that was taken for a metric has scores on some items only."""
+    """Raise an error if a column that seems to hold metric scores is empty on some items, because it may hold
+    human scores.
+    """
     for score_cube in score_cubes:
         for name, scores in score_cube.metric_scores.items():
             has_score = np.asarray(~np.isnan(scores).all(axis=0))
@@ -220,10 +228,12 @@ def _reject_partly_filled_column(score_cubes: Sequence[ScoreCube]) -> None:
             )
 
 
-def _choose_score_cube(
+def _choose_labelled_dataset(
     score_cubes: Sequence[ScoreCube], human_score: str, *, needs_labels: bool
 ) -> ScoreCube:
-    """Choose the data set with labels, or the only data set."""
+    """Return the data set that has human labels, or the only data set if none has. Several candidates raise
+    an error.
+    """
     labelled_cubes = [cube for cube in score_cubes if human_score in cube.human_scores]
     if needs_labels and not labelled_cubes:
         raise build_no_labels_error(human_score)
@@ -238,6 +248,7 @@ def _choose_score_cube(
 
 
 def _select_labelled_systems(score_cube: ScoreCube, human_score: str) -> tuple[NDArray[np.bool_], list[str]]:
+    """Return which systems have human labels, and a note on the systems that have none."""
     has_labels = np.asarray(~np.isnan(score_cube.human_scores[human_score]).all(axis=1))
     missing = [score_cube.systems[row] for row in np.flatnonzero(~has_labels)]
     if not missing:
@@ -246,11 +257,12 @@ def _select_labelled_systems(score_cube: ScoreCube, human_score: str) -> tuple[N
 
 
 def _is_probability_column(column_name: str) -> bool:
+    """Return whether a column holds the probabilities with which items were chosen to be labelled."""
     return column_name.lower() == PROBABILITY
 
 
-def _read_probabilities(score_cube: ScoreCube) -> FloatArray | None:
-    """Read the probability of each item to be chosen, float64[items]; NaN if an item has none.
+def _read_selection_probabilities(score_cube: ScoreCube) -> FloatArray | None:
+    """Read the probability with which each item was chosen to be labelled. Items without one get NaN.
 
     None if the data has no such column.
     """
@@ -271,10 +283,11 @@ def _read_probabilities(score_cube: ScoreCube) -> FloatArray | None:
     return np.asarray(np.where(has_value.any(axis=0), lowest, np.nan))
 
 
-def _check_probabilities(
+def _check_selection_probabilities(
     probabilities: FloatArray | None, labelled_items: NDArray[np.bool_], items: Sequence[str]
 ) -> FloatArray | None:
-    """Check that every labelled item has a probability, and fill the gaps of other items.
+    """Check that each labelled item has a probability of being chosen, and set missing probabilities of other
+    items to 1.
 
     The probabilities of items without labels have no effect.
     """
@@ -292,7 +305,7 @@ def _check_probabilities(
 
 
 def _find_scored_items(score_cube: ScoreCube, metrics: Sequence[str]) -> NDArray[np.bool_]:
-    """Find the items on which every system has a score by at least one metric."""
+    """Find the items on which at least one metric has scores for every system."""
     has_score = [~np.isnan(score_cube.metric_scores[name]) for name in metrics]
     return np.asarray(np.any(has_score, axis=0).all(axis=0))
 
@@ -300,7 +313,9 @@ def _find_scored_items(score_cube: ScoreCube, metrics: Sequence[str]) -> NDArray
 def _select_complete_metrics(
     score_cube: ScoreCube, metric_names: Sequence[str]
 ) -> tuple[dict[str, FloatArray], list[str]]:
-    """Select the metrics that score every output; return oriented scores, and notes on the rest."""
+    """Return the scores of the metrics that score every output, reversed if lower is better, and a note on
+    the other metrics.
+    """
     metrics: dict[str, FloatArray] = {}
     incomplete: list[str] = []
     for name in metric_names:

@@ -21,19 +21,19 @@ from metassay.results.list import (
 
 
 class ListResult(ResultDisplay, ListContent, frozen=True, kw_only=True):
-    """Result of `list`: everything installed of one kind."""
+    """Result of `list`: all metrics, perturbations or other things of one kind that are installed."""
 
     describe_for_terminal = describe_installed_components
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a table with one row per entry."""
+        """Return a table with one row for each listed thing."""
         return pl.DataFrame(
             [msgspec.to_builtins(entry) for entry in self.listed_entries], infer_schema_length=None
         )
 
 
 class MetricList(ListResult, frozen=True, kw_only=True):
-    """All metrics that can be computed, sorted by task and name."""
+    """All metrics that can be computed, in the order of their tasks and names."""
 
     metrics: list[ListedMetric]
 
@@ -63,21 +63,23 @@ class ResourceList(ListResult, frozen=True, kw_only=True):
 
 
 def list_installed(kind: str) -> ListResult:
-    """List everything installed of one kind: metrics, meta-metrics, perturbations, readers or resources."""
+    """List everything of one kind that is installed: metrics, meta-metrics, perturbations, readers or
+    resources.
+    """
     if kind not in LISTS:
         raise UnknownName("list", kind, LISTS)
     return LISTS[kind]()
 
 
 def list_task_names() -> list[str]:
-    """Return the names of all tasks, those of plug-ins included."""
+    """Return the names of all tasks, including those of plug-ins."""
     from metassay.tasks import load_tasks
 
     return list(load_tasks())
 
 
 def list_metrics() -> MetricList:
-    """List all metrics, sorted by task and name."""
+    """List all metrics, in the order of their tasks and names."""
     from metassay.metrics.registry import format_metric_name, load_metric_classes
 
     metrics = [
@@ -96,7 +98,9 @@ def list_metrics() -> MetricList:
 
 
 def list_meta_metrics() -> MetaMetricList:
-    """List all meta-metrics: those of metassay, those of other packages, and `spans`."""
+    """List all meta-metrics, which measure how well a metric agrees with people, including those of
+    plug-ins.
+    """
     from metassay.meta.people.meta_metrics.registry import SPANS, SPANS_SUMMARY, load_meta_metric_classes
 
     entries = [
@@ -130,7 +134,7 @@ def list_perturbations() -> PerturbationList:
 
 
 def list_readers() -> ReaderList:
-    """List all file formats, those that need several files last."""
+    """List all file formats that can be read. Formats that consist of several files come last."""
     from metassay.data.readers.registry import MULTI_FILE_FORMATS, load_all_readers
 
     readers = [ListedReader(reader.name, reader.files, reader.summary) for reader in load_all_readers()]
@@ -142,7 +146,7 @@ def list_readers() -> ReaderList:
 
 
 def list_resources() -> ResourceList:
-    """List all language resources, and how to get those that are missing."""
+    """List all language resources such as dictionaries, and how to install those that are missing."""
     from metassay.text.resources import list_resources
 
     resources = [

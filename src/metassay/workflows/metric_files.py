@@ -17,7 +17,7 @@ from metassay.specs import split_specs
 def collect_requested_metrics(
     metrics: MetricChoice, metric_files: Sequence[str]
 ) -> list[str | Metric | Callable[..., Any]] | None:
-    """Collect the chosen metrics and those in files of the user; None if there is none."""
+    """Return the requested metrics followed by those defined in files of the user; None if there are none."""
     chosen: list[str | Metric | Callable[..., Any]] = []
     if metrics is not None:
         chosen += split_specs(metrics)
@@ -26,7 +26,8 @@ def collect_requested_metrics(
 
 
 def load_metric_file(location: str) -> Metric:
-    """Load the metric that `FILE.py:NAME` names, or wrap a program as a metric.
+    """Load a metric of the user: the class or function that `FILE.py:NAME` names, or a program that computes
+    scores.
 
     Errors in the user's code are described with the line of that code.
     """

@@ -59,7 +59,7 @@ README_HEAD = 4000
 
 
 class ModelsResult(ResultDisplay, ModelsContent, frozen=True, kw_only=True):
-    """Result of `models`: the neural models on this machine."""
+    """Result of `models`: the neural models that are installed on this machine."""
 
     describe_for_terminal = describe_installed_models
 
@@ -70,12 +70,14 @@ class ModelsResult(ResultDisplay, ModelsContent, frozen=True, kw_only=True):
 
 
 def list_models(*folders: str | Path) -> ModelsResult:
-    """List the models in the cache of the hub, in installed packages, and in further folders."""
+    """List the neural models that are installed: in the Hugging Face cache, in Python packages, and in
+    further folders.
+    """
     locations = [*_find_cached_models(), *_find_packaged_models()]
     locations += [(str(folder), Path(folder)) for folder in folders]
     models = []
     for name, folder in locations:
-        metrics = _find_usable_metrics(folder)
+        metrics = _find_metrics_that_can_use_model(folder)
         if metrics is not None:
             models.append(_describe_model(name, folder, metrics))
     searched = [str(get_hub_folder()), "installed packages", *map(str, folders)]
@@ -83,7 +85,7 @@ def list_models(*folders: str | Path) -> ModelsResult:
 
 
 def _find_cached_models() -> Iterator[tuple[str, Path]]:
-    """Yield name and folder of each complete model in the cache of the hub."""
+    """Yield the name and the folder of each completely downloaded model in the Hugging Face cache."""
     for entry in sorted(get_hub_folder().glob("models--*")):
         name = entry.name.removeprefix("models--").replace("--", "/")
         try:
@@ -93,7 +95,7 @@ def _find_cached_models() -> Iterator[tuple[str, Path]]:
 
 
 def _find_packaged_models() -> Iterator[tuple[str, Path]]:
-    """Yield name and folder of each model that an installed package contains."""
+    """Yield the name and the folder of each model that is part of an installed Python package."""
     for name, package in MODEL_PACKAGES.items():
         try:
             metadata.distribution(package)
@@ -102,8 +104,8 @@ def _find_packaged_models() -> Iterator[tuple[str, Path]]:
         yield name, find_model_folder(package)
 
 
-def _find_usable_metrics(folder: Path) -> str | None:
-    """Find the metrics that can use the model files in a folder; None if there are none."""
+def _find_metrics_that_can_use_model(folder: Path) -> str | None:
+    """Return the names of the metrics that can use the model in a folder; None if there are none."""
     if (folder / "hparams.yaml").is_file():
         hparams = read_hyperparameters(folder / "hparams.yaml")
         model_class = str(hparams.get("class_identifier"))
@@ -124,6 +126,7 @@ def _find_usable_metrics(folder: Path) -> str | None:
 
 
 def _describe_model(name: str, folder: Path, metrics: str) -> InstalledModel:
+    """Describe a model by its size, a hash of its weights, its languages and its licence."""
     weights: list[Path] = []
     note = None
     try:
@@ -152,7 +155,7 @@ def _describe_model(name: str, folder: Path, metrics: str) -> InstalledModel:
 
 
 def _find_weight_files(folder: Path, model_name: str) -> list[Path]:
-    """Find the files that hold the weights of a model."""
+    """Return the files that contain the weights of a model."""
     for file_name in (*CHECKPOINT_FILES, "weights.npz"):
         if (folder / file_name).is_file():
             return [folder / file_name]
@@ -160,7 +163,7 @@ def _find_weight_files(folder: Path, model_name: str) -> list[Path]:
 
 
 def _read_licence(folder: Path) -> str | None:
-    """Read the licence from the README of a model."""
+    """Return the licence that the README file of a model names; None if it names none."""
     file = folder / "README.md"
     if not file.is_file():
         return None

@@ -87,7 +87,7 @@ KeepReferencesOption = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreReadOptions(TableReadOptions):
-    """Options for reading human and metric scores."""
+    """Options that say how human and metric scores are read."""
 
     reference: Annotated[
         Sequence[str],
@@ -331,7 +331,7 @@ class AggregateSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedScoresSettings(Settings):
-    """Options for which human and metric scores are compared, and in which direction."""
+    """Options that say which human and metric scores are compared, and for which of them lower is better."""
 
     human: Annotated[
         Names | None,
@@ -501,7 +501,7 @@ class DependSettings(ComparedScoresSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class LabelSettings(ComparedScoresSettings):
-    """Options for data with human labels on some of the items."""
+    """Options for data in which people have rated only some of the items."""
 
     labels: Annotated[
         FilePath | None,
@@ -576,7 +576,7 @@ class AnnotateSettings(LabelSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeSettings(Settings):
-    """Options of the command `judge` only."""
+    """Options that are specific to `judge`."""
 
     judge: Annotated[
         str | None,
@@ -708,7 +708,7 @@ class AnnotateOptions(ExecutionOptions, ScoreReadOptions, AnnotateSettings):
 
 
 def list_meta_metric_names() -> list[str]:
-    """List the names of all meta-metrics, also of plug-ins, without importing them."""
+    """List the names of all meta-metrics, including those of plug-ins, without importing their code."""
     from metassay.meta.people.meta_metrics import registry
 
     return registry.list_meta_metric_names()

@@ -24,7 +24,9 @@ _NAME_COLUMNS = ("system", "perturbation", "worse_system")
 
 @dataclass(frozen=True)
 class ShardPosition:
-    """The first row of a shard in its data set, and all systems and perturbations of the data set."""
+    """Where a slice (shard) of a data set begins, and the names of all systems and perturbations of the whole
+    data set.
+    """
 
     first_row: int
     systems: Sequence[str]
@@ -32,7 +34,9 @@ class ShardPosition:
 
 
 def build_outcome_table(scored_pairs: ScoredPairs) -> pl.DataFrame:
-    """Build a table of outcomes, one column per metric: 1 right, 0 tie, −1 wrong, null undefined."""
+    """Build a table that says for each pair and metric whether the metric ordered the pair correctly: 1
+    right, 0 tie, −1 wrong, null undefined.
+    """
     columns = [pl.Series("sampled", scored_pairs.is_sampled)]
     for metric, outcomes in zip(scored_pairs.outcomes.metrics, scored_pairs.outcomes.outcomes):
         columns.append(pl.Series(metric, outcomes).cast(pl.Int8).replace(MISSING, None))
@@ -47,7 +51,7 @@ def build_explorer_table(
     metrics: Sequence[Metric],
     position: ShardPosition | None = None,
 ) -> pl.DataFrame:
-    """Build the table of sampled pairs that the pair explorer reads; `pair_table` describes its columns.
+    """Build the table of sampled pairs for the dashboard page on which users search pairs.
 
     `position` is given where the data set is a shard of a larger one.
     """
@@ -68,7 +72,7 @@ def build_explorer_table(
     for name in dataset.human:
         columns.append(dataset.outputs[name].gather(rows).cast(pl.Float64).alias(f"human/{name}"))
         if "worse_system" in sample.frame.columns:
-            columns.append(_find_worse_human_scores(sample.frame, dataset.outputs, name))
+            columns.append(_find_human_scores_of_worse_outputs(sample.frame, dataset.outputs, name))
     lower_is_better = {metric.spec for metric in metrics if not metric.higher_is_better}
     for m, metric in enumerate(scored_pairs.outcomes.metrics):
         # Scores in memory are oriented to higher is better. Readers know them as the metric prints them.
@@ -78,16 +82,18 @@ def build_explorer_table(
 
 
 def _build_outcome_columns(
-    scored: ScoredPairs, metric_index: int, metric: str, sign: float
+    scored_pairs: ScoredPairs, metric_index: int, metric: str, sign: float
 ) -> list[pl.Series]:
-    """Build the columns of one metric: outcome, both scores as the metric gives them, and the margin.
+    """Build four columns for one metric: whether it ordered each pair correctly, its scores of both outputs,
+    and their difference.
 
     The margin is positive if the metric prefers the better output.
     """
-    better = scored.better[metric_index, scored.is_sampled]
-    worse = scored.worse[metric_index, scored.is_sampled]
+    better = scored_pairs.better[metric_index, scored_pairs.is_sampled]
+    worse = scored_pairs.worse[metric_index, scored_pairs.is_sampled]
     outcomes = pl.Series(
-        f"outcome/{metric}", scored.outcomes.outcomes[metric_index, scored.is_sampled].astype(np.int8)
+        f"outcome/{metric}",
+        scored_pairs.outcomes.outcomes[metric_index, scored_pairs.is_sampled].astype(np.int8),
     )
     numbers = {"score": sign * better, "worse_score": sign * worse, "margin": better - worse}
     columns = [outcomes.set(outcomes == MISSING, None)]
@@ -97,7 +103,7 @@ def _build_outcome_columns(
 
 
 def _encode_names_as_enum(names: pl.Series, position: ShardPosition | None) -> pl.Series:
-    """Encode names as an Enum whose categories are those of the entire data set."""
+    """Encode a column of names as a Polars Enum with the names that occur in the whole data set."""
     if position is None:
         return names.cast(pl.Enum(names.unique().drop_nulls().sort()))
     categories = position.perturbations if names.name == "perturbation" else position.systems
@@ -105,9 +111,11 @@ def _encode_names_as_enum(names: pl.Series, position: ShardPosition | None) -> p
     return names.cast(pl.Enum(categories))
 
 
-def _find_worse_human_scores(pairs: pl.DataFrame, outputs: pl.DataFrame, name: str) -> pl.Series:
-    """Find the human scores of worse outputs that come from another system."""
+def _find_human_scores_of_worse_outputs(
+    pairs: pl.DataFrame, outputs: pl.DataFrame, human_column: str
+) -> pl.Series:
+    """Return the human score of the worse output of each pair, for pairs of two systems."""
     worse_outputs = pairs.select("item", pl.col("worse_system").cast(pl.String).alias("system"))
-    scores = outputs.select("item", "system", pl.col(name).cast(pl.Float64))
+    scores = outputs.select("item", "system", pl.col(human_column).cast(pl.Float64))
     joined = worse_outputs.join(scores, on=["item", "system"], how="left", maintain_order="left")
-    return joined[name].alias(f"human_worse/{name}")
+    return joined[human_column].alias(f"human_worse/{human_column}")

@@ -11,11 +11,11 @@ import polars as pl
 from metassay.data.dataset import Dataset
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_grid import ScoreGrid
-from metassay.data.test_sets import name_test_sets
+from metassay.data.test_sets import list_test_set_of_each_output
 from metassay.engine.batches import OutputRows, build_rows_for_metrics
 from metassay.engine.row_scores import check_metric_scores
 from metassay.engine.scoring import score_rows
-from metassay.engine.workers import count_workers
+from metassay.engine.workers import choose_worker_count
 from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
 from metassay.options import Progress
@@ -27,7 +27,8 @@ BatchStatistics = list[tuple[Scores, Scores]]
 
 @dataclass(frozen=True)
 class OutputScores:
-    """Segment scores by metric, float64[outputs], and sufficient statistics, float64[outputs, statistics].
+    """The scores of all outputs by metric, and the counts (such as matching n-grams) from which corpus scores
+    are computed.
 
     Metrics without sufficient statistics are only in `segment_scores`.
     """
@@ -43,33 +44,36 @@ def score_outputs(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> OutputScores:
-    """Score every output with every metric, and keep the statistics from which corpus scores are computed."""
+    """Score every output with every metric. The counts from which corpus scores are computed are kept."""
     rows = build_rows_for_metrics(dataset)
     with_statistics = [metric for metric in metrics if isinstance(metric, StatisticsMetric)]
     without_statistics = [metric for metric in metrics if not isinstance(metric, StatisticsMetric)]
-    scores = _compute_statistics(with_statistics, rows, workers=workers, progress=progress)
+    scores = _compute_statistics_and_scores(with_statistics, rows, workers=workers, progress=progress)
     if not without_statistics:
         return scores
     more_scores = score_rows(
-        without_statistics, rows, workers=count_workers(workers), progress=progress
+        without_statistics, rows, workers=choose_worker_count(workers), progress=progress
     ).scores
     return OutputScores({**scores.segment_scores, **more_scores}, scores.statistics)
 
 
-def _compute_statistics(
+def _compute_statistics_and_scores(
     metrics: Sequence[StatisticsMetric],
     output_rows: OutputRows,
     *,
     workers: int | None,
     progress: Progress | None,
 ) -> OutputScores:
-    """Compute statistics and segment scores; metrics that read the same fields share a batch."""
+    """Compute for each output the counts that a corpus score is computed from, and the score of the output
+    itself.
+    """
     for metric in metrics:
         output_rows.check_needed_fields(metric)
     batches = list(output_rows.split_into_batches())
     finished: list[int] = []
 
     def compute_batch_statistics(batch_rows: OutputRows) -> BatchStatistics:
+        """Compute the counts and scores of one batch of outputs for every metric."""
         batches_by_needs = {
             needs: batch_rows.build_metric_batch(needs) for needs in {m.needs for m in metrics}
         }
@@ -83,7 +87,7 @@ def _compute_statistics(
             progress("scoring", len(finished), len(batches))
         return results
 
-    results = map_blocks_in_threads(compute_batch_statistics, batches, count_workers(workers))
+    results = map_blocks_in_threads(compute_batch_statistics, batches, choose_worker_count(workers))
     statistics: dict[str, Scores] = {}
     segment_scores: dict[str, Scores] = {}
     for position, metric in enumerate(metrics):
@@ -95,17 +99,17 @@ def _compute_statistics(
 def build_score_cubes(
     dataset: Dataset, output_scores: OutputScores, cluster_column: str | None = None
 ) -> list[ScoreCube]:
-    """Arrange the scores of outputs as one score cube (metric × system × item) per test set.
+    """Arrange the scores of outputs by metric, system and item, in one array per metric and test set.
 
     The cubes have `cluster_column` as metadata of their items, if it is given.
     """
     clusters = None if cluster_column is None else _find_clusters_of_items(dataset, cluster_column)
-    test_sets = name_test_sets(dataset)
+    test_sets = list_test_set_of_each_output(dataset)
     human_scores = {name: dataset.outputs[name].cast(pl.Float64).to_numpy() for name in dataset.human}
     cubes = []
     for name in test_sets.unique().sort():
         rows = (test_sets == name).arg_true()
-        cube = _build_score_cube(dataset, str(name), rows, output_scores, human_scores)
+        cube = _build_score_cube_of_test_set(dataset, str(name), rows, output_scores, human_scores)
         if cluster_column is not None and clusters is not None:
             labels = tuple(clusters[item] for item in cube.items)
             cube = replace(cube, item_metadata={cluster_column: labels})
@@ -114,7 +118,7 @@ def build_score_cubes(
 
 
 def _find_clusters_of_items(dataset: Dataset, cluster_column: str) -> dict[str, str | None]:
-    """Return the value of a column for each item; None if an item has no value."""
+    """Return the value of a column, such as the document, for each item; None if an item has no value."""
     if cluster_column not in dataset.metadata:
         raise UnknownName("cluster column", cluster_column, dataset.metadata)
     values = dataset.outputs.select("item", pl.col(cluster_column).cast(pl.String).alias("cluster")).unique()
@@ -130,19 +134,20 @@ def _find_clusters_of_items(dataset: Dataset, cluster_column: str) -> dict[str, 
     return clusters
 
 
-def _build_score_cube(
+def _build_score_cube_of_test_set(
     dataset: Dataset,
     test_set: str,
     rows: pl.Series,
     scores: OutputScores,
     human_scores: Mapping[str, Scores],
 ) -> ScoreCube:
-    """Arrange the scores of the rows of one test set; `rows` are their numbers."""
+    """Arrange the scores of one test set by system and item. `rows` are the row numbers of its outputs."""
     keys = dataset.outputs.select("system", "item")[rows]
     row_numbers = rows.to_numpy()
     grid = ScoreGrid.from_rows(keys["system"], keys["item"], sort_items=sorted)
 
-    def arrange_scores(values_by_name: Mapping[str, Scores]) -> dict[str, Scores]:
+    def arrange_by_system_and_item(values_by_name: Mapping[str, Scores]) -> dict[str, Scores]:
+        """Arrange each array of values of outputs as a matrix with a row per system and a column per item."""
         return {
             key: grid.arrange_as_systems_by_items(values[row_numbers])
             for key, values in values_by_name.items()
@@ -154,7 +159,7 @@ def _build_score_cube(
         dataset=test_set,
         systems=grid.systems,
         items=grid.items,
-        human_scores=arrange_scores(rated),
-        metric_scores=arrange_scores(scores.segment_scores),
-        statistics=arrange_scores(scores.statistics),
+        human_scores=arrange_by_system_and_item(rated),
+        metric_scores=arrange_by_system_and_item(scores.segment_scores),
+        statistics=arrange_by_system_and_item(scores.statistics),
     )

@@ -18,34 +18,36 @@ UNIFORM = "uniform"
 
 
 def compute_output_weights(
-    dataset: Dataset, requested: str | None, contexts: Sequence[Context]
+    dataset: Dataset, requested_weights: str | None, contexts: Sequence[Context]
 ) -> FloatArray | None:
-    """Compute a weight for each output; None if all outputs count the same.
+    """Return a weight for each output, from a column or by how typical the output is; None if all outputs
+    count the same.
 
     `density` weighs an output by the density of its (first) context, estimated from the lengths of output,
     reference and source, so that odd outputs count less.
     """
-    if requested is None or requested == UNIFORM:
+    if requested_weights is None or requested_weights == UNIFORM:
         return None
-    if requested == DENSITY:
-        return estimate_density_weights(_build_weight_features(dataset), contexts[0].codes)
-    if requested not in dataset.outputs.columns:
-        raise UnknownName("column of weights", requested, (DENSITY, UNIFORM, *dataset.metadata))
-    weights = dataset.outputs[requested].cast(pl.Float64, strict=False)
+    if requested_weights == DENSITY:
+        return estimate_density_weights(_build_length_features(dataset), contexts[0].codes)
+    if requested_weights not in dataset.outputs.columns:
+        raise UnknownName("column of weights", requested_weights, (DENSITY, UNIFORM, *dataset.metadata))
+    weights = dataset.outputs[requested_weights].cast(pl.Float64, strict=False)
     is_finite = weights.is_finite().fill_null(value=False)
     is_positive = (weights > 0).fill_null(value=False)
     is_invalid = ~(is_finite & is_positive)
     if is_invalid.any():
         first = dataset.outputs.row(int(is_invalid.arg_max() or 0), named=True)
         raise InputError(
-            f"the weight of item {first['item']}, system {first['system']} is {first[requested]}; "
+            f"the weight of item {first['item']}, system {first['system']} is {first[requested_weights]}; "
             "weights are positive numbers.",
-            location=InputLocation(column=requested),
+            location=InputLocation(column=requested_weights),
         )
     return weights.to_numpy()
 
 
-def _build_weight_features(dataset: Dataset) -> FloatArray:
+def _build_length_features(dataset: Dataset) -> FloatArray:
+    """Return the logarithmic lengths of each output, its reference and its source, in words."""
     outputs = dataset.outputs
     lengths = [count_words(outputs["output"])]
     if "references" in outputs.columns:
@@ -56,7 +58,7 @@ def _build_weight_features(dataset: Dataset) -> FloatArray:
 
 
 def count_words(texts: pl.Series) -> FloatArray:
-    """Count the words of each text, or the documents of each ranking; NaN where a text is missing."""
+    """Count the words of each text, or the documents of each ranked list. Missing texts get NaN."""
     if texts.dtype.is_nested():
         return texts.list.len().cast(pl.Float64).to_numpy()
     counts = (np.nan if text is None else len(text.split()) for text in texts)

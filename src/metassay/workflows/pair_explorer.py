@@ -42,7 +42,7 @@ ValueT = TypeVar("ValueT")
 
 @dataclass(frozen=True)
 class OtherRun:
-    """A second run, whose pairs are compared with those of the first run."""
+    """A second run, which a user compares with the run whose pairs are shown."""
 
     table: PairTable
     rows: NDArray[np.int64]
@@ -50,7 +50,7 @@ class OtherRun:
 
 
 class PairExplorer:
-    """Finds pairs of one run that match a query, and caches the latest answers."""
+    """Searches the pairs of one run, for the dashboard. The results of the latest queries are cached."""
 
     def __init__(self, pair_table: PairTable) -> None:
         self.table = pair_table
@@ -61,13 +61,16 @@ class PairExplorer:
         self._other_run: OtherRun | None = None
 
     def read_page_of_pairs(self, pair_query: PairQuery, other_table: PairTable | None = None) -> PairPage:
-        """Read the pairs on the page that a query requests, with counts of outcomes.
+        """Return the pairs on one page of the pairs that match a query, and how often each metric is right,
+        wrong or tied on all of them.
 
         `other_table` has the pairs of the run that the query compares with.
         """
         if pair_query.text:
             # The number comes from an address and may be too high: the page shows which part was searched.
-            pair_query = replace(pair_query, part=self._find_searched_rows(pair_query)[0] // SEARCH_PART + 1)
+            pair_query = replace(
+                pair_query, part=self._find_range_of_searched_rows(pair_query)[0] // SEARCH_PART + 1
+            )
         else:
             pair_query = replace(pair_query, part=1)
         _check_query_names(pair_query, self.table, other_table or self.table)
@@ -106,7 +109,7 @@ class PairExplorer:
         )
 
     def choose_shown_metrics(self, pair_query: PairQuery) -> list[str]:
-        """Choose the metrics whose outcomes the page shows: those that the query names.
+        """Return the metrics that the page shows: those that the query names.
 
         Without a list: the metrics that it filters by, and the first ones of the run.
         """
@@ -118,22 +121,27 @@ class PairExplorer:
 
     @property
     def search_part_count(self) -> int:
-        """The number of parts in which the run is searched for a text."""
+        """The number of parts into which a large run is divided for searching texts. One query searches one
+        part.
+        """
         return max(1, -(-self.table.total // SEARCH_PART))
 
     def _match_pairs_of_other_run(self, pair_table: PairTable) -> OtherRun:
+        """Find the pairs of this run in another run. The latest result is kept."""
         # Matching the pairs of two runs is a join over all of them, so the latest one is kept.
         if self._other_run is None or self._other_run.table is not pair_table:
             self._other_run = OtherRun(pair_table, self.table.find_rows_in_other_run(pair_table))
         return self._other_run
 
     def _find_matching_pairs(self, pair_query: PairQuery, other_run: OtherRun | None) -> MatchingPairs:
-        """Find the pairs that match all filters of a query."""
-        key = (pair_query.filters_without_page, _identify_other_run(other_run))
+        """Find the pairs that pass all filters of a query."""
+        key = (pair_query.filters_without_page, _get_path_of_other_run(other_run))
         if key in self._matching:
             self._matching.move_to_end(key)
             return self._matching[key]
-        mask = self._build_filter_mask(pair_query, own_outcomes=True, other_outcomes=other_run is None)
+        mask = self._build_filter_mask(
+            pair_query, filter_by_outcome=True, filter_by_other_outcome=other_run is None
+        )
         rows: Rows | None = None
         if pair_query.text:
             rows = self._find_rows_with_text(pair_query)
@@ -150,27 +158,35 @@ class PairExplorer:
             count=self.table.total if rows is None else len(rows),
             rows=rows,
             outcome_counts={},
-            searched_rows=self._find_searched_rows(pair_query) if pair_query.text else None,
+            searched_rows=self._find_range_of_searched_rows(pair_query) if pair_query.text else None,
         )
         self._matching[key] = matching
         # The latest answer stays, even if it alone exceeds the limit: its next pages need it.
-        while len(self._matching) > 1 and sum(map(_estimate_memory, self._matching.values())) > CACHED_ROWS:
+        while (
+            len(self._matching) > 1
+            and sum(map(_estimate_bytes_of_matching_pairs, self._matching.values())) > CACHED_ROWS
+        ):
             self._matching.popitem(last=False)
         return matching
 
-    def _find_searched_rows(self, pair_query: PairQuery) -> tuple[int, int]:
-        """Return the first and the last row of the part of the run that is searched for a text."""
+    def _find_range_of_searched_rows(self, pair_query: PairQuery) -> tuple[int, int]:
+        """Return the first and the last row number of that part of the run in which the query searches a
+        text.
+        """
         first_of_last_part = (self.table.total - 1) // SEARCH_PART * SEARCH_PART
         first = min((pair_query.part - 1) * SEARCH_PART, first_of_last_part)
         return first, min(first + SEARCH_PART, self.table.total) - 1
 
     def _find_rows_with_text(self, pair_query: PairQuery) -> Rows:
-        """Find the pairs in the searched part of the run of which an output contains the searched text."""
-        first, last = self._find_searched_rows(pair_query)
+        """Find the rows of the pairs of which an output contains the searched text, within the searched part
+        of the run.
+        """
+        first, last = self._find_range_of_searched_rows(pair_query)
         key = (pair_query.text, first)
         if self._rows_with_text is None or self._rows_with_text[0] != key:
             contains_text = pl.any_horizontal(
-                _find_rows_containing(self.table, column, pair_query.text) for column in ("output", "worse")
+                _build_text_search_expression(self.table, column, pair_query.text)
+                for column in ("output", "worse")
             )
             part = self.table.texts.slice(first, last - first + 1).filter(contains_text)
             rows = part.select("row").collect().to_series().to_numpy()
@@ -178,11 +194,13 @@ class PairExplorer:
         return self._rows_with_text[1]
 
     def _build_filter_mask(
-        self, pair_query: PairQuery, *, own_outcomes: bool, other_outcomes: bool
+        self, pair_query: PairQuery, *, filter_by_outcome: bool, filter_by_other_outcome: bool
     ) -> NDArray[np.bool_] | None:
-        """Build a mask of the pairs that pass all filters except for the searched text; None without filters.
+        """Return which pairs pass the filters of a query, except for the searched text; None if the query has
+        no filters.
 
-        The outcomes that the query asks for are only used with `own_outcomes` and `other_outcomes`.
+        The two outcomes that a query may ask for are filters only with `filter_by_outcome` and
+        `filter_by_other_outcome`.
         """
         filters = {
             "system": pair_query.system,
@@ -191,9 +209,9 @@ class PairExplorer:
             "item": pair_query.item,
         }
         masks = [self.table.find_pairs_with_value(column, name) for column, name in filters.items() if name]
-        if own_outcomes and pair_query.metric and pair_query.outcome:
+        if filter_by_outcome and pair_query.metric and pair_query.outcome:
             masks.append(self.table.read_outcomes(pair_query.metric) == OUTCOME_CODES[pair_query.outcome])
-        if other_outcomes and pair_query.other_metric and pair_query.other_outcome:
+        if filter_by_other_outcome and pair_query.other_metric and pair_query.other_outcome:
             masks.append(
                 self.table.read_outcomes(pair_query.other_metric) == OUTCOME_CODES[pair_query.other_outcome]
             )
@@ -206,7 +224,9 @@ class PairExplorer:
         return combined
 
     def _count_outcomes(self, matching: MatchingPairs, metrics: Sequence[str]) -> None:
-        """Count the outcomes of some metrics over the matching pairs, in `matching.outcome_counts`."""
+        """Count how often metrics are right, wrong or tied on the matching pairs. The counts are added to
+        `matching.outcome_counts`.
+        """
         for metric in metrics:
             if metric in matching.outcome_counts:
                 continue
@@ -220,10 +240,12 @@ class PairExplorer:
     def _order_pairs_by_margin(
         self, pair_query: PairQuery, matching: MatchingPairs, other_run: OtherRun | None
     ) -> Rows | None:
-        """Return the matching pairs with the largest score margins, in order; None without an order."""
+        """Sort the matching pairs by the difference of their scores, as the query asks. Returns the first
+        rows, or None if it asks for no order.
+        """
         if not pair_query.order or not pair_query.metric:
             return None
-        key = (pair_query.filters_without_page, pair_query.order, _identify_other_run(other_run))
+        key = (pair_query.filters_without_page, pair_query.order, _get_path_of_other_run(other_run))
         if key not in self._orders:
             sign = 1 if pair_query.order == "worst" else -1
             best_rows = np.empty(0, dtype=np.uint32)
@@ -246,16 +268,18 @@ class PairExplorer:
     def _count_outcome_combinations(
         self, pair_query: PairQuery, other_run: OtherRun | None
     ) -> dict[tuple[str, str], int]:
-        """Count each combination of outcomes of two metrics over the pairs that pass all other filters."""
+        """Count on how many pairs two metrics are both right, or one is right and the other wrong, and
+        so on.
+        """
         if not pair_query.metric or not pair_query.other_metric:
             return {}
         # The table of two metrics counts all outcomes, so that both outcomes are no filter here.
         key = (
             replace(pair_query.filters_without_page, outcome="", other_outcome=""),
-            _identify_other_run(other_run),
+            _get_path_of_other_run(other_run),
         )
         if key not in self._joint_outcomes:
-            mask = self._build_filter_mask(pair_query, own_outcomes=False, other_outcomes=False)
+            mask = self._build_filter_mask(pair_query, filter_by_outcome=False, filter_by_other_outcome=False)
             if pair_query.text:
                 has_text = np.zeros(self.table.total, dtype=np.bool_)
                 has_text[self._find_rows_with_text(pair_query)] = True
@@ -276,18 +300,20 @@ class PairExplorer:
         return self._joint_outcomes[key]
 
 
-def _identify_other_run(other_run: OtherRun | None) -> str:
+def _get_path_of_other_run(other_run: OtherRun | None) -> str:
+    """Return the path of the file of the other run; empty if there is none."""
     return "" if other_run is None else str(other_run.table.file)
 
 
 def _add_to_bounded_cache(cache: OrderedDict[KeyT, ValueT], key: KeyT, value: ValueT) -> None:
+    """Add a value to a cache, and remove the oldest values if it has become too large."""
     cache[key] = value
     while len(cache) > CACHED_RESULTS:
         cache.popitem(last=False)
 
 
 def _check_query_names(pair_query: PairQuery, pair_table: PairTable, other_table: PairTable) -> None:
-    """Raise `UnknownName` if a query names a metric, column, outcome or order that does not exist."""
+    """Raise `UnknownName` if a query names a metric, a column, an outcome or an order that does not exist."""
     names: list[tuple[str, str, Sequence[str]]] = [
         ("metric", pair_query.metric, pair_table.metrics),
         ("metric", pair_query.other_metric, other_table.metrics),
@@ -302,17 +328,21 @@ def _check_query_names(pair_query: PairQuery, pair_table: PairTable, other_table
             raise UnknownName(kind, name, known)
 
 
-def _find_rows_containing(pair_table: PairTable, column: str, text: str) -> pl.Expr:
-    """Return for each pair whether a text column contains the searched text, ignoring case."""
+def _build_text_search_expression(pair_table: PairTable, column: str, searched_text: str) -> pl.Expr:
+    """Return a Polars expression that is true for the rows whose column contains the searched text, in upper
+    or lower case.
+    """
     texts = pl.col(column)
     if pair_table.texts.collect_schema()[column] != pl.String:
         texts = texts.cast(pl.List(pl.String)).list.join(" ")
     # The literal search of Polars cannot ignore case.
-    return texts.str.contains(f"(?i){re.escape(text)}").fill_null(value=False)
+    return texts.str.contains(f"(?i){re.escape(searched_text)}").fill_null(value=False)
 
 
 def _select_rows_shared_with_other_run(rows: Rows, pair_query: PairQuery, other_run: OtherRun) -> Rows:
-    """Select the pairs that another run has too, if they have the outcome requested for that run."""
+    """Select the rows of those pairs that another run has too, with the outcome there that the query asks
+    for.
+    """
     common_rows = rows[other_run.rows[rows] >= 0]
     if not pair_query.other_metric or not pair_query.other_outcome:
         return common_rows
@@ -321,6 +351,6 @@ def _select_rows_shared_with_other_run(rows: Rows, pair_query: PairQuery, other_
     return selected
 
 
-def _estimate_memory(matching: MatchingPairs) -> int:
-    """Estimate the memory of matching pairs in bytes."""
+def _estimate_bytes_of_matching_pairs(matching: MatchingPairs) -> int:
+    """Estimate how many bytes of memory the pairs that match a query take."""
     return 4096 if matching.rows is None else 4096 + matching.rows.nbytes

@@ -31,7 +31,7 @@ OUTPUT_KEY = ["item", "system"]
 
 @dataclass(frozen=True)
 class ScoredPairs:
-    """Pairs with the scores of both outputs, oriented to higher is better: float64[metrics, pairs].
+    """Pairs of outputs with the scores of both outputs by every metric, reversed if lower is better.
 
     `rows` are the rows of the better outputs in the data set. `is_sampled` marks the pairs that count in the
     results; the others show only how perturbations differ. `verdicts` are those of language models on the
@@ -55,8 +55,10 @@ class ScoredPairs:
     batch_count: int = 0
     spilled: SpilledPairs | None = None
 
-    def select_contexts(self, context: Context) -> PairContexts:
-        """Return the context of the better output of each sampled pair and, in human pairs, of the worse."""
+    def get_contexts_of_sampled_pairs(self, context: Context) -> PairContexts:
+        """Return the context of each sampled pair: that of its better output and, in pairs of two systems,
+        also that of the worse.
+        """
         rows = self.rows if self.is_sampled.all() else self.rows[self.is_sampled]
         worse_codes = None
         if self.pairs.worse_rows is not None:
@@ -66,7 +68,7 @@ class ScoredPairs:
 
 @dataclass(frozen=True)
 class PairScores:
-    """Scores of both outputs of pairs, float64[metrics, pairs], and the seconds of each metric."""
+    """The scores of both outputs of every pair by every metric, and how many seconds each metric took."""
 
     better: FloatArray
     worse: FloatArray
@@ -87,7 +89,8 @@ def score_pairs(
     first_batch: int = 0,
     further_rows: LongArray | None = None,
 ) -> ScoredPairs:
-    """Score both outputs of every pair with every metric, and compare the scores.
+    """Score both outputs of every pair with every metric, and determine whether each metric ordered the pair
+    correctly.
 
     Language models are only asked about the pairs in `sample`, because each question costs.
     `further_rows` are outputs without pairs that the other metrics score too. Batches are numbered from
@@ -137,7 +140,7 @@ def score_pairs(
 
 
 def _mark_sampled_pairs(pairs: Pairs, sample: Pairs) -> BoolArray:
-    """Mark the pairs that are in a sample."""
+    """Return for every pair whether it is in the sample."""
     if sample is pairs:
         return np.ones(pairs.frame.height, dtype=np.bool_)
     key = [*OUTPUT_KEY, "perturbation"]
@@ -156,7 +159,8 @@ def _score_text_pairs(
     further_rows: LongArray | None,
     output_scores: FloatArray,
 ) -> PairScores:
-    """Score pairs of texts; language models score only the pairs in the sample, others are NaN.
+    """Score pairs of texts with every metric. Language models score only the pairs in the sample; their other
+    scores are NaN.
 
     Writes the scores of single outputs into `output_scores`. A judge that compares two outputs gives the
     better one its verdict as score, and the other 1 - verdict.
@@ -180,7 +184,7 @@ def _score_text_pairs(
     for positions, scored_pairs, pair_positions, further in steps:
         if not positions:
             continue
-        scored = _score_single_outputs(
+        scored = _score_both_outputs_of_pairs(
             dataset, scored_pairs, [metrics[m] for m in positions], execution, first_batch, further
         )
         # The new axis makes NumPy select all combinations of rows and columns, not element by element.
@@ -211,7 +215,9 @@ def _score_text_pairs(
 
 @dataclass(frozen=True)
 class _SingleOutputScores:
-    """Scores of both outputs of pairs, and of the single outputs at `output_rows`, [metrics, …]."""
+    """The scores of both outputs of every pair, and the scores of single outputs at the rows
+    `output_rows`.
+    """
 
     better: FloatArray
     worse: FloatArray
@@ -221,7 +227,7 @@ class _SingleOutputScores:
     output_scores: FloatArray
 
 
-def _score_single_outputs(
+def _score_both_outputs_of_pairs(
     dataset: Dataset,
     pairs: Pairs,
     metrics: Sequence[Metric],
@@ -229,9 +235,9 @@ def _score_single_outputs(
     first_batch: int,
     further_rows: LongArray | None,
 ) -> _SingleOutputScores:
-    """Score both outputs of all pairs with metrics that score one output at a time."""
+    """Score both outputs of all pairs with those metrics that score one output at a time."""
     rows = find_rows_of_better_outputs(dataset, pairs)
-    output_rows = _list_distinct_rows(rows, further_rows)
+    output_rows = _join_row_numbers(rows, further_rows)
     scored = score_rows(
         metrics,
         _list_outputs_to_score(dataset, pairs, rows, further_rows),
@@ -263,7 +269,9 @@ def score_selected_parts(
     first_part: int = 0,
     further_rows: LongArray | None = None,
 ) -> SelectedBatches:
-    """Score and store selected parts of all pairs, without language models, for one of several processes."""
+    """Score and store the selected batches of a run that several processes share. Metrics that ask a language
+    model are left out.
+    """
     if execution.score_store is None:
         raise InputError("parts are stored in a run folder.", remedy="Pass --out.")
     rows = find_rows_of_better_outputs(dataset, pairs)
@@ -279,15 +287,17 @@ def score_selected_parts(
 
 
 def list_texts_to_score(dataset: Dataset, pairs: Pairs) -> pl.DataFrame:
-    """List every text that metrics score for some pairs, with its reference and source."""
+    """List every text that metrics score for these pairs, with its reference and source."""
     return _list_outputs_to_score(dataset, pairs, find_rows_of_better_outputs(dataset, pairs), None).frame
 
 
 def _list_outputs_to_score(
     dataset: Dataset, pairs: Pairs, rows_with_pairs: LongArray, further_rows: LongArray | None
 ) -> OutputRows:
-    """List each output with pairs or in `further_rows` once, then the worse output of each pair."""
-    scored_rows = _list_distinct_rows(rows_with_pairs, further_rows)
+    """List the outputs that metrics score: each output that has pairs or is in `further_rows` once, then the
+    worse output of each pair.
+    """
+    scored_rows = _join_row_numbers(rows_with_pairs, further_rows)
     base = build_rows_for_metrics(dataset)
     outputs = base.frame[scored_rows]
     texts = _insert_preprocessed_texts(
@@ -302,7 +312,7 @@ def _list_outputs_to_score(
 
 
 def _insert_preprocessed_texts(texts: pl.Series, pairs: Pairs, positions: LongArray) -> pl.Series:
-    """Replace output texts at `positions` by the preprocessed texts from which their pairs were made."""
+    """Replace the outputs at `positions` by their preprocessed texts, from which their pairs were made."""
     # All pairs of an output have the same preprocessed text, so that of the first pair is enough.
     distinct_positions, first_pairs = np.unique(positions, return_index=True)
     return texts.scatter(distinct_positions, pairs.frame["output"][first_pairs]).alias("output")
@@ -311,7 +321,7 @@ def _insert_preprocessed_texts(texts: pl.Series, pairs: Pairs, positions: LongAr
 def _score_rankings(
     dataset: Dataset, ranked_pairs: RankedPairs, metrics: Sequence[Metric], workers: int | None
 ) -> PairScores:
-    """Score both ranked lists of each pair from the relevance grades of their documents."""
+    """Score both ranked lists of each pair, using the relevance grades of their documents."""
     if dataset.qrels is None:
         raise InputError("rankings cannot be scored without relevance judgements.", remedy="Pass --qrels.")
     outputs = score_ranked_lists(metrics, ranked_pairs.lists, dataset.outputs, dataset.qrels, workers=workers)
@@ -324,7 +334,7 @@ def _score_rankings(
 
 
 def find_rows_of_better_outputs(dataset: Dataset, pairs: Pairs) -> LongArray:
-    """Find the row of the better output of each pair in the data set."""
+    """Return the row number of the better output of each pair in the data set."""
     if pairs.rows is not None:
         return pairs.rows
     index = dataset.outputs.select(OUTPUT_KEY).with_row_index("row")
@@ -332,6 +342,8 @@ def find_rows_of_better_outputs(dataset: Dataset, pairs: Pairs) -> LongArray:
     return joined["row"].cast(pl.Int64).to_numpy()
 
 
-def _list_distinct_rows(rows: LongArray, further_rows: LongArray | None) -> LongArray:
-    """List rows once, in ascending order: an output with several pairs is scored once."""
+def _join_row_numbers(rows: LongArray, further_rows: LongArray | None) -> LongArray:
+    """Join row numbers into one sorted array without duplicates, so that an output with several pairs is
+    scored once.
+    """
     return np.unique(rows) if further_rows is None else np.union1d(rows, further_rows)

@@ -59,7 +59,9 @@ _RUN_AGAIN = "Run the command of this run again: it continues from its scores."
 
 @contextmanager
 def report_unreadable_file(file: Path) -> Iterator[None]:
-    """Raise `InputError` for any failure to read a Parquet file."""
+    """Context manager that turns every error in the block into an `InputError` which says that the file
+    cannot be read.
+    """
     try:
         yield
     except MetassayError:
@@ -80,7 +82,7 @@ def report_unreadable_file(file: Path) -> Iterator[None]:
 
 
 class PairTable:
-    """Reads the pairs of one run from its files."""
+    """Reads the pairs of one run from the files in its run folder."""
 
     def __init__(self, run_folder: RunFolder) -> None:
         self.run = run_folder
@@ -101,13 +103,13 @@ class PairTable:
             self._check_columns_of_pair_files()
 
     def _check_columns_of_pair_files(self) -> None:
-        """Raise `InputError` if the files do not have the columns that an assay writes."""
+        """Raise an error if the files do not have the columns that an assay writes."""
         text_schema = self.texts.collect_schema()
-        wrong = [name for name in PAIR_KEY if not _is_column_of_names(self.schema.get(name))]
-        wrong += [name for name in ("output", "worse") if not _is_column_of_texts(text_schema.get(name))]
+        wrong = [name for name in PAIR_KEY if not _is_type_of_names(self.schema.get(name))]
+        wrong += [name for name in ("output", "worse") if not _is_type_of_texts(text_schema.get(name))]
         for name, dtype in self.schema.items():
             is_wrong_outcome = name.startswith("outcome/") and dtype != pl.Int8
-            is_wrong_context = name.startswith("context/") and not _is_column_of_names(dtype)
+            is_wrong_context = name.startswith("context/") and not _is_type_of_names(dtype)
             is_wrong_number = name.startswith(_NUMERIC_PREFIXES) and dtype not in {pl.Float32, pl.Float64}
             if is_wrong_outcome or is_wrong_context or is_wrong_number:
                 wrong.append(name)
@@ -124,31 +126,33 @@ class PairTable:
             location = InputLocation(file=str(self.file))
             raise InputError("this does not have one row per pair.", location=location, remedy=_RUN_AGAIN)
 
-    def _list_column_name_suffixes(self, prefix: str) -> list[str]:
-        """List what follows a prefix in the column names, such as the metrics after `outcome/`."""
+    def _list_column_names_after_prefix(self, prefix: str) -> list[str]:
+        """Return the rest of each column name that begins with a prefix. After `outcome/` these are the
+        metrics.
+        """
         return [name.removeprefix(prefix) for name in self.schema if name.startswith(prefix)]
 
     @cached_property
     def assayed_metrics(self) -> list[str]:
-        """The metrics without the sentinels."""
+        """The metrics that the assay compares."""
         named = read_manifest(self.run.path).get("metrics")
-        with_outcomes = self._list_column_name_suffixes("outcome/")
+        with_outcomes = self._list_column_names_after_prefix("outcome/")
         if not isinstance(named, dict):
             return with_outcomes
         return [name for name in named if name in with_outcomes]
 
     @cached_property
     def metrics(self) -> list[str]:
-        """The assayed metrics, then the sentinels."""
-        return list(dict.fromkeys([*self.assayed_metrics, *self._list_column_name_suffixes("outcome/")]))
+        """The metrics that the assay compares, followed by metrics that know nothing about quality."""
+        return list(dict.fromkeys([*self.assayed_metrics, *self._list_column_names_after_prefix("outcome/")]))
 
     @property
     def context_columns(self) -> list[str]:
-        """The columns whose values are contexts."""
-        return self._list_column_name_suffixes("context/")
+        """The names of the columns of contexts, such as the domain."""
+        return self._list_column_names_after_prefix("context/")
 
     def list_distinct_values(self, column: str) -> list[str]:
-        """List the distinct values of a column of names."""
+        """List the distinct values in a column of names, such as the systems."""
         dtype = self.schema[column]
         # An Enum lists its values in the schema, so that the column itself need not be read.
         if isinstance(dtype, pl.Enum):
@@ -160,7 +164,7 @@ class PairTable:
         return self._values[column]
 
     def read_accuracies(self, context_column: str) -> list[ContextAccuracy]:
-        """Read the accuracies in the contexts of a column, as the assay computed them."""
+        """Read the accuracy of each metric in each context of a column, from the result of the assay."""
         file = self.run.find_intact_file(ACCURACIES_FILE)
         if file is None:
             return []
@@ -171,13 +175,15 @@ class PairTable:
             return [ContextAccuracy(*row) for row in rows.select(names, numbers).collect().iter_rows()]
 
     def read_margins(self, metric: str) -> Iterator[NDArray[Any]]:
-        """Read the margins of a metric on all pairs, in blocks; NaN if undefined."""
+        """Read by how much a metric scores the better output of each pair higher, in blocks of pairs.
+        Undefined differences are NaN.
+        """
         for first in range(0, self.total, ROWS_PER_READ):
             rows = self.index.slice(first, ROWS_PER_READ).select(f"margin/{metric}")
             yield rows.collect().to_series().fill_null(float("nan")).to_numpy()
 
     def read_outcomes(self, metric: str) -> NDArray[np.int8]:
-        """Read the outcome of a metric on every pair, coded as in `OUTCOME_CODES`.
+        """Read whether a metric ordered each pair correctly, as the numbers in `OUTCOME_CODES`.
 
         Outcomes that were read recently stay in memory, four to a byte.
         """
@@ -196,7 +202,7 @@ class PairTable:
         return unpack_codes_from_two_bits(self._packed_outcomes[metric], self.total) + np.int8(UNDEFINED)
 
     def find_pairs_with_value(self, column: str, value: str) -> NDArray[np.bool_]:
-        """Return a mask of the pairs that have a value in a column."""
+        """Return for every pair whether it has a value in a column."""
         dtype = self.schema[column]
         mask = np.zeros(self.total, dtype=np.bool_)
         if isinstance(dtype, pl.Enum) and value not in set(dtype.categories):
@@ -206,7 +212,9 @@ class PairTable:
         return mask
 
     def read_pairs(self, rows: Sequence[int], metrics: Sequence[str]) -> list[StoredPair | None]:
-        """Read some pairs in a given order, with the scores of some metrics; None for a missing row."""
+        """Read the pairs in these rows with their texts and their scores by some metrics. A row that does not
+        exist becomes None.
+        """
         wanted = {f"{prefix}{metric}" for prefix in _SHOWN_METRIC_PREFIXES for metric in metrics}
         columns = [
             name
@@ -228,7 +236,7 @@ class PairTable:
         return pairs
 
     def _read_fields_of_outputs(self, index_rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Read the sources and references of some pairs."""
+        """Read the source and the references of some pairs."""
         file = self.run.find_intact_file(OUTPUTS_FILE)
         if file is None:
             return [{} for _ in index_rows]
@@ -243,7 +251,7 @@ class PairTable:
             return _read_rows_in_order(outputs, [row.get("output", -1) for row in index_rows], columns)
 
     def find_rows_in_other_run(self, other_pair_table: PairTable) -> NDArray[np.int64]:
-        """Find the row of each pair in another run; −1 if the other run does not have the pair."""
+        """Return the row number of each pair in another run; −1 if the other run does not have the pair."""
         for table in (self, other_pair_table):
             if table.total > LARGEST_COMPARED_RUN:
                 raise InputError(
@@ -258,23 +266,25 @@ class PairTable:
         return matches["row_right"].cast(pl.Int64).fill_null(-1).to_numpy()
 
 
-def _is_column_of_names(dtype: pl.DataType | None) -> bool:
+def _is_type_of_names(dtype: pl.DataType | None) -> bool:
+    """Return whether a column type is that of names, such as systems."""
     return isinstance(dtype, pl.String | pl.Enum)
 
 
-def _is_column_of_texts(dtype: pl.DataType | None) -> bool:
-    """Return whether a column holds texts or, for rankings, lists of document names."""
+def _is_type_of_texts(dtype: pl.DataType | None) -> bool:
+    """Return whether a column type is that of outputs: texts, or lists of document names for rankings."""
     if isinstance(dtype, pl.List):
         return isinstance(dtype.inner, pl.String | pl.Categorical | pl.Enum)
     return isinstance(dtype, pl.String)
 
 
 def _count_table_rows(frame: pl.LazyFrame) -> int:
+    """Count the rows of a table that is not loaded into memory."""
     return int(frame.select(pl.len()).collect().item())
 
 
 def _read_pair_keys(pair_table: PairTable) -> pl.DataFrame:
-    """Read the columns that identify each pair of a run.
+    """Read the columns that together identify each pair of a run.
 
     `occurrence` numbers the pairs that have equal values in all other columns.
     """
@@ -327,7 +337,7 @@ def _build_stored_pair(
 def _read_rows_in_order(
     frame: pl.LazyFrame, rows: Sequence[int], columns: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Read rows of a file in a given order; a row that does not exist is empty.
+    """Read rows of a file in the given order. A row that does not exist is empty.
 
     Nearby rows are read as one slice, so that few pages of the file are touched. The slice must come before
     the selection of columns: otherwise Polars does not push it down to the reader.

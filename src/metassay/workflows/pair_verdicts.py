@@ -14,7 +14,7 @@ from metassay.workflows.ask_judge import build_winner_column
 
 
 def judge_pairs(judge: Judge, rows: pl.DataFrame, pairs: pl.DataFrame) -> Preferences:
-    """Ask a judge in both orders which output of every pair it prefers.
+    """Ask a judge which output of every pair is better, in both orders of the two outputs.
 
     `rows` has the further fields that the judge may read (source, references), one row per pair.
     """
@@ -34,7 +34,7 @@ def judge_pairs(judge: Judge, rows: pl.DataFrame, pairs: pl.DataFrame) -> Prefer
 def build_verdict_table(
     judge: Judge, pairs: pl.DataFrame, verdicts_by_order: NDArray[np.float64]
 ) -> pl.DataFrame:
-    """Build a table of verdicts on pairs in the form that `metassay judge` reads.
+    """Build a table of the verdicts of a judge on pairs, in the form that `metassay judge` reads.
 
     `verdicts_by_order` is `[orders, pairs]`: 1 where the judge prefers the output to the worse one. In the
     second order, if there is one, the output was shown second. A hash of the pair decides which of the two
@@ -67,7 +67,7 @@ def build_verdict_table(
 
 
 def _build_pair_ids(pairs: pl.DataFrame) -> pl.Series:
-    """Build a unique id for every pair that does not depend on the order of rows.
+    """Build an id for every pair that is unique and stays the same if the rows are in another order.
 
     One output can have several pairs of the same kind, from human scores; these are numbered by their texts.
     """

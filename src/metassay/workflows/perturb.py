@@ -14,7 +14,7 @@ from metassay.data.normalisation import choose_text_normalisation
 from metassay.data.preparation import prepare_dataset
 from metassay.data.reference_systems import has_only_reference_systems
 from metassay.data.summary import summarize_dataset
-from metassay.engine.workers import count_workers
+from metassay.engine.workers import choose_worker_count
 from metassay.llm.budget import read_token_price
 from metassay.llm.prompts import read_user_prompt
 from metassay.llm.settings import LlmSettings
@@ -27,7 +27,7 @@ from metassay.results.perturb import AppliedPerturbation, PerturbContent
 from metassay.specs import split_specs
 from metassay.store.remote import upload_in_background
 from metassay.store.run_folder import RunFolder
-from metassay.store.versions import collect_environment, collect_versions
+from metassay.store.versions import collect_code_and_package_versions, collect_versions
 from metassay.workflows.options import PerturbOptions, PerturbSettings
 from metassay.workflows.pair_scoring import list_texts_to_score
 from metassay.workflows.read import Source, read
@@ -47,7 +47,7 @@ def build_llm_settings(
     prices: Path | None = None,
     budget: float | None = None,
 ) -> LlmSettings | None:
-    """Build the settings of a language model from options; None without `url` and `local`."""
+    """Build the settings of a language model from options of the command line; None if they name no model."""
     if url is None and local is None:
         return None
     name = model or ""
@@ -56,7 +56,7 @@ def build_llm_settings(
 
 
 def describe_language_model(llm: LlmSettings | None) -> dict[str, str | None] | None:
-    """Describe a language model for a manifest, without its address and key."""
+    """Describe a language model for the record of a run. Its address and key are left out."""
     if llm is None:
         return None
     prompt = None if llm.prompt is None else read_user_prompt(llm.prompt)
@@ -64,7 +64,9 @@ def describe_language_model(llm: LlmSettings | None) -> dict[str, str | None] | 
 
 
 def add_answer_cache(llm: LlmSettings | None, run: RunFolder | None) -> LlmSettings | None:
-    """Return settings with a cache of answers in the run folder, so that a resumed run asks nothing twice."""
+    """Let a language model store its answers in the run folder, so that a resumed run does not ask the same
+    question again.
+    """
     if llm is None or llm.cache is not None or run is None:
         return llm
     upload_in_background(run.path / ANSWERS)
@@ -73,7 +75,9 @@ def add_answer_cache(llm: LlmSettings | None, run: RunFolder | None) -> LlmSetti
 
 @dataclass(frozen=True, repr=False)
 class PerturbResult(Result):
-    """Result of `perturb`: the pairs, and how often each perturbation applied."""
+    """Result of `perturb`: pairs of an output and a worse version of it, and how often each perturbation
+    could be applied.
+    """
 
     dataset: Dataset
     pairs: Pairs
@@ -81,7 +85,7 @@ class PerturbResult(Result):
 
     @functools.cached_property
     def content(self) -> PerturbContent:
-        """The counts of pairs as a typed object."""
+        """The numbers of outputs and pairs by perturbation."""
         perturbations = [
             AppliedPerturbation(name, count.pairs, count.applied, count.not_applicable, count.unchanged)
             for name, count in sorted(self.pairs.counts.items())
@@ -98,7 +102,7 @@ class PerturbResult(Result):
         )
 
     def to_frame(self) -> pl.DataFrame:
-        """Return the pairs as a table: `item, system, perturbation, output, worse`."""
+        """Return the pairs as a table with the columns `item, system, perturbation, output, worse`."""
         return self.pairs.frame
 
     def describe_for_terminal(self) -> list[Block]:
@@ -108,10 +112,14 @@ class PerturbResult(Result):
 
 @accept_options(PerturbOptions)
 def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult:
-    """Make each output worse in several ways; with `out`, write `pairs.parquet` and `texts.jsonl` there.
+    """Make each output worse in several ways.
 
-    `texts.jsonl` has the texts that an assay of the same data and settings scores: the outputs and all
-    perturbed outputs, also those beyond `per_output`, but none of systems that are the reference itself.
+    With `out`, the pairs are written to `pairs.parquet` in this folder. The file `texts.jsonl` gets all texts
+    that an assay of the same data and settings scores: the outputs and all their perturbed versions,
+    including those beyond `per_output`, but not those of systems whose outputs are the references.
+
+    - `perturbations` names the perturbations to apply. By default they are those of the task.
+    - `per_output` is the number of perturbed versions of each output.
 
     >>> rows = [{"seg_id": 1, "system": "a", "hyp": "red fox", "ref": "the red fox"}]
     >>> len(perturb(rows, perturbations="removal").to_frame())
@@ -138,10 +146,12 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
         per_output=None,
         seed=options.seed,
         preprocess=options.preprocess,
-        workers=count_workers(options.workers),
+        workers=choose_worker_count(options.workers),
         strict_resources=options.strict_resources,
         llm=add_answer_cache(options.llm, run),
-        store=None if run is None else run.texts(json.dumps(collect_environment(data.languages))),
+        store=None
+        if run is None
+        else run.open_texts(json.dumps(collect_code_and_package_versions(data.languages))),
         progress=None if options.progress is None else functools.partial(options.progress, "perturbing"),
     )
     every = make(data)

@@ -42,13 +42,15 @@ BOOTSTRAP_NOTE = (
 
 
 class RankResult(ResultDisplay, RankContent, frozen=True, kw_only=True):
-    """Result of `rank`: rankings of metrics by data set, meta-metric and context."""
+    """Result of `rank`: how well each metric agrees with human scores, by data set, meta-metric and
+    context.
+    """
 
     build_page = build_rank_page
     describe_for_terminal = describe_rankings
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a table of rankings: one row per data set, meta-metric, context and metric."""
+        """Return the rankings as a table, with one row for each metric in each ranking."""
         rows: list[dict[str, Any]] = []
         for ranking in self.rankings:
             names = {"dataset": ranking.dataset, "meta": ranking.meta_metric, "context": ranking.context}
@@ -58,23 +60,31 @@ class RankResult(ResultDisplay, RankContent, frozen=True, kw_only=True):
 
 @accept_options(RankOptions)
 def rank(data: Source, options: RankOptions) -> RankResult:
-    """Rank metrics against human scores.
+    """Rank metrics by how well their scores agree with human scores.
 
-    `data` is a table with a row per output and a column per metric, several such tables, a folder in the
-    layout of mt-metrics-eval, or a data set; `join`, `columns`, `where`, `systems`, `exclude_systems`,
-    `reference`, `keep_references` and `quoting` say how it is read.
+    `data` is a table with one row per output and one column per metric, several such tables, a folder in the
+    layout of mt-metrics-eval, or a data set. The keywords `join`, `columns`, `where`, `systems`,
+    `exclude_systems`, `reference`, `keep_references` and `quoting` say how it is read.
 
-    `human` names the column of human scores, which is needed if there are several; further names are columns
-    of human scores that are not metrics. Names in `metrics` that are no column are metrics of ours, which are
-    computed from the texts. `lower_is_better` and `higher_is_better` name columns whose direction is not that
-    of their name. `context` adds a ranking for each value of a column with at least `minimum_segments` items,
-    all on equal numbers of items. `cluster` names the column whose values (documents) are permuted and
-    resampled instead of items. With `missing="pairwise"` each pair of systems is compared on the items that
-    both have (spa and pa; tests still use complete items).
-
-    The meta-metric `spans` ranks metrics by the errors that they mark: `data` has those of people (a folder
-    of mt-metrics-eval, or a file of spans), and `spans` names a file for each metric, and one for people
-    (`human`) if `data` has scores only. `out` is a folder for a page, JSON, CSV and charts.
+    - `human` names the column of human scores. It is needed if there are several. Further names are columns
+      of human scores that are not ranked as metrics.
+    - `metrics` names the metrics to rank. A name that is not a column of the data is a metric that metassay
+      computes from the texts.
+    - `meta` names the meta-metrics, which measure the agreement with human scores, for example
+      `"spa,pearson"`.
+    - `lower_is_better` and `higher_is_better` name columns whose direction cannot be told from their names.
+    - `context` names columns. The metrics are also ranked within each of their values that has at least
+      `minimum_segments` items, and the same number of items is used for all values of a column.
+    - `significance` is the test of differences between metrics, and `method` says how SPA computes p-values.
+    - `cluster` names a column such as `doc_id`. The tests then permute and resample its values instead of
+      items.
+    - `missing="pairwise"` compares two systems (by SPA and PA) on all items that both have. By default, and
+      in all tests, only items that every system has are used.
+    - `spans` names a file of error spans for each metric, for the meta-metric `spans`, which compares the
+      errors that metrics mark with those that people mark. The spans of people are read from `data`, or from
+      the file that is named `human`.
+    - `analysis` names further analyses, such as `"power"`, the number of items needed to tell systems apart.
+    - `out` is a folder for the report page, the result as JSON and CSV, and the charts.
 
     >>> rows = [
     ...     {"seg_id": n, "system": system, "mqm": gap + n % 3, "M": gap * (1 + n % 5), "N": 3 * n % 4 - gap}
@@ -87,13 +97,13 @@ def rank(data: Source, options: RankOptions) -> RankResult:
     """
     _check_rank_options(options)
     meta_metrics, has_spans = _parse_meta_metrics(options)
-    scores = _read_scores(data, options, meta_metrics)
+    scores = _read_human_and_metric_scores(data, options, meta_metrics)
     span_ratings = read_span_ratings(data, options) if has_spans else []
-    datasets = _prepare_datasets(scores, options)
+    datasets = _prepare_ranking_data(scores, options)
     run = _open_rank_run(scores, span_ratings, options)
     plan = _build_ranking_plan(meta_metrics, options)
     rankings = rank_metrics(datasets, plan, options.progress) if meta_metrics else []
-    span_rankings = _rank_spans(span_ratings, plan, options)
+    span_rankings = _rank_metrics_by_spans(span_ratings, plan, options)
     analyses = run_analyses(
         split_names(options.analysis),
         AnalysisInput(
@@ -116,7 +126,7 @@ def rank(data: Source, options: RankOptions) -> RankResult:
         averages=average_rankings_over_datasets(rankings),
         context_costs=estimate_context_costs(rankings),
         analyses=analyses,
-        notes=_collect_notes(scores, rankings, span_ratings, options),
+        notes=_collect_notes_for_user(scores, rankings, span_ratings, options),
         data=scores.summary,
     )
     result = msgspec.structs.replace(result, verdict=build_rank_verdict(prepare_rank_report(result)))
@@ -126,7 +136,7 @@ def rank(data: Source, options: RankOptions) -> RankResult:
 
 
 def _check_rank_options(options: RankOptions) -> None:
-    """Refuse unknown names of tests, analyses and rules for missing scores before any data is read."""
+    """Raise an error for unknown tests, analyses and rules for missing scores, before any data is read."""
     for name in split_names(options.analysis):
         if name not in ANALYSES:
             raise UnknownName("analysis", name, ANALYSES)
@@ -137,7 +147,9 @@ def _check_rank_options(options: RankOptions) -> None:
 
 
 def _parse_meta_metrics(options: RankOptions) -> tuple[tuple[MetaMetric, ...], bool]:
-    """Parse the requested meta-metrics; also return whether `spans`, which needs no scores, is requested."""
+    """Parse the names of the requested meta-metrics. Returns also whether one of them is `spans`, which needs
+    no scores.
+    """
     requested = split_names(options.meta)
     names = [name for name in requested if name.strip().lower() != SPANS]
     has_spans = len(names) < len(requested)
@@ -150,8 +162,10 @@ def _parse_meta_metrics(options: RankOptions) -> tuple[tuple[MetaMetric, ...], b
     return (), has_spans
 
 
-def _read_scores(data: Source, options: RankOptions, meta_metrics: Sequence[MetaMetric]) -> SelectedScores:
-    """Read human and metric scores; nothing if only `spans` is requested."""
+def _read_human_and_metric_scores(
+    data: Source, options: RankOptions, meta_metrics: Sequence[MetaMetric]
+) -> SelectedScores:
+    """Read human and metric scores. If the only meta-metric is `spans`, nothing is read."""
     if meta_metrics:
         return read_scores(data, options)
     # Marked errors need no column of scores, so that the name is only shown.
@@ -159,7 +173,8 @@ def _read_scores(data: Source, options: RankOptions, meta_metrics: Sequence[Meta
     return SelectedScores(cubes=(), human=human, metrics=())
 
 
-def _prepare_datasets(selected_scores: SelectedScores, options: RankOptions) -> list[RankingData]:
+def _prepare_ranking_data(selected_scores: SelectedScores, options: RankOptions) -> list[RankingData]:
+    """Prepare the human and metric scores of each data set for ranking the metrics."""
     datasets = []
     for cube in selected_scores.cubes:
         chosen_cube, uninformed = mark_uninformed_metrics(
@@ -181,7 +196,9 @@ def _prepare_datasets(selected_scores: SelectedScores, options: RankOptions) -> 
 def _open_rank_run(
     selected_scores: SelectedScores, span_ratings: Sequence[SpanRatings], options: RankOptions
 ) -> RunFolder | None:
-    """Open the run folder of `rank`; options and data that change the result identify it."""
+    """Open the run folder that `out` names; None without `out`. The options and data that decide the result
+    identify the run.
+    """
     if options.out is None:
         return None
     configuration = {
@@ -208,6 +225,7 @@ def _open_rank_run(
 
 
 def _build_ranking_plan(meta_metrics: tuple[MetaMetric, ...], options: RankOptions) -> RankingPlan:
+    """Convert the options of `rank` to the settings of the ranking."""
     settings = ComparisonSettings(
         test=options.significance,
         method=options.method,
@@ -225,9 +243,10 @@ def _build_ranking_plan(meta_metrics: tuple[MetaMetric, ...], options: RankOptio
     )
 
 
-def _rank_spans(
+def _rank_metrics_by_spans(
     span_ratings: Sequence[SpanRatings], plan: RankingPlan, options: RankOptions
 ) -> list[SpanRanking]:
+    """Rank the metrics by how well the errors they mark agree with those that people mark."""
     rankings: list[SpanRanking] = []
     for ratings in span_ratings:
         rankings += rank_metrics_by_spans(
@@ -241,12 +260,13 @@ def _rank_spans(
     return rankings
 
 
-def _collect_notes(
+def _collect_notes_for_user(
     selected_scores: SelectedScores,
     rankings: Sequence[MetricRanking],
     span_ratings: Sequence[SpanRatings],
     options: RankOptions,
 ) -> list[str]:
+    """Collect the notes on the data and on the tests, without repetition."""
     notes = list(selected_scores.notes)
     if options.significance == BOOTSTRAP:
         notes.append(BOOTSTRAP_NOTE)

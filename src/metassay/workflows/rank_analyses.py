@@ -37,7 +37,7 @@ from metassay.workflows.read import Source
 
 @dataclass(frozen=True)
 class AnalysisInput:
-    """Data and settings that all further analyses of a ranking of metrics share."""
+    """The data and settings that all further analyses of `rank` use."""
 
     source: Source
     """What the user passed, for analyses that need the texts."""
@@ -53,11 +53,13 @@ class AnalysisInput:
 
     @property
     def meta_metrics_with_pa_and_spa(self) -> tuple[MetaMetric, ...]:
-        """The requested meta-metrics, with pairwise accuracy (PA) and soft pairwise accuracy (SPA) added."""
+        """The requested meta-metrics, and pairwise accuracy (PA) and soft pairwise accuracy (SPA) if they are
+        not among them.
+        """
         return tuple(dict.fromkeys([*self.meta_metrics, *parse_meta_metrics("pa,spa")]))
 
-    def iterate_complete_datasets(self) -> Iterator[tuple[RankingData, ScoreArrays]]:
-        """Yield each data set with only the items that all metrics score."""
+    def iterate_datasets_without_missing_scores(self) -> Iterator[tuple[RankingData, ScoreArrays]]:
+        """Yield each data set, and its scores on only those items that all metrics score."""
         for data in self.datasets:
             if not data.is_scored_by_all_metrics.any():
                 raise InputError(
@@ -71,7 +73,7 @@ class AnalysisInput:
 def run_analyses(
     names: Sequence[str], analysis_input: AnalysisInput, progress: Progress | None = None
 ) -> RankAnalyses:
-    """Run the named further analyses of a ranking of metrics."""
+    """Run the analyses of a ranking of metrics that the user requested by name."""
     rows: dict[str, Any] = {}
     for done, name in enumerate(names, start=1):
         rows[name] = ANALYSES[name](analysis_input)
@@ -81,10 +83,11 @@ def run_analyses(
 
 
 def _analyze_stability(analysis_input: AnalysisInput) -> list[StabilityRow]:
+    """Measure how much the ranking of metrics changes with fewer systems and with fewer items."""
     rows: list[StabilityRow] = []
     trials = analysis_input.settings.draws
     seed = analysis_input.settings.seed
-    for data, scores in analysis_input.iterate_complete_datasets():
+    for data, scores in analysis_input.iterate_datasets_without_missing_scores():
         dataset = data.cube.dataset
         names = tuple(data.cube.metric_scores)
         meta_metrics = analysis_input.meta_metrics_with_pa_and_spa
@@ -97,8 +100,9 @@ def _analyze_stability(analysis_input: AnalysisInput) -> list[StabilityRow]:
 
 
 def _analyze_discrimination(analysis_input: AnalysisInput) -> list[DiscriminationRow]:
+    """Count for each meta-metric how many pairs of metrics it distinguishes significantly."""
     rows = []
-    for data, scores in analysis_input.iterate_complete_datasets():
+    for data, scores in analysis_input.iterate_datasets_without_missing_scores():
         # Random numbers depend on the name of the data set, not on how many others are analysed before it.
         settings = replace(analysis_input.settings, stream=hash_name_to_integer(data.cube.dataset))
         rows += [
@@ -108,7 +112,10 @@ def _analyze_discrimination(analysis_input: AnalysisInput) -> list[Discriminatio
     return rows
 
 
-def _analyze_human_ceiling(analysis_input: AnalysisInput) -> list[HumanCeiling]:
+def _measure_agreement_of_raters(analysis_input: AnalysisInput) -> list[HumanCeiling]:
+    """Measure how well each human rater agrees with the mean of the other raters, to compare metrics with
+    that.
+    """
     rows: list[HumanCeiling] = []
     prefix = f"{analysis_input.human}:"  # the scores of one rater are named `mqm:rater1`
     for cube in analysis_input.cubes:
@@ -132,13 +139,13 @@ def _analyze_human_ceiling(analysis_input: AnalysisInput) -> list[HumanCeiling]:
 
 
 def _analyze_agreement_thresholds(analysis_input: AnalysisInput) -> list[AgreementCurve]:
-    """Estimate how often people agree with a difference in metric score.
+    """Estimate how often people agree with a difference in metric score, depending on its size.
 
     This is done for all items, and for each context with at least `fewest_items` items.
     """
     seed = analysis_input.settings.seed
     curves: list[AgreementCurve] = []
-    for data, scores in analysis_input.iterate_complete_datasets():
+    for data, scores in analysis_input.iterate_datasets_without_missing_scores():
         dataset = data.cube.dataset
         metrics = tuple(data.cube.metric_scores)
         curves += estimate_human_agreement_curves(scores, metrics, dataset=dataset, context=GLOBAL, seed=seed)
@@ -159,10 +166,12 @@ def _analyze_agreement_thresholds(analysis_input: AnalysisInput) -> list[Agreeme
 
 
 def _analyze_power(analysis_input: AnalysisInput) -> list[RequiredItems]:
-    """Count the items needed to tell systems apart (by people or by metrics), and to tell metrics apart."""
+    """Estimate how many items are needed to tell two systems apart, by people or by metrics, and to tell two
+    metrics apart.
+    """
     rows = []
     settings = analysis_input.settings
-    for data, scores in analysis_input.iterate_complete_datasets():
+    for data, scores in analysis_input.iterate_datasets_without_missing_scores():
         dataset = data.cube.dataset
         items = scores.human.shape[1]
         names = (analysis_input.human, *data.cube.metric_scores)
@@ -183,16 +192,18 @@ def _analyze_power(analysis_input: AnalysisInput) -> list[RequiredItems]:
 
 
 def _summarize_required_items(
-    dataset: str, separates: str, by: str, required: FloatArray, items: int
+    dataset: str, compared: str, compared_by: str, required_items: FloatArray, available_items: int
 ) -> RequiredItems:
-    """Summarise the numbers of items that pairs need; the median is None if it is infinite."""
-    median = float(np.median(required)) if len(required) else np.inf
+    """Summarise how many items are needed to tell apart each pair of systems or metrics. The median is None
+    if no number is enough.
+    """
+    median = float(np.median(required_items)) if len(required_items) else np.inf
     return RequiredItems(
         dataset=dataset,
-        separates=separates,
-        by=by,
+        separates=compared,
+        by=compared_by,
         median_items=median if np.isfinite(median) else None,
-        separable_now=float((required <= items).mean()) if len(required) else None,
+        separable_now=float((required_items <= available_items).mean()) if len(required_items) else None,
     )
 
 
@@ -200,7 +211,7 @@ def _summarize_required_items(
 ANALYSES: dict[str, Callable[[AnalysisInput], Sequence[Any]]] = {
     "stability": _analyze_stability,
     "discrimination": _analyze_discrimination,
-    "ceiling": _analyze_human_ceiling,
+    "ceiling": _measure_agreement_of_raters,
     "thresholds": _analyze_agreement_thresholds,
     "power": _analyze_power,
     "corpus": lambda data: measure_corpus_agreement(data.source, data.datasets, data.settings),

@@ -27,7 +27,7 @@ SpanTables = tuple[pl.DataFrame, Mapping[str, pl.DataFrame]]
 
 
 def read_span_ratings(source: Source, options: RankOptions) -> list[SpanRatings]:
-    """Read the error spans that people and metrics marked, by data set."""
+    """Read the errors that people and metrics marked in outputs, for each data set."""
     files = dict(options.spans or {})
     if HUMAN_SPANS in files:
         sources: list[SpanTables] = [(read_error_spans(str(files.pop(HUMAN_SPANS))), {})]
@@ -49,7 +49,9 @@ def read_span_ratings(source: Source, options: RankOptions) -> list[SpanRatings]
 
 
 def _read_spans(source: Source, options: RankOptions) -> list[SpanTables]:
-    """Read the spans of people and of metrics from files and mt-metrics-eval folders."""
+    """Read the marked errors of people and of metrics from files, or from folders in the layout of
+    mt-metrics-eval.
+    """
     human = next(iter(split_names(options.human)), None)
     tables: list[SpanTables] = []
     for path in download_remote_paths(source):
@@ -63,7 +65,7 @@ def _read_spans(source: Source, options: RankOptions) -> list[SpanTables]:
 def _select_spans_of_requested_metrics(
     spans_by_metric: Mapping[str, pl.DataFrame], options: RankOptions
 ) -> dict[str, pl.DataFrame]:
-    """Select the error spans of the requested metrics; by default of all metrics."""
+    """Select the marked errors of the requested metrics, or of all metrics if none is requested."""
     if not options.metrics:
         return dict(spans_by_metric)
     requested = split_specs(options.metrics)
@@ -71,7 +73,7 @@ def _select_spans_of_requested_metrics(
 
 
 def _split_rows_by_dataset(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
-    """Split rows by year, language pair and test set; returns the rows of each data set by its name."""
+    """Split rows by year, language pair and test set. Returns the name and the rows of each data set."""
     keys = [name for name in TEST_SET_COLUMNS if name in rows.columns]
     if not keys:
         return [(UNNAMED_DATASET, rows)]
@@ -80,7 +82,7 @@ def _split_rows_by_dataset(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]
 
 
 def _select_requested_rows(table: pl.DataFrame, options: ScoreReadOptions) -> pl.DataFrame:
-    """Select the requested rows, without systems that are the reference itself."""
+    """Select the rows that the options ask for. Systems whose outputs are the references are left out."""
     table = select_rows(table, options.where, options.systems, options.exclude_systems)
     references = find_reference_columns(table.columns)
     if references and "hyp" in table.columns and not options.keep_references:

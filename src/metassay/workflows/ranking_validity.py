@@ -13,7 +13,8 @@ from metassay.perturbations.ranking_pairs import GainChange, RankedPairs, measur
 
 
 def check_ranking_gains(pairs: Pairs, *, valid_only: bool) -> Pairs:
-    """Count the perturbed rankings whose discounted gain fell, stayed or rose; texts are not checked.
+    """Count the perturbed rankings whose discounted gain became lower, stayed equal or became higher. Pairs
+    of texts are returned unchanged.
 
     With `valid_only`, pairs without a loss are dropped, because their label is wrong. A perturbation whose
     rankings win as often as they lose is refused: all its pairs are dropped.
@@ -45,6 +46,7 @@ def check_ranking_gains(pairs: Pairs, *, valid_only: bool) -> Pairs:
 
 
 def _describe_gain_changes(changes: GainChange, *, valid_only: bool) -> str:
+    """Say how many perturbed rankings have a lower, an equal and a higher discounted gain."""
     total = len(changes.change)
     counts = Counter(np.sign(changes.change).astype(int).tolist())
     shares = {sign: f"{100 * counts[sign] / max(total, 1):.1f} %" for sign in (-1, 0, 1)}

@@ -102,7 +102,7 @@ def read_scores(
     summary = summarize_score_cubes(
         selected.cubes,
         selected.human or None,
-        left_out=_count_left_out(score_table, cubes),
+        left_out=_count_left_out_rows(score_table, cubes),
         ignored_columns=find_ignored_score_columns(scored.table),
         languages=[language for language in languages if language is not None],
     )
@@ -111,7 +111,7 @@ def read_scores(
 
 @dataclass(frozen=True)
 class _ScoredTable:
-    """A table with a score column for every requested metric, the names of these metrics, and notes."""
+    """A table in which every requested metric has a column of scores."""
 
     table: pl.DataFrame
     metrics: list[str]
@@ -126,7 +126,9 @@ def _add_missing_metrics(
     further_columns: Sequence[str],
     options: ComparisonOptions,
 ) -> _ScoredTable:
-    """Add score columns for requested metrics that the table lacks, or for default metrics if it has none."""
+    """Compute the requested metrics that have no column in the table. If the table has no metrics at all,
+    those of the task are computed.
+    """
     table = score_table.frame
     missing = [metric for metric in metrics if not (isinstance(metric, str) and metric in table.columns)]
     if missing:
@@ -144,8 +146,8 @@ def _add_missing_metrics(
     return _ScoredTable(table, [str(metric) for metric in metrics], [])
 
 
-def _count_left_out(score_table: ScoreTable, score_cubes: Sequence[ScoreCube]) -> dict[str, int]:
-    """Count the rows that were left out of the table and of the score cubes, by reason."""
+def _count_left_out_rows(score_table: ScoreTable, score_cubes: Sequence[ScoreCube]) -> dict[str, int]:
+    """Count the rows of the table that were not used, by reason."""
     left_out = Counter(score_table.left_out)
     for cube in score_cubes:
         left_out.update(cube.left_out)
@@ -153,7 +155,8 @@ def _count_left_out(score_table: ScoreTable, score_cubes: Sequence[ScoreCube]) -
 
 
 def mark_uninformed_metrics(score_cube: ScoreCube) -> tuple[ScoreCube, frozenset[str]]:
-    """Find the metrics that ignore the single outputs, and add a note about each to the score cube.
+    """Find the metrics whose scores do not depend on what an output says, such as a constant, and add a note
+    about each.
 
     These are sentinels, and metrics whose scores depend on the system, the item or the length of the output
     alone. Lengths are unknown if the data has no outputs, which a note says.
@@ -173,7 +176,9 @@ def mark_uninformed_metrics(score_cube: ScoreCube) -> tuple[ScoreCube, frozenset
 
 
 def _list_given_score_cubes(source: Source) -> list[ScoreCube]:
-    """Return the score cubes that the user passed, one or a list; empty for other sources."""
+    """Return the scores that the user passed as `ScoreCube` objects; empty if the source is something
+    else.
+    """
     parts = [source] if isinstance(source, ScoreCube) else source
     if not isinstance(parts, Sequence):
         return []
@@ -183,24 +188,25 @@ def _list_given_score_cubes(source: Source) -> list[ScoreCube]:
 
 
 def _compute_missing_metrics(
-    options: ComparisonOptions, table: pl.DataFrame, missing: Sequence[Any]
+    options: ComparisonOptions, table: pl.DataFrame, missing_metrics: Sequence[Any]
 ) -> _ScoredTable:
-    """Compute metrics that are not in the data; by default those of the task.
+    """Compute the metrics for which the table has no column from its texts, and add their scores to the
+    table.
 
     The result has a column for each of these metrics, and notes on how they were computed.
     """
     column_names = {name.lower() for name in table.columns}
     if not column_names & {*list_column_names_of_role("output")}:
-        if not missing:
+        if not missing_metrics:
             return _ScoredTable(table, [], [])
         possible = [name for name in table.columns if name not in list_column_names_of_role("item")]
-        raise UnknownName("metric", str(missing[0]), possible)
+        raise UnknownName("metric", str(missing_metrics[0]), possible)
     # Reading may drop rows or change their order. The number brings scores back to their rows.
     numbered = table.with_row_index(_ROW)
     data = read(numbered, task=options.task, language=options.language, references="per-output")
     data = prepare_dataset(data, normalize=None, keep_references=True)
     try:
-        metrics = choose_metrics(data, missing or None, choose_text_normalisation(data, None))
+        metrics = choose_metrics(data, missing_metrics or None, choose_text_normalisation(data, None))
     except UnknownName as error:
         # The user may have meant a column of scores, such as XCOMET-refA for XCOMET.
         score_columns = [name for name, dtype in table.schema.items() if dtype.is_numeric()]

@@ -18,12 +18,12 @@ from metassay.workflows.run_files import RESULT, load_assay_run
 
 
 class RecommendResult(ResultDisplay, RecommendContent, frozen=True, kw_only=True):
-    """Result of `recommend`: the metric to use in every context, and why."""
+    """Result of `recommend`: the metric to use in every context, with reasons."""
 
     describe_for_terminal = describe_recommendation
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a table of recommendations, with one row per column and context."""
+        """Return a table of the recommended metrics, with one row for each context of each column."""
         rows = []
         for column, recommendations in self.recommendation.items():
             for context, entry in recommendations.items():
@@ -34,11 +34,13 @@ class RecommendResult(ResultDisplay, RecommendContent, frozen=True, kw_only=True
 def recommend(
     run: str | Path, *, context: str | None = None, criteria: Criteria | None = None
 ) -> RecommendResult:
-    """Return the metric to use in each context of a finished assay, with reasons.
+    """Recommend a metric for each context of a finished assay, with reasons.
 
-    With `criteria` (numbers per metric, higher is better, in order of importance) the choice is made anew:
-    inside the group of metrics that may be the best, stability is preferred, then the cost class, then the
-    criteria. `context` names one column of contexts; by default all are returned.
+    - `run` is the run folder of the assay.
+    - `context` names the column of contexts to return. By default, all columns are returned.
+    - `criteria` maps the name of each of your own criteria, the most important first, to a number per metric,
+      of which higher is better. If it is given, the choice is made again among the metrics that may be the
+      most accurate: first by how stable a metric is, then by its cost, and then by the criteria.
 
     >>> import tempfile
     >>> from metassay.workflows.assay import assay, read_bundled_sample
@@ -81,6 +83,7 @@ def recommend(
 
 
 def _check_recommendation_criteria(assay_result: AssayContent, criteria: Criteria) -> None:
+    """Raise an error if a criterion of the user names a metric that the assay does not have."""
     metrics = {row.metric for row in assay_result.overall}
     for name, numbers in criteria.items():
         unknown = sorted(set(numbers) - metrics)
@@ -91,6 +94,8 @@ def _check_recommendation_criteria(assay_result: AssayContent, criteria: Criteri
 def _recommend_by_criteria(
     assay_result: AssayContent, column: str, criteria: Criteria
 ) -> dict[str, Recommendation]:
-    """Recommend a metric for every context of a column by the user's criteria, with reasons."""
+    """Recommend a metric for every context of a column, with reasons. Metrics that are equally good otherwise
+    are compared by the criteria of the user.
+    """
     recommendations = recommend_metric_by_context(read_choice_table(assay_result, column, criteria))
     return ReasonWriter(assay_result, column, criteria=criteria).add_reasons(recommendations)

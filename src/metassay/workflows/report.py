@@ -60,11 +60,15 @@ def report(
     figures: str | None = None,
     tables: str | None = None,
 ) -> Path:
-    """Write the page of a finished run again, or one page for several runs on the same data.
+    """Write the report page of a finished run again, or one page for several runs on the same data.
 
-    `out` is where to write the page: needed for several runs (of assay, rank, depend and aggregate, one of
-    each), else `report.html` of the run. `figures` (`svg`, `pdf`, `png`) and `tables` (`latex`, `markdown`,
-    `csv`) leave every chart, in the sizes of one and two columns, and every table in folders beside the page.
+    `runs` are run folders. One page can show one run each of `assay`, `rank`, `depend` and `aggregate`.
+
+    - `out` is the file to write. It is needed for several runs. For one run it is `report.html` in the run
+      folder by default.
+    - `figures` is `"svg"`, `"pdf"` or `"png"`, and writes every chart to a folder beside the page, once as
+      wide as one column of a paper and once as wide as two.
+    - `tables` is `"latex"`, `"markdown"` or `"csv"`, and writes every table to a folder beside the page.
 
     >>> import tempfile
     >>> from metassay.workflows.assay import assay, read_bundled_sample
@@ -96,7 +100,7 @@ def report(
 
 
 def _reject_replacing_other_file(target: Path) -> None:
-    """Raise `InputError` if the page would replace a file that is not a report."""
+    """Raise an error if the page would replace a file that is not a report page."""
     try:
         if not target.exists():
             return
@@ -115,7 +119,7 @@ def _reject_replacing_other_file(target: Path) -> None:
 
 
 def _build_page_of_run(run: str | Path) -> Page:
-    """Build the report page of one run from its stored results."""
+    """Build the report page of one run from the results in its folder."""
     folder = RunFolder.load(run)
     command = get_run_command(folder)
     with folder.report_unreadable_results():
@@ -134,14 +138,14 @@ def _build_page_of_run(run: str | Path) -> Page:
 
 
 def _read_result(run_folder: RunFolder, result_type: type[ResultT]) -> ResultT:
-    """Read the result of a run."""
+    """Read the result of a run from its folder."""
     return run_folder.read_result(f"results/{get_run_command(run_folder)}.json", result_type)
 
 
 def _build_page_of_runs(runs: Sequence[str | Path]) -> Page:
     """Build one report page for runs of different commands on the same data."""
     folders = _load_runs_by_command(runs)
-    _check_same_data(list(folders.values()))
+    _check_runs_have_same_data(list(folders.values()))
     first_folder = next(iter(folders.values()))
     with first_folder.report_unreadable_results():
         assay = _read_result(folders["assay"], AssayContent) if "assay" in folders else None
@@ -156,7 +160,9 @@ def _build_page_of_runs(runs: Sequence[str | Path]) -> Page:
 
 
 def _load_runs_by_command(runs: Sequence[str | Path]) -> dict[str, RunFolder]:
-    """Load runs by command; two runs of one command are refused."""
+    """Open runs and return them by the command that wrote them. Two runs of the same command raise an
+    error.
+    """
     folders: dict[str, RunFolder] = {}
     for run in runs:
         folder = RunFolder.load(run)
@@ -178,8 +184,10 @@ def _load_runs_by_command(runs: Sequence[str | Path]) -> dict[str, RunFolder]:
     return folders
 
 
-def _check_same_data(folders: Sequence[RunFolder]) -> None:
-    """Check that runs are on the same data: the same human score, or the same items and systems."""
+def _check_runs_have_same_data(folders: Sequence[RunFolder]) -> None:
+    """Raise an error unless all runs are on the same data: the same human score, or the same items and
+    systems.
+    """
     first = folders[0]
     expected = _read_data_fingerprint(first)
     for folder in folders[1:]:
@@ -203,7 +211,7 @@ def _check_same_data(folders: Sequence[RunFolder]) -> None:
 
 
 def _read_data_fingerprint(run_folder: RunFolder) -> dict[str, Any]:
-    """Read what identifies the data of a run: its items, systems, keys and human scores."""
+    """Read the hashes that identify the data of a run."""
     fingerprint = read_manifest(run_folder.path).get("data")
     if not isinstance(fingerprint, dict) or not {"items", "systems", "keys", "human"} <= set(fingerprint):
         raise InputError(

@@ -30,7 +30,9 @@ RunState = tuple[Path, tuple[FileState, ...]]
 
 
 class RunCollection:
-    """The runs in folders that a user named; runs may be added and deleted meanwhile."""
+    """The runs in the folders that a user named. Runs may appear in the folders and disappear while it is
+    used.
+    """
 
     def __init__(self, runs: Sequence[str | Path]) -> None:
         # Only a single folder can stand for all runs in it.
@@ -45,7 +47,9 @@ class RunCollection:
         """The overview that was made last, and all that it depends on."""
 
     def list_run_folders(self) -> dict[str, Path]:
-        """Return the run folders by name; a number is added to a name that occurred before."""
+        """Return the folders of all runs by name. If two folders have the same name, a number is added to the
+        second.
+        """
         folder_by_name: dict[str, Path] = {}
         for folder in find_run_folders(self._paths):
             # Only names such as `.` need resolving, which takes long for thousands of folders.
@@ -63,26 +67,28 @@ class RunCollection:
         return folder_by_name
 
     def open_run(self, run_name: str) -> RunFolder | None:
-        """Open the run of this name; None where there is none."""
+        """Open the run with this name; None if it does not exist."""
         folder = self.list_run_folders().get(run_name)
         return None if folder is None else _open_regular_run(folder)
 
     def summarize_run(self, run_name: str) -> RunSummary:
-        """Summarise one run without reading the others."""
+        """Summarise one run without reading the other runs."""
         folder = self.list_run_folders()[run_name]
         summary = self._summaries.get(_read_run_state(folder)) or _summarize_run(folder)
         return msgspec.structs.replace(summary, name=run_name)
 
     def list_runs_with_pairs(self) -> list[str]:
-        """List the names of the runs whose pairs can be explored."""
+        """List the names of the runs that contain pairs, which users can search."""
         return [name for name, folder in self.list_run_folders().items() if (folder / PAIRS_FILE).is_file()]
 
     def read_file_states_of_run(self, run_name: str) -> RunState:
-        """Return the times and sizes of the files of a run; if they are unchanged, so is its summary."""
+        """Return the modification times and sizes of the files of a run, to find out whether it has
+        changed.
+        """
         return _read_run_state(self.list_run_folders()[run_name])
 
     def summarize_runs_on_page(self, page: int | None = None) -> OverviewContent:
-        """Summarise the runs on one page of the overview; by default the last page.
+        """Summarise the runs on one page of the list of runs. By default it is the last page.
 
         Raises `UnknownName` for a page that does not exist.
         """
@@ -119,7 +125,9 @@ class RunCollection:
     def _compare_successive_assays(
         self, summaries: Sequence[RunSummary], state_by_name: Mapping[str, RunState]
     ) -> list[RunChange]:
-        """Compare each assay with the assay before it that has the same task and kind of pairs."""
+        """Compare each assay in the list with the previous one that has the same task and the same kind of
+        pairs.
+        """
         comparable: dict[tuple[str, str], list[RunSummary]] = {}
         for summary in summaries:
             if summary.task:
@@ -129,7 +137,7 @@ class RunCollection:
         for _, group in sorted(comparable.items()):
             for before, after in pairwise(group):
                 key = (state_by_name[before.name], state_by_name[after.name])
-                changes[key] = self._changes.get(key) or _compare_runs(*key)
+                changes[key] = self._changes.get(key) or _compare_assay_runs(*key)
                 named_changes.append(
                     msgspec.structs.replace(changes[key], before=before.name, after=after.name)
                 )
@@ -138,13 +146,15 @@ class RunCollection:
 
 
 def read_report(run_folder: RunFolder) -> bytes | None:
-    """Read the report of a run; None where it has none."""
+    """Read the HTML report of a run; None if it has none."""
     file = run_folder.find_intact_file(REPORT)
     return None if file is None else file.read_bytes()
 
 
 def _read_run_state(folder: Path) -> RunState:
-    """Return the times and sizes of the files on which the summary of a run depends."""
+    """Return the modification times and sizes of the files of a run. If they change, the run is read
+    again.
+    """
     files = [folder / name for name in (MANIFEST, RESULT, REPORT, EXPLORER_FILE, PAIRS_FILE)]
     # A link in its place is a change, even if it leads to the same files.
     results_folder = _read_file_state(folder / "results", follow_links=False)
@@ -152,6 +162,7 @@ def _read_run_state(folder: Path) -> RunState:
 
 
 def _read_file_state(file: Path, *, follow_links: bool = True) -> FileState:
+    """Return the inode, size and modification time of a file; None if it does not exist."""
     try:
         status = file.stat(follow_symlinks=follow_links)
     except OSError:
@@ -160,7 +171,7 @@ def _read_file_state(file: Path, *, follow_links: bool = True) -> FileState:
 
 
 def _open_regular_run(folder: Path) -> RunFolder:
-    """Open a run whose manifest and result are regular files, not links."""
+    """Open a run folder. Links to files outside the folder raise an error."""
     for name in (MANIFEST, RESULT):
         # Raises an error for a link out of the folder, before anything is read.
         RunFolder(folder, {}).find_file(name)
@@ -168,7 +179,7 @@ def _open_regular_run(folder: Path) -> RunFolder:
 
 
 def _summarize_run(folder: Path) -> RunSummary:
-    """Summarise a run; a run that cannot be read gets an error message."""
+    """Summarise a run for the list of runs. The summary of a run that cannot be read has an error message."""
     summary = RunSummary(name="", folder=display_path(folder))
     try:
         run = _open_regular_run(folder)
@@ -187,7 +198,7 @@ def _summarize_run(folder: Path) -> RunSummary:
 
 
 def _add_result_to_summary(summary: RunSummary, run_folder: RunFolder) -> RunSummary:
-    """Add the answer of a finished run to its summary, and of an assay also the numbers."""
+    """Add the answer of a finished run to its summary, and for an assay also its accuracies."""
     summary = msgspec.structs.replace(
         summary,
         has_report=run_folder.find_file(REPORT) is not None,
@@ -214,13 +225,13 @@ def _add_result_to_summary(summary: RunSummary, run_folder: RunFolder) -> RunSum
 
 
 class _StoredVerdict(msgspec.Struct):
-    """The verdict in a stored result; other fields are not read."""
+    """The concluding sentences of a stored result. Its other fields are not read."""
 
     verdict: list[Claim] = msgspec.field(default_factory=list)
 
 
 def _read_first_verdict_sentence(run_folder: RunFolder, command: str) -> str | None:
-    """Read the first sentence of the verdict of a run; None if it has no verdict."""
+    """Read the first of the concluding sentences of a run; None if it has none."""
     if not command.isalpha():  # the manifest may come from anywhere
         return None
     name = f"results/{command}.json"
@@ -233,12 +244,12 @@ def _read_first_verdict_sentence(run_folder: RunFolder, command: str) -> str | N
 # Successive runs are compared, so the later result of one comparison is the earlier of the next.
 @lru_cache(maxsize=2)
 def _read_assay_result(run_state: RunState) -> AssayContent:
-    """Read the result of an assay, from a cache if it did not change."""
+    """Read the result of an assay. It is cached as long as the files of the run do not change."""
     return _open_regular_run(run_state[0]).read_result(RESULT, AssayContent)
 
 
-def _compare_runs(before: RunState, after: RunState) -> RunChange:
-    """Compare two assay runs; the returned change has an error message if they cannot be compared."""
+def _compare_assay_runs(before: RunState, after: RunState) -> RunChange:
+    """Say what changed from one assay run to another, or why they cannot be compared."""
     try:
         comparison = compare_run_folders(
             _open_regular_run(before[0]),

@@ -44,7 +44,8 @@ VERDICTS = "results/verdicts.parquet"
 
 
 def find_run_folders(runs: Sequence[str | Path]) -> list[Path]:
-    """Find the run folders that a user names, in the given order.
+    """Return the run folders that a user named, in the given order. A folder that contains runs stands for
+    all of them.
 
     A single folder that is not a run stands for all runs in it, sorted by name.
     """
@@ -58,12 +59,12 @@ def find_run_folders(runs: Sequence[str | Path]) -> list[Path]:
 
 
 def get_run_command(run_folder: RunFolder) -> str:
-    """Return the command that created a run, such as `assay` or `rank`."""
+    """Return the name of the command that wrote a run, such as `assay` or `rank`."""
     return str(run_folder.identity.get("command") or "assay")
 
 
 def load_assay_run(path: str | Path) -> RunFolder:
-    """Load the run folder of an assay; raise `InputError` for runs of other commands."""
+    """Open the run folder of an assay. A run of another command raises an error."""
     run = RunFolder.load(path)
     if get_run_command(run) != "assay":
         page, results = run.path / REPORT, display_path(run.path / "results")
@@ -77,13 +78,15 @@ def load_assay_run(path: str | Path) -> RunFolder:
 
 
 def make_run_folder_name(identity: Mapping[str, Any]) -> str:
-    """Make the default name of a run folder: the same for the same data and settings."""
+    """Make a name for a run folder from the data and settings of the run, so that the same run gets the same
+    name.
+    """
     text = json.dumps(identity, sort_keys=True)
     return AUTOMATIC_FOLDER.replace("<hash>", hashlib.blake2b(text.encode(), digest_size=4).hexdigest())
 
 
 def write_table_file(frame: pl.DataFrame, path: str | Path) -> None:
-    """Write a table as Parquet, CSV or JSON lines, by the ending of the file name."""
+    """Write a table to a Parquet, CSV or JSON lines file, depending on the ending of the file name."""
     content = io.BytesIO()
     _WRITERS[Path(path).suffix.lower()](frame, content)
     write_bytes(local_path(path), content.getvalue())
@@ -97,7 +100,9 @@ _WRITERS: dict[str, Callable[[pl.DataFrame, io.BytesIO], Any]] = {
 
 
 def check_output_file(path: str | Path, inputs: Sequence[str]) -> None:
-    """Check before a long computation that a file can be written and does not replace an input."""
+    """Raise an error if a file cannot be written, or would replace an input. It is called before a long
+    computation.
+    """
     location = InputLocation(file=str(path))
     ending = Path(path).suffix.lower()
     if ending not in _WRITERS:
@@ -117,10 +122,10 @@ def check_output_file(path: str | Path, inputs: Sequence[str]) -> None:
 
 
 class WritableResult(Protocol):
-    """A result that can be written to a run folder."""
+    """Interface of results that can be written to a run folder."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON object of the command."""
+        """Return the result as the JSON object that the command prints."""
 
     def to_frame(self) -> pl.DataFrame:
         """Return the main table of the result."""
@@ -132,7 +137,9 @@ class WritableResult(Protocol):
 def write_result(
     run: RunFolder, command: str, result: WritableResult, further_files: Mapping[str, Any] | None = None
 ) -> None:
-    """Write a result to its run folder as JSON, as a table and as a page, with further files."""
+    """Write a result to its run folder as JSON, as a table and as a report page, together with further
+    files.
+    """
     from metassay.reporting.pages import render_page
 
     files = {
@@ -141,11 +148,11 @@ def write_result(
         **(further_files or {}),
         REPORT: render_page(result.build_page()),
     }
-    run.finish(files)
+    run.write_result_files(files)
 
 
 class Result(ResultDisplay, ABC):
-    """Base class of results that are not msgspec structs themselves."""
+    """Base class of results that store their content in another object."""
 
     @property
     @abstractmethod
@@ -153,15 +160,15 @@ class Result(ResultDisplay, ABC):
         """The result as typed objects."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON object of the command as plain values."""
+        """Return the result as the JSON object that the command prints."""
         return self.content.to_dict()
 
     def to_json(self) -> str:
-        """Return the JSON object that the command line prints."""
+        """Return the result as JSON text, as the command prints it."""
         return self.content.to_json()
 
     def build_page(self) -> Page:
-        """Build a page with the tables of the result."""
+        """Build a report page with the tables of the result."""
         from metassay.reporting.pages import build_page_of_tables
 
         return build_page_of_tables(type(self).__name__, self.to_dict())
@@ -169,7 +176,9 @@ class Result(ResultDisplay, ABC):
 
 @contextmanager
 def collect_warnings() -> Iterator[list[str]]:
-    """Yield a list that is filled with the distinct warnings of the block when the block ends."""
+    """Context manager that yields a list. When the block ends, the list gets the warnings issued in it, each
+    once.
+    """
     notes: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
@@ -180,7 +189,9 @@ def collect_warnings() -> Iterator[list[str]]:
 
 
 def _merge_equal_warnings(messages: Iterable[Warning | str]) -> set[str]:
-    """Return each warning once; warnings that count the same thing are added up."""
+    """Return the texts of warnings without repetition. Warnings that count the same thing become one with the
+    total count.
+    """
     plain: set[str] = set()
     counts: dict[str, int] = {}
     for message in messages:

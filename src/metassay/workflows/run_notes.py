@@ -14,7 +14,7 @@ MAXIMUM_LENGTH = 20_000
 
 
 def read_notes(run_folder: RunFolder) -> str:
-    """Read the notes on a run; empty where there are none."""
+    """Read the notes that users wrote on a run; empty if there are none."""
     file = run_folder.find_file(NOTES_FILE)
     if file is None:
         return ""
@@ -23,12 +23,12 @@ def read_notes(run_folder: RunFolder) -> str:
 
 
 def compute_notes_version(notes: str) -> str:
-    """Compute a hash of notes, to detect that somebody else changed them."""
+    """Return a hash of the notes on a run. It shows whether somebody else changed them meanwhile."""
     return hashlib.blake2b(notes.encode(errors="replace"), digest_size=16).hexdigest()
 
 
 def write_notes(run_folder: RunFolder, notes: str, *, seen_version: str) -> None:
-    """Write the notes on a run, unless they changed after the user read them."""
+    """Write the notes on a run. If they changed since the user read them, raise an error instead."""
     location = InputLocation(file=str(run_folder.path / NOTES_FILE))
     if len(notes) > MAXIMUM_LENGTH:
         raise InputError(f"notes of more than {MAXIMUM_LENGTH:,} characters are not kept.", location=location)

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 
 class ScoreResult(ResultDisplay, ScoreContent, frozen=True, kw_only=True):
-    """Result of `score`: scores of every system by every metric, and comparisons of systems.
+    """Result of `score`: the score of every system by every metric, and comparisons of the systems.
 
     `segments` is the table of segment scores, with the columns `item, system, metric, score`. It is not part
     of the JSON.
@@ -73,7 +73,7 @@ class ScoreResult(ResultDisplay, ScoreContent, frozen=True, kw_only=True):
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def to_text(self, table_format: str) -> str:
-        """Return system scores, and comparisons if there are any, as `csv`, `latex` or `markdown`.
+        """Return the scores and comparisons of systems as a table in the format `csv`, `latex` or `markdown`.
 
         >>> rows = [{"seg_id": 1, "system": "a", "hyp": "a red fox", "ref": "the red fox"}]
         >>> score(rows, metrics="wer").to_text("csv").splitlines()[0]
@@ -110,7 +110,7 @@ class ScoreResult(ResultDisplay, ScoreContent, frozen=True, kw_only=True):
 
 
 def _build_score_row(system_or_comparison: ScoredSystem | SystemComparison) -> dict[str, Any]:
-    """Build the table row of a system score or comparison, without nested fields and unused groups."""
+    """Build the table row of a system score or of a comparison of two systems."""
     row = msgspec.structs.asdict(system_or_comparison)
     row.pop("official", None)
     if row["group"] is None:
@@ -120,13 +120,18 @@ def _build_score_row(system_or_comparison: ScoredSystem | SystemComparison) -> d
 
 @accept_options(ScoreOptions)
 def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
-    """Score every output and every system.
+    """Score every output with every metric, and compute the score of every system.
 
-    `aggregate` names any of corpus, segment and bootstrap. Intervals are those of the first of these, from
-    `resamples` resamples of segments. `test` (bootstrap or randomization) compares all pairs of systems.
-    `cluster` names a column such as doc_id, whose groups of segments are resampled and exchanged as a whole.
-    `meaning` names a run of `rank` with the analysis `thresholds`, to say how often people agree with each
-    difference. `per_segment` names a file for the table of segment scores, `out` a folder for all results.
+    - `aggregate` names the kinds of system scores: `corpus`, `segment` (the mean segment score) and
+      `bootstrap`. Intervals are those of the first of these.
+    - `resamples` is the number of resamples of segments from which intervals are estimated.
+    - `test` compares every two systems, by `"bootstrap"` or `"randomization"`, with `draws` draws.
+    - `cluster` names a column such as `doc_id`. Segments with the same value are then resampled and exchanged
+      together.
+    - `meaning` names a run folder of `rank` with the analysis `thresholds`. It adds how often people agree
+      with a difference of the size found.
+    - `per_segment` names a file for the table of segment scores.
+    - `out` is a folder for all results.
 
     >>> rows = [{"seg_id": 1, "system": "a", "hyp": "the red fox ran off", "ref": "the red fox ran away"}]
     >>> [system.corpus for system in score(rows, metrics="ter").systems]
@@ -153,7 +158,7 @@ def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
         notes=[
             *data.notes,
             *_warn_of_reference_systems(data),
-            *_warn_of_documents(data, options),
+            *_warn_if_test_ignores_documents(data, options),
             *metric_warnings,
         ],
         segments=segments,
@@ -170,6 +175,7 @@ def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
 
 
 def _check_score_options(options: ScoreOptions) -> None:
+    """Raise an error for unknown kinds of system scores and tests, and for a single resample."""
     for aggregation in options.aggregate:
         if aggregation not in AGGREGATIONS:
             raise UnknownName("aggregation", aggregation, AGGREGATIONS)
@@ -182,7 +188,9 @@ def _check_score_options(options: ScoreOptions) -> None:
 
 
 def _open_score_run(dataset: Dataset, metrics: Sequence[Metric], options: ScoreOptions) -> RunFolder | None:
-    """Open the run folder of `score`; options and data that change the result identify it."""
+    """Open the run folder that `out` names; None without `out`. The options and data that decide the result
+    identify the run.
+    """
     if options.out is None:
         return None
     from metassay.store.run_folder import RunFolder
@@ -197,7 +205,7 @@ def _open_score_run(dataset: Dataset, metrics: Sequence[Metric], options: ScoreO
 
 
 def _build_segment_table(dataset: Dataset, metrics: Sequence[Metric], scores: OutputScores) -> pl.DataFrame:
-    """Build the long table of segment scores: a row per metric and output, null where undefined."""
+    """Build a table of segment scores with one row for each metric and output. Undefined scores are null."""
     keys = dataset.outputs.select("item", "system")
     tables = []
     for metric in metrics:
@@ -211,7 +219,7 @@ def _build_segment_table(dataset: Dataset, metrics: Sequence[Metric], scores: Ou
 def _score_systems(
     score_cubes: Sequence[ScoreCube], metrics: Sequence[Metric], dataset: Dataset, options: ScoreOptions
 ) -> list[ScoredSystem]:
-    """Score the systems of every test set with every metric."""
+    """Compute the scores of all systems by every metric, in each test set."""
     rows: list[ScoredSystem] = []
     for metric in metrics:
         for cube in score_cubes:
@@ -223,8 +231,10 @@ def _score_systems(
 def _score_systems_of_test_set(
     score_cube: ScoreCube, metric: Metric, dataset: Dataset, options: ScoreOptions, group: str | None
 ) -> list[ScoredSystem]:
-    """Score the systems of one test set, with the interval of the first requested aggregation."""
-    segment = [_compute_mean(scores) for scores in score_cube.metric_scores[metric.spec]]
+    """Compute the scores of the systems in one test set by one metric, with an interval for the first kind of
+    score.
+    """
+    segment = [_compute_mean_of_defined_scores(scores) for scores in score_cube.metric_scores[metric.spec]]
     corpus: list[float | None] = [None] * len(score_cube.systems)
     bootstrap: list[float | None] = [None] * len(score_cube.systems)
     if dataset.task_definition.is_ranking:
@@ -252,7 +262,8 @@ def _score_systems_of_test_set(
     ]
 
 
-def _compute_mean(scores: Scores) -> float | None:
+def _compute_mean_of_defined_scores(scores: Scores) -> float | None:
+    """Return the mean of the scores that are not NaN; None if there are none."""
     defined = scores[~np.isnan(scores)]
     return float(defined.mean()) if len(defined) else None
 
@@ -260,6 +271,9 @@ def _compute_mean(scores: Scores) -> float | None:
 def _estimate_intervals(
     score_cube: ScoreCube, metric: Metric, options: ScoreOptions
 ) -> tuple[Scores, Scores]:
+    """Return the lower and upper bounds of the intervals of all system scores; NaN if no intervals are
+    requested.
+    """
     first_aggregation = next(iter(options.aggregate), "")
     statistics, from_statistics = select_sufficient_statistics(
         score_cube, metric, use_segment_means=first_aggregation == SEGMENT
@@ -274,7 +288,9 @@ def _estimate_intervals(
 def _build_official_score(
     score_cube: ScoreCube, metric: Metric, system: int, dataset: Dataset
 ) -> OfficialScore | None:
-    """Return what sacrebleu prints with the corpus score of a system; None if it has no such score."""
+    """Return what sacreBLEU prints with the corpus score of a system; None if it does not have this
+    metric.
+    """
     if not isinstance(metric, StatisticsMetric) or "references" not in dataset.outputs.columns:
         return None
     reference_counts = dataset.outputs["references"].list.len().unique()
@@ -287,7 +303,7 @@ def _build_official_score(
 def _compare_systems(
     score_cubes: Sequence[ScoreCube], metrics: Sequence[Metric], options: ScoreOptions
 ) -> list[SystemComparison]:
-    """Test all pairs of systems within each test set, if a test was requested."""
+    """Test all pairs of systems of each test set for differences, if the user requested a test."""
     if options.test is None:
         return []
     comparisons: list[SystemComparison] = []
@@ -309,7 +325,9 @@ def _compare_systems(
 def _find_difference_meanings(
     score_cubes: Sequence[ScoreCube], metrics: Sequence[Metric], options: ScoreOptions
 ) -> list[DifferenceMeaning]:
-    """Look up how often people agree with the score differences, if a `rank` run is given."""
+    """Say how often people agree with score differences of this size, if the user named a run of `rank` that
+    measured it.
+    """
     if options.meaning is None:
         return []
     from metassay.workflows.score_meaning import find_system_difference_meanings
@@ -317,8 +335,10 @@ def _find_difference_meanings(
     return find_system_difference_meanings(score_cubes, metrics, options.meaning)
 
 
-def _warn_of_documents(dataset: Dataset, options: ScoreOptions) -> list[str]:
-    """Warn that a requested test ignores documents, if there are any."""
+def _warn_if_test_ignores_documents(dataset: Dataset, options: ScoreOptions) -> list[str]:
+    """Return a warning if the requested test treats segments as independent although they belong to
+    documents.
+    """
     if options.test is None or options.cluster is not None:
         return []
     column = find_cluster_column(dataset)
@@ -333,7 +353,7 @@ def _warn_of_documents(dataset: Dataset, options: ScoreOptions) -> list[str]:
 
 
 def _warn_of_reference_systems(dataset: Dataset) -> list[str]:
-    """Warn about systems whose outputs are the reference itself."""
+    """Return a warning if the outputs of some systems are the references themselves."""
     systems = find_reference_systems(dataset)
     if not systems:
         return []

@@ -20,7 +20,8 @@ from metassay.store.run_folder import RunFolder
 def find_system_difference_meanings(
     score_cubes: Sequence[ScoreCube], metrics: Sequence[Metric], run: str | Path
 ) -> list[DifferenceMeaning]:
-    """Look up how often people agree with the difference of every two systems by every metric.
+    """Say for every two systems and every metric how often people agree with a difference in score of this
+    size.
 
     `run` is a run folder of `rank` with the analysis `thresholds`. Its metrics are found by name, with or
     without the reference that WMT adds (`chrF-refA`).
@@ -43,7 +44,7 @@ def find_system_difference_meanings(
 
 
 def read_rank_run(run: str | Path) -> RankContent:
-    """Read a run of `rank` that has the analysis `thresholds`; refuse other runs."""
+    """Read the result of a run of `rank` that has the analysis `thresholds`. Other runs raise an error."""
     folder = RunFolder.load(open_run(run))
     command = folder.identity.get("command")
     if command != "rank":
@@ -61,6 +62,9 @@ def read_rank_run(run: str | Path) -> RankContent:
 def _find_agreement_curve(
     curves: Sequence[AgreementCurve], metric: Metric, score_cube: ScoreCube
 ) -> AgreementCurve | None:
+    """Return the curve that says how often people agree with differences in this metric; None if the run has
+    none.
+    """
     names = [metric.spec, metric.label]
     names += [
         curve.metric

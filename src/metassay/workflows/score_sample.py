@@ -22,7 +22,7 @@ _TEXT_COLUMNS = ("item", "system", "output", "references")
 
 @dataclass(frozen=True)
 class ScoreSample:
-    """Outputs and perturbed outputs of a sample of pairs, with their scores by all metrics.
+    """A sample of outputs and perturbed outputs, with their scores by all metrics.
 
     A small data set has few outputs of equal length, so perturbed outputs are in the sample as well.
     """
@@ -32,7 +32,9 @@ class ScoreSample:
     """Float64[metrics, texts]."""
 
     def find_uninformed_metrics(self, metrics: Sequence[Metric]) -> dict[str, str]:
-        """Find metrics whose scores one property of the output determines, and name that property."""
+        """Find the metrics whose scores follow from one simple property of the output, such as its length.
+        Returns the property by metric.
+        """
         properties = list_text_properties(self.texts)
         uninformed: dict[str, str] = {}
         for metric, scores in zip(metrics, self.scores):
@@ -42,27 +44,28 @@ class ScoreSample:
         return uninformed
 
 
-def sample_scores(dataset: Dataset, scored: ScoredPairs, shard: slice | None = None) -> ScoreSample:
-    """Sample the scores of the pairs of every n-th output, of a whole data set or of a shard of it.
+def sample_scores(dataset: Dataset, scored_pairs: ScoredPairs, shard: slice | None = None) -> ScoreSample:
+    """Take a sample of the scored outputs: those of the pairs of every n-th output, of the whole data set or
+    of a slice (shard) of it.
 
     Which outputs are in the sample depends on the whole data set alone, so that the samples of all shards
     together are the sample of a run without shards.
     """
     first_row = 0 if shard is None else shard.start
     step = 1 + len(dataset) // _MOST_OUTPUTS
-    is_used = (scored.rows + first_row) % step == 0
-    rows = np.unique(scored.rows[is_used])
+    is_used = (scored_pairs.rows + first_row) % step == 0
+    rows = np.unique(scored_pairs.rows[is_used])
     texts = list_texts_to_score(
-        dataset if shard is None else dataset.slice_rows(shard), scored.pairs.filter_rows(is_used)
+        dataset if shard is None else dataset.slice_rows(shard), scored_pairs.pairs.filter_rows(is_used)
     )
     return ScoreSample(
         texts.select(name for name in _TEXT_COLUMNS if name in texts.columns),
-        np.hstack([scored.output_scores[:, rows], scored.worse[:, is_used]]),
+        np.hstack([scored_pairs.output_scores[:, rows], scored_pairs.worse[:, is_used]]),
     )
 
 
 def join_score_samples(samples: Sequence[ScoreSample]) -> ScoreSample:
-    """Join the samples of all shards."""
+    """Join the samples of all slices (shards) of a data set."""
     return ScoreSample(
         pl.concat([sample.texts for sample in samples]),
         np.hstack([sample.scores for sample in samples]),

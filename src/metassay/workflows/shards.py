@@ -43,7 +43,9 @@ EDITS = "edits"
 
 
 def divide_items_into_shards(items: IntArray) -> list[slice]:
-    """Divide outputs, which are sorted by item, into shards; no item is split."""
+    """Divide a data set that is sorted by item into slices (shards), so that no item is split between two of
+    them.
+    """
     edges = [0]
     while edges[-1] < len(items):
         # The shard ends with the last output of the item at its nominal end, so it may be somewhat larger.
@@ -54,7 +56,9 @@ def divide_items_into_shards(items: IntArray) -> list[slice]:
 
 @dataclass
 class _PairArrays:
-    """Arrays about the pairs of all shards that stay in memory, one array per shard."""
+    """What is kept in memory about the pairs of all slices (shards) of a data set, with one array per
+    slice.
+    """
 
     rows: list[IntArray] = field(default_factory=list)
     perturbations: list[np.ndarray] = field(default_factory=list)
@@ -62,12 +66,12 @@ class _PairArrays:
     outcomes: list[OutcomeArray] = field(default_factory=list)
 
     def count_pairs(self) -> int:
-        """Count the pairs of all shards so far."""
+        """Return the number of pairs in all slices that were scored so far."""
         return sum(len(rows) for rows in self.rows)
 
 
 class ShardScorer:
-    """Scores the pairs of a large data set shard by shard, to save memory."""
+    """Scores the pairs of a large data set one slice (shard) at a time, to save memory."""
 
     def __init__(self, prepared_assay: PreparedAssay, weights: FloatArray | None) -> None:
         self.dataset = prepared_assay.dataset
@@ -89,10 +93,10 @@ class ShardScorer:
         self._human_differences: dict[str, list[float]] = {}
         self._largest_errors: LargestErrors | None = None
 
-    def score(
+    def score_all_pairs(
         self, pairs_by_shard: Iterable[tuple[slice, Pairs]], per_output: int | None
     ) -> tuple[Pairs, ScoredPairs, ScoreSample]:
-        """Score all pairs of the data set.
+        """Score the pairs of all slices (shards) of the data set.
 
         Returns the sampled pairs, all pairs with their outcomes, and a sample of scored texts.
         """
@@ -106,13 +110,13 @@ class ShardScorer:
             self.execution.report_progress("scoring", shard.start, len(self.dataset))
             sample = pairs.sample(per_output)
             description = _copy_pairs_without_rows(pairs)
-            scored = self._score_shard(shard, pairs, sample, batch_count)
+            scored = self._score_pairs_of_shard(shard, pairs, sample, batch_count)
             batch_count += scored.batch_count
             seconds = {metric: spent + scored.seconds[metric] for metric, spent in seconds.items()}
             if scored_outputs:
                 output_scores[:, shard] = scored.output_scores
             score_samples.append(sample_scores(self.dataset, scored, shard))
-            self._write_shard(shard, sample, scored)
+            self._store_results_of_shard(shard, sample, scored)
             del pairs, sample, scored  # free their memory before the next shard is made
             release_memory()
         if description is None or self._largest_errors is None:
@@ -125,7 +129,9 @@ class ShardScorer:
     def score_parts(
         self, pairs_by_shard: Iterable[tuple[slice, Pairs]], part_numbers: Collection[int]
     ) -> PartialRun:
-        """Score and store selected parts; parts are numbered over all shards."""
+        """Score and store only the batches of outputs with the given numbers. Batches are numbered over all
+        slices (shards).
+        """
         numbers: list[int] = []
         part_count = 0
         for shard, pairs in pairs_by_shard:
@@ -137,21 +143,26 @@ class ShardScorer:
                 part_numbers,
                 replace(self.execution, progress=None),
                 first_part=part_count,
-                further_rows=self._select_further_rows_of_shard(shard),
+                further_rows=self._select_human_scored_rows_of_shard(shard),
             )
             numbers += part.numbers
             part_count += part.batch_count
         return PartialRun(part_numbers=tuple(numbers), part_count=part_count)
 
-    def _select_further_rows_of_shard(self, shard: slice) -> LongArray | None:
-        """Select the further rows to score that are in a shard, numbered from the start of the shard."""
+    def _select_human_scored_rows_of_shard(self, shard: slice) -> LongArray | None:
+        """Return the outputs of a slice (shard) that are scored because they have human scores, as row
+        numbers within the slice.
+        """
         if self.further_rows is None:
             return None
         is_inside = (self.further_rows >= shard.start) & (self.further_rows < shard.stop)
         rows: LongArray = self.further_rows[is_inside] - shard.start
         return rows
 
-    def _score_shard(self, shard: slice, pairs: Pairs, sample: Pairs, first_batch: int) -> ScoredPairs:
+    def _score_pairs_of_shard(
+        self, shard: slice, pairs: Pairs, sample: Pairs, first_batch: int
+    ) -> ScoredPairs:
+        """Score the pairs of one slice (shard) of the data set."""
         clusters = replace(self.clusters, codes=self.clusters.codes[shard], items=self.clusters.items[shard])
         return score_pairs(
             self.dataset.slice_rows(shard),
@@ -161,11 +172,13 @@ class ShardScorer:
             sample=sample,
             clusters=clusters,
             first_batch=first_batch,
-            further_rows=self._select_further_rows_of_shard(shard),
+            further_rows=self._select_human_scored_rows_of_shard(shard),
         )
 
-    def _write_shard(self, shard: slice, sample: Pairs, scored: ScoredPairs) -> None:
-        """Write the tables of a shard to files, and keep what statistics need in memory."""
+    def _store_results_of_shard(self, shard: slice, sample: Pairs, scored: ScoredPairs) -> None:
+        """Write the tables of one slice (shard) to files, and keep in memory what is needed to compute the
+        result.
+        """
         self._write_shard_tables(shard, sample, scored)
         differences = compute_human_score_differences(sample.frame, self.dataset.slice_rows(shard))
         for perturbation, values in differences.items():
@@ -188,10 +201,11 @@ class ShardScorer:
         # grow with the number of shards.
         errors = errors.keep_largest_errors(self.assayed_count)
         if self._largest_errors is not None:
-            errors = self._largest_errors.append(errors).keep_largest_errors(self.assayed_count)
+            errors = self._largest_errors.append_errors(errors).keep_largest_errors(self.assayed_count)
         self._largest_errors = errors
 
     def _write_shard_tables(self, shard: slice, sample: Pairs, scored: ScoredPairs) -> None:
+        """Write the pairs, scores and edit distances of one slice (shard) to temporary files."""
         self._write_shard_table(ALL_PAIRS, scored.pairs.frame)
         if scored.is_sampled.all():
             # If all pairs are sampled, both tables are equal, and one file serves for both.
@@ -213,6 +227,7 @@ class ShardScorer:
         self._write_shard_table(EDITS, pl.DataFrame({"characters": characters, "share": edits.shares}))
 
     def _write_shard_table(self, table_name: str, table: pl.DataFrame) -> None:
+        """Write a table of one slice (shard) to a temporary file, and remember the file."""
         file = self.execution.scratch.write(
             f"{Path(table_name).stem}-{len(self._files[table_name]):05d}", table
         )
@@ -221,7 +236,9 @@ class ShardScorer:
     def _join_pairs_of_shards(
         self, pairs_without_rows: Pairs, largest_errors: LargestErrors
     ) -> tuple[Pairs, ScoredPairs]:
-        """Join the pairs of all shards: the sampled pairs, and all pairs with their outcomes."""
+        """Join the pairs of all slices (shards). Returns the sampled pairs, and all pairs with the outcome of
+        every metric.
+        """
         outcomes = self._join_outcomes_of_shards(sorted(pairs_without_rows.counts))
         pair_tables = self._memory_map_tables(ALL_PAIRS)
         spilled = SpilledPairs(
@@ -252,7 +269,8 @@ class ShardScorer:
         ), scored
 
     def _join_outcomes_of_shards(self, perturbation_names: Sequence[str]) -> PairOutcomes:
-        """Join the outcomes of all shards, and release the arrays of the shards.
+        """Join the arrays that say which pairs each metric ordered correctly, and free the memory of the
+        single arrays.
 
         `perturbation_names` are the names of the perturbations that the arrays contain as codes.
         """
@@ -282,18 +300,19 @@ class ShardScorer:
         )
 
     def _memory_map_tables(self, table_name: str) -> list[pl.DataFrame]:
+        """Memory-map the files that the slices (shards) wrote for one kind of table."""
         return [memory_map_table(file) for file in self._files[table_name]]
 
 
 def _copy_pairs_without_rows(pairs: Pairs) -> Pairs:
-    """Copy the notes, resources and counts of pairs without the pairs themselves."""
+    """Return a copy of a table of pairs that has its notes and counts but no pairs."""
     return replace(pairs, frame=pairs.frame.clear(), priorities=np.empty(0, np.uint64), rows=None)
 
 
 def _sum_counts_of_shards(
     counts_by_shard: Iterable[Mapping[str, PerturbationCount]],
 ) -> dict[str, PerturbationCount]:
-    """Sum the counts of perturbed outputs over all shards, by perturbation."""
+    """Add up how many outputs each perturbation changed in the slices (shards) of a data set."""
     names = [column.name for column in fields(PerturbationCount)]
     totals: dict[str, PerturbationCount] = {}
     for counts in counts_by_shard:

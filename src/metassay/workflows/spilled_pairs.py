@@ -16,7 +16,8 @@ from metassay.workflows.wrong_pairs import LargestErrors
 
 @dataclass(frozen=True)
 class SpilledPairs:
-    """Pairs that were written to files shard by shard, and values computed before that.
+    """The pairs of a large data set, which were written to temporary files to save memory, and what was
+    computed from them before.
 
     `human_differences` are differences of human scores by perturbation. `files` has the tables of the shards
     by name; they last until the run is finished. `pair_tables` (all pairs) and `edit_tables` (sampled pairs)
@@ -30,10 +31,10 @@ class SpilledPairs:
     edit_tables: Sequence[pl.DataFrame]
 
     def read_edit_distances(self) -> EditDistances:
-        """Read the edit distances of the sampled pairs."""
+        """Return for each sampled pair how many edits turn one output into the other."""
         characters = np.concatenate([table["characters"] for table in self.edit_tables])
         return EditDistances(characters, np.concatenate([table["share"] for table in self.edit_tables]))
 
     def memory_map_tables(self) -> dict[str, list[pl.DataFrame]]:
-        """Map the tables of all shards into memory, by name."""
+        """Memory-map the temporary files. Returns the tables by name."""
         return {name: [memory_map_table(file) for file in files] for name, files in self.files.items()}

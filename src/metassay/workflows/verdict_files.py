@@ -13,7 +13,7 @@ import polars as pl
 from metassay.data.joins import join_columns
 from metassay.data.readers.base import ReaderOptions
 from metassay.data.readers.in_memory import convert_to_polars_frame
-from metassay.data.readers.registry import download_remote_paths, read_join_table, read_tables
+from metassay.data.readers.registry import download_remote_paths, read_table_to_join, read_tables
 from metassay.data.reading import Source
 from metassay.data.row_selection import select_rows
 from metassay.data.verdicts import VERDICT_COLUMNS
@@ -27,7 +27,7 @@ from metassay.workflows.run_files import VERDICTS
 
 @dataclass(frozen=True)
 class VerdictFrame:
-    """A table of verdicts with its source and notes."""
+    """A table of verdicts of judges, with the name of its file and notes for the user."""
 
     frame: pl.DataFrame
     file: str
@@ -50,7 +50,8 @@ def read_verdicts(
     quoting: str,
     judge_column: str | None,
 ) -> VerdictFrame:
-    """Read tables of verdicts, join tables without judges to them, and keep the rows that `where` selects.
+    """Read tables of verdicts. Tables without a column of judges are joined to them, and only the rows that
+    `where` selects are kept.
 
     `judge_column` is the column of judges, if its name is unusual.
     """
@@ -64,15 +65,17 @@ def read_verdicts(
     else:
         for table in read_tables(_find_verdict_files(data), options):
             named_frame = NamedFrame(table.file, table.frame)
-            has_judges = _has_judges(table.frame, judge_column)
+            has_judges = _has_judge_column(table.frame, judge_column)
             (verdict_frames if has_judges else other_frames).append(named_frame)
             notes += table.notes
         if not verdict_frames:
             # the table of a single judge, or one whose columns are reported as missing later
-            position = next((i for i, other in enumerate(other_frames) if _has_verdicts(other.frame)), 0)
+            position = next(
+                (i for i, other in enumerate(other_frames) if _has_winner_or_score_column(other.frame)), 0
+            )
             verdict_frames.append(other_frames.pop(position))
     for path in [] if join is None else download_remote_paths(join):
-        table = read_join_table(path, options)
+        table = read_table_to_join(path, options)
         other_frames.append(NamedFrame(path, table.frame))
         notes += table.notes
     frame = pl.concat([named_frame.frame for named_frame in verdict_frames], how="diagonal_relaxed")
@@ -85,14 +88,14 @@ def read_verdicts(
     return VerdictFrame(frame, file, notes)
 
 
-def hash_verdicts(frame: pl.DataFrame) -> str:
-    """Return a hash of the rows of a table, whose order does not change the result."""
+def hash_verdict_rows(frame: pl.DataFrame) -> str:
+    """Return a hash of the rows of a table, which is the same for any order of the rows."""
     sorted_lines = sorted(frame.write_ndjson().split("\n"))
     return hashlib.blake2b("\n".join(sorted_lines).encode(), digest_size=16).hexdigest()
 
 
 def _find_verdict_files(source: Any) -> list[str]:
-    """Find the files with verdicts; of a run folder, its verdict file."""
+    """Return the paths of the files to read. A run folder stands for the file of verdicts in it."""
     paths: list[Any] = [source] if isinstance(source, str | os.PathLike) else list(source)
     files = []
     for path in [os.fspath(path) for path in paths]:
@@ -110,11 +113,13 @@ def _find_verdict_files(source: Any) -> list[str]:
     return files
 
 
-def _has_judges(frame: pl.DataFrame, judge_column: str | None) -> bool:
+def _has_judge_column(frame: pl.DataFrame, judge_column: str | None) -> bool:
+    """Return whether a table has a column that names the judge of each verdict."""
     lower_names = {name.lower() for name in frame.columns}
     return judge_column in frame.columns or any(name in lower_names for name in VERDICT_COLUMNS["judge"])
 
 
-def _has_verdicts(frame: pl.DataFrame) -> bool:
+def _has_winner_or_score_column(frame: pl.DataFrame) -> bool:
+    """Return whether a table has a column of winners or of scores, so that its rows can be verdicts."""
     lower_names = {name.lower() for name in frame.columns}
     return any(name in lower_names for role in ("winner", "score") for name in VERDICT_COLUMNS[role])

@@ -50,13 +50,13 @@ SHARES = {ACCURACY, HUMAN_AGREEMENT, JUDGE_ACCURACY, JUDGE_CONSISTENCY}
 
 
 class WatchResult(ResultDisplay, WatchContent, frozen=True, kw_only=True):
-    """Result of `watch`: accuracies, agreement with people, rankings and judges over a series of runs."""
+    """Result of `watch`: how metrics and judges did over a series of runs, and whether anything changed."""
 
     build_page = build_watch_page
     describe_for_terminal = describe_watch_result
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a table with one row per metric, measure and run."""
+        """Return a table with one row for each value: of a metric or judge, in a run."""
         rows = []
         for series in self.series:
             for point in series.runs:
@@ -75,20 +75,23 @@ class WatchResult(ResultDisplay, WatchContent, frozen=True, kw_only=True):
 
 
 class _NamedMeasurement(NamedTuple):
+    """A measured value and the name of the run that it comes from."""
+
     run: str
     measurement: Measurement
 
 
 def watch(*runs: str | Path) -> WatchResult:
-    """Look for changes in a series of finished runs, oldest first; a folder stands for all runs in it.
+    """Find out whether metrics or judges changed over a series of finished runs.
 
-    Of assays it watches the accuracy and the agreement with people of every metric, of runs of `rank` the
-    value of every metric by each meta-metric, and of runs of `judge` the accuracy of every judge and how
-    often it gives the same verdict in both orders. Runs of other commands are left out.
+    `runs` are run folders, the oldest first. A folder that contains runs stands for all of them. For runs of
+    `assay`, the accuracy of every metric and its agreement with people are watched. For runs of `rank`, it is
+    the value of every metric by each meta-metric. For runs of `judge`, it is the accuracy of every judge and
+    how often it gives the same verdict in both orders. Runs of other commands are left out.
 
-    Unlike repeated comparisons, it may be asked after every new run: where nothing changes, it ever reports a
-    change with probability at most 5 %, over all runs and metrics together. Runs are taken as samples of
-    their own; use `compare` for two runs of the same outputs, which it compares in pairs.
+    You may call this function after every new run. If nothing changes, the probability that it ever reports a
+    change is at most 5 %, over all runs and metrics together. It treats the runs as independent samples. To
+    compare two runs on the same outputs, use `compare`, which compares them pair by pair.
 
     >>> import shutil, tempfile
     >>> from metassay.workflows.assay import assay, read_bundled_sample
@@ -103,7 +106,9 @@ def watch(*runs: str | Path) -> WatchResult:
 
 
 def watch_folders(folder_by_name: Mapping[str, Path]) -> WatchResult:
-    """Look for changes in runs that are shown under these names, oldest first; see `watch`."""
+    """Find out whether metrics or judges changed over runs, given by the names under which they are shown.
+    See `watch`.
+    """
     if len(folder_by_name) < 2:
         raise InputError(
             "there is only one run.", remedy="Name two or more runs, or a folder that holds them."
@@ -135,7 +140,9 @@ def watch_folders(folder_by_name: Mapping[str, Path]) -> WatchResult:
 def _measure_all_runs(
     folder_by_name: Mapping[str, Path],
 ) -> tuple[dict[SeriesKey, list[_NamedMeasurement]], list[str]]:
-    """Read the values of all runs by metric and measure, and note what is left out."""
+    """Read the measured values of all runs, for each metric or judge. Returns also notes on the runs that are
+    left out.
+    """
     measurements: dict[SeriesKey, list[_NamedMeasurement]] = {}
     notes = []
     kind_by_command: dict[str, str] = {}
@@ -162,7 +169,7 @@ def _measure_all_runs(
 
 
 def write_watch_page(watch_result: WatchContent, file: Path) -> None:
-    """Write the page of a result to an HTML file."""
+    """Write the HTML page of a result to a file."""
     if file.suffix != ".html":
         raise InputError(
             "the page is an HTML file.", location=InputLocation(file=str(file)), remedy="Name it FILE.html."
@@ -173,6 +180,7 @@ def write_watch_page(watch_result: WatchContent, file: Path) -> None:
 def _find_change_in_series(
     series_key: SeriesKey, entries: Sequence[_NamedMeasurement], error_rate: float
 ) -> WatchedSeries:
+    """Test whether the values of one metric or judge changed over the runs, and where."""
     measurements = [entry.measurement for entry in entries]
     run_series = RunSeries(
         np.array([measurement.value for measurement in measurements]),
@@ -206,7 +214,7 @@ def _find_change_in_series(
 
 
 def _build_watched_interval(mean: MeanWithMargin, *, is_share: bool) -> Interval:
-    """Build the confidence interval around a mean, limited to 0 and 1 for a share."""
+    """Return the confidence interval around a mean. For shares, it is limited to the range from 0 to 1."""
     low = mean.value - mean.margin
     high = mean.value + mean.margin
     if is_share:
@@ -217,7 +225,7 @@ def _build_watched_interval(mean: MeanWithMargin, *, is_share: bool) -> Interval
 def _list_notes_on_missing_metrics(
     measurements: dict[SeriesKey, list[_NamedMeasurement]], run_count: int
 ) -> list[str]:
-    """Return notes on metrics that are missing in some runs."""
+    """Return a note for each metric or judge that some runs do not have."""
     notes = []
     for key, entries in measurements.items():
         if len(entries) < run_count:

@@ -24,7 +24,7 @@ _NORMAL_QUANTILE = 1.96
 
 
 class SeriesKey(NamedTuple):
-    """The metric or judge that a series of values belongs to, and how it is measured."""
+    """Identifies a series of values over runs: the metric or judge, and what is measured of it."""
 
     name: str
     measure: str
@@ -32,7 +32,7 @@ class SeriesKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Measurement:
-    """The value of one metric or judge in one run, with its variance."""
+    """A value measured for one metric or judge in one run, and its variance."""
 
     value: float
     variance: float
@@ -44,14 +44,14 @@ class Measurement:
 
 @dataclass(frozen=True)
 class MeasuredRun:
-    """The values of one run. Runs of one command whose `kind` differs cannot be compared."""
+    """All values measured in one run. Only runs with the same `kind` can be compared."""
 
     kind: str
     measurements: dict[SeriesKey, Measurement]
 
 
 def read_assay_measurements(run_folder: RunFolder) -> MeasuredRun:
-    """Read accuracy and agreement with people of every metric."""
+    """Read from an assay run the accuracy of every metric, and how well it agrees with people."""
     result = run_folder.read_result(RESULT, AssayContent)
     table = read_credit_table(run_folder)
     overall = None if table is None else table[GLOBAL, GLOBAL]
@@ -62,13 +62,13 @@ def read_assay_measurements(run_folder: RunFolder) -> MeasuredRun:
         variance = _compute_variance_from_interval(row.low, row.high)
         # The variance over clusters does not depend on resamples, unlike that from the interval.
         if overall is not None and row.metric in overall.credits:
-            variance = _compute_variance(overall, row.metric)
+            variance = _compute_accuracy_variance(overall, row.metric)
         measurement = Measurement(row.accuracy, _make_variance_positive(variance, row.clusters), row.clusters)
         measurements[SeriesKey(row.metric, ACCURACY)] = measurement
     comparison = result.human_comparison
     if comparison is not None:
         for entry in comparison.metrics:
-            agreement = _build_measurement_with_interval(
+            agreement = _build_measurement_from_interval(
                 entry.accuracy, (entry.low, entry.high), comparison.items
             )
             if agreement is not None:
@@ -77,7 +77,7 @@ def read_assay_measurements(run_folder: RunFolder) -> MeasuredRun:
 
 
 def read_ranking_measurements(run_folder: RunFolder) -> MeasuredRun:
-    """Read the value of every metric by each meta-metric over all items, such as its SPA.
+    """Read from a run of `rank` how well every metric agrees with people over all items, by each meta-metric.
 
     Meta-metrics like SPA depend on the number of items and systems, see `are_measurements_comparable`.
     """
@@ -90,7 +90,7 @@ def read_ranking_measurements(run_folder: RunFolder) -> MeasuredRun:
         if has_several_datasets:
             measure = f"{measure} on {ranking.dataset}"
         for metric in ranking.defined_metrics:
-            measurement = _build_measurement_with_interval(
+            measurement = _build_measurement_from_interval(
                 metric.value, (metric.low, metric.high), metric.items
             )
             if measurement is not None:
@@ -101,16 +101,18 @@ def read_ranking_measurements(run_folder: RunFolder) -> MeasuredRun:
 
 
 def read_judge_measurements(run_folder: RunFolder) -> MeasuredRun:
-    """Read accuracy of every judge, and how often it gives the same verdict in both orders."""
+    """Read from a run of `judge` the accuracy of every judge, and how often it gives the same verdict in both
+    orders.
+    """
     result = run_folder.read_result("results/judge.json", JudgeContent)
     measurements = {}
     for judge in result.judges:
         consistency_interval = judge.intervals.get("both_orders_same", (None, None))
         of_measures = {
-            JUDGE_ACCURACY: _build_measurement_with_interval(
+            JUDGE_ACCURACY: _build_measurement_from_interval(
                 judge.accuracy, (judge.low, judge.high), result.items
             ),
-            JUDGE_CONSISTENCY: _build_measurement_with_interval(
+            JUDGE_CONSISTENCY: _build_measurement_from_interval(
                 judge.both_orders_same, consistency_interval, result.items
             ),
         }
@@ -121,7 +123,8 @@ def read_judge_measurements(run_folder: RunFolder) -> MeasuredRun:
 
 
 def are_measurements_comparable(first_measurement: Measurement, other_measurement: Measurement) -> bool:
-    """Return whether two runs have as many systems and about as many items, so that they can be compared.
+    """Return whether two runs have the same number of systems and about the same number of items, so that
+    their values can be compared.
 
     The SPA of a metric rises with the number of items, by about .01 from 100 to 150 items of WMT23.
     """
@@ -142,9 +145,12 @@ MEASURED_COMMANDS: dict[str, Callable[[RunFolder], MeasuredRun]] = {
 }
 
 
-def _build_measurement_with_interval(
+def _build_measurement_from_interval(
     value: float | None, interval: tuple[float | None, float | None], cluster_count: int
 ) -> Measurement | None:
+    """Build a measured value whose variance is computed from its confidence interval; None if the run is too
+    small.
+    """
     low, high = interval
     if value is None or low is None or high is None or cluster_count < SMALLEST_RUN:
         return None
@@ -153,19 +159,24 @@ def _build_measurement_with_interval(
 
 
 def _compute_variance_from_interval(low: float, high: float) -> float:
+    """Compute the variance that belongs to a 95 % confidence interval."""
     # A 95 % interval of a normal distribution is 2 × 1.96 standard errors wide.
     return ((high - low) / (2 * _NORMAL_QUANTILE)) ** 2
 
 
 def _make_variance_positive(variance: float, cluster_count: int) -> float:
-    """Add (½ / clusters)² to a variance, so that it is positive for a metric that is always right."""
+    """Increase a variance a little, so that it is positive even for a metric that ordered every pair
+    correctly.
+    """
     return variance + 0.25 / cluster_count**2
 
 
-def _compute_variance(overall: ClusterCredits, metric: str) -> float:
-    """Compute the variance of the accuracy Σ credits / Σ weights over clusters (linearised ratio)."""
-    weights: FloatArray = overall.weights[metric]
-    cluster_credits: FloatArray = overall.credits[metric]
+def _compute_accuracy_variance(overall_credits: ClusterCredits, metric: str) -> float:
+    """Compute the variance of an accuracy from the number of right pairs and of all pairs in each item or
+    document.
+    """
+    weights: FloatArray = overall_credits.weights[metric]
+    cluster_credits: FloatArray = overall_credits.credits[metric]
     total = weights.sum()
     clusters = len(weights)
     deviations = (cluster_credits - cluster_credits.sum() / total * weights) / total

@@ -33,7 +33,7 @@ CHECKED_PAIRS = 2000
 
 @dataclass(frozen=True)
 class LargestErrors:
-    """The pairs on which each metric is most clearly wrong.
+    """The pairs in which metrics prefer the worse output most clearly.
 
     `positions` say which of all pairs they are, ascending; scores and outcomes are [metrics, these pairs].
     """
@@ -44,7 +44,8 @@ class LargestErrors:
     outcomes: OutcomeArray
 
     def list_wrong_pairs_by_margin(self, metric_count: int) -> list[LongArray]:
-        """List for each of the first `metric_count` metrics the pairs that it did not get right.
+        """List for each of the first `metric_count` metrics the pairs that it did not order correctly, with
+        the largest errors first.
 
         The pair with the largest margin comes first; ties come last. At most `MOST_PAIRS` are listed.
         """
@@ -58,7 +59,9 @@ class LargestErrors:
         return ranked
 
     def keep_largest_errors(self, metric_count: int) -> LargestErrors:
-        """Keep only the pairs with the largest errors of one of the first `metric_count` metrics."""
+        """Return only the pairs that are among the largest errors of at least one of the first `metric_count`
+        metrics.
+        """
         ranked = self.list_wrong_pairs_by_margin(metric_count)
         # `concatenate` refuses an empty list, which occurs without metrics.
         kept = np.unique(np.concatenate([np.empty(0, np.int64), *ranked]))
@@ -66,8 +69,8 @@ class LargestErrors:
             self.positions[kept], self.better[:, kept], self.worse[:, kept], self.outcomes[:, kept]
         )
 
-    def append(self, other_errors: LargestErrors) -> LargestErrors:
-        """Concatenate two sets of errors, the second with larger positions."""
+    def append_errors(self, other_errors: LargestErrors) -> LargestErrors:
+        """Return these errors followed by those of later pairs, whose positions are larger."""
         return LargestErrors(
             np.concatenate([self.positions, other_errors.positions]),
             np.concatenate([self.better, other_errors.better], axis=1),
@@ -79,7 +82,7 @@ class LargestErrors:
 def collect_wrong_pairs(
     dataset: Dataset, metrics: Sequence[Metric], scored_pairs: ScoredPairs, contexts: Sequence[Context]
 ) -> WrongPairs:
-    """Collect pairs that some metric got wrong, the largest errors of each metric in turn.
+    """Collect pairs that some metric ordered wrongly. The largest errors of each metric are taken in turn.
 
     Pairs whose worse output comes nearer to a reference than the output are doubtful and come last; how many
     of all pairs are doubtful is estimated on pairs evenly spaced over all of them.
@@ -106,6 +109,7 @@ def collect_wrong_pairs(
 
 
 def _find_largest_metric_errors(scored_pairs: ScoredPairs, metric_count: int) -> LargestErrors:
+    """Find the pairs that each of the first `metric_count` metrics ordered most clearly wrongly."""
     if scored_pairs.spilled is not None:
         return scored_pairs.spilled.largest_errors.keep_largest_errors(metric_count)
     positions = np.arange(len(scored_pairs.rows))
@@ -114,7 +118,7 @@ def _find_largest_metric_errors(scored_pairs: ScoredPairs, metric_count: int) ->
 
 
 def _take_pairs_of_each_metric_in_turn(positions_by_metric: Sequence[LongArray]) -> list[int]:
-    """List wrong pairs of all metrics by taking one of each metric in turn, without repetition."""
+    """Merge the lists of pairs of all metrics by taking one pair of each list in turn, without repetition."""
     chosen: dict[int, None] = {}
     for turn in range(MOST_PAIRS):
         for order in positions_by_metric:
@@ -124,7 +128,7 @@ def _take_pairs_of_each_metric_in_turn(positions_by_metric: Sequence[LongArray])
 
 
 def read_pair_texts(scored_pairs: ScoredPairs, positions: LongArray) -> pl.DataFrame:
-    """Read the texts of the pairs at some positions, which must ascend."""
+    """Read the texts of the pairs at the given positions, which must be in ascending order."""
     if scored_pairs.spilled is None:
         return scored_pairs.pairs.frame[positions]
     # Shard by shard: a table in many chunks would be copied first.
@@ -138,7 +142,7 @@ def read_pair_texts(scored_pairs: ScoredPairs, positions: LongArray) -> pl.DataF
 
 
 def _read_output_fields(dataset: Dataset, rows: Sequence[int]) -> list[dict[str, Any]]:
-    """Read the sources and references of some outputs."""
+    """Read the sources and references of the outputs in the given rows."""
     columns = [name for name in ("source", "references") if name in dataset.outputs.columns]
     if not columns:
         return [{} for _ in rows]
@@ -148,7 +152,9 @@ def _read_output_fields(dataset: Dataset, rows: Sequence[int]) -> list[dict[str,
 def _list_outcomes_of_pairs(
     metrics: Sequence[Metric], largest_errors: LargestErrors, chosen_pairs: Sequence[int]
 ) -> list[dict[str, ScoredOutcome]]:
-    """List for each chosen pair both scores of every metric, as the metric gives them, and the outcome."""
+    """Return for each chosen pair the scores of both outputs by every metric, and whether the metric ordered
+    the pair correctly.
+    """
     by_pair: list[dict[str, ScoredOutcome]] = [{} for _ in chosen_pairs]
     for m, metric in enumerate(metrics):
         sign = 1.0 if metric.higher_is_better else -1.0
@@ -169,7 +175,7 @@ def _build_wrong_pair(
     contexts: Sequence[Context],
     outcomes: dict[str, ScoredOutcome],
 ) -> WrongPair | None:
-    """Build a pair with its texts, scores and contexts; None if its texts are too long to read."""
+    """Build an example of a wrongly ordered pair for the report; None if its texts are too long to read."""
     labels = {}
     for context in contexts:
         # The system of a pair has a field of its own. Code -1 means no context.
@@ -208,7 +214,7 @@ def _build_wrong_pair(
 
 
 def _find_relevance_grades(dataset: Dataset, item: str, documents: set[str]) -> dict[str, int]:
-    """Find the relevance grades of some documents for an item."""
+    """Return the relevance grades of documents for an item (a query)."""
     if dataset.qrels is None:
         return {}
     is_wanted = (pl.col("item") == item) & pl.col("document").is_in(list(documents))
@@ -217,7 +223,7 @@ def _find_relevance_grades(dataset: Dataset, item: str, documents: set[str]) -> 
 
 
 def _is_nearer_to_reference(output: str, worse: str, references: Sequence[str]) -> bool:
-    """Return whether the worse output is fewer word edits from a reference than the better output is."""
+    """Return whether the worse output needs fewer word edits to become a reference than the better output."""
     if not references:
         return False
     reference_words = [reference.split() for reference in references]
@@ -227,7 +233,8 @@ def _is_nearer_to_reference(output: str, worse: str, references: Sequence[str]) 
 
 
 def _count_doubtful_labels(dataset: Dataset, scored_pairs: ScoredPairs) -> tuple[int | None, int | None]:
-    """Count doubtful labels in evenly spaced pairs; return how many were checked and are doubtful.
+    """Count pairs in which the worse output is nearer to a reference, in a regular sample of the pairs.
+    Returns also how many pairs were checked.
 
     None for both if there are no references, or the pairs are rankings.
     """

@@ -22,7 +22,7 @@ from metassay.data.readers.delimited import parse_delimited_table
 from metassay.data.readers.mt_metrics_eval import read_language_pairs
 from metassay.data.readers.nist_transcripts import is_stm_file, read_stm_references
 from metassay.data.readers.tables import read_table
-from metassay.data.readers.trn import is_trn_file, read_trn
+from metassay.data.readers.trn import is_trn_file, read_trn_file
 from metassay.errors import InputError, InputLocation, UnknownName
 from metassay.workflows.read import read, read_parallel_files
 
@@ -253,7 +253,7 @@ def test_sixty_thousand_spaces_are_read_like_one(tmp_path, line) -> None:
     (tmp_path / "one").write_text(" ".join(line.split()) + "\n")
     gap, one = str(tmp_path / "gap"), str(tmp_path / "one")
     assert (is_trn_file(gap), is_stm_file(gap)) == (is_trn_file(one), is_stm_file(one))
-    for reader in (read_trn, read_stm_references):
+    for reader in (read_trn_file, read_stm_references):
         try:
             expected = reader(one).drop("text").rows()
         except InputError:

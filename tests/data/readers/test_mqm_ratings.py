@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from metassay.data.readers.mqm_ratings import (
-    compute_rater_scores,
-    compute_segment_scores,
+    compute_mqm_scores_by_rater,
+    compute_mqm_scores_by_segment,
     find_error_weight,
     is_mqm_table,
     read_mqm_rating_file,
@@ -48,8 +48,8 @@ def test_errors_add_up_per_rater_and_raters_are_averaged() -> None:
         }
     )
     assert is_mqm_table(table)
-    assert compute_rater_scores(table)["mqm"].to_list() == [-5.1, 0.0, 0.0]
-    found = compute_segment_scores(table)
+    assert compute_mqm_scores_by_rater(table)["mqm"].to_list() == [-5.1, 0.0, 0.0]
+    found = compute_mqm_scores_by_segment(table)
     assert found.columns == ["seg_id", "system", "mqm", "mqm:r1", "mqm:r2"]
     assert found.rows() == [(1, "a", -2.55, -5.1, 0.0), (1, "b", 0.0, 0.0, None)]
 
@@ -57,7 +57,7 @@ def test_errors_add_up_per_rater_and_raters_are_averaged() -> None:
 def test_an_unknown_severity_is_refused() -> None:
     table = pl.DataFrame({"system": ["a"], "seg_id": [1], "category": ["x"], "severity": ["terrible"]})
     with pytest.raises(ValueError, match="unknown severity 'terrible'"):
-        compute_segment_scores(table)
+        compute_mqm_scores_by_segment(table)
 
 
 def test_recomputed_mqm_equals_the_published_scores_of_wmt23(real_data: Callable[[str], Path]) -> None:

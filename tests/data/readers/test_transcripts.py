@@ -15,7 +15,7 @@ from metassay.data.readers.espnet import EspnetReader
 from metassay.data.readers.kaldi import is_kaldi_folder
 from metassay.data.readers.speech_manifest import SpeechManifestReader
 from metassay.data.readers.transcripts import read_transcripts
-from metassay.data.readers.trn import read_trn
+from metassay.data.readers.trn import read_trn_file
 from metassay.errors import InputError
 from metassay.metrics.alignment import align_words
 from metassay.workflows.read import read_parallel_files
@@ -79,7 +79,7 @@ def test_trn_outputs_that_are_missing_are_null_and_strangers_are_refused(write):
 )
 def test_bad_trn(write, text, what):
     with pytest.raises(InputError, match=what):
-        read_trn(write("bad.trn", text))
+        read_trn_file(write("bad.trn", text))
 
 
 def test_stm_and_ctm(write):

@@ -187,7 +187,7 @@ def test_movielens_layouts(write, text):
     assert is_rating_log(path)
     frame = read_relevance_judgements(path)
     assert frame.rows() == [("1", "10", 1), ("1", "20", 0), ("2", "10", 1)]
-    assert read_rating_log(path, threshold=5)["grade"].to_list() == [1, 0, 0]
+    assert read_rating_log(path, rating_threshold=5)["grade"].to_list() == [1, 0, 0]
 
 
 def test_a_bad_rating_names_its_line(write):

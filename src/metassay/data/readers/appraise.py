@@ -49,7 +49,9 @@ class AppraiseReader(Reader):
     )
 
     def sniff(self, path: str) -> bool:
-        """Return whether the first row of a CSV file has the columns that Appraise exports."""
+        """Return whether the first row of a CSV file has the columns of an export of the annotation tool
+        Appraise.
+        """
         try:
             fields = next(csv.reader(read_first_content_lines(path)[:1]), [])
         except csv.Error:
@@ -59,12 +61,12 @@ class AppraiseReader(Reader):
         return re.fullmatch(r"-?[\d.]+|None", fields[6]) is not None
 
     def read(self, path: str) -> RawTable:
-        """Read a row per system and segment with the mean score of all annotators.
+        """Read a row per system and segment, with the mean score of all annotators.
 
         The score is called `esa` if errors are marked, else `da`. The export has no texts.
         """
         export = read_appraise_export(path)
-        key_columns = _build_output_key_columns(export.documents)
+        key_columns = _build_columns_that_identify_outputs(export.documents)
         table, notes = add_rater_scores(key_columns, list(export.scores.values()), export.score_name)
         notes += export.describe_rows_left_out(path)
         return RawTable(path, table, notes=tuple(notes), left_out=dict(export.left_out))
@@ -87,11 +89,13 @@ class _ExportedRow:
 
     @property
     def item_id(self) -> str:
-        """The segment with its document."""
+        """The id of the segment, preceded by that of its document if the export names it."""
         return f"{self.document}/{self.segment}" if self.document else self.segment
 
-    def reason_not_scored(self) -> str | None:
-        """Return the reason why a row is not a score of a system output; None if it is one."""
+    def get_reason_not_scored(self) -> str | None:
+        """Return why a row does not score the output of a system, such as a tutorial or a check of attention;
+        None if it does.
+        """
         if self.item_type not in OUTPUT_TYPES:
             return TEST_REASON
         names = "+".join([self.document, self.segment, *self.systems]).lower()
@@ -118,12 +122,14 @@ class AppraiseExport:
 
     @property
     def score_name(self) -> str:
-        """Name of the score: `esa` if the raters marked errors, else `da`."""
+        """The name of the score: `esa` if raters marked errors (error span annotation), else `da` (direct
+        assessment).
+        """
         return "esa" if self.has_marked_errors else "da"
 
-    def describe_rows_left_out(self, path: str) -> list[str]:
-        """Return notes on the rows and scores of an export that are not used."""
-        name = get_file_stem(path)
+    def describe_rows_left_out(self, export_path: str) -> list[str]:
+        """Return notes for the user on the rows and scores of an export that are not used."""
+        name = get_file_stem(export_path)
         notes = [f"{name}: {count} rows were left out ({reason})." for reason, count in self.left_out.items()]
         if self.repeated_scores:
             notes.append(
@@ -134,12 +140,14 @@ class AppraiseExport:
 
 
 def read_appraise_export(path: str) -> AppraiseExport:
-    """Read the scores of an export. Of several scores of one annotator, the one that ended last counts."""
+    """Read the scores of an export of Appraise. If an annotator scored an output several times, the score
+    that was finished last counts.
+    """
     export = AppraiseExport()
     end_times: dict[tuple[OutputKey, str], float] = {}
-    for row in _read_export_rows(path):
+    for row in _iterate_export_rows(path):
         export.has_marked_errors |= row.has_marked_errors
-        exclusion = row.reason_not_scored()
+        exclusion = row.get_reason_not_scored()
         if exclusion is not None:
             export.left_out[exclusion] += 1
             continue
@@ -160,9 +168,9 @@ def read_appraise_export(path: str) -> AppraiseExport:
     return export
 
 
-def _read_export_rows(path: str) -> Iterator[_ExportedRow]:
-    """Read all rows of an Appraise export."""
-    for number, fields in enumerate(_read_csv_fields(path), start=1):
+def _iterate_export_rows(path: str) -> Iterator[_ExportedRow]:
+    """Yield every row of an export of Appraise."""
+    for number, fields in enumerate(_iterate_csv_rows(path), start=1):
         if len(fields) < 9 or fields[3] not in ITEM_TYPES:
             raise InputError(
                 "no row as Appraise exports them was found.", location=InputLocation(path, line=number)
@@ -182,14 +190,14 @@ def _read_export_rows(path: str) -> Iterator[_ExportedRow]:
 
 
 def _parse_end_time(fields: Sequence[str]) -> float:
-    """Return when the annotator finished; 0 if the export does not say."""
+    """Return the time at which the annotator finished a row; 0 if the export does not say."""
     try:
         return float(fields[11])
     except (IndexError, ValueError):
         return 0.0
 
 
-def _read_csv_fields(path: str) -> Iterator[list[str]]:
+def _iterate_csv_rows(path: str) -> Iterator[list[str]]:
     """Yield the fields of each row of a CSV file."""
     rows = csv.reader(io.StringIO(read_text(path)))
     try:
@@ -200,15 +208,16 @@ def _read_csv_fields(path: str) -> Iterator[list[str]]:
         ) from None
 
 
-def _build_output_key_columns(documents: Mapping[OutputKey, str]) -> pl.DataFrame:
-    """Return the columns `lp, seg_id, system` that identify outputs, and `doc_id` where it is known.
+def _build_columns_that_identify_outputs(document_of_output: Mapping[OutputKey, str]) -> pl.DataFrame:
+    """Return a table with the language pair, segment and system of each output, and its document where that
+    is known.
 
     The document is part of a segment's id only if segment numbers repeat over documents.
     """
-    short_keys = {(lp, item.rpartition("/")[2], system) for lp, item, system in documents}
-    is_unique = len(short_keys) == len(documents)
+    short_keys = {(lp, item.rpartition("/")[2], system) for lp, item, system in document_of_output}
+    is_unique = len(short_keys) == len(document_of_output)
     rows = []
-    for (lp, item, system), document in documents.items():
+    for (lp, item, system), document in document_of_output.items():
         row = {"lp": lp, "seg_id": item.rpartition("/")[2] if is_unique else item, "system": system}
         if document:
             row["doc_id"] = document

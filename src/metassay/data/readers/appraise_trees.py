@@ -19,9 +19,11 @@ EXPORT_FOLDER = "humeval"
 _OFFSETS = (1, 2, 0)
 
 
-def list_appraise_exports(test_set: Path) -> list[Path]:
-    """Return the Appraise exports in `humeval/`, inside the folder of the texts or next to it."""
-    folders = (test_set / EXPORT_FOLDER, test_set.parent / EXPORT_FOLDER)
+def list_appraise_exports(test_set_folder: Path) -> list[Path]:
+    """Return the files exported from the annotation tool Appraise in the folder `humeval`, which is inside or
+    next to the test set.
+    """
+    folders = (test_set_folder / EXPORT_FOLDER, test_set_folder.parent / EXPORT_FOLDER)
     files = [path for folder in folders for path in sorted(folder.glob("*.csv"))]
     return [path for path in files if AppraiseReader().sniff(str(path))]
 
@@ -29,7 +31,8 @@ def list_appraise_exports(test_set: Path) -> list[Path]:
 def read_appraise_scores(
     exports: list[Path], segments: pl.DataFrame, language_pair: str
 ) -> tuple[pl.DataFrame | None, list[str]]:
-    """Read `system, seg_id` and the human scores of a language pair. Also returns notes.
+    """Read the human scores of a language pair from exports of Appraise into a table with a row per system
+    and segment. Also returns notes.
 
     `segments` has `seg_id` from 1 and `doc_id`. Exports that repeat a score of the same annotator count once.
     """
@@ -57,19 +60,25 @@ def read_appraise_scores(
 
 
 def _find_segment_number_offset(
-    export: AppraiseExport, keys: list[OutputKey], document_of_line: dict[int, str], path: Path
+    export: AppraiseExport,
+    output_keys: list[OutputKey],
+    document_of_segment_number: dict[int, str],
+    path: Path,
 ) -> int:
-    """Return what to add to the segment numbers of an export so that they match those of the texts."""
+    """Return the number that must be added to the segment numbers of an export to match those of the
+    texts.
+    """
     for offset in _OFFSETS:
         if all(
-            _get_document_of_segment(export, key, offset, document_of_line) == export.documents[key]
-            for key in keys
+            _get_document_of_segment(export, key, offset, document_of_segment_number) == export.documents[key]
+            for key in output_keys
         ):
             return offset
     wrong = next(
         key
-        for key in keys
-        if _get_document_of_segment(export, key, _OFFSETS[0], document_of_line) != export.documents[key]
+        for key in output_keys
+        if _get_document_of_segment(export, key, _OFFSETS[0], document_of_segment_number)
+        != export.documents[key]
     )
     raise InputError(
         f"segment {export.segments[wrong]} is of document {export.documents[wrong]!r}, but the texts have "
@@ -81,8 +90,10 @@ def _find_segment_number_offset(
 
 
 def _get_document_of_segment(
-    export: AppraiseExport, key: OutputKey, offset: int, document_of_line: dict[int, str]
+    export: AppraiseExport, output_key: OutputKey, offset: int, document_of_segment_number: dict[int, str]
 ) -> str | None:
-    """Return the document of a segment in the texts; None if there is no such segment."""
-    segment = export.segments[key]
-    return document_of_line.get(int(segment) + offset) if segment.isdecimal() else None
+    """Return the document to which a segment of an export belongs according to the texts; None if they have
+    no such segment.
+    """
+    segment = export.segments[output_key]
+    return document_of_segment_number.get(int(segment) + offset) if segment.isdecimal() else None

@@ -13,7 +13,7 @@ from metassay.data.readers.json_tables import report_malformed_content
 
 @dataclass(frozen=True)
 class RawTable:
-    """A table that was read from a file, and what the file format says about its columns."""
+    """A table as it was read from a file, with what the file format says about its columns."""
 
     file: str
     frame: pl.DataFrame
@@ -73,11 +73,11 @@ class Reader(ABC):
 
 
 def convert_to_raw_tables(
-    path: str, frames: pl.DataFrame | RawTable | list[RawTable], task: str | None
+    path: str, reader_result: pl.DataFrame | RawTable | list[RawTable], task: str | None
 ) -> list[RawTable]:
-    """Convert the data frames that a reader returned to `RawTable` objects."""
-    if isinstance(frames, list):
-        return frames
-    if isinstance(frames, RawTable):
-        return [frames]
-    return [RawTable(path, frames, task)]
+    """Convert whatever a reader returned, such as a single data frame, to a list of `RawTable` objects."""
+    if isinstance(reader_result, list):
+        return reader_result
+    if isinstance(reader_result, RawTable):
+        return [reader_result]
+    return [RawTable(path, reader_result, task)]

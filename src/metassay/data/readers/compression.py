@@ -28,46 +28,48 @@ _CHUNK_BYTES = 1 << 20
 
 
 def decompress(content: bytes, path: str = "") -> bytes:
-    """Decompress gzip or zstd content, recognised by its first bytes; other content is returned unchanged.
+    """Decompress content if its first bytes are those of gzip or zstd. Other content is returned unchanged.
 
     Content that grows beyond 256 MB and to more than a hundred times its size is refused, unless
     METASSAY_UNPACK_LIMIT (in MB) allows it.
     """
-    stream = _open_compressed(io.BytesIO(content))
+    stream = _open_compressed_file(io.BytesIO(content))
     if stream is None:
         return content
     with stream:
-        return _read_at_most(stream, _compute_size_limit(len(content)), path)
+        return _read_at_most(stream, _compute_decompressed_size_limit(len(content)), path)
 
 
 def check_archive_size(content: bytes, path: str) -> None:
-    """Raise an error if all files of a ZIP archive together exceed the limit of `decompress`.
+    """Raise an error if the files of a ZIP archive together are too large to be decompressed.
 
     A file cannot be larger than the archive says: `zipfile` reads no more, and zstd is checked on its own.
     """
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         size = sum(info.file_size for info in archive.infolist())
-    limit = _compute_size_limit(len(content))
+    limit = _compute_decompressed_size_limit(len(content))
     if size > limit:
         raise _build_too_large_error(limit, path)
 
 
 def read_decompressed_beginning(file: IO[bytes], byte_count: int) -> bytes:
-    """Read the first bytes of a file, decompressed."""
-    stream = _open_compressed(file)
+    """Read the first bytes of a file, and decompress them if the file is compressed."""
+    stream = _open_compressed_file(file)
     if stream is None:
         return file.read(byte_count)
     with stream:
         return bytes(stream.read(byte_count))
 
 
-def read_pipe(pipe: IO[bytes], name: str) -> bytes:
-    """Read a pipe or device to its end. Raises an error if it is too long, because a device never ends."""
-    return _read_at_most(pipe, _read_size_limit_from_environment() or _MAXIMUM_PIPE_SIZE, name)
+def read_pipe(pipe: IO[bytes], display_name: str) -> bytes:
+    """Read a pipe or a device to its end. Content that is too long is an error, because a device never
+    ends.
+    """
+    return _read_at_most(pipe, _read_size_limit_from_environment() or _MAXIMUM_PIPE_SIZE, display_name)
 
 
-def _open_compressed(file: IO[bytes]) -> gzip.GzipFile | IO[bytes] | None:
-    """Open a compressed file for reading. Returns None if it is not compressed."""
+def _open_compressed_file(file: IO[bytes]) -> gzip.GzipFile | IO[bytes] | None:
+    """Open a compressed file so that reading decompresses it. Returns None if the file is not compressed."""
     magic = file.read(4)
     file.seek(0)
     if magic.startswith(_GZIP_MAGIC):
@@ -80,27 +82,27 @@ def _open_compressed(file: IO[bytes]) -> gzip.GzipFile | IO[bytes] | None:
     return None
 
 
-def _read_at_most(stream: gzip.GzipFile | IO[bytes], limit: int, path: str) -> bytes:
-    """Read a stream to its end. Raises an error if it holds more than `limit` bytes."""
+def _read_at_most(stream: gzip.GzipFile | IO[bytes], byte_limit: int, path: str) -> bytes:
+    """Read a stream to its end. Content of more than `byte_limit` bytes is an error."""
     content = io.BytesIO()
     while chunk := stream.read(_CHUNK_BYTES):
         content.write(chunk)
-        if content.tell() > limit:
-            raise _build_too_large_error(limit, path)
+        if content.tell() > byte_limit:
+            raise _build_too_large_error(byte_limit, path)
     return content.getvalue()
 
 
-def _build_too_large_error(limit: int, path: str) -> InputError:
+def _build_too_large_error(byte_limit: int, path: str) -> InputError:
     """Return the error for content that is too large when it is decompressed."""
     return InputError(
-        f"it holds more than {limit // _MEGABYTE:,} MB.",
+        f"it holds more than {byte_limit // _MEGABYTE:,} MB.",
         location=InputLocation(file=path),
         remedy=f"If the size is correct, raise the limit with {LIMIT_VARIABLE}=MB in the environment.",
     )
 
 
-def _compute_size_limit(compressed_size: int) -> int:
-    """Return how many bytes compressed content of a given size may have after decompression."""
+def _compute_decompressed_size_limit(compressed_size: int) -> int:
+    """Return how many bytes content of this compressed size may have after it is decompressed."""
     return _read_size_limit_from_environment() or max(_SIZE_WITHOUT_LIMIT, _MAXIMUM_RATIO * compressed_size)
 
 

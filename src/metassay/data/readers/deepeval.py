@@ -13,7 +13,7 @@ from metassay.data.readers.json_tables import parse_json_object
 from metassay.data.readers.sample_columns import (
     build_sample_table,
     parse_optional_score,
-    select_context_values,
+    select_groupable_values,
 )
 from metassay.errors import InputError, InputLocation
 
@@ -28,12 +28,14 @@ class DeepEvalReader(Reader):
     summary = "inputs, actual and expected outputs, metric scores of DeepEval"
 
     def sniff(self, path: str) -> bool:
-        """Return whether a JSON file has the keys of a DeepEval test run."""
+        """Return whether a JSON file has the keys of a test run of DeepEval."""
         start = "\n".join(read_first_content_lines(path))
         return start.lstrip().startswith("{") and any(key in start for key in _KEYS)
 
     def read(self, path: str) -> RawTable:
-        """Read a row per test case. The system is the hyperparameter `model`, else the name of the file."""
+        """Read a row per test case. The system is the hyperparameter `model`, or else the name of the
+        file.
+        """
         content = parse_json_object(read_text(path), InputLocation(path))
         test_run = content.get("testRunData", content)
         test_cases = test_run.get("testCases") or []
@@ -48,14 +50,14 @@ class DeepEvalReader(Reader):
         metadata = []
         for number, case in enumerate(test_cases, start=1):
             rows.append(_build_output_row(case, system))
-            scores.append(_collect_scores(case, InputLocation(path, row=number)))
-            metadata.append(select_context_values(case.get("additionalMetadata")))
+            scores.append(_collect_scores_by_metric(case, InputLocation(path, row=number)))
+            metadata.append(select_groupable_values(case.get("additionalMetadata")))
         outputs = pl.DataFrame(rows, infer_schema_length=None)
         return build_sample_table(path, outputs, scores, metadata)
 
 
 def _build_output_row(test_case: Mapping[str, Any], system: str) -> dict[str, str | None]:
-    """Return id, system, source, output and reference of a test case."""
+    """Return the table row of a test case: id, system, source, output and reference."""
     name = test_case.get("name")
     order = test_case.get("order")
     return {
@@ -67,7 +69,9 @@ def _build_output_row(test_case: Mapping[str, Any], system: str) -> dict[str, st
     }
 
 
-def _collect_scores(test_case: Mapping[str, Any], location: InputLocation) -> dict[str, float | None]:
-    """Return the score of each metric of a test case."""
+def _collect_scores_by_metric(
+    test_case: Mapping[str, Any], location: InputLocation
+) -> dict[str, float | None]:
+    """Return the scores of a test case by the name of the metric."""
     metrics = test_case.get("metricsData") or []
     return {str(metric["name"]): parse_optional_score(metric.get("score"), location) for metric in metrics}

@@ -27,7 +27,7 @@ _EXCEL_SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n")
 def parse_table_with_guessed_delimiter(
     text: str, usual_delimiter: str | None, *, quoting: str, file: str, notes: list[str]
 ) -> pl.DataFrame:
-    """Parse CSV, TSV or similar text whose delimiter is guessed from the header.
+    """Parse CSV, TSV or similar text. The delimiter is guessed from the header.
 
     Excel writes semicolons where numbers have a decimal comma. Such numbers are read, and a note is appended
     to `notes`.
@@ -52,7 +52,8 @@ def parse_table_with_guessed_delimiter(
 
 
 def _do_quotes_merge_lines(text: str, delimiter: str, file: str) -> bool:
-    """Return whether quote characters join several lines to one row although each line is a complete row.
+    """Return whether reading quotes as in CSV would join several lines to one row, although each line is a
+    complete row.
 
     A file with quoted line ends has lines with fewer fields than its header.
     """
@@ -82,7 +83,7 @@ def _guess_delimiter(text: str, usual_delimiter: str | None) -> str:
 
 
 def parse_delimited_table(text: str, *, delimiter: str, quoting: str, file: str) -> pl.DataFrame:
-    """Parse a table with a known delimiter; all columns are texts."""
+    """Parse a table whose delimiter is known into columns of texts."""
     if quoting not in QUOTINGS:
         raise InputError(f"unknown quoting {quoting!r}.", remedy=f"Known: {', '.join(QUOTINGS)}.")
     table = _parse_with_polars(text, delimiter, quoting)
@@ -96,7 +97,7 @@ def parse_delimited_table(text: str, *, delimiter: str, quoting: str, file: str)
 
 
 def _parse_with_polars(text: str, delimiter: str, quoting: str) -> pl.DataFrame | None:
-    """Parse a delimited table quickly with Polars; None if the result may be wrong.
+    """Parse a delimited table with Polars, which is fast. Returns None if the result may be wrong.
 
     Polars fills up short rows, ignores an empty last field of a file without final LF, takes any quote for
     one that opens or closes a field (as in `5" disk`), and drops the CR before every LF, which is right only
@@ -145,7 +146,7 @@ def _count_character(table: pl.DataFrame, character: str) -> int:
 
 
 def _parse_row_by_row(text: str, *, delimiter: str, quoting: str, file: str) -> pl.DataFrame:
-    """Parse a table slowly but exactly, with errors that name the row."""
+    """Parse a delimited table row by row, which is slow but exact. Errors name the row."""
     if quoting == "none":
         rows = [line.split(delimiter) for line in text.removesuffix("\n").split("\n")]
     else:
@@ -197,7 +198,9 @@ def _find_line_end(text: str, start: int) -> int:
 def _split_quoted_row(
     text: str, start: int, delimiter: str, location: InputLocation
 ) -> tuple[list[str], int]:
-    """Return the fields of the row at `start`, and the end of the row. Quoted fields may contain LF."""
+    """Split the row that begins at `start` into its fields. Also returns where it ends, because quoted fields
+    may contain line breaks.
+    """
     fields: list[str] = []
     while True:
         if text.startswith('"', start):
@@ -209,7 +212,7 @@ def _split_quoted_row(
             fields.append(text[start + 1 : closing_quote].replace('""', '"'))
             field_end = closing_quote + 1
             if not text.startswith(delimiter, field_end):
-                return _finish_quoted_row(text, field_end, fields, location)
+                return _end_row_after_quoted_field(text, field_end, fields, location)
         else:
             line_end = _find_line_end(text, start)
             field_end = text.find(delimiter, start, line_end)
@@ -220,10 +223,12 @@ def _split_quoted_row(
         start = field_end + len(delimiter)
 
 
-def _finish_quoted_row(
+def _end_row_after_quoted_field(
     text: str, field_end: int, fields: list[str], location: InputLocation
 ) -> tuple[list[str], int]:
-    """End a row after a closing quote. A CR before the LF belongs to the last field."""
+    """Return the fields and the end of a row whose last field is quoted. A carriage return before the line
+    break belongs to this field.
+    """
     record_end = field_end
     if text.startswith("\r", field_end):
         record_end += 1
@@ -235,7 +240,9 @@ def _finish_quoted_row(
 
 
 def _find_closing_quote(text: str, start: int) -> int | None:
-    """Return the position of the next quote that is not doubled."""
+    """Return the position of the next quote that is not doubled, as quotes inside a field are; None if there
+    is no such quote.
+    """
     position = text.find('"', start)
     while position >= 0:
         if not text.startswith('"', position + 1):
@@ -262,7 +269,9 @@ def _check_header(header: Sequence[str], file: str) -> None:
 
 
 def _suggest_remedy_for_wrong_field_count(file: str, *, quoting: str, delimiter: str) -> str | None:
-    """Return the advice for a row with more or fewer fields than the header."""
+    """Return advice for the user about a row with more or fewer fields than the header; None if there is no
+    advice.
+    """
     if quoting == "none":
         return "If the file quotes its fields, try --quoting minimal."
     if delimiter == "\t":

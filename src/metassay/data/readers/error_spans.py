@@ -45,49 +45,51 @@ _DEFAULT_RATER = "rater"
 
 
 def read_error_spans(path: str) -> pl.DataFrame:
-    """Read marked error spans: a row `system, seg_id, rater, spans` per output and rater.
+    """Read the positions of errors that raters marked in outputs, as a table with a row per output and rater.
 
     Errors of the source, neutral remarks and omissions have no position in the output and thus no span.
     """
     with report_malformed_content(path, "spans are"):
-        return _read_span_table(download_if_remote(path))
+        return _read_error_spans_of_any_format(download_if_remote(path))
 
 
-def _read_span_table(path: str) -> pl.DataFrame:
-    """Read the table of error spans in the format of the file."""
+def _read_error_spans_of_any_format(path: str) -> pl.DataFrame:
+    """Read a file of marked errors in whichever of the known formats it is written."""
     if path.endswith(".seg.rating"):
-        return _read_rated_spans(path)
+        return _read_error_spans_from_seg_rating(path)
     if get_file_ending(path) in JSON_LINES_ENDINGS and '"errors"' in next(
         iter(read_first_content_lines(path)), ""
     ):
-        return _read_json_ratings(path)
+        return _read_error_spans_from_json_lines(path)
     if is_pearmut_file(path):
-        return _read_pearmut_spans(path)
-    return _read_delimited_spans(path)
+        return _read_error_spans_from_pearmut(path)
+    return _read_error_spans_from_table(path)
 
 
-def _read_delimited_spans(path: str) -> pl.DataFrame:
-    """Read error spans from a CSV or TSV table."""
+def _read_error_spans_from_table(path: str) -> pl.DataFrame:
+    """Read the positions of marked errors from a CSV or TSV table."""
     table = read_table(path, quoting="none" if path.endswith(".tsv") else "minimal")
-    table = _rename_span_columns(table.rename({name: name.lower() for name in table.columns}), path)
+    table = _rename_error_span_columns(table.rename({name: name.lower() for name in table.columns}), path)
     columns = {*table.columns}
     for suffix in ("_gold", ""):
         if {f"start_indices{suffix}", f"end_indices{suffix}"} <= columns:
             spans = []
             for row, location in _iterate_rows_with_location(table, path):
-                spans.append(_parse_span_position_lists(row, suffix, location))
-            return _add_span_column(table, spans)
+                spans.append(_parse_lists_of_starts_and_ends(row, suffix, location))
+            return _add_error_span_column(table, spans)
     if {"start", "end"} <= columns:
         spans = [
-            _parse_start_and_end(row, location) for row, location in _iterate_rows_with_location(table, path)
+            _parse_error_span_of_row(row, location)
+            for row, location in _iterate_rows_with_location(table, path)
         ]
-        return _merge_spans_by_rater(table, spans)
+        return _merge_error_spans_by_rater(table, spans)
     if "hyp" in columns and table["hyp"].str.contains("<v>", literal=True).any():
         spans = [
-            _find_tagged_spans(row, location) for row, location in _iterate_rows_with_location(table, path)
+            _find_tagged_error_spans(row, location)
+            for row, location in _iterate_rows_with_location(table, path)
         ]
         without_tags = table.with_columns(hyp=pl.col("hyp").str.replace_all(_TAG.pattern, ""))
-        return _merge_spans_by_rater(without_tags, spans)
+        return _merge_error_spans_by_rater(without_tags, spans)
     raise InputError(
         f"there are no error spans (looked for {_KNOWN_FORMS}; there are: {join_names(table.columns)}).",
         location=InputLocation(path),
@@ -97,13 +99,15 @@ def _read_delimited_spans(path: str) -> pl.DataFrame:
 def _iterate_rows_with_location(
     table: pl.DataFrame, path: str
 ) -> Iterator[tuple[dict[str, Any], InputLocation]]:
-    """Yield every row with its location in the file."""
+    """Yield every row of a table with its location in the file, for error messages."""
     for number, row in enumerate(table.iter_rows(named=True), start=1):
         yield row, InputLocation(path, number)
 
 
-def _rename_span_columns(table: pl.DataFrame, path: str) -> pl.DataFrame:
-    """Rename the columns of a table of error spans to the usual names, and check the ids."""
+def _rename_error_span_columns(table: pl.DataFrame, path: str) -> pl.DataFrame:
+    """Rename the columns of a table of marked errors to names that do not depend on the file, and check its
+    ids.
+    """
     for name, known_names in _COLUMN_NAMES.items():
         present = [known for known in known_names if known in table.columns]
         if not present and name in {"system", "seg_id"}:
@@ -125,10 +129,14 @@ def _is_error_severity(severity: Any) -> bool:
     return name not in {"neutral", "no-error"}
 
 
-def _parse_span_position_lists(row: Mapping[str, Any], suffix: str, location: InputLocation) -> list[Span]:
-    """Parse lists of start and end positions as in WMT25: -1 means no error, `missing` an omission."""
+def _parse_lists_of_starts_and_ends(
+    row: Mapping[str, Any], column_suffix: str, location: InputLocation
+) -> list[Span]:
+    """Parse the start and end positions of all errors in a row of WMT25. The position -1 means no error, and
+    `missing` stands for an omission.
+    """
     starts, ends, severities = (
-        str(row.get(f"{name}{suffix}") or "").split()
+        str(row.get(f"{name}{column_suffix}") or "").split()
         for name in ("start_indices", "end_indices", "error_types")
     )
     if len(starts) != len(ends) or (severities and len(severities) < len(starts)):
@@ -147,7 +155,9 @@ def _parse_span_position_lists(row: Mapping[str, Any], suffix: str, location: In
 
 
 def _parse_error_span(start: Any, end: Any, location: InputLocation) -> Span | None:
-    """Parse two numbers as [start, end). Returns None for an empty span, and for -1, which means no error."""
+    """Convert the start and end of an error to integers, the end not included. Returns None for an empty span
+    and for -1, which means that there is no error.
+    """
     try:
         first = int(start)
         last = int(end)
@@ -160,16 +170,20 @@ def _parse_error_span(start: Any, end: Any, location: InputLocation) -> Span | N
     return (first, last) if first < last else None
 
 
-def _parse_start_and_end(row: Mapping[str, Any], location: InputLocation) -> list[Span]:
-    """Parse the columns `start` and `end` of a row to a list with at most one span."""
+def _parse_error_span_of_row(row: Mapping[str, Any], location: InputLocation) -> list[Span]:
+    """Return the error in a row with the columns `start` and `end`: a list with one span, or an empty list if
+    there is no error.
+    """
     if row["start"] in {None, ""} or not _is_error_severity(row.get("severity")):
         return []
     span = _parse_error_span(row["start"], row["end"], InputLocation(location.file, location.row, "start"))
     return [] if span is None else [span]
 
 
-def _find_tagged_spans(row: Mapping[str, Any], location: InputLocation) -> list[Span]:
-    """Return the positions of the tags in a text, counted without the tags."""
+def _find_tagged_error_spans(row: Mapping[str, Any], location: InputLocation) -> list[Span]:
+    """Return the start and end of each text between the tags `<v>` and `</v>`, counted in the text without
+    tags.
+    """
     if not _is_error_severity(row.get("severity")):
         return []
     positions = []
@@ -185,12 +199,14 @@ def _find_tagged_spans(row: Mapping[str, Any], location: InputLocation) -> list[
     return [(start, end) for start, end in pairs if start < end]
 
 
-def _parse_error_list(errors: Any, location: InputLocation) -> list[Span]:
-    """Parse a JSON list of errors, as mt-metrics-eval writes it, to spans."""
-    if not isinstance(errors, list):
+def _convert_errors_to_spans(json_errors: Any, location: InputLocation) -> list[Span]:
+    """Convert a JSON list of errors, as mt-metrics-eval writes it, to start and end positions. Errors of the
+    source and neutral remarks are left out.
+    """
+    if not isinstance(json_errors, list):
         return []
     spans = []
-    for error in errors:
+    for error in json_errors:
         if not isinstance(error, Mapping):
             continue
         if error.get("is_source_error") or not _is_error_severity(error.get("severity")):
@@ -201,8 +217,10 @@ def _parse_error_list(errors: Any, location: InputLocation) -> list[Span]:
     return spans
 
 
-def _read_rated_spans(path: str) -> pl.DataFrame:
-    """Read a `.seg.rating` file. Line n of a system is segment n."""
+def _read_error_spans_from_seg_rating(path: str) -> pl.DataFrame:
+    """Read the marked errors of a `.seg.rating` file, in which the n-th line of a system is about segment
+    n.
+    """
     rows = []
     spans = []
     line_counts = Counter[str]()
@@ -212,18 +230,18 @@ def _read_rated_spans(path: str) -> pl.DataFrame:
         if not fields or fields[0].strip().lower() in cells.MISSING_SCORES:
             continue
         location = InputLocation(path, line=number)
-        spans.append(_parse_error_list(parse_json_object(fields[0], location).get("errors"), location))
+        spans.append(_convert_errors_to_spans(parse_json_object(fields[0], location).get("errors"), location))
         rater = fields[1] if len(fields) > 1 else _DEFAULT_RATER
         rows.append({"system": system, "seg_id": str(line_counts[system]), "rater": rater})
-    return _add_span_column(pl.DataFrame(rows, infer_schema_length=None), spans)
+    return _add_error_span_column(pl.DataFrame(rows, infer_schema_length=None), spans)
 
 
-def _read_json_ratings(path: str) -> pl.DataFrame:
-    """Read JSON lines of ratings, in which `segment_id` counts from 0."""
+def _read_error_spans_from_json_lines(path: str) -> pl.DataFrame:
+    """Read marked errors from a file with a JSON object per line, in which segments are counted from 0."""
     rows = []
     spans = []
     for rating, location in iterate_json_lines(read_text(path), path):
-        spans.append(_parse_error_list(rating.get("errors"), location))
+        spans.append(_convert_errors_to_spans(rating.get("errors"), location))
         row: dict[str, Any] = {
             "system": str(rating.get("system_id")),
             "rater": str(rating.get("rater_id") or _DEFAULT_RATER),
@@ -234,23 +252,23 @@ def _read_json_ratings(path: str) -> pl.DataFrame:
         if all(languages):
             row["lp"] = "-".join(map(str, languages))
         rows.append(row)
-    return _add_span_column(pl.DataFrame(rows, infer_schema_length=None), spans)
+    return _add_error_span_column(pl.DataFrame(rows, infer_schema_length=None), spans)
 
 
-def _read_pearmut_spans(path: str) -> pl.DataFrame:
-    """Read the error spans of pearmut annotations."""
+def _read_error_spans_from_pearmut(path: str) -> pl.DataFrame:
+    """Read the errors that raters marked with the annotation tool pearmut."""
     rows = []
     spans = []
     for output in read_pearmut_annotations(path):
         rows.append({**output.row, "rater": output.user})
         spans.append(
-            [_parse_span_with_inclusive_end(first, last, path) for first, last in output.error_spans]
+            [_parse_error_span_with_inclusive_end(first, last, path) for first, last in output.error_spans]
         )
-    return _add_span_column(pl.DataFrame(rows, infer_schema_length=None), spans)
+    return _add_error_span_column(pl.DataFrame(rows, infer_schema_length=None), spans)
 
 
-def _parse_span_with_inclusive_end(first_character: Any, last_character: Any, path: str) -> Span:
-    """Convert a span that includes its last character to one that ends after it."""
+def _parse_error_span_with_inclusive_end(first_character: Any, last_character: Any, path: str) -> Span:
+    """Convert a span given by its first and last character to one that ends after the last character."""
     start, end = _parse_error_span(first_character, last_character, InputLocation(path)) or (
         int(first_character),
         int(last_character),
@@ -258,17 +276,17 @@ def _parse_span_with_inclusive_end(first_character: Any, last_character: Any, pa
     return start, end + 1
 
 
-def _add_span_column(table: pl.DataFrame, spans: Sequence[Sequence[Span]]) -> pl.DataFrame:
-    """Add a column with the list of error spans of each row."""
-    column = [[{"start": start, "end": end} for start, end in row] for row in spans]
+def _add_error_span_column(table: pl.DataFrame, error_spans: Sequence[Sequence[Span]]) -> pl.DataFrame:
+    """Add a column that lists the start and end of each error in a row."""
+    column = [[{"start": start, "end": end} for start, end in row] for row in error_spans]
     return table.with_columns(pl.Series("spans", column, dtype=SPANS_DTYPE))
 
 
-def _merge_spans_by_rater(table: pl.DataFrame, spans: Sequence[Sequence[Span]]) -> pl.DataFrame:
-    """Merge the rows of one output and rater to one row with all error spans."""
+def _merge_error_spans_by_rater(table: pl.DataFrame, error_spans: Sequence[Sequence[Span]]) -> pl.DataFrame:
+    """Combine rows about the same output and rater to one row that lists all marked errors."""
     possible_keys = (*TEST_SET_COLUMNS, "doc_id", "seg_id", "system", "rater")
     keys = [name for name in possible_keys if name in table.columns]
     dropped = {*keys, "start", "end", "severity", "category"}
     others = [pl.col(name).first() for name in table.columns if name not in dropped]
-    rows = _add_span_column(table, spans).group_by(keys, maintain_order=True)
+    rows = _add_error_span_column(table, error_spans).group_by(keys, maintain_order=True)
     return rows.agg(*others, pl.col("spans").explode().drop_nulls())

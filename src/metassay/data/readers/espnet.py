@@ -18,7 +18,7 @@ _MAXIMUM_DEPTH = 4
 
 
 class EspnetReader(Reader):
-    """Reader of speech recognition results of ESPnet."""
+    """Reader of the results of ESPnet, a toolkit for speech recognition."""
 
     name = "espnet"
     files = "a folder"
@@ -26,11 +26,11 @@ class EspnetReader(Reader):
     task = asr.TASK.name
 
     def sniff(self, path: str) -> bool:
-        """Return whether a folder contains a result of ESPnet, at most four levels down."""
+        """Return whether a folder, or a folder up to four levels below it, has a result of ESPnet."""
         return Path(path).is_dir() and bool(_find_result_folders(Path(path)))
 
     def read(self, path: str) -> pl.DataFrame:
-        """Read a table `utt_id, system, ref, hyp, testset, speaker_id` of every result in a folder.
+        """Read every result in a folder into one table `utt_id, system, ref, hyp, testset, speaker_id`.
 
         ESPnet writes utterances as `(speaker-utterance)`, so the speaker is split off.
         """
@@ -49,7 +49,7 @@ class EspnetReader(Reader):
 
 
 def _find_result_folders(folder: Path) -> list[Path]:
-    """Return the folders that contain a reference and an output, sorted."""
+    """Return all folders below a folder that contain both a reference and an output, sorted."""
     candidates: set[Path] = set()
     for depth in range(_MAXIMUM_DEPTH):
         candidates.update(folder.glob(f"{'*/' * depth}{SCORE_FOLDER}"))

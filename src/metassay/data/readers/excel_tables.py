@@ -18,7 +18,7 @@ _LARGEST_EXACT_INTEGER = 2.0**53
 
 
 def parse_excel(content: bytes, *, file: str) -> pl.DataFrame:
-    """Parse the first sheet of an Excel file. Its first row has the column names.
+    """Parse the first sheet of an Excel file into a table. The first row has the column names.
 
     Excel stores all numbers as floats, so columns of whole numbers are converted to integers.
     """
@@ -51,7 +51,7 @@ def parse_excel(content: bytes, *, file: str) -> pl.DataFrame:
 
 
 def _is_whole_number_column(column: pl.Series) -> bool:
-    """Return whether a column has floats that are all whole numbers."""
+    """Return whether a column has the type float, but all of its numbers are whole."""
     if column.dtype != pl.Float64:
         return False
     is_whole = (column == column.round()) & (column.abs() < _LARGEST_EXACT_INTEGER)

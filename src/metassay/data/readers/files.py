@@ -25,7 +25,9 @@ _PIPE_CONTENTS: dict[str, bytes] = {}
 
 
 def read_bytes(path: str) -> bytes:
-    """Read a file, a pipe or standard input, and decompress gzip and zstd."""
+    """Read the content of a file, a pipe or standard input. Content that is compressed with gzip or zstd is
+    decompressed.
+    """
     try:
         content = _PIPE_CONTENTS.pop(path, None)
         if content is None:
@@ -42,7 +44,7 @@ def read_bytes(path: str) -> bytes:
 
 
 def _read_raw_bytes(path: str) -> bytes:
-    """Read a file, a pipe or standard input without decompression."""
+    """Read the content of a file, a pipe or standard input as it is, without decompression."""
     if path == "-":
         if sys.stdin is None:
             raise InputError("standard input is closed.", remedy="Name a file, or give the data on it.")
@@ -54,7 +56,7 @@ def _read_raw_bytes(path: str) -> bytes:
 
 
 def is_pipe(path: str) -> bool:
-    """Return whether a path can be read only once: `-`, a FIFO, a process substitution or a device."""
+    """Return whether a path can be read only once, as standard input (`-`), a named pipe or a device."""
     if path == "-":
         return True
     try:
@@ -65,7 +67,7 @@ def is_pipe(path: str) -> bool:
 
 
 def check_readable_path(path: str) -> str:
-    """Return the path unchanged; raise an error if it is empty, is not valid UTF-8 or does not exist."""
+    """Return the path unchanged. A path that is empty, is not valid UTF-8 or does not exist is an error."""
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -86,12 +88,12 @@ def check_readable_path(path: str) -> str:
 
 
 def read_text(path: str) -> str:
-    """Read a file as UTF-8 text without a byte order mark."""
+    """Read a file as UTF-8 text, without a byte order mark at its start."""
     return decode_text(read_bytes(path), path)
 
 
 def decode_text(content: bytes, path: str) -> str:
-    """Decode UTF-8 text and drop a leading byte order mark.
+    """Decode UTF-8 text, and drop a byte order mark at its start.
 
     Raises an error with the line for invalid UTF-8 and for NUL characters, and for an empty file.
     """
@@ -164,9 +166,9 @@ def get_file_ending(path: str) -> str:
     return Path(name).suffix
 
 
-def reject_overwriting_inputs(target: str | os.PathLike[str], inputs: Sequence[str]) -> None:
+def reject_overwriting_inputs(target: str | os.PathLike[str], input_paths: Sequence[str]) -> None:
     """Raise an error if writing to `target` would replace an input file or a file in an input folder."""
-    for source in inputs:
+    for source in input_paths:
         if source == target or _is_file_or_inside_folder(Path(target), source):
             raise InputError(
                 "this file is also an input and would be overwritten.",

@@ -12,7 +12,7 @@ from metassay.errors import InputError
 
 
 def convert_to_polars_frame(source: Any) -> pl.DataFrame | None:
-    """Convert a Polars, pandas or Arrow table, a `datasets.Dataset` or a list of dicts to a Polars frame.
+    """Convert data in memory, such as a pandas or Arrow table or a list of dictionaries, to a Polars frame.
 
     Returns None for anything else, such as a path.
     """
@@ -32,7 +32,7 @@ def convert_to_polars_frame(source: Any) -> pl.DataFrame | None:
 
 
 def _convert_pandas_columns(columns: Mapping[str, Any]) -> pl.DataFrame:
-    """Convert the columns of a pandas frame to a Polars frame. The index is dropped."""
+    """Convert the columns of a pandas frame to a Polars frame, without the index."""
     converted = []
     for name, values in columns.items():
         try:
@@ -46,7 +46,9 @@ def _convert_pandas_columns(columns: Mapping[str, Any]) -> pl.DataFrame:
 
 
 def _convert_pandas_cell(cell: Any) -> Any:
-    """Return a list for an array or tuple, None for a missing value of pandas, and other cells unchanged."""
+    """Convert a cell of a pandas frame: arrays and tuples to lists, missing values to None. Other cells are
+    unchanged.
+    """
     if isinstance(cell, np.ndarray | tuple):
         return list(cell)
     if isinstance(cell, list):
@@ -56,7 +58,7 @@ def _convert_pandas_cell(cell: Any) -> Any:
 
 
 def _check_is_data_frame(converted_table: pl.DataFrame | pl.Series) -> pl.DataFrame:
-    """Return a converted table. Raises an error if it is a single column instead of a table."""
+    """Return a converted table unchanged. A single column instead of a table is an error."""
     if not isinstance(converted_table, pl.DataFrame):
         raise InputError("a table was expected, not a single column.")
     return converted_table

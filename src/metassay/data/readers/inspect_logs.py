@@ -29,7 +29,7 @@ from metassay.data.readers.json_tables import check_json_value
 from metassay.data.readers.sample_columns import (
     build_sample_table,
     parse_optional_score,
-    select_context_values,
+    select_groupable_values,
 )
 from metassay.errors import InputError, InputLocation, shorten_text
 
@@ -56,12 +56,12 @@ class InspectLogReader(Reader):
         return '"status"' in beginning and re.search(r'"eval"\s*:\s*\{', beginning) is not None
 
     def read(self, path: str) -> RawTable:
-        """Read a row per sample and epoch.
+        """Read a row per sample and epoch, that is per repetition of the sample.
 
         With several epochs, each epoch is an item, and the sample is its document.
         """
         if get_file_ending(path) == ".eval":
-            header, samples = _load_archived_log(path)
+            header, samples = _load_zipped_log(path)
         else:
             header, samples = _load_json_log(path)
         evaluation = header.get("eval") or {}
@@ -84,7 +84,7 @@ class InspectLogReader(Reader):
             if has_epochs:
                 rows[-1]["seg_id"] = f"{sample_id}#{sample.get('epoch', 1)}"
                 rows[-1]["doc_id"] = sample_id
-            metadata.append(select_context_values(sample.get("metadata")))
+            metadata.append(select_groupable_values(sample.get("metadata")))
             check_json_value([rows[-1], metadata[-1]], location)
             scores.append(_parse_sample_scores(sample.get("scores"), location))
         outputs = pl.DataFrame(
@@ -98,7 +98,9 @@ class InspectLogReader(Reader):
 
 
 def _extract_sample_texts(sample: JsonObject) -> JsonObject:
-    """Return source, output and references of a sample."""
+    """Return the input, the output and the expected outputs of a sample, under the names that metassay
+    uses.
+    """
     target: Any = sample.get("target")
     targets = target if isinstance(target, list) else [target]
     return {
@@ -109,7 +111,7 @@ def _extract_sample_texts(sample: JsonObject) -> JsonObject:
 
 
 def _load_json_log(path: str) -> tuple[JsonObject, list[JsonObject]]:
-    """Return header and samples of a log that is one JSON file."""
+    """Return the header and the samples of a log that is a single JSON file."""
     try:
         log = json.loads(read_text(path))
         samples = [sample for sample in log.get("samples") or [] if isinstance(sample, dict)]
@@ -120,15 +122,17 @@ def _load_json_log(path: str) -> tuple[JsonObject, list[JsonObject]]:
     return log, samples
 
 
-def _load_archived_log(path: str) -> tuple[JsonObject, list[JsonObject]]:
-    """Return header and samples of a log that is an `.eval` file, a ZIP archive of JSON files."""
+def _load_zipped_log(path: str) -> tuple[JsonObject, list[JsonObject]]:
+    """Return the header and the samples of a log that is an `.eval` file, which is a ZIP archive of JSON
+    files.
+    """
     try:
         content = read_bytes(path)
         check_archive_size(content, path)
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             names = [name for name in archive.namelist() if re.fullmatch(r"samples/[^/]+\.json", name)]
-            header = _load_archived_json(archive, content, "header.json", path)
-            samples = [_load_archived_json(archive, content, name, path) for name in sorted(names)]
+            header = _load_json_from_zip_archive(archive, content, "header.json", path)
+            samples = [_load_json_from_zip_archive(archive, content, name, path) for name in sorted(names)]
     except InputError:
         raise
     except (KeyError, ValueError, OSError, RecursionError, RuntimeError, *_ARCHIVE_ERRORS) as error:
@@ -140,7 +144,9 @@ def _load_archived_log(path: str) -> tuple[JsonObject, list[JsonObject]]:
     return header, samples
 
 
-def _load_archived_json(archive: zipfile.ZipFile, content: bytes, member_name: str, path: str) -> Any:
+def _load_json_from_zip_archive(
+    archive: zipfile.ZipFile, archive_content: bytes, member_name: str, path: str
+) -> Any:
     """Load one JSON file of a ZIP archive."""
     info = archive.getinfo(member_name)
     if info.file_size > _MAXIMUM_SAMPLE_BYTES:
@@ -150,9 +156,9 @@ def _load_archived_json(archive: zipfile.ZipFile, content: bytes, member_name: s
     if info.compress_type != _ZSTD_METHOD:
         return json.loads(archive.read(member_name))
     # inspect compresses with zstd, which `zipfile` cannot read: find the data behind the local header.
-    name_length, extra_length = struct.unpack_from("<HH", content, info.header_offset + 26)
+    name_length, extra_length = struct.unpack_from("<HH", archive_content, info.header_offset + 26)
     start = info.header_offset + 30 + name_length + extra_length
-    unpacked = decompress(content[start : start + info.compress_size], path)
+    unpacked = decompress(archive_content[start : start + info.compress_size], path)
     if len(unpacked) != info.file_size:
         # Otherwise many small sizes in the archive could hide large files from `check_archive_size`.
         raise InputError(
@@ -162,7 +168,7 @@ def _load_archived_json(archive: zipfile.ZipFile, content: bytes, member_name: s
 
 
 def _extract_message_text(message_content: Any) -> str | None:
-    """Return a prompt or an answer as text: the texts of all messages, each on lines of its own."""
+    """Return the text of a prompt or an answer. The texts of several messages are joined by line breaks."""
     if isinstance(message_content, str):
         return message_content
     if isinstance(message_content, Mapping):
@@ -173,14 +179,16 @@ def _extract_message_text(message_content: Any) -> str | None:
     return None
 
 
-def _extract_output_text(output: Mapping[str, Any]) -> str | None:
-    """Return the text of the first choice of a model output."""
-    choices = output.get("choices") or []
+def _extract_output_text(model_output: Mapping[str, Any]) -> str | None:
+    """Return the text of the first answer that a model gave; None if it gave none."""
+    choices = model_output.get("choices") or []
     return _extract_message_text(choices[0].get("message")) if choices else None
 
 
 def _parse_sample_scores(scores: Any, location: InputLocation) -> dict[str, float | None]:
-    """Return the scores of a sample by scorer; a scorer with several values gives `SCORER/VALUE`."""
+    """Return the scores of a sample by the name of the scorer, or by `SCORER/VALUE` for a scorer with several
+    values.
+    """
     if not isinstance(scores, Mapping):
         return {}
     parsed: dict[str, float | None] = {}

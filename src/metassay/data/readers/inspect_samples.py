@@ -14,7 +14,7 @@ from metassay.data.readers.base import RawTable, Reader
 from metassay.data.readers.files import get_file_ending, read_first_content_lines
 from metassay.data.readers.json_tables import parse_json_object
 from metassay.data.readers.sample_columns import (
-    build_columns,
+    build_columns_from_dicts,
     choose_unused_column_name,
     parse_optional_score,
 )
@@ -52,15 +52,20 @@ class InspectSamplesReader(Reader):
             return False
 
     def read(self, path: str) -> RawTable:
-        """Read a row per sample and epoch. The table has no outputs and must be joined to some."""
+        """Read a row per sample and epoch, that is per repetition of the sample. The table has scores but no
+        outputs, so it must be joined to a table of outputs.
+        """
         samples = read_table(path)
         ids = samples["id"].cast(pl.String)
-        columns: dict[str, Any] = {"seg_id": ids.to_list(), "system": _list_sample_models(samples, path)}
+        columns: dict[str, Any] = {
+            "seg_id": ids.to_list(),
+            "system": _list_model_of_each_sample(samples, path),
+        }
         if samples["epoch"].n_unique() > 1:  # then each epoch is an item, and the sample is its document
             columns["seg_id"] = [f"{sample}#{epoch}" for sample, epoch in zip(ids, samples["epoch"])]
             columns["doc_id"] = ids.to_list()
         score_names = [name for name in samples.columns if name.startswith("score_")]
-        score_columns = build_columns(
+        score_columns = build_columns_from_dicts(
             _parse_score_columns(samples.select(score_names), path), columns, "score_"
         )
         for name, role in _TEXT_COLUMNS.items():
@@ -79,7 +84,7 @@ class InspectSamplesReader(Reader):
 
 
 def _parse_score_columns(score_columns: pl.DataFrame, path: str) -> list[dict[str, float | None]]:
-    """Return the scores of every row by name of the scorer."""
+    """Return the scores of every row as a dictionary from the name of the scorer to the score."""
     rows = []
     for number, cells in enumerate(score_columns.iter_rows(named=True), start=1):
         location = InputLocation(path, number)
@@ -92,8 +97,8 @@ def _parse_score_columns(score_columns: pl.DataFrame, path: str) -> list[dict[st
     return rows
 
 
-def _list_sample_models(samples: pl.DataFrame, path: str) -> list[str]:
-    """Return the model that answered each sample."""
+def _list_model_of_each_sample(samples: pl.DataFrame, path: str) -> list[str]:
+    """Return the name of the model that answered each sample."""
     if "model" in samples.columns:
         return [str(model) for model in samples["model"]]
     models = []

@@ -44,13 +44,15 @@ _LIST_TYPES: dict[type, type[pl.DataType]] = {
 
 
 def parse_json_lines(text: str, *, file: str) -> pl.DataFrame:
-    """Parse JSON lines to a table. Lines end at LF only; empty lines are ignored; a missing key is null."""
+    """Parse a text with a JSON object per line into a table. Empty lines are ignored, and a key that an
+    object lacks becomes null.
+    """
     records = [record for record, _ in iterate_json_lines(text, file)]
     return _build_table_from_records(records, file)
 
 
 def iterate_json_lines(text: str, file: str) -> Iterator[tuple[dict[str, Any], InputLocation]]:
-    """Yield the object of each line of JSON lines that is not empty, with its location."""
+    """Yield the JSON object of each line that is not empty, with its location in the file."""
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             location = InputLocation(file=file, line=number)
@@ -58,31 +60,33 @@ def iterate_json_lines(text: str, file: str) -> Iterator[tuple[dict[str, Any], I
 
 
 def parse_json_array(text: str, *, file: str) -> pl.DataFrame:
-    """Parse a JSON array of objects to a table."""
-    records = _load_json(text, InputLocation(file=file))
+    """Parse a JSON array of objects into a table with a row per object."""
+    records = _load_json_strictly(text, InputLocation(file=file))
     if not isinstance(records, list):
         raise InputError("a JSON array of objects was expected.", location=InputLocation(file=file))
     for number, record in enumerate(records, start=1):
         location = InputLocation(file=file, row=number)
         if not isinstance(record, dict):
             raise InputError("a JSON object was expected.", location=location)
-        _check_json_record(record, location)
+        _check_values_of_json_object(record, location)
     return _build_table_from_records(records, file)
 
 
 def parse_json_object(text: str, location: InputLocation) -> dict[str, Any]:
-    """Parse a JSON object. Raises an error for a repeated key, and for texts with invalid characters."""
-    record = _load_json(text, location)
+    """Parse a JSON object strictly. A repeated key or an invalid character is an error."""
+    record = _load_json_strictly(text, location)
     if not isinstance(record, dict):
         raise InputError("a JSON object was expected.", location=location)
     # Only escapes can spell invalid characters, and only nested values can be too deep.
     if "\\u" in text or any(isinstance(value, list | dict) for value in record.values()):
-        _check_json_record(record, location)
+        _check_values_of_json_object(record, location)
     return record
 
 
 def check_json_value(value: Any, location: InputLocation, depth: int = 0) -> None:
-    """Raise an error if a JSON value is nested too deeply or has a text with NUL or a lone surrogate."""
+    """Raise an error if a JSON value is nested too deeply, or if a text in it contains NUL or half a
+    character (a lone surrogate).
+    """
     if isinstance(value, str):
         if "\0" in value:
             raise InputError("there is a NUL character in the text.", location=location)
@@ -98,7 +102,9 @@ def check_json_value(value: Any, location: InputLocation, depth: int = 0) -> Non
 
 @contextmanager
 def report_malformed_content(path: str, subject: str = "this is") -> Iterator[None]:
-    """Raise an `InputError` if reading a file in the block fails because its content is not as expected."""
+    """Replace errors that show that a file has unexpected content, such as a KeyError, by an error message
+    for the user.
+    """
     try:
         yield
     except InputError:
@@ -110,14 +116,14 @@ def report_malformed_content(path: str, subject: str = "this is") -> Iterator[No
         ) from None
 
 
-def _check_json_record(record: dict[str, Any], location: InputLocation) -> None:
-    """Raise an error that names the column if a value of a record cannot be part of a table."""
-    for name, value in record.items():
+def _check_values_of_json_object(json_object: dict[str, Any], location: InputLocation) -> None:
+    """Raise an error that names the column if an object contains a value that cannot be part of a table."""
+    for name, value in json_object.items():
         check_json_value([name, value], replace(location, column=shorten_text(name)))
 
 
-def _load_json(text: str, location: InputLocation) -> Any:
-    """Load JSON strictly: no repeated keys, no NaN, no infinities."""
+def _load_json_strictly(text: str, location: InputLocation) -> Any:
+    """Load JSON strictly: repeated keys, NaN and infinite numbers are errors."""
     try:
         return json.loads(
             text,
@@ -133,7 +139,7 @@ def _load_json(text: str, location: InputLocation) -> Any:
 
 
 def _build_dict_without_repeated_keys(key_value_pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build a dict from key-value pairs. Raises an error for a repeated key."""
+    """Build a dictionary from pairs of key and value. A key that occurs twice is an error."""
     content = dict(key_value_pairs)
     if len(content) < len(key_value_pairs):
         counts = Counter(name for name, _ in key_value_pairs)
@@ -143,7 +149,7 @@ def _build_dict_without_repeated_keys(key_value_pairs: list[tuple[str, Any]]) ->
 
 
 def _parse_finite_float(text: str) -> float:
-    """Parse a float. Raises an error if it is too large."""
+    """Convert a text to a float. A number that is too large for a float is an error."""
     number = float(text)
     if math.isinf(number):
         raise ValueError(f"{shorten_text(text)} is too large for a number")
@@ -156,35 +162,38 @@ def _reject_json_constant(name: str) -> float:
 
 
 def _build_table_from_records(records: Sequence[dict[str, Any]], file: str) -> pl.DataFrame:
-    """Build a table with a column for every key of the records."""
+    """Build a table with a row per record and a column for every key of any record."""
     names = dict.fromkeys(name for record in records for name in record)
     return pl.DataFrame(
         [_build_column(name, [record.get(name) for record in records], file) for name in names]
     )
 
 
-def _build_column(name: str, values: list[Any], file: str) -> pl.Series:
-    """Build a column of one type. Whole numbers may be mixed with fractions.
+def _build_column(column_name: str, values: list[Any], file: str) -> pl.Series:
+    """Build a table column from values that must all have the same type. Whole numbers may be mixed with
+    fractions.
 
     Nothing else may be mixed, except for numbers and texts in columns of verdicts.
     """
-    if name.lower() in _MIXED_COLUMNS and any(isinstance(value, str) for value in values):
+    if column_name.lower() in _MIXED_COLUMNS and any(isinstance(value, str) for value in values):
         values = [str(value) if type(value) in {int, float} else value for value in values]
-    type_name = _find_common_type(name, values, file)
+    type_name = _find_common_type(column_name, values, file)
     if type_name == "a number" and any(isinstance(value, float) for value in values):
         values = [_convert_integer_to_float(value) for value in values]
     try:
         if type_name in {"a list", "an object"}:
-            return _build_nested_column(name, values)
-        return pl.Series(name, values, strict=True)
+            return _build_nested_column(column_name, values)
+        return pl.Series(column_name, values, strict=True)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
         raise InputError(
-            "its values do not fit one type.", location=InputLocation(file=file, column=name)
+            "its values do not fit one type.", location=InputLocation(file=file, column=column_name)
         ) from None
 
 
 def _find_common_type(column_name: str, values: Sequence[Any], file: str) -> str | None:
-    """Return the name of the type that all values of a column have; None if all are null."""
+    """Return the name of the type that all values of a column have; None if all values are null. Different
+    types are an error.
+    """
     common: str | None = None
     first_row = 0
     for row, value in enumerate(values, start=1):
@@ -203,19 +212,21 @@ def _find_common_type(column_name: str, values: Sequence[Any], file: str) -> str
 
 
 def _convert_integer_to_float(value: Any) -> Any:
-    """Convert a whole number to a float, unless it is too large; return other values unchanged."""
+    """Convert a whole number to a float, unless it is too large for one. Other values are returned
+    unchanged.
+    """
     if type(value) is int and abs(value) <= _LARGEST_FLOAT:
         return float(value)
     return value
 
 
-def _build_nested_column(name: str, values: Sequence[Any]) -> pl.Series:
-    """Build a column of lists of texts or numbers; other nested values become JSON text."""
+def _build_nested_column(column_name: str, values: Sequence[Any]) -> pl.Series:
+    """Build a column of lists of texts or numbers. Other nested values are stored as JSON text."""
     if not any(isinstance(value, dict) for value in values):
         inner_types = {type(inner) for value in values if value is not None for inner in value}
         inner_types.discard(type(None))
         for inner_type, dtype in _LIST_TYPES.items():
             if inner_types <= {inner_type}:
-                return pl.Series(name, values, dtype=pl.List(dtype), strict=True)
+                return pl.Series(column_name, values, dtype=pl.List(dtype), strict=True)
     texts = [None if value is None else json.dumps(value, ensure_ascii=False) for value in values]
-    return pl.DataFrame({"json": pl.Series(texts, dtype=pl.String)}).to_struct(name)
+    return pl.DataFrame({"json": pl.Series(texts, dtype=pl.String)}).to_struct(column_name)

@@ -12,7 +12,7 @@ from metassay.data.columns import build_missing_column_error, find_columns_named
 from metassay.data.readers.files import read_text
 from metassay.data.readers.rating_logs import DEFAULT_THRESHOLD, is_rating_log, read_rating_log
 from metassay.data.readers.tables import is_table_file, read_table
-from metassay.data.readers.trec_lines import SPACE, WORD, read_fields_of_lines, reject_repeated_lines
+from metassay.data.readers.trec_lines import SPACE, WORD, reject_repeated_lines, split_lines_into_fields
 from metassay.errors import InputError, InputLocation
 from metassay.tasks import ranking
 
@@ -22,17 +22,17 @@ _FIELDS = ("topic", "iteration", "docid", "grade")
 _REMEDY = "A line of judgements is: topic iteration document grade, and the grade is a whole number."
 
 
-def read_relevance_judgements(path: str, *, threshold: float = DEFAULT_THRESHOLD) -> pl.DataFrame:
-    """Read a table `item, document, grade`, in which each document is judged once for an item.
+def read_relevance_judgements(path: str, *, rating_threshold: float = DEFAULT_THRESHOLD) -> pl.DataFrame:
+    """Read relevance judgements from a file of any known format into a table `item, document, grade`.
 
     The file may be TREC qrels, a table with topic, document and grade, or a rating log, in which ratings from
-    `threshold` on are relevant.
+    `rating_threshold` on are relevant.
     """
     if is_rating_log(path):
-        ratings = read_rating_log(path, threshold=threshold)
+        ratings = read_rating_log(path, rating_threshold=rating_threshold)
         judgements = ratings.select(item="user", document="item", grade="grade")
     elif is_table_file(Path(path)):
-        judgements = _select_judgement_columns(read_table(path), path)
+        judgements = _convert_to_judgements(read_table(path), path)
     else:
         judgements = read_qrels(path).select(item="topic", document="docid", grade="grade")
     if (judgements["grade"] < 1).all():
@@ -45,12 +45,12 @@ def read_relevance_judgements(path: str, *, threshold: float = DEFAULT_THRESHOLD
 
 
 def read_qrels(path: str) -> pl.DataFrame:
-    """Read a table `topic, docid, grade, line` from TREC qrels.
+    """Read relevance judgements in the qrels format of TREC into a table `topic, docid, grade, line`.
 
     As in trec_eval, a negative grade marks a document of the pool that nobody judged, and comments and empty
     lines are ignored.
     """
-    fields = read_fields_of_lines(
+    fields = split_lines_into_fields(
         read_text(path), path, _LINE, _FIELDS, "judgements have four columns", _REMEDY
     )
     grades = _parse_qrels_grades(fields["grade"], fields["line"], path)
@@ -61,22 +61,26 @@ def read_qrels(path: str) -> pl.DataFrame:
     return qrels
 
 
-def _parse_qrels_grades(texts: pl.Series, lines: pl.Series, path: str) -> pl.Series:
-    """Parse grades as whole numbers. Fractions are refused: rounding could change what is relevant."""
-    grades = texts.cast(pl.Int32, strict=False)
-    is_invalid = grades.is_null() | ~texts.str.contains(r"^[-+]?[0-9]+$")
+def _parse_qrels_grades(grade_texts: pl.Series, line_numbers: pl.Series, path: str) -> pl.Series:
+    """Convert relevance grades to integers. Fractions are an error, because rounding could change what is
+    relevant.
+    """
+    grades = grade_texts.cast(pl.Int32, strict=False)
+    is_invalid = grades.is_null() | ~grade_texts.str.contains(r"^[-+]?[0-9]+$")
     if is_invalid.any():
         index = int(is_invalid.arg_max() or 0)
         raise InputError(
-            f"the grade {texts[index]!r} is not a whole number.",
-            location=InputLocation(file=path, line=lines[index]),
+            f"the grade {grade_texts[index]!r} is not a whole number.",
+            location=InputLocation(file=path, line=line_numbers[index]),
             remedy=_REMEDY,
         )
     return grades
 
 
-def _select_judgement_columns(table: pl.DataFrame, path: str) -> pl.DataFrame:
-    """Return `item, document, grade` of a table of judgements."""
+def _convert_to_judgements(table: pl.DataFrame, path: str) -> pl.DataFrame:
+    """Return the columns `item, document, grade` of a table of judgements, with these names. A repeated
+    judgement is an error.
+    """
     item = _find_required_judgement_column(table, ranking.COLUMNS["item"], "item", path)
     document = _find_required_judgement_column(table, ranking.COLUMNS["document"], "document", path)
     grade = _find_required_judgement_column(table, _GRADE_NAMES, "grade", path)
@@ -98,16 +102,20 @@ def _select_judgement_columns(table: pl.DataFrame, path: str) -> pl.DataFrame:
     return judgements
 
 
-def _find_required_judgement_column(table: pl.DataFrame, names: Sequence[str], role: str, path: str) -> str:
-    """Return the first column with one of these names. Raises an error if there is none."""
-    columns = find_columns_named(table.columns, names)
+def _find_required_judgement_column(
+    table: pl.DataFrame, accepted_names: Sequence[str], role: str, path: str
+) -> str:
+    """Return the first column that has one of the accepted names. If there is none, raise an error that names
+    the role of the column.
+    """
+    columns = find_columns_named(table.columns, accepted_names)
     if columns:
         return columns[0]
-    raise build_missing_column_error(role, names, table.columns, path)
+    raise build_missing_column_error(role, accepted_names, table.columns, path)
 
 
 def _parse_table_grades(column: pl.Series, path: str) -> pl.Series:
-    """Return grades as whole numbers. Raises an error for fractions and for missing grades."""
+    """Convert relevance grades to integers. Fractions and missing grades are errors."""
     if column.dtype.is_integer() or column.dtype == pl.String:
         grades = column.cast(pl.Int32, strict=False)
     else:

@@ -13,12 +13,15 @@ from metassay.errors import InputError, InputLocation
 
 
 def is_kaldi_folder(path: str) -> bool:
-    """Return whether a path is a data folder of Kaldi, which has the files `text` and `utt2spk`."""
+    """Return whether a folder is a data folder of the speech recognition toolkit Kaldi, with the files `text`
+    and `utt2spk`.
+    """
     return (Path(path) / "text").is_file() and (Path(path) / "utt2spk").is_file()
 
 
-def read_kaldi(folder: str, outputs: Sequence[str]) -> pl.DataFrame:
-    """Read a table `utt_id, system, ref, hyp, speaker_id, gender` from a Kaldi folder and output files.
+def read_kaldi_transcripts(folder: str, outputs: Sequence[str]) -> pl.DataFrame:
+    """Read transcripts of references and systems in the format of Kaldi into a table `utt_id, system, ref,
+    hyp, speaker_id, gender`.
 
     An output is a file in the format of `text`, or a folder with such a file; its name is the system.
     """
@@ -26,7 +29,7 @@ def read_kaldi(folder: str, outputs: Sequence[str]) -> pl.DataFrame:
     references = references.with_columns(_read_speakers(folder, references["utt_id"]))
     gender_file = Path(folder) / "spk2gender"
     if gender_file.is_file():
-        codes = _read_two_word_lines(gender_file)
+        codes = _read_key_value_lines(gender_file)
         genders = {speaker: GENDERS.get(code.lower(), code) for speaker, code in codes.items()}
         column = [genders.get(speaker) for speaker in references["speaker_id"]]
         references = references.with_columns(pl.Series("gender", column, dtype=pl.String))
@@ -38,7 +41,9 @@ def read_kaldi(folder: str, outputs: Sequence[str]) -> pl.DataFrame:
 
 
 def read_kaldi_text(path: str) -> pl.DataFrame:
-    """Read a table `utt_id, text, line` from a Kaldi file with an utterance id and its words per line."""
+    """Read a file of Kaldi in which each line has an utterance id and its words into a table `utt_id, text,
+    line`.
+    """
     rows = []
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if line.strip():
@@ -47,18 +52,20 @@ def read_kaldi_text(path: str) -> pl.DataFrame:
     return build_utterance_table(rows, path)
 
 
-def _read_speakers(folder: str, utterances: pl.Series) -> pl.Series:
-    """Return the speaker of each utterance. Raises an error if one is missing, as Kaldi's own tools do."""
+def _read_speakers(folder: str, utterance_ids: pl.Series) -> pl.Series:
+    """Return the speaker of each utterance. An utterance without a speaker is an error, as in Kaldi's own
+    tools.
+    """
     path = Path(folder) / "utt2spk"
-    speakers = _read_two_word_lines(path)
-    for utterance in utterances:
+    speakers = _read_key_value_lines(path)
+    for utterance in utterance_ids:
         if utterance not in speakers:
             raise InputError(f"utterance {utterance} has no speaker.", location=InputLocation(file=str(path)))
-    return pl.Series("speaker_id", [speakers[utterance] for utterance in utterances], dtype=pl.String)
+    return pl.Series("speaker_id", [speakers[utterance] for utterance in utterance_ids], dtype=pl.String)
 
 
-def _read_two_word_lines(path: Path) -> dict[str, str]:
-    """Read a file with two words per line, a key and its value."""
+def _read_key_value_lines(path: Path) -> dict[str, str]:
+    """Read a file in which each line has a key and its value into a dictionary."""
     mapping: dict[str, str] = {}
     for number, line in enumerate(read_text(str(path)).split("\n"), start=1):
         words = line.split()

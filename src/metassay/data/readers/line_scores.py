@@ -16,7 +16,7 @@ from metassay.data.readers.tables import TABLE_ENDINGS
 
 
 def is_score_per_line_file(path: str) -> bool:
-    """Return whether a file is no table and its first lines are numbers."""
+    """Return whether a file is not a table and its first lines are numbers."""
     if get_file_ending(path) in TABLE_ENDINGS or is_pipe(path):
         return False
     lines = read_first_content_lines(path)[:20]
@@ -25,8 +25,8 @@ def is_score_per_line_file(path: str) -> bool:
     return bool(is_number.any() and (is_number | cells.find_missing_scores(cells_of_lines)).all())
 
 
-def read_line_scores(path: str) -> pl.Series:
-    """Read a score per line, null where it is missing. The name of the file is the name of the score.
+def read_score_per_line_file(path: str) -> pl.Series:
+    """Read a file with one score per line; a missing score is null. The score is named after the file.
 
     Files of mt-metrics-eval have a system and a tab before each score.
     """

@@ -20,7 +20,7 @@ from metassay.data.readers.json_tables import iterate_json_lines
 from metassay.data.readers.sample_columns import (
     build_sample_table,
     parse_optional_score,
-    select_context_values,
+    select_groupable_values,
 )
 from metassay.errors import InputError, InputLocation
 
@@ -37,12 +37,16 @@ class LmEvalReader(Reader):
     summary = "MODEL/samples_TASK_DATE.jsonl: prompts, answers, targets, metrics"
 
     def sniff(self, path: str) -> bool:
-        """Return whether the first line of a file has the keys of a sample of lm-evaluation-harness."""
+        """Return whether the first line of a file has the keys that lm-evaluation-harness writes for a
+        sample.
+        """
         first_line = next(iter(read_first_content_lines(path)), "")
         return all(key in first_line for key in _REQUIRED_KEYS)
 
     def read(self, path: str) -> RawTable:
-        """Read a row per document. If there are several filters, each has metrics of its own."""
+        """Read a row per document with its output and scores. If the program filtered answers in several
+        ways, each filter has scores of its own.
+        """
         records = [record for record, _ in iterate_json_lines(read_text(path), path)]
         has_filters = len({str(record.get("filter", "none")) for record in records}) > 1
         rows: dict[str, dict[str, Any]] = {}
@@ -52,7 +56,9 @@ class LmEvalReader(Reader):
             location = InputLocation(path, number)
             document = str(record.get("doc_id"))
             rows.setdefault(document, _build_sample_row(record, path, location))
-            metadata.setdefault(document, select_context_values(record.get("doc"), _MAXIMUM_METADATA_LENGTH))
+            metadata.setdefault(
+                document, select_groupable_values(record.get("doc"), _MAXIMUM_METADATA_LENGTH)
+            )
             suffix = f":{record.get('filter')}" if has_filters else ""
             document_scores = scores.setdefault(document, {})
             for name in record.get("metrics") or ():
@@ -62,7 +68,7 @@ class LmEvalReader(Reader):
 
 
 def _build_sample_row(sample: Mapping[str, Any], path: str, location: InputLocation) -> dict[str, Any]:
-    """Return test set, id, system, source, output and reference of a sample."""
+    """Return the table row of a sample: test set, id, system, source, output and reference."""
     arguments = (sample.get("arguments") or {}).values()
     requests = [request for request in arguments if isinstance(request, Mapping)]
     if not requests:
@@ -81,7 +87,7 @@ def _build_sample_row(sample: Mapping[str, Any], path: str, location: InputLocat
 def _find_output_and_target(
     sample: Mapping[str, Any], requests: Sequence[Mapping[str, Any]]
 ) -> tuple[str | None, str | None]:
-    """Return the text that the model generated and the expected text of one sample.
+    """Return the text that the model generated for a sample, and the expected text. Either may be None.
 
     In a task with choices, every choice is a request with its likelihood, and a target that is a number is
     the number of the correct choice.

@@ -42,7 +42,7 @@ FREE_CATEGORIES = ("source error", "source issue", "creative reinterpretation")
 
 
 def find_error_weight(category: str, severity: str) -> float:
-    """Return the MQM weight of an error by its category and severity; NaN for an unknown severity.
+    """Return the weight of an error in MQM scores by its category and severity; NaN for an unknown severity.
 
     >>> find_error_weight("Fluency/Punctuation", "Minor")
     0.1
@@ -60,38 +60,41 @@ def find_error_weight(category: str, severity: str) -> float:
 
 
 def is_mqm_table(table: pl.DataFrame) -> bool:
-    """Return whether a table has a row per error that a rater marked."""
+    """Return whether a table has the columns of marked errors (`system`, `category`, `severity`), with a row
+    per error.
+    """
     return {"system", "category", "severity"} <= {name.lower() for name in table.columns}
 
 
-def compute_rater_scores(ratings: pl.DataFrame, *, file: str = "") -> pl.DataFrame:
-    """Compute the MQM score of each segment and rater from a table of marked errors.
+def compute_mqm_scores_by_rater(marked_errors: pl.DataFrame, *, file: str = "") -> pl.DataFrame:
+    """Compute the MQM score that each rater gave to each segment, from a table of the errors that raters
+    marked.
 
     The score is minus the sum of error weights. The result has the key columns, `rater` and `mqm`.
     """
-    counts = Counter(name.lower() for name in ratings.columns)
-    repeated = [name for name in ratings.columns if counts[name.lower()] > 1]
+    counts = Counter(name.lower() for name in marked_errors.columns)
+    repeated = [name for name in marked_errors.columns if counts[name.lower()] > 1]
     if repeated:
         raise InputError(
             f"these columns have the same name, apart from case: {', '.join(repeated)}.",
             location=InputLocation(file or None),
             remedy="Rename or remove one of them.",
         )
-    ratings = ratings.rename({name: name.lower() for name in ratings.columns})
+    marked_errors = marked_errors.rename({name: name.lower() for name in marked_errors.columns})
     possible_keys = (*TEST_SET_COLUMNS, "doc", "doc_id", *TEXT_COLUMNS["item"], "system")
-    keys = [name for name in possible_keys if name in ratings.columns]
+    keys = [name for name in possible_keys if name in marked_errors.columns]
     if not {*TEXT_COLUMNS["item"]} & {*keys}:
         raise InputError("no column names the segment.", location=InputLocation(file or None))
-    if "rater" not in ratings.columns:
-        ratings = ratings.with_columns(rater=pl.lit("rater"))
-    weights = _weigh_error_types(ratings.select("category", "severity").unique(), file)
-    weighted = ratings.join(weights, on=["category", "severity"], nulls_equal=True)
+    if "rater" not in marked_errors.columns:
+        marked_errors = marked_errors.with_columns(rater=pl.lit("rater"))
+    weights = _add_error_weights(marked_errors.select("category", "severity").unique(), file)
+    weighted = marked_errors.join(weights, on=["category", "severity"], nulls_equal=True)
     scores = weighted.group_by([*keys, "rater"], maintain_order=True).agg(mqm=0.0 - pl.col("_weight").sum())
     return scores.sort([*keys, "rater"])
 
 
-def _weigh_error_types(error_types: pl.DataFrame, file: str) -> pl.DataFrame:
-    """Add the column `_weight` to a table of distinct categories and severities."""
+def _add_error_weights(error_types: pl.DataFrame, file: str) -> pl.DataFrame:
+    """Add the weight of each error to a table of different categories and severities."""
     weights = []
     for category, severity in error_types.iter_rows():
         weight = find_error_weight(category or "", severity or "")
@@ -105,12 +108,13 @@ def _weigh_error_types(error_types: pl.DataFrame, file: str) -> pl.DataFrame:
     return error_types.with_columns(_weight=pl.Series(weights))
 
 
-def compute_segment_scores(ratings: pl.DataFrame, *, file: str = "") -> pl.DataFrame:
-    """Compute the MQM score of each segment as the mean over raters.
+def compute_mqm_scores_by_segment(marked_errors: pl.DataFrame, *, file: str = "") -> pl.DataFrame:
+    """Compute the MQM score of each segment, which is the mean over raters, from a table of the errors that
+    raters marked.
 
     If there are several raters, a column `mqm:NAME` has the score of each.
     """
-    by_rater = compute_rater_scores(ratings, file=file)
+    by_rater = compute_mqm_scores_by_rater(marked_errors, file=file)
     keys = [name for name in by_rater.columns if name not in {"rater", "mqm"}]
     means = by_rater.group_by(keys, maintain_order=True).agg(pl.col("mqm").mean()).sort(keys)
     if by_rater["rater"].n_unique() < 2:
@@ -120,11 +124,12 @@ def compute_segment_scores(ratings: pl.DataFrame, *, file: str = "") -> pl.DataF
     return means.join(rater_columns, on=keys, nulls_equal=True).sort(keys)
 
 
-def read_mqm_rating_file(path: str | Path, segments: int | None = None) -> pl.DataFrame:
-    """Read `system, seg_id, mqm` from a `.seg.rating` file, with null for unrated segments.
+def read_mqm_rating_file(path: str | Path, segment_count: int | None = None) -> pl.DataFrame:
+    """Read the MQM scores of a `.seg.rating` file into a table `system, seg_id, mqm`, with null for unrated
+    segments.
 
-    Line n of a system is segment n, so every system must have `segments` lines, or without that number as
-    many lines as the others.
+    Line n of a system is segment n, so every system must have `segment_count` lines, or without that number
+    as many lines as the others.
     """
     systems = []
     scores = []
@@ -135,21 +140,21 @@ def read_mqm_rating_file(path: str | Path, segments: int | None = None) -> pl.Da
             raise InputError("a system, a tab and a rating were expected.", location=location)
         systems.append(system)
         scores.append(_compute_mqm_score_of_rating(rating, location))
-    check_segment_counts(systems, segments, path, "ratings")
+    check_line_count_of_each_system(systems, segment_count, path, "ratings")
     table = pl.DataFrame({"system": systems, "mqm": pl.Series(scores, dtype=pl.Float64)})
     return table.select("system", pl.int_range(1, pl.len() + 1).over("system").alias("seg_id"), "mqm")
 
 
-def check_segment_counts(
-    systems: Sequence[str], segments: int | None, path: str | Path, line_content: str
+def check_line_count_of_each_system(
+    system_of_line: Sequence[str], segment_count: int | None, path: str | Path, line_content: str
 ) -> None:
     """Raise an error if a system has more or fewer lines than there are segments.
 
-    One missing line would shift all segments after it. `systems` has the system of each line; `line_content`
-    says in the error what the lines hold.
+    One missing line would shift all segments after it. `system_of_line` has the system of each line;
+    `line_content` says in the error what the lines hold.
     """
-    counts = Counter(systems)
-    expected = max(counts.values()) if segments is None else segments
+    counts = Counter(system_of_line)
+    expected = max(counts.values()) if segment_count is None else segment_count
     for system in sorted(counts):
         if counts[system] != expected:
             raise InputError(
@@ -160,7 +165,9 @@ def check_segment_counts(
 
 
 def _compute_mqm_score_of_rating(rating_text: str, location: InputLocation) -> float | None:
-    """Compute the score of a segment from the JSON object of its errors. None if it is unrated."""
+    """Compute the MQM score of a segment from the JSON text that lists its errors; None if the segment is
+    unrated.
+    """
     rating, _, _ = rating_text.partition("\t")
     if rating.strip().lower() in cells.MISSING_SCORES:
         return None

@@ -29,11 +29,11 @@ from metassay.data import cells
 from metassay.data.readers.appraise_trees import list_appraise_exports, read_appraise_scores
 from metassay.data.readers.base import RawTable, Reader, ReaderOptions
 from metassay.data.readers.error_spans import read_error_spans
-from metassay.data.readers.mqm_ratings import check_segment_counts, read_mqm_rating_file
+from metassay.data.readers.mqm_ratings import check_line_count_of_each_system, read_mqm_rating_file
 from metassay.data.readers.mt_metrics_eval_texts import (
     OUTPUT_KEY,
-    add_metadata,
-    add_texts,
+    add_metadata_columns,
+    add_text_columns,
     read_segment_lines,
     read_texts,
 )
@@ -54,27 +54,33 @@ _HUMAN_SCORE_NAMES = {"da-sqm": "da_sqm", "wmt-z": "da"}
 
 
 class MtMetricsEvalReader(Reader):
-    """Reader of folders in the layout of mt-metrics-eval."""
+    """Reader of folders in the layout of mt-metrics-eval, the program with which WMT evaluates metrics."""
 
     name = "mt-metrics-eval"
     files = "a folder"
     summary = "scores of people and metrics, and texts: human-scores/, metric-scores/, system-outputs/ …"
 
     def sniff(self, path: str) -> bool:
-        """Return whether a folder is a test set of mt-metrics-eval, or contains test sets."""
+        """Return whether a folder is a test set in the layout of mt-metrics-eval, or contains such test
+        sets.
+        """
         return has_test_sets(path)
 
     def read(self, path: str) -> list[RawTable]:
-        """Read all language pairs with the standard references."""
+        """Read a table for every language pair of a folder. Metrics are read with the standard reference of
+        the language pair.
+        """
         return read_language_pairs(path)
 
     def read_tables(self, path: str, options: ReaderOptions) -> list[RawTable]:
-        """Read all language pairs with the references that the user named."""
+        """Read a table for every language pair of a folder, with the references that the user named instead
+        of the standard ones.
+        """
         return read_language_pairs(path, reference=options.reference)
 
 
 class MarkedErrors(NamedTuple):
-    """Error spans that people and metrics marked in the outputs of one language pair."""
+    """Positions of the errors that people and metrics marked in the outputs of one language pair."""
 
     by_people: pl.DataFrame
     """A row per output and rater, with `spans`, texts, document and domain."""
@@ -91,8 +97,8 @@ class _LanguagePair:
     """A row per segment: `lp, seg_id, domain, doc_id`."""
 
     @classmethod
-    def load(cls, test_set: Path, language_pair: str) -> _LanguagePair:
-        """Load the segments of a language pair."""
+    def load_language_pair(cls, test_set: Path, language_pair: str) -> _LanguagePair:
+        """Read the list of segments of a language pair. Scores and texts are read later."""
         return cls(
             test_set,
             language_pair,
@@ -101,12 +107,14 @@ class _LanguagePair:
 
     @property
     def documents(self) -> pl.DataFrame:
-        """A row per document in the order of the test set: `_number` (from 1) and `doc_id`."""
+        """A table with the number (from 1) and the id of each document, in the order of the test set."""
         ids = self.segments.select(pl.col("doc_id").unique(maintain_order=True))
         return ids.with_row_index("_number", offset=1)
 
-    def list_human_files(self, level: str) -> dict[str, Path]:
-        """Return the files of human scores by name. `level` is `seg` or `doc`."""
+    def find_human_score_files(self, level: str) -> dict[str, Path]:
+        """Return the files with human scores by the name of the score. `level` is `seg` for scores of
+        segments, `doc` for those of documents.
+        """
         ending = f".{level}.score"
         files = {}
         for path in sorted((self.test_set / "human-scores").glob(f"{self.lp}.*{ending}")):
@@ -114,8 +122,9 @@ class _LanguagePair:
             files[_HUMAN_SCORE_NAMES.get(name, name)] = path
         return files
 
-    def list_metric_files(self, level: str, references: Sequence[str] | None = None) -> dict[str, Path]:
-        """Return the files of metric scores by METRIC-REF. `level` is `seg`, `doc` or `sys`.
+    def find_metric_score_files(self, level: str, references: Sequence[str] | None = None) -> dict[str, Path]:
+        """Return the files with metric scores by the name of metric and reference, such as `BLEU-refA`.
+        `level` is `seg`, `doc` or `sys`, for scores of segments, documents or systems.
 
         With `references`, only metrics that use one of them or the source alone.
         """
@@ -129,12 +138,12 @@ class _LanguagePair:
 
 
 def has_test_sets(folder: str | Path) -> bool:
-    """Return whether a folder is a test set of mt-metrics-eval, or contains test sets."""
+    """Return whether a folder is, or contains, a test set in the layout of mt-metrics-eval."""
     return bool(_list_test_sets(Path(folder)))
 
 
 def read_language_pairs(folder: str | Path, *, reference: Sequence[str] = ()) -> list[RawTable]:
-    """Read a table for every language pair with human scores or texts: a row per system and segment.
+    """Read a table with a row per system and segment for every language pair that has human scores or texts.
 
     `reference` names the references to use instead of the standard ones.
     """
@@ -142,7 +151,9 @@ def read_language_pairs(folder: str | Path, *, reference: Sequence[str] = ()) ->
     test_sets = _list_test_sets(Path(folder))
     for test_set, lp in _list_language_pairs(test_sets):
         if _has_scores_or_texts(test_set, lp):
-            table = _read_language_pair(_LanguagePair.load(test_set, lp), reference, str(folder))
+            table = _read_language_pair(
+                _LanguagePair.load_language_pair(test_set, lp), reference, str(folder)
+            )
             if len(test_sets) > 1:
                 table = replace(table, frame=table.frame.with_columns(testset=pl.lit(test_set.name)))
             tables.append(table)
@@ -156,7 +167,8 @@ def read_language_pairs(folder: str | Path, *, reference: Sequence[str] = ()) ->
 def read_marked_errors(
     folder: str | Path, human: str | None = None, *, reference: Sequence[str] = ()
 ) -> list[MarkedErrors]:
-    """Read the errors that people and metrics marked, for every language pair.
+    """Read the positions of the errors that people and metrics marked in outputs, separately for every
+    language pair.
 
     If people left several rating files, that of the human score `human` is read, else the first.
     """
@@ -167,8 +179,10 @@ def read_marked_errors(
         if not files:
             continue
         requested = [path for path in files if human and path.name.startswith(f"{lp}.{human}.")]
-        pair = _LanguagePair.load(test_set, lp)
-        by_people = _read_human_spans(pair, [*requested, *files][0], _choose_references(pair, reference))
+        pair = _LanguagePair.load_language_pair(test_set, lp)
+        by_people = _read_human_error_spans(
+            pair, [*requested, *files][0], _choose_references(pair, reference)
+        )
         if len(test_sets) > 1:
             by_people = by_people.with_columns(testset=pl.lit(test_set.name))
         by_metric = {}
@@ -179,7 +193,7 @@ def read_marked_errors(
 
 
 def _list_test_sets(folder: Path) -> list[Path]:
-    """Return the folder itself, if it is a test set, and the test sets in it."""
+    """Return all test sets that a folder contains, including the folder itself if it is one."""
     if not folder.is_dir():
         return []
     candidates = [folder, *sorted(path for path in folder.iterdir() if path.is_dir())]
@@ -190,7 +204,9 @@ def _list_test_sets(folder: Path) -> list[Path]:
 
 
 def _is_test_set(folder: Path) -> bool:
-    """Return whether a folder has the scores of a test set, or its texts."""
+    """Return whether a folder has the subfolders of a test set: human and metric scores, or documents with
+    human scores or outputs.
+    """
     subfolders = {path.name for path in folder.iterdir() if path.is_dir()}
     needed = (
         {"human-scores", "metric-scores"},
@@ -201,7 +217,9 @@ def _is_test_set(folder: Path) -> bool:
 
 
 def _has_scores_or_texts(test_set: Path, language_pair: str) -> bool:
-    """Return whether a language pair has human scores, or texts in a folder without human scores."""
+    """Return whether a language pair has human scores. In a test set without any human scores, outputs of
+    systems are enough.
+    """
     if not (test_set / "human-scores").is_dir():
         return (test_set / "system-outputs" / language_pair).is_dir()
     human_files = (test_set / "human-scores").glob(f"{language_pair}.*")
@@ -209,7 +227,7 @@ def _has_scores_or_texts(test_set: Path, language_pair: str) -> bool:
 
 
 def _list_language_pairs(test_sets: Sequence[Path]) -> Iterator[tuple[Path, str]]:
-    """Yield every test set with each of its language pairs.
+    """Yield each language pair of each test set, as the folder of the test set and a name such as `en-de`.
 
     If a test set has metric scores, only language pairs with metric scores are listed.
     """
@@ -223,11 +241,15 @@ def _list_language_pairs(test_sets: Sequence[Path]) -> Iterator[tuple[Path, str]
             yield test_set, name
 
 
-def _read_human_spans(language_pair: _LanguagePair, path: Path, references: Sequence[str]) -> pl.DataFrame:
-    """Read the error spans that people marked in the outputs of a language pair."""
-    spans = read_error_spans(str(path)).with_columns(pl.col("seg_id").cast(pl.Int64))
+def _read_human_error_spans(
+    language_pair: _LanguagePair, rating_file: Path, references: Sequence[str]
+) -> pl.DataFrame:
+    """Read the errors that people marked in the outputs of a language pair, with the texts and documents of
+    these outputs.
+    """
+    spans = read_error_spans(str(rating_file)).with_columns(pl.col("seg_id").cast(pl.Int64))
     rated = spans.join(language_pair.segments, on="seg_id", how="left", maintain_order="left")
-    with_texts = add_texts(
+    with_texts = add_text_columns(
         rated, language_pair.test_set, language_pair.lp, references, language_pair.segments.height
     )
     return with_texts.with_columns(pl.col("seg_id").cast(pl.String))
@@ -236,13 +258,13 @@ def _read_human_spans(language_pair: _LanguagePair, path: Path, references: Sequ
 def _read_language_pair(
     language_pair: _LanguagePair, requested_references: Sequence[str], file: str
 ) -> RawTable:
-    """Read texts, human scores and metric scores of a language pair: a row per system and segment."""
+    """Read the texts and all scores of a language pair into a table with a row per system and segment."""
     references = _choose_references(language_pair, requested_references)
     human_scores = _read_human_scores(language_pair)
-    if not human_scores and language_pair.list_human_files("doc"):
-        return _read_document_rows(language_pair, references, file)
+    if not human_scores and language_pair.find_human_score_files("doc"):
+        return _read_language_pair_by_document(language_pair, references, file)
     score_tables = [*human_scores.values(), *_read_metric_scores(language_pair, references).values()]
-    notes = _describe_metrics_read(language_pair, references)
+    notes = _describe_which_metrics_were_read(language_pair, references)
     human_columns = list(human_scores)
     if not (language_pair.test_set / "metric-scores").is_dir():
         exported, export_notes = read_appraise_scores(
@@ -255,18 +277,20 @@ def _read_language_pair(
         score_tables.insert(0, _list_outputs(language_pair))
     scores = _join_score_tables(score_tables)
     table = language_pair.segments.join(scores.sort(OUTPUT_KEY), on="seg_id").sort(OUTPUT_KEY)
-    table = add_texts(
+    table = add_text_columns(
         table, language_pair.test_set, language_pair.lp, references, language_pair.segments.height
     )
     table = _add_texts_of_references(table, language_pair)
-    table, metadata = add_metadata(
+    table, metadata = add_metadata_columns(
         table, language_pair.test_set, language_pair.lp, language_pair.segments.height
     )
     is_canary = table["domain"] == CANARY_DOMAIN
     if is_canary.any():
         table = table.filter(~is_canary)
         notes.append(f"{language_pair.lp}: the canary line was left out.")
-    only_by_document = [name for name in language_pair.list_human_files("doc") if name not in human_scores]
+    only_by_document = [
+        name for name in language_pair.find_human_score_files("doc") if name not in human_scores
+    ]
     if only_by_document:
         names = ", ".join(only_by_document)
         notes.append(
@@ -278,7 +302,7 @@ def _read_language_pair(
 
 
 def _list_outputs(language_pair: _LanguagePair) -> pl.DataFrame:
-    """Return `system, seg_id` of every output that the folder has."""
+    """Return a table `system, seg_id` with a row for every output of a language pair."""
     files = (language_pair.test_set / "system-outputs" / language_pair.lp).glob("*")
     systems = sorted({path.stem for path in files if path.suffix in {".txt", ".jsonl"}})
     return pl.DataFrame({"system": systems}, schema={"system": pl.String}).join(
@@ -287,7 +311,9 @@ def _list_outputs(language_pair: _LanguagePair) -> pl.DataFrame:
 
 
 def _add_texts_of_references(table: pl.DataFrame, language_pair: _LanguagePair) -> pl.DataFrame:
-    """Add the texts of references that were rated like systems, if they have no file of outputs."""
+    """Add the texts of reference translations that people rated like outputs of systems, if no file of
+    outputs holds them.
+    """
     if "hyp" not in table.columns or (language_pair.test_set / "metric-scores").is_dir():
         return table
     without_text = table.filter(pl.col("hyp").is_null())["system"].unique().to_list()
@@ -302,15 +328,17 @@ def _add_texts_of_references(table: pl.DataFrame, language_pair: _LanguagePair) 
     return table
 
 
-def _read_segments(path: Path, language_pair: str) -> pl.DataFrame:
-    """Read `lp, seg_id, domain, doc_id` of every segment from a `.docs` file."""
+def _read_segments(docs_file: Path, language_pair: str) -> pl.DataFrame:
+    """Read the table of segments from a `.docs` file, which has the domain and the document of one segment on
+    each line.
+    """
     domains = []
     documents = []
-    for number, line in enumerate(read_segment_lines(path), start=1):
+    for number, line in enumerate(read_segment_lines(docs_file), start=1):
         fields = line.split("\t") if "\t" in line else line.split()
         if len(fields) < 2:
             raise InputError(
-                "domain and document were expected.", location=InputLocation(str(path), line=number)
+                "domain and document were expected.", location=InputLocation(str(docs_file), line=number)
             )
         domains.append(fields[0])
         documents.append(fields[1])
@@ -325,10 +353,12 @@ def _read_segments(path: Path, language_pair: str) -> pl.DataFrame:
 
 
 def _read_human_scores(language_pair: _LanguagePair) -> dict[str, pl.DataFrame]:
-    """Read the human scores of segments by name. MQM without a score file is computed from marked errors."""
+    """Read a table for each kind of human score of a language pair. MQM scores without a file are computed
+    from the errors that raters marked.
+    """
     segments = language_pair.segments.height
     scores = {}
-    for name, path in language_pair.list_human_files("seg").items():
+    for name, path in language_pair.find_human_score_files("seg").items():
         scores[name] = _read_score_file(path, name, segments)
     for path in sorted((language_pair.test_set / "human-scores").glob(f"{language_pair.lp}.mqm*.seg.rating")):
         if "mqm" not in scores:
@@ -337,15 +367,17 @@ def _read_human_scores(language_pair: _LanguagePair) -> dict[str, pl.DataFrame]:
 
 
 def _read_metric_scores(language_pair: _LanguagePair, references: Sequence[str]) -> dict[str, pl.DataFrame]:
-    """Read the segment scores of all metrics that use these references or no reference."""
-    files = language_pair.list_metric_files("seg", references)
+    """Read the scores of segments by all metrics that use one of these references or no reference, as a table
+    for each metric.
+    """
+    files = language_pair.find_metric_score_files("seg", references)
     return {name: _read_score_file(path, name, language_pair.segments.height) for name, path in files.items()}
 
 
-def _describe_metrics_read(language_pair: _LanguagePair, references: Sequence[str]) -> list[str]:
-    """Return notes on which metrics were read, and which have no segment scores."""
+def _describe_which_metrics_were_read(language_pair: _LanguagePair, references: Sequence[str]) -> list[str]:
+    """Return notes that tell the user which metrics were read, and which have no scores of segments."""
     notes = []
-    with_segments = language_pair.list_metric_files("seg")
+    with_segments = language_pair.find_metric_score_files("seg")
     if (language_pair.test_set / "metric-scores").is_dir():
         names = ", ".join(references) or "no reference"
         notes.append(
@@ -353,7 +385,7 @@ def _describe_metrics_read(language_pair: _LanguagePair, references: Sequence[st
             " For another reference, add --reference NAME."
         )
     systems_only = [
-        name for name in language_pair.list_metric_files("sys", references) if name not in with_segments
+        name for name in language_pair.find_metric_score_files("sys", references) if name not in with_segments
     ]
     if systems_only:
         names = ", ".join(systems_only)
@@ -363,30 +395,33 @@ def _describe_metrics_read(language_pair: _LanguagePair, references: Sequence[st
     return notes
 
 
-def _read_document_rows(language_pair: _LanguagePair, references: Sequence[str], file: str) -> RawTable:
-    """Read a row per system and document, for language pairs in which people scored documents.
+def _read_language_pair_by_document(
+    language_pair: _LanguagePair, references: Sequence[str], file: str
+) -> RawTable:
+    """Read a table with a row per system and document, for a language pair in which people scored whole
+    documents.
 
     `seg_id` is the number of the document. A metric without document scores gets the mean over segments.
     Texts of a document are joined by line breaks.
     """
     documents = language_pair.documents
     human_scores = {}
-    for name, path in language_pair.list_human_files("doc").items():
+    for name, path in language_pair.find_human_score_files("doc").items():
         human_scores[name] = _read_score_file(path, name, documents.height)
     metric_scores = []
-    document_files = language_pair.list_metric_files("doc", references)
+    document_files = language_pair.find_metric_score_files("doc", references)
     for name, path in document_files.items():
         metric_scores.append(_read_score_file(path, name, documents.height))
     averaged = []
     for name, scores in _read_metric_scores(language_pair, references).items():
         if name not in document_files:
-            metric_scores.append(_average_by_document(scores, name, language_pair))
+            metric_scores.append(_average_scores_by_document(scores, name, language_pair))
             averaged.append(name)
     scores = _join_score_tables([*human_scores.values(), *metric_scores])
-    texts = _join_document_texts(language_pair, scores["system"].unique(), references)
+    texts = _join_texts_by_document(language_pair, scores["system"].unique(), references)
     numbers = documents.select("doc_id", seg_id=pl.col("_number").cast(pl.Int64))
     table = texts.join(numbers, on="doc_id").join(scores, on=OUTPUT_KEY).sort(OUTPUT_KEY)
-    notes = _describe_metrics_read(language_pair, references)
+    notes = _describe_which_metrics_were_read(language_pair, references)
     notes.append(f"{language_pair.lp}: people scored documents, so each row is a document, not a segment.")
     if averaged:
         names = join_names(averaged)
@@ -394,8 +429,12 @@ def _read_document_rows(language_pair: _LanguagePair, references: Sequence[str],
     return RawTable(file, table, notes=tuple(notes), human_columns=tuple(human_scores))
 
 
-def _average_by_document(scores: pl.DataFrame, score_name: str, language_pair: _LanguagePair) -> pl.DataFrame:
-    """Return the mean score of the segments of each document, with the document's number as `seg_id`."""
+def _average_scores_by_document(
+    scores: pl.DataFrame, score_name: str, language_pair: _LanguagePair
+) -> pl.DataFrame:
+    """Return the mean score of the segments of each document, for every system. The column `seg_id` has the
+    number of the document.
+    """
     numbers = language_pair.segments.join(language_pair.documents, on="doc_id", maintain_order="left").select(
         "seg_id", "_number"
     )
@@ -404,12 +443,14 @@ def _average_by_document(scores: pl.DataFrame, score_name: str, language_pair: _
     return means.with_columns(pl.col("seg_id").cast(pl.Int64))
 
 
-def _join_document_texts(
+def _join_texts_by_document(
     language_pair: _LanguagePair, systems: pl.Series, references: Sequence[str]
 ) -> pl.DataFrame:
-    """Return a row per system and document with its texts; a text is null if a segment lacks it."""
+    """Return a table with a row per system and document, in which the texts of its segments are joined. A
+    text is null if that of any segment is missing.
+    """
     outputs = language_pair.segments.join(systems.to_frame(), how="cross")
-    texts = add_texts(
+    texts = add_text_columns(
         outputs, language_pair.test_set, language_pair.lp, references, language_pair.segments.height
     )
     text_columns = [name for name in texts.columns if name not in {*language_pair.segments.columns, "system"}]
@@ -421,16 +462,18 @@ def _join_document_texts(
     return by_document.agg(pl.col("lp", "domain").first(), *joined_texts)
 
 
-def _join_score_tables(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Join tables of scores by system and segment."""
-    joined = tables[0]
-    for table in tables[1:]:
+def _join_score_tables(score_tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Join tables of different scores to one table by system and segment."""
+    joined = score_tables[0]
+    for table in score_tables[1:]:
         joined = joined.join(table, on=OUTPUT_KEY, how="full", coalesce=True)
     return joined
 
 
-def _read_score_file(path: Path, score_name: str, segments: int) -> pl.DataFrame:
-    """Read a score file as a table `system, seg_id` and a column with the name of the score."""
+def _read_score_file(path: Path, score_name: str, segment_count: int) -> pl.DataFrame:
+    """Read a file of scores into a table with the columns `system`, `seg_id` and one that is named after the
+    score.
+    """
     systems = []
     texts = []
     for number, line in enumerate(read_segment_lines(path), start=1):
@@ -442,14 +485,18 @@ def _read_score_file(path: Path, score_name: str, segments: int) -> pl.DataFrame
         systems.append(system)
         texts.append(score)
     scores = cells.parse_score_column(pl.Series(score_name, texts), str(path))
-    check_segment_counts(systems, segments, path, "scores")
+    check_line_count_of_each_system(systems, segment_count, path, "scores")
     table = pl.DataFrame({"system": systems, score_name: scores})
     return table.with_columns(seg_id=pl.int_range(1, pl.len() + 1).over("system"))
 
 
 def _choose_references(language_pair: _LanguagePair, requested_references: Sequence[str]) -> list[str]:
-    """Return the requested references, or else the standard reference of the language pair."""
-    available = {name.rpartition("-")[2] for name in language_pair.list_metric_files("seg")} - {SOURCE_ONLY}
+    """Return the references that the user requested, if they exist, or else the standard reference of the
+    language pair.
+    """
+    available = {name.rpartition("-")[2] for name in language_pair.find_metric_score_files("seg")} - {
+        SOURCE_ONLY
+    }
     for path in (language_pair.test_set / "references").glob(f"{language_pair.lp}.*.*"):
         available.add(path.name.removeprefix(f"{language_pair.lp}.").rpartition(".")[0])
     for name in requested_references:

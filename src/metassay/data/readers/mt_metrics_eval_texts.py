@@ -19,40 +19,50 @@ OUTPUT_KEY = ["system", "seg_id"]
 _TEXT_FIELDS = {"sources": "source", "references": "target", "system-outputs": "hypothesis"}
 
 
-def add_texts(
-    table: pl.DataFrame, test_set: Path, language_pair: str, references: Sequence[str], segment_count: int
+def add_text_columns(
+    table: pl.DataFrame,
+    test_set_folder: Path,
+    language_pair: str,
+    references: Sequence[str],
+    segment_count: int,
 ) -> pl.DataFrame:
-    """Add source, references and outputs to a table of scores, if the test set has them."""
+    """Add the texts of sources, references and outputs to a table of scores, as far as the test set has
+    them.
+    """
     files = {"src": ("sources", language_pair)}
     for number, reference in enumerate(references, start=1):
         column = "ref" if len(references) == 1 else f"ref{number}"
         files[column] = ("references", f"{language_pair}.{reference}")
     for column, (folder, name) in files.items():
-        texts = read_texts(test_set / folder, name, segment_count)
+        texts = read_texts(test_set_folder / folder, name, segment_count)
         if texts is not None:
             named = texts.rename({"text": column})
             table = table.join(named, on="seg_id", how="left", maintain_order="left")
-    outputs = _read_outputs(test_set / "system-outputs", language_pair, segment_count)
+    outputs = _read_outputs(test_set_folder / "system-outputs", language_pair, segment_count)
     if outputs is None:
         return table
     return table.join(outputs, on=OUTPUT_KEY, how="left", maintain_order="left")
 
 
-def _read_outputs(folder: Path, language_pair: str, segment_count: int) -> pl.DataFrame | None:
-    """Read the outputs of all systems as `seg_id, hyp, system`; None if the test set has no texts."""
-    files = [path for path in (folder / language_pair).glob("*") if path.suffix in {".txt", ".jsonl"}]
+def _read_outputs(outputs_folder: Path, language_pair: str, segment_count: int) -> pl.DataFrame | None:
+    """Read the outputs of all systems into a table `seg_id, hyp, system`; None if the test set has no
+    outputs.
+    """
+    files = [path for path in (outputs_folder / language_pair).glob("*") if path.suffix in {".txt", ".jsonl"}]
     tables = []
     for system in sorted({path.stem for path in files}):
-        texts = read_texts(folder, f"{language_pair}/{system}", segment_count)
+        texts = read_texts(outputs_folder, f"{language_pair}/{system}", segment_count)
         if texts is not None:
             tables.append(texts.rename({"text": "hyp"}).with_columns(system=pl.lit(system)))
     return pl.concat(tables) if tables else None
 
 
-def read_texts(folder: Path, name: str, segment_count: int) -> pl.DataFrame | None:
-    """Read `seg_id, text` from a file with a line per segment; None if there is no such file."""
-    plain = folder / f"{name}.txt"
-    json_lines = folder / f"{name}.jsonl"
+def read_texts(folder: Path, file_name: str, segment_count: int) -> pl.DataFrame | None:
+    """Read the texts of a file with a line per segment into a table `seg_id, text`; None if there is no such
+    file.
+    """
+    plain = folder / f"{file_name}.txt"
+    json_lines = folder / f"{file_name}.jsonl"
     texts: Sequence[str | None]
     if plain.exists():
         file = plain
@@ -68,7 +78,7 @@ def read_texts(folder: Path, name: str, segment_count: int) -> pl.DataFrame | No
 
 
 def _read_text_field(path: Path, json_field: str) -> list[str | None]:
-    """Read one field of each line of a JSON lines file."""
+    """Return the text that each line of a JSON lines file has in one field."""
     table = parse_json_lines(read_text(str(path)), file=str(path))
     if json_field not in table.columns:
         raise InputError(
@@ -78,15 +88,16 @@ def _read_text_field(path: Path, json_field: str) -> list[str | None]:
     return cells.check_text_column(table[json_field], str(path)).to_list()
 
 
-def add_metadata(
-    table: pl.DataFrame, test_set: Path, language_pair: str, segment_count: int
+def add_metadata_columns(
+    table: pl.DataFrame, test_set_folder: Path, language_pair: str, segment_count: int
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Add metadata columns from `metadata/LP/SYSTEM.jsonl`. Also returns the names of these columns.
+    """Add the columns that describe the outputs of each system, from the files `metadata/LP/SYSTEM.jsonl`.
+    Also returns the names of these columns.
 
     A name that is taken or means something else in a table gets the prefix `metadata_`.
     """
     tables = []
-    for path in sorted((test_set / "metadata" / language_pair).glob("*.jsonl")):
+    for path in sorted((test_set_folder / "metadata" / language_pair).glob("*.jsonl")):
         objects = parse_json_lines(read_text(str(path)), file=str(path))
         _check_line_count(objects.height, segment_count, path)
         flat = objects.select([name for name, dtype in objects.schema.items() if not dtype.is_nested()])
@@ -102,15 +113,15 @@ def add_metadata(
     return table.join(metadata, on=OUTPUT_KEY, how="left", maintain_order="left"), columns
 
 
-def _check_line_count(lines: int, segment_count: int, path: Path) -> None:
+def _check_line_count(line_count: int, segment_count: int, path: Path) -> None:
     """Raise an error unless a file has a line per segment."""
-    if lines != segment_count:
+    if line_count != segment_count:
         raise InputError(
-            f"there are {lines} lines, but the test set has {segment_count} segments.",
+            f"there are {line_count} lines, but the test set has {segment_count} segments.",
             location=InputLocation(str(path)),
         )
 
 
 def read_segment_lines(path: Path) -> list[str]:
-    """Read a file with a line per segment. Lines end at LF only."""
+    """Read the lines of a file that has one line per segment. Only LF ends a line."""
     return read_text(str(path)).removesuffix("\n").split("\n")

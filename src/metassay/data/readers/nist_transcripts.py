@@ -48,21 +48,23 @@ _CTM_SCHEMA = {
 
 
 def is_stm_file(path: str) -> bool:
-    """Return whether a file starts with segments in NIST's `stm` format."""
+    """Return whether the first lines of a file are segments in the `stm` format, NIST's format of reference
+    transcripts.
+    """
     lines = read_first_content_lines(path)[:20]
-    return bool(lines) and all(_match_transcript_segment(line) for line in lines)
+    return bool(lines) and all(_match_stm_segment(line) for line in lines)
 
 
-def _match_transcript_segment(line: str) -> re.Match[str] | None:
-    """Match a line of an `stm` file; None if it is not a valid segment."""
-    match = _STM_LINE.fullmatch(line.rstrip())
+def _match_stm_segment(stm_line: str) -> re.Match[str] | None:
+    """Match a line of an `stm` file with the pattern of a segment; None if it is not a valid segment."""
+    match = _STM_LINE.fullmatch(stm_line.rstrip())
     if match is None or float(match["end"]) <= float(match["begin"]):
         return None
     return match
 
 
 def read_stm_references(path: str) -> pl.DataFrame:
-    """Read a reference in NIST's `stm` format: a row per segment, sorted by time.
+    """Read a reference transcript in NIST's `stm` format into a table with a row per segment, sorted by time.
 
     The utterance is `file-channel-begin-end`. The gender is that of the label, if it names one. Segments that
     the file marks as not to be scored are left out.
@@ -71,7 +73,7 @@ def read_stm_references(path: str) -> pl.DataFrame:
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip() or line.startswith(";;"):
             continue
-        match = _match_transcript_segment(line)
+        match = _match_stm_segment(line)
         if match is None:
             raise InputError(
                 "this is not a segment: file, channel, speaker, begin, a later end, and words.",
@@ -89,8 +91,8 @@ def read_stm_references(path: str) -> pl.DataFrame:
     return segments
 
 
-def _build_transcript_segment_row(segment_match: re.Match[str], line: int) -> tuple[object, ...]:
-    """Return the table row of one transcribed segment."""
+def _build_transcript_segment_row(segment_match: re.Match[str], line_number: int) -> tuple[object, ...]:
+    """Return the values of the table row of one transcribed segment."""
     begin = float(segment_match["begin"])
     end = float(segment_match["end"])
     utterance = f"{segment_match['file']}-{segment_match['channel']}-{begin:.3f}-{end:.3f}"
@@ -107,7 +109,7 @@ def _build_transcript_segment_row(segment_match: re.Match[str], line: int) -> tu
         end,
         segment_match["speaker"],
         gender,
-        line,
+        line_number,
     )
 
 
@@ -123,7 +125,9 @@ def _reject_overlapping_segments(segments: pl.DataFrame, path: str) -> None:
 
 
 def read_ctm_words(path: str) -> pl.DataFrame:
-    """Read recognised words in NIST's `ctm` format, sorted by the middle of their time."""
+    """Read the recognised words of a file in NIST's `ctm` format into a table, sorted by the middle of the
+    time of each word.
+    """
     rows = []
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip() or line.startswith((";;", "#")):
@@ -143,7 +147,8 @@ def read_ctm_words(path: str) -> pl.DataFrame:
 
 
 def read_stm_and_ctm_transcripts(segment_file: str, outputs: Sequence[str]) -> tuple[pl.DataFrame, list[str]]:
-    """Read a table `utt_id, system, ref, hyp` from an `stm` file of references and `ctm` files of outputs.
+    """Read a table `utt_id, system, ref, hyp` from a file of reference segments (`stm`) and files of
+    recognised words (`ctm`).
 
     A word belongs to the segment that holds the middle of its time. Notes count words outside all segments.
     """
@@ -165,7 +170,7 @@ def read_stm_and_ctm_transcripts(segment_file: str, outputs: Sequence[str]) -> t
 
 
 def _assign_words_to_segments(words: pl.DataFrame, segments: pl.DataFrame, path: str) -> pl.DataFrame:
-    """Return the words that lie in a segment, with the utterance id of the segment."""
+    """Return the words whose middle lies in the time of a segment, with the utterance id of this segment."""
     recordings = segments.select("file", "channel").unique()
     recorded = words.join(recordings, on=("file", "channel"), how="semi", maintain_order="left")
     if recorded.is_empty():

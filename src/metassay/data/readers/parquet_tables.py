@@ -26,7 +26,7 @@ PYTHON_ERRORS = (OSError, ValueError, TypeError, KeyError, NotImplementedError, 
 
 
 def looks_like_parquet(content: bytes) -> bool:
-    """Return whether content starts like a Parquet file."""
+    """Return whether the first bytes of some content are those of a Parquet file."""
     return content.startswith(_MAGIC)
 
 
@@ -40,28 +40,28 @@ def is_large_parquet(path: str) -> bool:
 
 
 def read_large_parquet(path: str) -> pl.DataFrame:
-    """Read a Parquet file without loading it into memory at once."""
+    """Read a Parquet file part by part, so that it never is in memory as a whole."""
     import pyarrow as pa
 
     return _parse_parquet_stream(pa.OSFile(path), path)
 
 
-def parse_parquet(content: bytes, *, file: str) -> pl.DataFrame:
-    """Parse the content of a Parquet file."""
+def parse_parquet(content: bytes, *, file_name: str) -> pl.DataFrame:
+    """Parse the content of a Parquet file into a table. Errors name the file."""
     import pyarrow as pa
 
-    return _parse_parquet_stream(pa.BufferReader(content), file)
+    return _parse_parquet_stream(pa.BufferReader(content), file_name)
 
 
 def _parse_parquet_stream(stream: pa.NativeFile, file: str) -> pl.DataFrame:
-    """Parse a Parquet file with Arrow; a large table is kept in a temporary file instead of in memory."""
+    """Parse a Parquet file into a table. A large table is kept in a temporary file instead of in memory."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     # Arrow's reader, because a broken file makes others panic or ask for more memory than there is.
     try:
         parquet = pq.ParquetFile(stream, pre_buffer=False)
-        groups = _read_row_groups(parquet)
+        groups = _iterate_row_groups(parquet)
         if should_stay_on_disk(parquet.metadata.num_rows):
             table = spill_to_disk(groups)
         else:
@@ -81,8 +81,10 @@ def _parse_parquet_stream(stream: pa.NativeFile, file: str) -> pl.DataFrame:
     return table
 
 
-def _read_row_groups(parquet: pq.ParquetFile) -> Iterator[pl.DataFrame]:
-    """Yield the row groups of a Parquet file one by one, so that memory stays small."""
+def _iterate_row_groups(parquet: pq.ParquetFile) -> Iterator[pl.DataFrame]:
+    """Yield a Parquet file in parts, as tables of the rows that were written together, so that only one part
+    is in memory.
+    """
     if not parquet.num_row_groups:
         yield pl.DataFrame(pl.from_arrow(parquet.schema_arrow.empty_table()))
     for number in range(parquet.num_row_groups):

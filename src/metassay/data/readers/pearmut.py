@@ -42,15 +42,19 @@ class PearmutReader(Reader):
     summary = "annotations.json, or a campaign's log: scores of people by document, segment and model"
 
     def sniff(self, path: str) -> bool:
-        """Return whether a file is pearmut's `annotations.json` or the log of a campaign."""
+        """Return whether a file is an export of the annotation tool pearmut: `annotations.json`, or the log
+        of one campaign.
+        """
         return is_pearmut_file(path)
 
     def read(self, path: str) -> RawTable:
-        """Read a row per segment and model: texts, the mean score of all users, and that of each user."""
+        """Read a row per segment and model, with the texts, the mean score of all users, and the score of
+        each user.
+        """
         rows: dict[OutputKey, dict[str, Any]] = {}
         scores: dict[OutputKey, dict[str, float | None]] = {}
         tests = 0
-        for segment in _read_segments(path):
+        for segment in _iterate_annotated_segments(path):
             if segment.is_tutorial_or_attention_check:
                 tests += 1
                 continue
@@ -71,7 +75,7 @@ class PearmutReader(Reader):
 
 @dataclass(frozen=True)
 class AnnotatedOutput:
-    """One output with the annotation that one user made of it."""
+    """One output of a system, with the score and the marked errors that one user gave to it."""
 
     row: dict[str, Any]
     """Keys, texts and metadata of the output."""
@@ -81,7 +85,7 @@ class AnnotatedOutput:
 
     @property
     def output_key(self) -> OutputKey:
-        """The test set, segment and system of the output, which identify it."""
+        """The test set, segment and system that together identify the output."""
         return self.row["testset"], self.row["seg_id"], self.row["system"]
 
     @property
@@ -96,7 +100,7 @@ class AnnotatedOutput:
 
     @property
     def error_spans(self) -> list[tuple[Any, Any]]:
-        """Positions of the first and last character of each marked error, the last one included.
+        """The positions of the first and the last character of each error that the user marked.
 
         Neutral remarks are left out, and so are omissions, which have no position in the output.
         """
@@ -111,7 +115,7 @@ class AnnotatedOutput:
 
 @dataclass(frozen=True)
 class _AnnotatedSegment:
-    """One segment of a document, with what one user annotated about the outputs of all models."""
+    """One segment of a document, with the annotation that one user made of the outputs of all models."""
 
     campaign: str
     user: str
@@ -123,29 +127,31 @@ class _AnnotatedSegment:
 
     @property
     def json_fields(self) -> dict[str, Any]:
-        """The JSON object with which the annotation tool describes this segment."""
+        """The JSON object that describes this segment in the export of pearmut."""
         fields: dict[str, Any] = self.document[self.position]
         return fields
 
     @property
     def is_tutorial_or_attention_check(self) -> bool:
-        """Return whether the segment is a tutorial or an attention check."""
+        """Return whether the segment only trains users or checks their attention, so that its scores do not
+        count.
+        """
         return bool(self.json_fields.get("validation"))
 
     def list_outputs(self) -> list[AnnotatedOutput]:
-        """Return the outputs of the segment: one text, or one text per model."""
+        """Return the annotated outputs of the segment: one, or one per model."""
         texts = self.json_fields.get("tgt")
         if not isinstance(texts, Mapping):
             model = str(self.json_fields.get("model", "model"))
-            return [self._build_output(model, str(texts), self.annotation)]
+            return [self._build_annotated_output(model, str(texts), self.annotation)]
         annotations = self.annotation if isinstance(self.annotation, Mapping) else {}
         return [
-            self._build_output(str(model), str(text), annotations[model])
+            self._build_annotated_output(str(model), str(text), annotations[model])
             for model, text in texts.items()
             if model in annotations
         ]
 
-    def _build_output(self, model: str, text: str, annotation: Any) -> AnnotatedOutput:
+    def _build_annotated_output(self, model: str, text: str, annotation: Any) -> AnnotatedOutput:
         item, document_id = self._choose_segment_and_document_ids()
         row: dict[str, Any] = {"testset": self.campaign, "seg_id": item, "doc_id": document_id}
         for name in ("src", "ref"):
@@ -160,7 +166,7 @@ class _AnnotatedSegment:
         return AnnotatedOutput(row, self.user, annotation, self.location)
 
     def _choose_segment_and_document_ids(self) -> tuple[str, str]:
-        """Return the ids of the segment and of its document.
+        """Return an id for the segment and one for its document.
 
         Without an id in the file, a hash of the source texts is used, which is the same for all users.
         """
@@ -178,7 +184,9 @@ class _AnnotatedSegment:
 
 
 def is_pearmut_file(path: str) -> bool:
-    """Return whether a file is pearmut's `annotations.json`, or the JSON lines of one campaign."""
+    """Return whether a file is an export of the annotation tool pearmut: `annotations.json`, or the log of
+    one campaign.
+    """
     ending = get_file_ending(path)
     if ending not in {".json", ".jsonl"}:
         return False
@@ -190,18 +198,20 @@ def is_pearmut_file(path: str) -> bool:
 
 
 def read_pearmut_annotations(path: str) -> list[AnnotatedOutput]:
-    """Read the annotation of every output by every user; the last one of a user counts."""
+    """Read the annotation that each user made of each output. If a user annotated an output several times,
+    the last annotation counts.
+    """
     latest: dict[tuple[str, ...], AnnotatedOutput] = {}
-    for segment in _read_segments(path):
+    for segment in _iterate_annotated_segments(path):
         if not segment.is_tutorial_or_attention_check:
             for output in segment.list_outputs():
                 latest[*output.output_key, output.user] = output
     return list(latest.values())
 
 
-def _read_segments(path: str) -> Iterator[_AnnotatedSegment]:
-    """Yield every annotated segment of the log, in its order."""
-    for campaign, number, entry in _read_log_entries(path):
+def _iterate_annotated_segments(path: str) -> Iterator[_AnnotatedSegment]:
+    """Yield every annotated segment of an export, in the order of the file."""
+    for campaign, number, entry in _read_annotation_log_entries(path):
         location = InputLocation(path, row=number)
         document = entry["item"]
         annotations = entry.get("annotation", entry.get("annotations"))
@@ -213,8 +223,8 @@ def _read_segments(path: str) -> Iterator[_AnnotatedSegment]:
                 yield _AnnotatedSegment(campaign, user, document, position, annotation, location)
 
 
-def _read_log_entries(path: str) -> list[tuple[str, int, dict[str, Any]]]:
-    """Return campaign, number and content of every log entry that annotates a document."""
+def _read_annotation_log_entries(path: str) -> list[tuple[str, int, dict[str, Any]]]:
+    """Return all log entries that annotate a document, each with its campaign and its number."""
     text = read_text(path)
     entries = []
     try:

@@ -22,7 +22,7 @@ from metassay.errors import InputError, InputLocation, display_path
 
 
 def read_lines(path: str) -> list[str]:
-    """Read the lines of a text file; lines end at LF only and may be empty."""
+    """Read all lines of a text file, including empty ones."""
     content = read_bytes(path)
     if not content:
         raise InputError("the file is empty.", location=InputLocation(file=path, line=1))
@@ -34,7 +34,8 @@ def read_lines(path: str) -> list[str]:
 def read_parallel_lines(
     references: Sequence[str], outputs: Sequence[str], source: str | None = None
 ) -> pl.DataFrame:
-    """Read a table `seg_id, system, output, ref1, …, source` from files in which line n is segment n.
+    """Read text files in which the same line number is the same segment into a table with a row per system
+    and segment.
 
     The name of a file of outputs is the system. All files must have the same number of lines.
     """
@@ -68,7 +69,7 @@ def read_parallel_lines(
 
 
 def reject_plain_text(path: str) -> None:
-    """Raise an error if a file is plain text or transcripts instead of a table.
+    """Raise an error with advice if a file is plain text or a transcript instead of a table.
 
     Such files can only be read together with their references.
     """
@@ -102,7 +103,7 @@ def _looks_like_table(lines: Sequence[str]) -> bool:
 
 
 def _list_known_column_names() -> set[str]:
-    """Return the names of columns by which a table is recognised."""
+    """Return all column names by which the header of a table is recognised."""
     names = {"metric", "score", "ref", "reference", "references", "worse", "lp"}
     for role in ("item", "system", "output", "source", "document"):
         names.update(list_column_names_of_role(role))
@@ -110,7 +111,7 @@ def _list_known_column_names() -> set[str]:
 
 
 def _check_line_count(path: str, lines: Sequence[str], expected_count: int, first_reference: str) -> None:
-    """Raise an error unless a file has as many lines as the first reference."""
+    """Raise an error unless a file has as many lines as the first file of references."""
     if len(lines) != expected_count:
         raise InputError(
             f"{len(lines)} lines, but {display_path(first_reference)} has {expected_count}.",

@@ -13,7 +13,7 @@ from metassay.data.readers.json_tables import parse_json_object
 from metassay.data.readers.sample_columns import (
     build_sample_table,
     parse_optional_score,
-    select_context_values,
+    select_groupable_values,
 )
 from metassay.errors import InputError, InputLocation
 
@@ -48,14 +48,16 @@ class PromptfooReader(Reader):
         return is_object and '"results"' in start and ('"evalId"' in start or '"promptIdx"' in start)
 
     def read(self, path: str) -> RawTable:
-        """Read a row per test and provider; with several prompts, provider and prompt are the system."""
+        """Read a row per test and system. The system is the provider, such as a model, together with the
+        prompt if there are several.
+        """
         content = parse_json_object(read_text(path), InputLocation(path))
         results = content["results"]
         if isinstance(results, Mapping):
             results = results["results"]
         if not results:
             raise InputError("there are no results.", location=InputLocation(path))
-        test_numbers = _find_test_numbers(results)
+        test_numbers = _list_test_number_of_each_result(results)
         prompts = {_get_prompt_name(result) for result in results}
         rows = []
         scores = []
@@ -71,22 +73,24 @@ class PromptfooReader(Reader):
                     "system": system,
                     "src": (result.get("prompt") or {}).get("raw"),
                     "hyp": output if output is None or isinstance(output, str) else str(output),
-                    "ref": _find_reference(result),
+                    "ref": _find_expected_output(result),
                 }
             )
-            scores.append(_collect_scores(result, InputLocation(path, row=number)))
-            metadata.append(select_context_values(result.get("vars"), _MAXIMUM_METADATA_LENGTH))
+            scores.append(_collect_scores_by_name(result, InputLocation(path, row=number)))
+            metadata.append(select_groupable_values(result.get("vars"), _MAXIMUM_METADATA_LENGTH))
         outputs = pl.DataFrame(rows, infer_schema_length=None)
         if outputs["ref"].null_count() == outputs.height:
             outputs = outputs.drop("ref")
         return build_sample_table(path, outputs, scores, metadata)
 
 
-def _find_test_numbers(results: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the test number of each result; without numbers, equal variables mean the same test."""
+def _list_test_number_of_each_result(promptfoo_results: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the number of the test of each result. Without such numbers, results with equal variables belong
+    to the same test.
+    """
     numbers: dict[str, str] = {}
     tests = []
-    for result in results:
+    for result in promptfoo_results:
         if result.get("testIdx") is not None:
             tests.append(str(result["testIdx"]))
             continue
@@ -95,23 +99,27 @@ def _find_test_numbers(results: Sequence[Mapping[str, Any]]) -> list[str]:
     return tests
 
 
-def _get_provider_name(result: Mapping[str, Any]) -> str:
-    """Return the label or the id of the provider of a result."""
-    provider = result.get("provider")
+def _get_provider_name(promptfoo_result: Mapping[str, Any]) -> str:
+    """Return the label or the id of the provider (the model) of a result."""
+    provider = promptfoo_result.get("provider")
     if isinstance(provider, Mapping):
         return str(provider.get("label") or provider.get("id"))
     return str(provider)
 
 
-def _get_prompt_name(result: Mapping[str, Any]) -> str:
-    """Return the number of the prompt of a result, or else its label."""
-    if result.get("promptIdx") is not None and not isinstance(result.get("provider"), Mapping):
-        return str(result["promptIdx"])
-    return str((result.get("prompt") or {}).get("label", ""))
+def _get_prompt_name(promptfoo_result: Mapping[str, Any]) -> str:
+    """Return the number or the label by which the prompt of a result is known."""
+    if promptfoo_result.get("promptIdx") is not None and not isinstance(
+        promptfoo_result.get("provider"), Mapping
+    ):
+        return str(promptfoo_result["promptIdx"])
+    return str((promptfoo_result.get("prompt") or {}).get("label", ""))
 
 
-def _find_reference(promptfoo_result: Mapping[str, Any]) -> str | None:
-    """Return the expected output of a result, from a variable or from an assertion."""
+def _find_expected_output(promptfoo_result: Mapping[str, Any]) -> str | None:
+    """Return the expected output of a result, which is in a variable or in an assertion; None if there is
+    none.
+    """
     variables = promptfoo_result.get("vars") or {}
     for name in _REFERENCE_VARIABLES:
         if isinstance(variables.get(name), str):
@@ -122,8 +130,10 @@ def _find_reference(promptfoo_result: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _collect_scores(promptfoo_result: Mapping[str, Any], location: InputLocation) -> dict[str, float | None]:
-    """Return the total score and the named scores of a result."""
+def _collect_scores_by_name(
+    promptfoo_result: Mapping[str, Any], location: InputLocation
+) -> dict[str, float | None]:
+    """Return the scores of a result by name: the total score, called `promptfoo`, and all named scores."""
     scores = {"promptfoo": parse_optional_score(promptfoo_result.get("score"), location)}
     for name, value in (promptfoo_result.get("namedScores") or {}).items():
         scores[str(name)] = parse_optional_score(value, location)

@@ -12,13 +12,14 @@ _SORT_COLUMNS = ("testset", "lp", "seg_id", "system")
 
 
 def add_rater_scores(
-    outputs: pl.DataFrame, scores: Sequence[Mapping[str, float | None]], score_name: str
+    outputs: pl.DataFrame, scores_by_rater: Sequence[Mapping[str, float | None]], score_name: str
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Add the mean score over raters as a column and, if there are few raters, a column per rater.
+    """Add a column with the mean score of all raters and, if there are few raters, a column with the scores
+    of each.
 
-    `scores` has the scores of each row by rater. Returns the table, sorted by its key columns, and notes.
+    `scores_by_rater` has the scores of each row. Returns the table, sorted by its key columns, and notes.
     """
-    present = [{rater: score for rater, score in row.items() if score is not None} for row in scores]
+    present = [{rater: score for rater, score in row.items() if score is not None} for row in scores_by_rater]
     means = [sum(row.values()) / len(row) if row else None for row in present]
     columns = [pl.Series(score_name, means, dtype=pl.Float64)]
     raters = sorted({rater for row in present for rater in row})

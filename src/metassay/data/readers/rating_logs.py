@@ -23,7 +23,9 @@ _LINE_WITHOUT_HEADER = re.compile(rf"\S+(::|\t)\S+\1{_NUMBER}(?:\1\d{{8,}})?\s*"
 
 
 def is_rating_log(path: str) -> bool:
-    """Return whether a file is a log of ratings by users, such as MovieLens' `ratings.dat` or `u.data`."""
+    """Return whether a file is a log in which users rate items, such as `ratings.dat` or `u.data` of
+    MovieLens.
+    """
     lines = read_first_content_lines(path)[:5]
     if not lines:
         return False
@@ -32,8 +34,9 @@ def is_rating_log(path: str) -> bool:
     return all(_LINE_WITHOUT_HEADER.fullmatch(line) for line in lines)
 
 
-def read_rating_log(path: str, *, threshold: float = DEFAULT_THRESHOLD) -> pl.DataFrame:
-    """Read a table `user, item, rating, line, grade`; the grade is 1 if the rating reaches `threshold`.
+def read_rating_log(path: str, *, rating_threshold: float = DEFAULT_THRESHOLD) -> pl.DataFrame:
+    """Read a log of ratings into a table in which an item is relevant to a user (grade 1) if its rating
+    reaches a threshold, else not (grade 0).
 
     Fields are separated by `::` (MovieLens 1M and 10M), tab (100K), comma or semicolon. Without a header,
     they are user, item and rating. A user may rate an item only once.
@@ -53,11 +56,13 @@ def read_rating_log(path: str, *, threshold: float = DEFAULT_THRESHOLD) -> pl.Da
         lines = lines.slice(1)
     ratings = _split_rating_lines(lines, separator, positions, path)
     reject_repeated_lines(ratings, ("user", "item"), path, "user {user} already rated item {item}")
-    return ratings.with_columns(grade=(pl.col("rating") >= threshold).cast(pl.Int32))
+    return ratings.with_columns(grade=(pl.col("rating") >= rating_threshold).cast(pl.Int32))
 
 
 def _find_rating_log_columns(header: Sequence[str]) -> dict[str, int] | None:
-    """Return the positions of user, item and rating in a header; None if one is missing."""
+    """Return the positions of the columns of users, items and ratings in a header; None if one of them is
+    missing.
+    """
     names = [name.strip(' "\r').lower() for name in header]
     positions = {}
     for role, known_names in _COLUMN_NAMES.items():
@@ -69,12 +74,12 @@ def _find_rating_log_columns(header: Sequence[str]) -> dict[str, int] | None:
 
 
 def _split_rating_lines(
-    lines: pl.DataFrame, separator: str, positions: dict[str, int], path: str
+    lines: pl.DataFrame, separator: str, column_positions: dict[str, int], path: str
 ) -> pl.DataFrame:
-    """Split lines into a table `user, item, rating, line`."""
+    """Split the lines of a log into a table with the user, the item and the rating of each line."""
     fields = lines["text"].str.strip_chars_end("\r").str.split(separator)
     columns = {}
-    for role, position in positions.items():
+    for role, position in column_positions.items():
         columns[role] = fields.list.get(position, null_on_oob=True).str.strip_chars(' "')
     table = pl.DataFrame(columns).with_columns(lines["line"])
     ratings = table["rating"].cast(pl.Float64, strict=False)

@@ -30,7 +30,9 @@ _PACKAGE = "metassay.data.readers"
 
 @dataclass(frozen=True)
 class ReaderEntry:
-    """The module and class of a built-in reader, and the names of files that it can read."""
+    """An entry in the list of built-in readers: where the reader is defined, and the names of the files that
+    it can read.
+    """
 
     module: str
     class_name: str
@@ -39,13 +41,15 @@ class ReaderEntry:
     reads_folders: bool = False
 
     def load_reader(self) -> Reader:
-        """Import the module of the reader and return the reader."""
+        """Import the module of the reader, and create the reader."""
         module = importlib.import_module(f"{_PACKAGE}.{self.module}")
         reader: Reader = getattr(module, self.class_name)()
         return reader
 
     def can_read_file_name(self, path: str) -> bool:
-        """Return whether this reader may read a path: a folder, or a file with one of its endings."""
+        """Return whether the reader may be able to read a path, judged by the ending of the file or by
+        whether the path is a folder.
+        """
         if Path(path).is_dir():
             return self.reads_folders
         if self.reads_folders:
@@ -99,7 +103,9 @@ MULTI_FILE_FORMATS = (
 
 
 class PluginReader(Reader):
-    """Reader that an installed plug-in package provides: any object with `sniff` and `read`."""
+    """Reader that an installed plug-in package provides. It may be any object with the methods `sniff` and
+    `read`.
+    """
 
     def __init__(self, name: str, plugin: Any) -> None:
         docstring_lines = (getattr(plugin, "__doc__", None) or "").strip().splitlines()
@@ -120,13 +126,15 @@ class PluginReader(Reader):
         return content
 
     def read_tables(self, path: str, options: ReaderOptions) -> list[RawTable]:
-        """Read all tables of a file or folder. Errors of the plug-in are not hidden from its author."""
+        """Read all tables of a file or folder. Errors in the plug-in are raised as they are, so that its
+        author sees them.
+        """
         del options
         return convert_to_raw_tables(path, self.read(path), self.task)
 
 
 def load_plugin_readers() -> list[Reader]:
-    """Load the readers of installed plug-in packages."""
+    """Load the readers that installed plug-in packages provide."""
     readers: list[Reader] = []
     for name, announced in plugins.load_entry_points("readers").items():
         plugin = announced() if isinstance(announced, type) else announced
@@ -143,32 +151,32 @@ def read_tables(source: Any, options: ReaderOptions) -> list[RawTable]:
     """Read all tables of a source: files, folders, `-`, a data frame of any kind or a list of rows."""
     frame = convert_to_polars_frame(source)
     if frame is not None:
-        return [RawTable("the table", add_language_pair(frame))]
+        return [RawTable("the table", add_language_pair_column(frame))]
     tables = []
     for path in download_remote_paths(source):
-        tables += _read_path(path, options)
-    tables = [replace(table, frame=add_language_pair(table.frame)) for table in tables]
+        tables += _read_tables_of_path(path, options)
+    tables = [replace(table, frame=add_language_pair_column(table.frame)) for table in tables]
     if LOCAL_COPIES:  # errors and notes shall name the address, not the downloaded copy
         tables = [replace(table, file=display_path(table.file)) for table in tables]
     return tables
 
 
-def read_join_table(path: str, options: ReaderOptions) -> RawTable:
-    """Read a table whose columns are to be joined to other data.
+def read_table_to_join(path: str, options: ReaderOptions) -> RawTable:
+    """Read a table whose columns are to be added to other data by a join.
 
     In `.tsv` files of raters, quotation marks belong to the text, so such files are read without quoting.
     """
     quoting = "none" if path.endswith(".tsv") else options.quoting
-    tables = _read_path(path, replace(options, quoting=quoting, task=None))
+    tables = _read_tables_of_path(path, replace(options, quoting=quoting, task=None))
     if len(tables) != 1:
         raise InputError(
             f"there are {len(tables)} tables, but only one can be joined.", location=InputLocation(path)
         )
-    return replace(tables[0], frame=add_language_pair(tables[0].frame))
+    return replace(tables[0], frame=add_language_pair_column(tables[0].frame))
 
 
-def add_language_pair(table: pl.DataFrame) -> pl.DataFrame:
-    """Add the column `lp` if a table names the language pair otherwise (`language_pair`)."""
+def add_language_pair_column(table: pl.DataFrame) -> pl.DataFrame:
+    """Add the column `lp` if another column, such as `language_pair`, names the language pair."""
     columns = {name.lower().replace("-", "_"): name for name in reversed(table.columns)}
     if "lp" in columns:
         return table
@@ -179,7 +187,7 @@ def add_language_pair(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def download_remote_paths(source: Any) -> list[str]:
-    """Return all paths of a source as local paths; remote files are downloaded.
+    """Return all paths of a source as paths on this machine. Remote files are downloaded first.
 
     Raises an error if the source is neither a path nor a sequence of paths.
     """
@@ -194,18 +202,18 @@ def download_remote_paths(source: Any) -> list[str]:
     return [download_if_remote(path) for path in paths]
 
 
-def _read_path(path: str, options: ReaderOptions) -> list[RawTable]:
-    """Read all tables of a file or folder."""
+def _read_tables_of_path(path: str, options: ReaderOptions) -> list[RawTable]:
+    """Read all tables of a file, a folder or standard input with the reader that recognises it."""
     if path == "-":
         from metassay.data.readers.standard_input import read_standard_input
 
         return [read_standard_input(options)]
     plugin_readers = load_plugin_readers()
-    reader = _find_reader(check_readable_path(path), plugin_readers)
+    reader = _find_reader_of_path(check_readable_path(path), plugin_readers)
     if reader is not None:
         return reader.read_tables(path, options)
     if Path(path).is_dir():
-        return _read_folder(path, options, plugin_readers)
+        return _read_tables_of_folder(path, options, plugin_readers)
     if options.task == ranking.TASK.name:
         from metassay.data.readers.trec_runs import read_trec_run
 
@@ -217,8 +225,8 @@ def _read_path(path: str, options: ReaderOptions) -> list[RawTable]:
     return TableReader().read_tables(path, options)
 
 
-def _find_reader(path: str, plugin_readers: Sequence[Reader]) -> Reader | None:
-    """Return the first reader that recognises a file or folder."""
+def _find_reader_of_path(path: str, plugin_readers: Sequence[Reader]) -> Reader | None:
+    """Return the first reader that recognises a file or folder; None if there is none."""
     # A plug-in opens the file itself, and a pipe can be opened only once.
     if not is_pipe(path):
         for reader in plugin_readers:
@@ -232,11 +240,13 @@ def _find_reader(path: str, plugin_readers: Sequence[Reader]) -> Reader | None:
     return None
 
 
-def _read_folder(path: str, options: ReaderOptions, plugin_readers: Sequence[Reader]) -> list[RawTable]:
-    """Read all files of a folder in sorted order; files of unknown formats are ignored."""
+def _read_tables_of_folder(
+    path: str, options: ReaderOptions, plugin_readers: Sequence[Reader]
+) -> list[RawTable]:
+    """Read the tables of all files in a folder, in sorted order. Files of unknown formats are ignored."""
     tables = []
     for file in sorted(str(file) for file in Path(path).iterdir() if file.is_file()):
-        reader = _find_reader(file, plugin_readers)
+        reader = _find_reader_of_path(file, plugin_readers)
         if reader is not None:
             tables += reader.read_tables(file, options)
     if not tables:

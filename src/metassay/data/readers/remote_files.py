@@ -38,7 +38,9 @@ _ACCESS_REMEDY = "Check the address and your rights; keys are given as the packa
 
 
 def download_if_remote(path: str | os.PathLike[str]) -> str:
-    """Return a local path. The file of a remote address is downloaded."""
+    """Return a path on this machine. If the given path is a remote address, such as `s3://…`, its files are
+    downloaded first.
+    """
     address = os.fspath(path)
     if not is_remote_path(path):
         return address
@@ -59,7 +61,7 @@ def download_if_remote(path: str | os.PathLike[str]) -> str:
 
 @contextmanager
 def open_remote_filesystem(address: str, *, purpose: str = "read") -> Iterator[tuple[Any, str]]:
-    """Yield the fsspec filesystem of a remote address, and the path in it.
+    """Yield the file system of a remote address (an object of fsspec) and the path in this file system.
 
     Errors inside the block become errors that name the address and say that it cannot be `purpose` ("read",
     "written", "removed").
@@ -85,7 +87,7 @@ def open_remote_filesystem(address: str, *, purpose: str = "read") -> Iterator[t
 
 
 def _build_remote_error(error: Exception, purpose: str, location: InputLocation) -> InputError:
-    """Return an error that says what failed at a remote address, and what the user can do."""
+    """Return an error message for a failure at a remote address, with advice for the user."""
     reason = f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")
     if isinstance(error, PermissionError) or getattr(error.__cause__, "status", None) in _REFUSED_STATUSES:
         return InputError(f"access is refused ({reason}).", location=location, remedy=_ACCESS_REMEDY)
@@ -97,13 +99,13 @@ def _build_remote_error(error: Exception, purpose: str, location: InputLocation)
 
 
 def download_file(filesystem: Any, remote_path: str, local_path: Path) -> None:
-    """Download one file."""
+    """Download one file, and create the folder for it."""
     local_path.parent.mkdir(parents=True, exist_ok=True)
     filesystem.get_file(remote_path, str(local_path))
 
 
 def get_relative_path(folder: str, file: str) -> str:
-    """Return the path of a file relative to a folder. Raises an error if the file is outside the folder."""
+    """Return the path of a file relative to a folder. A file outside the folder is an error."""
     inside = file.removeprefix(folder).lstrip("/")
     if ".." in PurePosixPath(inside).parts:
         raise InputError("this name leads out of its folder.", location=InputLocation(file=file))
@@ -111,14 +113,14 @@ def get_relative_path(folder: str, file: str) -> str:
 
 
 def is_local_filesystem(filesystem: Any) -> bool:
-    """Return whether a filesystem is that of this machine, as for `file://` addresses."""
+    """Return whether a file system is that of this machine, as for `file://` addresses."""
     from fsspec.implementations.local import LocalFileSystem
 
     return isinstance(filesystem, LocalFileSystem)
 
 
 def choose_local_path(address: str, filesystem: Any, remote_path: str) -> Path:
-    """Return the local path for the copy of a remote file.
+    """Return the path on this machine to which a remote file is downloaded.
 
     Folders and name are the same as in the address, because readers take system and test set from them.
     """
@@ -149,7 +151,8 @@ def _create_download_folder() -> Path:
 
 
 def _try_to_lock_folder(folder: Path) -> int | None:
-    """Lock a folder for the life of this process. Returns None if another process holds it.
+    """Lock a folder until this process ends. Returns the handle of the lock, or None if another process has
+    locked the folder.
 
     On Windows, which has no `fcntl`, it always returns None, and abandoned folders are not deleted.
     """

@@ -17,7 +17,9 @@ SCORE_LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 
 
 def parse_optional_score(json_value: Any, location: InputLocation) -> float | None:
-    """Return a score as a number; None for other values, such as an explanation or a list."""
+    """Return a score in a JSON file as a float. Values that are not numbers, such as explanations, become
+    None.
+    """
     if isinstance(json_value, str):
         if json_value in SCORE_LETTERS:
             return SCORE_LETTERS[json_value]
@@ -32,8 +34,8 @@ def parse_optional_score(json_value: Any, location: InputLocation) -> float | No
     return float(json_value)
 
 
-def select_context_values(json_fields: Any, maximum_length: int | None = None) -> dict[str, Any]:
-    """Select the values of a JSON object that can be contexts: texts, numbers and booleans.
+def select_groupable_values(json_fields: Any, maximum_length: int | None = None) -> dict[str, Any]:
+    """Return the values of a JSON object by which outputs can be grouped: texts, numbers and booleans.
 
     With `maximum_length`, longer texts are left out.
     """
@@ -48,12 +50,17 @@ def select_context_values(json_fields: Any, maximum_length: int | None = None) -
 
 
 def choose_unused_column_name(name: str, taken_names: Iterable[str], prefix: str) -> str:
-    """Return a column name, with the prefix if the name is already used or has another meaning."""
+    """Return a column name, with the prefix before it if the name is already used or would be read as
+    something else.
+    """
     return f"{prefix}{name}" if name in taken_names or is_reserved_column(name) else name
 
 
-def build_columns(rows: Sequence[Mapping[str, Any]], taken_names: Iterable[str], prefix: str) -> pl.DataFrame:
-    """Build a column for every key of the rows; null in rows without the key.
+def build_columns_from_dicts(
+    rows: Sequence[Mapping[str, Any]], taken_names: Iterable[str], prefix: str
+) -> pl.DataFrame:
+    """Build a table with a column for every key that occurs in any of some dictionaries. A dictionary without
+    the key has null there.
 
     Values of different types become texts. A name that is taken or reserved gets the prefix.
     """
@@ -75,9 +82,11 @@ def build_sample_table(
     metadata: Sequence[Mapping[str, Any]],
     notes: tuple[str, ...] = (),
 ) -> RawTable:
-    """Build one table from the outputs in a log, and from the scores and metadata of each output."""
-    score_columns = build_columns(scores, outputs.columns, "score_")
+    """Build one table from the outputs in the log of an evaluation tool, with the scores and the metadata of
+    each output.
+    """
+    score_columns = build_columns_from_dicts(scores, outputs.columns, "score_")
     used_names = [*outputs.columns, *score_columns.columns]
-    metadata_columns = build_columns(metadata, used_names, "metadata_")
+    metadata_columns = build_columns_from_dicts(metadata, used_names, "metadata_")
     table = pl.concat([outputs, score_columns, metadata_columns], how="horizontal")
     return RawTable(path, table, notes=notes, metadata_columns=tuple(metadata_columns.columns))

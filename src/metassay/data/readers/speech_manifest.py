@@ -25,7 +25,9 @@ SPEAKER_KEYS = ("speaker_id", "speaker", "spk")
 
 
 class SpeechManifestReader(Reader):
-    """Reader of speech manifests: JSON lines with recording, transcript and output, as NeMo writes them."""
+    """Reader of speech manifests: JSON lines with a recording, its transcript and the output of a system, as
+    NVIDIA NeMo writes them.
+    """
 
     name = "speech manifest"
     files = ".json .jsonl"
@@ -33,7 +35,9 @@ class SpeechManifestReader(Reader):
     task = asr.TASK.name
 
     def sniff(self, path: str) -> bool:
-        """Return whether the first line is an object with a recording, a transcript and an output."""
+        """Return whether the first line of a file is a JSON object with a recording, a transcript and an
+        output.
+        """
         first_line = next(iter(read_first_content_lines(path)), "")
         if not first_line.lstrip().startswith("{"):
             return False
@@ -44,7 +48,7 @@ class SpeechManifestReader(Reader):
         return all(keys & set(names) for names in (RECORDING_KEYS, REFERENCE_KEYS, OUTPUT_KEYS))
 
     def read(self, path: str) -> pl.DataFrame:
-        """Read a table `utt_id, system, ref, hyp` and a column for every other key.
+        """Read a table `utt_id, system, ref, hyp` with a further column for every other key of the manifest.
 
         Without an id, the name of the recording is the utterance. Without a system, the name of the manifest
         is the system.
@@ -81,7 +85,7 @@ class SpeechManifestReader(Reader):
 
 
 def _find_manifest_key(manifest: pl.DataFrame, key_names: Sequence[str]) -> str | None:
-    """Return the first of some names that is a key of the manifest."""
+    """Return the first of the given names that is a key of the manifest; None if there is none."""
     for name in key_names:
         if name in manifest.columns:
             return name
@@ -89,7 +93,9 @@ def _find_manifest_key(manifest: pl.DataFrame, key_names: Sequence[str]) -> str 
 
 
 def _require_manifest_key(manifest: pl.DataFrame, key_names: Sequence[str], role: str, path: str) -> str:
-    """Return the first of some names that is a key of the manifest. Raises an error if none is."""
+    """Return the first of the given names that is a key of the manifest. If there is none, raise an error
+    that names its role.
+    """
     key = _find_manifest_key(manifest, key_names)
     if key is None:
         raise InputError(

@@ -13,7 +13,7 @@ STANDARD_INPUT = "standard input"
 
 
 def read_standard_input(options: ReaderOptions) -> RawTable:
-    """Read a table or a TREC run from standard input. The format is recognised by the content."""
+    """Read a table or a run of TREC from standard input. The content shows which format it has."""
     content = read_bytes("-")
     if looks_like_trec_run(list_first_content_lines(content)):
         text = decode_text(content, STANDARD_INPUT)

@@ -39,24 +39,28 @@ class TableReader(Reader):
     )
 
     def sniff(self, path: str) -> bool:
-        """Return whether the ending of a file is that of a table."""
+        """Return whether the ending of a file, such as `.csv`, is that of a table."""
         return is_table_file(Path(path))
 
     def read(self, path: str) -> list[RawTable]:
-        """Read a table with the usual quoting."""
+        """Read the table of a file, in which quotes around a cell are not part of the cell."""
         return self.read_tables(path, ReaderOptions())
 
     def read_tables(self, path: str, options: ReaderOptions) -> list[RawTable]:
-        """Read a table. If it lists marked errors, MQM scores are computed from them."""
+        """Read the table of a file. If it lists marked errors, the MQM scores of outputs are computed from
+        them.
+        """
         notes: list[str] = []
         table = read_table(path, quoting=options.quoting, notes=notes)
         if mqm_ratings.is_mqm_table(table):
-            table = mqm_ratings.compute_segment_scores(table, file=path)
+            table = mqm_ratings.compute_mqm_scores_by_segment(table, file=path)
         return [RawTable(path, table, notes=tuple(notes))]
 
 
 def is_table_file(path: Path) -> bool:
-    """Return whether the ending of a file is that of a table; a `.json` file must begin with an array."""
+    """Return whether the ending of a file is that of a table, such as `.csv`. A `.json` file must also begin
+    with an array.
+    """
     ending = get_file_ending(str(path))
     if ending == ".json":
         return "".join(read_first_content_lines(str(path))[:1]).startswith("[")
@@ -64,7 +68,7 @@ def is_table_file(path: Path) -> bool:
 
 
 def read_table(path: str, *, quoting: str = "minimal", notes: list[str] | None = None) -> pl.DataFrame:
-    """Read a table from a file, or from standard input (`-`).
+    """Read a table from a file of any known format, or from standard input (`-`).
 
     The format follows from the ending, else from the first bytes. Notes about what was read differently from
     how it is written are appended to `notes`.
@@ -77,11 +81,13 @@ def read_table(path: str, *, quoting: str = "minimal", notes: list[str] | None =
 def parse_table(
     content: bytes, path: str, *, quoting: str = "minimal", notes: list[str] | None = None
 ) -> pl.DataFrame:
-    """Parse the decompressed content of a table file. The ending of `path` decides on the format."""
+    """Parse the content of a file, already decompressed, into a table. The ending of the path says which
+    format it has.
+    """
     file = "standard input" if path == "-" else path
     ending = get_file_ending(path)
     if ending in PARQUET_ENDINGS or (ending not in TABLE_ENDINGS and looks_like_parquet(content)):
-        table = parse_parquet(content, file=file)
+        table = parse_parquet(content, file_name=file)
     elif ending in EXCEL_ENDINGS:
         table = parse_excel(content, file=file)
     else:
@@ -92,12 +98,14 @@ def parse_table(
     return table
 
 
-def _parse_text_table(text: str, ending: str, file: str, quoting: str, notes: list[str]) -> pl.DataFrame:
-    """Parse a table in a text format, chosen by the file ending or else by the first characters."""
-    if ending in JSON_LINES_ENDINGS or (ending not in DELIMITERS and text.lstrip().startswith("{")):
+def _parse_text_table(text: str, file_ending: str, file: str, quoting: str, notes: list[str]) -> pl.DataFrame:
+    """Parse CSV, TSV or JSON text into a table. The format follows from the ending of the file, or else from
+    the first characters.
+    """
+    if file_ending in JSON_LINES_ENDINGS or (file_ending not in DELIMITERS and text.lstrip().startswith("{")):
         return parse_json_lines(text, file=file)
-    if ending == ".json" or (ending not in TABLE_ENDINGS and re.match(r"\s*\[\s*\{", text)):
+    if file_ending == ".json" or (file_ending not in TABLE_ENDINGS and re.match(r"\s*\[\s*\{", text)):
         return parse_json_array(text, file=file)
     return parse_table_with_guessed_delimiter(
-        text, DELIMITERS.get(ending), quoting=quoting, file=file, notes=notes
+        text, DELIMITERS.get(file_ending), quoting=quoting, file=file, notes=notes
     )

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 import polars as pl
 
 from metassay.data.readers.files import check_readable_path
-from metassay.data.readers.kaldi import is_kaldi_folder, read_kaldi
+from metassay.data.readers.kaldi import is_kaldi_folder, read_kaldi_transcripts
 from metassay.data.readers.nist_transcripts import is_stm_file, read_stm_and_ctm_transcripts
 from metassay.data.readers.trn import is_trn_file, read_trn_transcripts
 
 
 def read_transcripts(reference: str, outputs: Sequence[str]) -> tuple[pl.DataFrame, list[str]] | None:
-    """Read a table `utt_id, system, ref, hyp` from transcripts in `stm`, `trn` or Kaldi format, and notes.
+    """Read the transcripts of a reference and of systems into a table `utt_id, system, ref, hyp`. They may
+    have the format of NIST (`stm`, `trn`) or Kaldi.
 
     The format follows from the reference: a Kaldi folder, an `stm` file (with outputs in `ctm`) or a `trn`
     file. Returns None if it is none of these.
@@ -21,7 +22,7 @@ def read_transcripts(reference: str, outputs: Sequence[str]) -> tuple[pl.DataFra
     for path in (reference, *outputs):
         check_readable_path(path)
     if is_kaldi_folder(reference):
-        return read_kaldi(reference, outputs), []
+        return read_kaldi_transcripts(reference, outputs), []
     if is_stm_file(reference):
         return read_stm_and_ctm_transcripts(reference, outputs)
     if is_trn_file(reference):

@@ -14,7 +14,7 @@ WORD = r"([^ \t\r\x0b\x0c]+)"
 
 
 def list_content_lines(text: str, path: str) -> pl.DataFrame:
-    """Return a table `line, text` of all lines that are neither empty nor comments (`#`)."""
+    """Return a table with the number and text of all lines that are neither empty nor comments (`#`)."""
     lines = pl.DataFrame({"text": text.split("\n")}).with_row_index("line", offset=1)
     lines = lines.filter(pl.col("text").str.contains(r"^[ \t\r\x0b\x0c]*[^# \t\r\x0b\x0c]"))
     if lines.is_empty():
@@ -24,10 +24,11 @@ def list_content_lines(text: str, path: str) -> pl.DataFrame:
     return lines.with_columns(pl.col("line").cast(pl.Int64))
 
 
-def read_fields_of_lines(
+def split_lines_into_fields(
     text: str, path: str, pattern: str, field_names: Sequence[str], expected: str, remedy: str
 ) -> pl.DataFrame:
-    """Return a table `line` and the fields of all lines with content, the groups of a pattern.
+    """Split each line with content into fields by a regular expression, and return them as a table with the
+    line numbers.
 
     Raises an error for a line that does not match; `expected` completes "3 words, but …".
     """
@@ -46,7 +47,7 @@ def read_fields_of_lines(
 
 
 def reject_repeated_lines(table: pl.DataFrame, key_columns: tuple[str, ...], path: str, message: str) -> None:
-    """Raise an error if two lines have the same values in the key columns.
+    """Raise an error if two lines of a file have the same values in the given columns.
 
     `message` is a format string for the fields of that line.
     """

@@ -9,7 +9,7 @@ import polars as pl
 
 from metassay.data.readers.base import Reader
 from metassay.data.readers.files import read_first_content_lines, read_text
-from metassay.data.readers.trec_lines import SPACE, WORD, read_fields_of_lines, reject_repeated_lines
+from metassay.data.readers.trec_lines import SPACE, WORD, reject_repeated_lines, split_lines_into_fields
 from metassay.errors import InputError, InputLocation
 from metassay.tasks import ranking
 
@@ -28,21 +28,21 @@ class TrecRunReader(Reader):
     task = ranking.TASK.name
 
     def sniff(self, path: str) -> bool:
-        """Return whether the second word of the first lines of a file is Q0."""
+        """Return whether the second word of each of the first lines is Q0, as in runs of TREC."""
         return looks_like_trec_run(read_first_content_lines(path))
 
     def read(self, path: str) -> pl.DataFrame:
-        """Read the retrieved documents of a run."""
+        """Read a table of the documents that a system retrieved, with a row per document."""
         return read_trec_run(path)
 
 
 def looks_like_trec_run(lines: Sequence[str]) -> bool:
-    """Return whether lines have six words or more, the second of them Q0, as in a TREC run."""
+    """Return whether lines have the six or more words of a TREC run, of which the second is Q0."""
     return bool(lines) and all(_FIRST_LINES.fullmatch(line) for line in lines[:5])
 
 
 def read_trec_run(path: str) -> pl.DataFrame:
-    """Read a TREC run as a table `run, topic, docid, rank, score, line`.
+    """Read a file in the format of TREC runs into a table with a row per retrieved document.
 
     As in trec_eval, comments (`#`), empty lines and the second word are ignored, and the rank does not matter
     for the order. The run is named by the tag: everything after the score if it is the same in all lines,
@@ -52,10 +52,12 @@ def read_trec_run(path: str) -> pl.DataFrame:
 
 
 def parse_trec_run(text: str, path: str) -> pl.DataFrame:
-    """Parse the text of a TREC run. Errors name `path`."""
-    fields = read_fields_of_lines(text, path, _LINE, _FIELDS, "a run has six columns", _REMEDY)
+    """Parse the text of a TREC run into a table with a row per retrieved document. Errors name the path of
+    the file.
+    """
+    fields = split_lines_into_fields(text, path, _LINE, _FIELDS, "a run has six columns", _REMEDY)
     run = fields.select(
-        _parse_run_tags(fields["tag"]).alias("run"),
+        _extract_run_names_from_tags(fields["tag"]).alias("run"),
         "topic",
         "docid",
         # A rank that is no number is ignored: trec_eval ignores all ranks.
@@ -69,22 +71,26 @@ def parse_trec_run(text: str, path: str) -> pl.DataFrame:
     return run
 
 
-def _parse_run_tags(tags: pl.Series) -> pl.Series:
-    """Return the run name of each line; comments after the name are removed if lines differ."""
+def _extract_run_names_from_tags(tags: pl.Series) -> pl.Series:
+    """Return the name of the run for each line. If the last fields differ between lines, only their first
+    word counts.
+    """
     if tags.n_unique() == 1:
         return tags
     return tags.str.extract(rf"^{WORD}")
 
 
-def _parse_retrieval_scores(texts: pl.Series, lines: pl.Series, path: str) -> pl.Series:
-    """Return retrieval scores as float64. Raises an error for a score that is not a finite number."""
-    scores = texts.cast(pl.Float64, strict=False)
+def _parse_retrieval_scores(score_texts: pl.Series, line_numbers: pl.Series, path: str) -> pl.Series:
+    """Convert the scores of retrieved documents to floats. A score that is not a finite number is an
+    error.
+    """
+    scores = score_texts.cast(pl.Float64, strict=False)
     is_invalid = ~scores.is_finite().fill_null(value=False)
     if is_invalid.any():
         index = int(is_invalid.arg_max() or 0)
         raise InputError(
-            f"the score {texts[index]!r} is not a finite number.",
-            location=InputLocation(file=path, line=lines[index]),
+            f"the score {score_texts[index]!r} is not a finite number.",
+            location=InputLocation(file=path, line=line_numbers[index]),
             remedy=_REMEDY,
         )
     return scores

@@ -16,13 +16,15 @@ _ALTERNATIVES = re.compile(r"\{[^{}]*/[^{}]*\}")
 
 
 def is_trn_file(path: str) -> bool:
-    """Return whether a file is in NIST's `trn` format: lines end with an utterance id in parentheses."""
+    """Return whether lines of a file end with an utterance id in parentheses, as in NIST's `trn` format for
+    transcripts.
+    """
     lines = read_first_content_lines(path)[:20]
-    return bool(lines) and all(_split_trn_line(line) for line in lines)
+    return bool(lines) and all(_split_id_from_transcript(line) for line in lines)
 
 
-def read_trn(path: str) -> pl.DataFrame:
-    """Read transcripts in NIST's `trn` format as a table `utt_id, text, line`.
+def read_trn_file(path: str) -> pl.DataFrame:
+    """Read a file of transcripts in NIST's `trn` format into a table `utt_id, text, line`.
 
     Alternative transcripts (`{ a / b }`) are refused, because metrics compare with one text.
     """
@@ -31,7 +33,7 @@ def read_trn(path: str) -> pl.DataFrame:
         if not line.strip() or line.startswith(";;"):
             continue
         location = InputLocation(file=path, line=number)
-        utterance_and_text = _split_trn_line(line)
+        utterance_and_text = _split_id_from_transcript(line)
         if utterance_and_text is None:
             raise InputError(
                 "the line does not end with its utterance in parentheses.",
@@ -50,21 +52,24 @@ def read_trn(path: str) -> pl.DataFrame:
 
 
 def read_trn_transcripts(reference: str, outputs: Sequence[str]) -> pl.DataFrame:
-    """Read a table `utt_id, system, ref, hyp, speaker_id` from `trn` files of a reference and of outputs.
+    """Read the transcripts of a reference and of systems from `trn` files into a table `utt_id, system, ref,
+    hyp, speaker_id`.
 
     The speaker is the part of the utterance before the first `-` or `_`, as in sclite's `-i rm`.
     """
-    references = read_trn(reference)
+    references = read_trn_file(reference)
     speakers = references["utt_id"].str.extract(r"^([^-_]+)[-_]")
     if not speakers.has_nulls():
         references = references.with_columns(speakers.alias("speaker_id"))
-    return join_system_outputs(references, {path: read_trn(path) for path in outputs})
+    return join_system_outputs(references, {path: read_trn_file(path) for path in outputs})
 
 
-def _split_trn_line(line: str) -> tuple[str, str] | None:
-    """Return utterance id and transcript of a `trn` line; None if it does not end in `(utterance)`."""
-    if "(" not in line:
+def _split_id_from_transcript(trn_line: str) -> tuple[str, str] | None:
+    """Return the utterance id and the transcript of a line; None if the line does not end with an id in
+    parentheses.
+    """
+    if "(" not in trn_line:
         return None
-    text, _, remainder = line.rstrip().rpartition("(")
+    text, _, remainder = trn_line.rstrip().rpartition("(")
     match = _UTTERANCE_ID.fullmatch(remainder)
     return None if match is None else (match[1], text.strip())

@@ -15,7 +15,7 @@ GENDERS = {"m": "male", "f": "female", "male": "male", "female": "female"}
 
 
 def build_utterance_table(rows: Sequence[tuple[str, str, int]], path: str) -> pl.DataFrame:
-    """Build a table `utt_id, text, line`. Raises an error for an utterance that occurs twice."""
+    """Build a table `utt_id, text, line` from rows of a file. An utterance that occurs twice is an error."""
     utterances = pl.DataFrame(list(rows), schema=UTTERANCE_SCHEMA, orient="row")
     if utterances.is_empty():
         raise InputError("there is no utterance in this file.", location=InputLocation(file=path))
@@ -32,7 +32,8 @@ def build_utterance_table(rows: Sequence[tuple[str, str, int]], path: str) -> pl
 
 
 def join_system_outputs(references: pl.DataFrame, outputs: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """Join references with the outputs of several systems to a table `utt_id, system, ref, hyp`.
+    """Join the transcripts of references with the outputs of several systems to a table `utt_id, system, ref,
+    hyp`.
 
     `references` has `utt_id` and `text`; its other columns except `line` are metadata. `outputs` has a table
     for each path; the name of the file is the system. An utterance without an output keeps a null, an output
@@ -58,7 +59,7 @@ def join_system_outputs(references: pl.DataFrame, outputs: Mapping[str, pl.DataF
 
 
 def _reject_unknown_utterances(outputs: pl.DataFrame, reference_ids: pl.Series, path: str) -> None:
-    """Raise an error if outputs contain an utterance that has no reference."""
+    """Raise an error if the outputs of a system contain an utterance that has no reference."""
     unknown = outputs.filter(~pl.col("utt_id").is_in(reference_ids.implode()))
     if unknown.is_empty():
         return

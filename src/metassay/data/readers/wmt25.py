@@ -47,23 +47,25 @@ class Wmt25Reader(Reader):
     task = "mt"
 
     def sniff(self, path: str) -> bool:
-        """Return whether a folder, or the folder `data` in it, has outputs or metric scores by system."""
-        return _find_data_folder(path) is not None
+        """Return whether a folder, or its subfolder `data`, has files with the outputs or metric scores of
+        each system.
+        """
+        return _find_wmt25_data_folder(path) is not None
 
     def read(self, path: str) -> RawTable:
-        """Read a row per segment and system."""
-        folder = _find_data_folder(path)
+        """Read the outputs and scores of all systems into a table with a row per segment and system."""
+        folder = _find_wmt25_data_folder(path)
         assert folder is not None
         outputs = _Outputs()
         for file in sorted(folder.glob("*genmt.jsonl")):
-            _add_sources(outputs, str(file))
+            _add_sources_and_references(outputs, str(file))
         for file in sorted(folder.glob("*humeval.jsonl")):
             _add_human_evaluation(outputs, str(file))
         for file in sorted((folder / "systems").glob("*.jsonl")):
             _add_system_outputs(outputs, str(file))
         for file in sorted((folder / "automatic_scores").glob("*.jsonl")):
             _add_metric_scores(outputs, str(file))
-        return outputs.build_table(path)
+        return outputs.build_output_table(path)
 
 
 class HumanEvaluationReader(Reader):
@@ -75,17 +77,19 @@ class HumanEvaluationReader(Reader):
     task = "mt"
 
     def sniff(self, path: str) -> bool:
-        """Return whether the first line has outputs and human scores by system."""
+        """Return whether the first line of a file of JSON lines has outputs and human scores by system."""
         if get_file_ending(path) != ".jsonl":
             return False
         beginning = "\n".join(read_first_content_lines(path))
         return all(f'"{name}"' in beginning for name in ("scores", "src_text", "tgt_text", "doc_id"))
 
     def read(self, path: str) -> RawTable:
-        """Read a row per segment and system with the mean human score."""
+        """Read outputs and human scores into a table with a row per segment and system. The human score is
+        the mean over annotators.
+        """
         outputs = _Outputs()
         _add_human_evaluation(outputs, path)
-        return outputs.build_table(path)
+        return outputs.build_output_table(path)
 
 
 @dataclass
@@ -99,14 +103,14 @@ class _Outputs:
     left_out: Counter[str] = field(default_factory=Counter)
 
     def get_or_create_output_row(self, segment: str, system: str) -> dict[str, Any]:
-        """Return the row of one output; the row is created at the first call."""
+        """Return the row that collects the texts and scores of one output. The first call creates it."""
         key = (segment, system)
         if key not in self.rows:
             self.rows[key] = {**_split_segment_id(segment), "system": system}
         return self.rows[key]
 
-    def build_table(self, path: str) -> RawTable:
-        """Return all outputs as a table."""
+    def build_output_table(self, path: str) -> RawTable:
+        """Return all collected outputs as a table with a row per segment and system."""
         if not self.rows:
             raise InputError("there is no output.", location=InputLocation(path))
         records = []
@@ -129,18 +133,22 @@ class _Outputs:
         return RawTable(path, table, "mt", tuple(notes), human_columns, left_out=dict(self.left_out))
 
 
-def _split_segment_id(segment: str) -> dict[str, str]:
-    """Return the document of a segment id and, where the id names them, language pair and domain."""
-    parts = segment.split(ID_SEPARATOR)
-    document = segment.rpartition(ID_SEPARATOR)[0] or segment
-    names = {"seg_id": segment, "doc_id": document}
+def _split_segment_id(segment_id: str) -> dict[str, str]:
+    """Return the document that the id of a segment names and, if it names them too, the language pair and the
+    domain.
+    """
+    parts = segment_id.split(ID_SEPARATOR)
+    document = segment_id.rpartition(ID_SEPARATOR)[0] or segment_id
+    names = {"seg_id": segment_id, "doc_id": document}
     if len(parts) >= 4:
         names = {"lp": parts[0], "domain": parts[1], **names}
     return names
 
 
-def _find_data_folder(path: str) -> Path | None:
-    """Return the folder with outputs or metric scores by system: `path` itself, or `data` in it."""
+def _find_wmt25_data_folder(path: str) -> Path | None:
+    """Return the folder with files of outputs or metric scores: the given one or its subfolder `data`. None
+    if neither has any.
+    """
     for folder in (Path(path), Path(path) / "data"):
         for name, field_name in (("systems", '"hypothesis"'), ("automatic_scores", '"metric_scores"')):
             first = next(iter(sorted((folder / name).glob("*.jsonl"))), None)
@@ -149,8 +157,8 @@ def _find_data_folder(path: str) -> Path | None:
     return None
 
 
-def _read_json_objects(path: str) -> Iterator[tuple[dict[str, Any], InputLocation]]:
-    """Yield the objects of a file of JSON lines."""
+def _iterate_json_objects(path: str) -> Iterator[tuple[dict[str, Any], InputLocation]]:
+    """Yield each object of a file with a JSON object per line, together with its location in the file."""
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if line.strip():
             location = InputLocation(path, line=number)
@@ -164,57 +172,71 @@ def _read_json_objects(path: str) -> Iterator[tuple[dict[str, Any], InputLocatio
             yield record, location
 
 
-def _get_text_field(record: Mapping[str, Any], name: str, location: InputLocation) -> str:
-    value = record.get(name)
+def _get_text_field(record: Mapping[str, Any], field_name: str, location: InputLocation) -> str:
+    value = record.get(field_name)
     if not isinstance(value, str):
-        raise InputError(f"{name} is not text.", location=location)
+        raise InputError(f"{field_name} is not text.", location=location)
     return value
 
 
-def _build_segment_id(document: str, paragraph_number: int) -> str:
-    return f"{document}{ID_SEPARATOR}{paragraph_number}"
+def _build_segment_id(document_id: str, paragraph_number: int) -> str:
+    return f"{document_id}{ID_SEPARATOR}{paragraph_number}"
 
 
-def _add_sources(outputs: _Outputs, path: str) -> None:
-    """Add the paragraphs of sources, references and outputs of `*genmt.jsonl`."""
-    for record, location in _read_json_objects(path):
+def _add_sources_and_references(collected_outputs: _Outputs, texts_file: str) -> None:
+    """Add the texts of the file `*genmt.jsonl`: paragraphs of sources and references, and outputs of
+    systems.
+    """
+    for record, location in _iterate_json_objects(texts_file):
         document = _get_text_field(record, "doc_id", location)
         paragraphs = _get_text_field(record, "src_text", location).split(PARAGRAPH_BREAK)
         for number, text in enumerate(paragraphs):
-            outputs.sources[_build_segment_id(document, number)] = text
+            collected_outputs.sources[_build_segment_id(document, number)] = text
         refs = record.get("refs") or {}
         if REFERENCE_SYSTEM in refs:
             reference = _get_text_field(refs[REFERENCE_SYSTEM], "ref", location).split(PARAGRAPH_BREAK)
             if len(reference) == len(paragraphs):
                 for number, text in enumerate(reference):
-                    outputs.references[_build_segment_id(document, number)] = text
+                    collected_outputs.references[_build_segment_id(document, number)] = text
         for system, text in (record.get("tgt_text") or {}).items():
-            _add_document(outputs, document, system, text, len(paragraphs))
+            _add_translated_document(collected_outputs, document, system, text, len(paragraphs))
 
 
-def _add_document(outputs: _Outputs, document: str, system: str, text: str, expected: int | None) -> None:
-    """Add each paragraph of a translated document as an output, if there are as many as in the source."""
-    paragraphs = text.split(PARAGRAPH_BREAK)
-    if expected is not None and len(paragraphs) != expected:
-        outputs.left_out[UNALIGNED_REASON] += 1
+def _add_translated_document(
+    collected_outputs: _Outputs,
+    document_id: str,
+    system: str,
+    document_text: str,
+    source_paragraph_count: int | None,
+) -> None:
+    """Add each paragraph of a translated document as an output. A document with more or fewer paragraphs than
+    its source is left out.
+    """
+    paragraphs = document_text.split(PARAGRAPH_BREAK)
+    if source_paragraph_count is not None and len(paragraphs) != source_paragraph_count:
+        collected_outputs.left_out[UNALIGNED_REASON] += 1
         return
     for number, paragraph in enumerate(paragraphs):
-        outputs.get_or_create_output_row(_build_segment_id(document, number), system)["hyp"] = paragraph
+        collected_outputs.get_or_create_output_row(_build_segment_id(document_id, number), system)["hyp"] = (
+            paragraph
+        )
 
 
-def _add_system_outputs(outputs: _Outputs, path: str) -> None:
-    """Add the outputs of a system, whose name is that of the file."""
-    lengths = Counter(segment.rpartition(ID_SEPARATOR)[0] for segment in outputs.sources)
-    for record, location in _read_json_objects(path):
+def _add_system_outputs(collected_outputs: _Outputs, outputs_file: str) -> None:
+    """Add the outputs of one system from a file that is named after the system."""
+    lengths = Counter(segment.rpartition(ID_SEPARATOR)[0] for segment in collected_outputs.sources)
+    for record, location in _iterate_json_objects(outputs_file):
         document = _get_text_field(record, "doc_id", location)
         hypothesis = _get_text_field(record, "hypothesis", location)
-        _add_document(outputs, document, Path(path).stem, hypothesis, lengths.get(document))
+        _add_translated_document(
+            collected_outputs, document, Path(outputs_file).stem, hypothesis, lengths.get(document)
+        )
 
 
-def _add_metric_scores(outputs: _Outputs, path: str) -> None:
-    """Add the metric scores of a system, which has a score per metric, document and paragraph."""
-    system = Path(path).stem
-    for record, location in _read_json_objects(path):
+def _add_metric_scores(collected_outputs: _Outputs, scores_file: str) -> None:
+    """Add the metric scores of one system from a file with a score per metric, document and paragraph."""
+    system = Path(scores_file).stem
+    for record, location in _iterate_json_objects(scores_file):
         parts = [
             _get_text_field(record, name, location) for name in ("language_pair", "domain", "document_id")
         ]
@@ -223,11 +245,11 @@ def _add_metric_scores(outputs: _Outputs, path: str) -> None:
             if not isinstance(scores, list):
                 raise InputError(f"the scores of {metric} are not a list.", location=location)
             for number, score in enumerate(scores):
-                row = outputs.get_or_create_output_row(_build_segment_id(document, number), system)
-                row[metric] = _check_score(score, metric, location)
+                row = collected_outputs.get_or_create_output_row(_build_segment_id(document, number), system)
+                row[metric] = _convert_score_to_float(score, metric, location)
 
 
-def _check_score(score: Any, metric: str, location: InputLocation) -> float | None:
+def _convert_score_to_float(score: Any, metric: str, location: InputLocation) -> float | None:
     if score is None:
         return None
     if isinstance(score, bool) or not isinstance(score, int | float) or math.isinf(score):
@@ -235,29 +257,29 @@ def _check_score(score: Any, metric: str, location: InputLocation) -> float | No
     return float(score)
 
 
-def _add_human_evaluation(outputs: _Outputs, path: str) -> None:
-    """Add sources, outputs and human scores of each segment."""
-    for record, location in _read_json_objects(path):
+def _add_human_evaluation(collected_outputs: _Outputs, evaluation_file: str) -> None:
+    """Add the sources, outputs and human scores of each segment from a file of human evaluation."""
+    for record, location in _iterate_json_objects(evaluation_file):
         segment = _get_text_field(record, "doc_id", location)
-        outputs.sources[segment] = _get_text_field(record, "src_text", location)
+        collected_outputs.sources[segment] = _get_text_field(record, "src_text", location)
         for system, text in record["tgt_text"].items():
-            outputs.get_or_create_output_row(segment, system)["hyp"] = text
+            collected_outputs.get_or_create_output_row(segment, system)["hyp"] = text
         if REFERENCE_SYSTEM in record["tgt_text"]:
-            outputs.references[segment] = record["tgt_text"][REFERENCE_SYSTEM]
+            collected_outputs.references[segment] = record["tgt_text"][REFERENCE_SYSTEM]
         for system, ratings in record["scores"].items():
-            scores = dict(_list_ratings(ratings, location))
-            outputs.get_or_create_output_row(segment, system)
-            outputs.human_scores[segment, system] = scores
+            scores = dict(_iterate_annotator_scores(ratings, location))
+            collected_outputs.get_or_create_output_row(segment, system)
+            collected_outputs.human_scores[segment, system] = scores
 
 
-def _list_ratings(ratings: Any, location: InputLocation) -> Iterator[tuple[str, float | None]]:
-    """Yield annotator and score of each rating."""
+def _iterate_annotator_scores(ratings: Any, location: InputLocation) -> Iterator[tuple[str, float | None]]:
+    """Yield the name of the annotator and the score of each rating that has a score."""
     if not isinstance(ratings, list):
         raise InputError("the human scores of a system are not a list.", location=location)
     for number, rating in enumerate(ratings, start=1):
         score = rating.get("score")
         if isinstance(score, str):  # WMT24 writes numbers as texts
             score = json.loads(score)
-        value = _check_score(score, "people", location)
+        value = _convert_score_to_float(score, "people", location)
         if value is not None:
             yield str(rating.get("annotator", f"wave{number}")), value

@@ -249,7 +249,7 @@ def _rank_in_contexts(
     plan: RankingPlan,
 ) -> list[MetricRanking]:
     """Rank metrics within each value of a column, on equal numbers of items; small contexts are skipped."""
-    values, codes = ranking_data.cube.encode_metadata(column)
+    values, codes = ranking_data.cube.encode_item_metadata(column)
     sizes = {code: int((codes == code).sum()) for code in range(len(values))}
     sizes = {code: size for code, size in sizes.items() if size >= plan.fewest_items}
     rankings = []
@@ -282,7 +282,7 @@ def _note_small_contexts(score_cube: ScoreCube, columns: Sequence[str], fewest_i
     """List a note for each column with values that have too few items to be ranked."""
     notes = []
     for column in columns:
-        values, codes = score_cube.encode_metadata(column)
+        values, codes = score_cube.encode_item_metadata(column)
         small = [value for code, value in enumerate(values) if (codes == code).sum() < fewest_items]
         if small:
             names = ", ".join(small[:5])

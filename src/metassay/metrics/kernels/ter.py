@@ -29,19 +29,21 @@ _MAX_CANDIDATES = 1000
 _BEAM_WIDTH = 25
 # Larger than any number of edits, and small enough that adding costs does not overflow.
 _INFINITE = 1 << 30
+_EQUAL, _SUBSTITUTE, _DELETE, _INSERT = range(4)
 
 
 class BeamMatrix(NamedTuple):
     """Edit distances between prefixes of the output (rows) and of the reference (columns), within a beam.
 
-    Row i has the columns from `low[i]` to before `high[i]`; the distance in column j is
-    `distances[starts[i] + j]`.
+    Row i has the columns from `low[i]` up to `high[i]`; column j is stored at j − `low[i]`. Row 0, where all
+    reference words are inserted, is not stored.
     """
 
     low: Positions
     high: Positions
-    starts: Positions
     distances: Distances
+    operations: NDArray[np.int8]
+    """The last edit on the way to each cell."""
 
 
 class WordAlignment(NamedTuple):
@@ -66,17 +68,14 @@ def count_ter_edits(
         reference_length = offsets[references[k] + 1] - offsets[references[k]]
         longest = max(longest, output_length, reference_length)
         most_cells = max(most_cells, (output_length + 1) * _matrix_row_width(output_length, reference_length))
-    matrix = BeamMatrix(
-        np.zeros(longest + 2, np.int64),
-        np.zeros(longest + 2, np.int64),
-        np.zeros(longest + 2, np.int64),
-        np.zeros(most_cells, np.int32),
-    )
+    low = np.zeros(longest + 2, np.int64)
+    high = np.zeros(longest + 2, np.int64)
+    distances = np.zeros(most_cells, np.int32)
+    operations = np.zeros(most_cells, np.int8)
     alignment = WordAlignment(
         np.zeros(longest + 1, np.int64), np.zeros(longest + 1, np.int64), np.zeros(longest + 1, np.int64)
     )
-    row = np.zeros(longest + 3, np.int32)
-    next_row = np.zeros(longest + 3, np.int32)
+    rows = np.zeros((2, longest + 3), np.int32)
     words = np.zeros(longest, np.int32)
     shifted = np.zeros(longest, np.int32)
     best = np.zeros(longest, np.int32)
@@ -90,8 +89,11 @@ def count_ter_edits(
             continue
         for i in range(n):
             words[i] = ids[start + i]
+        shape = (n + 1, _matrix_row_width(n, len(reference)))
+        cells = shape[0] * shape[1]
+        matrix = BeamMatrix(low, high, distances[:cells].reshape(shape), operations[:cells].reshape(shape))
         edits[k] = _count_edits_with_shifts(
-            words[:n], reference, matrix, alignment, row, next_row, shifted[:n], best[:n]
+            words[:n], reference, matrix, alignment, rows, shifted[:n], best[:n]
         )
     return edits
 
@@ -102,8 +104,7 @@ def _count_edits_with_shifts(
     reference: TokenIds,
     matrix: BeamMatrix,
     alignment: WordAlignment,
-    row: Distances,
-    next_row: Distances,
+    rows: Distances,
     shifted: TokenIds,
     best_shift: TokenIds,
 ) -> int:
@@ -113,12 +114,12 @@ def _count_edits_with_shifts(
     candidates = ZERO
     first_changed = ZERO
     while True:
-        distance = _fill_matrix_from_row(words, reference, first_changed, matrix, row, next_row)
+        distance = _fill_matrix_from_row(words, reference, first_changed, matrix, rows)
         if distance == 0:
             return shifts
         _trace_word_alignment(words, reference, matrix, alignment)
         gain, candidates = _find_best_shift(
-            words, reference, distance, candidates, matrix, alignment, row, next_row, shifted, best_shift
+            words, reference, distance, candidates, matrix, alignment, rows, shifted, best_shift
         )
         if candidates >= _MAX_CANDIDATES or gain <= 0:
             return shifts + distance
@@ -148,144 +149,127 @@ def _set_beam_bounds(output_length: int, reference_length: int, matrix: BeamMatr
     """Write the first and last column of the beam in each row of the matrix."""
     ratio = reference_length / output_length
     width = _beam_width(output_length, reference_length)
-    row_width = _matrix_row_width(output_length, reference_length)
-    for i in range(output_length + 1):
+    for i in range(1, output_length + 1):
         diagonal = math.floor(i * ratio)
         matrix.low[i] = max(0, diagonal - width)
         matrix.high[i] = min(reference_length + 1, diagonal + width)
-        matrix.starts[i] = i * row_width - matrix.low[i]
-    matrix.high[0] = reference_length + 1
     matrix.high[output_length] = reference_length + 1
-    matrix.high[output_length + 1] = 0  # no row follows
-
-
-@kernel
-def _fill_matrix_from_row(
-    words: TokenIds,
-    reference: TokenIds,
-    first_row: int,
-    matrix: BeamMatrix,
-    row: Distances,
-    next_row: Distances,
-) -> int:
-    """Compute the rows of the matrix after `first_row`; return the edit distance."""
-    _load_matrix_row(first_row, matrix, row)
-    for i in range(first_row + 1, len(words) + 1):
-        _compute_next_row(i, words[i - 1], reference, matrix, row, next_row)
-        row, next_row = next_row, row
-        for j in range(matrix.low[i], matrix.high[i]):
-            matrix.distances[matrix.starts[i] + j] = row[j + 1]
-    return int(row[len(reference) + 1])
-
-
-@kernel
-def _edit_distance_after_shift(
-    shifted: TokenIds,
-    reference: TokenIds,
-    start: int,
-    end: int,
-    matrix: BeamMatrix,
-    row: Distances,
-    next_row: Distances,
-) -> int:
-    """Edit distance of shifted words that differ from those of the matrix from `start` to `end` only."""
-    _load_matrix_row(start, matrix, row)
-    last = len(shifted)
-    for i in range(start + 1, last + 1):
-        _compute_next_row(i, shifted[i - 1], reference, matrix, row, next_row)
-        row, next_row = next_row, row
-        if i >= end and _equals_matrix_row(i, matrix, row):
-            return int(matrix.distances[matrix.starts[last] + len(reference)])
-    return int(row[len(reference) + 1])
+    matrix.low[0] = 0
+    matrix.high[0] = reference_length + 1
 
 
 @kernel
 def _load_matrix_row(i: int, matrix: BeamMatrix, row: Distances) -> None:
-    """Copy row i of the matrix to a buffer, one cell later, with infinity on either side of the beam.
-
-    Row 0, where all reference words are inserted, is not stored.
-    """
+    """Copy row i of the matrix to a buffer, with infinity on either side of the beam."""
     low = matrix.low[i]
-    high = matrix.high[i]
-    row[low] = _INFINITE
-    for j in range(low, high):
-        row[j + 1] = matrix.distances[matrix.starts[i] + j] if i > 0 else j
-    for j in range(high, matrix.high[i + 1]):
+    for j in range(low, matrix.high[i]):
+        row[j + 1] = matrix.distances[i, j - low] if i > 0 else j
+    _set_infinite_ends(i, matrix, row)
+
+
+@kernel
+def _set_infinite_ends(i: int, matrix: BeamMatrix, row: Distances) -> None:
+    """Write infinity to the cells of a row buffer that are outside of the beam of row i."""
+    row[matrix.low[i]] = _INFINITE
+    for j in range(matrix.high[i], matrix.high[i + 1]):
         row[j + 1] = _INFINITE
 
 
 @kernel
-def _compute_next_row(
-    i: int, word: int, reference: TokenIds, matrix: BeamMatrix, row: Distances, next_row: Distances
-) -> None:
-    """Compute row i of the matrix, whose word is `word`, from the row before.
+def _fill_matrix_from_row(
+    words: TokenIds, reference: TokenIds, first_row: int, matrix: BeamMatrix, rows: Distances
+) -> int:
+    """Compute the rows of the matrix after `first_row`; return the edit distance."""
+    previous_row = rows[0]
+    row = rows[1]
+    _load_matrix_row(first_row, matrix, previous_row)
+    for i in range(first_row + 1, len(words) + 1):
+        low = matrix.low[i]
+        word = words[i - 1]
+        row[low] = _INFINITE
+        for j in range(low, matrix.high[i]):
+            is_equal = j > 0 and word == reference[j - 1]
+            cost = previous_row[j] + (0 if is_equal else 1) if j > 0 else _INFINITE
+            operation = _EQUAL if is_equal else _SUBSTITUTE
+            if previous_row[j + 1] + 1 < cost:
+                cost = previous_row[j + 1] + 1
+                operation = _DELETE
+            if row[j] + 1 < cost:
+                cost = row[j] + 1
+                operation = _INSERT
+            row[j + 1] = cost
+            matrix.distances[i, j - low] = cost
+            matrix.operations[i, j - low] = operation
+        if i < len(words):
+            _set_infinite_ends(i, matrix, row)
+        previous_row, row = row, previous_row
+    return int(previous_row[len(reference) + 1])
 
-    This is the innermost loop of the search: distances only, without the last edit on the way to each cell.
+
+@kernel
+def _edit_distance_after_shift(
+    shifted: TokenIds, reference: TokenIds, start: int, end: int, matrix: BeamMatrix, rows: Distances
+) -> int:
+    """Edit distance of the shifted words, which differ from those of the matrix from `start` to `end` only.
+
+    Distances only, without operations: this is the innermost loop of the search.
     """
-    low = matrix.low[i]
-    high = matrix.high[i]
-    left = np.int32(_INFINITE)
-    next_row[low] = left
-    first_column = low
-    if low == 0:
-        left = row[1] + np.int32(1)
-        next_row[1] = left
-        first_column = 1
-    for j in range(first_column, high):
-        cost = row[j] + np.int32(word != reference[j - 1])
-        cost = min(cost, min(row[j + 1], left) + np.int32(1))
-        next_row[j + 1] = cost
-        left = cost
-    for j in range(high, matrix.high[i + 1]):
-        next_row[j + 1] = _INFINITE
+    previous_row = rows[0]
+    row = rows[1]
+    _load_matrix_row(start, matrix, previous_row)
+    last = len(shifted)
+    for i in range(start + 1, last + 1):
+        low = matrix.low[i]
+        word = shifted[i - 1]
+        left = np.int32(_INFINITE)
+        first_column = low
+        if low == 0:
+            left = previous_row[1] + np.int32(1)
+            row[1] = left
+            first_column = 1
+        for j in range(first_column, matrix.high[i]):
+            cost = previous_row[j] + np.int32(word != reference[j - 1])
+            cost = min(cost, min(previous_row[j + 1], left) + np.int32(1))
+            row[j + 1] = cost
+            left = cost
+        if i >= end and _equals_matrix_row(i, matrix, row):
+            return int(matrix.distances[last, len(reference) - matrix.low[last]])
+        if i < last:
+            _set_infinite_ends(i, matrix, row)
+        previous_row, row = row, previous_row
+    return int(previous_row[len(reference) + 1])
 
 
 @kernel
 def _equals_matrix_row(i: int, matrix: BeamMatrix, row: Distances) -> bool:
     """Return whether a row buffer equals row i of the matrix."""
-    j = matrix.low[i]
-    while j < matrix.high[i] and row[j + 1] == matrix.distances[matrix.starts[i] + j]:
+    low = matrix.low[i]
+    j = low
+    while j < matrix.high[i] and row[j + 1] == matrix.distances[i, j - low]:
         j += 1
     return bool(j == matrix.high[i])
-
-
-@kernel
-def _distance_in_beam(i: int, j: int, matrix: BeamMatrix) -> int:
-    """Return the distance in row i and column j of the matrix, infinity outside of the beam."""
-    if j < matrix.low[i] or j >= matrix.high[i]:
-        return _INFINITE
-    return int(matrix.distances[matrix.starts[i] + j]) if i > 0 else j
 
 
 @kernel
 def _trace_word_alignment(
     words: TokenIds, reference: TokenIds, matrix: BeamMatrix, alignment: WordAlignment
 ) -> None:
-    """Find the edits from the end of the matrix back to its start, and write which words are aligned.
-
-    Of edits with the same distance, a substitution comes first, then a deletion, then an insertion.
-    """
+    """Follow the edit operations back from the end of the matrix, and write which words are aligned."""
     output_position, reference_errors, output_errors = alignment
     i = len(words)
     j = len(reference)
     reference_errors[0] = 0
     output_errors[0] = 0
     while i > 0 or j > 0:
-        distance = _distance_in_beam(i, j, matrix)
-        is_wrong = int(i == 0 or j == 0 or words[i - 1] != reference[j - 1])
-        if i > 0 and j > 0 and distance == _distance_in_beam(i - 1, j - 1, matrix) + is_wrong:
+        operation = matrix.operations[i, j - matrix.low[i]] if i > 0 else _INSERT
+        is_wrong = 0 if operation == _EQUAL else 1
+        if operation != _INSERT:
+            output_errors[i] = is_wrong
             i -= 1
+        if operation != _DELETE:
+            reference_errors[j] = is_wrong
             j -= 1
-            output_errors[i + 1] = is_wrong
-            reference_errors[j + 1] = is_wrong
-            output_position[j] = i
-        elif i > 0 and distance == _distance_in_beam(i - 1, j, matrix) + 1:
-            output_errors[i] = 1
-            i -= 1
-        else:
-            reference_errors[j] = 1
-            j -= 1
-            output_position[j] = i - 1
+            output_position[j] = i if operation != _INSERT else i - 1
     for k in range(len(words)):
         output_errors[k + 1] += output_errors[k]
     for k in range(len(reference)):
@@ -300,8 +284,7 @@ def _find_best_shift(
     candidates: int,
     matrix: BeamMatrix,
     alignment: WordAlignment,
-    row: Distances,
-    next_row: Distances,
+    rows: Distances,
     shifted: TokenIds,
     best_shift: TokenIds,
 ) -> tuple[int, int]:
@@ -336,11 +319,10 @@ def _find_best_shift(
                         continue
                     previous_target = target
                     first, end = _shift_words(words, start, length, target, shifted)
-                    gain = distance - _edit_distance_after_shift(
-                        shifted, reference, first, end, matrix, row, next_row
-                    )
+                    gain = distance - _edit_distance_after_shift(shifted, reference, first, end, matrix, rows)
                     candidates += 1
-                    # Runs that start earlier are tried earlier.
+                    # Conditions instead of tuples, which Numba takes long to compile. Runs that start
+                    # earlier are tried earlier.
                     is_longer = length > best_length
                     is_earlier = length == best_length and start == best_start and target < best_target
                     if gain > best_gain or (gain == best_gain and (is_longer or is_earlier)):

@@ -1,0 +1,81 @@
+"""Lengths of longest common subsequences, 64 positions at a time on bit vectors (Hyyrö, 2004).
+
+A loop over rapidfuzz instead makes ROUGE-L a third slower.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metassay.metrics.kernels.bit_vectors import (
+    ALL_BITS,
+    LAST_BIT,
+    ONE_BIT,
+    ZERO_BITS,
+    BitVectors,
+    clear_token_rows,
+    count_bit_blocks,
+    set_position_bits,
+)
+from metassay.metrics.kernels.buffer_sizes import count_maximum_distinct_tokens, find_longest_length
+from metassay.metrics.kernels.text_arrays import Offsets, Positions, TokenIds
+from metassay.stats.compilation import kernel
+
+
+@kernel
+def common_subsequence_lengths(
+    ids: TokenIds, offsets: Offsets, vocabulary_size: int, outputs: Positions, references: Positions
+) -> NDArray[np.int64]:
+    """Compute the length of the longest common subsequence of each output and its reference: [inputs].
+
+    Inputs with the same reference should follow each other, because each reference is prepared only when it
+    differs from the one before.
+    """
+    row_of_token = np.zeros(vocabulary_size, np.int32)
+    most_distinct = count_maximum_distinct_tokens(ids, offsets, vocabulary_size, references)
+    most_blocks = count_bit_blocks(find_longest_length(offsets))
+    position_bits = np.zeros((most_distinct + 1, most_blocks), np.uint64)
+    state = np.empty(most_blocks, np.uint64)
+    lengths = np.zeros(len(outputs), np.int64)
+    for k in range(len(outputs)):
+        reference = ids[offsets[references[k]] : offsets[references[k] + 1]]
+        blocks = count_bit_blocks(len(reference))
+        if k == 0 or references[k] != references[k - 1]:
+            if k > 0:
+                previous = references[k - 1]
+                clear_token_rows(ids[offsets[previous] : offsets[previous + 1]], row_of_token)
+            set_position_bits(reference, row_of_token, position_bits)
+        output = ids[offsets[outputs[k]] : offsets[outputs[k] + 1]]
+        for block in range(blocks):
+            state[block] = ALL_BITS
+        for j in range(len(output)):
+            row = row_of_token[output[j]]
+            if row > 0:
+                _update_state_with_token(position_bits[row], blocks, state)
+        lengths[k] = _count_zero_bits(state, len(reference))
+    return lengths
+
+
+@kernel
+def _update_state_with_token(token_positions: BitVectors, blocks: int, state: BitVectors) -> None:
+    """Update the bit vector of the longest common subsequence with the next output token."""
+    carry = ZERO_BITS
+    for block in range(blocks):
+        old = state[block]
+        matched = old & token_positions[block]
+        # The state is one long number: an addition that overflows a block carries into the next.
+        added = old + matched
+        added_with_carry = added + carry
+        has_overflow = added < old or added_with_carry < added
+        carry = ONE_BIT if has_overflow else ZERO_BITS
+        state[block] = added_with_carry | (old - matched)
+
+
+@kernel
+def _count_zero_bits(state: BitVectors, length: int) -> int:
+    """Count the zero bits among the first `length` bits of a bit vector."""
+    count = 0
+    for i in range(length):
+        count += 1 - int((state[i >> 6] >> (np.uint64(i) & LAST_BIT)) & ONE_BIT)
+    return count
