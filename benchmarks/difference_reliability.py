@@ -56,7 +56,7 @@ def predict_systems(curve: AgreementCurve, scores: ScoreArrays, metric: int) -> 
     first_is_better = 1 - compute_normal_p_values(scores.human)
     predictions = []
     for pair, difference in enumerate(means[first] - means[second]):
-        point = curve.find_agreement(difference)
+        point = curve.find_human_agreement_with_difference(difference)
         if point is not None:
             agreement = first_is_better[pair] if difference > 0 else 1 - first_is_better[pair]
             predictions.append((point.probability, float(agreement)))

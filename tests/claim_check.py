@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metassay.results.verdict import Claim, select_claims
+from metassay.results.verdict import Claim, select_claims_of_kinds
 
 LEVEL = 0.05
 
@@ -27,8 +27,8 @@ def find_contradictions_between_verdicts(first: Sequence[Claim], second: Sequenc
     without correction separates more metrics than a corrected one, so one of the two directions is enough.
     """
     problems = []
-    for answer in select_claims(list(first), "answer"):
-        for other in select_claims(list(second), "answer"):
+    for answer in select_claims_of_kinds(list(first), "answer"):
+        for other in select_claims_of_kinds(list(second), "answer"):
             if answer.question is None or answer.question != other.question:
                 continue
             is_tied = answer.metrics[0] in other.metrics or other.metrics[0] in answer.metrics
@@ -41,22 +41,24 @@ def find_contradictions_between_verdicts(first: Sequence[Claim], second: Sequenc
 def _check_recommendation_claims(claims: list[Claim]) -> list[str]:
     """Check that one recommendation is made, that it is not to be avoided, and that others agree with it."""
     problems = []
-    general = [claim for claim in select_claims(claims, "use", "none") if claim.question is None]
+    general = [claim for claim in select_claims_of_kinds(claims, "use", "none") if claim.question is None]
     if len(general) > 1:
         problems.append(f"{len(general)} general recommendations")
-    used = {metric for claim in select_claims(claims, "use") for metric in claim.metrics}
-    best = {claim.metrics[0] for claim in select_claims(claims, "answer") if claim.metrics}
-    avoided = {metric for claim in select_claims(claims, "avoid") for metric in claim.metrics}
+    used = {metric for claim in select_claims_of_kinds(claims, "use") for metric in claim.metrics}
+    best = {claim.metrics[0] for claim in select_claims_of_kinds(claims, "answer") if claim.metrics}
+    avoided = {metric for claim in select_claims_of_kinds(claims, "avoid") for metric in claim.metrics}
     problems += [f"{metric} is recommended and to be avoided" for metric in sorted(used & avoided)]
     problems += [f"{metric} is best for a question and to be avoided" for metric in sorted(best & avoided)]
     if not general or general[0].kind != "use":
         return problems
     recommended = general[0].metrics[0]
-    for claim in select_claims(claims, "regret"):
+    for claim in select_claims_of_kinds(claims, "regret"):
         if claim.metrics[:1] != [recommended]:
             problems.append(f"the cost is that of {claim.metrics}, not of {recommended}")
-    exceptions = {claim.question for claim in select_claims(claims, "use") if claim.question is not None}
-    for claim in select_claims(claims, "answer"):
+    exceptions = {
+        claim.question for claim in select_claims_of_kinds(claims, "use") if claim.question is not None
+    }
+    for claim in select_claims_of_kinds(claims, "answer"):
         is_tied = recommended in claim.metrics
         if claim.question is not None and not is_tied and claim.question not in exceptions:
             problems.append(
@@ -69,7 +71,7 @@ def _check_claims_that_answer_questions(claims: list[Claim]) -> list[str]:
     """Check that each question has one answer in each scope, and none where it cannot be answered."""
     problems = []
     seen: dict[tuple[str, str | None, str | None], Claim] = {}
-    for claim in select_claims(claims, "answer", "unanswered"):
+    for claim in select_claims_of_kinds(claims, "answer", "unanswered"):
         if claim.question is None:
             continue
         key = (claim.question, claim.scope, claim.context)

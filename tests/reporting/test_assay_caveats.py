@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from assay_builders import make_accuracy, make_claims, make_column, make_content, make_perturbation
-from metassay.reporting.assay_caveats import list_answer_caveats
+from metassay.reporting.assay_caveats import list_reasons_to_doubt_recommendation
 from metassay.reporting.assay_report import prepare_assay_report
 from metassay.results.assay import Answer, PerturbationDependence
 
@@ -23,7 +23,10 @@ def make_result(**fields):
 
 
 def write(result):
-    return [str(each).replace("\u202f", " ") for each in list_answer_caveats(prepare_assay_report(result))]
+    return [
+        str(each).replace("\u202f", " ")
+        for each in list_reasons_to_doubt_recommendation(prepare_assay_report(result))
+    ]
 
 
 def test_a_sentinel_that_wins_is_a_caveat():

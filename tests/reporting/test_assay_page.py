@@ -14,7 +14,12 @@ import msgspec
 
 from assay_builders import make_content
 from metassay.reporting.assay_page import build_assay_page
-from metassay.reporting.pages import build_plain_page, encode_json_for_html, render_notebook_html, render_page
+from metassay.reporting.pages import (
+    build_page_of_tables,
+    encode_json_for_html,
+    render_notebook_html,
+    render_page,
+)
 from metassay.results.wrong_pairs import ScoredOutcome, WrongPair, WrongPairs
 
 HOSTILE = '</script><img src=x onerror=alert(1)>&amp;\u2028"'
@@ -156,7 +161,7 @@ def test_the_fragment_has_no_script_and_escapes(results):
 def test_other_results_show_their_tables_in_a_notebook():
     rows = [{"system": f"s{n}", "metric": HOSTILE, "corpus": n / 7, "pairs": n} for n in range(30)]
     content = {"schema_version": 1, "systems": rows, "comparisons": [], "human": "mqm"}
-    text = render_notebook_html(build_plain_page("ScoreResult", content))
+    text = render_notebook_html(build_page_of_tables("ScoreResult", content))
     assert text.count("<tr>") == 1 + 20
     assert "… and 10 more rows." in text
     assert "0.14" in text

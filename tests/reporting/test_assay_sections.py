@@ -22,13 +22,19 @@ from metassay.reporting.sections.assay_accuracy import (
     describe_accuracy_by_text_distance,
     describe_accuracy_trend,
     describe_metric_with_largest_spread,
-    name_edit_share_bins,
+    name_ranges_of_edit_shares,
 )
 from metassay.reporting.sections.assay_agreement import describe_rank_agreement
-from metassay.reporting.sections.assay_choice import describe_cost_classes, describe_robust_choice
+from metassay.reporting.sections.assay_choice import (
+    describe_safest_metric_for_all_contexts,
+    name_metrics_unbeaten_in_accuracy_and_cost,
+)
 from metassay.reporting.sections.assay_numbers import build_agreement_table, build_difficulty_table
 from metassay.reporting.sections.assay_perturbations import build_perturbations_section
-from metassay.reporting.sections.assay_tests import build_test_table, describe_accuracy_tests
+from metassay.reporting.sections.assay_tests import (
+    build_table_of_accuracy_tests,
+    describe_accuracy_differences_between_contexts,
+)
 from metassay.results.assay import (
     AccuracyTest,
     AccuracyTrend,
@@ -107,10 +113,10 @@ VARIES = make_claims(variations=[AccuracyVariation(column="col", metric="bleu", 
 
 def test_a_difference_is_shown_only_where_it_is_claimed():
     """Significant in its column alone is not enough: all claims of a report share one error rate."""
-    table = build_test_table(*make_view({"a": 0.1, "b": 0.2}, h1=[make_test()]))
+    table = build_table_of_accuracy_tests(*make_view({"a": 0.1, "b": 0.2}, h1=[make_test()]))
     assert table is not None
     assert table.rows[0]["differs"] == "not shown"
-    table = build_test_table(*make_view({"a": 0.1, "b": 0.2}, VARIES, h1=[make_test()]))
+    table = build_table_of_accuracy_tests(*make_view({"a": 0.1, "b": 0.2}, VARIES, h1=[make_test()]))
     assert table is not None
     assert table.rows[0]["differs"] == "yes"
 
@@ -119,22 +125,26 @@ def test_a_column_that_cannot_be_tested_has_no_p_value():
     """Contexts that are the clusters: the p-value of chi-square does not take its place."""
     test = make_test(p_holm=1e-9, p_permutation=None, p_permutation_holm=None)
     view, column = make_view({"a": 0.1, "b": 0.2}, h1=[test])
-    table = build_test_table(view, column)
+    table = build_table_of_accuracy_tests(view, column)
     assert table is not None
     assert table.rows[0]["differs"] is None
-    assert "cannot be tested" in str(describe_accuracy_tests(view, column))
+    assert "cannot be tested" in str(describe_accuracy_differences_between_contexts(view, column))
 
 
 def test_tests_in_words():
-    assert str(describe_accuracy_tests(*make_view({"a": 0.1, "b": 0.2}, VARIES, h1=[make_test()]))) == (
+    assert str(
+        describe_accuracy_differences_between_contexts(
+            *make_view({"a": 0.1, "b": 0.2}, VARIES, h1=[make_test()])
+        )
+    ) == (
         "Accuracy differs between values of col for BLEU (1 of 1); "
         "the difference is moderate (largest Cramér’s V 0.20, BLEU)."
     )
-    assert str(describe_accuracy_tests(*make_view({"a": 0.1, "b": 0.2}, h1=[make_test()]))) == (
-        "For none of 1 metric is accuracy shown to differ between values of col."
-    )
+    assert str(
+        describe_accuracy_differences_between_contexts(*make_view({"a": 0.1, "b": 0.2}, h1=[make_test()]))
+    ) == ("For none of 1 metric is accuracy shown to differ between values of col.")
     assert (
-        str(describe_accuracy_tests(*make_view({"a": 0.1})))
+        str(describe_accuracy_differences_between_contexts(*make_view({"a": 0.1})))
         == "There is nothing to test: col has one value only."
     )
 
@@ -146,7 +156,7 @@ def test_the_size_of_an_effect_has_the_usual_names(cramers_v, word):
     """The limits .1 and .3 are those of Cohen (1988)."""
     view, column = make_view({"a": 0.1, "b": 0.2}, VARIES, h1=[make_test(cramers_v=cramers_v)])
     assert f"the difference is {word} (largest Cramér’s V {cramers_v:.2f}" in str(
-        describe_accuracy_tests(view, column)
+        describe_accuracy_differences_between_contexts(view, column)
     )
 
 
@@ -264,12 +274,13 @@ def test_the_robust_choice_and_the_cheapest_metrics_are_named():
         pareto=["bleu", "chrf"],
     )
     view = prepare_assay_report(content)
-    assert str(describe_robust_choice(view, view.columns[0])) == (
+    assert str(describe_safest_metric_for_all_contexts(view, view.columns[0])) == (
         "If the shares of the contexts of col may change, BLEU is the safest choice: in the least"
         " favourable mix near the observed one, its accuracy is 74\u202f%."
     )
     assert (
-        str(describe_cost_classes(view)) == "No metric is both more accurate and cheaper than BLEU and chrF."
+        str(name_metrics_unbeaten_in_accuracy_and_cost(view))
+        == "No metric is both more accurate and cheaper than BLEU and chrF."
     )
 
 
@@ -337,6 +348,6 @@ def test_difficulty_in_words_table_and_chart():
         ["1.0\u202f% to 3.4\u202f%", "50"],
         ["4.0\u202f% to 30\u202f%", "49"],
     ]
-    assert render_svg(build_difficulty_chart(view, difficulty, name_edit_share_bins(difficulty))).startswith(
-        "<svg"
-    )
+    assert render_svg(
+        build_difficulty_chart(view, difficulty, name_ranges_of_edit_shares(difficulty))
+    ).startswith("<svg")

@@ -14,8 +14,8 @@ from metassay.reporting.charts.dependence import (
     DISADVANTAGED,
     FAVOURED,
     NEUTRAL,
-    build_curves_chart,
     build_deviations_chart,
+    build_predicted_human_score_chart,
     build_rank_change_chart,
 )
 from metassay.reporting.depend_page import build_depend_page, build_depend_verdict, prepare_depend_report
@@ -44,7 +44,7 @@ def entry_and_curves():
 def specs(entry_and_curves):
     entry, curves = entry_and_curves
     return {
-        "curves": build_curves_chart(entry, entry.metric, curves),
+        "curves": build_predicted_human_score_chart(entry, entry.metric, curves),
         "deviations": build_deviations_chart(entry, entry.metric),
         "ranks": build_rank_change_chart(entry, entry.metric),
     }

@@ -6,8 +6,8 @@ import copy
 import re
 
 from metassay.reporting.labels import MetricLabel
-from metassay.reporting.pages import build_plain_page, render_notebook_html
-from metassay.reporting.tables import Field, build_plain_grids
+from metassay.reporting.pages import build_page_of_tables, render_notebook_html
+from metassay.reporting.tables import Field, build_tables_of_row_lists
 
 PLUS = "chrf(word_order=2)"
 
@@ -19,7 +19,7 @@ def test_plain_tables_have_labels_and_export_specs():
         "notes": ["bleu"],
     }
     before = copy.deepcopy(result)
-    accuracies, verdict = build_plain_grids(result)
+    accuracies, verdict = build_tables_of_row_lists(result)
     assert result == before
     assert accuracies.rows[0] == {"metric": "chrF++", "context": "bleu", "a": "bleu"}
     assert Field("metric", "").format_cell(accuracies.rows[0]) == "chrF++"
@@ -31,7 +31,7 @@ def test_plain_tables_have_labels_and_export_specs():
 
 def test_metrics_with_the_same_decisions_are_one_in_lists():
     rows = [{"metrics": ["wip", "wil", "cer"]}]
-    (table,) = build_plain_grids({"verdict": rows, "same_decisions": [["wil", "wip"]]})
+    (table,) = build_tables_of_row_lists({"verdict": rows, "same_decisions": [["wil", "wip"]]})
     assert table.rows[0]["metrics"] == ["WIL = WIP", "CER"]
 
 
@@ -53,5 +53,5 @@ def test_no_spec_is_left_for_people_to_read(results):
 
 def test_notebooks_show_labels():
     assert "<td>TER</td>" in render_notebook_html(
-        build_plain_page("x", {"systems": [{"system": "a", "metric": "ter"}]})
+        build_page_of_tables("x", {"systems": [{"system": "a", "metric": "ter"}]})
     )

@@ -22,8 +22,8 @@ def test_a_name_that_is_no_metric_of_ours_stays_as_it_is() -> None:
 def test_metrics_that_decided_alike_are_shown_once_under_all_their_labels() -> None:
     labels = MetricLabels(["wer", "wil", "wip"], [["wil", "wip"]])
     assert labels["wip"] == labels["wil"] == "WIL = WIP"
-    assert [spec for spec in ("wer", "wil", "wip") if labels.is_shown(spec)] == ["wer", "wil"]
-    assert labels.label_all(["wip", "wer", "wil"]) == ["WIL = WIP", "WER"]
+    assert [spec for spec in ("wer", "wil", "wip") if labels.has_own_table_row(spec)] == ["wer", "wil"]
+    assert labels.list_labels_of_metrics(["wip", "wer", "wil"]) == ["WIL = WIP", "WER"]
     assert labels.single_labels["wip"] == "WIP"
 
 

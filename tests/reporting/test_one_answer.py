@@ -16,14 +16,14 @@ from metassay.meta.contexts.human_pairs import HumanPairs
 from metassay.meta.contexts.pair_analysis import analyze_pairs
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.metrics.base import COST_CLASSES
-from metassay.reporting.assay_caveats import list_data_remarks
+from metassay.reporting.assay_caveats import list_remarks_on_data
 from metassay.reporting.assay_page import build_assay_page
 from metassay.reporting.assay_report import AssayReport, prepare_assay_report
 from metassay.reporting.assay_sentences import add_explanations_to_assay, list_context_warnings
 from metassay.reporting.assay_verdict import build_assay_verdict
 from metassay.reporting.joined_page import build_joined_page
 from metassay.reporting.pages import Page
-from metassay.reporting.sections.assay_tests import build_test_table
+from metassay.reporting.sections.assay_tests import build_table_of_accuracy_tests
 from metassay.reporting.terminal.assay import describe_assay_result
 from metassay.reporting.wording import NO_VALUE
 from metassay.results.assay import AssayContent
@@ -170,8 +170,8 @@ def check_verdict(verdict: list[Claim]) -> None:
 def check_tests(view: AssayReport, output: str) -> None:
     """Page and terminal show the same deciding p-values."""
     for column in view.columns:
-        table = build_test_table(view, column)
-        shown = [test for test in column.result.h1 or [] if view.labels.is_shown(test.metric)]
+        table = build_table_of_accuracy_tests(view, column)
+        shown = [test for test in column.result.h1 or [] if view.labels.has_own_table_row(test.metric)]
         rows = () if table is None else table.rows
         for row, test in zip(rows, shown, strict=True):
             p = view.find_context_difference_p_value(column.name, test)
@@ -198,7 +198,7 @@ def check(result: AssayContent, folder, capsys) -> int:
     assert all(str(sentence) in terminal.out for sentence in page.closing)
     assert set(lead) | set(page.closing) <= set(lines)
     assert all(f"- {doubt}" in terminal.out for doubt in page.doubts)
-    assert terminal.err.count("Note: ") == len(list_data_remarks(view))
+    assert terminal.err.count("Note: ") == len(list_remarks_on_data(view))
     if view.best_metric is None:
         assert lines == ["No metric can be recommended: no pair could be scored."]
         return 0
@@ -214,7 +214,7 @@ def check(result: AssayContent, folder, capsys) -> int:
     exceptions = {}
     for column, entries in recommendation.recommendation.items():
         assert entries["global"].choice == first
-        if len(view.labels.label_all(recommended.metrics)) > 1 and recommended.kind == "use":
+        if len(view.labels.list_labels_of_metrics(recommended.metrics)) > 1 and recommended.kind == "use":
             assert "It is the only metric in the top group" not in entries["global"].why
         for context, entry in entries.items():
             if entry.choice not in {first, None}:

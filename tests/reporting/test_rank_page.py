@@ -16,8 +16,8 @@ from metassay.reporting.rank_report import prepare_rank_report
 from metassay.reporting.rank_sentences import (
     build_rank_verdict,
     describe_best_metric,
-    describe_significance,
-    list_ranking_doubts,
+    describe_number_of_significant_comparisons,
+    list_reasons_to_doubt_ranking,
 )
 from metassay.results.rank import (
     DownsampledValue,
@@ -133,9 +133,9 @@ def test_undefined_values_are_reported() -> None:
 def test_a_baseline_as_good_as_the_best_metric_is_a_doubt() -> None:
     dropped = "en-de: 2 items without all scores were left out."
     ranking = build_ranking((1, 1, 1))
-    assert list_ranking_doubts(ranking, prepare_rank_report(build_result(ranking))) == [dropped]
+    assert list_reasons_to_doubt_ranking(ranking, prepare_rank_report(build_result(ranking))) == [dropped]
     ranking = build_ranking((1, 1, 1), baseline=0.9)
-    first, second = list_ranking_doubts(ranking, prepare_rank_report(build_result(ranking)))
+    first, second = list_reasons_to_doubt_ranking(ranking, prepare_rank_report(build_result(ranking)))
     assert "the baseline zero, which knows nothing of quality, has SPA 0.90" in first
     assert second == dropped
 
@@ -148,7 +148,7 @@ def test_comparisons_are_counted_for_these_and_for_other_systems() -> None:
     ]
     ranking = msgspec.structs.replace(ranking, comparisons=comparisons)
     assert "tied" not in describe(ranking)
-    assert describe_significance(ranking) == (
+    assert describe_number_of_significant_comparisons(ranking) == (
         "2 of 3 comparisons are significant for these systems, 0 for systems like these (one-sided p ≤ .05, not"
         " corrected for their number)."
     )

@@ -12,7 +12,7 @@ import pytest
 import metassay
 from metassay.cli import run
 from metassay.errors import InputError
-from metassay.reporting.estimate_page import choose_estimate_digits, count_labels_of_equal_precision
+from metassay.reporting.estimate_page import choose_decimals_for_estimates, count_labels_of_equal_precision
 from metassay.results.base import Interval
 from metassay.schemas import schema
 from metassay.workflows.report import report
@@ -220,5 +220,5 @@ def test_systems_with_equal_estimates_are_not_ranked(labels, sentence) -> None:
 def test_the_narrowest_interval_has_two_significant_digits(width: float, digits: int) -> None:
     narrow = Interval(value=5.0, low=5.0, high=5.0 + width)
     wide = Interval(value=5.0, low=-50.0, high=50.0)
-    assert choose_estimate_digits([wide, narrow]) == digits
-    assert choose_estimate_digits([]) == 2
+    assert choose_decimals_for_estimates([wide, narrow]) == digits
+    assert choose_decimals_for_estimates([]) == 2

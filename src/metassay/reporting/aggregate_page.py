@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from metassay.reporting.charts.heatmaps import build_matrix_chart
+from metassay.reporting.charts.heatmaps import build_square_heatmap
 from metassay.reporting.charts.theme import Spec
 from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.labels import MetricLabels
@@ -70,14 +70,16 @@ def build_aggregate_page(
 def prepare_aggregate_report(
     aggregate_result: AggregateContent, metric_labels: MetricLabels | None = None
 ) -> AggregateReport:
-    """Combine an `aggregate` result with labels for its metrics."""
+    """Combine the result of `aggregate` with the labels of its metrics for the report."""
     return ResultReport(
         aggregate_result, metric_labels or MetricLabels(row.metric for row in aggregate_result.systems)
     )
 
 
 def label_aggregated_metric(aggregated_metric: str, metric_labels: MetricLabels) -> str:
-    """Return the label of a metric with the prefix of its aggregation: `m-bleu` becomes `m-BLEU`."""
+    """Replace the metric in a prefixed name by its label: `m-bleu` becomes `m-BLEU`, where `m-` names the
+    aggregation.
+    """
     for prefix in PREFIXES:
         spec = aggregated_metric.removeprefix(prefix)
         if aggregated_metric.startswith(prefix) and metric_labels[spec] != spec:
@@ -86,9 +88,9 @@ def label_aggregated_metric(aggregated_metric: str, metric_labels: MetricLabels)
 
 
 def build_aggregate_verdict(aggregate_report: AggregateReport) -> list[Claim]:
-    """Build the claims at the top of an `aggregate` report."""
+    """Build the sentences at the top of an `aggregate` report, with the numbers that support them."""
     claims = [
-        *_build_changed_order_claims(aggregate_report),
+        *_build_claims_about_system_order(aggregate_report),
         *_build_human_correlation_claims(aggregate_report),
         *_build_lowest_correlation_claims(aggregate_report),
     ]
@@ -98,8 +100,10 @@ def build_aggregate_verdict(aggregate_report: AggregateReport) -> list[Claim]:
     return [Claim(kind="unanswered", sentence=sentence)]
 
 
-def _build_changed_order_claims(aggregate_report: AggregateReport) -> list[Claim]:
-    """State how many pairs of systems change their order between corpus scores and mean segment scores."""
+def _build_claims_about_system_order(aggregate_report: AggregateReport) -> list[Claim]:
+    """State how many pairs of systems are in a different order by corpus scores than by mean segment
+    scores.
+    """
     counts = []
     for metric in dict.fromkeys(row.metric for row in aggregate_report.result.systems):
         different, compared = _count_system_pairs_in_different_order(aggregate_report.result, metric)
@@ -126,7 +130,9 @@ def _build_changed_order_claims(aggregate_report: AggregateReport) -> list[Claim
 def _count_system_pairs_in_different_order(
     aggregate_result: AggregateContent, metric: str
 ) -> tuple[int, int]:
-    """Count system pairs that corpus and mean segment scores order differently, and all compared pairs."""
+    """Count the pairs of systems that corpus scores and mean segment scores order differently, and all
+    compared pairs.
+    """
     different = 0
     compared = 0
     rows = [row for row in aggregate_result.systems if row.metric == metric]
@@ -179,7 +185,9 @@ def _build_human_correlation_claims(aggregate_report: AggregateReport) -> list[C
 
 
 def choose_human_correlations(aggregate_result: AggregateContent) -> Sequence[HumanAgreement]:
-    """Return correlations with human scores, averaged over test sets if averages exist."""
+    """Choose the correlations with human scores to show: averages over test sets if there are any, else those
+    of each test set.
+    """
     averages = [row for row in aggregate_result.human if row.group == MEAN_GROUP]
     return averages or aggregate_result.human
 
@@ -196,14 +204,16 @@ BETWEEN_CAPTION = (
 
 
 def build_scores_section(aggregate_report: AggregateReport) -> Section:
-    """Build the section with system scores under each aggregation and the correlations between them."""
+    """Build the section with the system scores under each aggregation of segment scores, and their
+    correlations.
+    """
     system_rows = [_build_system_row(aggregate_report, row) for row in aggregate_report.result.systems]
     return Section(
         "Three aggregations of every system",
         [EXPLANATION],
         charts=_build_aggregation_correlation_chart(aggregate_report),
         grids=[
-            *_build_human_table(aggregate_report),
+            *_build_human_correlation_tables(aggregate_report),
             build_grid_from_rows("systems", SCORES_CAPTION, system_rows),
         ],
         folded=_build_correlation_tables(aggregate_report),
@@ -218,7 +228,9 @@ def _build_system_row(aggregate_report: AggregateReport, system: AggregatedSyste
 
 
 def _build_aggregation_correlation_chart(aggregate_report: AggregateReport) -> list[Chart]:
-    """Draw the correlations between metrics under each aggregation, if there are at least three."""
+    """Draw the correlations between system scores by different metrics and aggregations, if there are at
+    least three.
+    """
     names: dict[str, None] = {}
     cells: list[Spec] = []
     for pair in aggregate_report.result.between:
@@ -232,14 +244,14 @@ def _build_aggregation_correlation_chart(aggregate_report: AggregateReport) -> l
     if len(names) < 3:
         return []
     diagonal = [{"row": name, "column": name, "value": 1.0} for name in names]
-    spec = build_matrix_chart("Correlation between aggregations.", list(names), [*diagonal, *cells], ())
+    spec = build_square_heatmap("Correlation between aggregations.", list(names), [*diagonal, *cells], ())
     return [Chart("between aggregations", spec, BETWEEN_CAPTION)]
 
 
 def _build_correlation_tables(aggregate_report: AggregateReport) -> list[Grid]:
     labels = aggregate_report.labels
     between = [_build_correlation_row(pair, labels) for pair in aggregate_report.result.between]
-    downsampled = _label_rows(aggregate_report.result.downsampled, labels)
+    downsampled = _add_metric_labels_to_rows(aggregate_report.result.downsampled, labels)
     tables = {
         "Pearson between aggregations, over all systems": between,
         "Pearson when only some segments are used": downsampled,
@@ -247,17 +259,19 @@ def _build_correlation_tables(aggregate_report: AggregateReport) -> list[Grid]:
     return [build_grid_from_rows(caption, caption, rows) for caption, rows in tables.items() if rows]
 
 
-def _build_human_table(aggregate_report: AggregateReport) -> list[Grid]:
+def _build_human_correlation_tables(aggregate_report: AggregateReport) -> list[Grid]:
     caption = "Pearson correlation of system scores with human scores"
-    rows = _label_rows(choose_human_correlations(aggregate_report.result), aggregate_report.labels)
+    rows = _add_metric_labels_to_rows(
+        choose_human_correlations(aggregate_report.result), aggregate_report.labels
+    )
     return [build_grid_from_rows(caption, caption, rows)] if rows else []
 
 
 def describe_aggregate_result(aggregate_result: AggregateContent) -> list[Block]:
-    """Describe how the three aggregations of segment scores differ."""
+    """Describe for the terminal how system scores differ between three ways to aggregate segment scores."""
     labels = MetricLabels(row.metric for row in aggregate_result.systems)
-    downsampled = _label_rows(aggregate_result.downsampled, labels)
-    human = _label_rows(choose_human_correlations(aggregate_result), labels)
+    downsampled = _add_metric_labels_to_rows(aggregate_result.downsampled, labels)
+    human = _add_metric_labels_to_rows(choose_human_correlations(aggregate_result), labels)
     return [
         *convert_sentences_to_lines(claim.sentence for claim in aggregate_result.verdict),
         Table(
@@ -267,7 +281,7 @@ def describe_aggregate_result(aggregate_result: AggregateContent) -> list[Block]
             digits=2,
         ),
         Table(
-            [_build_printed_system_row(row, labels) for row in aggregate_result.systems],
+            [_build_row_with_standard_errors(row, labels) for row in aggregate_result.systems],
             title="System scores",
             most_rows=MOST_ROWS,
         ),
@@ -286,14 +300,16 @@ def describe_aggregate_result(aggregate_result: AggregateContent) -> list[Block]
     ]
 
 
-def _label_rows(
+def _add_metric_labels_to_rows(
     rows: Sequence[DownsampledAgreement | HumanAgreement], metric_labels: MetricLabels
 ) -> list[Row]:
     return [msgspec.structs.asdict(row) | {"metric": metric_labels[row.metric]} for row in rows]
 
 
-def _build_printed_system_row(system: AggregatedSystem, metric_labels: MetricLabels) -> Row:
-    """Return a row in which each score is followed by its standard error: `32.15 (SE 0.31)`."""
+def _build_row_with_standard_errors(system: AggregatedSystem, metric_labels: MetricLabels) -> Row:
+    """Build a table row in which each score of a system is followed by its standard error: `32.15 (SE
+    0.31)`.
+    """
     row = msgspec.structs.asdict(system)
     row["metric"] = metric_labels[system.metric]
     standard_errors = msgspec.structs.asdict(row.pop("standard_errors"))

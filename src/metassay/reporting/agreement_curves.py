@@ -14,15 +14,16 @@ MAIN_SHARE = 0.8
 TITLE = "How often people agree with such differences"
 
 
-def tabulate_agreement_thresholds(
-    curves: Sequence[AgreementCurve], metric_labels: MetricLabels | None = None
+def build_agreement_threshold_rows(
+    agreement_curves: Sequence[AgreementCurve], metric_labels: MetricLabels | None = None
 ) -> list[dict[str, Any]]:
-    """Build a table row per curve: the score differences with which people agree in given shares of pairs.
+    """Build a table with a row per metric: how large a score difference must be for people to agree with it
+    in 80 or 90 % of pairs.
 
     Each difference has its interval and its coverage, the share of pairs that differ at least so much.
     """
     rows = []
-    for curve in curves:
+    for curve in agreement_curves:
         row: dict[str, Any] = {
             "dataset": curve.dataset,
             "context": curve.context,
@@ -43,36 +44,43 @@ def tabulate_agreement_thresholds(
     return rows
 
 
-def describe_agreement_threshold(curve: AgreementCurve, human: str, metric_labels: MetricLabels) -> str:
-    """Say with which difference in metric score people agree in 80 % of pairs, or that none is so large."""
-    label = metric_labels[curve.metric]
-    objects = "systems" if curve.between == "systems" else "single outputs"
-    threshold = next((threshold for threshold in curve.thresholds if threshold.agreement == MAIN_SHARE), None)
+def describe_agreement_threshold(
+    agreement_curve: AgreementCurve, human_score: str, metric_labels: MetricLabels
+) -> str:
+    """Say how large a difference in metric score must be for people to agree with it in 80 % of pairs."""
+    label = metric_labels[agreement_curve.metric]
+    objects = "systems" if agreement_curve.between == "systems" else "single outputs"
+    threshold = next(
+        (threshold for threshold in agreement_curve.thresholds if threshold.agreement == MAIN_SHARE), None
+    )
     if threshold is None or threshold.difference is None:
         return (
-            f"No difference in {label} between {objects} is large enough for people ({human}) to agree "
+            f"No difference in {label} between {objects} is large enough for people ({human_score}) to agree "
             f"with it in {format_percent(MAIN_SHARE)}."
         )
-    low = format_difference(threshold.low or 0.0)
-    high = "unknown" if threshold.high is None else format_difference(threshold.high)
+    low = format_score_difference(threshold.low or 0.0)
+    high = "unknown" if threshold.high is None else format_score_difference(threshold.high)
     sentence = (
-        f"People ({human}) agree with a difference of {format_difference(threshold.difference)} in {label} "
-        f"between {objects} in {format_percent(MAIN_SHARE)} of pairs (95 % interval {low}–{high})"
+        f"People ({human_score}) agree with a difference of {format_score_difference(threshold.difference)}"
+        f" in {label} between {objects} in {format_percent(MAIN_SHARE)} of pairs (95 % interval"
+        f" {low}–{high})"
     )
     if threshold.coverage is None:
         return f"{sentence}."
     return f"{sentence}; {format_percent(threshold.coverage)} of all pairs differ at least so much."
 
 
-def format_difference(difference: float) -> str:
-    """Write a difference between scores with three significant digits, as scales of metrics differ."""
-    return f"{difference:.3g}".replace("-", "−")
+def format_score_difference(score_difference: float) -> str:
+    """Write a difference between two scores with three significant digits."""
+    return f"{score_difference:.3g}".replace("-", "−")
 
 
 def build_difference_agreement_rows(
     difference_meanings: Sequence[DifferenceMeaning], metric_labels: MetricLabels
 ) -> list[dict[str, Any]]:
-    """Build a table row per score difference of two systems: its size, and how often people agree with it."""
+    """Build a table with a row for each score difference between two systems: its size, and how often people
+    agree with it.
+    """
     rows = []
     for meaning in difference_meanings:
         row: dict[str, Any] = {"group": meaning.group} if meaning.group else {}
@@ -80,7 +88,7 @@ def build_difference_agreement_rows(
             "metric": metric_labels[meaning.metric],
             "better": meaning.better,
             "worse": meaning.worse,
-            "difference": format_difference(meaning.difference),
+            "difference": format_score_difference(meaning.difference),
             "people agree": describe_human_agreement_with_difference(meaning),
         }
         rows.append(row)
@@ -88,7 +96,7 @@ def build_difference_agreement_rows(
 
 
 def describe_human_agreement_with_difference(difference_meaning: DifferenceMeaning) -> str:
-    """Say how often people agree with a difference between two systems, or why that is not known."""
+    """Write how often people agree with the score difference of two systems, or why that is not known."""
     if (
         difference_meaning.agreement is None
         or difference_meaning.low is None
@@ -101,8 +109,8 @@ def describe_human_agreement_with_difference(difference_meaning: DifferenceMeani
     )
 
 
-def explain_origin_of_agreement(difference_meanings: Sequence[DifferenceMeaning]) -> str:
-    """Say from which `rank` run the shares of people who agree were estimated."""
+def explain_source_of_human_agreement(difference_meanings: Sequence[DifferenceMeaning]) -> str:
+    """Say from which run of the command `rank` it is known how often people agree with a score difference."""
     datasets = sorted({meaning.dataset for meaning in difference_meanings if meaning.dataset is not None})
     origin = f" ({', '.join(datasets)})" if datasets else ""
     return (

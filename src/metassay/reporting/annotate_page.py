@@ -28,46 +28,58 @@ MOST_ITEMS = 20
 
 
 def explain_number_of_chosen_items(chosen_items: int, unlabelled_items: int) -> str:
-    """Say how many of the unlabelled items were chosen for rating."""
+    """Say how many of the items without a human label were chosen for rating."""
     if not unlabelled_items:
         return "There is nothing to rate: every item has a label."
     return f"You asked for {chosen_items} of the {format_plural(unlabelled_items, 'item')} without a label."
 
 
-def explain_items_for_width(
-    needed: int, labelled: int, items: int, width: float, hardest: Sequence[str]
+def explain_items_needed_for_interval_width(
+    needed_items: int,
+    labelled_items: int,
+    all_items: int,
+    interval_width: float,
+    systems_with_widest_interval: Sequence[str],
 ) -> str:
     """Say how many items must be labelled to get intervals of the requested width."""
-    goal = f"the 95 % interval of every system is at most {width:g} wide"
+    goal = f"the 95 % interval of every system is at most {interval_width:g} wide"
     return (
-        f"{_describe_needed_items(needed, labelled, items, goal)} The widest is that of"
-        f" {join_names(hardest)}."
+        f"{_describe_number_of_needed_items(needed_items, labelled_items, all_items, goal)} The widest is"
+        f" that of {join_names(systems_with_widest_interval)}."
     )
 
 
-def explain_items_for_difference(
-    needed: int, labelled: int, items: int, difference: float, power: float, hardest: Sequence[str]
+def explain_items_needed_to_show_difference(
+    needed_items: int,
+    labelled_items: int,
+    all_items: int,
+    difference: float,
+    power: float,
+    systems_that_need_most: Sequence[str],
 ) -> str:
-    """Say how many labelled items are needed to show a difference between two systems."""
+    """Say how many items must be labelled to show a difference of a given size between two systems."""
     goal = (
         f"a difference of {difference:g} between two systems is shown with probability"
         f" {format_percent(power)}"
     )
-    return (
-        f"{_describe_needed_items(needed, labelled, items, goal)} Most are needed for {join_names(hardest)}."
-    )
+    needed = _describe_number_of_needed_items(needed_items, labelled_items, all_items, goal)
+    return f"{needed} Most are needed for {join_names(systems_that_need_most)}."
 
 
-def _describe_needed_items(needed: int, labelled: int, items: int, goal: str) -> str:
-    if labelled == items:
-        return f"With {needed} labelled items like these, {goal}; all {items} items here are labelled."
-    if needed <= labelled:
-        return f"You can stop: with the {labelled} items that are labelled, {goal}."
-    return f"With {needed} labelled items, {goal}; {labelled} of {items} are labelled now."
+def _describe_number_of_needed_items(
+    needed_items: int, labelled_items: int, all_items: int, goal: str
+) -> str:
+    if labelled_items == all_items:
+        return (
+            f"With {needed_items} labelled items like these, {goal}; all {all_items} items here are labelled."
+        )
+    if needed_items <= labelled_items:
+        return f"You can stop: with the {labelled_items} items that are labelled, {goal}."
+    return f"With {needed_items} labelled items, {goal}; {labelled_items} of {all_items} are labelled now."
 
 
 def describe_items_to_rate(annotate_result: AnnotateContent) -> list[str]:
-    """Describe how many items to rate, why, and how to use the ratings."""
+    """Say how many items people should rate, why so many, and how to continue with their ratings."""
     if not annotate_result.items:
         return [annotate_result.reason]
     sentences = [
@@ -105,7 +117,7 @@ def build_annotate_page(annotate_result: AnnotateContent) -> Page:
 
 
 def describe_annotate_result(annotate_result: AnnotateContent) -> list[Block]:
-    """Describe how many items to rate and why, and list the first of them."""
+    """Describe for the terminal how many items to rate and why, and list the first of them."""
     blocks: list[Block] = [*convert_sentences_to_lines(describe_items_to_rate(annotate_result))]
     rows = [
         {"item": entry.item, "probability": entry.probability} for entry in annotate_result.items[:MOST_ITEMS]

@@ -21,15 +21,15 @@ _LISTED_NAMES = 5
 _COIN = 0.5
 
 
-def list_answer_caveats(assay_report: AssayReport) -> list[Sentence]:
-    """List reasons to doubt the recommendation: confounding, wrong labels, missing scores and others."""
+def list_reasons_to_doubt_recommendation(assay_report: AssayReport) -> list[Sentence]:
+    """List the reasons to doubt the recommended metric, for example wrong labels or missing scores."""
     best = assay_report.best_metric
     if best is None:
         return []
     caveats = [
         _warn_of_winning_sentinel(assay_report, best),
         _warn_if_no_metric_beats_chance(assay_report),
-        _warn_of_confounding(assay_report, best),
+        _warn_that_metric_depends_on_perturbations(assay_report, best),
         _warn_of_single_metric(assay_report),
         *_warn_of_wrong_labels(assay_report),
         _warn_of_unused_perturbations(assay_report),
@@ -38,32 +38,34 @@ def list_answer_caveats(assay_report: AssayReport) -> list[Sentence]:
     return [caveat for caveat in caveats if caveat is not None]
 
 
-def list_remaining_caveats(assay_report: AssayReport) -> list[str | Sentence]:
-    """List all caveats and warnings of an assay except for the main one, which the verdict states."""
+def list_caveats_except_main_one(assay_report: AssayReport) -> list[str | Sentence]:
+    """List all warnings about an assay, except for the main one, which the verdict contains."""
     main_caveat = choose_main_caveat(assay_report)
     doubts: list[str | Sentence] = [
-        *list_answer_caveats(assay_report),
+        *list_reasons_to_doubt_recommendation(assay_report),
         *dict.fromkeys(assay_report.result.warnings),
     ]
     return [doubt for doubt in doubts if str(doubt) != main_caveat]
 
 
 def choose_main_caveat(assay_report: AssayReport) -> str | None:
-    """Choose the most important caveat of an assay: what could make the recommendation wrong comes first."""
+    """Choose the most important warning about an assay, preferring those that could make the recommendation
+    wrong.
+    """
     best = assay_report.best_metric
     if best is None:
         return None
     candidates = [
-        _warn_of_circular_labels(assay_report),
+        _warn_that_ndcg_is_favoured(assay_report),
         *_list_human_score_warnings(assay_report),
-        *list_answer_caveats(assay_report),
+        *list_reasons_to_doubt_recommendation(assay_report),
         *assay_report.result.warnings,
     ]
     return next((str(candidate) for candidate in candidates if candidate is not None), None)
 
 
 def _list_human_score_warnings(assay_report: AssayReport) -> list[str]:
-    """List the warnings about the human score: it may be simulated, or count errors."""
+    """List warnings about the human score: that it may be simulated, or that it may count errors."""
     comparison = assay_report.result.human_comparison
     if comparison is None:
         return []
@@ -75,7 +77,9 @@ def _list_human_score_warnings(assay_report: AssayReport) -> list[str]:
 
 
 def _warn_if_no_metric_beats_chance(assay_report: AssayReport) -> Sentence | None:
-    """Warn if no metric is shown to beat a coin toss on human pairs, or a constant metric by SPA."""
+    """Warn if no metric is shown to choose between two outputs better than a coin, or to rank systems better
+    than a constant score.
+    """
     comparison = assay_report.result.human_comparison
     if comparison is None:
         return None
@@ -92,13 +96,15 @@ def _warn_if_no_metric_beats_chance(assay_report: AssayReport) -> Sentence | Non
     return None
 
 
-def list_data_remarks(assay_report: AssayReport) -> list[str]:
-    """List remarks on the data and the notes of the run."""
-    return [*describe_data_used(assay_report.result.data), *list_run_notes(assay_report)]
+def list_remarks_on_data(assay_report: AssayReport) -> list[str]:
+    """List remarks about the data of an assay, followed by the notes of the run."""
+    return [*describe_data_used(assay_report.result.data), *list_notes_of_run(assay_report)]
 
 
-def list_run_notes(assay_report: AssayReport) -> list[str]:
-    """List metrics that agree on every pair, and notes of the run; warnings are not repeated."""
+def list_notes_of_run(assay_report: AssayReport) -> list[str]:
+    """List metrics that made the same decision on every pair, followed by those notes of the run that are not
+    also warnings.
+    """
     remarks = []
     groups = assay_report.result.same_decisions
     if groups:
@@ -111,7 +117,9 @@ def list_run_notes(assay_report: AssayReport) -> list[str]:
 
 
 def find_winning_sentinel(assay_report: AssayReport, best_metric: MetricAccuracy) -> str | None:
-    """Find a metric that ignores quality and still is right as often as the best metric, if there is one."""
+    """Find a baseline that ignores quality but is right as often as the best metric. None if there is no such
+    baseline.
+    """
     for metric in sorted(assay_report.uninformed_metrics, key=lambda metric: assay_report.labels[metric]):
         row = assay_report.accuracies[metric]
         if (
@@ -135,7 +143,9 @@ def _warn_of_winning_sentinel(assay_report: AssayReport, best_metric: MetricAccu
     )
 
 
-def _warn_of_confounding(assay_report: AssayReport, best_metric: MetricAccuracy) -> Sentence | None:
+def _warn_that_metric_depends_on_perturbations(
+    assay_report: AssayReport, best_metric: MetricAccuracy
+) -> Sentence | None:
     claimed = [claim.metric for claim in assay_report.result.claims.perturbation_dependences]
     # A stable sort: the best metric comes first, the others keep their order.
     metrics = sorted(claimed, key=lambda metric: metric != best_metric.metric)
@@ -144,7 +154,7 @@ def _warn_of_confounding(assay_report: AssayReport, best_metric: MetricAccuracy)
     return format_sentence(
         "The accuracy of {metrics} depends on how the worse outputs were made:"
         " see {section:link perturbations}.",
-        metrics=list_names(assay_report.labels.label_all(metrics), "metric"),
+        metrics=list_names(assay_report.labels.list_labels_of_metrics(metrics), "metric"),
         section="accuracy by perturbation",
     )
 
@@ -156,7 +166,9 @@ def _warn_of_single_metric(assay_report: AssayReport) -> Sentence | None:
 
 
 def _warn_of_wrong_labels(assay_report: AssayReport) -> list[Sentence]:
-    """Warn of perturbed rankings that are not worse than the original, and say if they were dropped."""
+    """Warn if perturbed rankings are often not worse than the original, and say whether their pairs were
+    dropped.
+    """
     rows = [row for row in assay_report.result.perturbation_statistics if row.worse is not None]
     total = sum((row.worse or 0) + (row.equal or 0) + (row.better or 0) for row in rows)
     wrong = total - sum(row.worse or 0 for row in rows)
@@ -172,15 +184,15 @@ def _warn_of_wrong_labels(assay_report: AssayReport) -> list[Sentence]:
             consequence=consequence,
         )
     ]
-    circular = _warn_of_circular_labels(assay_report)
+    circular = _warn_that_ndcg_is_favoured(assay_report)
     if circular is not None:
         caveats.append(circular)
     caveats += [_describe_refused_perturbation(row) for row in rows if row.refused]
     return caveats
 
 
-def _warn_of_circular_labels(assay_report: AssayReport) -> Sentence | None:
-    """Warn that nDCG is favoured if discounted gain decided which rankings are worse."""
+def _warn_that_ndcg_is_favoured(assay_report: AssayReport) -> Sentence | None:
+    """Warn that nDCG is favoured if a formula like its own decided which of two rankings is worse."""
     if not assay_report.result.valid_pairs_only:
         return None
     circular = [
@@ -206,7 +218,9 @@ def _describe_refused_perturbation(perturbation: PerturbationStatistics) -> Sent
 
 
 def _warn_of_unused_perturbations(assay_report: AssayReport) -> Sentence | None:
-    """Name the perturbations that applied to no output, for example because a dictionary is missing."""
+    """Name the perturbations that could not be applied to any output, for example because a dictionary is
+    missing.
+    """
     rows = assay_report.result.perturbation_statistics
     # Refused perturbations have a caveat of their own.
     unused = [row.perturbation for row in rows if not row.applied and not row.refused]
@@ -221,7 +235,7 @@ def _warn_of_unused_perturbations(assay_report: AssayReport) -> Sentence | None:
 
 
 def _warn_of_missing_scores(assay_report: AssayReport, best_metric: MetricAccuracy) -> list[Sentence]:
-    """Name the contexts in which the best metric scored no pair."""
+    """Name the contexts, such as domains, in which the best metric has no score for any pair."""
     caveats = []
     for column in assay_report.columns:
         scored = {row.context for row in column.list_defined_accuracies(best_metric.metric)}

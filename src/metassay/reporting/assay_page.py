@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from metassay.reporting.assay_caveats import list_remaining_caveats
+from metassay.reporting.assay_caveats import list_caveats_except_main_one
 from metassay.reporting.assay_report import prepare_assay_report
 from metassay.reporting.pages import Page
 from metassay.reporting.report_sections import build_report_sections
@@ -55,7 +55,7 @@ def build_assay_page(
     wrong_pairs: WrongPairs | None = None,
     manifest: Mapping[str, Any] | None = None,
 ) -> Page:
-    """Build the report page of an assay; `wrong_pairs` and `manifest` come from its run folder."""
+    """Build the report page of an assay. `wrong_pairs` and `manifest` come from the folder of the run."""
     assay_report = prepare_assay_report(assay_result, wrong_pairs=wrong_pairs, manifest=manifest)
     task = find_task(assay_result.task)
     verdict = assay_report.result.verdict
@@ -67,6 +67,9 @@ def build_assay_page(
         questions=questions,
         closing=list_closing_lines_of_verdict(verdict),
         sections=build_report_sections("assay", assay_report, ASSAY_SECTIONS),
-        doubts=[*list_remaining_caveats(assay_report), *describe_pairs_with_doubtful_label(wrong_pairs)],
+        doubts=[
+            *list_caveats_except_main_one(assay_report),
+            *describe_pairs_with_doubtful_label(wrong_pairs),
+        ],
         main_tables=[build_overall_accuracy_table(assay_report)] if questions is None else [questions],
     )

@@ -12,7 +12,7 @@ from metassay.meta.contexts.trend import parse_context_number
 from metassay.metrics.sentinels import SENTINEL_NAMES
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.report_sections import ResultReport
-from metassay.reporting.wording import name_kind_of_pairs
+from metassay.reporting.wording import name_pairs_by_origin
 from metassay.results.assay import (
     AccuracyTest,
     AssayContent,
@@ -27,7 +27,9 @@ MOST_CHARTED_CONTEXTS = 150
 
 @dataclass(frozen=True)
 class ReportedColumn:
-    """A context column with its contexts in display order, their accuracies and recommendations."""
+    """One context column, such as the domain, as the report shows it: with its contexts in order, their
+    accuracies and recommendations.
+    """
 
     name: str
     contexts: tuple[str, ...]
@@ -36,12 +38,16 @@ class ReportedColumn:
     recommendations: Mapping[str, Recommendation]
 
     def list_defined_accuracies(self, metric: str) -> list[MetricAccuracy]:
-        """List the accuracies of a metric in those contexts where it is defined, in display order."""
+        """List the accuracies of a metric in the order of the contexts, without contexts in which it is
+        undefined.
+        """
         rows = [self.accuracies.get((context, metric)) for context in self.contexts]
         return [row for row in rows if row is not None and row.accuracy is not None]
 
     def sample_evenly_spaced_contexts(self, maximum: int = MOST_CHARTED_CONTEXTS) -> ReportedColumn:
-        """Return the column with at most `maximum` of its contexts, evenly spaced in their order."""
+        """Return a copy of the column with at most `maximum` contexts, which are evenly spaced over all of
+        them.
+        """
         total = len(self.contexts)
         if total <= maximum:
             return self
@@ -51,7 +57,7 @@ class ReportedColumn:
 
 @dataclass(frozen=True)
 class AssayReport(ResultReport[AssayContent]):
-    """An assay result prepared for its report: with metric labels, and metrics and contexts in order.
+    """An assay result prepared for its report: metrics have labels, and metrics and contexts are sorted.
 
     `wrong_pairs` are examples of pairs that metrics got wrong; `manifest` says how the run was made. A page
     in a notebook has neither.
@@ -62,44 +68,48 @@ class AssayReport(ResultReport[AssayContent]):
 
     @cached_property
     def accuracies(self) -> dict[str, MetricAccuracy]:
-        """The accuracy over all outputs of each metric and sentinel."""
+        """The accuracy over all outputs by metric, also for sentinels (baselines that ignore quality)."""
         return {row.metric: row for row in [*self.result.overall, *self.result.sentinels]}
 
     @cached_property
     def metrics(self) -> list[str]:
-        """The assayed metrics, best first; of metrics with the same decisions only the first."""
+        """The assayed metrics, best first. Of metrics that made the same decision on every pair, only the
+        first is listed.
+        """
         return self._sort_by_accuracy(self.result.overall)
 
     @cached_property
     def sentinels(self) -> list[str]:
-        """Baselines that ignore quality (constant, random, length), which check the assay; best first."""
+        """The baselines that ignore quality, such as a random or a constant score, best first."""
         return self._sort_by_accuracy(self.result.sentinels)
 
     @property
     def all_metrics(self) -> list[str]:
-        """The assayed metrics, then the sentinels."""
+        """The assayed metrics, followed by the baselines that ignore quality."""
         return [*self.metrics, *self.sentinels]
 
     @cached_property
     def uninformed_metrics(self) -> set[str]:
-        """Metrics that ignore quality: sentinels, and metrics of names, lengths or positions."""
+        """The metrics that ignore quality: baselines, and metrics that depend only on names, lengths or
+        positions.
+        """
         requested = {metric for metric in self.metrics if metric.partition("(")[0] in SENTINEL_NAMES}
         uninformed = {metric for metric in self.metrics if metric in self.result.uninformed}
         return {*self.sentinels, *requested, *uninformed}
 
     @cached_property
     def columns(self) -> list[ReportedColumn]:
-        """The context columns in the order of the result."""
+        """The columns of the data, such as the domain, by whose values results are reported."""
         return [self._build_reported_column(name, column) for name, column in self.result.contexts.items()]
 
     @property
     def pairs_phrase(self) -> str:
-        """The name of the pairs in sentences: `perturbed pairs` or `human pairs`."""
-        return name_kind_of_pairs(self.result.pairs_from)
+        """How sentences name the pairs of this assay: `perturbed pairs` or `human pairs`."""
+        return name_pairs_by_origin(self.result.pairs_from)
 
     @property
     def best_metric(self) -> MetricAccuracy | None:
-        """The recommended metric with its accuracy over all outputs; None if none can be recommended."""
+        """The recommended metric with its accuracy over all outputs. None if no metric can be recommended."""
         answer = self.result.answer
         if answer is None or self.accuracies[answer.metric].accuracy is None:
             return None
@@ -107,40 +117,44 @@ class AssayReport(ResultReport[AssayContent]):
 
     @cached_property
     def exceptions_by_context(self) -> dict[tuple[str, str], str]:
-        """The metric to use instead of the overall recommendation, by column and context."""
+        """The metrics to use in contexts with another recommendation than the overall one, by column and
+        context.
+        """
         if self.result.answer is None:
             return {}
         return {(row.column, row.context): row.metric for row in self.result.answer.exceptions}
 
     def list_small_contexts(self, context_column: str) -> list[str]:
-        """List the contexts of a column that have too little data for claims."""
+        """List the contexts of a column that have too few items for claims about them."""
         return self.result.claims.small_contexts.get(context_column, [])
 
     def find_context_difference_p_value(
         self, context_column: str, accuracy_test: AccuracyTest
     ) -> float | None:
-        """Find the adjusted p-value of the test that the accuracy of a metric differs between contexts."""
+        """Find the adjusted p-value for the claim that the accuracy of a metric differs between the contexts
+        of a column.
+        """
         if accuracy_test.p_permutation_holm is None:
             return None
         p_values = self.result.claims.variation_p.get(context_column, {})
         return p_values.get(accuracy_test.metric)
 
     def _sort_by_accuracy(self, metric_accuracies: Sequence[MetricAccuracy]) -> list[str]:
-        shown = [row for row in metric_accuracies if self.labels.is_shown(row.metric)]
+        shown = [row for row in metric_accuracies if self.labels.has_own_table_row(row.metric)]
 
-        def get_sort_key(metric_accuracy: MetricAccuracy) -> tuple[float, str]:
+        def get_accuracy_sort_key(metric_accuracy: MetricAccuracy) -> tuple[float, str]:
             return (math.inf if metric_accuracy.accuracy is None else -metric_accuracy.accuracy), self.labels[
                 metric_accuracy.metric
             ]
 
-        return [row.metric for row in sorted(shown, key=get_sort_key)]
+        return [row.metric for row in sorted(shown, key=get_accuracy_sort_key)]
 
     def _build_reported_column(self, name: str, column: ContextColumn) -> ReportedColumn:
         rows = [*column.local_accuracy, *column.sentinels]
         return ReportedColumn(
             name=name,
             contexts=_sort_contexts(
-                [row for row in column.local_accuracy if self.labels.is_shown(row.metric)]
+                [row for row in column.local_accuracy if self.labels.has_own_table_row(row.metric)]
             ),
             accuracies={(row.context, row.metric): row for row in rows},
             result=column,
@@ -154,14 +168,16 @@ def prepare_assay_report(
     wrong_pairs: WrongPairs | None = None,
     manifest: Mapping[str, Any] | None = None,
 ) -> AssayReport:
-    """Prepare an assay result for its report, with labels for its metrics and sentinels."""
+    """Prepare an assay result for its report by giving labels to its metrics and sorting them."""
     specs = [row.metric for row in [*assay_result.overall, *assay_result.sentinels]]
     metric_labels = MetricLabels(specs, assay_result.same_decisions)
     return AssayReport(assay_result, metric_labels, wrong_pairs, manifest or {})
 
 
 def _sort_contexts(metric_accuracies: Sequence[MetricAccuracy]) -> tuple[str, ...]:
-    """Sort contexts that are numbers by value, and other contexts by descending mean accuracy."""
+    """Sort contexts: by value if they are numbers such as years, otherwise by mean accuracy, the highest
+    first.
+    """
     accuracies: dict[str, list[float]] = {}
     for row in metric_accuracies:
         values = accuracies.setdefault(row.context, [])

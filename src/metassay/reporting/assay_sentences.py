@@ -24,7 +24,9 @@ StatisticsT = TypeVar("StatisticsT", bound=ContextStatistics)
 
 
 def add_explanations_to_assay(assay_result: StatisticsT) -> StatisticsT:
-    """Return an assay result with reasons for its recommendations and a sentence on each confounding."""
+    """Add sentences to an assay result: why each metric is recommended, and how metrics depend on the
+    perturbation.
+    """
     recommendation = {}
     for column, entries in assay_result.recommendation.items():
         recommendation[column] = ReasonWriter(assay_result, column).add_reasons(entries)
@@ -36,7 +38,9 @@ def add_explanations_to_assay(assay_result: StatisticsT) -> StatisticsT:
 
 
 def describe_confounding(confounding: MetricConfounding, metric_labels: MetricLabels = SPECS) -> str:
-    """Describe under which perturbations a metric is right more or less often than under the rest."""
+    """Name the perturbations on which the accuracy of a metric is unusually high or low, and give the
+    accuracies.
+    """
     responsible = []
     for name in confounding.responsible:
         accuracy = confounding.by_perturbation[name]
@@ -56,8 +60,10 @@ def describe_confounding(confounding: MetricConfounding, metric_labels: MetricLa
     )
 
 
-def explain_metric_without_quality_information(metric: str, determining_property: str) -> str:
-    """Explain that a metric is not recommended because one property of the output determines its score."""
+def explain_why_metric_ignores_quality(metric: str, determining_property: str) -> str:
+    """Explain why a metric is not recommended whose score follows from one property of the output, such as
+    its length.
+    """
     if determining_property == SYSTEM_AND_ITEM:
         reason = f"The score of {metric} is a number per system plus a number per item, as a row number is."
     else:
@@ -79,7 +85,9 @@ def warn_of_possible_error_counts(human_column: str) -> str:
 
 
 def warn_of_similar_neighbouring_items(correlation: float) -> str:
-    """Warn that neighbouring items have similar results although no cluster column is given."""
+    """Warn that neighbouring items are similar, so that intervals are too narrow unless a cluster column is
+    named.
+    """
     return (
         f"Neighbouring items are alike (correlation {correlation:.2f}), like parts of a document. If they"
         " are parts of one, name its column with --cluster; without it intervals are too narrow."
@@ -87,7 +95,9 @@ def warn_of_similar_neighbouring_items(correlation: float) -> str:
 
 
 def list_context_warnings(analysis: PairAnalysis) -> list[str]:
-    """List warnings about the contexts of an assay: too few, too small, or not testable."""
+    """List warnings about the contexts of an assay: there are too few, they are too small, or they cannot be
+    compared by a test.
+    """
     warnings = []
     competing = analysis.settings.competing
     for name, column in analysis.columns.items():

@@ -10,7 +10,7 @@ from metassay.reporting.prior_evidence import (
     describe_loss_to_best_metric,
     describe_neural_metrics,
 )
-from metassay.reporting.verdict_lines import describe_purpose, get_output_noun
+from metassay.reporting.verdict_lines import describe_purpose_of_question, get_output_noun
 from metassay.reporting.wording import (
     HUMAN_PAIRS,
     find_task,
@@ -37,7 +37,7 @@ _PAIR_QUESTIONS: dict[str, Question] = {
 
 
 def build_assay_verdict(assay_report: AssayReport) -> list[Claim]:
-    """Build the claims at the top of an assay report: which metric to use, for which purpose, and why."""
+    """Build the statements at the top of an assay report: which metric to use, for which purpose, and why."""
     best = assay_report.best_metric
     if best is None and all(row.accuracy is None for row in assay_report.accuracies.values()):
         return [Claim(kind="none", sentence="No metric can be recommended: no pair could be scored.")]
@@ -57,8 +57,8 @@ def build_assay_verdict(assay_report: AssayReport) -> list[Claim]:
         _build_worse_metrics_claim(assay_report),
         _build_data_size_claim(assay_report),
         *answers,
-        *_build_prior_evidence_claims(assay_report, best),
-        _build_next_command_claim(assay_report),
+        *_build_claims_from_published_results(assay_report, best),
+        _suggest_command_for_human_scores(assay_report),
         _build_single_metric_cost_claim(assay_report, best),
         _build_main_caveat_claim(assay_report),
     ]
@@ -66,7 +66,7 @@ def build_assay_verdict(assay_report: AssayReport) -> list[Claim]:
 
 
 def _build_recommendation_claim(assay_report: AssayReport, best_metric: MetricAccuracy) -> Claim:
-    """State which metrics to use, or that none does better than a metric that ignores quality."""
+    """State which metrics to use, or that none is better than a baseline that ignores quality."""
     sentinel = find_winning_sentinel(assay_report, best_metric)
     if sentinel is not None:
         return Claim(
@@ -80,7 +80,7 @@ def _build_recommendation_claim(assay_report: AssayReport, best_metric: MetricAc
     answer = assay_report.result.answer
     # The top group may contain the best metric too, so that duplicates are removed below.
     group = [best_metric.metric] if answer is None else [best_metric.metric, *answer.top_group]
-    names = assay_report.labels.label_all(group)
+    names = assay_report.labels.list_labels_of_metrics(group)
     purpose = _write_recommendation_opening(assay_report)
     sentence = f"{purpose}se {names[0]}."
     if len(names) > 1:
@@ -99,7 +99,7 @@ def _build_recommendation_claim(assay_report: AssayReport, best_metric: MetricAc
 def _name_best_metrics_for_other_questions(
     assay_report: AssayReport, recommendation: Claim, answers: list[Claim | None]
 ) -> list[Claim]:
-    """Name the best metric for each question in which the recommended metric is not tied with it."""
+    """Name the best metric for each purpose for which the recommended metric is not among the best."""
     claims = []
     for answer in answers:
         if recommendation.kind != "use" or answer is None or answer.question is None:
@@ -108,7 +108,7 @@ def _name_best_metrics_for_other_questions(
         if answer.kind != "answer" or recommendation.metrics[0] in answer.metrics:
             continue
         winner = answer.metrics[0]
-        purpose = describe_purpose(answer.question, assay_report.result.task)
+        purpose = describe_purpose_of_question(answer.question, assay_report.result.task)
         claims.append(
             Claim(
                 kind="use",
@@ -122,7 +122,9 @@ def _name_best_metrics_for_other_questions(
 
 
 def _write_recommendation_opening(assay_report: AssayReport) -> str:
-    """Write the first words of the recommendation, which name a purpose if there are no human scores."""
+    """Write the beginning of the recommendation. If there are no human scores, it names the purpose of
+    detecting errors.
+    """
     if assay_report.result.human_comparison is not None or assay_report.result.pairs_from not in {
         "rule",
         "model",
@@ -138,7 +140,7 @@ def _join_alternative_metrics(metric_labels: list[str]) -> str:
 
 
 def _build_worse_metrics_claim(assay_report: AssayReport) -> Claim | None:
-    """Name the metrics that are shown to be worse on perturbed pairs and on human pairs."""
+    """Name the metrics to avoid: those shown to be worse both on perturbed pairs and on human pairs."""
     claims = assay_report.result.claims
     p_perturbed = {lead.worse: lead.p for lead in claims.leads if lead.column is None}
     p_human = {lead.worse: lead.p for lead in claims.human_leads}
@@ -153,7 +155,7 @@ def _build_worse_metrics_claim(assay_report: AssayReport) -> Claim | None:
     behind = [metric for metric in behind if metric not in usable]
     if not behind:
         return None
-    names = assay_report.labels.label_all(behind)
+    names = assay_report.labels.list_labels_of_metrics(behind)
     return Claim(
         kind="avoid",
         metrics=behind,
@@ -182,11 +184,11 @@ def _answer_which_metric_orders_pairs(assay_report: AssayReport, best_metric: Me
         row = assay_report.accuracies[comparison.by_perturbed_pairs.metric]
     question = _PAIR_QUESTIONS.get(assay_report.result.pairs_from, "prefer_better")
     tied = _find_tied_metrics(assay_report, row.metric)
-    return _build_pair_answer(assay_report, question, row, tied, assay_report.pairs_phrase)
+    return _build_answer_about_pairs(assay_report, question, row, tied, assay_report.pairs_phrase)
 
 
 def _find_tied_metrics(assay_report: AssayReport, metric: str) -> list[str]:
-    """Find the metrics that are not shown to be less accurate than a metric over all outputs."""
+    """Find the metrics that are not shown to be less accurate over all outputs than a given metric."""
     answer = assay_report.result.answer
     if answer is not None and answer.metric == metric:
         return [other for other in answer.top_group if other != metric]
@@ -199,14 +201,14 @@ def _find_tied_metrics(assay_report: AssayReport, metric: str) -> list[str]:
     return tied
 
 
-def _build_pair_answer(
+def _build_answer_about_pairs(
     assay_report: AssayReport,
     question: Question,
     accuracy: MetricAccuracy | HumanAccuracy,
     tied_metrics: list[str],
-    pairs: str,
+    pairs_phrase: str,
 ) -> Claim:
-    """Build the answer that a metric is right most often on some kind of pairs."""
+    """Build the statement that a metric is right most often on one kind of pairs, with its accuracy."""
     label = assay_report.labels[accuracy.metric]
     return Claim(
         kind="answer",
@@ -216,12 +218,14 @@ def _build_pair_answer(
         low=accuracy.low,
         high=accuracy.high,
         baseline=COIN,
-        sentence=f"{label} is right in {format_accuracy(accuracy)} of {pairs}; a coin in 50\u202f%.",
+        sentence=f"{label} is right in {format_accuracy(accuracy)} of {pairs_phrase}; a coin in 50\u202f%.",
     )
 
 
 def _answer_which_metric_chooses_outputs(assay_report: AssayReport) -> Claim | None:
-    """Say which metric chooses between two outputs as people do; None if the assay uses human pairs."""
+    """Say which metric chooses between two outputs as people do. None if the assay itself uses human
+    pairs.
+    """
     if assay_report.result.pairs_from == "people":
         return None
     comparison = assay_report.result.human_comparison
@@ -236,11 +240,11 @@ def _answer_which_metric_chooses_outputs(assay_report: AssayReport) -> Claim | N
             "choose_outputs", "chooses between two outputs", "no human pair was scored"
         )
     top_group = comparison.by_human_pairs.top_group
-    return _build_pair_answer(assay_report, "choose_outputs", row, top_group, HUMAN_PAIRS)
+    return _build_answer_about_pairs(assay_report, "choose_outputs", row, top_group, HUMAN_PAIRS)
 
 
 def _answer_which_metric_ranks_systems(assay_report: AssayReport) -> Claim:
-    """Say which metric ranks systems as people do, by soft pairwise accuracy (SPA)."""
+    """Say which metric ranks systems most like people do, by soft pairwise accuracy (SPA)."""
     comparison = assay_report.result.human_comparison
     if comparison is None:
         return _build_unanswered_claim("rank_systems", "ranks systems", "it has no human scores")
@@ -282,7 +286,7 @@ def _answer_which_metric_ranks_systems(assay_report: AssayReport) -> Claim:
 def _find_metrics_tied_by_spa(
     assay_report: AssayReport, comparison: HumanComparison, best_metric: str
 ) -> list[str]:
-    """Find the metrics whose soft pairwise accuracy (SPA) has an interval that overlaps with the best one.
+    """Find the metrics whose interval of soft pairwise accuracy (SPA) overlaps with that of the best metric.
 
     Two 95 % intervals that do not overlap differ at a level far below 5 %, so a metric is rarely left out by
     chance; metrics that overlap may still differ.
@@ -306,7 +310,7 @@ def _find_metrics_tied_by_spa(
 
 
 def _answer_which_metric_saves_labels(assay_report: AssayReport) -> Claim | None:
-    """Answer which metric saves most human labels when two systems are compared."""
+    """Say which metric saves the most human labels when two systems are compared."""
     comparison = assay_report.result.human_comparison
     choice = None if comparison is None else comparison.by_labels_saved
     if comparison is None or choice is None:
@@ -348,8 +352,12 @@ def _build_unanswered_claim(question: Question, ability: str, reason: str) -> Cl
     )
 
 
-def _build_prior_evidence_claims(assay_report: AssayReport, best_metric: MetricAccuracy) -> list[Claim]:
-    """Say which metrics ranked systems well on WMT21–23, for translations without human scores."""
+def _build_claims_from_published_results(
+    assay_report: AssayReport, best_metric: MetricAccuracy
+) -> list[Claim]:
+    """If translations have no human scores, say which metrics ranked systems well in the WMT tasks
+    2021–23.
+    """
     task = find_task(assay_report.result.task)
     if assay_report.result.human_comparison is not None or task is None or not task.has_prior_evidence:
         return []
@@ -369,8 +377,8 @@ def _build_prior_evidence_claims(assay_report: AssayReport, best_metric: MetricA
     ]
 
 
-def _build_next_command_claim(assay_report: AssayReport) -> Claim | None:
-    """Say how to get human scores if there are none and the outputs can be rated."""
+def _suggest_command_for_human_scores(assay_report: AssayReport) -> Claim | None:
+    """Name the command that helps to get human scores, if there are none and people can rate the outputs."""
     result = assay_report.result
     if result.human_comparison is not None or result.pairs_from not in {"rule", "model"}:
         return None
@@ -387,7 +395,9 @@ def _build_next_command_claim(assay_report: AssayReport) -> Claim | None:
 
 
 def _build_single_metric_cost_claim(assay_report: AssayReport, best_metric: MetricAccuracy) -> Claim | None:
-    """Say how much accuracy is lost by using one metric in all contexts of a column."""
+    """Say how much accuracy is lost by using the best metric everywhere instead of the best metric in each
+    context.
+    """
     regrets = []
     for column in assay_report.columns:
         regret = column.result.regret

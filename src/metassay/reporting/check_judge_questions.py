@@ -11,27 +11,29 @@ _FEWEST_RATERS = 2
 
 
 def list_judge_questions(check_result: CheckContent) -> list[CheckedQuestion]:
-    """List what a user can ask of a table of verdicts."""
+    """List the questions that can be asked about the judges in a data set, with the commands that answer
+    them.
+    """
     verdicts = check_result.verdicts
     if verdicts is None:
         return []
     if not verdicts.judges:
         how = f"needs verdicts; to ask a model: {_JUDGE} --llm-url URL --llm-model NAME"
         return [CheckedQuestion("how often does a judge pick the better output?", _JUDGE, how)]
-    questions = [CheckedQuestion("how often is a judge right?", _JUDGE, _find_missing_labels(verdicts))]
+    questions = [CheckedQuestion("how often is a judge right?", _JUDGE, _describe_missing_labels(verdicts))]
     if verdicts.kind == _PAIRWISE:
         orders = None if verdicts.has_both_orders else "needs both orders, marked in a column swapped"
         question = "does a judge change its verdict with the order of the outputs?"
         questions.append(CheckedQuestion(question, _JUDGE, orders))
     replacement = "can a judge replace a human rater?"
-    questions.append(CheckedQuestion(replacement, _JUDGE, _find_missing_raters(verdicts)))
+    questions.append(CheckedQuestion(replacement, _JUDGE, _describe_missing_raters(verdicts)))
     preference = "does a judge favour systems of its own family?"
-    questions.append(CheckedQuestion(preference, _JUDGE, _find_missing_families(verdicts)))
+    questions.append(CheckedQuestion(preference, _JUDGE, _describe_missing_family_columns(verdicts)))
     return questions
 
 
-def _find_missing_labels(verdicts: CheckedVerdicts) -> str | None:
-    """Say that human labels are missing, and where they can come from."""
+def _describe_missing_labels(verdicts: CheckedVerdicts) -> str | None:
+    """Say that human labels are missing, and where they can come from. None if there are labels."""
     if verdicts.labelled:
         return None
     column = "better" if verdicts.kind == _PAIRWISE else "human"
@@ -40,8 +42,8 @@ def _find_missing_labels(verdicts: CheckedVerdicts) -> str | None:
     return f"needs human labels: a column {column}, or a file that has one with --join FILE"
 
 
-def _find_missing_raters(verdicts: CheckedVerdicts) -> str | None:
-    """Say how many raters are missing; the test needs the verdicts of single people."""
+def _describe_missing_raters(verdicts: CheckedVerdicts) -> str | None:
+    """Say that verdicts of more people are needed. None if there are enough raters."""
     if len(verdicts.raters) >= _FEWEST_RATERS:
         return None
     return (
@@ -50,8 +52,8 @@ def _find_missing_raters(verdicts: CheckedVerdicts) -> str | None:
     )
 
 
-def _find_missing_families(verdicts: CheckedVerdicts) -> str | None:
-    """Name the columns that tell the families of judges and systems."""
+def _describe_missing_family_columns(verdicts: CheckedVerdicts) -> str | None:
+    """Name the columns that must say to which family judges and systems belong. None if they are known."""
     if verdicts.has_families:
         return None
     if verdicts.kind == _PAIRWISE:

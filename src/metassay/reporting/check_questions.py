@@ -29,7 +29,7 @@ _NEEDS_OUTPUTS = "needs the outputs: add --join FILE, or --column output=COLUMN 
 
 
 def list_answerable_questions(check_result: CheckContent) -> list[CheckedQuestion]:
-    """List what a user can ask of a data set, questions that its columns can answer first."""
+    """List the questions that can be asked about a data set. Those that its columns can answer come first."""
     if check_result.kind == VERDICTS:
         questions = list_judge_questions(check_result)
     elif check_result.kind == PAIRS:
@@ -40,7 +40,9 @@ def list_answerable_questions(check_result: CheckContent) -> list[CheckedQuestio
 
 
 def _list_metric_questions(check_result: CheckContent) -> list[CheckedQuestion]:
-    """List the questions about metrics and systems, for outputs or for their metric scores."""
+    """List the questions about metrics and systems that a data set of outputs or of metric scores can
+    answer.
+    """
     questions = [_build_error_detection_question(check_result), _build_better_system_question(check_result)]
     task = find_task(check_result.task)
     if task is None or not task.is_ranking:
@@ -55,7 +57,7 @@ def _list_metric_questions(check_result: CheckContent) -> list[CheckedQuestion]:
 
 
 def _list_pair_questions(check_result: CheckContent) -> list[CheckedQuestion]:
-    """List the questions about metrics on given pairs, one of them by the first suitable column."""
+    """List the questions about metrics that a data set of given pairs can answer."""
     command = f"metassay assay --pairs {DATA}"
     questions = [CheckedQuestion("which metric prefers the better output most often?", command)]
     for column, values in check_result.contexts.items():
@@ -90,7 +92,7 @@ def _build_better_system_question(check_result: CheckContent) -> CheckedQuestion
 def _build_metric_ranking_question(check_result: CheckContent) -> CheckedQuestion:
     question = "which metric ranks systems as people do?"
     human, _ = _choose_human_score(check_result)
-    command = f"metassay rank {DATA} --human {_quote_column(human)}"
+    command = f"metassay rank {DATA} --human {_quote_column_for_command(human)}"
     systems = len(check_result.systems)
     if systems < FEWEST_SYSTEMS:
         return CheckedQuestion(question, command, f"needs {FEWEST_SYSTEMS} systems, there are {systems}")
@@ -106,13 +108,16 @@ def _build_estimate_question(check_result: CheckContent) -> CheckedQuestion:
     items = "a few" if missing is not None else format_count(rated)
     return CheckedQuestion(
         f"which system do people prefer, from {items} rated items?",
-        f"metassay estimate {DATA}{_format_where(test_set)} --human {_quote_column(human)}",
+        f"metassay estimate {DATA}{_format_where_options(test_set)} --human"
+        f" {_quote_column_for_command(human)}",
         missing,
     )
 
 
 def _build_best_two_systems_questions(check_result: CheckContent) -> list[CheckedQuestion]:
-    """Say how many more rated items would separate the two best systems, if they are not separated yet."""
+    """Say how many more items must be rated to show which of the two best systems is better. Empty if that is
+    known.
+    """
     pair = check_result.undecided_systems
     if pair is None:
         return []
@@ -128,7 +133,7 @@ def _build_best_two_systems_questions(check_result: CheckContent) -> list[Checke
     return [
         CheckedQuestion(
             f"do people prefer {pair.best} or {pair.second}?",
-            f"metassay estimate {DATA} --human {_quote_column(pair.human)}",
+            f"metassay estimate {DATA} --human {_quote_column_for_command(pair.human)}",
             missing,
         )
     ]
@@ -141,13 +146,13 @@ def _build_favoured_systems_question(check_result: CheckContent) -> CheckedQuest
         missing = "there is one system only"
     return CheckedQuestion(
         "which systems does a metric favour?",
-        f"metassay depend {DATA} --human {_quote_column(human)}",
+        f"metassay depend {DATA} --human {_quote_column_for_command(human)}",
         missing,
     )
 
 
 def _build_items_to_rate_questions(check_result: CheckContent) -> list[CheckedQuestion]:
-    """Suggest the command `annotate`, unless all items are rated."""
+    """Suggest to have items rated with the command `annotate`, unless all are rated already."""
     human, rated = _choose_human_score(check_result)
     items = check_result.items
     test_set = _choose_test_set(check_result, human)
@@ -156,14 +161,14 @@ def _build_items_to_rate_questions(check_result: CheckContent) -> list[CheckedQu
     unrated = items - rated
     if not unrated:
         return []
-    option = "" if human is None else f" --human {_quote_column(human)}"
+    option = "" if human is None else f" --human {_quote_column_for_command(human)}"
     count = min(_ITEMS_TO_RATE, unrated)
-    command = f"metassay annotate {DATA}{_format_where(test_set)}{option} --count {count}"
+    command = f"metassay annotate {DATA}{_format_where_options(test_set)}{option} --count {count}"
     return [CheckedQuestion("which items should be rated next?", command)]
 
 
 def _choose_human_score(check_result: CheckContent) -> tuple[str | None, int]:
-    """Choose the human score with the most rated items; the first if several have as many."""
+    """Choose the human score with the most rated items, and return its name with the number of items."""
     if not check_result.rated_items:
         return None, 0
     human = max(check_result.rated_items, key=lambda name: check_result.rated_items[name])
@@ -171,31 +176,31 @@ def _choose_human_score(check_result: CheckContent) -> tuple[str | None, int]:
 
 
 def _choose_test_set(check_result: CheckContent, human: str | None) -> CheckedTestSet | None:
-    """Choose the test set with the most rated items; None if there is only one test set."""
+    """Choose the test set with the most rated items. None if the data has only one test set."""
     if not check_result.test_sets:
         return None
     return max(check_result.test_sets, key=lambda test_set: test_set.rated_items.get(human or "", 0))
 
 
-def _format_where(test_set: CheckedTestSet | None) -> str:
-    """Write the options that select a test set."""
+def _format_where_options(test_set: CheckedTestSet | None) -> str:
+    """Write the command line options `--where` that select a test set."""
     columns = {} if test_set is None else test_set.columns
     return "".join(f" --where {shlex.quote(f'{name}={value}')}" for name, value in columns.items())
 
 
-def _quote_column(column: str | None) -> str:
-    """Write the name of a column as it is typed in a command; `COLUMN` if it is not known."""
+def _quote_column_for_command(column: str | None) -> str:
+    """Quote the name of a column for use in a shell command. `COLUMN` stands for an unknown name."""
     return "COLUMN" if column is None else shlex.quote(column)
 
 
 def _describe_missing_ratings(check_result: CheckContent, needed: int) -> str | None:
-    """Say how many human ratings are missing, and how to name a human score that was taken for a metric."""
+    """Say how many items must still be rated by people. None if enough items are rated."""
     human, rated = _choose_human_score(check_result)
     if human is None:
         missing = f"needs human scores of {format_plural(needed, 'item')}"
         if len(check_result.metric_columns) == 1:
             (column,) = check_result.metric_columns
-            missing += f"; if {column} is one, add --human {_quote_column(column)}"
+            missing += f"; if {column} is one, add --human {_quote_column_for_command(column)}"
         return missing
     if rated < needed:
         return f"needs {format_plural(needed - rated, 'more rated item')}"

@@ -18,7 +18,9 @@ _VERDICT_WORDS = {
 
 
 def summarize_checked_data(check_result: CheckContent) -> list[str]:
-    """Describe what the data holds in one line, then directions of scores and what is left out."""
+    """Describe in one line what a data set contains. Further lines give the directions of scores and what is
+    left out.
+    """
     if check_result.kind == SCORES:
         lines = _summarize_scores(check_result)
     elif check_result.kind == VERDICTS and check_result.verdicts is not None:
@@ -41,7 +43,7 @@ def join_names_with_counts(counts: Mapping[str, object]) -> str:
 
 
 def _summarize_outputs(check_result: CheckContent) -> list[str]:
-    """Summarize outputs, or pairs of outputs: systems, items, references, languages and human scores."""
+    """Summarise a data set of outputs or pairs: systems, items, references, languages and human scores."""
     task = find_task(check_result.task)
     title = str(check_result.task) if task is None else task.title
     facts = [format_plural(len(check_result.systems), "system"), format_plural(check_result.items, "item")]
@@ -62,7 +64,9 @@ def _summarize_outputs(check_result: CheckContent) -> list[str]:
 
 
 def _summarize_scores(check_result: CheckContent) -> list[str]:
-    """Summarize metric scores: systems, items, metrics, human scores, and the directions of all scores."""
+    """Summarise a data set of metric scores: systems, items, metrics, human scores, and whether higher scores
+    are better.
+    """
     metrics = len(check_result.metric_columns)
     facts = [
         format_plural(len(check_result.systems), "system"),
@@ -76,12 +80,12 @@ def _summarize_scores(check_result: CheckContent) -> list[str]:
     lines = [f"Metric scores without outputs: {', '.join(facts)}."]
     scores = [] if check_result.data is None else check_result.data.scores
     if scores:
-        lines.append(_describe_directions(scores))
+        lines.append(_describe_whether_higher_is_better(scores))
     return lines
 
 
-def _describe_directions(scores: Sequence[ScoreSummary]) -> str:
-    """Say in which direction scores are better; name those of which lower is better."""
+def _describe_whether_higher_is_better(scores: Sequence[ScoreSummary]) -> str:
+    """Say whether higher scores are better, and name the scores of which lower is better."""
     lower = [score.score for score in scores if score.better == LOWER]
     if not lower:
         return "Higher is better for all scores. To change this, add --lower-is-better NAMES to a command."
@@ -99,7 +103,7 @@ def _describe_human_scores(check_result: CheckContent) -> str:
 
 
 def _summarize_verdicts(check_result: CheckContent, verdicts: CheckedVerdicts) -> list[str]:
-    """Summarize the verdicts of judges: judges, what they judged, and human labels."""
+    """Summarise a data set of judges' verdicts: the judges, what they judged, and the human labels."""
     noun, unit, units = _VERDICT_WORDS[verdicts.kind]
     questions = f"{format_count(verdicts.questions)} {unit if verdicts.questions == 1 else units}"
     if not verdicts.judges:

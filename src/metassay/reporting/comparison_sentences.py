@@ -40,7 +40,7 @@ def describe_run_changes(comparison: RunComparison, metric_labels: MetricLabels 
 def describe_unshared_outputs_and_metrics(
     comparison: RunComparison, shared_outputs: SharedOutputs
 ) -> list[str]:
-    """Describe what two runs do not share: outputs and metrics."""
+    """Describe which outputs and metrics are in only one of two compared runs."""
     sentences = []
     if not shared_outputs.have_same_texts:
         sentences.append(
@@ -60,7 +60,9 @@ def describe_unshared_outputs_and_metrics(
 
 
 def describe_how_runs_were_paired(*, paired: bool) -> str:
-    """Describe whether two runs were compared in pairs or as independent samples."""
+    """Say whether two runs were compared item by item, because they have the same items, or as independent
+    samples.
+    """
     if paired:
         return "Paired comparison: both runs have the same items and systems."
     return "Unpaired comparison: small changes may be missed. Runs of the same outputs are compared in pairs."

@@ -19,13 +19,15 @@ from metassay.reporting.pages import (
 
 
 def _read_style_and_script() -> tuple[str, str]:
-    """Read the stylesheet and the script of the dashboard pages."""
+    """Read the stylesheet and the script that all pages of the dashboard use."""
     return render_stylesheets("report.css.j2", "dashboard.css.j2"), read_scripts("dashboard.js")
 
 
 @cache
 def build_dashboard_policy() -> str:
-    """Build the content security policy (CSP) of dashboard pages, which send forms only to the dashboard."""
+    """Build the content security policy (CSP) of the dashboard, which allows forms to be sent only to the
+    dashboard itself.
+    """
     style, script = _read_style_and_script()
     return build_content_security_policy(style, [script]).replace("form-action 'none'", "form-action 'self'")
 
@@ -46,7 +48,7 @@ def render_dashboard_page(template: str, **content: Any) -> str:
 
 
 def render_error_page(title: str, message: str) -> str:
-    """Render an error page; the second line of the message says what to do."""
+    """Render an error page of the dashboard. The second line of the message says what to do."""
     problem, _, remedy = message.partition("\n")
     return render_dashboard_page(
         "dashboard.html.j2", kind="problem", title=title, problem=problem, remedy=remedy

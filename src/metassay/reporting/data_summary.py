@@ -15,7 +15,7 @@ _MOST_NAMES = 12
 
 
 def describe_data_used(data_summary: DataSummary | None) -> list[str]:
-    """Describe which data was used, what was left out and why, and in which direction scores are better."""
+    """Describe which data was used, what was left out and why, and which scores are better when lower."""
     if data_summary is None:
         return []
     return [
@@ -26,7 +26,9 @@ def describe_data_used(data_summary: DataSummary | None) -> list[str]:
 
 
 def describe_data_gaps(data: DataSummary | None) -> list[str]:
-    """Say how many rows were left out and why, and how many outputs have no text; nothing without either."""
+    """Say how many rows were left out and why, and how many outputs are empty. The list is empty if neither
+    occurred.
+    """
     if data is None:
         return []
     sentences = []
@@ -49,7 +51,7 @@ def describe_data_gaps(data: DataSummary | None) -> list[str]:
 
 
 def describe_ignored_columns(data_summary: DataSummary | None) -> list[str]:
-    """Say which columns of the data were ignored and why, and in which direction scores are better."""
+    """Name the columns that were ignored and why, and say which scores are better when lower."""
     if data_summary is None:
         return []
     sentences = []

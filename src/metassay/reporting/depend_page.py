@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 
 from metassay.reporting.charts.theme import make_safe_file_name, render_svg
 from metassay.reporting.data_summary import describe_data_used
-from metassay.reporting.depend_report import CurvesByDataset, DependReport, find_unfair_metrics
+from metassay.reporting.depend_report import CurvesByDataset, DependReport, find_metrics_that_favour_systems
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page
 from metassay.reporting.report_sections import build_report_sections
@@ -19,11 +19,11 @@ from metassay.reporting.sections.depend import (
     DEPEND_SECTIONS,
     build_dependence_charts_of_metric,
     build_dependence_row,
-    describe_corrections,
+    describe_effect_of_score_corrections,
     explain_dependence_terms,
-    explain_deviation,
+    explain_expected_deviation,
     explain_fairness_test,
-    list_detail_rows,
+    list_context_and_sensitivity_rows,
 )
 from metassay.reporting.terminal.blocks import (
     Block,
@@ -55,7 +55,7 @@ def build_depend_page(
     curves: CurvesByDataset | None = None,
     metric_labels: MetricLabels | None = None,
 ) -> Page:
-    """Build the page of a `depend` result; charts of single metrics need `curves`."""
+    """Build the report page of a `depend` result. Without `curves` it has no charts of single metrics."""
     depend_report = prepare_depend_report(depend_result, curves, metric_labels)
     return Page(
         kicker="System dependence",
@@ -71,14 +71,14 @@ def prepare_depend_report(
     curves: CurvesByDataset | None = None,
     metric_labels: MetricLabels | None = None,
 ) -> DependReport:
-    """Combine a `depend` result with labels for its metrics and with fitted curves."""
+    """Combine a `depend` result with the labels of its metrics and the curves that its charts draw."""
     if metric_labels is None:
         metric_labels = MetricLabels(entry.metric for entry in depend_result.metrics)
     return DependReport(depend_result, metric_labels, curves or {})
 
 
 def build_depend_verdict(depend_report: DependReport) -> list[Claim]:
-    """Build the claims at the top of a `depend` report, for each data set."""
+    """Build the statements at the top of a `depend` report, for each data set."""
     claims = []
     for dataset in depend_report.datasets:
         prefix = depend_report.get_dataset_sentence_prefix(dataset)
@@ -108,9 +108,9 @@ def _build_dependence_claims_of_dataset(
 def _build_favoured_systems_claim(
     depend_report: DependReport, dependences: Sequence[MetricDependence]
 ) -> Claim:
-    """Say how many metrics favour some systems, and where the largest difference is."""
+    """Say how many metrics favour some systems, and which metric favours one of them most."""
     by = depend_report.result.by
-    unfair = find_unfair_metrics(dependences)
+    unfair = find_metrics_that_favour_systems(dependences)
     if all(entry.p_fair is None for entry in dependences):
         sentence = f"It could not be tested whether a metric favours some {by}s."
         return Claim(kind="unanswered", sentence=sentence)
@@ -119,9 +119,8 @@ def _build_favoured_systems_claim(
         return Claim(kind="finding", sentence=sentence)
     worst = max(unfair, key=lambda entry: (entry.residual_range, entry.metric))
     counts = f"{len(unfair)} of {format_plural(len(dependences), 'metric')}"
-    most = (
-        f"{depend_report.labels[worst.metric]} favours {worst.most_favoured} over {worst.most_disadvantaged}"
-    )
+    label = depend_report.labels[worst.metric]
+    most = f"{label} favours {worst.most_favoured} over {worst.most_disadvantaged}"
     sentence = (
         f"{counts} {'is' if len(unfair) == 1 else 'are'} shown to favour some {by}s. The largest case: {most}"
         f" by {format_number(worst.residual_range)} points of {depend_report.result.human}."
@@ -137,7 +136,9 @@ def _build_favoured_systems_claim(
 def _build_lowest_dependence_claim(
     depend_report: DependReport, dependences: Sequence[MetricDependence]
 ) -> Claim:
-    """Name the metric with the lowest SysDep, the metrics tied with it, and SysDep of a constant metric."""
+    """Name the metric that treats systems most alike (lowest SysDep), the metrics tied with it, and the
+    SysDep of a constant score.
+    """
     least = min(dependences, key=lambda entry: (entry.sysdep, entry.metric))
     tied = [
         entry.metric
@@ -153,7 +154,9 @@ def _build_lowest_dependence_claim(
         sentence += " No intervals were computed, so it is not known which metrics are tied with it."
     elif tied:
         verb = "is" if len(tied) == 1 else "are"
-        sentence += f" {list_names(depend_report.labels.label_all(tied), '')} {verb} tied with it."
+        sentence += (
+            f" {list_names(depend_report.labels.list_labels_of_metrics(tied), '')} {verb} tied with it."
+        )
     return Claim(
         kind="answer",
         metrics=[least.metric, *tied],
@@ -164,15 +167,26 @@ def _build_lowest_dependence_claim(
     )
 
 
-def _do_sysdep_intervals_overlap(first: MetricDependence, second: MetricDependence) -> bool:
-    """Return whether the 95 % intervals of two system dependences overlap; True if an interval is missing."""
-    if first.low is None or first.high is None or second.low is None or second.high is None:
+def _do_sysdep_intervals_overlap(
+    first_dependence: MetricDependence, second_dependence: MetricDependence
+) -> bool:
+    """Return whether the 95 % intervals of two system dependences (SysDep) overlap. A missing interval counts
+    as overlapping.
+    """
+    if (
+        first_dependence.low is None
+        or first_dependence.high is None
+        or second_dependence.low is None
+        or second_dependence.high is None
+    ):
         return True
-    return first.low <= second.high and second.low <= first.high
+    return first_dependence.low <= second_dependence.high and second_dependence.low <= first_dependence.high
 
 
 def render_further_depend_files(depend_result: DependContent, curves: CurvesByDataset) -> dict[str, Any]:
-    """Render the fitted curves and the charts of all metrics, by the names of their files."""
+    """Render the fitted curves and the charts of all metrics as files. The keys are the paths of the
+    files.
+    """
     depend_report = prepare_depend_report(depend_result, curves)
     files: dict[str, Any] = {"results/curves.json": msgspec.to_builtins(curves)}
     for entry in depend_result.metrics:
@@ -185,7 +199,9 @@ def render_further_depend_files(depend_result: DependContent, curves: CurvesByDa
 
 
 def describe_dependence(depend_result: DependContent) -> list[Block]:
-    """Describe the system dependence of each metric, data set by data set, and explain the terms."""
+    """Describe for the terminal how differently each metric treats the systems of each data set, and explain
+    the terms.
+    """
     labels = MetricLabels(entry.metric for entry in depend_result.metrics)
     blocks: list[Block] = [*convert_sentences_to_lines(claim.sentence for claim in depend_result.verdict)]
     for dataset in dict.fromkeys(entry.dataset for entry in depend_result.metrics):
@@ -196,7 +212,7 @@ def describe_dependence(depend_result: DependContent) -> list[Block]:
         blocks.append(
             Table(rows, title=title, most_important=MOST_IMPORTANT_COLUMNS, most_rows=MOST_METRICS, digits=2)
         )
-        local_rows, sensitivity_rows = list_detail_rows(entries, labels)
+        local_rows, sensitivity_rows = list_context_and_sensitivity_rows(entries, labels)
         blocks.append(
             Details(
                 [
@@ -208,12 +224,12 @@ def describe_dependence(depend_result: DependContent) -> list[Block]:
         corrections = [row for row in depend_result.corrections if row.dataset == dataset]
         if corrections:
             blocks += convert_sentences_to_lines(
-                describe_corrections(corrections, depend_result.human, labels)
+                describe_effect_of_score_corrections(corrections, depend_result.human, labels)
             )
             blocks.append(Details([_build_corrections_table(corrections, labels)]))
     return [
         *blocks,
-        Line(explain_deviation(depend_result.by, depend_result.human)),
+        Line(explain_expected_deviation(depend_result.by, depend_result.human)),
         Line(explain_fairness_test(depend_result.by)),
         Details(convert_sentences_to_lines(explain_dependence_terms(depend_result.by, depend_result.human))),
         *summarize_data_in_note(depend_result.data),

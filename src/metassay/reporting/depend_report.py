@@ -18,7 +18,9 @@ CurvesByDataset = dict[str, dict[str, MetricCurves]]
 
 @dataclass(frozen=True)
 class DependReport(ResultReport[DependContent]):
-    """A `depend` result prepared for its report: with metric labels and the fitted curves of its charts."""
+    """A `depend` result prepared for its report, with the labels of its metrics and the curves that its
+    charts draw.
+    """
 
     curves: CurvesByDataset = field(default_factory=dict)
 
@@ -28,24 +30,28 @@ class DependReport(ResultReport[DependContent]):
         return list(dict.fromkeys(entry.dataset for entry in self.result.metrics))
 
     def get_metrics_of_dataset(self, dataset: str) -> list[MetricDependence]:
-        """Return the dependence of every metric on one data set."""
+        """Return the results of all metrics on one data set."""
         return [entry for entry in self.result.metrics if entry.dataset == dataset]
 
     def get_fitted_curves(self, dependence: MetricDependence) -> MetricCurves | None:
-        """Return the fitted curves of a metric; None if the run has none."""
+        """Return the curves that predict the human score from a metric. None if the run did not save them."""
         return self.curves.get(dependence.dataset, {}).get(dependence.metric)
 
     def get_dataset_sentence_prefix(self, dataset: str) -> str:
-        """Return the beginning of a sentence about a data set; empty if there is only one."""
+        """Return the words with which a sentence about a data set begins. They are empty if there is only one
+        data set.
+        """
         return f"{dataset}: " if len(self.datasets) > 1 else ""
 
     def get_dataset_caption_suffix(self, dataset: str) -> str:
-        """Return the last words of a caption about a data set; empty if the result has only one data set."""
+        """Return the words with which a caption about a data set ends. They are empty if there is only one
+        data set.
+        """
         return f", {dataset}" if len(self.datasets) > 1 else ""
 
 
-def find_unfair_metrics(dependences: Sequence[MetricDependence]) -> list[MetricDependence]:
-    """Find metrics shown to favour some systems beyond shrinkage (p ≤ .05 after Holm's correction)."""
+def find_metrics_that_favour_systems(dependences: Sequence[MetricDependence]) -> list[MetricDependence]:
+    """Find the metrics that are shown to favour some systems (p ≤ .05 after Holm's correction)."""
     p_values = [math.nan if entry.p_fair is None else entry.p_fair for entry in dependences]
     adjusted = adjust_holm(p_values).tolist()
     return [entry for entry, p in zip(dependences, adjusted) if p <= SIGNIFICANT]

@@ -52,7 +52,9 @@ def build_estimate_page(estimate_result: EstimateContent) -> Page:
 
 
 def describe_estimates(estimate_result: EstimateContent) -> list[str]:
-    """Describe the estimated human scores: which systems may be best, and how many labels a metric saves."""
+    """Describe the estimated human scores: which systems may be best, and how many human labels a metric
+    saves.
+    """
     return [
         _describe_best_systems(estimate_result),
         _describe_estimated_quantity(estimate_result),
@@ -128,7 +130,7 @@ def _describe_labels_saved_by_metric(estimate_result: EstimateContent) -> str:
 
 
 def count_labels_of_equal_precision(labelled_items: int, all_items: int, share_saved: float) -> float:
-    """Count the human labels that would give the same precision without the help of a metric.
+    """Count how many human labels would be as precise as the given labels together with a metric.
 
     The metric removes its share of the variance that is due to items without labels, 1/labelled - 1/items.
     """
@@ -136,7 +138,9 @@ def count_labels_of_equal_precision(labelled_items: int, all_items: int, share_s
 
 
 def list_reasons_to_doubt_estimates(estimate_result: EstimateContent) -> list[str]:
-    """List the reasons to doubt the estimates: no random sample, copied labels, few labels."""
+    """List the reasons to doubt estimated human scores, such as too few labels or items that are no random
+    sample.
+    """
     doubts = []
     sample = estimate_result.sample
     if sample is not None and sample.p <= SIGNIFICANT:
@@ -163,16 +167,20 @@ def list_reasons_to_doubt_estimates(estimate_result: EstimateContent) -> list[st
 
 
 def format_estimate(estimate: Interval) -> str:
-    """Write an estimate with its 95 % interval, with decimals that suit the width of the interval."""
+    """Write an estimate with its 95 % interval. The number of decimals depends on the width of the
+    interval.
+    """
     if estimate.low is None or estimate.high is None:
         return format_number(estimate.value)
-    digits = choose_estimate_digits([estimate])
+    digits = choose_decimals_for_estimates([estimate])
     ends = f"{format_number(estimate.low, digits=digits)} to {format_number(estimate.high, digits=digits)}"
     return f"{format_number(estimate.value, digits=digits)} (95 % interval {ends})"
 
 
-def choose_estimate_digits(estimates: Iterable[Interval]) -> int:
-    """Choose the decimals of estimates, so that the narrowest interval has two significant digits."""
+def choose_decimals_for_estimates(estimates: Iterable[Interval]) -> int:
+    """Choose the number of decimals of estimates so that the narrowest interval has two significant
+    digits.
+    """
     widths = []
     for estimate in estimates:
         if estimate.low is not None and estimate.high is not None and estimate.high > estimate.low:
@@ -183,7 +191,9 @@ def choose_estimate_digits(estimates: Iterable[Interval]) -> int:
 
 
 def describe_estimate_result(estimate_result: EstimateContent) -> list[Block]:
-    """Describe the estimates: the answer, reasons to doubt it, then systems, differences and contexts."""
+    """Describe estimated human scores for the terminal: the answer, reasons to doubt it, and tables of
+    systems and differences.
+    """
     blocks: list[Block] = [
         *convert_sentences_to_lines(describe_estimates(estimate_result)),
         *convert_sentences_to_lines(list_reasons_to_doubt_estimates(estimate_result)),
@@ -205,8 +215,8 @@ def describe_estimate_result(estimate_result: EstimateContent) -> list[Block]:
 def _build_estimate_tables(
     systems: Sequence[SystemEstimate], differences: Sequence[SystemDifference], title: str
 ) -> list[Line | Table]:
-    """Return the table of systems, and one of those differences whose interval does not contain 0."""
-    digits = choose_estimate_digits(system.estimate for system in systems)
+    """Build a table of systems, and a table of the system differences whose interval does not contain 0."""
+    digits = choose_decimals_for_estimates(system.estimate for system in systems)
     system_rows = []
     for system in systems:
         labels_saved = format_percent(system.labels_saved)

@@ -25,17 +25,19 @@ LONGEST_MENU = 300
 
 
 class LinkBuilder(Protocol):
-    """A function that returns the link to the pair explorer with some fields of the query changed."""
+    """A function that returns a link to the pair explorer in which some fields of the current query are
+    changed.
+    """
 
     def __call__(self, **changes: Any) -> str:
-        """Return the link after the given fields of the query are changed."""
+        """Return a link to the pair explorer in which the given fields of the query are changed."""
 
 
 def render_pair_explorer_page(explorer_content: ExplorerContent, build_link: LinkBuilder) -> str:
-    """Render the dashboard page that lists the pairs of a run that match a query."""
+    """Render the dashboard page with the pairs of a run that match the filters of the user."""
     labels = label_metrics([*explorer_content.metrics, *explorer_content.other_metrics])
     query = explorer_content.page.query
-    chips = _list_filter_chips(query, labels, build_link)
+    chips = _list_removable_filters(query, labels, build_link)
     return render_dashboard_page(
         "explorer.html.j2",
         title=explorer_content.run,
@@ -57,8 +59,10 @@ def render_pair_explorer_page(explorer_content: ExplorerContent, build_link: Lin
     )
 
 
-def _list_filter_chips(query: PairQuery, labels: Labels, build_link: LinkBuilder) -> list[dict[str, str]]:
-    """List the filters of the current search for pairs, each with a link that removes it."""
+def _list_removable_filters(
+    query: PairQuery, labels: Labels, build_link: LinkBuilder
+) -> list[dict[str, str]]:
+    """List the active filters of a search for pairs, each with a link that removes it."""
     chips: list[dict[str, str]] = []
 
     def add_chip(text: str, kind: str = "", /, **without: Any) -> None:
@@ -86,7 +90,7 @@ def _list_filter_chips(query: PairQuery, labels: Labels, build_link: LinkBuilder
 
 
 def _format_range_of_listed_pairs(explorer_content: ExplorerContent) -> str:
-    """Write which of the matching pairs are on the current page: `21–40`."""
+    """Write which of the matching pairs the current page shows, for example `21–40`."""
     if not explorer_content.page.listed:
         return ""
     first = (explorer_content.page.query.page - 1) * PAIRS_PER_PAGE + 1
@@ -95,7 +99,7 @@ def _format_range_of_listed_pairs(explorer_content: ExplorerContent) -> str:
 
 
 def _find_searched_part_of_run(explorer_content: ExplorerContent) -> dict[str, Any] | None:
-    """Return the part of the run that was searched for a text; None if all of the run was searched."""
+    """Describe which part of a large run was searched for a text. None if the whole run was searched."""
     searched_rows = explorer_content.page.matching.searched_rows
     if searched_rows is None or explorer_content.search_parts == 1:
         return None
@@ -111,7 +115,7 @@ def _find_searched_part_of_run(explorer_content: ExplorerContent) -> dict[str, A
 def _build_outcome_table_rows(
     explorer_content: ExplorerContent, metric_labels: Labels, build_link: LinkBuilder
 ) -> list[dict[str, Any]]:
-    """Build the rows with the shares of right, tied and wrong pairs of each metric.
+    """Build a table row for each metric with the shares of pairs that it gets right, tied and wrong.
 
     `bars` are start and width of the bar of each outcome, in per cent.
     """
@@ -145,7 +149,7 @@ def _build_outcome_table_rows(
 def _build_context_table(
     explorer_content: ExplorerContent, metric_labels: Labels, build_link: LinkBuilder
 ) -> dict[str, Any] | None:
-    """Build the table of accuracies in the contexts of the chosen column."""
+    """Build the table of the metrics' accuracies in the contexts of the column that the user has chosen."""
     metrics_with_accuracy = {accuracy.metric for accuracy in explorer_content.accuracies}
     metrics = [metric for metric in explorer_content.shown_metrics if metric in metrics_with_accuracy]
     if not metrics:
@@ -179,7 +183,7 @@ def _build_accuracy_cell(accuracy: ContextAccuracy | None, link: str) -> dict[st
 def _build_joint_outcome_table(
     explorer_content: ExplorerContent, build_link: LinkBuilder
 ) -> dict[str, Any] | None:
-    """Build the table of the outcomes of two metrics on the same pairs, without outcomes that never occur."""
+    """Build a table that counts how two metrics decided the same pairs: both right, one wrong, and so on."""
     counts = explorer_content.page.joint_outcomes
     if not counts:
         return None

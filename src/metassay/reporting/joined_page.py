@@ -14,17 +14,17 @@ from metassay.reporting.aggregate_page import (
     choose_human_correlations,
     prepare_aggregate_report,
 )
-from metassay.reporting.assay_caveats import list_answer_caveats, list_data_remarks
+from metassay.reporting.assay_caveats import list_reasons_to_doubt_recommendation, list_remarks_on_data
 from metassay.reporting.assay_report import AssayReport
 from metassay.reporting.charts.accuracy import build_accuracy_chart
 from metassay.reporting.charts.ranking import build_accuracy_agreement_chart
 from metassay.reporting.depend_page import build_depend_page, build_depend_verdict
-from metassay.reporting.depend_report import CurvesByDataset, DependReport, find_unfair_metrics
+from metassay.reporting.depend_report import CurvesByDataset, DependReport, find_metrics_that_favour_systems
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Chart, Page, Section
 from metassay.reporting.rank_page import build_rank_page
 from metassay.reporting.rank_report import RankReport, list_ranked_metrics
-from metassay.reporting.rank_sentences import describe_best_metric, list_ranking_doubts
+from metassay.reporting.rank_sentences import describe_best_metric, list_reasons_to_doubt_ranking
 from metassay.reporting.sections.assay_numbers import build_overall_accuracy_table
 from metassay.reporting.sections.assay_perturbations import build_perturbations_chart
 from metassay.reporting.tables import Field, Grid, build_grid
@@ -63,7 +63,9 @@ AGREEMENT_CAPTION = (
 
 @dataclass(frozen=True)
 class JoinedReport:
-    """Results of several commands on one data set, prepared for one page; None for commands not run."""
+    """The results of several commands on one data set, prepared for a common page. None stands for a command
+    that was not run.
+    """
 
     labels: MetricLabels
     assay: AssayReport | None
@@ -73,7 +75,7 @@ class JoinedReport:
 
     @cached_property
     def metrics_by_command(self) -> dict[str, list[str]]:
-        """The metrics of each command that was run; those of `rank` include baselines."""
+        """The metrics in the result of each command that was run."""
         metrics = {}
         if self.assay is not None:
             metrics["assay"] = self.assay.metrics
@@ -87,7 +89,7 @@ class JoinedReport:
 
     @cached_property
     def metrics(self) -> list[str]:
-        """The metrics of all results, those of the assay first; without sentinels and baselines."""
+        """The metrics of all results without baselines. Those of the assay come first."""
         rows = [row for ranking in self.global_rankings for row in ranking.metrics]
         baselines = {row.metric for row in rows if row.baseline}
         metrics = []
@@ -102,25 +104,31 @@ class JoinedReport:
 
     @property
     def meta_metrics(self) -> list[str]:
-        """The meta-metrics, such as SPA, by which metrics were ranked."""
+        """The measures of agreement with human scores, such as soft pairwise accuracy (SPA), by which metrics
+        were ranked.
+        """
         return list(dict.fromkeys(ranking.meta_metric for ranking in self.global_rankings))
 
     @property
     def main_meta_metric(self) -> str | None:
-        """The meta-metric for sentences and charts: soft pairwise accuracy (SPA) or else the first."""
+        """The measure of agreement with human scores for sentences and charts: soft pairwise accuracy (SPA)
+        if computed, else the first.
+        """
         if SPA in self.meta_metrics:
             return SPA
         return next(iter(self.meta_metrics), None)
 
     def find_accuracy(self, metric: str) -> MetricAccuracy | None:
-        """Find the accuracy of a metric over all outputs; None if the metric was not assayed."""
+        """Find the accuracy of a metric over all outputs. None if the metric was not assayed."""
         row = None if self.assay is None else self.assay.accuracies.get(metric)
         return None if row is None or row.accuracy is None else row
 
     def find_human_agreement(
         self, metric: str, meta_metric: str | None
     ) -> AveragedMetric | RankedMetric | None:
-        """Find how well a metric agrees with human scores, averaged if there are several data sets."""
+        """Find how well a metric agrees with human scores. With several data sets, this is the average if
+        there is one.
+        """
         averages = [] if self.ranking is None else self.ranking.result.averages
         rankings: list[AverageRanking | Ranking] = [*averages, *self.global_rankings]
         for ranking in rankings:
@@ -129,7 +137,7 @@ class JoinedReport:
         return None
 
     def find_system_dependences(self, metric: str) -> list[MetricDependence]:
-        """Find the system dependence of a metric on every data set."""
+        """Find how differently a metric treats systems (its system dependence) on each data set."""
         entries = [] if self.dependence is None else self.dependence.result.metrics
         return [entry for entry in entries if entry.metric == metric]
 
@@ -142,7 +150,7 @@ def build_joined_page(
     curves: CurvesByDataset | None = None,
 ) -> Page:
     """Build one report page from the results of several commands on one data set."""
-    labels = _label_all_metrics(assay, ranking, dependence, aggregation)
+    labels = _label_metrics_of_all_results(assay, ranking, dependence, aggregation)
     joined_report = JoinedReport(
         labels,
         None if assay is None else AssayReport(assay, labels),
@@ -169,7 +177,7 @@ def build_joined_page(
         sections += [
             replace(section, title=f"{QUESTIONS[verb]} {section.title}") for section in page.sections
         ]
-    notes = [] if joined_report.assay is None else list_data_remarks(joined_report.assay)
+    notes = [] if joined_report.assay is None else list_remarks_on_data(joined_report.assay)
     for result in (ranking, dependence, aggregation):
         notes += [] if result is None else result.notes
     return Page(
@@ -182,7 +190,7 @@ def build_joined_page(
     )
 
 
-def _label_all_metrics(
+def _label_metrics_of_all_results(
     assay: AssayContent | None,
     ranking: RankContent | None,
     dependence: DependContent | None,
@@ -201,7 +209,9 @@ def _label_all_metrics(
 
 
 def _write_joined_lead_sentences(joined_report: JoinedReport) -> list[str]:
-    """Write the sentences at the top of the page: which metric to use, then what each result says."""
+    """Write the sentences at the top of the page: which metric to use, then the main statement of each
+    result.
+    """
     sentences = []
     if joined_report.assay is not None:
         sentences.append(joined_report.assay.result.verdict[0].sentence)
@@ -218,7 +228,7 @@ def _write_joined_lead_sentences(joined_report: JoinedReport) -> list[str]:
 
 
 def _describe_recommended_metric_in_other_results(joined_report: JoinedReport) -> list[str]:
-    """Say how the metric that the assay recommends does in the other results."""
+    """Say how well the metric that the assay recommends does in the results of the other commands."""
     best = None if joined_report.assay is None else joined_report.assay.best_metric
     if best is None or not (joined_report.ranking or joined_report.dependence):
         return []
@@ -233,7 +243,9 @@ def _describe_recommended_metric_in_other_results(joined_report: JoinedReport) -
 
 
 def _describe_agreement_with_people(joined_report: JoinedReport, metric: str, meta_metric: str) -> str:
-    """Say how well a metric agrees with people, compared with the best cluster of metrics."""
+    """Say how well a metric agrees with people. If it does not have the first rank, name the metrics that
+    have.
+    """
     label = label_meta_metric(meta_metric)
     row = joined_report.find_human_agreement(metric, meta_metric)
     if row is None or row.value is None:
@@ -256,13 +268,15 @@ def _describe_agreement_with_people(joined_report: JoinedReport, metric: str, me
 
 
 def _describe_favoured_systems(joined_report: JoinedReport, metric: str) -> str:
-    """Say whether a metric is shown to favour some systems beyond shrinkage."""
+    """Say whether a metric is shown to favour some systems, or treats all alike as far as is known."""
     entries = joined_report.find_system_dependences(metric)
     if joined_report.dependence is None or not entries:
         return "its system dependence was not measured"
     unfair = []
     for entry in entries:
-        if entry in find_unfair_metrics(joined_report.dependence.get_metrics_of_dataset(entry.dataset)):
+        if entry in find_metrics_that_favour_systems(
+            joined_report.dependence.get_metrics_of_dataset(entry.dataset)
+        ):
             unfair.append(entry)
     if not unfair:
         return "it is not shown to favour any system beyond shrinkage"
@@ -314,7 +328,7 @@ def _build_row_of_all_results(joined_report: JoinedReport, metric: str) -> dict[
 
 
 def _describe_lowest_accuracy(assay: AssayReport, metric: str) -> str | None:
-    """Describe the context in which a metric has its lowest accuracy."""
+    """Write the lowest accuracy of a metric in any context, and the name of this context."""
     rows = [row for column in assay.columns for row in column.list_defined_accuracies(metric)]
     if not rows:
         return None
@@ -323,7 +337,7 @@ def _describe_lowest_accuracy(assay: AssayReport, metric: str) -> str | None:
 
 
 def _summarize_results_of_metric(joined_report: JoinedReport, metric: str, row: dict[str, Any]) -> str:
-    """Summarise the results of a metric in one sentence."""
+    """Summarise the results of all commands for one metric in a sentence."""
     clauses = []
     if joined_report.assay is not None and "accuracy" in row:
         clauses.append(f"is right in {row['accuracy']} of {joined_report.assay.pairs_phrase}")
@@ -344,7 +358,7 @@ def _summarize_results_of_metric(joined_report: JoinedReport, metric: str, row: 
 
 
 def _build_agreement_charts(joined_report: JoinedReport) -> list[Chart]:
-    """Draw accuracy against agreement with people, if at least two metrics have both."""
+    """Draw accuracy on pairs against agreement with people, if at least two metrics have both."""
     if joined_report.assay is None or joined_report.main_meta_metric is None:
         return []
     points = []
@@ -392,11 +406,11 @@ def _build_assay_section(assay: AssayReport) -> Section:
 def _list_reasons_to_doubt_results(joined_report: JoinedReport) -> list[str]:
     doubts = []
     if joined_report.assay is not None:
-        doubts += [str(caveat) for caveat in list_answer_caveats(joined_report.assay)]
+        doubts += [str(caveat) for caveat in list_reasons_to_doubt_recommendation(joined_report.assay)]
         doubts += joined_report.assay.result.warnings
     if joined_report.ranking is not None:
         for ranking in joined_report.global_rankings:
-            doubts += list_ranking_doubts(ranking, joined_report.ranking)
+            doubts += list_reasons_to_doubt_ranking(ranking, joined_report.ranking)
     missing = []
     for metric in joined_report.metrics:
         if not all(metric in metrics for metrics in joined_report.metrics_by_command.values()):

@@ -27,7 +27,7 @@ from metassay.reporting.terminal.blocks import (
     select_columns,
 )
 from metassay.reporting.wording import (
-    choose_percent_digits,
+    choose_decimals_for_percentage,
     format_count,
     format_number,
     format_p_value,
@@ -79,7 +79,7 @@ def build_judge_page(judge_result: JudgeContent) -> Page:
 
 
 def build_judge_verdict(judge_result: JudgeContent) -> list[Claim]:
-    """Build the claims at the top of a report on LLM judges.
+    """Build the statements at the top of a report about LLM judges, with the numbers that support them.
 
     They say which judge to use, which to avoid, and which depend on the order; then comparisons.
     """
@@ -87,7 +87,7 @@ def build_judge_verdict(judge_result: JudgeContent) -> list[Claim]:
     measured = [judge for judge in judges if judge.accuracy is not None]
     if not measured:
         claims = [
-            _build_unmeasured_judges_claim(judges, judge_result),
+            _build_unknown_judge_accuracy_claim(judges, judge_result),
             *_build_order_consistency_claims(judges),
         ]
     else:
@@ -102,7 +102,9 @@ def build_judge_verdict(judge_result: JudgeContent) -> list[Claim]:
 
 
 def _build_best_judge_claim(judges: Sequence[JudgeEntry], judge_result: JudgeContent) -> Claim:
-    """Name the judge that agrees best with people, and the judges whose intervals overlap with its own."""
+    """Name the judge that agrees best with people, and the judges that may be equally good because their
+    intervals overlap.
+    """
     best = judges[0]
     agreement = _describe_judge_accuracy(best, judge_result)
     if not _is_accuracy_different_from_chance(best, len(judges), is_above=True):
@@ -131,7 +133,7 @@ def _build_best_judge_claim(judges: Sequence[JudgeEntry], judge_result: JudgeCon
 
 
 def _build_below_chance_claims(judges: Sequence[JudgeEntry]) -> list[Claim]:
-    """Name the judges that agree with people less often than by chance."""
+    """Name the judges that are shown to agree with people less often than by chance."""
     worse = [
         judge for judge in judges if _is_accuracy_different_from_chance(judge, len(judges), is_above=False)
     ]
@@ -148,7 +150,9 @@ def _build_below_chance_claims(judges: Sequence[JudgeEntry]) -> list[Claim]:
 
 
 def _build_order_consistency_claims(judges: Sequence[JudgeEntry]) -> list[Claim]:
-    """Say how often each judge contradicts itself when the two outputs change places, worst judge first."""
+    """Say how often each judge changes its verdict when the two outputs are shown in the other order, worst
+    judge first.
+    """
     measured = [judge for judge in judges if judge.both_orders_same is not None]
     if not measured:
         return []
@@ -164,7 +168,7 @@ def _build_order_consistency_claims(judges: Sequence[JudgeEntry]) -> list[Claim]
 
 
 def _is_accuracy_different_from_chance(judge: JudgeEntry, judge_count: int, *, is_above: bool) -> bool:
-    """Return whether a judge's accuracy is above (or below) chance, with Bonferroni's correction.
+    """Return whether the accuracy of a judge is above (or below) chance, corrected for the number of judges.
 
     The 95 % interval is widened to the level that the correction asks for, as if it were normal.
     """
@@ -176,8 +180,8 @@ def _is_accuracy_different_from_chance(judge: JudgeEntry, judge_count: int, *, i
     return judge.accuracy + widening * (judge.high - judge.accuracy) < judge.base_rate
 
 
-def _build_unmeasured_judges_claim(judges: Sequence[JudgeEntry], judge_result: JudgeContent) -> Claim:
-    """Say once for all judges why it is not known how often they are right, and what would tell."""
+def _build_unknown_judge_accuracy_claim(judges: Sequence[JudgeEntry], judge_result: JudgeContent) -> Claim:
+    """Say why it is not known how often the judges are right, and what data would be needed to find out."""
     names = [judge.judge for judge in judges]
     if judge_result.gold is None:
         reason = "there are no human labels to compare with"
@@ -194,8 +198,10 @@ def _build_unmeasured_judges_claim(judges: Sequence[JudgeEntry], judge_result: J
 def _describe_judge_accuracy(
     judge: JudgeEntry, judge_result: JudgeContent, *, subject: str | None = None
 ) -> str:
-    """Say how often a judge agrees with people; the sentence begins with `subject` or the judge."""
-    digits = choose_percent_digits(judge.low, judge.high)
+    """Say how often a judge agrees with people. The sentence begins with `subject`, or with the name of the
+    judge.
+    """
+    digits = choose_decimals_for_percentage(judge.low, judge.high)
     unit = UNIT_ACROSS_ITEMS if judge_result.compares_items else UNITS[judge_result.kind]
     label = "" if judge_result.gold == DEFAULT_GOLD else f" ({judge_result.gold})"
     text = (
@@ -210,22 +216,26 @@ def _describe_judge_accuracy(
 
 
 def _describe_judge_comparisons(judge_result: JudgeContent) -> list[str]:
-    """Compare judges with single raters, and say which system families they favour and how they changed."""
+    """Say which judges can replace a rater, which model families they favour, and how their accuracy
+    changed.
+    """
     sentences = [
-        _describe_alternative_test(entry) for entry in judge_result.alt_test if entry.winning_rate is not None
+        _describe_alternative_annotator_test(entry)
+        for entry in judge_result.alt_test
+        if entry.winning_rate is not None
     ]
     sentences += _describe_self_preference(judge_result.self_preference)
     for drift in judge_result.drift:
         if drift.change is not None and drift.low is not None and drift.high is not None:
             sentences.append(
-                f"{drift.judge}: accuracy changed by {_format_points(drift.change)} from {drift.first_date}"
-                f" to {drift.last_date}"
-                f" (95 % interval {_format_points(drift.low)} to {_format_points(drift.high)})."
+                f"{drift.judge}: accuracy changed by {_format_percentage_points(drift.change)} from"
+                f" {drift.first_date} to {drift.last_date} (95 % interval"
+                f" {_format_percentage_points(drift.low)} to {_format_percentage_points(drift.high)})."
             )
     return sentences
 
 
-def _describe_alternative_test(alternative_test: AlternativeTestEntry) -> str:
+def _describe_alternative_annotator_test(alternative_test: AlternativeTestEntry) -> str:
     tested = [rater for rater, p in alternative_test.p_fdr.items() if p is not None]
     outcome = "passes" if alternative_test.passes else "does not pass"
     return (
@@ -239,7 +249,9 @@ def _describe_alternative_test(alternative_test: AlternativeTestEntry) -> str:
 
 
 def _describe_self_preference(self_preferences: Sequence[SelfPreference]) -> list[str]:
-    """Say which judges favour or disadvantage their own model family, and for which this was not shown."""
+    """Say which judges favour or disadvantage outputs of their own model family, and for which this is not
+    shown.
+    """
     tested = [entry for entry in self_preferences if entry.own and entry.p_holm is not None]
     sentences = [
         _describe_family_preference(entry) for entry in tested if is_self_preference_significant(entry)
@@ -270,12 +282,12 @@ def _describe_family_preference(preference: SelfPreference) -> str:
     )
 
 
-def _format_points(difference: float) -> str:
-    return f"{100 * difference:+.1f} points".replace("-", "−")
+def _format_percentage_points(accuracy_difference: float) -> str:
+    return f"{100 * accuracy_difference:+.1f} points".replace("-", "−")
 
 
 def describe_judge_result(judge_result: JudgeContent) -> list[Block]:
-    """Describe the judges; columns that the data cannot fill are left out."""
+    """Describe the judges for the terminal. Columns without values are left out."""
     judge_rows = [asdict(entry) for entry in judge_result.judges]
     has_accuracy = any(entry.pairs for entry in judge_result.judges)
     # Without human labels no pair is counted for accuracy, so that the verdicts are counted instead.

@@ -18,13 +18,15 @@ _LONGEST_GROUP = 3  # labels of metrics that decided alike; of longer groups the
 
 
 class MetricLabel(str):
-    """The label of a metric as a string that also stores the spec of the metric."""
+    """The label of a metric: a string such as `chrF++` that also stores the spec, such as
+    `chrf(word_order=2)`.
+    """
 
     spec: str
     __slots__ = ("spec",)
 
     def __new__(cls, label: str, spec: str) -> Self:
-        """Create the label of a spec."""
+        """Create a label that stores the spec of its metric."""
         instance = super().__new__(cls, label)
         instance.spec = spec
         return instance
@@ -34,12 +36,12 @@ class MetricLabel(str):
         return super().__str__(), self.spec
 
     def __str__(self) -> str:
-        """Return the label itself, so that `str(label)` keeps the spec."""
+        """Return the label itself instead of a plain string, so that it keeps the spec."""
         return self
 
 
 class MetricLabels:
-    """The labels of all metrics on a page or in a table; no two metrics share a label.
+    """The labels of all metrics on a page or in a table. No two metrics have the same label.
 
     `same_decisions` are groups of metrics that decided every pair alike, such as `wil` and `wip`. The
     first of a group stands for all of it, and its label names all (`WIL = WIP`).
@@ -60,19 +62,23 @@ class MetricLabels:
             )
 
     def __getitem__(self, spec: str) -> str:
-        """Return the label of a metric; a name that is not a metric of this page stays as it is."""
+        """Return the label of a metric. A name that is not a metric of this page is returned unchanged."""
         return self._labels.get(self.get_representative_metric(spec), spec)
 
-    def label_all(self, specs: Iterable[str]) -> list[str]:
-        """Return the labels of several metrics; metrics that decide every pair alike appear once."""
-        return list(dict.fromkeys(self[spec] for spec in specs))
+    def list_labels_of_metrics(self, metric_specs: Iterable[str]) -> list[str]:
+        """Return the labels of several metrics. Metrics that make the same decision on every pair share one
+        label.
+        """
+        return list(dict.fromkeys(self[spec] for spec in metric_specs))
 
-    def get_representative_metric(self, spec: str) -> str:
-        """Return the metric shown for a group that decides every pair alike; by default the metric itself."""
-        return self._representatives.get(spec, spec)
+    def get_representative_metric(self, metric_spec: str) -> str:
+        """Return the metric that stands for all metrics with the same decision on every pair. By default it
+        is the metric itself.
+        """
+        return self._representatives.get(metric_spec, metric_spec)
 
     def replace_specs_by_labels(self, text: str) -> str:
-        """Replace the specs of metrics (`chrf(word_order=2)`) in a sentence by their labels (`chrF++`).
+        """Replace metric specs such as `chrf(word_order=2)` in a sentence by labels such as `chrF++`.
 
         A word after `on`, `under` or `its` is a context, a perturbation or a criterion, not a metric.
         """
@@ -84,13 +90,17 @@ class MetricLabels:
         pattern = rf"(?<!on )(?<!under )(?<!its )(?<![\w(=.])(?:{specs})(?![\w(=])"
         return re.sub(pattern, lambda match: self[match[0]], text)
 
-    def is_shown(self, spec: str) -> bool:
-        """Return whether a metric has its own rows in tables; False if an identical metric is shown."""
-        return self.get_representative_metric(spec) == spec
+    def has_own_table_row(self, metric_spec: str) -> bool:
+        """Return whether tables have a row for the metric. False if a metric with the same decisions stands
+        for it.
+        """
+        return self.get_representative_metric(metric_spec) == metric_spec
 
 
 def _join_labels_of_equal_metrics(labels: Sequence[str]) -> str:
-    """Join the labels of metrics that decide every pair alike: `WIL = WIP`; long groups end in a count."""
+    """Join the labels of metrics that make the same decision on every pair, as in `WIL = WIP`. Long lists end
+    in a count.
+    """
     if len(labels) <= _LONGEST_GROUP:
         return EQUALITY_SIGN.join(labels)
     shown = labels[: _LONGEST_GROUP - 1]

@@ -11,10 +11,11 @@ RATED_ITEMS = 100
 _LARGEST_SHARE = 0.99
 
 
-def describe_labels_saved(ranking: Ranking, rank_report: RankReport, undecided: list[str]) -> str:
-    """Say how many rated items are worth 100 rated items plus the metric that saves the most labels.
+def describe_labels_saved(ranking: Ranking, rank_report: RankReport, tied_metrics: list[str]) -> str:
+    """Say how many human ratings the best metric saves: how many rated items are worth 100 rated items plus
+    the metric.
 
-    `undecided` are the metrics that the test does not separate from it.
+    `tied_metrics` are the metrics that the test does not separate from it.
     """
     human = rank_report.result.human
     scope = rank_report.name_dataset_and_context(ranking)
@@ -36,12 +37,12 @@ def describe_labels_saved(ranking: Ranking, rank_report: RankReport, undecided: 
         f" score and {difference}."
     )
     sentences = [opening]
-    if undecided:
-        names = list_names(rank_report.labels.label_all(undecided), "")
-        verb = "is" if len(undecided) == 1 else "are"
+    if tied_metrics:
+        names = list_names(rank_report.labels.list_labels_of_metrics(tied_metrics), "")
+        verb = "is" if len(tied_metrics) == 1 else "are"
         sentences.append(f"For a difference, {names} {verb} tied with it.")
-    best_for_mean = max(metrics, key=_get_share_for_mean)
-    if best_for_mean is not best and _get_share_for_mean(best_for_mean) > 0:
+    best_for_mean = max(metrics, key=_get_labels_saved_for_mean)
+    if best_for_mean is not best and _get_labels_saved_for_mean(best_for_mean) > 0:
         worth = describe_equivalent_items(
             best_for_mean.for_mean, best_for_mean.for_mean_low, best_for_mean.for_mean_high
         )
@@ -51,8 +52,8 @@ def describe_labels_saved(ranking: Ranking, rank_report: RankReport, undecided: 
     return " ".join(sentences)
 
 
-def _get_share_for_mean(metric: RankedMetric) -> float:
-    return metric.for_mean if metric.for_mean is not None else 0.0
+def _get_labels_saved_for_mean(ranked_metric: RankedMetric) -> float:
+    return ranked_metric.for_mean if ranked_metric.for_mean is not None else 0.0
 
 
 def describe_equivalent_items(share_saved: float | None, low: float | None, high: float | None) -> str:
@@ -70,7 +71,7 @@ def describe_equivalent_items(share_saved: float | None, low: float | None, high
 def format_equivalent_items_for_table(
     share_saved: float | None, low: float | None, high: float | None
 ) -> str:
-    """Write how many rated items are worth 100 rated items plus the metric, for a table: `117 (110–124)`."""
+    """Write for a table how many rated items are worth 100 rated items plus the metric: `117 (110–124)`."""
     worth = _convert_share_saved_to_items(share_saved or 0.0)
     if low is None or high is None:
         return worth
@@ -78,7 +79,9 @@ def format_equivalent_items_for_table(
 
 
 def _convert_share_saved_to_items(share: float) -> str:
-    """Convert a share of labels saved to a number of items: 100 / (1 - share)."""
+    """Convert the share of labels that a metric saves to the number of items that 100 rated items are worth
+    with it.
+    """
     if share > _LARGEST_SHARE:
         return f"over {format_count(round(RATED_ITEMS / (1 - _LARGEST_SHARE)))}"
     return format_count(round(RATED_ITEMS / (1 - share)))

@@ -18,7 +18,7 @@ LISTED_CHANGES = 12
 
 
 def render_overview(overview: OverviewContent, links: Mapping[str, Mapping[str, str]]) -> str:
-    """Render the dashboard page that lists all runs; `links` leads to their explorers and reports."""
+    """Render the dashboard page that lists all runs. `links` has the links to their pairs and reports."""
     labels = MetricLabels(row.metric for run in overview.runs for row in run.metrics)
     changes = []
     for change in reversed(overview.comparisons):
@@ -41,7 +41,9 @@ def render_overview(overview: OverviewContent, links: Mapping[str, Mapping[str, 
 
 
 def _build_run_row(run: RunSummary, links: Mapping[str, str]) -> dict[str, Any]:
-    """Build a row of the table of runs; `numbers` are items, outputs and pairs, to sort by and as text."""
+    """Build the table row of a run. Its numbers of items, outputs and pairs are given as text and as numbers
+    for sorting.
+    """
     task = find_task(run.task)
     numbers = []
     for number in (run.items, run.outputs, run.pairs):

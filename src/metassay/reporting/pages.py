@@ -35,7 +35,7 @@ from metassay.reporting.charts.theme import (
     render_figure,
     render_svg,
 )
-from metassay.reporting.tables import ENDINGS, Grid, build_plain_grids, format_grid
+from metassay.reporting.tables import ENDINGS, Grid, build_tables_of_row_lists, format_grid
 from metassay.reporting.wording import Sentence, Span, format_plural
 from metassay.text.user_cache import load_or_compute
 
@@ -51,7 +51,7 @@ _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028",
 
 @dataclass(frozen=True)
 class LegendEntry:
-    """A metric in the legend above a chart. A click on it highlights its line."""
+    """A metric in the legend above a chart. Clicking on it highlights the line of the metric."""
 
     name: str
     slot: int
@@ -60,7 +60,7 @@ class LegendEntry:
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart as a Vega-Lite specification, with a name and a caption. The legend also lists `sentinels`."""
+    """A chart of a report page: a Vega-Lite specification with a name, a caption and a legend."""
 
     name: str
     spec: Spec
@@ -69,13 +69,13 @@ class Chart:
 
     @property
     def legend_entries(self) -> list[LegendEntry]:
-        """The entries of the legend above the chart; empty where the chart draws its own legend."""
+        """The entries of the legend above the chart. Empty if the chart draws a legend itself."""
         slots = (self.spec.get("usermeta") or {}).get("slots") or {}
         entries = [LegendEntry(name, slot) for name, slot in slots.items()]
         return [*entries, *(LegendEntry(name, SLOTS, sentinel=True) for name in self.sentinels)]
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        """Return Vega-Lite for notebooks that draw it, and a picture for others."""
+        """Return the chart as Vega-Lite for notebooks that can draw it, and as a picture for others."""
         spec = add_chart_legend(self.spec) | {"config": build_vega_config("light"), "width": 640}
         # Some notebooks know only version 5, which draws these charts as well.
         older = spec | {"$schema": str(spec["$schema"]).replace("/v6.", "/v5.")}
@@ -89,7 +89,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Footnote:
-    """An explanation at the end of a page, to which sentences refer by its name."""
+    """An explanation at the end of a page. Sentences refer to it by its name."""
 
     name: str
     title: str
@@ -98,7 +98,7 @@ class Footnote:
 
 @dataclass(frozen=True)
 class Section:
-    """A section of a page: sentences, then charts, tables and lists, then subsections.
+    """A section of a report page: sentences, then charts, tables and lists, then subsections.
 
     Of its `choices` one is shown at a time, and the reader picks which. `template` is a template that shows
     `content` in a way of its own.
@@ -127,10 +127,10 @@ class Section:
     collapsed: bool = False
     """Whether only its title is shown until the reader opens it."""
 
-    def list_with_descendants(self) -> list[Section]:
+    def list_nested_sections(self) -> list[Section]:
         """List this section and all sections within it, at any depth."""
         inner = [*self.choices, *self.subsections]
-        return [self, *(each for section in inner for each in section.list_with_descendants())]
+        return [self, *(each for section in inner for each in section.list_nested_sections())]
 
 
 @dataclass(frozen=True)
@@ -152,19 +152,21 @@ class Page:
     main_tables: Sequence[Grid] = ()
 
     def list_all_sections(self) -> list[Section]:
-        """List all sections of the page, also those within other sections."""
-        return [each for section in self.sections for each in section.list_with_descendants()]
+        """List all sections of the page, including sections within other sections."""
+        return [each for section in self.sections for each in section.list_nested_sections()]
 
     @property
     def footnote_numbers(self) -> dict[str, int]:
-        """The number of each footnote, by name."""
+        """The numbers of the footnotes by name, in the order of the page."""
         names = [footnote.name for section in self.list_all_sections() for footnote in section.footnotes]
         return {name: number for number, name in enumerate(names, start=1)}
 
 
 @cache
 def load_templates() -> Environment:
-    """Load the Jinja templates. They escape every value, and a missing value is an error."""
+    """Load the Jinja templates of the pages. They escape all values and raise an error if a value is
+    missing.
+    """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -180,7 +182,9 @@ def load_templates() -> Environment:
 
 
 def build_content_security_policy(stylesheet: str, scripts: Sequence[str] = ()) -> str:
-    """Build the content security policy (CSP) that allows one stylesheet and some scripts by their hashes."""
+    """Build a content security policy (CSP) that allows only the given stylesheet and scripts, identified by
+    hashes.
+    """
     allowed = " ".join(_compute_source_hash(script) for script in scripts if script)
     return "; ".join(
         [
@@ -197,7 +201,7 @@ def build_content_security_policy(stylesheet: str, scripts: Sequence[str] = ()) 
 
 
 def encode_json_for_html(value: Any) -> Markup:
-    """Encode a value as JSON that is safe inside a `<script type="application/json">` element."""
+    """Encode a value as JSON that can be placed safely in a `<script type="application/json">` element."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character, escape in _ESCAPES.items():
         text = text.replace(character, escape)
@@ -210,21 +214,23 @@ def _compute_source_hash(text: str) -> str:
 
 @cache
 def render_stylesheets(*names: str) -> str:
-    """Render and join stylesheets, with the colours of the light and the dark scheme."""
+    """Read and join the stylesheets, and insert the colours of the light and the dark scheme."""
     parts = [load_templates().get_template(name).render(tokens=TOKENS, category=CATEGORY) for name in names]
     return "\n".join(parts).strip()
 
 
 @cache
 def read_scripts(*names: str) -> str:
-    """Read and join the JavaScript files of the report. `tables.js` comes first, as others need it."""
+    """Read and join the JavaScript files of the report. `tables.js` comes first because other files use
+    it.
+    """
     folder = files("metassay.reporting") / "templates"
     return "\n".join((folder / name).read_text("utf-8").strip() for name in ("tables.js", *names))
 
 
 @cache
 def _load_vega_script() -> str:
-    """Load Vega, Vega-Lite and Vega-Embed as one script that needs no network.
+    """Load the libraries Vega, Vega-Lite and Vega-Embed as one script that works without a network.
 
     Putting it together takes a second and a half, so it is kept among the user's caches, with its checksum.
     """
@@ -265,7 +271,7 @@ def render_page(page: Page) -> str:
 
 
 def render_paper_files(page: Page, figure_format: str | None, table_format: str | None) -> dict[str, bytes]:
-    """Render the charts and tables of a page as files for a paper; returns file contents by name."""
+    """Render the charts and tables of a page as files for a paper. The keys of the result are file names."""
     sections = page.list_all_sections()
     charts = [chart for section in sections for chart in section.charts]
     grids = [grid for section in sections for grid in (*section.grids, *section.folded)]
@@ -287,7 +293,7 @@ def render_paper_files(page: Page, figure_format: str | None, table_format: str 
 
 
 def _assign_file_names(named_values: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Yield each value with a unique file name; a number is added to a name that is already used."""
+    """Yield each value with a unique file name. A name that is already used gets a number."""
     taken: dict[str, int] = {}
     for text, thing in named_values:
         name = make_safe_file_name(text)
@@ -295,20 +301,22 @@ def _assign_file_names(named_values: Sequence[tuple[str, Any]]) -> Iterator[tupl
         yield (name if taken[name] == 1 else f"{name}-{taken[name]}"), thing
 
 
-def build_plain_page(title: str, result: Mapping[str, Any]) -> Page:
-    """Build a report page that only has the tables of a result."""
-    return Page(title, title, (), [Section(title, grids=build_plain_grids(result))])
+def build_page_of_tables(title: str, result: Mapping[str, Any]) -> Page:
+    """Build a report page that contains only the tables of a result."""
+    return Page(title, title, (), [Section(title, grids=build_tables_of_row_lists(result))])
 
 
 def format_result_repr(class_name: str, main_table: pl.DataFrame, sentences: Sequence[str | Sentence]) -> str:
-    """Write the `repr` of a result: the size and columns of its main table, and its first sentence."""
+    """Write the `repr` of a result: the size and columns of its main table, then the first sentence of its
+    page.
+    """
     columns = f"{', '.join(main_table.columns[:6])}{' …' if main_table.width > 6 else ''}"
     held = f"{class_name}: {format_plural(main_table.height, 'row')} of {columns}"
     return f"{held}\n{' '.join(str(sentences[0]).split()) if sentences else 'to_frame(), to_dict()'}"
 
 
 def render_notebook_html(page: Page) -> str:
-    """Render what a notebook shows of a page, without styles or scripts.
+    """Render the part of a page that a notebook shows, without styles and scripts.
 
     The parts are the first sentences, the main tables, the closing lines and doubts, and the first chart.
     """
@@ -327,15 +335,15 @@ def render_notebook_html(page: Page) -> str:
         load_templates()
         .get_template("fragment.html.j2")
         .render(
-            answer=_make_sentences(page.lead[:_NOTEBOOK_SENTENCES]),
+            answer=_convert_texts_to_sentences(page.lead[:_NOTEBOOK_SENTENCES]),
             grids=cut,
-            closing=_make_sentences(page.closing),
-            doubts=_make_sentences(page.doubts),
+            closing=_convert_texts_to_sentences(page.closing),
+            doubts=_convert_texts_to_sentences(page.doubts),
             drawing=Markup(drawing),  # noqa: S704 -- Vega escapes the texts of a drawing
             caption=charts[0].caption if charts else "",
         )
     )
 
 
-def _make_sentences(texts: Sequence[str | Sentence]) -> list[Sentence]:
+def _convert_texts_to_sentences(texts: Sequence[str | Sentence]) -> list[Sentence]:
     return [text if isinstance(text, Sentence) else Sentence((Span(text),)) for text in texts]

@@ -28,7 +28,7 @@ def build_pair_card(
     task: str | None,
     labels: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Build the content of a card that shows a pair with its scores by metrics and people.
+    """Build what the dashboard shows of one pair: both outputs, and their scores by metrics and people.
 
     Rankings have `ranking_moves` instead of `edits`. For speech, `alignments` are those of both outputs with
     the first reference. `cuts` say what was cut: `the first 3000 of 5000 characters`.
@@ -47,7 +47,8 @@ def build_pair_card(
         "contexts": [(name, value) for name, value in pair.contexts.items() if name != "system"],
         "human_verdicts": human_verdicts,
         "metric_verdicts": [
-            _build_metric_verdict(scores, labels[metric]) for metric, scores in pair.metric_scores.items()
+            _build_pair_scores_of_metric(scores, labels[metric])
+            for metric, scores in pair.metric_scores.items()
         ],
         "source": (pair.source or "")[:LONGEST_TEXT],
         "references": references,
@@ -58,7 +59,7 @@ def build_pair_card(
         "other_run": None,
     }
     if pair_in_other_run is not None:
-        card["other_run"] = _build_other_run_card(pair, pair_in_other_run, pair_query, labels)
+        card["other_run"] = _build_card_of_pair_in_other_run(pair, pair_in_other_run, pair_query, labels)
     if isinstance(pair.output, list) or isinstance(pair.worse_output, list):
         rankings = (list(pair.output), list(pair.worse_output or []))
         longest = max(map(len, rankings))
@@ -79,8 +80,10 @@ def build_pair_card(
     return card
 
 
-def _build_metric_verdict(pair_scores: PairScores, metric_label: str) -> dict[str, str]:
-    """Build the scores that a metric gives both outputs of a pair, and the outcome."""
+def _build_pair_scores_of_metric(pair_scores: PairScores, metric_label: str) -> dict[str, str]:
+    """Build what the dashboard shows of one metric for a pair: both scores, and whether it prefers the better
+    output.
+    """
     outcome, mark = UNDEFINED_MARK
     if pair_scores.outcome is not None:
         outcome, mark = OUTCOME_MARKS.get(pair_scores.outcome, UNDEFINED_MARK)
@@ -93,27 +96,30 @@ def _build_metric_verdict(pair_scores: PairScores, metric_label: str) -> dict[st
     }
 
 
-def _build_other_run_card(
-    pair: StoredPair, other: StoredPair, pair_query: PairQuery, labels: Mapping[str, str]
+def _build_card_of_pair_in_other_run(
+    pair: StoredPair, pair_in_other_run: StoredPair, pair_query: PairQuery, labels: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Build what is shown of a pair as it was scored in another run.
+    """Build what the dashboard shows of a pair as another run scored it.
 
     `differing_sides` says which text differs between the runs; `edits` are None if both are the same.
     """
     verdict = None
-    if pair_query.other_metric in other.metric_scores:
-        scores = other.metric_scores[pair_query.other_metric]
-        verdict = _build_metric_verdict(scores, labels[pair_query.other_metric])
+    if pair_query.other_metric in pair_in_other_run.metric_scores:
+        scores = pair_in_other_run.metric_scores[pair_query.other_metric]
+        verdict = _build_pair_scores_of_metric(scores, labels[pair_query.other_metric])
     differing_sides = []
     for side, text, other_text in (
-        ("output", pair.output, other.output),
-        ("worse output", pair.worse_output, other.worse_output),
+        ("output", pair.output, pair_in_other_run.output),
+        ("worse output", pair.worse_output, pair_in_other_run.worse_output),
     ):
         if isinstance(other_text, str) and other_text != text:
             differing_sides.append(side)
     edits = None
     if differing_sides:
-        texts = (str(other.output)[:LONGEST_TEXT], str(other.worse_output)[:LONGEST_TEXT])
+        texts = (
+            str(pair_in_other_run.output)[:LONGEST_TEXT],
+            str(pair_in_other_run.worse_output)[:LONGEST_TEXT],
+        )
         edits = find_word_edits_between_texts(*texts)
     run = pair_query.other_run
     return {"run": run, "verdict": verdict, "edits": edits, "differing_sides": differing_sides}

@@ -27,33 +27,39 @@ _LAST_YEAR = "2023"
 
 
 class PriorMetric(msgspec.Struct, frozen=True, kw_only=True):
-    """Published results of one metric by test set: soft pairwise accuracy (SPA) and share of labels saved."""
+    """Published results of one metric on each test set: soft pairwise accuracy (SPA), and the share of human
+    labels that it saves.
+    """
 
     metric: str
     spa: dict[str, float]
     labels_saved: dict[str, float] = {}
 
     def average_spa(self, test_sets: Sequence[str]) -> float:
-        """Average the soft pairwise accuracy (SPA) of a metric over test sets, all of which it must have."""
+        """Return the mean soft pairwise accuracy (SPA) of the metric over test sets. All of them must have a
+        result.
+        """
         return fmean(self.spa[test_set] for test_set in test_sets)
 
 
 class PriorEvidence(msgspec.Struct, frozen=True, kw_only=True):
-    """How well metrics ranked systems on the test sets of WMT21–23."""
+    """Published results on how well metrics ranked systems in the WMT tasks of 2021 to 2023."""
 
     test_sets: list[str]
     metrics: list[PriorMetric]
 
     def get_published_results(self, metric: str) -> PriorMetric | None:
-        """Return the published results of a metric; None if there are none."""
+        """Return the published results of a metric. None if there are none."""
         return next((entry for entry in self.metrics if entry.metric == metric), None)
 
     def list_metrics_on_all_test_sets(self) -> list[PriorMetric]:
-        """List the metrics that have results on every test set: those that compare words or characters."""
+        """List the metrics that have published results on every test set."""
         return [entry for entry in self.metrics if set(entry.spa) == set(self.test_sets)]
 
-    def compute_spa_below_best(self, metric: PriorMetric) -> list[float]:
-        """Compute how far the SPA of a metric is below the SPA of the best metric on each test set."""
+    def compute_spa_loss_to_best_metric(self, metric: PriorMetric) -> list[float]:
+        """Compute how much lower the soft pairwise accuracy (SPA) of a metric is than that of the best metric
+        on each test set.
+        """
         rivals = self.list_metrics_on_all_test_sets()
         losses = []
         for test_set in self.test_sets:
@@ -64,13 +70,13 @@ class PriorEvidence(msgspec.Struct, frozen=True, kw_only=True):
 
 @cache
 def load_wmt_evidence() -> PriorEvidence:
-    """Load the results of metrics on WMT21–23 that come with the package."""
+    """Load the published results of metrics in the WMT tasks 2021–23, which are part of the package."""
     text = (files("metassay.reporting") / "prior_evidence.json").read_bytes()
     return msgspec.json.decode(text, type=PriorEvidence)
 
 
 def describe_neural_metrics() -> str:
-    """Say how neural metrics and chrF ranked systems on WMT23."""
+    """Say how well neural metrics and chrF ranked systems in the WMT task of 2023."""
     evidence = load_wmt_evidence()
     test_sets = [test_set for test_set in evidence.test_sets if test_set.startswith(_LAST_YEAR)]
     values = []
@@ -84,11 +90,13 @@ def describe_neural_metrics() -> str:
 
 
 def describe_loss_to_best_metric(metric: str) -> str:
-    """Say how much SPA is lost on each test set by always using one metric, compared with the best metric."""
+    """Say how much agreement with people is lost by using one metric on all WMT test sets instead of the best
+    metric on each.
+    """
     evidence = load_wmt_evidence()
     entries = {entry.metric: entry for entry in evidence.list_metrics_on_all_test_sets()}
     entry = entries.get(metric, entries[_STANDARD_METRIC])
-    losses = evidence.compute_spa_below_best(entry)
+    losses = evidence.compute_spa_loss_to_best_metric(entry)
     label = MetricLabels([entry.metric])[entry.metric]
     mean = format_number(fmean(losses))
     largest = format_number(max(losses))

@@ -14,15 +14,20 @@ from metassay.reporting.charts.theme import make_safe_file_name, render_svg
 from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page
-from metassay.reporting.rank_report import THRESHOLDS, RankReport, list_rows_by_analysis, prepare_rank_report
+from metassay.reporting.rank_report import (
+    THRESHOLDS,
+    RankReport,
+    build_table_rows_by_analysis,
+    prepare_rank_report,
+)
 from metassay.reporting.rank_sentences import (
-    choose_value_digits,
-    describe_significance,
-    list_ranking_doubts,
+    choose_decimals_for_ranking_values,
+    describe_number_of_significant_comparisons,
+    list_reasons_to_doubt_ranking,
 )
 from metassay.reporting.report_sections import build_report_sections
 from metassay.reporting.sections.rank_differences import build_differences_section
-from metassay.reporting.sections.rank_fewer_items import build_fewer_items_section
+from metassay.reporting.sections.rank_fewer_items import build_rankings_on_fewer_items_section
 from metassay.reporting.sections.rank_rankings import (
     build_averages_section,
     build_contexts_section,
@@ -45,7 +50,7 @@ from metassay.results.rank import AverageRanking, RankContent, RankedMetric, Ran
 RANK_SECTIONS = {
     10: build_rankings_section,
     20: build_system_pairs_section,
-    30: build_fewer_items_section,
+    30: build_rankings_on_fewer_items_section,
     35: build_differences_section,
     40: build_contexts_section,
     50: build_averages_section,
@@ -73,7 +78,7 @@ def build_rank_page(rank_result: RankContent, metric_labels: MetricLabels | None
     rank_report = prepare_rank_report(rank_result, metric_labels)
     doubts = []
     for ranking in rank_result.global_rankings:
-        doubts += list_ranking_doubts(ranking, rank_report)
+        doubts += list_reasons_to_doubt_ranking(ranking, rank_report)
     return Page(
         kicker="Metrics against people",
         title="Which metric agrees best with people?",
@@ -85,13 +90,15 @@ def build_rank_page(rank_result: RankContent, metric_labels: MetricLabels | None
 
 
 def render_further_rank_files(rank_result: RankContent) -> dict[str, Any]:
-    """Render the tables of comparisons and further analyses, and all charts, by the names of their files."""
+    """Render the tables of comparisons and further analyses, and all charts, as files. The keys are the paths
+    of the files.
+    """
     rank_report = prepare_rank_report(rank_result)
     files: dict[str, Any] = {}
-    comparisons = _list_comparisons(rank_result)
+    comparisons = _list_metric_comparisons(rank_result)
     if comparisons:
         files["results/comparisons.csv"] = pl.DataFrame(comparisons, infer_schema_length=None)
-    for name, rows in list_rows_by_analysis(rank_result.analyses).items():
+    for name, rows in build_table_rows_by_analysis(rank_result.analyses).items():
         files[f"results/{name}.csv"] = pl.DataFrame(rows, infer_schema_length=None)
     for ranking in rank_result.rankings:
         name = make_safe_file_name(f"{ranking.dataset}-{ranking.meta_metric}-{ranking.context}")
@@ -103,8 +110,8 @@ def render_further_rank_files(rank_result: RankContent) -> dict[str, Any]:
     return files
 
 
-def _list_comparisons(rank_result: RankContent) -> list[dict[str, Any]]:
-    """List the tests between metrics of all rankings as rows of one table."""
+def _list_metric_comparisons(rank_result: RankContent) -> list[dict[str, Any]]:
+    """List the tests of which of two metrics is better, from all rankings, as rows of one table."""
     rows: list[dict[str, Any]] = []
     for ranking in rank_result.rankings:
         names = {"dataset": ranking.dataset, "meta": ranking.meta_metric, "context": ranking.context}
@@ -113,14 +120,14 @@ def _list_comparisons(rank_result: RankContent) -> list[dict[str, Any]]:
 
 
 def describe_rankings(rank_result: RankContent) -> list[Block]:
-    """Describe how metrics rank against human scores."""
+    """Describe for the terminal how well metrics agree with human scores, ranking by ranking."""
     rank_report = prepare_rank_report(rank_result)
     blocks: list[Block] = [*convert_sentences_to_lines(claim.sentence for claim in rank_result.verdict)]
     for ranking in rank_result.global_rankings:
         blocks += _describe_ranking(ranking, rank_report)
     for average in rank_result.averages:
         blocks += _describe_average_ranking(average, rank_report)
-    for name, rows in list_rows_by_analysis(rank_result.analyses, rank_report.labels).items():
+    for name, rows in build_table_rows_by_analysis(rank_result.analyses, rank_report.labels).items():
         if name == THRESHOLDS:
             blocks += _describe_agreement_thresholds(rows)
         else:
@@ -136,7 +143,9 @@ def describe_rankings(rank_result: RankContent) -> list[Block]:
 
 
 def _describe_ranking(ranking: Ranking, rank_report: RankReport) -> list[Line | Table]:
-    """Describe one ranking: of one data set, meta-metric and context."""
+    """Describe for the terminal one ranking of metrics, which belongs to one data set, meta-metric and
+    context.
+    """
     items = f"{ranking.items} items"
     if ranking.dropped_items:
         items += f" ({ranking.dropped_items} dropped)"
@@ -147,11 +156,11 @@ def _describe_ranking(ranking: Ranking, rank_report: RankReport) -> list[Line | 
             [_build_ranked_metric_row(metric, rank_report) for metric in ranking.metrics],
             most_important=("metric", "rank", "value"),
             most_rows=MOST_METRICS,
-            digits=choose_value_digits(ranking),
+            digits=choose_decimals_for_ranking_values(ranking),
         ),
     ]
     if ranking.comparisons:
-        blocks.append(Line(describe_significance(ranking)))
+        blocks.append(Line(describe_number_of_significant_comparisons(ranking)))
     return blocks
 
 
@@ -165,7 +174,9 @@ def _build_ranked_metric_row(metric: RankedMetric, rank_report: RankReport) -> R
 
 
 def _describe_agreement_thresholds(threshold_rows: Sequence[Row]) -> list[Block]:
-    """Describe from which difference on people agree; contexts are on the page and in JSON only."""
+    """Describe how large a score difference must be for people to agree with it. Contexts are only on the
+    page and in JSON.
+    """
     of_all_items = [row for row in threshold_rows if row["context"] == GLOBAL]
     shown = [{name: row[name] for name in THRESHOLD_COLUMNS} for row in of_all_items]
     title = "The difference from which on people agree in 80, 90 and 95 % of pairs, and the share of pairs"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from metassay.meta.people.meta_metrics.registry import label_meta_metric
-from metassay.reporting.agreement_curves import tabulate_agreement_thresholds
+from metassay.reporting.agreement_curves import build_agreement_threshold_rows
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.report_sections import ResultReport
 from metassay.results.rank import RankAnalyses, RankContent, Ranking
@@ -17,20 +17,22 @@ THRESHOLDS = "thresholds"
 
 @dataclass(frozen=True)
 class RankReport(ResultReport[RankContent]):
-    """A `rank` result prepared for its report, with metric labels."""
+    """A `rank` result prepared for its report, with the labels of its metrics."""
 
     def name_dataset_and_context(self, ranking: Ranking) -> str:
-        """Name what a ranking covers, its data set and context: `en-de, news`."""
+        """Name the data set and the context of a ranking: `en-de, news`."""
         return ranking.dataset if ranking.is_global else f"{ranking.dataset}, {ranking.context}"
 
     def name_ranking(self, ranking: Ranking) -> str:
-        """Name a ranking by data set, context, meta-metric and human score: `en-de, news: SPA with mqm`."""
+        """Name a ranking by its data set, context, meta-metric and human score: `en-de, news: SPA with
+        mqm`.
+        """
         meta_metric = label_meta_metric(ranking.meta_metric)
         return f"{self.name_dataset_and_context(ranking)}: {meta_metric} with {self.result.human}"
 
 
 def prepare_rank_report(rank_result: RankContent, metric_labels: MetricLabels | None = None) -> RankReport:
-    """Combine a `rank` result with labels of its metrics."""
+    """Combine a `rank` result with the labels of its metrics for the report."""
     if metric_labels is None:
         metric_labels = MetricLabels(list_ranked_metrics(rank_result))
     return RankReport(rank_result, metric_labels)
@@ -45,16 +47,16 @@ def list_ranked_metrics(rank_result: RankContent) -> list[str]:
     return list(dict.fromkeys(metrics))
 
 
-def list_rows_by_analysis(
+def build_table_rows_by_analysis(
     analyses: RankAnalyses, metric_labels: MetricLabels | None = None
 ) -> dict[str, list[dict[str, object]]]:
-    """List the table rows of each further analysis by its name, with metric labels in place of specs if
-    given.
+    """Build the table rows of each further analysis, by the name of the analysis. If labels are given, they
+    replace metric specs.
     """
     rows_by_name: dict[str, list[dict[str, object]]] = {}
     for name, rows in msgspec.to_builtins(analyses).items():
         if name == THRESHOLDS:
-            rows_by_name[name] = tabulate_agreement_thresholds(analyses.thresholds or [], metric_labels)
+            rows_by_name[name] = build_agreement_threshold_rows(analyses.thresholds or [], metric_labels)
             continue
         for row in rows:
             if metric_labels is not None and row.get("metric") is not None:

@@ -8,7 +8,7 @@ from metassay.reporting.charts.ranking import SIGNIFICANCE_LEVEL
 from metassay.reporting.labels_saved_sentences import describe_labels_saved
 from metassay.reporting.rank_report import RankReport
 from metassay.reporting.wording import (
-    choose_score_digits,
+    choose_decimals_for_scores,
     format_count,
     format_number,
     format_plural,
@@ -23,12 +23,14 @@ SPA = "spa"
 
 
 def build_rank_verdict(rank_report: RankReport) -> list[Claim]:
-    """Build the claims at the top of a ranking report: the best metric, and contexts that differ."""
+    """Build the statements at the top of a ranking report: which metric agrees best with people, and where
+    another is better.
+    """
     claims = []
     for ranking in rank_report.result.global_rankings:
         claims.append(_build_best_metric_claim(ranking, rank_report))
         if ranking.is_global:
-            claims += _build_context_claims(ranking, rank_report)
+            claims += _build_claims_about_contexts(ranking, rank_report)
     return claims
 
 
@@ -37,7 +39,7 @@ def _build_best_metric_claim(ranking: Ranking, rank_report: RankReport) -> Claim
     if not ranking.defined_metrics or ranking.is_too_small:
         return Claim(kind="unanswered", scope=ranking.dataset, sentence=sentence)
     best = find_best_metric(ranking)
-    if not _is_above_constant(ranking, best):
+    if not _is_better_than_constant_score(ranking, best):
         return Claim(kind="unanswered", scope=ranking.dataset, sentence=sentence)
     return Claim(
         kind="answer",
@@ -51,16 +53,18 @@ def _build_best_metric_claim(ranking: Ranking, rank_report: RankReport) -> Claim
     )
 
 
-def _is_above_constant(ranking: Ranking, best_metric: RankedMetric) -> bool:
-    """Return whether a metric agrees better with people than a constant score does."""
+def _is_better_than_constant_score(ranking: Ranking, ranked_metric: RankedMetric) -> bool:
+    """Return whether a metric agrees better with people than a metric that gives all outputs the same
+    score.
+    """
     if ranking.meta_metric == LABELS_SAVED:  # has a test and a sentence of its own
         return True
     constant = ranking.constant_value
-    return constant is None or best_metric.value is None or best_metric.value > constant
+    return constant is None or ranked_metric.value is None or ranked_metric.value > constant
 
 
 def _find_tied_metrics(ranking: Ranking, best_metric: RankedMetric) -> list[str]:
-    """Find the metrics that are not shown to be worse than the best metric."""
+    """Find the metrics that no test shows to be worse than the best metric."""
     behind = {best_metric.metric}
     for comparison in ranking.comparisons:
         if comparison.better == best_metric.metric and comparison.p <= SIGNIFICANCE_LEVEL:
@@ -86,7 +90,7 @@ def describe_best_metric(ranking: Ranking, rank_report: RankReport) -> str:
             f" {format_metric_value(ranking, best)} "
             f"with {human}, but {size} are too few to name a best metric."
         )
-    if not _is_above_constant(ranking, best):
+    if not _is_better_than_constant_score(ranking, best):
         return (
             f"No metric agrees with people ({human}) better than a constant score on {scope}:"
             f" {rank_report.labels[best.metric]} is highest with {format_metric_value(ranking, best)};"
@@ -107,31 +111,36 @@ def describe_best_metric(ranking: Ranking, rank_report: RankReport) -> str:
 
 
 def _describe_tests_against_other_metrics(
-    ranking: Ranking, rank_report: RankReport, rivals: list[str], tied_metrics: list[str]
+    ranking: Ranking, rank_report: RankReport, other_metrics: list[str], tied_metrics: list[str]
 ) -> str:
-    """Write the end of a sentence about the best metric: what tests say about the other metrics."""
-    if not rivals:
+    """Write the end of a sentence about the best metric, which says whether it is significantly better than
+    the others.
+    """
+    if not other_metrics:
         return ". It is the only metric."
     if not ranking.comparisons:
         return ". Whether it is ahead of the others was not tested."
     population = f" for {SYSTEMS_LIKE_THESE}" if ranking.answers_for == SYSTEMS_LIKE_THESE else ""
     if tied_metrics:
-        names = list_names(rank_report.labels.label_all(tied_metrics), "")
+        names = list_names(rank_report.labels.list_labels_of_metrics(tied_metrics), "")
         verb = "is" if len(tied_metrics) == 1 else "are"
         return f". {names} {verb} tied with it{population}."
     others = (
-        f"all {len(rivals)} others" if len(rivals) > 2 else join_names(rank_report.labels.label_all(rivals))
+        f"all {len(other_metrics)} others"
+        if len(other_metrics) > 2
+        else join_names(rank_report.labels.list_labels_of_metrics(other_metrics))
     )
     return f", ahead of {others}{population} (one-sided p ≤ .05 for each)."
 
 
 def find_best_metric(ranking: Ranking) -> RankedMetric:
-    """Find the metric with the highest value; at least one metric must have a value."""
+    """Find the metric with the highest value in a ranking. At least one metric must have a value."""
     return max(ranking.defined_metrics, key=lambda metric: metric.value or 0.0)
 
 
-def _build_context_claims(ranking: Ranking, rank_report: RankReport) -> list[Claim]:
-    """Say for each context column whether another metric is best in some context, and what that costs.
+def _build_claims_about_contexts(ranking: Ranking, rank_report: RankReport) -> list[Claim]:
+    """Say for each context column, such as the domain, whether another metric is better in some context, and
+    what that costs.
 
     A metric counts as shown to be better there if the test of the context says so with p ≤ .05 divided by the
     number of contexts.
@@ -154,44 +163,50 @@ def _build_context_claims(ranking: Ranking, rank_report: RankReport) -> list[Cla
             sentence = f"{rank_report.labels[best]} has the highest {meta_metric} in every {column}, too."
             claims.append(Claim(kind="finding", scope=ranking.dataset, context=column, sentence=sentence))
             continue
-        claims.append(_build_cost_claim(ranking, rank_report, column, others))
+        claims.append(_build_context_cost_claim(ranking, rank_report, column, others))
         if shown:
             sentence = f"These are shown to be better than {rank_report.labels[best]}: {join_names(shown)}."
             claims.append(Claim(kind="finding", scope=ranking.dataset, context=column, sentence=sentence))
     return claims
 
 
-def _build_cost_claim(
-    ranking: Ranking, rank_report: RankReport, column: str, winners: dict[str, str]
+def _build_context_cost_claim(
+    ranking: Ranking, rank_report: RankReport, context_column: str, best_metrics_by_context: dict[str, str]
 ) -> Claim:
-    """Say what it costs to use the best metric in every context; where unknown, name the other winners."""
+    """Say how much is lost by using the overall best metric in every context. If unknown, name the best
+    metrics of contexts.
+    """
     best = find_best_metric(ranking).metric
     label = rank_report.labels[best]
     meta_metric = label_meta_metric(ranking.meta_metric)
     for cost in rank_report.result.context_costs:
         is_same_ranking = (cost.dataset, cost.meta_metric) == (ranking.dataset, ranking.meta_metric)
-        if is_same_ranking and cost.column == column:
+        if is_same_ranking and cost.column == context_column:
             ends = f"{format_number(cost.low)}–{format_number(cost.high)}"
             return Claim(
                 kind="regret",
                 scope=ranking.dataset,
-                context=column,
+                context=context_column,
                 metrics=[best],
                 value=cost.value,
                 low=cost.low,
                 high=cost.high,
                 sentence=(
-                    f"By {column} the winner changes; using {label} everywhere costs"
+                    f"By {context_column} the winner changes; using {label} everywhere costs"
                     f" {format_number(cost.value)} of {meta_metric} (95 % interval {ends})."
                 ),
             )
-    listed = join_names([f"{rank_report.labels[winner]} on {context}" for context, winner in winners.items()])
-    sentence = f"By {column}, other metrics have the highest {meta_metric}: {listed}."
-    return Claim(kind="finding", scope=ranking.dataset, context=column, sentence=sentence)
+    listed = join_names(
+        [f"{rank_report.labels[winner]} on {context}" for context, winner in best_metrics_by_context.items()]
+    )
+    sentence = f"By {context_column}, other metrics have the highest {meta_metric}: {listed}."
+    return Claim(kind="finding", scope=ranking.dataset, context=context_column, sentence=sentence)
 
 
 def _group_rankings_by_context_column(ranking: Ranking, rank_report: RankReport) -> dict[str, list[Ranking]]:
-    """Group the rankings within contexts by column, for the data set and meta-metric of a ranking."""
+    """Group the rankings within contexts by their column, among those with the data set and meta-metric of a
+    given ranking.
+    """
     by_column: dict[str, list[Ranking]] = {}
     for context in rank_report.result.rankings:
         if context.context_column is None or context.is_too_small or not context.defined_metrics:
@@ -201,23 +216,26 @@ def _group_rankings_by_context_column(ranking: Ranking, rank_report: RankReport)
     return by_column
 
 
-def _is_significantly_better(ranking: Ranking, better: str, worse: str, level: float) -> bool:
+def _is_significantly_better(
+    ranking: Ranking, better_metric: str, worse_metric: str, significance_level: float
+) -> bool:
     return any(
-        (comparison.better, comparison.worse) == (better, worse) and comparison.p <= level
+        (comparison.better, comparison.worse) == (better_metric, worse_metric)
+        and comparison.p <= significance_level
         for comparison in ranking.comparisons
     )
 
 
-def describe_significance(ranking: Ranking) -> str:
-    """Say how many comparisons of metrics are significant, and for which population of systems."""
+def describe_number_of_significant_comparisons(ranking: Ranking) -> str:
+    """Say how many comparisons of two metrics are significant, and for which population of systems."""
     comparisons = ranking.comparisons
     has_both_tests = any(comparison.p_systems is not None for comparison in comparisons)
     if has_both_tests:
-        for_these = _count_significant([comparison.p_inputs for comparison in comparisons])
-        for_others = _count_significant([comparison.p_systems for comparison in comparisons])
+        for_these = _count_significant_p_values([comparison.p_inputs for comparison in comparisons])
+        for_others = _count_significant_p_values([comparison.p_systems for comparison in comparisons])
         population = f" for these systems, {format_count(for_others)} for {SYSTEMS_LIKE_THESE}"
     else:
-        for_these = _count_significant([comparison.p for comparison in comparisons])
+        for_these = _count_significant_p_values([comparison.p for comparison in comparisons])
         population = f" for {ranking.answers_for}" if ranking.answers_for else ""
     verb = "is" if for_these == 1 else "are"
     total = format_plural(len(comparisons), "comparison")
@@ -225,12 +243,14 @@ def describe_significance(ranking: Ranking) -> str:
     return f"{significant} (one-sided p ≤ .05, not corrected for their number)."
 
 
-def _count_significant(p_values: list[float | None]) -> int:
+def _count_significant_p_values(p_values: list[float | None]) -> int:
     return sum(p is not None and p <= SIGNIFICANCE_LEVEL for p in p_values)
 
 
-def list_ranking_doubts(ranking: Ranking, rank_report: RankReport) -> list[str]:
-    """List the reasons to doubt a ranking: a baseline as good as the best metric, or dropped items."""
+def list_reasons_to_doubt_ranking(ranking: Ranking, rank_report: RankReport) -> list[str]:
+    """List reasons to doubt a ranking of metrics, for example a baseline that is as good as the best
+    metric.
+    """
     scope = rank_report.name_dataset_and_context(ranking)
     doubts = []
     values = [metric.value for metric in ranking.defined_metrics if metric.value is not None]
@@ -260,11 +280,11 @@ def format_metric_value(ranking: Ranking, metric: RankedMetric) -> str:
 
 
 def _format_value(ranking: Ranking, value: float | None) -> str:
-    """Write a number of a ranking with as many decimals as its intervals justify."""
-    return format_number(value, digits=choose_value_digits(ranking))
+    """Write a value of a ranking with as many decimals as the widths of its intervals justify."""
+    return format_number(value, digits=choose_decimals_for_ranking_values(ranking))
 
 
-def choose_value_digits(ranking: Ranking) -> int:
-    """Choose the decimals for the values of a ranking; baselines do not count."""
+def choose_decimals_for_ranking_values(ranking: Ranking) -> int:
+    """Choose the number of decimals for the values of a ranking. Baselines do not influence it."""
     metrics = [metric for metric in ranking.metrics if not metric.baseline]
-    return choose_score_digits((metric.low, metric.high) for metric in metrics)
+    return choose_decimals_for_scores((metric.low, metric.high) for metric in metrics)

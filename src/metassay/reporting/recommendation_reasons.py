@@ -9,7 +9,7 @@ import numpy as np
 
 from metassay.meta.contexts.choice import Criteria, rank_cost_class, round_accuracy_spreads
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.wording import HUMAN_PAIRS, PERTURBED_PAIRS, join_names, name_kind_of_pairs
+from metassay.reporting.wording import HUMAN_PAIRS, PERTURBED_PAIRS, join_names, name_pairs_by_origin
 from metassay.results.assay import (
     GLOBAL,
     ContextStatistics,
@@ -25,7 +25,7 @@ SPECS = MetricLabels([])
 
 
 class ReasonWriter:
-    """Writes the reasons why metrics are recommended in the contexts of one column.
+    """Writes sentences that explain why a metric is recommended in each context of a column.
 
     `labels` decides how metrics are written. `criteria` is None for the choice that the run made; with the
     user's own criteria, each context has a choice of its own.
@@ -43,7 +43,7 @@ class ReasonWriter:
         self.column = column
         self.labels = metric_labels
         self.criteria = criteria
-        self.pairs_phrase = name_kind_of_pairs(result.pairs_from)
+        self.pairs_phrase = name_pairs_by_origin(result.pairs_from)
         self.rows: dict[tuple[str, str], MetricAccuracy] = {}
         for row in [*result.contexts[column].local_accuracy, *result.overall]:
             self.rows[row.context, row.metric] = row
@@ -53,7 +53,7 @@ class ReasonWriter:
         self.same_opinion = {metric: group[0] for group in result.same_decisions for metric in group}
 
     def add_reasons(self, recommendations: Mapping[str, Recommendation]) -> dict[str, Recommendation]:
-        """Return the recommendations of contexts with the reason for each."""
+        """Return the recommendations for the contexts, each with a sentence that gives the reason."""
         explained = {}
         for context, entry in recommendations.items():
             explained[context] = msgspec.structs.replace(
@@ -62,42 +62,42 @@ class ReasonWriter:
         return explained
 
     def explain_recommendation(self, context: str, recommendation: Recommendation) -> str:
-        """Write the reason for the recommendation in one context."""
-        choice = recommendation.choice
-        if choice is None:
+        """Explain why a metric is recommended in one context, and give its accuracy there."""
+        chosen_metric = recommendation.choice
+        if chosen_metric is None:
             return "No metric scored any pair here."
         sentences = []
-        if self.rows[context, choice].accuracy is not None:
-            sentences.append(self._write_accuracy_in_context(context, choice))
-        sentences.append(self._explain_chosen_metric(context, recommendation, choice))
+        if self.rows[context, chosen_metric].accuracy is not None:
+            sentences.append(self._write_accuracy_in_context(context, chosen_metric))
+        sentences.append(self._explain_chosen_metric(context, recommendation, chosen_metric))
         return " ".join(sentences)
 
     def explain_chosen_metrics(self, context: str, recommendation: Recommendation) -> str:
-        """Write the reason for the recommendation in one context, without its accuracy."""
+        """Explain why a metric is recommended in one context, without giving its accuracy."""
         if recommendation.choice is None:
             return "No metric scored any pair here."
         return self._explain_chosen_metric(context, recommendation, recommendation.choice)
 
-    def _explain_chosen_metric(self, context: str, recommendation: Recommendation, choice: str) -> str:
+    def _explain_chosen_metric(self, context: str, recommendation: Recommendation, chosen_metric: str) -> str:
         comparison = self.result.human_comparison
         answer = self.result.answer
         if self.criteria is None and comparison is not None and comparison.followed:
-            return explain_human_choice(comparison, self.labels)
+            return explain_choice_by_human_scores(comparison, self.labels)
         if self.criteria is None and context != GLOBAL and answer is not None:
-            return self._compare_with_overall_choice(context, choice, answer.metric)
-        others = self._list_other_metrics(choice, recommendation.top_group)
+            return self._compare_with_overall_choice(context, chosen_metric, answer.metric)
+        others = self._list_other_metrics(chosen_metric, recommendation.top_group)
         if others:
-            return self._explain_preference(context, recommendation, choice, others)
+            return self._explain_preference(context, recommendation, chosen_metric, others)
         if self.criteria is None and answer is not None:
-            equals = self._list_other_metrics(choice, answer.top_group)
+            equals = self._list_other_metrics(chosen_metric, answer.top_group)
             if equals:
                 return (
                     "No other metric is in the top group, but tested together with everything else that this"
-                    f" report claims, it is not shown to be better than {self._list_labels(equals)}."
+                    f" report claims, it is not shown to be better than {self._join_metric_labels(equals)}."
                 )
         return (
             "It is the only metric in the top"
-            f" group{self._describe_second_best_metric(context, recommendation, choice)}."
+            f" group{self._describe_second_best_metric(context, recommendation, chosen_metric)}."
         )
 
     def _write_accuracy_in_context(self, context: str, metric: str) -> str:
@@ -108,12 +108,12 @@ class ReasonWriter:
             f"{self._format_interval(context, metric)}."
         )
 
-    def _compare_with_overall_choice(self, context: str, choice: str, overall_choice: str) -> str:
-        """Explain why the overall choice is used in a context, or why another metric is."""
+    def _compare_with_overall_choice(self, context: str, chosen_metric: str, overall_choice: str) -> str:
+        """Explain why the metric recommended overall is also used in a context, or why another metric is."""
         first_row = self.rows[context, overall_choice]
         if first_row.accuracy is None:
             return f"{self.labels[overall_choice]}, the choice over all contexts, scored no pair here."
-        if choice != overall_choice:
+        if chosen_metric != overall_choice:
             accuracy = (
                 f"{_format_percent(first_row.accuracy)}{self._format_interval(context, overall_choice)}"
             )
@@ -126,58 +126,64 @@ class ReasonWriter:
         return "It is the choice over all contexts, and no other is shown to be more accurate here."
 
     def _explain_preference(
-        self, context: str, recommendation: Recommendation, choice: str, others: Sequence[str]
+        self, context: str, recommendation: Recommendation, chosen_metric: str, others: Sequence[str]
     ) -> str:
-        reason = self._find_preference_reason(context, recommendation, choice, others)
+        reason = self._find_preference_reason(context, recommendation, chosen_metric, others)
         leader = recommendation.metrics[0]
-        is_ahead = self._get_accuracy(context, leader) > self._get_accuracy(context, choice)
+        is_ahead = self._get_accuracy(context, leader) > self._get_accuracy(context, chosen_metric)
         although = f", though {self.labels[leader]} has the higher estimate" if is_ahead else ""
         return (
-            f"{self._list_labels(others)} may be as accurate; {self.labels[choice]} is preferred"
-            f" {reason}{although}."
+            f"{self._join_metric_labels(others)} may be as accurate; {self.labels[chosen_metric]} is"
+            f" preferred {reason}{although}."
         )
 
     def _find_preference_reason(
-        self, context: str, recommendation: Recommendation, choice: str, others: Sequence[str]
+        self, context: str, recommendation: Recommendation, chosen_metric: str, others: Sequence[str]
     ) -> str:
-        """Find the first criterion by which the chosen metric is ahead of other metrics, accuracy first."""
+        """Find the reason to prefer the chosen metric to others: a paired comparison, then criteria of the
+        user or the cost.
+        """
         rivals = [metric for metric in others if metric not in recommendation.behind]
         if not rivals:
             return "because a paired comparison puts the others behind it"
         if self.criteria is not None:
-            return self._find_criteria_reason(self.criteria, choice, rivals)
-        if self._is_cheaper_than_rivals(choice, rivals):
+            return self._find_deciding_criterion(self.criteria, chosen_metric, rivals)
+        if self._is_cheaper_than_rivals(chosen_metric, rivals):
             return "because it costs less"
-        accuracy = self._get_accuracy(context, choice)
+        accuracy = self._get_accuracy(context, chosen_metric)
         if all(self._get_accuracy(context, metric) == accuracy for metric in rivals):
             return "because it was named first"
         return "for its higher estimate"
 
-    def _find_criteria_reason(self, criteria: Criteria, choice: str, rivals: Sequence[str]) -> str:
-        """Find which of stability, cost and the user's criteria puts the chosen metric ahead."""
-        spread = self._get_stability(choice)
-        if any(self._get_stability(metric) > spread for metric in rivals):
+    def _find_deciding_criterion(self, criteria: Criteria, chosen_metric: str, rivals: Sequence[str]) -> str:
+        """Find the criterion by which the chosen metric is better: stable accuracy, cost, or a criterion of
+        the user.
+        """
+        spread = self._get_accuracy_variation(chosen_metric)
+        if any(self._get_accuracy_variation(metric) > spread for metric in rivals):
             return "because its accuracy varies less between contexts"
-        if self._is_cheaper_than_rivals(choice, rivals):
+        if self._is_cheaper_than_rivals(chosen_metric, rivals):
             return "because it costs less"
         for name, numbers in criteria.items():
-            own = numbers.get(choice, float("-inf"))
+            own = numbers.get(chosen_metric, float("-inf"))
             if any(numbers.get(metric, float("-inf")) < own for metric in rivals):
                 return f"for its {name}"
         return "because it is the safest choice when the shares of contexts change"
 
-    def _is_cheaper_than_rivals(self, choice: str, rivals: Sequence[str]) -> bool:
-        cost = self._get_cost_rank(choice)
+    def _is_cheaper_than_rivals(self, chosen_metric: str, rivals: Sequence[str]) -> bool:
+        cost = self._get_cost_rank(chosen_metric)
         return any(self._get_cost_rank(metric) > cost for metric in rivals)
 
-    def _describe_second_best_metric(self, context: str, recommendation: Recommendation, choice: str) -> str:
-        """Name the next best metric, how far it is behind, and its cost."""
-        others = self._list_other_metrics(choice, recommendation.metrics)
+    def _describe_second_best_metric(
+        self, context: str, recommendation: Recommendation, chosen_metric: str
+    ) -> str:
+        """Name the second best metric, how much less accurate it is, and what it costs."""
+        others = self._list_other_metrics(chosen_metric, recommendation.metrics)
         if not others or self.rows[context, others[0]].accuracy is None:
             return ""
         second = others[0]
         text = f"; {self.labels[second]} follows with {_format_percent(self.rows[context, second].accuracy)}"
-        cost = self.result.cost_class.get(choice)
+        cost = self.result.cost_class.get(chosen_metric)
         other_cost = self.result.cost_class.get(second)
         are_known = float("inf") not in {rank_cost_class(cost), rank_cost_class(other_cost)}
         if cost == other_cost or not are_known:
@@ -185,9 +191,11 @@ class ReasonWriter:
         comparison = "more" if rank_cost_class(other_cost) > rank_cost_class(cost) else "less"
         return f"{text} and costs {comparison} ({other_cost} against {cost})"
 
-    def _list_other_metrics(self, choice: str, metrics: Sequence[str]) -> list[str]:
-        """List the other metrics; of metrics with the same decisions only the first."""
-        seen = {self.same_opinion.get(choice, choice)}
+    def _list_other_metrics(self, chosen_metric: str, metrics: Sequence[str]) -> list[str]:
+        """List the metrics other than the chosen one. Of metrics that make the same decision on every pair,
+        only the first is listed.
+        """
+        seen = {self.same_opinion.get(chosen_metric, chosen_metric)}
         distinct = []
         for metric in metrics:
             opinion = self.same_opinion.get(metric, metric)
@@ -200,7 +208,7 @@ class ReasonWriter:
         accuracy = self.rows[context, metric].accuracy
         return float("nan") if accuracy is None else accuracy
 
-    def _get_stability(self, metric: str) -> float:
+    def _get_accuracy_variation(self, metric: str) -> float:
         stability = self.robustness[metric].stability
         return float("nan") if stability is None else float(round_accuracy_spreads(np.array(stability)))
 
@@ -213,24 +221,26 @@ class ReasonWriter:
             return ""
         return f" (95 % interval {100 * row.low:.0f}–{100 * row.high:.0f})"
 
-    def _list_labels(self, metrics: Sequence[str]) -> str:
-        return join_names(self.labels.label_all(metrics))
+    def _join_metric_labels(self, metrics: Sequence[str]) -> str:
+        return join_names(self.labels.list_labels_of_metrics(metrics))
 
 
-def explain_human_choice(comparison: HumanComparison, metric_labels: MetricLabels = SPECS) -> str:
-    """Explain that the recommendation is based on human pairs, with the accuracies that decided it."""
+def explain_choice_by_human_scores(comparison: HumanComparison, metric_labels: MetricLabels = SPECS) -> str:
+    """Explain that the recommended metric was chosen by its agreement with human scores, and give the
+    accuracies.
+    """
     rows = {row.metric: row for row in comparison.metrics}
     chosen = rows[comparison.by_human_pairs.metric]
     other = rows[comparison.by_perturbed_pairs.metric]
     return (
         f"The choice follows {HUMAN_PAIRS} ({comparison.human}): it is right in"
-        f" {_format_human_accuracy(chosen)} of"
+        f" {_format_human_accuracy_with_interval(chosen)} of"
         f" them, {metric_labels[other.metric]}, the choice by {PERTURBED_PAIRS}, in"
-        f" {_format_human_accuracy(other)}."
+        f" {_format_human_accuracy_with_interval(other)}."
     )
 
 
-def _format_human_accuracy(human_accuracy: HumanAccuracy) -> str:
+def _format_human_accuracy_with_interval(human_accuracy: HumanAccuracy) -> str:
     text = _format_percent(human_accuracy.accuracy)
     if human_accuracy.low is None or human_accuracy.high is None:
         return text

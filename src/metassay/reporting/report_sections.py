@@ -31,14 +31,14 @@ SectionBuilder = Callable[[Any], "Section | None"]
 
 @dataclass(frozen=True)
 class ResultReport(Generic[ResultT_co]):
-    """A result prepared for its report, with the labels of its metrics."""
+    """A result prepared for its report page, with the labels of its metrics."""
 
     result: ResultT_co
     labels: MetricLabels
 
 
 class ReportSection(ABC, Generic[ReportT_contra]):
-    """Base class for a section that another package adds to the report of one command."""
+    """Base class for a section that a plug-in adds to the report of one command."""
 
     verb: ClassVar[str]
     """The verb whose report has this section: `assay`, `rank`, `depend` …"""
@@ -47,13 +47,14 @@ class ReportSection(ABC, Generic[ReportT_contra]):
 
     @abstractmethod
     def build_section(self, report: ReportT_contra) -> Section | None:
-        """Build the report section from a result; None if the result has nothing to show in it."""
+        """Build the section from a result. None if the result has nothing to show in it."""
 
 
 def build_report_sections(
     verb: str, report: ResultReport[Any], built_in: Mapping[int, SectionBuilder]
 ) -> list[Section]:
-    """Build the sections of a command's report that have something to show, those of plug-ins included.
+    """Build the sections of a report page, including those of plug-ins. Sections without content are left
+    out.
 
     `built_in` are the sections of metassay by position.
     """

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ResultDisplay:
-    """Mixin that gives a result a page, charts, a main table and a notebook view.
+    """Base class that gives a result a report page, charts, a main table and a view in notebooks.
 
     A verb returns a class that combines the struct of its content with this mixin:
 
@@ -50,13 +50,13 @@ class ResultDisplay:
         raise NotImplementedError
 
     def build_page(self) -> Page:
-        """Build the report page of the result; by default it shows all tables of the result."""
-        from metassay.reporting.pages import build_plain_page
+        """Build the report page of the result. By default it contains all tables of the result."""
+        from metassay.reporting.pages import build_page_of_tables
 
-        return build_plain_page(type(self).__name__, msgspec.to_builtins(self))
+        return build_page_of_tables(type(self).__name__, msgspec.to_builtins(self))
 
     def charts(self) -> dict[str, Chart]:
-        """Return the charts of the report page by name."""
+        """Return the charts of the report page by their names."""
         charts = {}
         for section in self.build_page().list_all_sections():
             for chart in section.charts:
@@ -64,7 +64,7 @@ class ResultDisplay:
         return charts
 
     def plot(self, name: str | None = None) -> Chart:
-        """Return a chart of the report page by its name; without a name the first chart."""
+        """Return the chart of the report page with this name. Without a name, return the first chart."""
         charts = self.charts()
         if not charts:
             raise InputError("this result has no chart.", remedy="Its table: to_frame()")
@@ -75,7 +75,9 @@ class ResultDisplay:
         return charts[name]
 
     def __repr__(self) -> str:
-        """Return two lines: the size of the main table, and the first sentence of the page."""
+        """Return a short description: the size of the main table, and the first sentence of the report
+        page.
+        """
         from metassay.reporting.pages import format_result_repr
 
         return format_result_repr(type(self).__name__, self.to_frame(), self.build_page().lead)

@@ -38,13 +38,15 @@ def build_score_page(score_result: ScoreContent) -> Page:
 
 
 def prepare_score_report(score_result: ScoreContent) -> ScoreReport:
-    """Combine a `score` result with labels for its metrics."""
+    """Combine a `score` result with the labels of its metrics for the report."""
     return ResultReport(score_result, MetricLabels(row.metric for row in score_result.systems))
 
 
 def build_score_verdict(score_report: ScoreReport) -> list[Claim]:
-    """Build the claims at the top of a score report: significant differences for each metric."""
-    sentences = _describe_differences(score_report) or [
+    """Build the statements at the top of a score report: how many differences between systems are significant
+    by each metric.
+    """
+    sentences = _describe_score_differences(score_report) or [
         "Scores of every system. No test was requested (--test)."
     ]
     return [Claim(kind="finding", sentence=sentence) for sentence in sentences]
@@ -53,7 +55,7 @@ def build_score_verdict(score_report: ScoreReport) -> list[Claim]:
 def group_comparisons_by_metric(
     score_result: ScoreContent,
 ) -> dict[tuple[str, str | None], list[SystemComparison]]:
-    """Group the comparisons by metric and test set."""
+    """Group the comparisons of two systems by metric and test set."""
     groups: dict[tuple[str, str | None], list[SystemComparison]] = {}
     for comparison in score_result.comparisons:
         groups.setdefault((comparison.metric, comparison.group), []).append(comparison)
@@ -65,7 +67,7 @@ def is_difference_significant(comparison: SystemComparison) -> bool:
     return comparison.p_holm is not None and comparison.p_holm <= SIGNIFICANT
 
 
-def _describe_differences(score_report: ScoreReport) -> list[str]:
+def _describe_score_differences(score_report: ScoreReport) -> list[str]:
     """Say how many score differences between systems are significant: one sentence for each test set."""
     counts_by_test: dict[tuple[str | None, str, int], dict[str, int]] = {}
     for (metric, group), comparisons in group_comparisons_by_metric(score_report.result).items():
@@ -86,7 +88,9 @@ def _describe_differences(score_report: ScoreReport) -> list[str]:
 
 
 def warn_of_too_few_draws(score_report: ScoreReport) -> list[str]:
-    """Warn if the smallest p-value is not significant after Holm's correction, but may be with more draws."""
+    """Warn if no p-value is significant after Holm's correction, but one may become so with more random
+    draws.
+    """
     metrics_by_test: dict[tuple[str | None, float, int], list[str]] = {}
     for (metric, group), comparisons in group_comparisons_by_metric(score_report.result).items():
         p_values = [comparison.p for comparison in comparisons if comparison.p is not None]

@@ -22,7 +22,7 @@ from metassay.reporting.labels import MetricLabel, MetricLabels
 from metassay.reporting.wording import (
     NO_VALUE,
     HasAccuracy,
-    choose_score_digits,
+    choose_decimals_for_scores,
     format_accuracy,
     format_count,
     format_number,
@@ -71,7 +71,7 @@ _LATEX = {
 
 @dataclass(frozen=True)
 class AccuracyCell:
-    """A table cell with an accuracy and its interval; files for other programs contain only the accuracy."""
+    """A table cell with an accuracy and its interval. Exported files contain only the accuracy."""
 
     accuracy: float | None
     low: float | None
@@ -79,13 +79,15 @@ class AccuracyCell:
 
     @classmethod
     def from_accuracy(cls, row: HasAccuracy | None) -> AccuracyCell | None:
-        """Build a table cell from a result with an accuracy; None without a result."""
+        """Build a table cell from a result with an accuracy. None if there is no result."""
         return None if row is None else cls(row.accuracy, row.low, row.high)
 
 
 @dataclass(frozen=True)
 class Field:
-    """A column of a table: the key of its values in each row, its heading, format and hint."""
+    """A column of a table: the key of its values in the rows, its heading, its format and a hint for
+    readers.
+    """
 
     key: str
     label: str
@@ -94,11 +96,11 @@ class Field:
 
     @property
     def is_numeric(self) -> bool:
-        """Return whether the cells are numbers, which align right."""
+        """Whether the cells are numbers, which are aligned to the right."""
         return self.kind not in {"name", "text", "prose", "verdict"}
 
     def format_cell(self, row: Mapping[str, Any]) -> str:
-        """Format the value that a row has in this column, for people."""
+        """Format the value of a row in this column for human readers."""
         value = row.get(self.key)
         if isinstance(value, AccuracyCell):
             return format_accuracy(value)
@@ -107,7 +109,7 @@ class Field:
         return _SHOW[self.kind](value)
 
     def format_exact_value(self, row: Mapping[str, Any]) -> str:
-        """Format the value that a row has in this column with full precision, for sorting and CSV files."""
+        """Format the value of a row in this column with full precision, for sorting and CSV files."""
         value = row.get(self.key)
         if isinstance(value, AccuracyCell):
             value = value.accuracy
@@ -136,7 +138,7 @@ def build_grid(
     *,
     at_most: int = 2000,
 ) -> Grid:
-    """Build a table of at most `at_most` rows, without the columns that have no values.
+    """Build a table of at most `at_most` rows. Columns without values are left out.
 
     Scores have two decimals instead of three if their intervals (`low`, `high`) are wide.
     """
@@ -148,14 +150,14 @@ def build_grid(
             used_fields.append(field)
     intervals = [(row.get("low"), row.get("high")) for row in rows if row.get("baseline") is not True]
     has_intervals = any(isinstance(low, float) and isinstance(high, float) for low, high in intervals)
-    if has_intervals and choose_score_digits(intervals) == 2:
+    if has_intervals and choose_decimals_for_scores(intervals) == 2:
         used_fields = [replace(each, kind="number") if each.kind == "score" else each for each in used_fields]
     rows_left_out = max(0, len(rows) - at_most)
     return Grid(name, caption, tuple(used_fields), tuple(rows[:at_most]), rows_left_out=rows_left_out)
 
 
-def build_plain_grids(result: Mapping[str, Any]) -> list[Grid]:
-    """Build a table from every list of rows in a result, named after its key, with metric labels."""
+def build_tables_of_row_lists(result: Mapping[str, Any]) -> list[Grid]:
+    """Build a table from each list of rows in a result. The table is named after the key of the list."""
     labels = MetricLabels(find_metric_specs(result), result.get("same_decisions") or ())
     grids = []
     for name, value in result.items():
@@ -167,14 +169,14 @@ def build_plain_grids(result: Mapping[str, Any]) -> list[Grid]:
 
 
 def _replace_metric_specs_by_labels(row: Row, metric_labels: MetricLabels) -> Row:
-    """Replace metric specs (`chrf(word_order=2)`) in a table row by labels (`chrF++`)."""
+    """Replace metric specs such as `chrf(word_order=2)` in a table row by labels such as `chrF++`."""
     labelled = dict(row)
     metric = row.get("metric")
     if isinstance(metric, str):
         labelled["metric"] = metric_labels.single_labels.get(metric, metric)
     metrics = row.get("metrics")
     if isinstance(metrics, list) and all(isinstance(each, str) for each in metrics):
-        labelled["metrics"] = metric_labels.label_all(metrics)
+        labelled["metrics"] = metric_labels.list_labels_of_metrics(metrics)
     if isinstance(row.get("sentence"), str):
         labelled["sentence"] = metric_labels.replace_specs_by_labels(row["sentence"])
     if isinstance(row.get("sentences"), list):
@@ -185,15 +187,15 @@ def _replace_metric_specs_by_labels(row: Row, metric_labels: MetricLabels) -> Ro
 def build_grid_from_rows(
     name: str, caption: str, rows: Sequence[Row], columns: Sequence[str] | None = None, *, at_most: int = 500
 ) -> Grid:
-    """Build a table from rows, with their keys as headings; columns that contain mappings are left out."""
+    """Build a table from rows, with their keys as headings. Columns that contain mappings are left out."""
     fields = []
     for key in columns or _list_column_names(rows):
         if not any(isinstance(row.get(key), Mapping) for row in rows):
-            fields.append(_guess_field_of_column(key, rows))
+            fields.append(_guess_column_format(key, rows))
     return build_grid(name, caption, fields, rows, at_most=at_most)
 
 
-def _guess_field_of_column(key: str, rows: Sequence[Row]) -> Field:
+def _guess_column_format(key: str, rows: Sequence[Row]) -> Field:
     values = [row.get(key) for row in rows if row.get(key) is not None]
     label = key.replace("_", " ")
     # In Python, True and False are integers.
@@ -217,21 +219,23 @@ def _make_rows_hashable(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any
 
 
 def _format_cell_for_programs(value: Any) -> str:
-    """Write a cell for other programs: a metric by its spec (`chrf(word_order=2)`), not by its label."""
+    """Write a cell for other programs: a metric by its spec such as `chrf(word_order=2)`, not by its
+    label.
+    """
     return value.spec if isinstance(value, MetricLabel) else str(value)
 
 
-def _format_text_cell(value: Any) -> str:
+def _format_text_value(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 _SHOW = {
-    "name": _format_text_cell,
-    "text": _format_text_cell,
-    "prose": _format_text_cell,
-    "verdict": _format_text_cell,
+    "name": _format_text_value,
+    "text": _format_text_value,
+    "prose": _format_text_value,
+    "verdict": _format_text_value,
     "percent": lambda value: format_percent(value, digits=1),
     "amount": lambda value: (
         format_percent(value, digits=1) if isinstance(value, float) else format_count(value)
@@ -249,7 +253,7 @@ def to_csv(rows: Sequence[Row]) -> str:
     names = _list_column_names(rows)
     text = io.StringIO()
     lines = [[escape_spreadsheet_formula(name) for name in names]]
-    lines += [[escape_spreadsheet_formula(_join_list_cell(row.get(name))) for name in names] for row in rows]
+    lines += [[escape_spreadsheet_formula(_join_list_value(row.get(name))) for name in names] for row in rows]
     # The writer does not quote a carriage return, though many readers take it for the end of a row.
     has_return = any("\r" in str(cell) for line in lines for cell in line)
     writer = csv.writer(text, lineterminator="\n")
@@ -265,19 +269,19 @@ def to_markdown(rows: Sequence[Row], *, right: frozenset[str] = frozenset()) -> 
     if not names:
         return ""
     marks = ["---:" if name in right or _is_numeric_column(rows, name) else ":---" for name in names]
-    body = [[_escape_markdown(_format_rounded_cell(row.get(name))) for name in names] for row in rows]
+    body = [[_escape_markdown(_format_rounded_value(row.get(name))) for name in names] for row in rows]
     lines = ["| " + " | ".join(map(_escape_markdown, names)) + " |", "|" + "|".join(marks) + "|"]
     return "\n".join([*lines, *("| " + " | ".join(cells) + " |" for cells in body)]) + "\n"
 
 
 def to_latex(rows: Sequence[Row], *, right: frozenset[str] = frozenset(), note: str = "") -> str:
-    r"""Write rows as a LaTeX `tabular` with escaped cells; it needs `\usepackage{booktabs}`."""
+    r"""Write rows as a LaTeX `tabular` with escaped cells. It needs the package `booktabs`."""
     names = _list_column_names(rows)
     if not names:
         return ""
     align = "".join("r" if name in right or _is_numeric_column(rows, name) else "l" for name in names)
     below = [rf"\multicolumn{{{len(names)}}}{{l}}{{\footnotesize {_escape_latex(note)}}} \\"] if note else []
-    body = [[_escape_latex(_format_rounded_cell(row.get(name))) for name in names] for row in rows]
+    body = [[_escape_latex(_format_rounded_value(row.get(name))) for name in names] for row in rows]
     lines = [
         rf"\begin{{tabular}}{{{align}}}",
         r"\toprule",
@@ -299,7 +303,7 @@ FORMATS: dict[str, Callable[[Sequence[Row]], str]] = {
 
 
 def format_rows(rows: Sequence[Row], table_format: str) -> str:
-    """Write rows as `csv`, `latex` or `markdown`."""
+    """Write rows as a table in the format `csv`, `latex` or `markdown`."""
     if table_format not in FORMATS:
         raise UnknownName("table format", table_format, FORMATS)
     return FORMATS[table_format](rows)
@@ -311,7 +315,7 @@ LEGEND = "* p ≤ .05, ** p ≤ .01, *** p ≤ .001"
 
 
 def format_grid(grid: Grid, table_format: str) -> str:
-    """Write a table as `csv`, or as `latex` or `markdown` with stars for significant p-values."""
+    """Write a table as `csv`, `latex` or `markdown`. The latter two mark significant p-values with stars."""
     if table_format == "csv":
         return to_csv(
             [{field.label: field.format_exact_value(row) for field in grid.fields} for row in grid.rows]
@@ -335,7 +339,7 @@ def format_grid(grid: Grid, table_format: str) -> str:
 
 
 def _format_significance_stars(field: Field, row: Row) -> str:
-    """Return the stars of a significant p-value; empty for other values."""
+    """Return one to three stars for a significant p-value, and an empty text for all other cells."""
     value = row.get(field.key)
     if field.kind != "probability" or value is None:
         return ""
@@ -343,7 +347,7 @@ def _format_significance_stars(field: Field, row: Row) -> str:
 
 
 def _list_column_names(rows: Sequence[Row]) -> list[str]:
-    """List all keys of the rows, in the order of their first appearance."""
+    """List the keys of all rows, in the order in which they first occur."""
     return list(dict.fromkeys(key for row in rows for key in row))
 
 
@@ -352,11 +356,11 @@ def _is_numeric_column(rows: Sequence[Row], column: str) -> bool:
     return bool(values) and all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
 
 
-def _join_list_cell(value: Any) -> Any:
+def _join_list_value(value: Any) -> Any:
     return " ".join(map(str, value)) if isinstance(value, list | tuple) else value
 
 
-def _format_rounded_cell(value: Any) -> str:
+def _format_rounded_value(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, float):

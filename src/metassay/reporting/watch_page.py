@@ -16,7 +16,7 @@ from metassay.reporting.terminal.blocks import (
     convert_sentences_to_notes,
 )
 from metassay.reporting.wording import (
-    choose_percent_digits,
+    choose_decimals_for_percentage,
     format_percent,
     format_percent_interval,
     format_plural,
@@ -65,28 +65,32 @@ def build_watch_page(watch_result: WatchContent) -> Page:
         spec = build_run_series_chart(series, watch_result.runs, labels, title)
         charts = [Chart(f"runs {measure}", spec, f"{title} in every run, oldest first.")]
         sections.append(Section(title, charts=charts))
-    rows = [build_series_row(entry, labels) for entry in watch_result.series]
+    rows = [build_run_series_row(entry, labels) for entry in watch_result.series]
     table = build_grid("series", "Every metric and judge over all runs", FIELDS, rows)
     sections.append(Section("All series", grids=[table]))
     return Page(
         kicker="Runs over time",
         title="Did anything change?",
-        lead=describe_run_series(watch_result),
+        lead=describe_changes_in_run_series(watch_result),
         sections=sections,
         notes=watch_result.notes,
     )
 
 
 def describe_watched_measure(measure: str) -> str:
-    """Describe a measure in words: a meta-metric by its label, with its data set if there are several."""
+    """Name the measure that is watched over several runs. A meta-metric is named by its label and data
+    set.
+    """
     if measure in MEASURES:
         return MEASURES[measure]
     meta_metric, separator, dataset = measure.partition(" on ")
     return f"{label_meta_metric(meta_metric)}{separator}{dataset}"
 
 
-def describe_run_series(watch_result: WatchContent) -> list[str]:
-    """Describe what changed in a series of runs, or that nothing did, and the error rate of this claim."""
+def describe_changes_in_run_series(watch_result: WatchContent) -> list[str]:
+    """Describe what changed significantly in a series of runs, and how often such a claim is wrong by
+    chance.
+    """
     labels = MetricLabels(series.metric for series in watch_result.series)
     sentences = [
         _describe_metric_change(entry, labels) for entry in watch_result.series if entry.change is not None
@@ -114,15 +118,15 @@ def _describe_metric_change(series: WatchedSeries, metric_labels: MetricLabels) 
 
 
 def _format_interval(mean: Interval) -> str:
-    digits = choose_percent_digits(mean.low, mean.high)
+    digits = choose_decimals_for_percentage(mean.low, mean.high)
     return (
         f"{format_percent(mean.value, digits=digits)}"
         f" ({format_percent_interval(mean.low, mean.high, digits=digits)})"
     )
 
 
-def build_series_row(series: WatchedSeries, metric_labels: MetricLabels) -> dict[str, Any]:
-    """Build the table row of one metric over a series of runs."""
+def build_run_series_row(series: WatchedSeries, metric_labels: MetricLabels) -> dict[str, Any]:
+    """Build the table row of one metric that is watched over a series of runs."""
     last = series.runs[-1]
     return {
         "metric": metric_labels[series.metric],
@@ -144,14 +148,14 @@ def render_watch_page(watch_result: WatchContent) -> str:
 
 
 def describe_watch_result(watch_result: WatchContent) -> list[Block]:
-    """Describe for the terminal what changed over time, then every metric."""
+    """Describe for the terminal what changed over a series of runs, then every metric."""
     labels = MetricLabels(series.metric for series in watch_result.series)
-    rows = [build_series_row(entry, labels) for entry in watch_result.series]
+    rows = [build_run_series_row(entry, labels) for entry in watch_result.series]
     table = Table(
         rows, title=f"Metrics over {len(watch_result.runs)} runs", most_important=MOST_IMPORTANT_COLUMNS
     )
     return [
-        *convert_sentences_to_lines(describe_run_series(watch_result)),
+        *convert_sentences_to_lines(describe_changes_in_run_series(watch_result)),
         table,
         *convert_sentences_to_notes(watch_result.notes),
     ]

@@ -38,7 +38,9 @@ SHOWN_RANKS = 30
 
 @dataclass(frozen=True)
 class Edit:
-    """Consecutive words that are the `same` in both texts, only in one (`gone`, `new`), or `replaced`."""
+    """Consecutive words of two texts that are the `same` in both, only in the first (`gone`), only in the
+    second (`new`), or `replaced`.
+    """
 
     kind: EditKind
     before: str
@@ -48,7 +50,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Alignment:
-    """An output aligned with its reference, with the errors that the word error rate counts."""
+    """An output aligned word by word with its reference, and the errors that the word error rate counts."""
 
     edits: list[Edit]
     errors: str
@@ -56,7 +58,9 @@ class Alignment:
 
 @dataclass(frozen=True)
 class RankingMove:
-    """Documents at one rank of two rankings; `moved` is how the second document moved: `↑2`, `new`."""
+    """The documents at one rank of two rankings, and how many ranks the second document moved, such as
+    `↑2`.
+    """
 
     rank: int
     output: str
@@ -65,8 +69,10 @@ class RankingMove:
 
 
 def find_word_edits_between_texts(before: str, after: str) -> list[Edit]:
-    """Find the fewest edits from one text to another, by words or, without spaces, by characters."""
-    separator = "" if _are_texts_without_spaces(before, after) else " "
+    """Find the smallest number of edits that turn one text into another. Edits are of words, or of characters
+    if the script has no spaces.
+    """
+    separator = "" if _are_both_texts_without_spaces(before, after) else " "
     old = before.split() if separator else list(before)
     new = after.split() if separator else list(after)
     edits = []
@@ -105,20 +111,22 @@ def align_with_reference(reference: str, output: str) -> Alignment:
     return Alignment(edits, ", ".join(errors) or "no errors")
 
 
-def list_rank_changes_of_documents(output: Sequence[str], worse: Sequence[str]) -> list[RankingMove]:
-    """List the first ranks of two rankings side by side, with how each document moved."""
-    rank_before = {document: rank for rank, document in enumerate(output)}
+def list_rank_changes_of_documents(
+    better_ranking: Sequence[str], worse_ranking: Sequence[str]
+) -> list[RankingMove]:
+    """List the first ranks of two rankings side by side, and say how far each document moved."""
+    rank_before = {document: rank for rank, document in enumerate(better_ranking)}
     moves = []
-    for rank in range(min(SHOWN_RANKS, max(len(output), len(worse)))):
-        document = worse[rank] if rank < len(worse) else ""
-        old_document = output[rank] if rank < len(output) else ""
+    for rank in range(min(SHOWN_RANKS, max(len(better_ranking), len(worse_ranking)))):
+        document = worse_ranking[rank] if rank < len(worse_ranking) else ""
+        old_document = better_ranking[rank] if rank < len(better_ranking) else ""
         moved = _describe_rank_change(rank_before.get(document), rank) if document else ""
         moves.append(RankingMove(rank + 1, old_document, document, moved))
     return moves
 
 
 def format_score(score: float | str | None) -> str:
-    """Format a score with four significant digits; empty where there is none."""
+    """Format a score with four significant digits. A missing score gives an empty text."""
     if score is None:
         return ""
     if isinstance(score, str):
@@ -126,15 +134,15 @@ def format_score(score: float | str | None) -> str:
     return f"{score:.4g}".replace("-", "−")
 
 
-def _describe_rank_change(before: int | None, after: int) -> str:
-    if before is None:
+def _describe_rank_change(rank_before: int | None, rank_after: int) -> str:
+    if rank_before is None:
         return "new"
-    if before == after:
+    if rank_before == rank_after:
         return ""
-    return f"{'↑' if before > after else '↓'}{abs(before - after)}"
+    return f"{'↑' if rank_before > rank_after else '↓'}{abs(rank_before - rank_after)}"
 
 
-def _are_texts_without_spaces(before: str, after: str) -> bool:
+def _are_both_texts_without_spaces(first_text: str, second_text: str) -> bool:
     """Return whether both texts are in a script without spaces, such as Thai or Chinese."""
-    texts = [text for text in (before, after) if text]
+    texts = [text for text in (first_text, second_text) if text]
     return bool(texts) and all(len(text.split()) == 1 and _SPACELESS.search(text) for text in texts)

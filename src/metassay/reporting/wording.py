@@ -26,13 +26,15 @@ _PAIR_PHRASES = {"rule": PERTURBED_PAIRS, "model": PERTURBED_PAIRS, "people": HU
 
 
 def find_task(task_name: str | None) -> Task | None:
-    """Find a task by its name; None for a task of a plug-in that is not installed here."""
+    """Find a task, such as translation, by its name. None if it belongs to a plug-in that is not
+    installed.
+    """
     return load_tasks().get(task_name or "")
 
 
 @dataclass(frozen=True)
 class Span:
-    """A part of a sentence that is formatted in one way, for example as the name of a metric.
+    """A part of a sentence that has its own format, for example the name of a metric.
 
     `kind` is empty, `metric`, `context`, `column`, `figure`, `cite`, `note` (the name of a footnote) or
     `link ANCHOR`.
@@ -44,7 +46,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence in parts of several kinds, so that a page can emphasise names of metrics and contexts."""
+    """A sentence that consists of parts, so that a page can emphasise the names of metrics and contexts."""
 
     spans: tuple[Span, ...]
 
@@ -68,7 +70,7 @@ def format_sentence(pattern: str, /, **values: object) -> Sentence:
 
 
 def join_phrases(phrases: Sequence[Sentence], *, between: str = ", ", last: str = " and ") -> Sentence:
-    """Join phrases to one: `a, b and c`."""
+    """Join phrases as in a sentence, such as `a, b and c`."""
     spans: list[Span] = []
     for position, part in enumerate(phrases):
         if position:
@@ -78,7 +80,9 @@ def join_phrases(phrases: Sequence[Sentence], *, between: str = ", ", last: str 
 
 
 def list_names(names: Sequence[str], span_kind: str, *, at_most: int = 4) -> Sentence:
-    """List names in a sentence, marked as metrics or contexts; after `at_most` names, count the rest."""
+    """Join names to a part of a sentence, marked as metrics or contexts. After `at_most` names, the rest is
+    counted.
+    """
     shown = [Sentence((Span(name, span_kind),)) for name in names[:at_most]]
     if len(names) > at_most:
         shown.append(Sentence((Span(f"{len(names) - at_most} more"),)))
@@ -86,36 +90,42 @@ def list_names(names: Sequence[str], span_kind: str, *, at_most: int = 4) -> Sen
 
 
 def join_names(names: Sequence[str]) -> str:
-    """Join names as in a sentence: `a, b and c`."""
+    """Join names as in a sentence, such as `a, b and c`."""
     return str(join_phrases([Sentence((Span(str(name)),)) for name in names]))
 
 
-def join_first_names(names: Sequence[str], most: int) -> str:
-    """Join names with commas: `a, b and 3 more`."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+def join_first_names(names: Sequence[str], maximum: int) -> str:
+    """Join the first names with commas and count the rest, as in `a, b and 3 more`."""
+    more = f" and {len(names) - maximum} more" if len(names) > maximum else ""
+    return ", ".join(names[:maximum]) + more
 
 
 def format_percent(share: float | None, *, digits: int = 0) -> str:
-    """Write a share in per cent: `91 %`. A share that would be rounded to 0 or 1 gets one more decimal."""
+    """Write a share in per cent, such as `91 %`. A share that would be rounded to 0 or 100 % gets one more
+    decimal.
+    """
     if share is None:
         return NO_VALUE
-    return f"{_format_hundredths(share, digits)}{THIN_SPACE}%"
+    return f"{_format_share_as_percent_number(share, digits)}{THIN_SPACE}%"
 
 
 def format_percent_interval(low: float | None, high: float | None, *, digits: int = 0) -> str:
-    """Write the two ends of an interval of shares in per cent, without the sign: `90–92`."""
+    """Write an interval of shares in per cent without the sign, such as `90–92`."""
     if low is None or high is None:
         return NO_VALUE
-    return f"{_format_hundredths(low, digits)}{DASH}{_format_hundredths(high, digits)}"
+    return (
+        f"{_format_share_as_percent_number(low, digits)}{DASH}{_format_share_as_percent_number(high, digits)}"
+    )
 
 
-def choose_percent_digits(low: float | None, high: float | None) -> int:
-    """Choose the decimals of a percentage: one if its interval is narrower than 1.75 points, else none."""
+def choose_decimals_for_percentage(low: float | None, high: float | None) -> int:
+    """Choose the number of decimals of a percentage: one if its interval is narrower than 1.75 percentage
+    points, else none.
+    """
     return 1 if low is not None and high is not None and high - low < 0.0175 else 0
 
 
-def _format_hundredths(share: float, digits: int) -> str:
+def _format_share_as_percent_number(share: float, digits: int) -> str:
     text = f"{100 * share:.{digits}f}"
     if 0 < abs(share) < 1 and abs(float(text)) in {0.0, 100.0} and digits < 2:
         text = f"{100 * share:.{digits + 1}f}"
@@ -133,36 +143,38 @@ def format_number(value: float | None, *, digits: int = 2) -> str:
     return NO_VALUE if value is None else f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
 
 
-def choose_score_digits(intervals: Iterable[tuple[float | None, float | None]]) -> int:
-    """Choose the decimals of scores between 0 and 1: three if an interval is narrower than .03, else two."""
+def choose_decimals_for_scores(intervals: Iterable[tuple[float | None, float | None]]) -> int:
+    """Choose the number of decimals of scores between 0 and 1: three if an interval is narrower than .03,
+    else two.
+    """
     widths = [high - low for low, high in intervals if low is not None and high is not None and high > low]
     return 3 if widths and min(widths) < 0.03 else 2
 
 
-def format_p_value(p: float | None) -> str:
+def format_p_value(p_value: float | None) -> str:
     """Write a p-value with three decimals: `.023`, or `< .001`."""
-    if p is None:
+    if p_value is None:
         return NO_VALUE
-    return "< .001" if p < 0.001 else f"{p:.3f}".replace("0.", ".", 1)
+    return "< .001" if p_value < 0.001 else f"{p_value:.3f}".replace("0.", ".", 1)
 
 
 def narrow_spaces_before_percent_signs(text: str) -> str:
-    """Replace the space before each per cent sign by a thin one that does not break the line."""
+    """Replace the space before each per cent sign by a narrow space, at which lines do not break."""
     return text.replace(" %", f"{THIN_SPACE}%")
 
 
 def format_plural(number: int, noun: str) -> str:
-    """Write a number with its noun: `1 context`, `4 contexts`."""
+    """Write a number with its noun in the right form, such as `1 context` or `4 contexts`."""
     return f"{format_count(number)} {noun if number == 1 else noun + 's'}"
 
 
-def name_kind_of_pairs(pairs_from: str) -> str:
-    """Name the pairs of an assay by their origin: `perturbed pairs`, `human pairs`, or just `pairs`."""
-    return _PAIR_PHRASES.get(pairs_from, "pairs")
+def name_pairs_by_origin(origin_of_pairs: str) -> str:
+    """Name the pairs of an assay by how they were made: `perturbed pairs`, `human pairs`, or just `pairs`."""
+    return _PAIR_PHRASES.get(origin_of_pairs, "pairs")
 
 
 class HasAccuracy(Protocol):
-    """A result with the accuracy of a metric and its 95 % interval; None where they are undefined."""
+    """Any result that has the accuracy of a metric with its 95 % interval. An undefined number is None."""
 
     @property
     def accuracy(self) -> float | None:
@@ -178,8 +190,8 @@ class HasAccuracy(Protocol):
 
 
 def format_accuracy(accuracy: HasAccuracy) -> str:
-    """Write an accuracy with its interval: `78 % (75–80)`."""
-    digits = choose_percent_digits(accuracy.low, accuracy.high)
+    """Write an accuracy with its interval, such as `78 % (75–80)`."""
+    digits = choose_decimals_for_percentage(accuracy.low, accuracy.high)
     text = format_percent(accuracy.accuracy, digits=digits)
     if accuracy.low is None:
         return text

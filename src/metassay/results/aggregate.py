@@ -18,7 +18,9 @@ MEAN_GROUP = "mean"
 
 
 class StandardErrors(msgspec.Struct, frozen=True):
-    """Standard errors of a system's scores, from a bootstrap over segments; None for a single segment."""
+    """The standard errors of the scores of one system, from a bootstrap over segments. None for a single
+    segment.
+    """
 
     corpus: float | None
     segment: float | None
@@ -26,7 +28,9 @@ class StandardErrors(msgspec.Struct, frozen=True):
 
 
 class AggregatedSystem(msgspec.Struct, frozen=True):
-    """Scores of one system on one test set under each aggregation; None where a score is undefined."""
+    """The scores of one system on one test set under each aggregation of segment scores. None if a score is
+    undefined.
+    """
 
     group: str
     """The test set, such as `2023/en-de`."""
@@ -41,12 +45,12 @@ class AggregatedSystem(msgspec.Struct, frozen=True):
     standard_errors: StandardErrors
 
     def get_score_of_aggregation(self, aggregation: str) -> float | None:
-        """Return the score of an aggregation by its name."""
+        """Return the score of one aggregation: `corpus`, `segment` or `bootstrap`."""
         return {CORPUS: self.corpus, SEGMENT: self.segment, BOOTSTRAP: self.bootstrap}[aggregation]
 
 
 class AggregationPair(msgspec.Struct, frozen=True):
-    """Correlation of two metrics, each under one aggregation, over all systems of all test sets."""
+    """The correlation over all systems of two metrics, each with one way to aggregate segment scores."""
 
     x: str
     """A metric with the prefix of an aggregation, such as `m-bleu`."""
@@ -57,7 +61,7 @@ class AggregationPair(msgspec.Struct, frozen=True):
 
 
 class DownsampledAgreement(msgspec.Struct, frozen=True):
-    """Correlation of two aggregations when only some segments are used, over repeated draws."""
+    """The correlation of two ways to aggregate segment scores, on random samples of the segments."""
 
     metric: str
     aggregation: str
@@ -70,7 +74,7 @@ class DownsampledAgreement(msgspec.Struct, frozen=True):
 
 
 class HumanAgreement(msgspec.Struct, frozen=True):
-    """Correlation of system scores with mean human scores, on one test set or averaged over all."""
+    """The correlation of system scores with mean human scores, on one test set or as a mean over all."""
 
     human: str
     metric: str
@@ -82,7 +86,9 @@ class HumanAgreement(msgspec.Struct, frozen=True):
 
 
 class AggregateContent(ResultStruct, frozen=True, kw_only=True):
-    """System scores under three aggregations, their agreement with each other and with human scores."""
+    """System scores by three ways to aggregate segment scores, and how these agree with each other and with
+    human scores.
+    """
 
     systems: list[AggregatedSystem]
     between: list[AggregationPair]

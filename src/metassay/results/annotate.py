@@ -9,14 +9,14 @@ from metassay.results.data_summary import DataSummary
 
 
 class ItemToRate(msgspec.Struct, frozen=True):
-    """An item to have rated, with its probability of being labelled in this or an earlier round."""
+    """An item that people should rate, with its probability of being chosen in this or an earlier round."""
 
     item: str
     probability: Share
 
 
 class AnnotateContent(ResultStruct, frozen=True, kw_only=True):
-    """The items to have rated next."""
+    """The items that people should rate next, and how many rated items are needed."""
 
     needed: Count
     """Labelled items that are needed in all, with those that are labelled already."""

@@ -17,7 +17,8 @@ GLOBAL = "global"
 
 
 class MetricAccuracy(msgspec.Struct, frozen=True, kw_only=True):
-    """How often one metric prefers the better output in one context, with the 95 % interval.
+    """How often one metric prefers the better of two outputs, in one context such as a domain, with the 95 %
+    interval.
 
     `accuracy` is the mean over items; `micro` the mean over pairs; `standardised` is computed with the shares
     that the perturbations have among all pairs. The counts are of what this metric could score.
@@ -38,7 +39,9 @@ class MetricAccuracy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CorrectedAccuracy(msgspec.Struct, frozen=True, kw_only=True):
-    """Accuracy corrected for wrong labels: perturbed outputs that are not worse (Rogan and Gladen, 1978)."""
+    """The accuracy of a metric, corrected for perturbed outputs that are in fact not worse than the original
+    output (Rogan and Gladen, 1978).
+    """
 
     accuracy_corrected: Share | None = None
     corrected_low: Share | None = None
@@ -47,7 +50,9 @@ class CorrectedAccuracy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GlobalAccuracy(MetricAccuracy, frozen=True, kw_only=True):
-    """Accuracy over all outputs, with the correction for wrong labels where their rate is known."""
+    """The accuracy of a metric over all outputs. If the share of pairs with a wrong label is known, a value
+    that is corrected for them is given too.
+    """
 
     accuracy_corrected: Share | None = None
     corrected_low: Share | None = None
@@ -56,7 +61,9 @@ class GlobalAccuracy(MetricAccuracy, frozen=True, kw_only=True):
 
 
 class AccuracyTest(msgspec.Struct, frozen=True, kw_only=True):
-    """Tests of hypothesis H1, that one metric is right equally often in all contexts."""
+    """Tests of the hypothesis (H1) that one metric is equally accurate in all contexts, for example in all
+    domains.
+    """
 
     metric: str
     chi2: float | None
@@ -73,7 +80,9 @@ class AccuracyTest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContextGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """Contexts that order the metrics alike, their mean agreement, and metrics that may be best in all."""
+    """A group of contexts with similar rankings of the metrics, and the metrics that may be best in all of
+    them.
+    """
 
     contexts: list[str]
     agreement: float | None
@@ -81,7 +90,8 @@ class ContextGroup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgreementPrediction(msgspec.Struct, frozen=True, kw_only=True):
-    """How well facts about two contexts predict the agreement of their orders of the metrics.
+    """How well the similarity of two contexts' metric rankings can be predicted from properties of the
+    contexts, such as their language.
 
     `coefficients` say by how much the agreement changes when two contexts share a category, or per standard
     deviation between their numbers. `rmse` and `mae` are errors for pairs with a context left out of the fit;
@@ -101,7 +111,8 @@ class AgreementPrediction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RankAgreement(msgspec.Struct, frozen=True, kw_only=True):
-    """Test of hypothesis H2: how far the contexts of a column rank the metrics alike.
+    """How similarly the contexts of a column rank the metrics, and tests of the hypothesis (H2) that they
+    rank them alike.
 
     `contexts` are the rows and columns of `matrix`, "global" first. Of more than 300 contexts the matrix has
     only its first row, of more than 100 contexts also the interval (`low`, `high`). `ceiling` is the
@@ -122,7 +133,7 @@ class RankAgreement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MetricRobustness(msgspec.Struct, frozen=True, kw_only=True):
-    """How the accuracy of one metric varies over the contexts of a column.
+    """How much the accuracy of one metric varies between the contexts of a column, and how low it can become.
 
     `stability` is the standard deviation between contexts, net of sampling error; `worst_case` the lowest
     lower bound, in `worst_context`; `robust_accuracy` the accuracy under the worst mix of contexts near the
@@ -137,7 +148,8 @@ class MetricRobustness(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContextColumn(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything computed for one context column.
+    """All results for one context column: a column of the data, such as the domain, by whose values results
+    are reported.
 
     `h1` and `h2` are None where the column has one value. `h1_exchanges` names the units whose contexts the
     permutation test exchanged. `perturbation_shares` are the shares of the perturbations among the pairs of
@@ -159,7 +171,9 @@ class ContextColumn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CombinationVariance(msgspec.Struct, frozen=True, kw_only=True):
-    """Variance of the accuracy over combinations of `k` perturbations, and what sampling theory predicts."""
+    """How much the accuracy of a metric varies between combinations of `k` perturbations, and what sampling
+    theory predicts.
+    """
 
     k: Count
     variance: float | None
@@ -168,7 +182,9 @@ class CombinationVariance(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OverlookedPerturbation(msgspec.Struct, frozen=True, kw_only=True):
-    """A perturbation of whose pairs a metric is shown to get less than half right."""
+    """A kind of error that a metric overlooks: it is shown to prefer the better output in less than half of
+    the pairs.
+    """
 
     perturbation: str = msgspec.field(name="method")
     accuracy: Share
@@ -176,7 +192,8 @@ class OverlookedPerturbation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MetricConfounding(msgspec.Struct, frozen=True, kw_only=True):
-    """How much the accuracy of one metric depends on the perturbation that made the worse output.
+    """How much the accuracy of one metric depends on the perturbation, the rule by which the worse output of
+    a pair was made.
 
     `variance` is that of the accuracies by perturbation, `variance_net` without sampling error, `share` the
     net variance as a share of a(1 - a), the most that is possible at mean accuracy a. `flag`: the dependence
@@ -202,7 +219,7 @@ class MetricConfounding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recommendation(msgspec.Struct, frozen=True, kw_only=True):
-    """The metric to use in one context.
+    """The metric to use in one context such as a domain, and the metrics that may be equally good.
 
     `metrics` are ordered by accuracy. `top_group` are those that may be the best, in order of preference;
     `behind` are members of it that a paired comparison puts behind another. `robust_choice` is given for
@@ -218,7 +235,7 @@ class Recommendation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContextException(msgspec.Struct, frozen=True, kw_only=True):
-    """A context in which another metric is to be used than over all outputs."""
+    """A context, such as a domain, in which another metric is recommended than over all outputs."""
 
     column: str
     context: str
@@ -226,7 +243,9 @@ class ContextException(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """The recommended metric, metrics that are not shown to be worse, and exceptions by context."""
+    """The metric recommended over all outputs, the metrics not shown to be worse, and the contexts with
+    another recommendation.
+    """
 
     metric: str
     top_group: list[str]
@@ -252,7 +271,9 @@ class AccuracyVariation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AccuracyTrend(msgspec.Struct, frozen=True, kw_only=True):
-    """The claim that the accuracy of a metric follows the order of the contexts of a column."""
+    """The claim that the accuracy of a metric rises or falls along the ordered contexts of a column, such as
+    years.
+    """
 
     column: str
     metric: str
@@ -260,21 +281,24 @@ class AccuracyTrend(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PredictableAgreement(msgspec.Struct, frozen=True, kw_only=True):
-    """The claim that facts about contexts predict which of them order the metrics alike."""
+    """The claim that properties of contexts, such as their language, predict which contexts rank the metrics
+    similarly.
+    """
 
     column: str
     p: Share
 
 
 class PerturbationDependence(msgspec.Struct, frozen=True, kw_only=True):
-    """The claim that the accuracy of a metric depends on the perturbation."""
+    """The claim that the accuracy of a metric depends on the rule by which outputs were made worse."""
 
     metric: str
     p: Share
 
 
 class Claims(msgspec.Struct, frozen=True, kw_only=True):
-    """All differences that a report may state, with one error rate for all of them together.
+    """All differences that a report may state. The probability that any of them is wrong is limited by one
+    error rate for all together.
 
     `tests` counts what could have been claimed, by kind; `small_contexts` names, by column, contexts too
     small to take part; `order` has, by column and context, the p-value of the clearest lead against the order
@@ -296,20 +320,23 @@ class Claims(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MetricChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """A metric, chosen by one kind of evidence."""
+    """The metric that is best by one criterion, for example by soft pairwise accuracy."""
 
     metric: str
 
 
 class HumanChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """The metric that is right most often on human pairs, and the metrics tied with it."""
+    """The metric that most often prefers the output with the higher human score, and the metrics tied with
+    it.
+    """
 
     metric: str
     top_group: list[str]
 
 
 class SavingChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """The metric that saves most human labels, and those not shown to save fewer.
+    """The metric that saves the most human labels when two systems are compared, and the metrics not shown to
+    save fewer.
 
     `p` tests that it saves none, corrected for the number of metrics; None for a single cluster.
     """
@@ -320,7 +347,8 @@ class SavingChoice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HumanAccuracy(msgspec.Struct, frozen=True, kw_only=True):
-    """How one metric agrees with human scores: accuracy on human pairs, and soft pairwise accuracy (SPA).
+    """How well one metric agrees with human scores on pairs of outputs (accuracy) and of systems (soft
+    pairwise accuracy, SPA).
 
     `labels_saved` is the share of human labels that the metric saves when two systems are compared.
     """
@@ -342,7 +370,7 @@ class HumanAccuracy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OrderAgreement(msgspec.Struct, frozen=True, kw_only=True):
-    """Kendall's tau-b between two orders of the metrics, with its 95 % interval.
+    """How similar two rankings of the metrics are: Kendall's tau-b with its 95 % interval.
 
     The corrected value is what tau would be if both orders were measured without noise; None where one of
     the orders is little more than noise.
@@ -357,7 +385,9 @@ class OrderAgreement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HumanAgreement(msgspec.Struct, frozen=True, kw_only=True):
-    """Agreement of three rankings of the metrics: on perturbed pairs, on human pairs, by SPA of systems."""
+    """How similar three rankings of the metrics are: by accuracy on perturbed pairs, by accuracy on human
+    pairs, and by soft pairwise accuracy (SPA) on systems.
+    """
 
     statistic: str
     perturbed_with_human: OrderAgreement = msgspec.field(name="rule_pairs")
@@ -366,14 +396,14 @@ class HumanAgreement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HumanCeiling(msgspec.Struct, frozen=True, kw_only=True):
-    """Agreement that a second sample of human scores of the same size would reach with the first."""
+    """How well a second sample of human scores of the same size would agree with the first."""
 
     pairs: float | None
     spa: float | None
 
 
 class ContextHumanAccuracy(msgspec.Struct, frozen=True, kw_only=True):
-    """How often one metric is right on the human pairs of one context."""
+    """How often one metric prefers the output with the higher human score, in one context."""
 
     metric: str
     accuracy: Share | None
@@ -382,7 +412,7 @@ class ContextHumanAccuracy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContextHumanAgreement(msgspec.Struct, frozen=True, kw_only=True):
-    """One context: agreement of the orders on perturbed pairs and on human pairs."""
+    """How similarly perturbed pairs and pairs with human scores rank the metrics, in one context."""
 
     context: str
     tau: float | None
@@ -395,7 +425,8 @@ class ContextHumanAgreement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HumanComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """The metrics on human pairs and on systems with human scores, beside perturbed pairs.
+    """How well the metrics agree with human scores of outputs and systems, compared with their accuracy on
+    perturbed pairs.
 
     A human pair is two systems' outputs for one item with different human scores. `followed`: the best metric
     on human pairs is shown to be ahead of the one chosen on perturbed pairs, and takes its place.
@@ -420,14 +451,14 @@ class HumanComparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SharedErrors(msgspec.Struct, frozen=True, kw_only=True):
-    """Correlation (phi) of being right on the same pairs, for every two metrics."""
+    """How often two metrics are wrong on the same pairs, as a correlation (phi) for every two metrics."""
 
     metrics: list[str]
     matrix: list[list[float | None]]
 
 
 class AssayedMetric(msgspec.Struct, frozen=True, kw_only=True):
-    """A metric with the signature that identifies its scores."""
+    """A metric of an assay, with the signature that identifies its version and parameters."""
 
     metric: str
     signature: str
@@ -435,7 +466,8 @@ class AssayedMetric(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PerturbationStatistics(msgspec.Struct, frozen=True, kw_only=True):
-    """How often one perturbation applied, how much it changed, and how often human scores contradict it.
+    """How often one perturbation could be applied, how much it changed, and how often human scores contradict
+    that its outputs are worse.
 
     For rankings, `worse`, `equal` and `better` count perturbed rankings by their change in discounted gain,
     `clearly_worse` those with less gain at every rank or the same; `refused` marks a perturbation that
@@ -461,7 +493,9 @@ class PerturbationStatistics(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LabelErrorRate(msgspec.Struct, frozen=True, kw_only=True):
-    """How many perturbed outputs that people read are not worse, for one perturbation and language."""
+    """How many perturbed outputs are not worse according to people who read them, for one perturbation and
+    language.
+    """
 
     perturbation: str
     language: str | None
@@ -473,7 +507,7 @@ class LabelErrorRate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DifficultyBin(msgspec.Struct, frozen=True, kw_only=True):
-    """Pairs whose shares of edited characters lie between `low` and `high`."""
+    """Pairs of similar difficulty: the share of edited characters lies between `low` and `high`."""
 
     low: float
     median: float
@@ -482,7 +516,7 @@ class DifficultyBin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BinAccuracy(msgspec.Struct, frozen=True, kw_only=True):
-    """How often one metric is right on the pairs of one difficulty bin."""
+    """How often one metric prefers the better output among pairs of similar difficulty."""
 
     metric: str
     bin: Count
@@ -495,7 +529,7 @@ class BinAccuracy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HumanPairDistances(msgspec.Struct, frozen=True, kw_only=True):
-    """Quartiles of the share of characters in which the outputs of human pairs differ."""
+    """How different the two outputs of a human pair are: quartiles of the share of characters that differ."""
 
     human: str
     pairs: Count
@@ -505,7 +539,9 @@ class HumanPairDistances(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Difficulty(msgspec.Struct, frozen=True, kw_only=True):
-    """Accuracy by the share of edited characters: the closer two outputs, the harder the pair."""
+    """The accuracy of the metrics by the difficulty of a pair: the fewer characters were edited, the harder
+    the pair.
+    """
 
     measure: str
     median: float
@@ -515,14 +551,17 @@ class Difficulty(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ClusterChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """The column whose values are resampled together, and why it was chosen."""
+    """The column that says which items are resampled together, such as the document or speaker, and why it
+    was chosen.
+    """
 
     column: str
     why: str
 
 
 class ContextStatistics(ResultStruct, frozen=True, kw_only=True):
-    """All that follows from the outcomes of pairs: accuracies, tests, claims and recommendations.
+    """All results that are computed from which pairs each metric ordered correctly: accuracies, tests, claims
+    and recommendations.
 
     `pairs_from` says what the pairs are: perturbed by "rule", also by a language "model", chosen by "people",
     or, where it is empty, given by the user. `same_decisions` are groups of metrics that decided every pair
@@ -547,7 +586,7 @@ class ContextStatistics(ResultStruct, frozen=True, kw_only=True):
 
 
 class AssayContent(ContextStatistics, frozen=True, kw_only=True):
-    """The whole JSON object of `metassay assay`."""
+    """The result of the command `metassay assay`, with all fields of its JSON object."""
 
     task: str
     items: Count

@@ -37,13 +37,13 @@ class ResultStruct(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.json.encode(written).decode()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the same as plain dictionaries, lists, numbers and texts."""
+        """Return the JSON object as dictionaries, lists, numbers and texts."""
         content: dict[str, Any] = msgspec.json.decode(self.to_json())
         return content
 
 
 class Interval(msgspec.Struct, frozen=True):
-    """An estimate with its 95 % interval; the ends are None where no interval could be computed."""
+    """An estimate with its 95 % interval. The ends are None if no interval could be computed."""
 
     value: float | None
     low: float | None = None
@@ -51,7 +51,7 @@ class Interval(msgspec.Struct, frozen=True):
 
 
 def decode_json(content: bytes, result_type: type[ResultT], file: str) -> ResultT:
-    """Decode a stored result and check that it has the fields of its type.
+    """Decode a result from JSON and check that it has the fields of its type.
 
     Raises `InputError` with the location in the file, because run folders may come from anywhere.
     """
@@ -68,7 +68,7 @@ def decode_json(content: bytes, result_type: type[ResultT], file: str) -> Result
 
 
 def none_if_nan(number: float) -> float | None:
-    """Return the number, or None where it is undefined (NaN).
+    """Return the number unchanged, or None if it is undefined (NaN).
 
     >>> none_if_nan(0.5), none_if_nan(float("nan"))
     (0.5, None)
@@ -77,7 +77,7 @@ def none_if_nan(number: float) -> float | None:
 
 
 def replace_nan_by_none(numbers: ArrayLike) -> list[Any]:
-    """Return an array of any shape as nested lists with None in place of NaN.
+    """Convert an array of any shape to nested lists with None in place of NaN.
 
     >>> replace_nan_by_none([[1.0, float("nan")]])
     [[1.0, None]]

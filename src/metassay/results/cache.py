@@ -8,7 +8,7 @@ from metassay.results.base import Count, ResultStruct
 
 
 class CachedMetric(msgspec.Struct, frozen=True):
-    """Cached scores of one metric with one signature."""
+    """How many scores of one metric, with one version and parameters, are in the score cache."""
 
     metric: str
     parts: Count
@@ -18,7 +18,7 @@ class CachedMetric(msgspec.Struct, frozen=True):
 
 
 class CacheContent(ResultStruct, frozen=True, kw_only=True):
-    """The score cache after an action."""
+    """What is in the score cache after the command `cache` listed, removed or verified scores."""
 
     folder: str
     parts: Count

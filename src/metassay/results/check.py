@@ -32,7 +32,7 @@ class CheckedMetric(msgspec.Struct, frozen=True):
 
 
 class CheckedPerturbation(msgspec.Struct, frozen=True):
-    """To how many outputs a perturbation applies."""
+    """The number of outputs that one perturbation, a rule that makes an output worse, can change."""
 
     perturbation: str
     applies: bool
@@ -56,7 +56,9 @@ class CostEstimate(msgspec.Struct, frozen=True):
 
 
 class CheckedQuestion(msgspec.Struct, frozen=True):
-    """A question of a user, and the command that answers it; `DATA` stands for the data."""
+    """A question that a user may have about the data, and the command that answers it. `DATA` stands for the
+    data files.
+    """
 
     question: str
     command: str
@@ -65,7 +67,9 @@ class CheckedQuestion(msgspec.Struct, frozen=True):
 
 
 class UndecidedSystems(msgspec.Struct, frozen=True):
-    """The two systems with the best mean human scores, whose difference may be chance so far."""
+    """The two systems with the best mean human scores, if too few items are rated to say which of them is
+    better.
+    """
 
     human: str
     best: str
@@ -79,7 +83,7 @@ class UndecidedSystems(msgspec.Struct, frozen=True):
 
 
 class CheckedTestSet(msgspec.Struct, frozen=True):
-    """A test set of several: its values of the columns that tell the test sets apart, and its items."""
+    """One of several test sets in the data: the column values that select it, and its number of items."""
 
     columns: dict[str, str]
     """Such as `{"lp": "en-de"}`, what `--where` selects."""
@@ -98,7 +102,7 @@ class CheckedJudge(msgspec.Struct, frozen=True):
 
 
 class CheckedVerdicts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a table of verdicts, or of pairs to ask a judge about, holds."""
+    """What a data set for judges contains: verdicts of judges, or pairs of outputs without a verdict yet."""
 
     kind: str
     """`pairwise`, `label` or `grade`."""
@@ -119,7 +123,7 @@ class CheckedVerdicts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CheckContent(ResultStruct, frozen=True, kw_only=True):
-    """What a data set holds. Counts are numbers of outputs unless stated otherwise."""
+    """What a data set contains. Counts are numbers of outputs unless stated otherwise."""
 
     kind: str = OUTPUTS
     """What a row is: `outputs`, `scores` (metric scores without the outputs), `verdicts` or `pairs`."""

@@ -8,7 +8,8 @@ from metassay.results.base import Count, ResultStruct, Share
 
 
 class AccuracyChange(msgspec.Struct, frozen=True, kw_only=True):
-    """The accuracy of one metric in one context before and after, and their difference with its interval.
+    """The accuracy of one metric in one context in an earlier and a later run, and the difference with its
+    interval.
 
     `moved`: the difference is significant after Holm's correction over everything compared.
     """
@@ -27,7 +28,7 @@ class AccuracyChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MetricSwap(msgspec.Struct, frozen=True, kw_only=True):
-    """Two metrics that changed places: which was better before, and which is better after."""
+    """Two metrics that swapped ranks between two runs: which was better before, and which is better after."""
 
     better_before: str
     better_after: str
@@ -37,7 +38,7 @@ class MetricSwap(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OrderChange(msgspec.Struct, frozen=True, kw_only=True):
-    """The ranking of the metrics in one context in two runs, and how well both rankings agree."""
+    """The rankings of the metrics in one context in an earlier and a later run, and how similar they are."""
 
     column: str
     context: str
@@ -48,7 +49,7 @@ class OrderChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChoiceChange(msgspec.Struct, frozen=True, kw_only=True):
-    """The metric recommended for one context before and after."""
+    """The metrics that an earlier and a later run recommend for one context."""
 
     column: str
     context: str
@@ -58,7 +59,7 @@ class ChoiceChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SharedOutputs(msgspec.Struct, frozen=True, kw_only=True):
-    """The numbers of outputs of two runs, and of outputs that both have."""
+    """How many outputs each of two runs has, and how many of them are in both."""
 
     before: Count
     after: Count
@@ -67,17 +68,17 @@ class SharedOutputs(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def have_same_items_and_systems(self) -> bool:
-        """Return whether both runs are of the same items and systems."""
+        """Whether both runs have outputs of the same systems for the same items."""
         return 0 < self.before == self.after == self.in_both
 
     @property
     def have_same_texts(self) -> bool:
-        """Return whether both runs are of the same outputs, text by text."""
+        """Whether both runs have the same outputs with the same texts."""
         return 0 < self.before == self.after == self.identical
 
 
 class RunComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """One assay against the assay before it.
+    """What changed from one assay to the next: accuracies, rankings of the metrics and recommendations.
 
     `paired`: both are of the same items and systems and were compared cluster by cluster. `columns` are the
     context columns of both. `only_before` and `only_after` are contexts, as `column=value`, that only one of
@@ -103,7 +104,7 @@ class RunComparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CompareContent(ResultStruct, frozen=True, kw_only=True):
-    """The whole JSON object of `metassay compare`."""
+    """The result of the command `metassay compare`, with all fields of its JSON object."""
 
     runs: list[str]
     changed: bool

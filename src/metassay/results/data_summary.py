@@ -40,7 +40,7 @@ class SystemSummary(msgspec.Struct, frozen=True):
 
 
 class DataSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """What was read, what is used of it, and what was left out."""
+    """What was read from the data files, what of it is used, and what was left out."""
 
     outputs: Count
     """Number of rows that are used."""

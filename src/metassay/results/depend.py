@@ -13,7 +13,9 @@ ByGroup = dict[str, float | None]
 
 
 class Rankings(msgspec.Struct, frozen=True):
-    """Names of the groups, best first, by three scores."""
+    """The groups of outputs (usually systems), ranked by human score, by metric score and by predicted human
+    score.
+    """
 
     human: list[str]
     """By mean human score."""
@@ -24,7 +26,7 @@ class Rankings(msgspec.Struct, frozen=True):
 
 
 class Inversion(msgspec.Struct, frozen=True):
-    """Two groups that humans rank in one order and the metric in the other.
+    """Two groups, such as systems, that people rank in one order and the metric in the other.
 
     `human_gap` (positive) and `metric_gap` (negative) are differences of means, better minus worse.
     `deviation_gap` is ED(worse) − ED(better); where it exceeds the human gap, the expected deviations explain
@@ -40,7 +42,9 @@ class Inversion(msgspec.Struct, frozen=True):
 
 
 class LocalDependence(msgspec.Struct, frozen=True):
-    """System dependence (SysDep) of a metric within one context, such as a domain."""
+    """How differently a metric treats systems (its system dependence, SysDep) within one context, such as a
+    domain.
+    """
 
     column: str
     context: str
@@ -53,7 +57,8 @@ class LocalDependence(msgspec.Struct, frozen=True):
 
 
 class Sensitivity(msgspec.Struct, frozen=True):
-    """System dependence (SysDep) after one change of the data or of the bootstrap, averaged over draws.
+    """The system dependence (SysDep) of a metric after one change of the data or the bootstrap, as a mean
+    over random draws.
 
     `sd` is the standard deviation of SysDep between the draws.
     """
@@ -67,7 +72,8 @@ class Sensitivity(msgspec.Struct, frozen=True):
 
 
 class MetricDependence(msgspec.Struct, frozen=True):
-    """System dependence of one metric on one data set.
+    """How differently one metric treats the systems of a data set, measured by its system dependence
+    (SysDep).
 
     The expected deviation of a group (a system, or a value of another column) is how much too high its mean
     human score is when it is predicted from the metric.
@@ -116,17 +122,21 @@ class MetricDependence(msgspec.Struct, frozen=True):
 
     @property
     def most_favoured(self) -> str:
-        """The group with the largest residual: favoured most beyond shrinkage."""
+        """The group, usually a system, that the metric favours most: the one with the largest residual."""
         return max(self.residual, key=self.residual.__getitem__)
 
     @property
     def most_disadvantaged(self) -> str:
-        """The group with the smallest residual: disadvantaged most beyond shrinkage."""
+        """The group, usually a system, that the metric disadvantages most: the one with the smallest
+        residual.
+        """
         return min(self.residual, key=self.residual.__getitem__)
 
 
 class DependenceComparison(msgspec.Struct, frozen=True):
-    """System dependence (SysDep) of metric a minus that of metric b, on the outputs that both scored."""
+    """The difference between the system dependence (SysDep) of two metrics, a minus b, on the outputs that
+    both scored.
+    """
 
     dataset: str
     a: str
@@ -138,7 +148,7 @@ class DependenceComparison(msgspec.Struct, frozen=True):
 
 
 class Correction(msgspec.Struct, frozen=True):
-    """Agreement with human scores after metric scores were converted to predicted human scores.
+    """How well metric scores agree with human scores after they were converted to predicted human scores.
 
     `mapping` is `raw`, `f_G`, `f_G unseen` or `f_k`. Gains, with their 95 % intervals, are relative to `raw`.
     `tied` is the share of pairs of outputs that only the mapping makes equal.
@@ -163,7 +173,9 @@ class Correction(msgspec.Struct, frozen=True):
 
 
 class DependContent(ResultStruct, frozen=True, kw_only=True):
-    """System dependence of every metric on one or several data sets, least dependent first."""
+    """How differently each metric treats the systems of one or several data sets. The metric with the lowest
+    system dependence comes first.
+    """
 
     human: str
     by: str
@@ -176,7 +188,7 @@ class DependContent(ResultStruct, frozen=True, kw_only=True):
 
 
 class Curve(msgspec.Struct, frozen=True):
-    """A fitted curve of human scores by metric score, with its 95 % band.
+    """A fitted curve that predicts the human score from the metric score, with its 95 % band.
 
     None where the grid lies outside the scores that the function was fitted to.
     """

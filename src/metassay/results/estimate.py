@@ -53,7 +53,9 @@ class ContextEstimate(msgspec.Struct, frozen=True):
 
 
 class CandidateMetric(msgspec.Struct, frozen=True):
-    """The share of labels that a metric saves, cross-fitted, with its 95 % interval."""
+    """A metric that could make the estimates more precise, with the share of human labels that it would
+    save.
+    """
 
     metric: str
     for_mean: Interval
@@ -75,7 +77,7 @@ class RandomSampleTest(msgspec.Struct, frozen=True):
 
 
 class EstimateContent(ResultStruct, frozen=True, kw_only=True):
-    """The human score of every system, best first, and all differences between systems."""
+    """The estimated mean human score of every system, best first, and the differences between all systems."""
 
     human: str
     metric: str | None

@@ -14,7 +14,9 @@ PANEL = "panel"
 
 
 class CorrectedShare(msgspec.Struct, frozen=True):
-    """Share of outputs called good (or of first outputs preferred), corrected for the errors of the judge."""
+    """The share of outputs that a judge calls good, or of pairs in which it prefers the first output,
+    corrected for the errors of the judge.
+    """
 
     value: float
     low: float | None
@@ -28,7 +30,7 @@ class CorrectedShare(msgspec.Struct, frozen=True):
 
 
 class JudgeEntry(msgspec.Struct, frozen=True):
-    """Accuracy, consistency and biases of one judge; None where the data cannot tell."""
+    """The accuracy, consistency and biases of one judge. A field is None if the data cannot tell."""
 
     judge: str
     pairs: Count
@@ -65,7 +67,9 @@ class ContextAccuracy(msgspec.Struct, frozen=True):
 
 
 class AlternativeTestEntry(msgspec.Struct, frozen=True):
-    """Alternative annotator test of one judge; values by rater are None for raters with too few items."""
+    """Whether one judge can replace human raters, by the alternative annotator test. A value is None for a
+    rater with too few items.
+    """
 
     judge: str
     winning_rate: Share | None
@@ -80,7 +84,7 @@ class AlternativeTestEntry(msgspec.Struct, frozen=True):
 
 
 class SelfPreference(msgspec.Struct, frozen=True):
-    """How much higher a judge rates the systems of one family than other systems, beyond shrinkage.
+    """How much higher a judge rates the systems of one model family than the systems of other families.
 
     With human scores: between outputs with equal human scores, in standard deviations of the judge's scores.
     """
@@ -99,7 +103,7 @@ class SelfPreference(msgspec.Struct, frozen=True):
 
 
 class AccuracyDrift(msgspec.Struct, frozen=True):
-    """Accuracy of a judge at its last date minus that at its first."""
+    """How much the accuracy of a judge changed from its first to its last date."""
 
     judge: str
     first_date: str = msgspec.field(name="from")
@@ -111,7 +115,7 @@ class AccuracyDrift(msgspec.Struct, frozen=True):
 
 
 class AskedModel(msgspec.Struct, frozen=True):
-    """The model that was asked for the verdicts, and how."""
+    """The language model that was asked for verdicts, with the prompt and the cost."""
 
     judge: str
     signature: str
@@ -120,7 +124,7 @@ class AskedModel(msgspec.Struct, frozen=True):
 
 
 class JudgeContent(ResultStruct, frozen=True, kw_only=True):
-    """Judges compared with human labels, with each other and with themselves."""
+    """How well judges agree with human labels, with each other, and with their own repeated verdicts."""
 
     kind: str
     """Type of the verdicts: `pairwise`, `grade` or `label`."""

@@ -10,7 +10,7 @@ from metassay.results.base import ResultStruct
 
 
 class ListedMetric(msgspec.Struct, frozen=True):
-    """A metric that can be computed."""
+    """A metric as the command `list` shows it."""
 
     metric: str
     label: str
@@ -24,7 +24,7 @@ class ListedMetric(msgspec.Struct, frozen=True):
 
 
 class ListedMetaMetric(msgspec.Struct, frozen=True):
-    """A measure of agreement with human scores that `rank` can use."""
+    """A measure of how well metrics agree with human scores, as the command `list` shows it."""
 
     meta_metric: str
     levels: str
@@ -33,7 +33,7 @@ class ListedMetaMetric(msgspec.Struct, frozen=True):
 
 
 class ListedPerturbation(msgspec.Struct, frozen=True):
-    """A perturbation that can be applied."""
+    """A rule that makes an output worse, as the command `list` shows it."""
 
     perturbation: str
     tasks: str
@@ -44,7 +44,7 @@ class ListedPerturbation(msgspec.Struct, frozen=True):
 
 
 class ListedReader(msgspec.Struct, frozen=True):
-    """A file format that can be read."""
+    """A file format that can be read, as the command `list` shows it."""
 
     reader: str
     files: str
@@ -64,10 +64,12 @@ class ListedResource(msgspec.Struct, frozen=True):
 
 
 class ListContent(ResultStruct, frozen=True, kw_only=True):
-    """Base of all lists, each of which has one further field."""
+    """Base class of the lists of metrics, meta-metrics, perturbations, readers and resources. Each subclass
+    adds one field.
+    """
 
     @property
     def listed_entries(self) -> Sequence[msgspec.Struct]:
-        """The listed metrics, meta-metrics, perturbations, readers or resources."""
+        """The entries of the list, for example the listed metrics."""
         entries: Sequence[msgspec.Struct] = getattr(self, self.__struct_fields__[-1])
         return entries

@@ -8,7 +8,7 @@ from metassay.results.base import ResultStruct
 
 
 class InstalledModel(msgspec.Struct, frozen=True):
-    """A model that some metrics can use; None where something is not known."""
+    """A neural model that some metrics can use. A field is None if its value is not known."""
 
     model: str
     metrics: str
@@ -25,7 +25,7 @@ class InstalledModel(msgspec.Struct, frozen=True):
 
 
 class ModelsContent(ResultStruct, frozen=True, kw_only=True):
-    """The models that were found, and where they were looked for."""
+    """The neural models that were found, and the folders in which they were searched."""
 
     models: list[InstalledModel]
     searched: list[str]

@@ -6,7 +6,9 @@ import msgspec
 
 
 class OfficialScore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Name, signature and counts of a corpus score, as sacrebleu prints them; None if not applicable."""
+    """The name, signature and counts of a corpus score, as sacrebleu prints them. A field is None if it does
+    not apply.
+    """
 
     name: str
     signature: str

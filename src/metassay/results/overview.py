@@ -8,7 +8,7 @@ from metassay.results.base import ResultStruct
 
 
 class MetricAccuracy(msgspec.Struct, frozen=True):
-    """Accuracy of a metric over all contexts of a run, with its 95 % interval."""
+    """The accuracy of a metric over all outputs of a run, with its 95 % interval."""
 
     metric: str
     accuracy: float | None
@@ -17,7 +17,7 @@ class MetricAccuracy(msgspec.Struct, frozen=True):
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """What the overview shows of one run. Only assays that are finished have numbers."""
+    """What the dashboard shows of one run in its list of runs. Only finished assays have numbers."""
 
     name: str
     folder: str
@@ -38,12 +38,12 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def comparison_group(self) -> tuple[str, str]:
-        """The task and kind of pairs; runs in which both are equal can be compared."""
+        """The task and the kind of pairs. Two runs can be compared if both are equal."""
         return self.task or "", self.pairs_from or ""
 
 
 class RunChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What changed between a run and the run before it by more than chance."""
+    """What changed from one run to the next by more than chance."""
 
     before: str
     after: str
@@ -54,7 +54,7 @@ class RunChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OverviewContent(ResultStruct, frozen=True, kw_only=True):
-    """The runs of one page, and each assay against the assay before it on the page.
+    """The runs on one page of the dashboard, and what changed from each assay to the next on the page.
 
     Pages are numbered from 1, the earliest runs; `total` is the number of runs on all pages.
     """

@@ -20,7 +20,7 @@ _PAGE_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 
 @dataclass(frozen=True)
 class PairQuery:
-    """The filters by which a user searches for pairs; empty fields do not filter."""
+    """The filters by which a user searches for pairs. An empty field does not filter."""
 
     metric: str = ""
     outcome: str = ""
@@ -44,7 +44,7 @@ class PairQuery:
 
     @classmethod
     def from_query_values(cls, values: Mapping[str, Sequence[str]]) -> Self:
-        """Create a query from the names and values of a web address; unknown names are ignored."""
+        """Create a query from the parameters of a web address. Unknown parameters are ignored."""
         arguments: dict[str, Any] = {}
         for query_field in fields(cls):
             name = query_field.name
@@ -60,7 +60,7 @@ class PairQuery:
         return cls(**arguments)
 
     def to_query_values(self) -> list[tuple[str, str]]:
-        """Return the query as names and values of a web address, without defaults."""
+        """Return the query as parameters of a web address, without those that have their default value."""
         values: list[tuple[str, str]] = []
         for query_field in fields(self):
             value = getattr(self, query_field.name)
@@ -72,13 +72,13 @@ class PairQuery:
 
     @property
     def filters_without_page(self) -> Self:
-        """The same query without what only decides which of the matching pairs are listed, and how."""
+        """The query with its filters only: without the order, the page number and the shown metrics."""
         return replace(self, order="", page=1, shown=())
 
 
 @dataclass(frozen=True)
 class PairScores:
-    """How a metric scored the two outputs of a pair."""
+    """The scores that a metric gave to the two outputs of a pair, and whether it ordered them correctly."""
 
     outcome: int | None
     """1 right, 0 tie, −1 wrong, None undefined."""
@@ -88,7 +88,7 @@ class PairScores:
 
 @dataclass(frozen=True)
 class StoredPair:
-    """A pair as a run stores it."""
+    """A pair of a better and a worse output, as read from a run folder, with its scores."""
 
     row: int
     item: str
@@ -108,7 +108,7 @@ class StoredPair:
 
 @dataclass(frozen=True)
 class MatchingPairs:
-    """The pairs that match a query."""
+    """The pairs of a run that match a query, with counts of right and wrong decisions by metric."""
 
     count: int
     rows: NDArray[np.uint32] | None
@@ -121,7 +121,7 @@ class MatchingPairs:
 
 @dataclass(frozen=True)
 class PairPage:
-    """One page of the pairs that match a query."""
+    """One page of a list of pairs that match a query."""
 
     query: PairQuery
     matching: MatchingPairs
@@ -137,13 +137,13 @@ class PairPage:
 
     @property
     def page_count(self) -> int:
-        """The number of pages."""
+        """The number of pages over which the matching pairs are spread."""
         return max(1, -(-self.listed // PAIRS_PER_PAGE))
 
 
 @dataclass(frozen=True)
 class ContextAccuracy:
-    """Accuracy of a metric in one context, with its 95 % interval."""
+    """The accuracy of a metric in one context, such as a domain, with its 95 % interval."""
 
     context: str
     metric: str
@@ -154,7 +154,7 @@ class ContextAccuracy:
 
 @dataclass(frozen=True)
 class RunNotes:
-    """The notes that users wrote on a run, and what the form to edit them needs."""
+    """The notes that users wrote about a run, and what the form for editing them needs."""
 
     text: str
     version: str
@@ -166,7 +166,7 @@ class RunNotes:
 
 @dataclass(frozen=True)
 class ExplorerContent:
-    """Everything that the page of a run's pairs shows."""
+    """Everything that the dashboard page with the pairs of a run shows."""
 
     run: str
     path: str

@@ -11,7 +11,9 @@ from metassay.results.data_summary import DataSummary
 
 
 class AppliedPerturbation(msgspec.Struct, frozen=True):
-    """How many outputs a perturbation changed, could not be applied to, and left as they were."""
+    """How many outputs a perturbation changed, left unchanged, or could not be applied to, and how many pairs
+    it made.
+    """
 
     perturbation: str
     pairs: Count
@@ -21,7 +23,9 @@ class AppliedPerturbation(msgspec.Struct, frozen=True):
 
 
 class PerturbContent(ResultStruct, frozen=True, kw_only=True):
-    """How often each perturbation applied. `usage` has the requests and tokens of a language model."""
+    """How often each perturbation could be applied. `usage` counts requests and tokens of a language
+    model.
+    """
 
     task: str
     outputs: Count

@@ -19,7 +19,7 @@ SpanShare = Share | None | UnsetType
 
 
 class RankedMetric(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One metric, or baseline, in a ranking: the value of the meta-metric with its 95 % interval."""
+    """One metric or baseline in a ranking: how well it agrees with human scores, with the 95 % interval."""
 
     metric: str
     value: float | None
@@ -65,7 +65,7 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
 
 
 class MetricPairPValues(msgspec.Struct, frozen=True, kw_only=True):
-    """One-sided p-values of all pairs of systems, by human scores and by one metric."""
+    """For every two systems, the one-sided p-values of their difference by human scores and by one metric."""
 
     metric: str
     human: list[Share]
@@ -73,14 +73,16 @@ class MetricPairPValues(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SystemPairPValues(msgspec.Struct, frozen=True, kw_only=True):
-    """The p-values that soft pairwise accuracy (SPA) compares; systems sorted by human score, best first."""
+    """The p-values of system differences from which soft pairwise accuracy (SPA) is computed. Systems are
+    sorted by human score, best first.
+    """
 
     systems: list[str]
     rows: list[MetricPairPValues]
 
 
 class DownsampledValue(msgspec.Struct, frozen=True, kw_only=True):
-    """The value of one metric on random subsets of the items: median and central 95 %."""
+    """How well a metric agrees with human scores on random subsets of the items: median and central 95 %."""
 
     items: Count = msgspec.field(name="segments")
     metric: str
@@ -92,7 +94,9 @@ class DownsampledValue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ranking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Metrics ranked by one meta-metric on one data set, or in one context of it; best first."""
+    """Metrics ranked by one measure of agreement with human scores (a meta-metric), on one data set or one
+    context of it.
+    """
 
     dataset: str
     meta_metric: str = msgspec.field(name="meta")
@@ -118,12 +122,12 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def is_global(self) -> bool:
-        """Return whether the ranking is over all items, not within one context."""
+        """Whether the ranking is over all items, not within one context."""
         return self.context_column is None
 
     @property
     def constant_value(self) -> float | None:
-        """The value of a metric that scores all outputs the same; None if it is undefined."""
+        """The agreement of a metric that gives all outputs the same score. None if it is undefined."""
         for metric in self.metrics:
             if metric.baseline and metric.metric == "constant":
                 return metric.value
@@ -131,7 +135,9 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def defined_metrics(self) -> list[RankedMetric]:
-        """The metrics that have a value and may be named best, best first."""
+        """The metrics that may be named best, sorted from best to worst: no baselines, no undefined values,
+        no metrics that ignore quality.
+        """
         metrics = []
         for metric in self.metrics:
             if metric.value is not None and not metric.baseline and not metric.uninformed:
@@ -140,7 +146,9 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class AveragedMetric(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One metric, averaged over data sets. Correlations are mapped to the range from 0 to 1 before."""
+    """The agreement of one metric with human scores, averaged over data sets. Correlations are first mapped
+    to the range from 0 to 1.
+    """
 
     metric: str
     value: float | None
@@ -150,7 +158,7 @@ class AveragedMetric(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 class AverageRanking(msgspec.Struct, frozen=True, kw_only=True):
-    """Metrics ranked by the average of one meta-metric over several data sets; best first."""
+    """Metrics ranked by their average agreement with human scores over several data sets, best first."""
 
     meta_metric: str = msgspec.field(name="meta")
     datasets: list[str]
@@ -159,7 +167,8 @@ class AverageRanking(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContextCost(msgspec.Struct, frozen=True, kw_only=True):
-    """The loss from using the overall best metric in every context of a column.
+    """What is lost by using the overall best metric in every context of a column instead of the best metric
+    of each.
 
     `value` is the mean loss of the meta-metric against the best metric of each context, weighted by items,
     with the 95 % interval `low` to `high`.
@@ -195,7 +204,8 @@ class StabilityRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class DiscriminationRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How finely a meta-metric tells metrics apart (Thompson et al., 2024, table 1).
+    """How many of the compared metrics one meta-metric, a measure of agreement with human scores, can tell
+    apart (Thompson et al., 2024, table 1).
 
     Metrics with exactly the same scores count once, except where the name says `with_copies`.
     """
@@ -216,7 +226,7 @@ class DiscriminationRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
 
 
 class HumanCeiling(msgspec.Struct, frozen=True, kw_only=True):
-    """Agreement of one rater with the mean of the other raters, as an upper bound for metrics."""
+    """How well one rater agrees with the mean of the other raters, which is an upper bound for metrics."""
 
     dataset: str
     meta_metric: str = msgspec.field(name="meta")
@@ -228,7 +238,7 @@ class HumanCeiling(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgreementPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """How often people agree with differences of one size, with a 95 % interval."""
+    """How often people agree with a metric when its scores differ by a given amount, with a 95 % interval."""
 
     difference: float
     probability: Share
@@ -237,7 +247,7 @@ class AgreementPoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgreementThreshold(msgspec.Struct, frozen=True, kw_only=True):
-    """The smallest difference with which people agree in this share of pairs.
+    """The smallest difference between metric scores with which people agree in a given share of pairs.
 
     `difference` is None if no difference in the data is large enough, `high` if the data cannot exclude that.
     """
@@ -251,7 +261,9 @@ class AgreementThreshold(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgreementCurve(msgspec.Struct, frozen=True, kw_only=True):
-    """How often people agree with a difference in the scores of one metric, by its size."""
+    """How often people agree with one metric about which of two outputs or systems is better, by the
+    difference of its scores.
+    """
 
     dataset: str
     context: str
@@ -274,11 +286,12 @@ class AgreementCurve(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_global(self) -> bool:
-        """Return whether the curve is for all items, not for one context."""
+        """Whether the curve is for all items, not for one context."""
         return self.context_column is None
 
-    def find_agreement(self, difference: float) -> AgreementPoint | None:
-        """Return how often people agree with a difference; None outside the range of the data.
+    def find_human_agreement_with_difference(self, difference: float) -> AgreementPoint | None:
+        """Return how often people agree with a difference in metric score. None if the difference is outside
+        the range of the data.
 
         Between two points of the curve it is interpolated.
         """
@@ -300,7 +313,7 @@ class AgreementCurve(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RequiredItems(msgspec.Struct, frozen=True, kw_only=True):
-    """How many items are needed to separate two systems, or two metrics, with a power of 80 %."""
+    """How many items are needed to tell two systems, or two metrics, apart with a power of 80 %."""
 
     dataset: str
     separates: str
@@ -313,7 +326,8 @@ class RequiredItems(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CorpusAgreement(msgspec.Struct, frozen=True, kw_only=True):
-    """Agreement with human scores of the corpus scores and of the mean item scores of a metric.
+    """How well two kinds of system scores agree with human scores: the corpus score of a metric, and the mean
+    of its item scores.
 
     `spa` is soft pairwise accuracy, `pa` pairwise accuracy, both over pairs of systems.
     """
@@ -328,7 +342,7 @@ class CorpusAgreement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RankAnalyses(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The further analyses that were requested; None for the others."""
+    """The results of further analyses of `rank`. A field is None if its analysis was not requested."""
 
     stability: list[StabilityRow] | None = None
     discrimination: list[DiscriminationRow] | None = None
@@ -339,7 +353,9 @@ class RankAnalyses(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class RankContent(ResultStruct, frozen=True, kw_only=True):
-    """Rankings of metrics, one per data set, meta-metric and context; their averages; further analyses."""
+    """Rankings of metrics by agreement with human scores, for each data set, meta-metric and context, with
+    averages and further analyses.
+    """
 
     human: str
     rankings: list[Ranking] = msgspec.field(name="results")
@@ -350,7 +366,7 @@ class RankContent(ResultStruct, frozen=True, kw_only=True):
 
     @property
     def global_rankings(self) -> list[Ranking]:
-        """The rankings over all items; where there are none, all rankings."""
+        """The rankings over all items. If there are none, all rankings."""
         return [ranking for ranking in self.rankings if ranking.is_global] or self.rankings
 
     data: DataSummary | None = None

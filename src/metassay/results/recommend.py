@@ -10,7 +10,7 @@ from metassay.results.verdict import Claim
 
 
 class RecommendContent(ResultStruct, frozen=True, kw_only=True):
-    """The whole JSON object of `metassay recommend`.
+    """The result of the command `metassay recommend`, with all fields of its JSON object.
 
     `answer` is None where the user's own criteria decide, because then each context has a choice of its own.
     `seconds` are seconds per 1,000 outputs, for information: no choice depends on them.

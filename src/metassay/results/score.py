@@ -11,7 +11,7 @@ from metassay.results.verdict import Claim
 
 
 class ScoredSystem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Scores of one system by one metric, under the requested aggregations; others are None."""
+    """The scores of one system by one metric. An aggregation that was not requested is None."""
 
     group: str | None = None
     """The test set, if the data has several."""
@@ -49,7 +49,9 @@ class SystemComparison(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
 
 
 class DifferenceMeaning(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How often people agree with such a difference between two systems, according to a run of `rank`."""
+    """How often people agree with a score difference of this size between two systems, as estimated by a run
+    of `rank`.
+    """
 
     group: str | None = None
     """The test set, if the data has several."""

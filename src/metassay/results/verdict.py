@@ -37,7 +37,7 @@ Question = Literal["detect_errors", "prefer_better", "choose_outputs", "rank_sys
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """One statement of a verdict, with the numbers that it rests on and its sentence.
+    """One statement of a verdict, as a sentence and as the numbers that support it.
 
     `metrics` are the metrics that it names; in an answer the best one, then those not shown to be behind it.
     `value` has the 95 % interval `low` to `high`. `baseline` is the value that needs no skill: of a coin,
@@ -59,6 +59,6 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     p: float | None = None
 
 
-def select_claims(verdict: list[Claim], *kinds: ClaimKind) -> list[Claim]:
-    """Return the claims of these kinds, in their order."""
+def select_claims_of_kinds(verdict: list[Claim], *kinds: ClaimKind) -> list[Claim]:
+    """Return the claims of the given kinds, in the order in which the verdict has them."""
     return [claim for claim in verdict if claim.kind in kinds]

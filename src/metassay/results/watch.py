@@ -17,7 +17,7 @@ JUDGE_CONSISTENCY = "judge consistency"
 
 
 class WatchedRun(msgspec.Struct, frozen=True):
-    """The value of one run, and the mean of all runs up to it with an interval."""
+    """One run in a series of runs: its value, and the mean of all runs so far with an interval."""
 
     run: str
     value: float
@@ -26,7 +26,8 @@ class WatchedRun(msgspec.Struct, frozen=True):
 
 
 class SeriesChange(msgspec.Struct, frozen=True):
-    """A significant change in a series of runs, which began with `first_run` and was detected at `shown_by`.
+    """A significant change in a series of runs: it began with `first_run` and could be detected with
+    `shown_by`.
 
     `before` is the mean of the runs before `first_run`, `after` that of the runs from it to `shown_by`.
     The intervals are those of confidence sequences, which hold at every look.
@@ -39,7 +40,7 @@ class SeriesChange(msgspec.Struct, frozen=True):
 
 
 class WatchedSeries(msgspec.Struct, frozen=True):
-    """One metric or judge over all runs that have it."""
+    """The values of one metric or judge in a series of runs, and whether they changed."""
 
     metric: str
     """The name of the metric or the judge."""
@@ -55,7 +56,7 @@ class WatchedSeries(msgspec.Struct, frozen=True):
 
 
 class WatchContent(ResultStruct, frozen=True, kw_only=True):
-    """All runs, oldest first, and what changed."""
+    """Whether metrics or judges changed in a series of runs, oldest run first."""
 
     runs: list[str]
     changed: bool

@@ -11,7 +11,7 @@ Text = str | list[str]
 
 
 class ScoredOutcome(msgspec.Struct, frozen=True, array_like=True):
-    """How a metric scored both outputs of a pair, and its outcome: 1 right, 0 tie, -1 wrong."""
+    """The scores that a metric gave to both outputs of a pair, and the outcome: 1 right, 0 tie, -1 wrong."""
 
     score: float
     worse_score: float
@@ -19,7 +19,7 @@ class ScoredOutcome(msgspec.Struct, frozen=True, array_like=True):
 
 
 class WrongPair(msgspec.Struct, frozen=True, kw_only=True):
-    """One pair that some metric got wrong.
+    """A pair of outputs in which at least one metric did not prefer the better output.
 
     `is_doubtful`: the worse output is nearer to a reference than the output is, so the label may be wrong.
     `grades` are relevance grades of the documents of a ranking.
@@ -40,7 +40,8 @@ class WrongPair(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WrongPairs(ResultStruct, frozen=True, kw_only=True):
-    """Examples of pairs that metrics got wrong, doubtful ones last.
+    """Examples of pairs in which metrics did not prefer the better output. Pairs whose label may be wrong
+    come last.
 
     `checked` pairs, evenly spaced over all, tell how many labels are `doubtful`; None for rankings.
     """

@@ -33,8 +33,8 @@ from metassay.options import accept_options
 from metassay.reporting.annotate_page import (
     build_annotate_page,
     describe_annotate_result,
-    explain_items_for_difference,
-    explain_items_for_width,
+    explain_items_needed_for_interval_width,
+    explain_items_needed_to_show_difference,
     explain_number_of_chosen_items,
 )
 from metassay.reporting.result_display import ResultDisplay
@@ -171,14 +171,14 @@ def _plan_number_of_labelled_items(
         )
     if options.width is not None:
         plan: NeededItems = count_items_for_interval_width(scores, options.width, options.seed)
-        return plan.count, explain_items_for_width(
+        return plan.count, explain_items_needed_for_interval_width(
             plan.count, labelled_count, len(scores.items), options.width, plan.hardest
         )
     if len(scores.systems) < 2:
         raise InputError("a difference needs two systems.", remedy="Use --width for a single system.")
     difference = options.difference or 0.0
     plan = count_items_for_difference(scores, difference, options.power, options.seed)
-    reason = explain_items_for_difference(
+    reason = explain_items_needed_to_show_difference(
         plan.count, labelled_count, len(scores.items), difference, options.power, plan.hardest
     )
     return plan.count, reason

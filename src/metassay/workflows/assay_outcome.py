@@ -15,7 +15,7 @@ from metassay.metrics.sentinels import SENTINELS
 from metassay.options import HUMAN_PAIRS, PERTURBED_PAIRS
 from metassay.perturbations.label_errors import LabelError, find_label_error_rates
 from metassay.perturbations.pairs import Pairs
-from metassay.reporting.assay_sentences import explain_metric_without_quality_information
+from metassay.reporting.assay_sentences import explain_why_metric_ignores_quality
 from metassay.results.assay import LabelErrorRate
 from metassay.stats.arrays import FloatArray
 from metassay.workflows.assay_pairs import make_assay_pairs, make_sharded_pairs, needs_shards
@@ -81,9 +81,7 @@ def compute_assay_outcome(prepared_assay: PreparedAssay) -> AssayOutcome:
     weights = compute_output_weights(dataset, plan.settings.weights, plan.contexts)
     sample, scored, metrics, score_sample = make_and_score_pairs(prepared_assay, weights)
     uninformed = {} if score_sample is None else score_sample.find_uninformed_metrics(metrics)
-    notes = [
-        explain_metric_without_quality_information(metric, source) for metric, source in uninformed.items()
-    ]
+    notes = [explain_why_metric_ignores_quality(metric, source) for metric, source in uninformed.items()]
     scored = replace(scored, notes=(*scored.notes, *notes))
     execution.report_progress("judging", 0, 1)
     human_pairs = None

@@ -35,7 +35,7 @@ from metassay.metrics.registry import look_up_higher_is_better
 from metassay.metrics.selection import choose_metrics
 from metassay.metrics.sentinels import SENTINELS
 from metassay.options import split_names
-from metassay.reporting.assay_sentences import explain_metric_without_quality_information
+from metassay.reporting.assay_sentences import explain_why_metric_ignores_quality
 from metassay.specs import split_specs
 from metassay.workflows.options import AnnotateOptions, DependOptions, EstimateOptions, RankOptions
 
@@ -166,7 +166,7 @@ def mark_uninformed_metrics(score_cube: ScoreCube) -> tuple[ScoreCube, frozenset
         name for name in score_cube.metric_scores if name.partition("(")[0].lower() in _SENTINEL_NAMES
     }
     notes = [
-        explain_metric_without_quality_information(metric, determining_property)
+        explain_why_metric_ignores_quality(metric, determining_property)
         for metric, determining_property in properties.items()
         if metric not in sentinels
     ]

@@ -169,9 +169,9 @@ class Result(ResultDisplay, ABC):
 
     def build_page(self) -> Page:
         """Build a report page with the tables of the result."""
-        from metassay.reporting.pages import build_plain_page
+        from metassay.reporting.pages import build_page_of_tables
 
-        return build_plain_page(type(self).__name__, self.to_dict())
+        return build_page_of_tables(type(self).__name__, self.to_dict())
 
 
 @contextmanager

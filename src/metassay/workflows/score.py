@@ -38,8 +38,8 @@ from metassay.reporting.tables import format_rows
 from metassay.reporting.terminal.blocks import Block
 from metassay.reporting.terminal.score import (
     ScoreFormat,
-    describe_bare_scores,
     describe_scores,
+    describe_scores_as_bare_numbers,
     name_unit_of_resampling,
 )
 from metassay.results.aggregate import AGGREGATIONS, BOOTSTRAP, CORPUS, SEGMENT
@@ -105,7 +105,7 @@ class ScoreResult(ResultDisplay, ScoreContent, frozen=True, kw_only=True):
             resampled_unit=name_unit_of_resampling(self, unit, settings.cluster),
         )
         if bare:
-            return describe_bare_scores(self, score_format)
+            return describe_scores_as_bare_numbers(self, score_format)
         return describe_scores(self, score_format)
 
 

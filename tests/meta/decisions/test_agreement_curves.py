@@ -59,7 +59,9 @@ def test_thresholds_lie_on_the_curve_and_are_ordered() -> None:
         assert differences == sorted(differences)
         threshold = curve.thresholds[0]
         assert threshold.low <= threshold.difference
-        assert curve.find_agreement(threshold.difference).probability == pytest.approx(0.8, abs=0.01)
+        assert curve.find_human_agreement_with_difference(threshold.difference).probability == pytest.approx(
+            0.8, abs=0.01
+        )
     assert outputs.thresholds[0].coverage < outputs.pairs
 
 
@@ -68,9 +70,9 @@ def test_nothing_is_said_beyond_the_largest_difference() -> None:
         simulate_scores(2), ["m"], dataset="d", context="global"
     )
     for curve in (systems, outputs):
-        assert curve.find_agreement(-curve.largest_difference) is not None
-        assert curve.find_agreement(curve.largest_difference * 1.001) is None
-    assert systems.find_agreement(systems.smallest_difference / 2) is None
+        assert curve.find_human_agreement_with_difference(-curve.largest_difference) is not None
+        assert curve.find_human_agreement_with_difference(curve.largest_difference * 1.001) is None
+    assert systems.find_human_agreement_with_difference(systems.smallest_difference / 2) is None
 
 
 def test_a_metric_that_prefers_the_worse_has_no_threshold() -> None:
@@ -100,7 +102,7 @@ def test_probabilities_for_systems_are_calibrated_on_other_items_and_systems() -
         means = new.metrics[0].mean(axis=1)
         first_is_better = 1 - compute_normal_p_values(new.human)
         for pair, difference in enumerate(means[first] - means[second]):
-            point = curve.find_agreement(difference)
+            point = curve.find_human_agreement_with_difference(difference)
             if point is not None:
                 predicted.append(point.probability)
                 observed.append(first_is_better[pair] if difference > 0 else 1 - first_is_better[pair])

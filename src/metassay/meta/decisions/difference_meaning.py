@@ -65,7 +65,7 @@ def predict_human_agreement(
             reason = _explain_missing_prediction(agreement_curve, abs(difference), len(differences))
             point = None
             if agreement_curve is not None and reason is None:
-                point = agreement_curve.find_agreement(difference)
+                point = agreement_curve.find_human_agreement_with_difference(difference)
             meanings.append(
                 DifferenceMeaning(
                     group=group,

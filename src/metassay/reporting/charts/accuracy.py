@@ -16,8 +16,8 @@ from metassay.reporting.charts.metric_lines import (
 from metassay.reporting.charts.theme import (
     SLOTS,
     Spec,
+    build_channel_with_ordered_values,
     build_chart,
-    build_ordered_channel,
     measure_space_for_labels,
 )
 from metassay.results.assay import BinAccuracy, Difficulty, HumanPairDistances, MetricAccuracy
@@ -27,7 +27,9 @@ MOST_SIDE_BY_SIDE = 80
 
 
 def build_accuracy_chart(assay_report: AssayReport, context_column: ReportedColumn) -> Spec:
-    """Draw the accuracy of each metric by context. Sentinels outside the range of metrics are left out."""
+    """Draw the accuracy of each metric by context, such as the domain. Baselines outside the range of the
+    metrics are left out.
+    """
     hidden = find_hidden_sentinels(assay_report, context_column)
     shown = [
         m for m in assay_report.all_metrics if context_column.list_defined_accuracies(m) and m not in hidden
@@ -44,7 +46,7 @@ def build_accuracy_chart(assay_report: AssayReport, context_column: ReportedColu
     labels = [assay_report.labels[metric] for metric in metrics]
     x = _build_context_axis(context_column, side_by_side=side_by_side)
     y = build_accuracy_axis(low, high)
-    offset = {"xOffset": build_ordered_channel("metric", labels)} if side_by_side else {}
+    offset = {"xOffset": build_channel_with_ordered_values("metric", labels)} if side_by_side else {}
     return build_chart(
         f"Accuracy of {len(metrics)} metrics over {len(context_column.contexts)} values of"
         f" {context_column.name}.",
@@ -74,11 +76,13 @@ def build_accuracy_chart(assay_report: AssayReport, context_column: ReportedColu
 def build_difficulty_chart(
     assay_report: AssayReport, difficulty: Difficulty, bin_names: Sequence[str]
 ) -> Spec:
-    """Draw accuracy by the share of edited characters; grey marks the shares of human pairs."""
+    """Draw the accuracy of each metric by the share of edited characters. A grey area marks how much human
+    pairs differ.
+    """
     rows = [
         row
         for row in difficulty.accuracy
-        if row.accuracy is not None and assay_report.labels.is_shown(row.metric)
+        if row.accuracy is not None and assay_report.labels.has_own_table_row(row.metric)
     ]
     low, high = find_accuracy_range(rows)
     x = {
@@ -113,7 +117,7 @@ def build_difficulty_chart(
 
 
 def find_hidden_sentinels(assay_report: AssayReport, context_column: ReportedColumn) -> list[str]:
-    """Find the sentinels that the accuracy chart leaves out because their accuracy is outside its range."""
+    """Find the baselines that the accuracy chart leaves out because their accuracy is outside its range."""
     low, high = _find_accuracy_range(assay_report, context_column)
     hidden = []
     for metric in assay_report.sentinels:
@@ -124,7 +128,9 @@ def find_hidden_sentinels(assay_report: AssayReport, context_column: ReportedCol
 
 
 def choose_colour_slot(assay_report: AssayReport, metric: str) -> int:
-    """Choose the position of a metric in the palette; sentinels and metrics beyond the palette are grey."""
+    """Choose the position of a metric in the colour palette. Baselines and metrics beyond the palette are
+    grey.
+    """
     if metric in assay_report.sentinels:
         return SLOTS
     return min(assay_report.metrics.index(metric), SLOTS)
@@ -156,13 +162,15 @@ def _build_context_axis(context_column: ReportedColumn, *, side_by_side: bool) -
     if side_by_side:
         scale = {"type": "band", "paddingInner": 0.35, "paddingOuter": 0.2}
     return {
-        **build_ordered_channel("context", context_column.contexts, **scale),
+        **build_channel_with_ordered_values("context", context_column.contexts, **scale),
         "axis": {"title": None, "ticks": False, "labelPadding": 8},
     }
 
 
 def _build_human_pair_layers(x: Spec, distances: HumanPairDistances | None) -> list[Spec]:
-    """Build layers that mark the median and the middle half of the edit distances of human pairs."""
+    """Build chart layers that mark how much the outputs of human pairs differ: the median and the middle
+    half.
+    """
     if distances is None:
         return []
     values = {"low": distances.low, "median": distances.median, "high": distances.high}

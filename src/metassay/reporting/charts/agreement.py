@@ -9,7 +9,7 @@ from metassay.results.rank import AgreementCurve
 
 
 def build_agreement_chart(agreement_curve: AgreementCurve, metric_label: str) -> Spec:
-    """Draw how often people agree with a difference between scores, by its size, with a 95 % band."""
+    """Draw how often people agree with a metric, by the size of the score difference, with a 95 % band."""
     points = [msgspec.to_builtins(point) for point in agreement_curve.points]
     x = {
         "field": "difference",

@@ -9,11 +9,11 @@ from metassay.reporting.charts.theme import (
     SLOTS,
     WRAP,
     Spec,
+    build_channel_with_ordered_values,
     build_chart,
     build_interval_layers,
     build_line_break_expression,
     build_names_axis,
-    build_ordered_channel,
     build_rows_chart,
     build_tooltip,
 )
@@ -36,12 +36,15 @@ COLOUR: Spec = {
 }
 
 
-def build_curves_chart(dependence: MetricDependence, metric_label: str, curves: MetricCurves) -> Spec:
-    """Draw the human score as a function of the metric score, for all systems together and for each.
+def build_predicted_human_score_chart(
+    dependence: MetricDependence, metric_label: str, curves: MetricCurves
+) -> Spec:
+    """Draw which human score a metric score predicts: one curve for all systems together, and one for each
+    system.
 
     The systems with the highest and the lowest expected deviation are coloured.
     """
-    slots = _choose_colour_slots(dependence)
+    slots = _choose_system_colours(dependence)
     rows: list[Spec] = []
     for group, curve in curves.groups.items():
         points = _list_curve_points(curves.grid, curve)
@@ -75,10 +78,15 @@ def build_curves_chart(dependence: MetricDependence, metric_label: str, curves: 
 
 
 def build_deviations_chart(dependence: MetricDependence, metric_label: str) -> Spec:
-    """Draw expected deviations with intervals, split into shrinkage and residual, the best system first."""
+    """Draw how much too high or low each system's human score is when predicted from the metric, with
+    intervals.
+    """
     order = dependence.rankings.human
     rows = [_build_deviation_data_point(dependence, group) for group in order]
-    y = {**build_ordered_channel("group", order, paddingInner=0.35), "axis": build_names_axis(ticks=False)}
+    y = {
+        **build_channel_with_ordered_values("group", order, paddingInner=0.35),
+        "axis": build_names_axis(ticks=False),
+    }
     tooltip = build_tooltip(
         ("group", "system"),
         ("deviation", "expected deviation", ".2f"),
@@ -109,7 +117,8 @@ def build_deviations_chart(dependence: MetricDependence, metric_label: str) -> S
 
 
 def build_rank_change_chart(dependence: MetricDependence, metric_label: str) -> Spec:
-    """Draw how the rank of each system changes from the ranking by people to the ranking by the metric.
+    """Draw how the rank of each system changes between human scores, predicted human scores and metric
+    scores.
 
     In between is the ranking by human scores predicted from the metric. Systems in an inverted pair are
     coloured.
@@ -137,7 +146,9 @@ def build_rank_change_chart(dependence: MetricDependence, metric_label: str) -> 
         "offset": 10,
     }
     x = {
-        **build_ordered_channel("order", ORDERS, type="point", padding=_compute_name_padding(rankings.human)),
+        **build_channel_with_ordered_values(
+            "order", ORDERS, type="point", padding=_compute_name_padding(rankings.human)
+        ),
         "axis": x_axis,
     }
     y = {"field": "rank", "type": "quantitative", "scale": {"reverse": True, "zero": False}, "axis": None}
@@ -159,8 +170,10 @@ def build_rank_change_chart(dependence: MetricDependence, metric_label: str) -> 
     )
 
 
-def _choose_colour_slots(dependence: MetricDependence) -> dict[str, int]:
-    """Choose colours for the systems with the highest and lowest expected deviation; others are grey."""
+def _choose_system_colours(dependence: MetricDependence) -> dict[str, int]:
+    """Choose the colours of systems: one for the most favoured, one for the most disadvantaged, and grey for
+    all others.
+    """
     slots = dict.fromkeys(dependence.deviations, NEUTRAL)
     slots[max(dependence.deviations, key=dependence.deviations.__getitem__)] = FAVOURED
     slots[min(dependence.deviations, key=dependence.deviations.__getitem__)] = DISADVANTAGED
@@ -175,7 +188,7 @@ def _list_curve_points(grid: Sequence[float], curve: Curve) -> list[Spec]:
 
 
 def _find_curve_label_points(curve_points: Sequence[Spec]) -> list[Spec]:
-    """Find the first point of every coloured curve, next to which its name is written."""
+    """Find the first point of each coloured curve, where the name of its system is written."""
     first: dict[str, Spec] = {}
     for row in curve_points:
         if row.get("slot") != NEUTRAL:
@@ -251,7 +264,7 @@ def _build_system_names_layer(ranking_name: str, **mark: Any) -> Spec:
 
 
 def _compute_name_padding(names: Sequence[str]) -> float:
-    """Compute the padding of a scale with three points, so that system names fit on both sides."""
+    """Compute how much space a chart with three columns needs at both sides to fit the names of systems."""
     # At most 40 % of the width on each side, so that the lines between the names stay visible.
     needed = min(0.4 * _CHART_WIDTH, 14 + 6.5 * min(WRAP, max(map(len, names))))
     return round(2 * needed / (_CHART_WIDTH - 2 * needed), 2)

@@ -12,7 +12,8 @@ from metassay.reporting.charts.theme import SLOTS, Spec, build_chart, build_tool
 def build_subset_size_chart(
     rows: Sequence[Mapping[str, Any]], meta_metric: str, metrics: Sequence[str]
 ) -> Spec:
-    """Draw a meta-metric by the number of segments: medians and 95 % ranges over random subsets.
+    """Draw how well metrics agree with human scores by the number of segments: medians and 95 % ranges over
+    random subsets.
 
     `metrics` are labels of metrics, best first, which decides their colours; rows of others are baselines,
     in grey.

@@ -8,9 +8,9 @@ import msgspec
 
 from metassay.reporting.charts.theme import (
     Spec,
+    build_channel_of_names,
+    build_channel_with_ordered_values,
     build_interval_layers,
-    build_names_channel,
-    build_ordered_channel,
     build_rows_chart,
     build_tooltip,
 )
@@ -21,7 +21,9 @@ LABELS_ONLY = "labels only"
 
 
 def build_estimates_chart(systems: Sequence[SystemEstimate], human: str, method: str) -> Spec:
-    """Draw the mean human score of each system with its interval, from labels alone and from `method`."""
+    """Draw two estimates of each system's mean human score with intervals: from human labels alone, and by
+    `method`.
+    """
     rows = []
     for entry in systems:
         intervals = {method: entry.estimate, LABELS_ONLY: entry.labels_only}
@@ -31,7 +33,7 @@ def build_estimates_chart(systems: Sequence[SystemEstimate], human: str, method:
             rows.append({"system": entry.system, "method": name, **msgspec.structs.asdict(interval)})
     names = [entry.system for entry in systems]
     methods = list(dict.fromkeys([method, LABELS_ONLY]))
-    colour = build_ordered_channel("method", methods, range="category")
+    colour = build_channel_with_ordered_values("method", methods, range="category")
     numbers = [(name, name, ".4f") for name in ("value", "low", "high")]
     return build_rows_chart(
         f"Mean {human} of {len(names)} systems, best first, with 95 % intervals.",
@@ -39,8 +41,8 @@ def build_estimates_chart(systems: Sequence[SystemEstimate], human: str, method:
         ROW_HEIGHT,
         data={"values": rows},
         encoding={
-            "y": build_names_channel("system", names),
-            "yOffset": build_ordered_channel("method", methods),
+            "y": build_channel_of_names("system", names),
+            "yOffset": build_channel_with_ordered_values("method", methods),
             "color": {**colour, "legend": {"orient": "top", "title": None}},
         },
         layer=build_interval_layers(

@@ -7,9 +7,9 @@ from typing import Any
 
 from metassay.reporting.charts.theme import (
     Spec,
+    build_channel_of_names,
+    build_channel_with_ordered_values,
     build_chart,
-    build_names_channel,
-    build_ordered_channel,
     build_rows_chart,
     build_tooltip,
     measure_space_for_labels,
@@ -47,12 +47,14 @@ TOOLTIP = build_tooltip(
 _BARE_AXIS: Spec = {"title": None, "ticks": False, "domain": False}
 
 
-def build_matrix_chart(
+def build_square_heatmap(
     description: str, names: Sequence[str], cells: Sequence[Spec], tooltip: Sequence[Spec]
 ) -> Spec:
-    """Draw a heatmap of `cells` (rows of `row`, `column`, `value`), both axes in the order of `names`."""
+    """Draw a heatmap whose rows and columns have the same names. `cells` have the keys `row`, `column` and
+    `value`.
+    """
     labelled = len(names) <= LABELLED_UP_TO
-    layers = [_build_cells_layer(COLOUR, cornerRadius=2, strokeWidth=1.5)]
+    layers = [_build_cell_colour_layer(COLOUR, cornerRadius=2, strokeWidth=1.5)]
     if labelled:
         # Beyond 0.62 the diverging colours are so dark that a dark number is hard to read.
         layers.append(_build_number_layer("label", "nominal", dark_cell_test="abs(datum.value) > 0.62"))
@@ -64,15 +66,15 @@ def build_matrix_chart(
         usermeta={"labels": measure_space_for_labels(names)},
         data={"values": [{**cell, "label": _format_short_number(cell["value"])} for cell in cells]},
         encoding={
-            "x": {**build_ordered_channel("column", names), "axis": x_axis},
-            "y": {**build_ordered_channel("row", names), "axis": y_axis},
+            "x": {**build_channel_with_ordered_values("column", names), "axis": x_axis},
+            "y": {**build_channel_with_ordered_values("row", names), "axis": y_axis},
             "tooltip": list(tooltip),  # on numbers too, which lie above the cells
         },
         layer=layers,
     )
 
 
-def _build_cells_layer(colour: Spec, **mark: Any) -> Spec:
+def _build_cell_colour_layer(colour: Spec, **mark: Any) -> Spec:
     return {
         "mark": {"type": "rect", "stroke": {"expr": "paper"}, **mark},
         "encoding": {"color": colour},
@@ -80,7 +82,7 @@ def _build_cells_layer(colour: Spec, **mark: Any) -> Spec:
 
 
 def _build_number_layer(field: str, kind: str, *, dark_cell_test: str, **text: Any) -> Spec:
-    """Build a layer that writes a number into each cell, in a light colour on dark cells."""
+    """Build a chart layer that writes a number into each cell, in a light colour on dark cells."""
     return {
         "mark": {"type": "text", "fontSize": {"expr": "width < 260 ? 9 : 11"}, "aria": False},
         "encoding": {
@@ -102,7 +104,9 @@ def _format_short_number(value: float) -> str:
 
 
 def build_rank_agreement_chart(rank_agreement: RankAgreement, context_column: str) -> Spec:
-    """Draw the rank agreement between contexts as a heatmap; with many contexts as dots against `global`."""
+    """Draw how similarly contexts rank the metrics: as a heatmap, or with many contexts as dots that compare
+    each with the overall ranking.
+    """
     contexts = rank_agreement.contexts
     # Of more than 300 contexts, the matrix has only the row of global.
     if len(contexts) > HEATMAP_UP_TO or len(rank_agreement.matrix) < len(contexts):
@@ -112,19 +116,19 @@ def build_rank_agreement_chart(rank_agreement: RankAgreement, context_column: st
     for i in size:
         for j in size:
             if rank_agreement.matrix[i][j] is not None:
-                cells.append(_build_agreement_cell(rank_agreement, i, j))
+                cells.append(_build_rank_agreement_cell(rank_agreement, i, j))
     description = (
         f"Rank agreement of the metrics between {len(contexts)} contexts of {context_column}, global first."
     )
-    return build_matrix_chart(description, contexts, cells, TOOLTIP)
+    return build_square_heatmap(description, contexts, cells, TOOLTIP)
 
 
 def _build_global_agreement_chart(rank_agreement: RankAgreement, context_column: str) -> Spec:
     defined = [j for j in range(1, len(rank_agreement.contexts)) if rank_agreement.matrix[0][j] is not None]
-    cells = [_build_agreement_cell(rank_agreement, 0, j) for j in defined]
+    cells = [_build_rank_agreement_cell(rank_agreement, 0, j) for j in defined]
     rows = sorted(cells, key=lambda cell: (-cell["value"], cell["column"]))
     lowest: float = min([row["low"] if "low" in row else row["value"] for row in rows], default=0.0)
-    x = build_ordered_channel("column", [row["column"] for row in rows])
+    x = build_channel_with_ordered_values("column", [row["column"] for row in rows])
     y: Spec = {"field": "value", "type": "quantitative", "axis": {"title": "agreement with global"}}
     return build_chart(
         f"Rank agreement of the metrics in each of {len(rows)} contexts of {context_column} with global.",
@@ -147,7 +151,7 @@ def _build_global_agreement_chart(rank_agreement: RankAgreement, context_column:
     )
 
 
-def _build_agreement_cell(rank_agreement: RankAgreement, row: int, column: int) -> Spec:
+def _build_rank_agreement_cell(rank_agreement: RankAgreement, row: int, column: int) -> Spec:
     value = rank_agreement.matrix[row][column]
     cell: Spec = {
         "row": rank_agreement.contexts[row],
@@ -165,7 +169,7 @@ def _build_agreement_cell(rank_agreement: RankAgreement, row: int, column: int) 
 def build_accuracy_heatmap(
     cells: Sequence[Spec], metrics: Sequence[str], perturbations: Sequence[str]
 ) -> Spec:
-    """Draw a heatmap of accuracies, with a row per metric and a column per perturbation.
+    """Draw a heatmap of accuracies with a row for each metric and a column for each perturbation.
 
     `cells` have `metric`, `perturbation` and `accuracy`.
     """
@@ -176,14 +180,14 @@ def build_accuracy_heatmap(
         usermeta={"labels": measure_space_for_labels(perturbations)},
         data={"values": [{**cell, "percent": 100 * cell["accuracy"]} for cell in cells]},
         encoding={
-            "x": {**build_ordered_channel("perturbation", perturbations), "axis": x_axis},
-            "y": {**build_ordered_channel("metric", metrics), "axis": _BARE_AXIS},
+            "x": {**build_channel_with_ordered_values("perturbation", perturbations), "axis": x_axis},
+            "y": {**build_channel_with_ordered_values("metric", metrics), "axis": _BARE_AXIS},
             "tooltip": build_tooltip(
                 ("metric", "metric"), ("perturbation", "perturbation"), ("accuracy", "right pairs", ".1%")
             ),
         },
         layer=[
-            _build_cells_layer(ACCURACY_COLOUR, cornerRadius=2, strokeWidth=1.5),
+            _build_cell_colour_layer(ACCURACY_COLOUR, cornerRadius=2, strokeWidth=1.5),
             _build_number_layer(
                 "percent", "quantitative", dark_cell_test="datum.accuracy > 0.72", format=".0f"
             ),
@@ -194,7 +198,8 @@ def build_accuracy_heatmap(
 def build_context_heatmap(
     description: str, cells: Sequence[Spec], metrics: Sequence[str], contexts: Sequence[str]
 ) -> Spec:
-    """Draw the heat map contexts × metrics; metrics that are tied with the best of a context are framed.
+    """Draw a heatmap of accuracies with a row for each context and a column for each metric. A frame marks
+    the metrics tied with the best.
 
     `cells` have `context`, `metric`, `accuracy` and `tied` (`yes` or `no`).
     """
@@ -203,7 +208,7 @@ def build_context_heatmap(
     colour = {**ACCURACY_COLOUR, "scale": {"domain": [max(0.0, lowest - 0.05), 1], "range": "heatmap"}}
     frame = {"type": "rect", "fillOpacity": 0, "stroke": {"expr": "ink"}, "strokeWidth": 2, "aria": False}
     layers: list[Spec] = [
-        _build_cells_layer(colour, strokeWidth=1),
+        _build_cell_colour_layer(colour, strokeWidth=1),
         {"transform": [{"filter": "datum.tied == 'yes'"}], "mark": frame},
     ]
     if len(metrics) <= LABELLED_UP_TO:
@@ -217,8 +222,8 @@ def build_context_heatmap(
         labels=measure_space_for_labels(metrics),
         data={"values": [{**cell, "percent": 100 * cell["accuracy"]} for cell in cells]},
         encoding={
-            "x": build_names_channel("metric", metrics, orient="top", ticks=False),
-            "y": build_names_channel("context", contexts, ticks=False),
+            "x": build_channel_of_names("metric", metrics, orient="top", ticks=False),
+            "y": build_channel_of_names("context", contexts, ticks=False),
             "tooltip": build_tooltip(
                 ("context", "context"),
                 ("metric", "metric"),
@@ -240,7 +245,8 @@ def build_signed_heatmap(
     largest_amount: float | None = None,
     has_numbered_names: bool = False,
 ) -> Spec:
-    """Draw a heatmap of positive (blue) and negative (red) amounts; `titles` name row, column and amount.
+    """Draw a heatmap of positive (blue) and negative (red) amounts. `titles` are the titles of the rows,
+    columns and amounts.
 
     `cells` are rows of `row`, `column`, `value`, and of `mark`, which is written into the cell. The scale
     ends at `largest_amount` on both sides, by default the largest amount in the cells. More titles are those
@@ -271,12 +277,12 @@ def build_signed_heatmap(
         labels=room,
         data={"values": list(cells)},
         encoding={
-            "x": build_names_channel("column", column_names, orient="top", ticks=False, **heads),
-            "y": build_names_channel("row", row_names, ticks=False),
+            "x": build_channel_of_names("column", column_names, orient="top", ticks=False, **heads),
+            "y": build_channel_of_names("row", row_names, ticks=False),
             "tooltip": tooltip,
         },
         layer=[
-            _build_cells_layer(colour, strokeWidth=1),
+            _build_cell_colour_layer(colour, strokeWidth=1),
             _build_number_layer("mark", "nominal", dark_cell_test=is_dark),
         ],
     )

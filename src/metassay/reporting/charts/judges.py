@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from metassay.reporting.charts.theme import (
     Spec,
+    build_channel_of_names,
     build_interval_layers,
-    build_names_channel,
     build_rows_chart,
     build_tooltip,
 )
@@ -18,7 +18,7 @@ MEASURE = "agreement with people"
 
 
 def build_judge_accuracy_chart(entries: Sequence[JudgeEntry]) -> Spec:
-    """Draw the accuracy of each judge as a dot with its 95 % interval, in the given order."""
+    """Draw the accuracy of each judge as a dot with its 95 % interval."""
     judges = [entry.judge for entry in entries]
     rows = []
     for entry in entries:
@@ -30,7 +30,7 @@ def build_judge_accuracy_chart(entries: Sequence[JudgeEntry]) -> Spec:
         judges,
         ROW_HEIGHT,
         data={"values": rows},
-        encoding={"y": build_names_channel("judge", judges)},
+        encoding={"y": build_channel_of_names("judge", judges)},
         layer=build_interval_layers(
             {"field": "accuracy", "type": "quantitative", "title": MEASURE, "scale": {"zero": False}},
             build_tooltip(("judge", "judge"), *numbers),

@@ -28,7 +28,7 @@ def build_accuracy_axis(low: float, high: float) -> Spec:
 
 
 def find_accuracy_range(accuracies: Sequence[HasAccuracy]) -> tuple[float, float]:
-    """Find the range of an accuracy axis that includes all accuracies and intervals, with a margin."""
+    """Choose the range of a chart axis so that all accuracies and their intervals fit with a margin."""
     ends = [end for row in accuracies for end in (row.accuracy, row.low, row.high) if end is not None]
     if not ends:
         return 0.0, 1.0
@@ -38,7 +38,9 @@ def find_accuracy_range(accuracies: Sequence[HasAccuracy]) -> tuple[float, float
 
 
 def build_chance_line(low: float, high: float) -> list[Spec]:
-    """Build a line at 50 %, the accuracy of a coin toss; empty if 50 % is outside the range."""
+    """Build a chart layer with a line at 50 %, the accuracy of a coin toss. The list is empty if 50 % is
+    outside the range.
+    """
     if not low < 0.5 < high:
         return []
     return [
@@ -51,7 +53,7 @@ def build_chance_line(low: float, high: float) -> list[Spec]:
 
 
 def build_sentinel_lines(x: Spec, y: Spec) -> Spec:
-    """Build grey dashed lines for sentinels, the baselines that ignore quality."""
+    """Build a chart layer with grey dashed lines for the baselines that ignore quality."""
     return {
         "transform": [{"filter": "datum.sentinel"}],
         "mark": {
@@ -69,7 +71,9 @@ def build_sentinel_lines(x: Spec, y: Spec) -> Spec:
 def build_metric_lines(
     x: Spec, y: Spec, offset: Spec, *, side_by_side: bool, metric_count: int, tooltip: Sequence[Spec]
 ) -> list[Spec]:
-    """Build lines and points of metrics, with intervals drawn as bars side by side or as bands."""
+    """Build chart layers with a line and points for each metric. Intervals are bars side by side, or
+    bands.
+    """
     colour = {
         "field": "slot",
         "type": "nominal",
@@ -88,11 +92,13 @@ def build_metric_lines(
     interval_ends = {**base, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
     if side_by_side:
         interval_mark: Spec = {"type": "rule", "strokeWidth": 2}
-        interval_opacity = _build_opacity(0.45)
+        interval_opacity = _build_opacity_of_selected_metric(0.45)
     else:
         interval_mark = {"type": "area", "clip": True}
         # Bands lie above each other: with more metrics, each must be paler.
-        interval_opacity = _build_opacity(0.25, at_rest=0.3 / max(3, metric_count))
+        interval_opacity = _build_opacity_of_selected_metric(
+            0.25, opacity_without_selection=0.3 / max(3, metric_count)
+        )
     return [
         {
             "transform": without_sentinels,
@@ -102,25 +108,34 @@ def build_metric_lines(
         {
             "transform": without_sentinels,
             "mark": {"type": "line", "strokeWidth": 2, "aria": False},
-            "encoding": {**base, "opacity": _build_opacity(0.55 if side_by_side else 0.9)},
+            "encoding": {**base, "opacity": _build_opacity_of_selected_metric(0.55 if side_by_side else 0.9)},
         },
         {
             "transform": without_sentinels,
             "mark": {"type": "point", "filled": True, "size": 58 if side_by_side else 24},
-            "encoding": {**base, "shape": shape, "opacity": _build_opacity(1.0), "tooltip": list(tooltip)},
+            "encoding": {
+                **base,
+                "shape": shape,
+                "opacity": _build_opacity_of_selected_metric(1.0),
+                "tooltip": list(tooltip),
+            },
         },
     ]
 
 
-def _build_opacity(in_focus: float, at_rest: float | None = None) -> Spec:
-    """Build the opacity of a line or point, which depends on the metric that the reader has selected."""
-    resting = in_focus if at_rest is None else at_rest
+def _build_opacity_of_selected_metric(
+    opacity_if_selected: float, opacity_without_selection: float | None = None
+) -> Spec:
+    """Build the Vega-Lite opacity of a line or point: the metric selected by the reader is opaque, and others
+    are pale.
+    """
+    resting = opacity_if_selected if opacity_without_selection is None else opacity_without_selection
     return {
         "condition": [
-            {"test": "datum.metric === focus", "value": in_focus},
+            {"test": "datum.metric === focus", "value": opacity_if_selected},
             {"test": f"focus === '' && datum.slot < {SLOTS}", "value": resting},
             # Metrics without a colour of their own stay in the background.
             {"test": "focus === ''", "value": 0.3 * resting},
         ],
-        "value": 0.08 * in_focus,
+        "value": 0.08 * opacity_if_selected,
     }

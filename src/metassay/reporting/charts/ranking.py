@@ -10,9 +10,9 @@ import msgspec
 from metassay.meta.people.meta_metrics.registry import label_meta_metric
 from metassay.reporting.charts.theme import (
     Spec,
+    build_channel_of_names,
     build_chart,
     build_interval_layers,
-    build_names_channel,
     build_rows_chart,
     build_tooltip,
 )
@@ -24,7 +24,8 @@ SIGNIFICANCE_LEVEL = 0.05
 
 
 def build_ranking_chart(ranking: Ranking, metric_labels: MetricLabels) -> Spec:
-    """Draw a metric ranking: the value of each metric with its 95 % interval, and lines between clusters.
+    """Draw a ranking of metrics: the value of each with its 95 % interval, and lines between groups that
+    differ significantly.
 
     Baselines come last, in grey.
     """
@@ -64,13 +65,14 @@ def build_ranking_chart(ranking: Ranking, metric_labels: MetricLabels) -> Spec:
         order,
         METRIC_HEIGHT,
         data={"values": rows},
-        encoding={"y": build_names_channel("metric", order)},
+        encoding={"y": build_channel_of_names("metric", order)},
         layer=[cluster_lines, intervals, dots],
     )
 
 
 def build_comparisons_chart(ranking: Ranking, metric_labels: MetricLabels) -> Spec:
-    """Draw the one-sided p-values of comparisons as a matrix, the better metric in the row.
+    """Draw the one-sided p-values of all comparisons of two metrics as a matrix, with the better metric in
+    the row.
 
     Cells with p of at most .05 are filled.
     """
@@ -102,15 +104,15 @@ def build_comparisons_chart(ranking: Ranking, metric_labels: MetricLabels) -> Sp
         labels={"room": 0, "count": len(order)},
         data={"values": rows},
         encoding={
-            "y": build_names_channel("a", order, title="the better metric"),
-            "x": build_names_channel("b", order, title="the other metric", labelAngle=-90),
+            "y": build_channel_of_names("a", order, title="the better metric"),
+            "x": build_channel_of_names("b", order, title="the other metric", labelAngle=-90),
         },
         layer=[cells],
     )
 
 
 def build_accuracy_agreement_chart(points: Sequence[Spec], meta_metric: str) -> Spec:
-    """Draw each metric as a point: accuracy on pairs against agreement with human scores.
+    """Draw each metric as a point: its accuracy on pairs against its agreement with human scores.
 
     `points` have `metric`, `accuracy` and `agreement`; `meta_metric` is the label of the meta-metric that
     measures agreement.

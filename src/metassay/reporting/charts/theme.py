@@ -90,7 +90,7 @@ _LINE_HEIGHT = 13
 
 
 def build_vega_config(colour_scheme: Scheme) -> Spec:
-    """Build the `config` object of Vega-Lite for the light or the dark colour scheme."""
+    """Build the `config` object of Vega-Lite with the colours of the light or the dark scheme."""
     tokens = TOKENS[colour_scheme]
     return {
         "background": None,
@@ -118,7 +118,7 @@ def build_vega_config(colour_scheme: Scheme) -> Spec:
     }
 
 
-def build_ordered_channel(field: str, values: Sequence[str], **scale: Any) -> Spec:
+def build_channel_with_ordered_values(field: str, values: Sequence[str], **scale: Any) -> Spec:
     """Build a nominal Vega-Lite channel whose values appear in the given order.
 
     The order is the scale's domain, never `sort`: Vega-Lite turns a sort list into an expression, and
@@ -128,7 +128,8 @@ def build_ordered_channel(field: str, values: Sequence[str], **scale: Any) -> Sp
 
 
 def measure_space_for_labels(labels: Sequence[str]) -> Spec:
-    """Count the labels of an axis and the pixels that they need side by side; in less space they are slanted.
+    """Compute how many pixels the labels of an axis need side by side. With less space, the chart slants
+    them.
 
     Places are equally wide, so the two widest neighbours decide.
     """
@@ -139,7 +140,7 @@ def measure_space_for_labels(labels: Sequence[str]) -> Spec:
 
 
 def build_line_break_expression(vega_expression: str, line_length: str = "wrap") -> str:
-    """Build a Vega expression that breaks a name into lines of `line_length` characters."""
+    """Build a Vega expression that breaks a name into lines of at most `line_length` characters."""
     pieces = [
         f"slice({vega_expression}, {n} * {line_length}, {n + 1} * {line_length})" for n in range(_LINES - 1)
     ]
@@ -150,7 +151,7 @@ def build_line_break_expression(vega_expression: str, line_length: str = "wrap")
 
 
 def build_names_axis(**axis: Any) -> Spec:
-    """Build an axis of names; long names are broken into lines instead of being clipped."""
+    """Build a chart axis that breaks long names into lines instead of cutting them off."""
     lifted = [
         {"test": f"length(datum.label) > {n} * wrap", "value": -n * _LINE_HEIGHT / 2}
         for n in range(_LINES - 1, 0, -1)
@@ -164,13 +165,13 @@ def build_names_axis(**axis: Any) -> Spec:
     }
 
 
-def build_names_channel(field: str, names: Sequence[str], **axis: Any) -> Spec:
-    """Build a channel of names in the given order, whose axis breaks long names into lines."""
-    return {**build_ordered_channel(field, names), "axis": build_names_axis(**axis)}
+def build_channel_of_names(field: str, names: Sequence[str], **axis: Any) -> Spec:
+    """Build a Vega-Lite channel that shows names in the given order and breaks long ones into lines."""
+    return {**build_channel_with_ordered_values(field, names), "axis": build_names_axis(**axis)}
 
 
 def build_tooltip(*fields: tuple[str, ...]) -> list[Spec]:
-    """Build a tooltip from the names of fields with their titles, and for numbers with a format."""
+    """Build the list of fields in a Vega-Lite tooltip from their names, titles and number formats."""
     tooltip: list[Spec] = []
     for name, title, *number_format in fields:
         if number_format:
@@ -182,7 +183,7 @@ def build_tooltip(*fields: tuple[str, ...]) -> list[Spec]:
 
 
 def build_interval_layers(x: Spec, tooltip: Sequence[Spec], *, rule: Spec, point: Spec) -> list[Spec]:
-    """Build a rule from `low` to `high` and a point for each row, with the given properties of both marks."""
+    """Build two chart layers: a line from `low` to `high` and a point for each row, with the given style."""
     ends = {"x": {**x, "field": "low"}, "x2": {"field": "high"}}
     return [
         {"mark": {"type": "rule", **rule}, "encoding": ends},
@@ -193,7 +194,7 @@ def build_interval_layers(x: Spec, tooltip: Sequence[Spec], *, rule: Spec, point
 def build_rows_chart(
     description: str, names: Sequence[str], row_height: int, *, labels: Spec | None = None, **body: Any
 ) -> Spec:
-    """Build a chart with a row for each name, high enough for the name.
+    """Build a chart with one row for each name, in which every row is high enough for its name.
 
     `labels` describes the space that the labels of the other axis need.
     """
@@ -203,7 +204,7 @@ def build_rows_chart(
 
 
 def compute_chart_height(usermeta: Spec, line_length: int = WRAP) -> int:
-    """Compute the height of a chart in which every row has room for its name."""
+    """Compute the height of a chart from the number of rows and the lines that the longest name needs."""
     rows = usermeta["rows"]
     # Negated floor division rounds up.
     lines = min(_LINES, -(-rows["longest"] // line_length))
@@ -211,7 +212,8 @@ def compute_chart_height(usermeta: Spec, line_length: int = WRAP) -> int:
 
 
 def escape_name_for_vega(name: str) -> str:
-    """Return a name that looks the same but that Vega can use as the key of an object.
+    """Return a name that looks the same, but that Vega does not confuse with a property of JavaScript
+    objects.
 
     Vega keeps groups in plain JavaScript objects, which already have properties such as `constructor`: a
     system of that name broke its chart. A space of no width makes the name another key.
@@ -220,7 +222,9 @@ def escape_name_for_vega(name: str) -> str:
 
 
 def _escape_names_for_vega(value: Any) -> Any:
-    """Escape all names in a chart specification, at any depth."""
+    """Escape all names in a chart specification at any depth, so that none is taken for a property of
+    JavaScript objects.
+    """
     if isinstance(value, str):
         return escape_name_for_vega(value)
     if isinstance(value, dict):
@@ -231,7 +235,9 @@ def _escape_names_for_vega(value: Any) -> Any:
 
 
 def build_chart(description: str, **body: Any) -> Spec:
-    """Build a complete Vega-Lite specification from the body of a chart, with an accessible description."""
+    """Build a complete Vega-Lite specification from the parts of a chart and a description for screen
+    readers.
+    """
     light = TOKENS["light"]
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
@@ -267,7 +273,9 @@ _POINT = 72 / 96
 
 
 def render_figure(chart_spec: Spec, file_format: str, columns: str) -> bytes:
-    """Draw a chart as a figure one or two columns wide: `svg`, `pdf`, or `png` with 300 dots per inch."""
+    """Draw a chart as a figure for a paper, one or two columns wide: `svg`, `pdf`, or `png` with 300 dots per
+    inch.
+    """
     import vl_convert
 
     width, wrap = PAPER[columns]
@@ -287,7 +295,9 @@ def render_figure(chart_spec: Spec, file_format: str, columns: str) -> bytes:
 
 
 def _fix_size_and_colours(chart_spec: Spec, width: int, colour_scheme: Scheme, line_length: int) -> Spec:
-    """Return a specification with fixed width, height and colours, which can be drawn without a page."""
+    """Return a chart specification with fixed width, height and colours, so that it can be drawn outside a
+    web page.
+    """
     values = {**TOKENS[colour_scheme], "dark": colour_scheme == "dark", "wrap": line_length}
     params = [{**each, "value": values.get(each["name"], each["value"])} for each in chart_spec["params"]]
     usermeta = chart_spec.get("usermeta") or {}
@@ -302,7 +312,9 @@ def _fix_size_and_colours(chart_spec: Spec, width: int, colour_scheme: Scheme, l
 
 
 def add_chart_legend(chart_spec: Spec) -> Spec:
-    """Return a chart with its own legend, for use outside the page, which writes legends above its charts."""
+    """Return a chart with a legend of its own. It is used outside the report page, which writes legends above
+    its charts.
+    """
     slots = (chart_spec.get("usermeta") or {}).get("slots")
     if not slots:
         return chart_spec
@@ -313,15 +325,18 @@ def add_chart_legend(chart_spec: Spec) -> Spec:
     }
     legend = {"legend": {"title": None, "orient": "top"}}
 
-    def replace_slot_channels(layer: Spec) -> Spec:
+    def show_metric_names_instead_of_slots(layer: Spec) -> Spec:
         encoding = dict(layer.get("encoding", {}))
         for channel, definition in encoding.items():
             if channel in ranges and definition.get("field") == "slot":
-                channel_of_names = build_ordered_channel("metric", names, range=ranges[channel])
+                channel_of_names = build_channel_with_ordered_values("metric", names, range=ranges[channel])
                 encoding[channel] = {**channel_of_names, **legend}
         return {**layer, "encoding": encoding}
 
-    return {**chart_spec, "layer": [replace_slot_channels(layer) for layer in chart_spec["layer"]]}
+    return {
+        **chart_spec,
+        "layer": [show_metric_names_instead_of_slots(layer) for layer in chart_spec["layer"]],
+    }
 
 
 # File systems take 255 bytes, and endings follow.

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metassay.reporting.charts.theme import Spec, build_chart, build_ordered_channel, build_tooltip
+from metassay.reporting.charts.theme import (
+    Spec,
+    build_channel_with_ordered_values,
+    build_chart,
+    build_tooltip,
+)
 from metassay.reporting.labels import MetricLabels
 from metassay.results.watch import WatchedSeries
 
@@ -14,7 +19,9 @@ HEIGHT = 280
 def build_run_series_chart(
     series: Sequence[WatchedSeries], runs: Sequence[str], metric_labels: MetricLabels, measure: str
 ) -> Spec:
-    """Draw how the measures of metrics or judges change over a series of runs, oldest run first."""
+    """Draw how one measure of metrics or judges, such as accuracy, changes over a series of runs, oldest
+    first.
+    """
     rows = []
     for entry in series:
         for point in entry.runs:
@@ -30,7 +37,7 @@ def build_run_series_chart(
             "x": {"field": "run", "type": "quantitative", "title": "run", "axis": {"tickMinStep": 1}},
             "y": {"field": "value", "type": "quantitative", "title": measure, "scale": {"zero": False}},
             "color": {
-                **build_ordered_channel("metric", metrics, range="category"),
+                **build_channel_with_ordered_values("metric", metrics, range="category"),
                 "legend": {"orient": "top", "title": None},
             },
             "tooltip": build_tooltip(("metric", "metric"), ("run", "run", "d"), ("value", "value", ".4f")),

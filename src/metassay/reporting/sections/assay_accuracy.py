@@ -25,7 +25,9 @@ _MOST_TRENDS = 4
 
 
 def build_accuracy_section(assay_report: AssayReport) -> Section | None:
-    """Build the section with charts of accuracy by context; None if the result has no contexts."""
+    """Build the section with charts of accuracy by context, such as the domain. None if the result has no
+    contexts.
+    """
     if not assay_report.columns:
         return None
     subsections = [
@@ -90,7 +92,9 @@ def _build_accuracy_subsection(assay_report: AssayReport, context_column: Report
 def describe_metric_with_largest_spread(
     assay_report: AssayReport, context_column: ReportedColumn
 ) -> Sentence | None:
-    """Say which metric varies most between contexts, among those shown to vary."""
+    """Name the metric whose accuracy varies most between contexts, among those with a significant
+    difference.
+    """
     claimed = [
         claim.metric for claim in assay_report.result.claims.variations if claim.column == context_column.name
     ]
@@ -102,13 +106,19 @@ def describe_metric_with_largest_spread(
             for row in context_column.list_defined_accuracies(metric)
             if row.context not in small and row.items != 1
         ]
-        if len(rows) > 1 and assay_report.labels.is_shown(metric):
-            ends[metric] = (min(rows, key=_get_accuracy_or_zero), max(rows, key=_get_accuracy_or_zero))
+        if len(rows) > 1 and assay_report.labels.has_own_table_row(metric):
+            ends[metric] = (
+                min(rows, key=_get_accuracy_or_zero_if_undefined),
+                max(rows, key=_get_accuracy_or_zero_if_undefined),
+            )
     if not ends:
         return None
     widest = max(
         ends,
-        key=lambda metric: _get_accuracy_or_zero(ends[metric][1]) - _get_accuracy_or_zero(ends[metric][0]),
+        key=lambda metric: (
+            _get_accuracy_or_zero_if_undefined(ends[metric][1])
+            - _get_accuracy_or_zero_if_undefined(ends[metric][0])
+        ),
     )
     low, high = ends[widest]
     return format_sentence(
@@ -146,13 +156,13 @@ def describe_accuracy_trend(assay_report: AssayReport, context_column: ReportedC
     ]
     return format_sentence(
         "{direction}: Spearman’s correlation between the order of {column:column} and accuracy is {listed}.",
-        direction=_describe_trend_direction(correlations),
+        direction=_describe_direction_of_accuracy_trend(correlations),
         column=context_column.name,
         listed=join_phrases(listed),
     )
 
 
-def _describe_trend_direction(correlations: list[float]) -> str:
+def _describe_direction_of_accuracy_trend(correlations: list[float]) -> str:
     if min(correlations) > 0:
         return "Accuracy rises along the contexts"
     if max(correlations) < 0:
@@ -168,7 +178,7 @@ def _build_difficulty_subsection(assay_report: AssayReport, difficulty: Difficul
         caption += " Grey: the middle half of the human pairs, and their median (dashed)."
     chart = Chart(
         "difficulty",
-        build_difficulty_chart(assay_report, difficulty, name_edit_share_bins(difficulty)),
+        build_difficulty_chart(assay_report, difficulty, name_ranges_of_edit_shares(difficulty)),
         caption,
     )
     return Section(
@@ -179,7 +189,9 @@ def _build_difficulty_subsection(assay_report: AssayReport, difficulty: Difficul
 
 
 def describe_accuracy_by_text_distance(assay_report: AssayReport, difficulty: Difficulty) -> list[Sentence]:
-    """Say how often the best metric is right if the two texts of a pair are similar, and if they are not."""
+    """Say how often the best metric is right if the two texts of a pair are similar, and if they are very
+    different.
+    """
     sentences = []
     best = assay_report.best_metric
     if best is not None:
@@ -217,15 +229,15 @@ def describe_accuracy_by_text_distance(assay_report: AssayReport, difficulty: Di
     return sentences
 
 
-def _get_accuracy_or_zero(metric_accuracy: MetricAccuracy) -> float:
+def _get_accuracy_or_zero_if_undefined(metric_accuracy: MetricAccuracy) -> float:
     return metric_accuracy.accuracy or 0.0
 
 
-def name_edit_share_bins(difficulty: Difficulty) -> list[str]:
+def name_ranges_of_edit_shares(difficulty: Difficulty) -> list[str]:
     """Name each bin of the share of edited characters by its range: `1.3 % to 6.2 %`."""
     return [f"{format_edit_share(each.low)} to {format_edit_share(each.high)}" for each in difficulty.bins]
 
 
 def format_edit_share(share: float) -> str:
-    """Write a share of edited characters in per cent; small shares get a decimal."""
+    """Write the share of edited characters in per cent. Small shares get one decimal."""
     return format_percent(share, digits=1 if share < 0.1 else 0)

@@ -30,7 +30,7 @@ _LEVEL = 0.05
 
 
 def build_agreement_section(assay_report: AssayReport) -> Section | None:
-    """Build the section on rank agreement between contexts; None if no column has enough contexts."""
+    """Build the section on how similarly contexts rank the metrics. None if no column has enough contexts."""
     subsections = []
     for column in assay_report.columns:
         agreement = column.result.h2
@@ -64,14 +64,14 @@ def build_agreement_section(assay_report: AssayReport) -> Section | None:
 def describe_rank_agreement(
     assay_report: AssayReport, context_column: ReportedColumn, agreement: RankAgreement
 ) -> list[Sentence]:
-    """Describe how far the contexts of a column agree in their ranking of metrics."""
-    sentences: list[Sentence | None] = [_describe_typical_agreement(agreement, context_column)]
-    if not _is_same_ranking_everywhere(agreement):
+    """Describe how similarly the contexts of a column, such as the domains, rank the metrics."""
+    sentences: list[Sentence | None] = [_describe_agreement_between_contexts(agreement, context_column)]
+    if not _do_all_contexts_rank_metrics_alike(agreement):
         differing = _find_differing_contexts(assay_report, context_column, agreement)
         sentences += [
-            _describe_noise_ceiling(agreement),
+            _describe_agreement_of_two_samples(agreement),
             _describe_differing_contexts(assay_report, context_column, differing),
-            _describe_ranking_prediction(assay_report, context_column, agreement),
+            _describe_prediction_of_rank_agreement(assay_report, context_column, agreement),
         ]
     if len(assay_report.metrics) < _FEW_METRICS:
         sentences.append(
@@ -83,12 +83,14 @@ def describe_rank_agreement(
     return [each for each in sentences if each is not None]
 
 
-def _describe_typical_agreement(agreement: RankAgreement, context_column: ReportedColumn) -> Sentence:
-    if _is_same_ranking_everywhere(agreement):
+def _describe_agreement_between_contexts(
+    agreement: RankAgreement, context_column: ReportedColumn
+) -> Sentence:
+    if _do_all_contexts_rank_metrics_alike(agreement):
         return format_sentence(
             "The metrics come in the same order for every {column:column}.", column=context_column.name
         )
-    cells = _list_context_pairs(agreement)
+    cells = _list_agreements_of_context_pairs(agreement)
     if not cells:
         return format_sentence(
             "No agreement between values of {column:column} is defined.", column=context_column.name
@@ -106,8 +108,10 @@ def _describe_typical_agreement(agreement: RankAgreement, context_column: Report
     )
 
 
-def _list_context_pairs(agreement: RankAgreement) -> list[tuple[float, str, str]]:
-    """List the rank agreement of every two contexts; `global` is left out unless it is in every pair."""
+def _list_agreements_of_context_pairs(agreement: RankAgreement) -> list[tuple[float, str, str]]:
+    """List the rank agreement of every two contexts. The context `global` (all outputs) is left out if there
+    are other pairs.
+    """
     # Of very many contexts, the matrix has only the row of `global`; two entries are `global` and one
     # context.
     is_complete = len(agreement.matrix) == len(agreement.contexts) > 2
@@ -120,12 +124,12 @@ def _list_context_pairs(agreement: RankAgreement) -> list[tuple[float, str, str]
     return cells
 
 
-def _is_same_ranking_everywhere(agreement: RankAgreement) -> bool:
+def _do_all_contexts_rank_metrics_alike(agreement: RankAgreement) -> bool:
     defined = [value for row in agreement.matrix for value in row if value is not None]
     return len(defined) > 1 and min(defined) >= 1
 
 
-def _describe_noise_ceiling(agreement: RankAgreement) -> Sentence | None:
+def _describe_agreement_of_two_samples(agreement: RankAgreement) -> Sentence | None:
     ceilings = [value for value in agreement.ceiling[1:] if value is not None]
     if not ceilings:
         return None
@@ -140,27 +144,27 @@ def _describe_noise_ceiling(agreement: RankAgreement) -> Sentence | None:
 def _find_differing_contexts(
     assay_report: AssayReport, context_column: ReportedColumn, agreement: RankAgreement
 ) -> list[str]:
-    """Find the contexts whose ranking of metrics is shown to differ from the overall ranking."""
+    """Find the contexts whose ranking of the metrics is shown to differ from the ranking over all outputs."""
     p_values = assay_report.result.claims.order.get(context_column.name, {})
     return [context for context in agreement.contexts if p_values.get(context, 1.0) <= _LEVEL]
 
 
 def _describe_differing_contexts(
-    assay_report: AssayReport, context_column: ReportedColumn, differing: list[str]
+    assay_report: AssayReport, context_column: ReportedColumn, differing_contexts: list[str]
 ) -> Sentence | None:
     if not assay_report.result.claims.order.get(context_column.name):
         return None
-    if not differing:
+    if not differing_contexts:
         return format_sentence(
             "No context is shown to order the metrics differently than all outputs together."
         )
     return format_sentence(
         "The order of the metrics is shown to differ from the overall order on {contexts}.",
-        contexts=list_names(differing, "context"),
+        contexts=list_names(differing_contexts, "context"),
     )
 
 
-def _describe_ranking_prediction(
+def _describe_prediction_of_rank_agreement(
     assay_report: AssayReport, context_column: ReportedColumn, agreement: RankAgreement
 ) -> Sentence | None:
     prediction = agreement.prediction

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from metassay.reporting.assay_report import AssayReport, ReportedColumn
-from metassay.reporting.charts.heatmaps import build_matrix_chart
+from metassay.reporting.charts.heatmaps import build_square_heatmap
 from metassay.reporting.charts.theme import Spec
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Chart, Section
@@ -55,7 +55,7 @@ _FEWEST_METRICS_FOR_PHI = 3
 
 
 def build_choice_section(assay_report: AssayReport) -> Section | None:
-    """Build the section with the metric to use in each context; None if there are no recommendations."""
+    """Build the section that says which metric to use in each context. None if nothing can be recommended."""
     subsections = [
         _build_choice_subsection(assay_report, column)
         for column in assay_report.columns
@@ -76,7 +76,7 @@ def build_choice_section(assay_report: AssayReport) -> Section | None:
         "The tables show which metric to use in each context, and which metrics are tied with it{note:note}.",
         note="top",
     )
-    costs = describe_cost_classes(assay_report)
+    costs = name_metrics_unbeaten_in_accuracy_and_cost(assay_report)
     return Section(
         "What to use where",
         sentences=[introduction] if costs is None else [introduction, costs],
@@ -89,7 +89,7 @@ def build_choice_section(assay_report: AssayReport) -> Section | None:
 
 
 def _build_choice_subsection(assay_report: AssayReport, context_column: ReportedColumn) -> Section:
-    robust = describe_robust_choice(assay_report, context_column)
+    robust = describe_safest_metric_for_all_contexts(assay_report, context_column)
     robustness = _build_robustness_table(assay_report, context_column)
     return Section(
         f"By {context_column.name}",
@@ -100,7 +100,7 @@ def _build_choice_subsection(assay_report: AssayReport, context_column: Reported
 
 
 def build_recommendation_table(assay_report: AssayReport, context_column: ReportedColumn) -> Grid:
-    """Build a table with the metric to use in each context, and why; all outputs (`global`) come first."""
+    """Build a table with the metric to use in each context, and why. The first row is for all outputs."""
     writer = ReasonWriter(assay_report.result, context_column.name, metric_labels=assay_report.labels)
     ordered = [context for context in context_column.contexts if context in context_column.recommendations]
     # The recommendations also have `global`, which is no context of the column.
@@ -110,12 +110,16 @@ def build_recommendation_table(assay_report: AssayReport, context_column: Report
         recommendation = context_column.recommendations[context]
         choice = recommendation.choice
         label = None if choice is None else assay_report.labels[choice]
-        group = [name for name in assay_report.labels.label_all(recommendation.top_group) if name != label]
+        group = [
+            name
+            for name in assay_report.labels.list_labels_of_metrics(recommendation.top_group)
+            if name != label
+        ]
         rows.append(
             {
                 "context": context,
                 "choice": label,
-                "accuracy": _find_accuracy_cell(assay_report, context_column, context, choice),
+                "accuracy": _find_accuracy_of_metric(assay_report, context_column, context, choice),
                 "top_group": group or None,
                 "reason": narrow_spaces_before_percent_signs(
                     writer.explain_chosen_metrics(context, recommendation)
@@ -132,7 +136,7 @@ def build_recommendation_table(assay_report: AssayReport, context_column: Report
     return build_grid(f"recommendation-{context_column.name}", caption, fields, rows, at_most=_MOST_ROWS)
 
 
-def _find_accuracy_cell(
+def _find_accuracy_of_metric(
     assay_report: AssayReport, context_column: ReportedColumn, context: str, metric: str | None
 ) -> AccuracyCell | None:
     if metric is None:
@@ -142,8 +146,10 @@ def _find_accuracy_cell(
     return AccuracyCell.from_accuracy(context_column.accuracies.get((context, metric)))
 
 
-def describe_robust_choice(assay_report: AssayReport, context_column: ReportedColumn) -> Sentence | None:
-    """Name the metric to use if one metric must serve every context."""
+def describe_safest_metric_for_all_contexts(
+    assay_report: AssayReport, context_column: ReportedColumn
+) -> Sentence | None:
+    """Name the metric to use if the same metric must be used in every context."""
     recommendation = context_column.recommendations.get(GLOBAL)
     rows = {row.metric: row for row in context_column.result.robustness}
     metric = None if recommendation is None else recommendation.robust_choice
@@ -158,7 +164,9 @@ def describe_robust_choice(assay_report: AssayReport, context_column: ReportedCo
 
 
 def _describe_lowest_accuracy(sentence_start: Sentence, robustness: MetricRobustness) -> Sentence:
-    """Give the accuracy that decides the choice: the lowest under any similar mix of contexts."""
+    """Say how accurate a metric still is if the contexts have other shares than in the data: its accuracy
+    under the worst mix.
+    """
     if robustness.robust_accuracy is None:
         return format_sentence("{opening}.", opening=sentence_start)
     return format_sentence(
@@ -171,30 +179,30 @@ def _describe_lowest_accuracy(sentence_start: Sentence, robustness: MetricRobust
 def _build_robustness_table(assay_report: AssayReport, context_column: ReportedColumn) -> Grid | None:
     if len(context_column.contexts) < 2:
         return None
-    rows = list_robustness_rows(context_column.result.robustness, assay_report.labels)
+    rows = build_robustness_rows(context_column.result.robustness, assay_report.labels)
     if not rows:
         return None
     caption = f"If one metric must serve every {context_column.name}"
     return build_grid(f"robustness-{context_column.name}", caption, _ROBUSTNESS_FIELDS, rows)
 
 
-def list_robustness_rows(
+def build_robustness_rows(
     robustness: Sequence[MetricRobustness], metric_labels: MetricLabels
 ) -> list[dict[str, Any]]:
-    """List how the accuracy of each shown metric varies over contexts, as table rows."""
-    shown = [row for row in robustness if metric_labels.is_shown(row.metric)]
+    """Build a table row for each metric that shows how much its accuracy varies over contexts."""
+    shown = [row for row in robustness if metric_labels.has_own_table_row(row.metric)]
     return [msgspec.structs.asdict(row) | {"metric": metric_labels[row.metric]} for row in shown]
 
 
-def describe_cost_classes(assay_report: AssayReport) -> Sentence | None:
-    """Name the metrics than which no other is both more accurate and cheaper."""
+def name_metrics_unbeaten_in_accuracy_and_cost(assay_report: AssayReport) -> Sentence | None:
+    """Name the metrics that are not surpassed by another metric in both accuracy and cost."""
     classes = set(assay_report.result.cost_class.values())
     if len(classes) == 1 and len(assay_report.metrics) > 1:
         (cost_class,) = classes
         return format_sentence("All metrics are in one cost class, {cost_class}.", cost_class=cost_class)
     if len(classes) < 2 or not assay_report.result.pareto:
         return None
-    front = assay_report.labels.label_all(assay_report.result.pareto)
+    front = assay_report.labels.list_labels_of_metrics(assay_report.result.pareto)
     return format_sentence(
         "No metric is both more accurate and cheaper than {names}.",
         names=list_names(front, "metric", at_most=8),
@@ -202,9 +210,11 @@ def describe_cost_classes(assay_report: AssayReport) -> Sentence | None:
 
 
 def build_shared_errors_chart(assay_report: AssayReport) -> Spec | None:
-    """Draw how often two metrics are wrong on the same pairs (phi), for at least three metrics."""
+    """Draw how often two metrics are wrong on the same pairs (phi correlation), if there are at least three
+    metrics.
+    """
     errors = assay_report.result.shared_errors
-    shown = [n for n, metric in enumerate(errors.metrics) if assay_report.labels.is_shown(metric)]
+    shown = [n for n, metric in enumerate(errors.metrics) if assay_report.labels.has_own_table_row(metric)]
     if len(shown) < _FEWEST_METRICS_FOR_PHI or not errors.matrix:
         return None
     labels = [assay_report.labels[errors.metrics[n]] for n in shown]
@@ -215,4 +225,4 @@ def build_shared_errors_chart(assay_report: AssayReport) -> Spec | None:
             if value is not None:
                 # Rounding errors can make a correlation slightly larger than 1.
                 cells.append({"row": row_label, "column": column_label, "value": round(min(1.0, value), 4)})
-    return build_matrix_chart("Which metrics are wrong on the same pairs.", labels, cells, _PHI_TOOLTIP)
+    return build_square_heatmap("Which metrics are wrong on the same pairs.", labels, cells, _PHI_TOOLTIP)

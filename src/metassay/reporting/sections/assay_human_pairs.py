@@ -53,7 +53,7 @@ _MOST_ROWS = 500
 
 
 def build_human_pairs_section(assay_report: AssayReport) -> Section | None:
-    """Build the section on agreement with human scores; None if the data has no human scores."""
+    """Build the section on how well metrics agree with human scores. None if the data has no human scores."""
     comparison = assay_report.result.human_comparison
     if comparison is None:
         return None
@@ -75,7 +75,7 @@ def build_human_pairs_section(assay_report: AssayReport) -> Section | None:
 def _build_human_pairs_table(assay_report: AssayReport, comparison: HumanComparison) -> Grid:
     rows = []
     for row in comparison.metrics:
-        if assay_report.labels.is_shown(row.metric):
+        if assay_report.labels.has_own_table_row(row.metric):
             cells = {
                 "metric": assay_report.labels[row.metric],
                 "human": AccuracyCell.from_accuracy(row),
@@ -88,8 +88,10 @@ def _build_human_pairs_table(assay_report: AssayReport, comparison: HumanCompari
 def _build_human_agreement_table(
     assay_report: AssayReport, column: str, contexts: list[ContextHumanAgreement]
 ) -> Grid:
-    """Build a table with the rank agreement and the accuracy on human pairs in each context."""
-    metrics = [row.metric for row in contexts[0].metrics if assay_report.labels.is_shown(row.metric)]
+    """Build a table with a row per context: how similarly perturbed pairs and human pairs rank the metrics,
+    and accuracies.
+    """
+    metrics = [row.metric for row in contexts[0].metrics if assay_report.labels.has_own_table_row(row.metric)]
     fields = [
         Field("context", column, "name"),
         *_AGREEMENT_FIELDS,
@@ -108,7 +110,7 @@ def _build_human_agreement_table(
 
 
 def _describe_rank_agreement(comparison: HumanComparison) -> list[Sentence]:
-    """Say how similar the rankings of metrics on perturbed pairs and by human scores are."""
+    """Say how similarly perturbed pairs and human scores rank the metrics."""
     agreement = comparison.agreement
     orders = {
         HUMAN_PAIRS: (agreement.perturbed_with_human, comparison.ceiling.pairs),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metassay.reporting.assay_caveats import list_data_remarks
+from metassay.reporting.assay_caveats import list_remarks_on_data
 from metassay.reporting.assay_report import AssayReport
 from metassay.reporting.pages import Footnote, Section
 from metassay.reporting.wording import Sentence, format_count, format_sentence, list_names
@@ -11,9 +11,9 @@ _LISTED_NAMES = 5
 
 
 def build_method_section(assay_report: AssayReport) -> Section:
-    """Build the section that explains the methods, in footnotes to which the other sections refer."""
+    """Build the section that explains the methods. Other sections refer to its footnotes."""
     subsections = []
-    remarks = list_data_remarks(assay_report)
+    remarks = list_remarks_on_data(assay_report)
     if remarks:
         subsections.append(Section("Remarks", bullets=remarks))
     left_out = _list_data_left_out(assay_report)
@@ -29,7 +29,7 @@ def build_method_section(assay_report: AssayReport) -> Section:
 
 
 def _list_data_left_out(assay_report: AssayReport) -> list[str]:
-    """List what was left out of the data: the reason, how many, and their names."""
+    """List which data was left out: the reason, the number, and the names of what is missing."""
     counts = assay_report.result.left_out
     names = assay_report.result.named_left_out
     entries = []

@@ -8,7 +8,7 @@ import msgspec
 
 from metassay.reporting.assay_report import AssayReport, ReportedColumn
 from metassay.reporting.pages import Section
-from metassay.reporting.sections.assay_accuracy import name_edit_share_bins
+from metassay.reporting.sections.assay_accuracy import name_ranges_of_edit_shares
 from metassay.reporting.sections.assay_perturbations import build_perturbation_table
 from metassay.reporting.tables import AccuracyCell, Field, Grid, build_grid
 from metassay.reporting.wording import format_plural, join_names
@@ -59,7 +59,7 @@ ACCURACY_FIELDS = (
 
 
 def build_numbers_section(assay_report: AssayReport) -> Section:
-    """Build the section with all tables: over all outputs, and by context."""
+    """Build the section with all tables of an assay, over all outputs and by context."""
     tables = [
         build_overall_accuracy_table(assay_report),
         build_difficulty_table(assay_report),
@@ -99,7 +99,7 @@ def _describe_sample_sizes(assay_report: AssayReport) -> str:
 
 def _build_numbers_subsection(assay_report: AssayReport, context_column: ReportedColumn) -> Section:
     folded = [
-        _build_context_accuracy_details(assay_report, context_column),
+        _build_table_of_accuracies_by_context(assay_report, context_column),
         _build_perturbation_share_table(context_column),
         build_agreement_table(assay_report, context_column),
     ]
@@ -111,7 +111,9 @@ def _build_numbers_subsection(assay_report: AssayReport, context_column: Reporte
 
 
 def build_accuracy_table(assay_report: AssayReport, context_column: ReportedColumn) -> Grid:
-    """Build a table of accuracies with intervals, one row per context and one column per metric."""
+    """Build a table of accuracies with intervals that has a row for each context and a column for each
+    metric.
+    """
     fields = [
         Field("context", context_column.name, "name"),
         *(
@@ -131,8 +133,8 @@ def build_accuracy_table(assay_report: AssayReport, context_column: ReportedColu
     return build_grid(f"accuracy-{context_column.name}", caption, fields, rows, at_most=_MOST_ROWS)
 
 
-def _build_context_accuracy_details(assay_report: AssayReport, context_column: ReportedColumn) -> Grid:
-    """Build a table with a row per context and metric: accuracy, intervals and counts."""
+def _build_table_of_accuracies_by_context(assay_report: AssayReport, context_column: ReportedColumn) -> Grid:
+    """Build a long table with a row for each context and metric: accuracy, intervals and counts."""
     rows = []
     for context in context_column.contexts:
         for metric in assay_report.all_metrics:
@@ -145,7 +147,7 @@ def _build_context_accuracy_details(assay_report: AssayReport, context_column: R
 
 
 def _build_perturbation_share_table(context_column: ReportedColumn) -> Grid | None:
-    """Build a table with the share of each perturbation among the pairs of each context."""
+    """Build a table with the share that each perturbation has among the pairs of each context."""
     shares = context_column.result.perturbation_shares
     perturbations = list(dict.fromkeys(name for row in shares.values() for name in row))
     if not perturbations:
@@ -164,7 +166,9 @@ def _build_perturbation_share_table(context_column: ReportedColumn) -> Grid | No
 
 
 def build_agreement_table(assay_report: AssayReport, context_column: ReportedColumn) -> Grid | None:
-    """Build a table of the rank agreement of each context with all outputs, its ceiling and its test."""
+    """Build a table that compares each context's ranking of the metrics with that over all outputs, with
+    tests.
+    """
     agreement = context_column.result.h2
     if agreement is None or not agreement.matrix:
         return None
@@ -195,7 +199,7 @@ def build_agreement_table(assay_report: AssayReport, context_column: ReportedCol
 
 
 def build_difficulty_table(assay_report: AssayReport) -> Grid | None:
-    """Build a table of accuracy by the share of edited characters."""
+    """Build a table of accuracy by the share of edited characters: the smaller it is, the harder the pair."""
     difficulty = assay_report.result.difficulty
     if difficulty is None or all(row.accuracy is None for row in difficulty.accuracy):
         return None
@@ -213,7 +217,7 @@ def build_difficulty_table(assay_report: AssayReport) -> Grid | None:
         ),
     ]
     rows = []
-    for position, (name, part) in enumerate(zip(name_edit_share_bins(difficulty), difficulty.bins)):
+    for position, (name, part) in enumerate(zip(name_ranges_of_edit_shares(difficulty), difficulty.bins)):
         row: dict[str, Any] = {"context": name, "pairs": part.pairs}
         row |= {f"metric {metric}": cells.get((position, metric)) for metric in assay_report.metrics}
         rows.append(row)
@@ -221,7 +225,7 @@ def build_difficulty_table(assay_report: AssayReport) -> Grid | None:
 
 
 def _build_perturbation_statistics_table(assay_report: AssayReport) -> Grid | None:
-    """Build a table of how often each perturbation applied, and how many of its pairs were used."""
+    """Build a table of how often each perturbation could be applied, and how many of its pairs were used."""
     rows = [msgspec.structs.asdict(row) for row in assay_report.result.perturbation_statistics]
     if not rows:
         return None
@@ -239,5 +243,5 @@ def build_overall_accuracy_table(assay_report: AssayReport) -> Grid:
 
 
 def build_accuracy_row(assay_report: AssayReport, accuracy: MetricAccuracy) -> dict[str, Any]:
-    """Build the table row of one metric in one context: accuracy, intervals and counts."""
+    """Build the table row of one metric in one context, with accuracy, intervals and counts."""
     return msgspec.structs.asdict(accuracy) | {"metric": assay_report.labels[accuracy.metric]}

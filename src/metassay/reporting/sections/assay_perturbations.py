@@ -19,7 +19,7 @@ from metassay.results.assay import MetricConfounding
 
 
 def build_perturbations_section(assay_report: AssayReport) -> Section | None:
-    """Build the section on accuracy by perturbation; None if the pairs were not made by perturbations."""
+    """Build the section on accuracy by perturbation. None if the pairs were not made by perturbations."""
     chart = build_perturbations_chart(assay_report)
     if chart is None:
         return None
@@ -31,7 +31,7 @@ def build_perturbations_section(assay_report: AssayReport) -> Section | None:
     )
     return Section(
         "What each metric overlooks",
-        sentences=[introduction, *_describe_undetected_errors(assay_report)],
+        sentences=[introduction, *_describe_undetected_perturbations(assay_report)],
         charts=[chart],
         subsections=_build_confounding_subsection(assay_report),
         anchor="perturbations",
@@ -40,7 +40,7 @@ def build_perturbations_section(assay_report: AssayReport) -> Section | None:
 
 
 def build_perturbations_chart(assay_report: AssayReport) -> Chart | None:
-    """Draw accuracy by metric and perturbation as a heatmap; None if there is no accuracy."""
+    """Draw a heatmap of accuracy by metric and perturbation. None if no accuracy is defined."""
     cells = []
     for row in list_confounding_by_metric(assay_report):
         label = assay_report.labels[row.metric]
@@ -59,13 +59,15 @@ def build_perturbations_chart(assay_report: AssayReport) -> Chart | None:
 
 
 def list_confounding_by_metric(assay_report: AssayReport) -> list[MetricConfounding]:
-    """List how much each metric depends on perturbations, in display order, sentinels last."""
+    """List how much the accuracy of each metric depends on the perturbation. Baselines come last."""
     rows = {row.metric: row for row in assay_report.result.confounding}
     return [rows[metric] for metric in assay_report.all_metrics if metric in rows]
 
 
 def build_perturbation_table(assay_report: AssayReport) -> Grid | None:
-    """Build a table of the accuracy of each metric by perturbation, and its variance over perturbations."""
+    """Build a table with the accuracy of each metric by perturbation, and how much it varies between
+    perturbations.
+    """
     rows = list_confounding_by_metric(assay_report)
     perturbations = list(dict.fromkeys(name for row in rows for name in row.by_perturbation))
     if not perturbations:
@@ -87,8 +89,10 @@ def build_perturbation_table(assay_report: AssayReport) -> Grid | None:
     return build_grid("methods", "Accuracy by perturbation", fields, table)
 
 
-def _describe_metrics_with_confounding(assay_report: AssayReport) -> list[str]:
-    """Describe the metrics whose accuracy is shown to depend on the perturbation."""
+def _describe_metrics_that_depend_on_perturbations(assay_report: AssayReport) -> list[str]:
+    """Describe the metrics whose accuracy is shown to depend on the perturbation, the rule that made an
+    output worse.
+    """
     claimed = {claim.metric for claim in assay_report.result.claims.perturbation_dependences}
     rows = [
         row for row in list_confounding_by_metric(assay_report) if row.metric in claimed and row.responsible
@@ -100,14 +104,16 @@ def _describe_metrics_with_confounding(assay_report: AssayReport) -> list[str]:
 
 def _build_confounding_subsection(assay_report: AssayReport) -> list[Section]:
     """Build a collapsed list of the metrics whose accuracy depends on the perturbation."""
-    sentences = _describe_metrics_with_confounding(assay_report)
+    sentences = _describe_metrics_that_depend_on_perturbations(assay_report)
     if not sentences:
         return []
     return [Section("Metrics that depend on the perturbation", bullets=sentences, collapsed=True)]
 
 
-def _describe_undetected_errors(assay_report: AssayReport) -> list[str]:
-    """Name the perturbations that metrics are shown to miss in more than half of the pairs."""
+def _describe_undetected_perturbations(assay_report: AssayReport) -> list[str]:
+    """Name the perturbations for which metrics are shown to prefer the better output in less than half of the
+    pairs.
+    """
     rows = list_confounding_by_metric(assay_report)
     tests = sum(accuracy is not None for row in rows for accuracy in row.by_perturbation.values())
     missed = []

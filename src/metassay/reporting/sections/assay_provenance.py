@@ -18,7 +18,7 @@ _MANIFEST_FIELDS = (Field("entry", "entry", "name"), Field("value", "value", "pr
 
 
 def build_provenance_section(assay_report: AssayReport) -> Section:
-    """Build the section with the signatures of the metrics and the settings and versions of the run."""
+    """Build the section that says how to reproduce the run: metric signatures, settings and versions."""
     origin = (
         f"Made by {_get_program_version(assay_report.manifest)}."
         " The same data, configuration and seed give this page again, byte for byte."
@@ -36,7 +36,7 @@ def build_provenance_section(assay_report: AssayReport) -> Section:
 
 
 def _build_signature_table(assay_report: AssayReport) -> Grid:
-    """Build a table of the metrics with their signatures and directions."""
+    """Build a table of the metrics with their signatures and whether higher scores are better."""
     labels = assay_report.labels.single_labels  # metrics that decided alike have signatures of their own
     rows = [
         {
@@ -56,7 +56,9 @@ def _get_program_version(manifest: Mapping[str, Any]) -> str:
 
 
 def flatten_nested_mapping(value: Any, path: str = "") -> list[dict[str, str]]:
-    """List the values of a nested mapping as rows of a path and a value: `a.b.c: value`."""
+    """List the values of a nested mapping as table rows. Each has the path of its keys, such as `a.b.c`, and
+    the value.
+    """
     if isinstance(value, Mapping):
         rows = []
         for key, inner in value.items():

@@ -28,7 +28,9 @@ _MODERATE = 0.3
 
 
 def build_tests_section(assay_report: AssayReport) -> Section | None:
-    """Build the section with tests of equal accuracy; None if no column could be tested."""
+    """Build the section with tests of whether accuracy differs between contexts. None if no column could be
+    tested.
+    """
     if not any(column.result.h1 for column in assay_report.columns):
         return None
     introduction = format_sentence(
@@ -48,21 +50,25 @@ def build_tests_section(assay_report: AssayReport) -> Section | None:
 
 
 def _build_tests_subsection(assay_report: AssayReport, context_column: ReportedColumn) -> Section:
-    sentences: list[str | Sentence] = [describe_accuracy_tests(assay_report, context_column)]
+    sentences: list[str | Sentence] = [
+        describe_accuracy_differences_between_contexts(assay_report, context_column)
+    ]
     exchanges = context_column.result.h1_exchanges or []
     if exchanges:
         sentences.append(f"The permutation test exchanged {', '.join(exchanges)}.")
-    table = build_test_table(assay_report, context_column)
+    table = build_table_of_accuracy_tests(assay_report, context_column)
     return Section(f"By {context_column.name}", sentences=sentences, grids=[] if table is None else [table])
 
 
-def build_test_table(assay_report: AssayReport, context_column: ReportedColumn) -> Grid | None:
-    """Build a table of tests whether accuracy is equal in all contexts, with one row per metric."""
+def build_table_of_accuracy_tests(assay_report: AssayReport, context_column: ReportedColumn) -> Grid | None:
+    """Build a table with a row per metric that tests whether its accuracy is equal in all contexts of a
+    column.
+    """
     if not context_column.result.h1:
         return None
     rows = []
     for test in context_column.result.h1:
-        if assay_report.labels.is_shown(test.metric):
+        if assay_report.labels.has_own_table_row(test.metric):
             row = msgspec.structs.asdict(test)
             row["metric"] = assay_report.labels[test.metric]
             row["p_deciding"] = assay_report.find_context_difference_p_value(context_column.name, test)
@@ -73,9 +79,15 @@ def build_test_table(assay_report: AssayReport, context_column: ReportedColumn) 
     )
 
 
-def describe_accuracy_tests(assay_report: AssayReport, context_column: ReportedColumn) -> Sentence:
-    """Say for which metrics accuracy is shown to differ between contexts, and by how much."""
-    tests = [test for test in context_column.result.h1 or [] if assay_report.labels.is_shown(test.metric)]
+def describe_accuracy_differences_between_contexts(
+    assay_report: AssayReport, context_column: ReportedColumn
+) -> Sentence:
+    """Name the metrics whose accuracy is shown to differ between contexts, and say how large the differences
+    are.
+    """
+    tests = [
+        test for test in context_column.result.h1 or [] if assay_report.labels.has_own_table_row(test.metric)
+    ]
     if not tests:
         return format_sentence(
             "There is nothing to test: {column:column} has one value only.", column=context_column.name
@@ -97,8 +109,8 @@ def describe_accuracy_tests(assay_report: AssayReport, context_column: ReportedC
         "Accuracy differs between values of {column:column} for {which}; the difference is {size} (largest"
         " Cramér’s V {v}, {metric:metric}).",
         column=context_column.name,
-        which=_list_differing_metrics(assay_report, differing, len(tests)),
-        size=_describe_effect_size(strongest.cramers_v),
+        which=_name_metrics_that_differ(assay_report, differing, len(tests)),
+        size=_name_effect_size(strongest.cramers_v),
         v=format_number(strongest.cramers_v),
         metric=assay_report.labels[strongest.metric],
     )
@@ -121,7 +133,9 @@ def _explain_untested_column(assay_report: AssayReport, context_column: Reported
 def _write_test_decision(
     assay_report: AssayReport, context_column: ReportedColumn, accuracy_test: AccuracyTest
 ) -> str | None:
-    """Return `yes` if accuracy is shown to differ, `not shown` if not, None if it could not be tested."""
+    """Return `yes` if the accuracy of a metric is shown to differ between contexts, else `not shown`. None if
+    it could not be tested.
+    """
     if accuracy_test.p_permutation_holm is None:
         return None
     claims = assay_report.result.claims.variations
@@ -131,16 +145,18 @@ def _write_test_decision(
     return "yes" if is_claimed else "not shown"
 
 
-def _list_differing_metrics(
-    assay_report: AssayReport, differing: Sequence[AccuracyTest], tested_count: int
+def _name_metrics_that_differ(
+    assay_report: AssayReport, significant_tests: Sequence[AccuracyTest], tested_count: int
 ) -> Sentence:
-    if len(differing) == tested_count > 1:
+    if len(significant_tests) == tested_count > 1:
         return format_sentence("all {count} metrics", count=tested_count)
-    names = list_names([assay_report.labels[test.metric] for test in differing], "metric")
-    return format_sentence("{names} ({some} of {all})", names=names, some=len(differing), all=tested_count)
+    names = list_names([assay_report.labels[test.metric] for test in significant_tests], "metric")
+    return format_sentence(
+        "{names} ({some} of {all})", names=names, some=len(significant_tests), all=tested_count
+    )
 
 
-def _describe_effect_size(cramers_v: float | None) -> str:
+def _name_effect_size(cramers_v: float | None) -> str:
     if cramers_v is None:
         return "of unknown size"
     if cramers_v < _SLIGHT:

@@ -22,7 +22,7 @@ _MOST_ALIGNED = 600
 
 
 def build_wrong_pairs_section(assay_report: AssayReport) -> Section | None:
-    """Build the section with examples of wrong pairs; None if the run kept none."""
+    """Build the section with examples of pairs that metrics ordered wrongly. None if the run saved none."""
     if assay_report.wrong_pairs is None or not assay_report.wrong_pairs.pairs or not assay_report.metrics:
         return None
     pairs = [
@@ -50,7 +50,9 @@ def build_wrong_pairs_section(assay_report: AssayReport) -> Section | None:
 
 
 def describe_pairs_with_doubtful_label(wrong_pairs: WrongPairs | None) -> list[str]:
-    """Say in how many pairs the worse output is closer to a reference than the better output."""
+    """Say how many pairs have a worse output that is closer to a reference than the better one, so that the
+    label may be wrong.
+    """
     if wrong_pairs is None or not wrong_pairs.checked or not wrong_pairs.doubtful:
         return []
     share = format_percent(wrong_pairs.doubtful / wrong_pairs.checked, digits=1)
@@ -62,16 +64,16 @@ def describe_pairs_with_doubtful_label(wrong_pairs: WrongPairs | None) -> list[s
     return [doubt]
 
 
-def _describe_listed_doubtful_pairs(doubtful: int) -> list[str]:
-    """Say how many of the listed pairs have a doubtful label."""
-    if not doubtful:
+def _describe_listed_doubtful_pairs(doubtful_pairs: int) -> list[str]:
+    """Say how many of the pairs that the page lists may have a wrong label."""
+    if not doubtful_pairs:
         return []
-    verb = "is" if doubtful == 1 else "are"
-    return [f"{format_plural(doubtful, 'pair')} with a doubtful label {verb} listed separately."]
+    verb = "is" if doubtful_pairs == 1 else "are"
+    return [f"{format_plural(doubtful_pairs, 'pair')} with a doubtful label {verb} listed separately."]
 
 
 def _build_wrong_pair_data(assay_report: AssayReport, pair: WrongPair, number: int) -> dict[str, Any]:
-    """Convert a wrong pair to the form that the script of the report page reads."""
+    """Convert a wrongly ordered pair to the JSON that the script of the report page reads."""
     outcomes = []
     for metric, scored in pair.outcomes.items():
         if metric in assay_report.metrics:
@@ -86,7 +88,7 @@ def _build_wrong_pair_data(assay_report: AssayReport, pair: WrongPair, number: i
         "doubtful": pair.is_doubtful,
     }
     if isinstance(pair.output, list) or isinstance(pair.worse, list):
-        return content | {"lists": _build_ranking_rows(pair)}
+        return content | {"lists": _build_rows_of_two_rankings(pair)}
     content |= {
         "source": pair.source or "",
         "references": pair.references,
@@ -99,9 +101,11 @@ def _build_wrong_pair_data(assay_report: AssayReport, pair: WrongPair, number: i
     return content
 
 
-def _build_ranking_rows(pair: WrongPair) -> list[list[Any]]:
-    """Build the rows of two rankings side by side, with the relevance grades of their documents."""
-    grades = {document: str(grade) for document, grade in pair.grades.items()}
+def _build_rows_of_two_rankings(wrong_pair: WrongPair) -> list[list[Any]]:
+    """Build the rows of a table with two rankings side by side, and the relevance grades of their
+    documents.
+    """
+    grades = {document: str(grade) for document, grade in wrong_pair.grades.items()}
     return [
         [
             move.rank,
@@ -111,10 +115,12 @@ def _build_ranking_rows(pair: WrongPair) -> list[list[Any]]:
             grades.get(move.worse, ""),
             move.moved,
         ]
-        for move in list_rank_changes_of_documents(pair.output, pair.worse)
+        for move in list_rank_changes_of_documents(wrong_pair.output, wrong_pair.worse)
     ]
 
 
 def _encode_word_edits(edits: Sequence[Edit]) -> list[list[Any]]:
-    """Encode edits for the script of the page: 0 and the common words, or 1 and the words of both texts."""
+    """Encode word edits for the script of the page: 0 with common words, or 1 with the differing words of
+    both texts.
+    """
     return [[0, edit.before] if edit.kind == "same" else [1, edit.before, edit.after] for edit in edits]

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from metassay.reporting.charts.dependence import (
-    build_curves_chart,
     build_deviations_chart,
+    build_predicted_human_score_chart,
     build_rank_change_chart,
 )
 from metassay.reporting.charts.heatmaps import build_signed_heatmap
@@ -39,23 +39,25 @@ FIELDS = (
 
 
 def build_overview_section(depend_report: DependReport) -> Section:
-    """Build the section with the system dependence of every metric, for each data set."""
+    """Build the section that shows how differently each metric treats systems (its system dependence), for
+    each data set.
+    """
     charts: list[Chart] = []
     grids: list[Grid] = []
     folded: list[Grid] = []
     for dataset in depend_report.datasets:
         entries = depend_report.get_metrics_of_dataset(dataset)
-        charts += _build_residuals_chart(depend_report, dataset, entries)
+        charts += _build_favoured_systems_heatmap(depend_report, dataset, entries)
         grids.append(_build_metrics_table(depend_report, dataset, entries))
-        folded += _build_detail_tables(depend_report, dataset, entries)
+        folded += _build_context_and_sensitivity_tables(depend_report, dataset, entries)
     title = f"Metrics and the {depend_report.result.by}s they favour"
     return Section(title, charts=charts, grids=grids, folded=folded)
 
 
-def _build_residuals_chart(
+def _build_favoured_systems_heatmap(
     depend_report: DependReport, dataset: str, dependences: Sequence[MetricDependence]
 ) -> list[Chart]:
-    """Draw how much each metric favours each system, beyond shrinkage, as a heatmap."""
+    """Draw a heatmap of how much each metric favours or disadvantages each system."""
     groups = _list_systems_by_human_mean(dependences)
     if len(dependences) < 2 or len(groups) < 2:
         return []
@@ -84,7 +86,7 @@ def _build_residuals_chart(
 
 
 def _list_systems_by_human_mean(dependences: Sequence[MetricDependence]) -> list[str]:
-    """List the systems by descending mean human score."""
+    """List the systems by mean human score, the highest first."""
     groups = {group for entry in dependences for group in entry.residual}
     human_means = dependences[0].human_means
     return sorted(groups, key=lambda group: (-human_means.get(group, 0), group))
@@ -98,7 +100,9 @@ def _build_metrics_table(
 
 
 def build_dependence_row(dependence: MetricDependence, metric_labels: MetricLabels) -> dict[str, Any]:
-    """Build the table row of one metric: its system dependence, tests, and the systems it favours."""
+    """Build the table row of one metric: its system dependence, the tests, and the systems that it favours
+    most and least.
+    """
     names = ("sysdep", "low", "high", "constant", "ratio")
     return {
         "metric": metric_labels[dependence.metric],
@@ -113,10 +117,12 @@ def build_dependence_row(dependence: MetricDependence, metric_labels: MetricLabe
     }
 
 
-def list_detail_rows(
+def list_context_and_sensitivity_rows(
     dependences: Sequence[MetricDependence], metric_labels: MetricLabels
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """List the table rows of all metrics within contexts, and after changes of the data."""
+    """Build two lists of table rows for all metrics: their results within contexts, and after changes of the
+    data.
+    """
     local_rows: list[dict[str, Any]] = []
     sensitivity_rows: list[dict[str, Any]] = []
     for entry in dependences:
@@ -126,10 +132,10 @@ def list_detail_rows(
     return local_rows, sensitivity_rows
 
 
-def _build_detail_tables(
+def _build_context_and_sensitivity_tables(
     depend_report: DependReport, dataset: str, dependences: Sequence[MetricDependence]
 ) -> list[Grid]:
-    local_rows, sensitivity_rows = list_detail_rows(dependences, depend_report.labels)
+    local_rows, sensitivity_rows = list_context_and_sensitivity_rows(dependences, depend_report.labels)
     suffix = depend_report.get_dataset_caption_suffix(dataset)
     tables = []
     if local_rows:
@@ -161,15 +167,19 @@ CORRECTION_COLUMNS = (
 )
 
 
-def build_corrections_section(depend_report: DependReport) -> Section | None:
-    """Build the section on corrected metric scores for every data set; None if none were requested."""
+def build_predicted_human_scores_section(depend_report: DependReport) -> Section | None:
+    """Build the section on metric scores that were converted to predicted human scores. None if this was not
+    requested.
+    """
     sentences: list[str] = []
     tables: list[Grid] = []
     for dataset in depend_report.datasets:
         corrections = [row for row in depend_report.result.corrections if row.dataset == dataset]
         if not corrections:
             continue
-        statements = describe_corrections(corrections, depend_report.result.human, depend_report.labels)
+        statements = describe_effect_of_score_corrections(
+            corrections, depend_report.result.human, depend_report.labels
+        )
         sentences += [
             depend_report.get_dataset_sentence_prefix(dataset) + statement for statement in statements
         ]
@@ -179,10 +189,10 @@ def build_corrections_section(depend_report: DependReport) -> Section | None:
     return Section("Metric scores converted to predicted human scores", sentences, folded=tables)
 
 
-def describe_corrections(
-    corrections: Sequence[Correction], human: str, metric_labels: MetricLabels
+def describe_effect_of_score_corrections(
+    corrections: Sequence[Correction], human_score: str, metric_labels: MetricLabels
 ) -> list[str]:
-    """Say how predicted human scores agree with people, compared with the metric scores themselves."""
+    """Say whether metric scores agree better with people after conversion to predicted human scores."""
     by_mapping: dict[str, list[Correction]] = {}
     for mapping in MAPPINGS:
         rows = [row for row in corrections if row.mapping == mapping and not row.baseline]
@@ -190,36 +200,36 @@ def describe_corrections(
             return ["No metric has complete scores for the rated systems: no correction was tested."]
         by_mapping[mapping] = rows
     sentences = [
-        _describe_effect_of_correction(phrase, by_mapping[mapping], human, metric_labels)
+        _describe_effect_of_correction(phrase, by_mapping[mapping], human_score, metric_labels)
         for mapping, phrase in MAPPINGS.items()
     ]
-    sentences += _compare_with_constant_metric(corrections, by_mapping["f_k"])
+    sentences += _compare_with_corrected_constant_metric(corrections, by_mapping["f_k"])
     sentences += _describe_ties_after_correction(by_mapping["f_G"])
     return sentences
 
 
 def _describe_effect_of_correction(
-    phrase: str, corrections: Sequence[Correction], human: str, metric_labels: MetricLabels
+    correction_phrase: str, corrections: Sequence[Correction], human_score: str, metric_labels: MetricLabels
 ) -> str:
     higher = sum(row.spa_low is not None and row.spa_low > 0 for row in corrections)
     lower = sum(row.spa_high is not None and row.spa_high < 0 for row in corrections)
     largest = max(corrections, key=lambda row: float(row.spa_gain or 0.0))
     return (
-        f"{phrase}, SPA with {human} on segments that were not used for fitting is higher for {higher} of"
-        f" {format_plural(len(corrections), 'metric')} and lower for {lower} (95 % intervals, not corrected"
-        " for"
-        " several"
-        f" metrics). The largest gain is {format_number(largest.spa_gain, digits=3)}, of"
-        f" {metric_labels[largest.metric]}."
+        f"{correction_phrase}, SPA with {human_score} on segments that were not used for fitting is higher"
+        f" for {higher} of {format_plural(len(corrections), 'metric')} and lower for {lower} (95 %"
+        " intervals, not corrected for several metrics). The largest gain is"
+        f" {format_number(largest.spa_gain, digits=3)}, of {metric_labels[largest.metric]}."
     )
 
 
-def _compare_with_constant_metric(
-    corrections: Sequence[Correction], f_k_rows: Sequence[Correction]
+def _compare_with_corrected_constant_metric(
+    corrections: Sequence[Correction], corrections_by_system: Sequence[Correction]
 ) -> list[str]:
-    """Compare a corrected metric with a corrected constant metric, for which f_k alone is nearly as good."""
+    """Compare converted metric scores with those of a constant metric, for which human scores of each system
+    are enough.
+    """
     (constant,) = [row for row in corrections if row.baseline and row.mapping == "f_k"]
-    spa = sorted(row.spa for row in f_k_rows if row.spa is not None)
+    spa = sorted(row.spa for row in corrections_by_system if row.spa is not None)
     if not spa:
         return []
     sentence = (
@@ -231,8 +241,8 @@ def _compare_with_constant_metric(
     return [sentence]
 
 
-def _describe_ties_after_correction(f_g_rows: Sequence[Correction]) -> list[str]:
-    shares = sorted(row.tied for row in f_g_rows if row.tied is not None)
+def _describe_ties_after_correction(corrections_with_common_curve: Sequence[Correction]) -> list[str]:
+    shares = sorted(row.tied for row in corrections_with_common_curve if row.tied is not None)
     if not shares:
         return []
     median = shares[len(shares) // 2]
@@ -270,7 +280,9 @@ CAPTIONS = {
 
 
 def build_single_metrics_section(depend_report: DependReport) -> Section | None:
-    """Build the section with charts of the metric that the reader selects; None without fitted curves."""
+    """Build the section in which the reader selects a metric to see its charts. None if the run has no fitted
+    curves.
+    """
     choices = []
     for entry in depend_report.result.metrics:
         if depend_report.get_fitted_curves(entry):
@@ -283,13 +295,13 @@ def build_single_metrics_section(depend_report: DependReport) -> Section | None:
 def build_dependence_charts_of_metric(
     depend_report: DependReport, dependence: MetricDependence
 ) -> dict[str, Spec]:
-    """Build the charts of one metric: curves, deviations and rankings; empty if the run has no curves."""
+    """Build the charts that show how one metric treats systems. Empty if the run has no fitted curves."""
     curves = depend_report.get_fitted_curves(dependence)
     if curves is None:
         return {}
     label = depend_report.labels[dependence.metric]
     return {
-        "curves": build_curves_chart(dependence, label, curves),
+        "curves": build_predicted_human_score_chart(dependence, label, curves),
         "deviations": build_deviations_chart(dependence, label),
         "ranks": build_rank_change_chart(dependence, label),
     }
@@ -302,10 +314,10 @@ def _build_metric_subsection(depend_report: DependReport, dependence: MetricDepe
         Chart(f"{title} {kind}", spec, CAPTIONS[kind])
         for kind, spec in build_dependence_charts_of_metric(depend_report, dependence).items()
     ]
-    return Section(title, charts=charts, grids=_build_inversions_table(title, dependence))
+    return Section(title, charts=charts, grids=_build_table_of_inverted_system_pairs(title, dependence))
 
 
-def _build_inversions_table(title: str, dependence: MetricDependence) -> list[Grid]:
+def _build_table_of_inverted_system_pairs(title: str, dependence: MetricDependence) -> list[Grid]:
     if not dependence.inversions:
         return []
     rows = []
@@ -326,54 +338,61 @@ def _build_inversions_table(title: str, dependence: MetricDependence) -> list[Gr
 
 
 def build_method_section(depend_report: DependReport) -> Section:
-    """Build the section that defines system dependence (SysDep) and its tests."""
+    """Build the section that explains system dependence (SysDep) and its tests."""
     return Section(
         "How it was measured",
         explain_dependence_terms(depend_report.result.by, depend_report.result.human),
     )
 
 
-def explain_deviation(by: str, human: str) -> str:
-    """Explain expected deviations and SysDep, their range."""
+def explain_expected_deviation(group: str, human_score: str) -> str:
+    """Explain the expected deviation of a system, and SysDep, the range of these deviations."""
     return (
-        f"The expected deviation of a {by} says how much too high its {human} is if it is predicted from the"
-        f" metric. SysDep is the highest expected deviation of a {by} minus the lowest, in points of {human}."
-        " SysDep also contains shrinkage, which any noisy metric shows."
+        f"The expected deviation of a {group} says how much too high its {human_score} is if it is predicted"
+        f" from the metric. SysDep is the highest expected deviation of a {group} minus the lowest, in"
+        f" points of {human_score}. SysDep also contains shrinkage, which any noisy metric shows."
     )
 
 
-def explain_fairness_test(by: str) -> str:
-    """Say when a metric counts as favouring some systems."""
-    return f"A metric is shown to favour some {by}s if p fair is at most .05 after Holm's correction."
+def explain_fairness_test(group: str) -> str:
+    """Explain when a metric is said to favour some systems."""
+    return f"A metric is shown to favour some {group}s if p fair is at most .05 after Holm's correction."
 
 
-def explain_dependence_terms(by: str, human: str) -> list[str]:
-    """Explain SysDep, shrinkage, residual and both p-values; `by` is the column that groups outputs."""
+def explain_dependence_terms(group: str, human_score: str) -> list[str]:
+    """Explain the terms of the report: SysDep, shrinkage, residual and both p-values. `group` names what is
+    compared, such as systems.
+    """
     shrinkage = (
-        f"A noisy metric predicts values close to the mean for every {by}, which favours each bad {by} and"
-        " disadvantages each good one. This part of the deviation is called shrinkage, and the rest is"
-        " called"
-        " residual. On this page, favoured and disadvantaged always refer to the residual. The column"
-        " constant"
-        " is the SysDep of a metric that gives every output the same score."
+        f"A noisy metric predicts values close to the mean for every {group}, which favours each bad {group}"
+        " and disadvantages each good one. This part of the deviation is called shrinkage, and the rest is"
+        " called residual. On this page, favoured and disadvantaged always refer to the residual. The"
+        " column constant is the SysDep of a metric that gives every output the same score."
     )
     p_equal = (
-        f"The test “p equal” asks whether outputs with the same metric score have the same expected {human}"
-        f" for every {by}. It assumes that {human} varies equally around this expectation everywhere. If one"
-        f" {by} is three times as noisy as the others, the test rejects in 12 % of cases instead of 5 %."
+        "The test “p equal” asks whether outputs with the same metric score have the same expected"
+        f" {human_score} for every {group}. It assumes that {human_score} varies equally around this"
+        f" expectation everywhere. If one {group} is three times as noisy as the others, the test rejects in"
+        " 12 % of cases instead of 5 %."
     )
     p_fair = (
-        f"The test “p fair” asks whether the metric is {human} plus noise that favours no {by}. It assumes"
-        " that the noise has the same size everywhere. A metric that notices only large errors is therefore"
-        f" rejected more often, even if it treats every {by} alike."
+        f"The test “p fair” asks whether the metric is {human_score} plus noise that favours no {group}. It"
+        " assumes that the noise has the same size everywhere. A metric that notices only large errors is"
+        f" therefore rejected more often, even if it treats every {group} alike."
     )
-    return [explain_deviation(by, human), shrinkage, p_equal, p_fair, explain_fairness_test(by)]
+    return [
+        explain_expected_deviation(group, human_score),
+        shrinkage,
+        p_equal,
+        p_fair,
+        explain_fairness_test(group),
+    ]
 
 
 # In the order of the page. Sections of plug-ins come between or after them, by their position.
 DEPEND_SECTIONS = {
     10: build_overview_section,
-    20: build_corrections_section,
+    20: build_predicted_human_scores_section,
     30: build_single_metrics_section,
     90: build_method_section,
 }

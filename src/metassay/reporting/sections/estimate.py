@@ -46,10 +46,10 @@ def build_systems_section(estimate_report: EstimateReport) -> Section:
 
 
 def build_differences_section(estimate_report: EstimateReport) -> Section | None:
-    """Build the section with a table of differences between systems."""
+    """Build the section with a table of estimated differences between all pairs of systems."""
     if not estimate_report.result.differences:
         return None
-    table = build_differences_table(
+    table = build_system_differences_table(
         "differences", "Differences of systems", estimate_report.result.differences
     )
     sentence = (
@@ -70,7 +70,7 @@ def build_contexts_section(estimate_report: EstimateReport) -> Section | None:
             grids.append(build_systems_table(name, caption, entry.systems))
             difference_caption = f"{column} {entry.context}: differences of systems"
             folded.append(
-                build_differences_table(f"{name} differences", difference_caption, entry.differences)
+                build_system_differences_table(f"{name} differences", difference_caption, entry.differences)
             )
     if not grids:
         return None
@@ -78,7 +78,7 @@ def build_contexts_section(estimate_report: EstimateReport) -> Section | None:
 
 
 def build_systems_table(name: str, caption: str, systems: Sequence[SystemEstimate]) -> Grid:
-    """Build the table of estimated human scores, best system first."""
+    """Build the table of the systems' estimated human scores, best system first."""
     return build_grid(name, caption, SYSTEM_FIELDS, [build_system_row(entry) for entry in systems])
 
 
@@ -100,13 +100,13 @@ def build_system_row(system_estimate: SystemEstimate) -> dict[str, Any]:
 
 
 def format_possible_ranks(system_estimate: SystemEstimate) -> str:
-    """Write the ranks that a system may have: `2` or `1–3`."""
+    """Write the ranks that a system may have, as `2` or `1–3`."""
     if system_estimate.rank_low == system_estimate.rank_high:
         return str(system_estimate.rank_low)
     return f"{system_estimate.rank_low}–{system_estimate.rank_high}"
 
 
-def build_differences_table(name: str, caption: str, differences: Sequence[SystemDifference]) -> Grid:
+def build_system_differences_table(name: str, caption: str, differences: Sequence[SystemDifference]) -> Grid:
     """Build the table of estimated differences between all pairs of systems."""
     columns = [field.key for field in DIFFERENCE_FIELDS]
     rows = [{column: getattr(entry, column) for column in columns} for entry in differences]

@@ -65,7 +65,9 @@ ACCURACY_CAPTION = (
 
 
 def build_overview_section(judge_report: JudgeReport) -> Section:
-    """Build the section with a chart and a table of the judges, best first, and sentences about each."""
+    """Build the section with a chart and a table of the judges, best first, and sentences about each
+    judge.
+    """
     entries = sort_judges_by_accuracy(judge_report.result.judges)
     table = build_text_table(
         "judges", "Judges", JUDGE_HEADINGS, [_build_judge_row(entry) for entry in entries]
@@ -108,7 +110,9 @@ def _build_judge_row(judge: JudgeEntry) -> list[str]:
 
 
 def _explain_judge_table_columns(judge_result: JudgeContent, table: Grid) -> str:
-    """Explain where human labels come from, how ties count, and what the columns mean."""
+    """Explain the table of judges: where human labels come from, how ties count, and what the columns
+    mean.
+    """
     sentences = [
         f"Human labels: {judge_result.gold}." if judge_result.gold else "This table has no human labels."
     ]
@@ -124,7 +128,7 @@ def _explain_judge_table_columns(judge_result: JudgeContent, table: Grid) -> str
 
 
 def _build_accuracy_chart(judges: Sequence[JudgeEntry]) -> list[Chart]:
-    """Draw the accuracy of the judges that have one, if there are at least two."""
+    """Draw the accuracy of the judges, if at least two have one."""
     measured = [entry for entry in judges if entry.accuracy is not None]
     if len(measured) < 2:
         return []
@@ -132,7 +136,7 @@ def _build_accuracy_chart(judges: Sequence[JudgeEntry]) -> list[Chart]:
 
 
 def build_contexts_section(judge_report: JudgeReport) -> Section | None:
-    """Build the section with tables of accuracy by judge and context; None if there are no contexts."""
+    """Build the section with tables of the judges' accuracy by context. None if there are no contexts."""
     tables = [
         _build_context_accuracy_table(column, rows)
         for column, rows in judge_report.result.contexts.items()
@@ -174,18 +178,20 @@ ALTERNATIVE_TEST_HEADINGS = (
 )
 
 
-def build_alternative_test_section(judge_report: JudgeReport) -> Section | None:
-    """Build the section with the alternative annotator test; None without at least two raters."""
+def build_alternative_annotator_test_section(judge_report: JudgeReport) -> Section | None:
+    """Build the section that tests whether judges can replace human raters. None without at least two
+    raters.
+    """
     if not judge_report.result.alt_test:
         return None
-    rows = [_build_alternative_test_row(entry) for entry in judge_report.result.alt_test]
+    rows = [_build_alternative_annotator_test_row(entry) for entry in judge_report.result.alt_test]
     table = build_text_table(
         "alternative annotator", "Alternative annotator test", ALTERNATIVE_TEST_HEADINGS, rows
     )
     return Section("Can the judge replace a rater?", [ALTERNATIVE_TEST], grids=[table])
 
 
-def _build_alternative_test_row(alternative_test: AlternativeTestEntry) -> list[str]:
+def _build_alternative_annotator_test_row(alternative_test: AlternativeTestEntry) -> list[str]:
     passes = NO_VALUE
     if alternative_test.passes is not None:
         passes = "yes" if alternative_test.passes else "no"
@@ -222,8 +228,8 @@ NO_OWN_FAMILY = (
 )
 
 
-def build_families_section(judge_report: JudgeReport) -> Section | None:
-    """Build the section on favoured model families; None if the data does not name families."""
+def build_favoured_model_families_section(judge_report: JudgeReport) -> Section | None:
+    """Build the section on model families that judges favour. None if the data does not name families."""
     entries = judge_report.result.self_preference
     if not entries:
         return None
@@ -256,7 +262,9 @@ def _build_family_preference_row(preference: SelfPreference) -> list[str]:
 
 
 def _build_judge_family_heatmap(self_preferences: Sequence[SelfPreference]) -> list[Chart]:
-    """Draw how much each judge favours each model family, if the heatmap has more than two cells."""
+    """Draw a heatmap of how much each judge favours each model family, if it would have more than two
+    cells.
+    """
     cells = []
     for entry in self_preferences:
         if entry.deviation is not None:
@@ -273,7 +281,7 @@ def _build_judge_family_heatmap(self_preferences: Sequence[SelfPreference]) -> l
 
 
 def build_prompt_section(judge_report: JudgeReport) -> Section | None:
-    """Build the section with the prompt of the judge; None if the verdicts were read from a table."""
+    """Build the section with the prompt of the judge. None if no judge was asked in this run."""
     asked = judge_report.result.asked
     if asked is None:
         return None
@@ -282,12 +290,12 @@ def build_prompt_section(judge_report: JudgeReport) -> Section | None:
 
 
 def sort_judges_by_accuracy(judges: Sequence[JudgeEntry]) -> list[JudgeEntry]:
-    """Sort judges by descending accuracy; judges without an accuracy come last."""
+    """Sort judges by accuracy, the highest first. Judges without an accuracy come last."""
     return sorted(judges, key=lambda entry: 1.0 if entry.accuracy is None else -entry.accuracy)
 
 
 def describe_judge_consistency(judge: JudgeEntry) -> list[str]:
-    """Say how consistent a judge is, which positions and lengths it prefers, and what could not be read."""
+    """Say how consistent a judge is, and whether it prefers certain positions or lengths of outputs."""
     sentences = []
     if judge.both_orders_same is not None:
         share = format_judge_measure(judge, "both_orders_same")
@@ -304,7 +312,7 @@ def describe_judge_consistency(judge: JudgeEntry) -> list[str]:
 
 
 def _describe_position_bias(judge: JudgeEntry) -> list[str]:
-    """Say which position a judge prefers, if its interval excludes no preference."""
+    """Say whether a judge prefers the output shown first or second, if this is significant."""
     bias = judge.position_bias
     ends = judge.intervals.get("position_bias")
     if bias is None or ends is None or ends[0] <= 0 <= ends[1]:
@@ -316,7 +324,9 @@ def _describe_position_bias(judge: JudgeEntry) -> list[str]:
 
 
 def _describe_length_bias(judge: JudgeEntry) -> list[str]:
-    """Say if a judge is shown to be more accurate when the better output is longer, or when it is shorter."""
+    """Say whether a judge is more accurate if the better output is the longer or the shorter one, if this is
+    significant.
+    """
     bias = judge.length_bias
     ends = judge.intervals.get("length_bias")
     if bias is None or ends is None or ends[0] <= 0 <= ends[1]:
@@ -331,19 +341,21 @@ def _describe_length_bias(judge: JudgeEntry) -> list[str]:
 
 
 def is_self_preference_significant(preference: SelfPreference) -> bool:
-    """Return whether a judge is shown to favour or disadvantage its own model family (5 % level, Holm)."""
+    """Return whether a judge significantly favours or disadvantages its own model family (5 % level, Holm's
+    correction).
+    """
     return preference.p_holm is not None and preference.p_holm <= SIGNIFICANT
 
 
 def format_judge_measure(judge: JudgeEntry, field_name: str) -> str:
-    """Write a measure of a judge, such as `both_orders_same`, in per cent with its interval."""
+    """Write one measure of a judge, such as `both_orders_same`, in per cent with its interval."""
     ends = judge.intervals.get(field_name)
     share = format_percent(getattr(judge, field_name))
     return share if ends is None else f"{share} ({format_percent_interval(*ends)})"
 
 
 def format_share_with_interval(share: float | None, low: float | None, high: float | None) -> str:
-    """Write a share in per cent with its interval; without the interval if it is undefined."""
+    """Write a share in per cent with its interval. An undefined interval is left out."""
     if share is None:
         return NO_VALUE
     return (
@@ -354,7 +366,7 @@ def format_share_with_interval(share: float | None, low: float | None, high: flo
 
 
 def build_text_table(name: str, caption: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Grid:
-    """Build a table of texts; columns without content are left out, except for the first."""
+    """Build a table of texts. Empty columns are left out, except for the first."""
     columns = []
     for column in range(len(headings)):
         if column == 0 or any(row[column] != NO_VALUE for row in rows):
@@ -368,7 +380,7 @@ def build_text_table(name: str, caption: str, headings: Sequence[str], rows: Seq
 JUDGE_SECTIONS = {
     10: build_overview_section,
     20: build_contexts_section,
-    30: build_alternative_test_section,
-    40: build_families_section,
+    30: build_alternative_annotator_test_section,
+    40: build_favoured_model_families_section,
     50: build_prompt_section,
 }

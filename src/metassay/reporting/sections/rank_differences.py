@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metassay.reporting.agreement_curves import describe_agreement_threshold, tabulate_agreement_thresholds
+from metassay.reporting.agreement_curves import build_agreement_threshold_rows, describe_agreement_threshold
 from metassay.reporting.charts.agreement import build_agreement_chart
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.rank_report import RankReport
@@ -38,7 +38,7 @@ FIELDS = (
 
 
 def build_differences_section(rank_report: RankReport) -> Section | None:
-    """Build the section on how often people agree with score differences; None if not requested."""
+    """Build the section on how often people agree with score differences. None if this was not requested."""
     curves = rank_report.result.analyses.thresholds
     if not curves:
         return None
@@ -50,7 +50,7 @@ def build_differences_section(rank_report: RankReport) -> Section | None:
             if (curve.metric, curve.dataset) == (metric, dataset) and curve.is_global
         ]
         choices.append(_build_agreement_curve_subsection(of_metric, rank_report))
-    rows = tabulate_agreement_thresholds(curves, rank_report.labels)
+    rows = build_agreement_threshold_rows(curves, rank_report.labels)
     table = build_grid("thresholds", "Differences with which people agree", FIELDS, rows)
     return Section(TITLE, [EXPLANATION], choices=choices, choice_noun="metric", folded=[table])
 
@@ -58,7 +58,9 @@ def build_differences_section(rank_report: RankReport) -> Section | None:
 def _list_curves_of_best_metrics(
     rank_report: RankReport, curves: Sequence[AgreementCurve]
 ) -> list[tuple[str, str]]:
-    """List the curves of the best metrics of each data set, best first."""
+    """List the curves that show how often people agree with score differences of the best metrics, best
+    metric first.
+    """
     with_curve = {(curve.metric, curve.dataset) for curve in curves}
     charted: dict[tuple[str, str], None] = {}
     for ranking in rank_report.result.global_rankings:

@@ -35,8 +35,10 @@ FIELDS = (
 )
 
 
-def build_fewer_items_section(rank_report: RankReport) -> Section | None:
-    """Build the section on rankings from fewer items; None if this was not requested."""
+def build_rankings_on_fewer_items_section(rank_report: RankReport) -> Section | None:
+    """Build the section on how rankings of metrics change with fewer items. None if this was not
+    requested.
+    """
     rankings = []
     for ranking in rank_report.result.global_rankings:
         # Without a metric that may be named best there is no line to draw.
@@ -51,7 +53,9 @@ def build_fewer_items_section(rank_report: RankReport) -> Section | None:
 
 
 def _build_random_subsets_subsection(ranking: Ranking, rank_report: RankReport) -> Section:
-    """Build chart, table and sentences on random subsets of the items of one ranking."""
+    """Build the chart, table and sentences that show one ranking of metrics on random subsets of its
+    items.
+    """
     meta_metric = label_meta_metric(ranking.meta_metric)
     title = f"{ranking.dataset}: {meta_metric}"
     metrics = [metric.metric for metric in ranking.defined_metrics]
@@ -64,8 +68,8 @@ def _build_random_subsets_subsection(ranking: Ranking, rank_report: RankReport) 
     caption = CAPTION
     if len(metrics) > MOST_LINES:
         caption += f" The {MOST_LINES} best of {len(metrics)} metrics; all are in the table."
-    sentences = _describe_stability_of_best(ranking.downsampled, rank_report)
-    sentences += _describe_constant_baseline(baseline_rows, meta_metric)
+    sentences = _describe_stability_of_best_metric(ranking.downsampled, rank_report)
+    sentences += _describe_constant_metric_on_fewer_items(baseline_rows, meta_metric)
     table = build_grid(
         f"fewer items {title}",
         f"{meta_metric} on fewer items",
@@ -83,10 +87,10 @@ def _replace_metric_specs_by_labels(
     ]
 
 
-def _describe_stability_of_best(
+def _describe_stability_of_best_metric(
     downsampled_values: Sequence[DownsampledValue], rank_report: RankReport
 ) -> list[str]:
-    """Say how often the metric that is best on all items is best on random subsets."""
+    """Say how often the best metric on all items is also best on a random subset of them."""
     all_items = max(row.items for row in downsampled_values)
     best = max(
         (row for row in downsampled_values if row.items == all_items), key=lambda row: row.first or 0.0
@@ -110,10 +114,10 @@ def _describe_stability_of_best(
     return sentences
 
 
-def _describe_constant_baseline(
+def _describe_constant_metric_on_fewer_items(
     downsampled_values: Sequence[DownsampledValue], meta_metric: str
 ) -> list[str]:
-    """Say how the value of the constant baseline changes with the number of items."""
+    """Say how well a metric that gives all outputs the same score does, by the number of items."""
     if len(downsampled_values) < 2:
         return []
     fewest, *_, most = downsampled_values

@@ -9,8 +9,8 @@ import msgspec
 from metassay.meta.people.meta_metrics.registry import label_meta_metric
 from metassay.reporting.charts.ranking import build_comparisons_chart, build_ranking_chart
 from metassay.reporting.pages import Chart, Section
-from metassay.reporting.rank_report import THRESHOLDS, RankReport, list_rows_by_analysis
-from metassay.reporting.rank_sentences import describe_significance
+from metassay.reporting.rank_report import THRESHOLDS, RankReport, build_table_rows_by_analysis
+from metassay.reporting.rank_sentences import describe_number_of_significant_comparisons
 from metassay.reporting.tables import Field, Grid, build_grid, build_grid_from_rows
 from metassay.reporting.wording import format_plural
 from metassay.results.rank import AverageRanking, Ranking
@@ -57,8 +57,8 @@ MOST_COMPARISONS = 2000
 
 
 def build_rankings_section(rank_report: RankReport) -> Section:
-    """Build the section with the rankings of metrics over all items; readers choose one if there are
-    many.
+    """Build the section with the rankings of metrics over all items. If there are many, readers select
+    one.
     """
     sections = [
         _build_ranking_section(ranking, rank_report) for ranking in rank_report.result.global_rankings
@@ -71,7 +71,9 @@ def build_rankings_section(rank_report: RankReport) -> Section:
 
 
 def build_contexts_section(rank_report: RankReport) -> Section | None:
-    """Build the section with the rankings of metrics within contexts; None if there are none."""
+    """Build the section with the rankings of metrics within contexts, such as domains. None if there are
+    none.
+    """
     rankings = [
         ranking
         for ranking in rank_report.result.rankings
@@ -102,7 +104,7 @@ def _build_ranking_section(ranking: Ranking, rank_report: RankReport) -> Section
     charts = [Chart(f"ranking {title}", build_ranking_chart(ranking, rank_report.labels), RANKING_CAPTION)]
     folded = []
     if ranking.comparisons:
-        sentences.append(describe_significance(ranking))
+        sentences.append(describe_number_of_significant_comparisons(ranking))
         matrix = build_comparisons_chart(ranking, rank_report.labels)
         charts.append(Chart(f"comparisons {title}", matrix, COMPARISONS_CAPTION))
         folded.append(_build_comparisons_table(title, ranking, rank_report))
@@ -127,9 +129,11 @@ def _build_comparisons_table(title: str, ranking: Ranking, rank_report: RankRepo
 
 
 def build_averages_section(rank_report: RankReport) -> Section | None:
-    """Build the section with averages over data sets and further analyses; None if there are none."""
+    """Build the section with average rankings over data sets, and with further analyses. None if there are
+    neither.
+    """
     tables = [_build_average_table(average, rank_report) for average in rank_report.result.averages]
-    for name, rows in list_rows_by_analysis(rank_report.result.analyses, rank_report.labels).items():
+    for name, rows in build_table_rows_by_analysis(rank_report.result.analyses, rank_report.labels).items():
         if rows and name != THRESHOLDS:  # these have a section of their own
             tables.append(build_grid_from_rows(name, name, rows))
     if not tables:

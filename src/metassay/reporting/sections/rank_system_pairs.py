@@ -36,7 +36,9 @@ NEGLIGIBLE = 0.005
 
 @dataclass(frozen=True)
 class SystemPair:
-    """Two systems, the better one by human score first, with the p-values of people and of a metric."""
+    """Two systems, the better one by human score first, with the p-values of their difference by people and
+    by a metric.
+    """
 
     better: str
     worse: str
@@ -45,7 +47,9 @@ class SystemPair:
 
 
 def build_system_pairs_section(rank_report: RankReport) -> Section | None:
-    """Build the section with p-values of system pairs by metric; None if there is no ranking by SPA."""
+    """Build the section with the p-values of system differences by people and metrics. None without a ranking
+    by soft pairwise accuracy (SPA).
+    """
     rankings = [ranking for ranking in rank_report.result.global_rankings if ranking.meta_metric == SPA]
     with_p_values = [ranking for ranking in rankings if ranking.pair_p_values is not None]
     choices: list[Section] = []
@@ -61,7 +65,7 @@ def build_system_pairs_section(rank_report: RankReport) -> Section | None:
 
 
 def _list_datasets_without_heatmap(rankings: Sequence[Ranking]) -> list[str]:
-    """Name the data sets with too many systems for a heatmap."""
+    """Say for which data sets no heatmap is drawn because they have too many systems."""
     large = []
     for ranking in rankings:
         if ranking.systems > MOST_SYSTEMS:
@@ -74,7 +78,7 @@ def _list_datasets_without_heatmap(rankings: Sequence[Ranking]) -> list[str]:
 def _build_p_value_heatmaps_of_metrics(
     ranking: Ranking, rank_report: RankReport, most_metrics: int, *, is_only: bool
 ) -> list[Section]:
-    """Build the heatmaps of the best metrics of one ranking."""
+    """Build the heatmaps of p-values for the best metrics of one ranking."""
     if ranking.pair_p_values is None:
         return []
     rows = {row.metric: row for row in ranking.pair_p_values.rows}
@@ -90,7 +94,9 @@ def _build_p_value_heatmaps_of_metrics(
 def _build_metric_subsection(
     title: str, label: str, systems: Sequence[str], metric_p_values: MetricPairPValues
 ) -> Section:
-    """Build the heatmaps of one metric, or say that people and metric are equally certain."""
+    """Build the heatmaps that compare one metric with people, or say that both are equally certain about all
+    pairs of systems.
+    """
     pairs = [
         SystemPair(better, worse, human, metric)
         for (better, worse), human, metric in zip(
@@ -124,24 +130,29 @@ def _build_metric_subsection(
     return Section(title, sentences, charts, charts_side_by_side=True)
 
 
-def _describe_disagreement_with_people(label: str, pairs: Sequence[SystemPair], largest: SystemPair) -> str:
-    """Say on how many pairs a metric and people disagree, and on which they differ most."""
-    disagreements = sum((pair.human - 0.5) * (pair.metric - 0.5) < 0 for pair in pairs)
+def _describe_disagreement_with_people(
+    metric_label: str, system_pairs: Sequence[SystemPair], widest_pair: SystemPair
+) -> str:
+    """Say for how many pairs of systems a metric and people disagree, and for which pair they differ most."""
+    disagreements = sum((pair.human - 0.5) * (pair.metric - 0.5) < 0 for pair in system_pairs)
     agreement = "the same system in all"
     if disagreements:
         agreement = f"different systems in {format_count(disagreements)} of"
-    by_people = _name_preferred_system(largest, largest.human)
-    by_metric = _name_preferred_system(largest, largest.metric)
+    by_people = _name_preferred_system(widest_pair, widest_pair.human)
+    by_metric = _name_preferred_system(widest_pair, widest_pair.metric)
     return (
-        f"{label} and people prefer {agreement} {format_plural(len(pairs), 'pair')}. They differ most on "
-        f"{largest.better} and {largest.worse}: people prefer {by_people}, {label} prefers {by_metric}."
+        f"{metric_label} and people prefer {agreement} {format_plural(len(system_pairs), 'pair')}. They"
+        f" differ most on {widest_pair.better} and {widest_pair.worse}: people prefer {by_people},"
+        f" {metric_label} prefers {by_metric}."
     )
 
 
-def _name_preferred_system(pair: SystemPair, p: float) -> str:
-    """Name the system that a one-sided p-value favours: the better one by human score if p ≤ ½."""
-    preferred = pair.better if p <= 0.5 else pair.worse
-    return f"{preferred} with p {format_p_value(min(p, 1 - p))}"
+def _name_preferred_system(system_pair: SystemPair, p_value: float) -> str:
+    """Name the system that a one-sided p-value favours, with the p-value. This is the better system by human
+    score if p ≤ ½.
+    """
+    preferred = system_pair.better if p_value <= 0.5 else system_pair.worse
+    return f"{preferred} with p {format_p_value(min(p_value, 1 - p_value))}"
 
 
 def _build_p_value_heatmap(
@@ -151,7 +162,8 @@ def _build_p_value_heatmap(
     preferences: Sequence[float],
     shown_numbers: Sequence[float],
 ) -> Spec:
-    """Draw a heatmap of system pairs, coloured by how much p-values favour the system of the row.
+    """Draw a heatmap of all pairs of systems, coloured by how certain it is that the system of the row is
+    better.
 
     `shown_numbers` are written into the cells if there are few systems.
     """

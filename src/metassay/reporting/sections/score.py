@@ -9,7 +9,7 @@ import msgspec
 from metassay.reporting.agreement_curves import (
     TITLE,
     build_difference_agreement_rows,
-    explain_origin_of_agreement,
+    explain_source_of_human_agreement,
 )
 from metassay.reporting.charts.heatmaps import build_signed_heatmap
 from metassay.reporting.charts.theme import Spec
@@ -24,7 +24,7 @@ SYSTEM_COLUMNS = ("group", "system", "metric", "corpus", "segment", "bootstrap",
 
 
 def build_systems_section(score_report: ResultReport[ScoreContent]) -> Section:
-    """Build the section with system scores and metric signatures."""
+    """Build the section with the scores of the systems and the signatures of the metrics."""
     rows = []
     signatures = {}
     for system in score_report.result.systems:
@@ -42,14 +42,16 @@ def build_systems_section(score_report: ResultReport[ScoreContent]) -> Section:
     )
 
 
-def build_meanings_section(score_report: ResultReport[ScoreContent]) -> Section | None:
-    """Build the section on how often people agree with score differences; None without a `rank` run."""
+def build_human_agreement_section(score_report: ResultReport[ScoreContent]) -> Section | None:
+    """Build the section on how often people agree with score differences. None without a run of `rank` to
+    learn this from.
+    """
     meanings = score_report.result.meanings
     if not meanings:
         return None
     rows = build_difference_agreement_rows(meanings, score_report.labels)
     table = build_grid_from_rows("meanings", TITLE, rows, at_most=MOST_ROWS)
-    return Section(TITLE, [explain_origin_of_agreement(meanings)], grids=[table])
+    return Section(TITLE, [explain_source_of_human_agreement(meanings)], grids=[table])
 
 
 EXPLANATION = (
@@ -64,7 +66,7 @@ COMPARISON_COLUMNS = ("a", "b", "difference", "p", "p_holm", "segments")
 
 
 def build_comparisons_section(score_report: ResultReport[ScoreContent]) -> Section | None:
-    """Build the section with tests between systems for every metric; None if no test was requested."""
+    """Build the section with tests of system differences by each metric. None if no test was requested."""
     choices = []
     for (metric, group), comparisons in group_comparisons_by_metric(score_report.result).items():
         label = score_report.labels[metric]
@@ -96,4 +98,4 @@ def _build_comparison_subsection(title: str, comparisons: Sequence[SystemCompari
 
 
 # In the order of the page. Sections of plug-ins come between or after them, by their position.
-SCORE_SECTIONS = {10: build_systems_section, 15: build_meanings_section, 20: build_comparisons_section}
+SCORE_SECTIONS = {10: build_systems_section, 15: build_human_agreement_section, 20: build_comparisons_section}

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from metassay.reporting.assay_caveats import list_remaining_caveats, list_run_notes
+from metassay.reporting.assay_caveats import list_caveats_except_main_one, list_notes_of_run
 from metassay.reporting.assay_report import AssayReport, prepare_assay_report
 from metassay.reporting.data_summary import describe_data_gaps, describe_data_used
-from metassay.reporting.sections.assay_tests import build_test_table
+from metassay.reporting.sections.assay_tests import build_table_of_accuracy_tests
 from metassay.reporting.terminal.blocks import (
     Block,
     Details,
@@ -31,7 +31,7 @@ _TEST_COLUMNS = ("metric", "chi2", "dof", "p", "cramers_v", "p_cmh", "p_permutat
 def describe_assay_result(assay_result: AssayContent) -> list[Block]:
     """Describe the result of an assay for the terminal."""
     assay_report = prepare_assay_report(assay_result)
-    doubts = list_remaining_caveats(assay_report)
+    doubts = list_caveats_except_main_one(assay_report)
     blocks: list[Block] = [
         Line(),
         *describe_verdict(assay_report.result.verdict, assay_report.labels, assay_result.task),
@@ -42,16 +42,18 @@ def describe_assay_result(assay_result: AssayContent) -> list[Block]:
             Line("Before you rely on this:"),
             *convert_sentences_to_lines(f"- {doubt}" for doubt in doubts),
         ]
-    notes = [*describe_data_gaps(assay_result.data), *list_run_notes(assay_report)]
-    return [*blocks, *convert_sentences_to_notes(notes), Details(_describe_tables(assay_report))]
+    notes = [*describe_data_gaps(assay_result.data), *list_notes_of_run(assay_report)]
+    return [*blocks, *convert_sentences_to_notes(notes), Details(_build_result_tables(assay_report))]
 
 
-def _describe_tables(assay_report: AssayReport) -> list[Line | Table | Note]:
-    """Describe accuracies on perturbed and human pairs, tests of contexts, and the data."""
+def _build_result_tables(assay_report: AssayReport) -> list[Line | Table | Note]:
+    """Build the tables of accuracies on perturbed and human pairs and of tests between contexts, and notes
+    about the data.
+    """
     result = assay_report.result
     tables: list[Line | Table | Note] = [
         Table(
-            select_columns(_list_shown_rows(assay_report, result.overall), _ACCURACY_COLUMNS),
+            select_columns(_list_accuracy_rows(assay_report, result.overall), _ACCURACY_COLUMNS),
             title=(
                 f"How often each metric preferred the better output of {assay_report.pairs_phrase}"
                 " (95 % interval)"
@@ -63,7 +65,7 @@ def _describe_tables(assay_report: AssayReport) -> list[Line | Table | Note]:
         tables.append(
             Table(
                 select_columns(
-                    _list_shown_rows(assay_report, comparison.metrics),
+                    _list_accuracy_rows(assay_report, comparison.metrics),
                     (*_ACCURACY_COLUMNS, "spa", "spa_low", "spa_high"),
                 ),
                 title="The same for human pairs, and SPA over systems (95 % interval)",
@@ -71,7 +73,7 @@ def _describe_tables(assay_report: AssayReport) -> list[Line | Table | Note]:
             )
         )
     for column in assay_report.columns:
-        test_table = build_test_table(assay_report, column)
+        test_table = build_table_of_accuracy_tests(assay_report, column)
         if test_table is not None:
             tables.append(
                 Table(
@@ -87,12 +89,14 @@ def _describe_tables(assay_report: AssayReport) -> list[Line | Table | Note]:
     ]
 
 
-def _list_shown_rows(
+def _list_accuracy_rows(
     assay_report: AssayReport, accuracies: Sequence[GlobalAccuracy | HumanAccuracy]
 ) -> list[Row]:
-    """List the accuracies of the metrics that have rows of their own, with labels."""
+    """Build a table row with the accuracy of each metric. Of metrics with the same decisions, only the first
+    has a row.
+    """
     rows: list[Row] = []
     for row in accuracies:
-        if assay_report.labels.is_shown(row.metric):
+        if assay_report.labels.has_own_table_row(row.metric):
             rows.append(msgspec.structs.asdict(row) | {"metric": assay_report.labels[row.metric]})
     return rows

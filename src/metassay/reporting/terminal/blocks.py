@@ -18,7 +18,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Line:
-    """A sentence for standard output; an empty one separates blocks."""
+    """A sentence for standard output. An empty one separates blocks."""
 
     text: str = ""
     wrap: bool = True
@@ -27,7 +27,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Table:
-    """A table for standard output; without rows it is not printed."""
+    """A table for standard output. Without rows it is not printed."""
 
     rows: Sequence[Row]
     title: str | None = None
@@ -40,7 +40,9 @@ class Table:
 
     @property
     def heading(self) -> str | None:
-        """The title, and what the columns `low` and `high` are if it does not say so."""
+        """The title of the table, with an explanation of the columns `low` and `high` if the title has
+        none.
+        """
         has_interval = bool(self.rows) and {"low", "high"} <= self.rows[0].keys()
         if self.title is None or not has_interval or "interval" in self.title or "median" in self.rows[0]:
             return self.title
@@ -49,7 +51,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Note:
-    """A remark for standard error."""
+    """A remark that is printed to standard error."""
 
     text: str
     heading: str = "Note"
@@ -77,7 +79,7 @@ def convert_sentences_to_notes(sentences: Iterable[object]) -> list[Note]:
 
 
 def summarize_data_in_note(data: DataSummary | None) -> list[Block]:
-    """Describe rows that were left out, and as a detail all data that was used."""
+    """Build a note on the rows that were left out, and details on the data that was used."""
     sentences = describe_data_used(data)
     if not sentences:
         return []
@@ -86,5 +88,5 @@ def summarize_data_in_note(data: DataSummary | None) -> list[Block]:
 
 
 def select_columns(rows: Iterable[Row], names: Sequence[str]) -> list[Row]:
-    """Return rows with only the named columns, in that order."""
+    """Return table rows that contain only the named columns, in the given order."""
     return [{name: row[name] for name in names} for row in rows]

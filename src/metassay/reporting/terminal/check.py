@@ -28,7 +28,8 @@ _LONGEST_IN_SECONDS = 120
 
 
 def describe_check_result(check_result: CheckContent, data_arguments: str = DATA) -> list[Block]:
-    """Describe for the terminal what a data set holds, what to ask next, and how long an assay would take.
+    """Describe for the terminal what a data set contains, which questions it can answer, and how long an
+    assay would take.
 
     `data_arguments` are the files and reading options of the command, for the commands that are suggested.
     """
@@ -57,7 +58,9 @@ def _describe_assay_cost(cost_estimate: CostEstimate | None) -> str:
 
 
 def _describe_properties(check_result: CheckContent) -> list[Line | Table | Note]:
-    """Describe systems, properties, and the number of outputs that each perturbation applies to."""
+    """Describe the systems and properties of a data set, and to how many outputs each perturbation can be
+    applied.
+    """
     systems = [msgspec.structs.asdict(system) for system in check_result.systems]
     perturbations = [
         {
@@ -94,7 +97,9 @@ def _describe_properties(check_result: CheckContent) -> list[Line | Table | Note
 
 
 def _list_questions_with_commands(check_result: CheckContent, data_arguments: str) -> list[Block]:
-    """List the questions that the data can answer with their commands, then what the others need."""
+    """List the questions that the data can answer with their commands, then what is missing for other
+    questions.
+    """
     answerable = [question for question in check_result.questions if question.missing is None]
     width = max((len(question.question) for question in answerable), default=0)
     lines = [Line(), Line("You can ask:")] if answerable else [Line()]
@@ -131,7 +136,7 @@ def _list_dataset_properties(check_result: CheckContent) -> list[Row]:
         "left out": join_names_with_counts(check_result.left_out) or "nothing",
         "systems that are the reference": ", ".join(check_result.reference_systems) or "none",
         "text normalisation": check_result.normalize or "none",
-        "metrics": ", ".join(MetricLabels(metrics).label_all(metrics)),
+        "metrics": ", ".join(MetricLabels(metrics).list_labels_of_metrics(metrics)),
     }
     if check_result.kind in (SCORES, VERDICTS):
         properties = {name: properties[name] for name in _PROPERTIES_WITHOUT_OUTPUTS}

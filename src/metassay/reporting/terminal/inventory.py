@@ -40,12 +40,12 @@ def _build_model_row(model: InstalledModel) -> Row:
         "megabytes": model.megabytes,
         "weights": model.weights,
         "licence": licence,
-        "languages": _shorten_languages(model.languages),
+        "languages": _join_language_codes(model.languages),
         "note": model.note,
     }
 
 
-def _shorten_languages(codes: Sequence[str] | None) -> str | None:
+def _join_language_codes(codes: Sequence[str] | None) -> str | None:
     if codes is None:
         return None
     if len(codes) <= LISTED_LANGUAGES:
@@ -54,7 +54,9 @@ def _shorten_languages(codes: Sequence[str] | None) -> str | None:
 
 
 def describe_score_cache(cache_result: CacheContent, action: str) -> list[Block]:
-    """Describe for the terminal what the score cache holds, after `info`, `prune` or `verify`."""
+    """Describe for the terminal what the score cache contains after the action `info`, `prune` or
+    `verify`.
+    """
     outcome = ""
     if cache_result.broken:
         outcome = f"Damaged and moved away: {len(cache_result.broken)}. "

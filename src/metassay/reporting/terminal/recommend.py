@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.sections.assay_choice import list_robustness_rows
+from metassay.reporting.sections.assay_choice import build_robustness_rows
 from metassay.reporting.terminal.blocks import Block, Details, Line, Note, Table, convert_sentences_to_lines
 from metassay.reporting.terminal.verdict import describe_verdict
 from metassay.reporting.wording import format_plural
@@ -14,7 +14,7 @@ _LISTED_EXCEPTIONS = 5
 
 
 def describe_recommendation(recommend_result: RecommendContent) -> list[Block]:
-    """Describe which metric to use in each context."""
+    """Describe for the terminal which metric to use in each context."""
     labels = MetricLabels(recommend_result.shared_errors.metrics, recommend_result.same_decisions)
     blocks = describe_verdict(recommend_result.verdict, labels, recommend_result.task)
     exceptions = _list_contexts_with_other_metric(recommend_result, labels)
@@ -24,14 +24,16 @@ def describe_recommendation(recommend_result: RecommendContent) -> list[Block]:
     return [
         *blocks,
         *convert_sentences_to_lines(exceptions),
-        Details(_describe_choices(recommend_result, labels)),
+        Details(_describe_recommended_metrics(recommend_result, labels)),
     ]
 
 
-def _describe_choices(
+def _describe_recommended_metrics(
     recommend_result: RecommendContent, metric_labels: MetricLabels
 ) -> list[Line | Table | Note]:
-    """Describe the choice for each context with its reason, its robustness, and what metrics cost."""
+    """Describe the recommended metric of each context with the reason, how robust it is, and what metrics
+    cost.
+    """
     blocks: list[Line | Table | Note] = []
     for column, recommendations in recommend_result.recommendation.items():
         rows = [_build_recommendation_row(metric_labels, *entry) for entry in recommendations.items()]
@@ -40,16 +42,16 @@ def _describe_choices(
         if robust_choice is not None:
             label = metric_labels[robust_choice]
             blocks.append(Line(f"Where the mix of {column} may change, {label} is the safest choice."))
-        blocks.append(Table(list_robustness_rows(recommend_result.robustness[column], metric_labels)))
+        blocks.append(Table(build_robustness_rows(recommend_result.robustness[column], metric_labels)))
     cost_rows = []
     for metric, cost_class in recommend_result.cost_class.items():
-        if metric_labels.is_shown(metric):
+        if metric_labels.has_own_table_row(metric):
             row = {"metric": metric_labels[metric], "cost": cost_class}
             cost_rows.append(row | {"seconds per 1000 outputs": recommend_result.seconds.get(metric)})
     blocks.append(Table(cost_rows))
     costs_differ = len(set(recommend_result.cost_class.values())) > 1
     if recommend_result.pareto and costs_differ:
-        metrics = ", ".join(metric_labels.label_all(recommend_result.pareto))
+        metrics = ", ".join(metric_labels.list_labels_of_metrics(recommend_result.pareto))
         blocks.append(Line(f"No metric is both more accurate and cheaper than: {metrics}."))
     return blocks
 
@@ -61,7 +63,7 @@ def _build_recommendation_row(
     return {
         "context": context,
         "use": None if choice is None else labels[choice],
-        "top group": ", ".join(labels.label_all(recommendation.top_group)),
+        "top group": ", ".join(labels.list_labels_of_metrics(recommendation.top_group)),
         "why": labels.replace_specs_by_labels(recommendation.why),
     }
 
@@ -69,7 +71,7 @@ def _build_recommendation_row(
 def _list_contexts_with_other_metric(
     recommendations: RecommendContent, metric_labels: MetricLabels
 ) -> list[str]:
-    """List the contexts in which another metric than the overall recommendation should be used."""
+    """List the contexts for which another metric is recommended than over all outputs."""
     answer = recommendations.answer
     if answer is None:
         return []

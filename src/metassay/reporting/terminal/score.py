@@ -11,7 +11,7 @@ from metassay.meta.aggregation.system_scores import MOST_RESAMPLED_SEGMENTS
 from metassay.reporting.agreement_curves import (
     TITLE,
     build_difference_agreement_rows,
-    explain_origin_of_agreement,
+    explain_source_of_human_agreement,
 )
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.terminal.blocks import (
@@ -41,7 +41,7 @@ MOST_COMPARISONS = 21
 
 @dataclass(frozen=True)
 class ScoreFormat:
-    """The options for printing scores: decimals, aggregations and details."""
+    """How scores are printed: with how many decimals, under which aggregation, and with which details."""
 
     aggregations: Sequence[str]
     """The requested aggregations; a metric is shown with the first that it has."""
@@ -54,7 +54,9 @@ class ScoreFormat:
     """What is resampled for intervals: the items, or random groups of them."""
 
     def choose_score_decimals(self, system: ScoredSystem, *, default: int = 3) -> int:
-        """Choose the number of decimals: the requested one, else 1 for sacrebleu scores, else `default`."""
+        """Choose the number of decimals of a score: the requested number if there is one, else 1 for
+        sacrebleu scores, else `default`.
+        """
         if self.decimals is not None:
             return self.decimals
         return 1 if "equals:sacrebleu" in system.signature else default
@@ -67,13 +69,15 @@ class ScoreFormat:
         return None
 
     def format_score(self, system: ScoredSystem, *, decimals: int) -> str:
-        """Return the score of a system as text."""
+        """Write the score of a system with the requested number of decimals."""
         aggregation = self.choose_aggregation(system)
         return MISSING if aggregation is None else f"{getattr(system, aggregation):.{decimals}f}"
 
 
 def name_unit_of_resampling(score_result: ScoreContent, unit: str, cluster_column: str | None = None) -> str:
-    """Name what is resampled for intervals: items, clusters of them, or random groups in large test sets."""
+    """Name what is resampled to compute intervals: items, groups of items, or random groups in large test
+    sets.
+    """
     if cluster_column is not None:
         return f"groups of {unit} with the same {cluster_column}"
     if score_result.data is None or score_result.data.items <= MOST_RESAMPLED_SEGMENTS:
@@ -81,8 +85,8 @@ def name_unit_of_resampling(score_result: ScoreContent, unit: str, cluster_colum
     return f"{unit}, and in test sets with more than {MOST_RESAMPLED_SEGMENTS:,} of random groups of {unit}"
 
 
-def describe_bare_scores(score_result: ScoreContent, score_format: ScoreFormat) -> list[Block]:
-    """Describe each score by its number only, for use in scripts."""
+def describe_scores_as_bare_numbers(score_result: ScoreContent, score_format: ScoreFormat) -> list[Block]:
+    """Describe each score by its number alone, so that scripts can read it."""
     numbers = []
     for system in score_result.systems:
         decimals = score_format.choose_score_decimals(system, default=4)
@@ -95,7 +99,7 @@ def describe_bare_scores(score_result: ScoreContent, score_format: ScoreFormat) 
 
 
 def describe_scores(score_result: ScoreContent, score_format: ScoreFormat) -> list[Block]:
-    """Describe the scores of all systems in a table; details are aggregations and signatures."""
+    """Describe the scores of all systems in a table. On request, all aggregations and signatures follow."""
     labels = MetricLabels(system.metric for system in score_result.systems)
     blocks: list[Block] = []
     if score_result.comparisons:
@@ -104,7 +108,7 @@ def describe_scores(score_result: ScoreContent, score_format: ScoreFormat) -> li
 
         blocks += convert_sentences_to_lines(claim.sentence for claim in score_result.verdict)
         blocks += convert_sentences_to_lines(warn_of_too_few_draws(prepare_score_report(score_result)))
-    blocks += _describe_systems(score_result.systems, labels, score_format)
+    blocks += _describe_system_scores(score_result.systems, labels, score_format)
     blocks.append(
         Table(
             [_build_score_row(comparison, labels) for comparison in score_result.comparisons],
@@ -118,7 +122,7 @@ def describe_scores(score_result: ScoreContent, score_format: ScoreFormat) -> li
         blocks.append(Line(P_VALUE_EXPLANATIONS[score_format.test]))
     if score_result.meanings:
         blocks.append(Table(build_difference_agreement_rows(score_result.meanings, labels), title=TITLE))
-        blocks.append(Line(explain_origin_of_agreement(score_result.meanings)))
+        blocks.append(Line(explain_source_of_human_agreement(score_result.meanings)))
     blocks.append(Details(_describe_score_details(score_result.systems, labels, score_format)))
     blocks.append(Line("Precisions, counts, signatures and other aggregations: --verbose"))
     return [
@@ -131,17 +135,19 @@ def describe_scores(score_result: ScoreContent, score_format: ScoreFormat) -> li
 def _build_score_row(
     system_or_comparison: ScoredSystem | SystemComparison, metric_labels: MetricLabels
 ) -> Row:
-    """Return an entry as a row with the label of its metric, without an unused group."""
+    """Build a table row from a score or comparison, with the label of its metric. Without a test set, its
+    column is left out.
+    """
     row = {**asdict(system_or_comparison), "metric": metric_labels[system_or_comparison.metric]}
     if system_or_comparison.group is None:
         del row["group"]
     return row
 
 
-def _describe_systems(
+def _describe_system_scores(
     systems: Sequence[ScoredSystem], labels: MetricLabels, score_format: ScoreFormat
 ) -> list[Block]:
-    """Build the table of systems and metrics, and lines that explain its numbers."""
+    """Build the table of scores by system and metric, followed by lines that explain the numbers."""
     table_rows: dict[tuple[str, ...], dict[str, str]] = {}
     metrics_without_corpus_score: dict[str, None] = {}
     has_intervals = False
@@ -177,7 +183,9 @@ def _describe_systems(
 def _describe_score_details(
     systems: Sequence[ScoredSystem], labels: MetricLabels, score_format: ScoreFormat
 ) -> list[Line | Table | Note]:
-    """Describe every aggregation, the scores as sacrebleu prints them, and signatures."""
+    """Describe the scores under every aggregation, the scores as sacrebleu prints them, and the signatures of
+    the metrics.
+    """
     hidden = ("signature", "official")
     rows = []
     for system in systems:
@@ -193,7 +201,7 @@ def _describe_score_details(
 
 
 def _describe_official_scores(systems: Sequence[ScoredSystem], score_format: ScoreFormat) -> list[Line]:
-    """Describe each score as sacrebleu prints it, and the counts of n-grams."""
+    """Describe each corpus score as sacrebleu prints it, and how many n-grams match the reference."""
     sacrebleu_lines: list[Line] = []
     ngram_lines: list[Line] = []
     has_several_systems = len({system.system for system in systems}) > 1
@@ -224,7 +232,7 @@ def _format_sacrebleu_line(corpus_score: float, official: OfficialScore, *, deci
 
 
 def _describe_matched_ngrams(system: str, official: OfficialScore) -> str:
-    """Return how many n-grams of a system are in a reference, for each n."""
+    """Say for each n how many n-grams of a system occur in a reference."""
     counts = zip(official.matches or [], official.ngrams or [])
     shares = [f"{n}: {matches} of {total}" for n, (matches, total) in enumerate(counts, start=1)]
     return f"{system}: n-grams found in a reference, by n: {', '.join(shares)}."

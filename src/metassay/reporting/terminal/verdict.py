@@ -15,7 +15,9 @@ from metassay.results.verdict import Claim
 
 
 def describe_verdict(verdict: Sequence[Claim], metric_labels: MetricLabels, task: str) -> list[Block]:
-    """Describe a verdict for the terminal: opening lines, a table of questions, closing lines."""
+    """Describe for the terminal the main statements of a result: first sentences, then a table of questions,
+    then further sentences.
+    """
     return [
         *convert_sentences_to_lines(list_opening_lines_of_verdict(verdict)),
         Table([_join_result_and_baseline(row) for row in list_answers_as_rows(verdict, metric_labels, task)]),
@@ -24,7 +26,7 @@ def describe_verdict(verdict: Sequence[Claim], metric_labels: MetricLabels, task
 
 
 def _join_result_and_baseline(row: dict[str, str | None]) -> Row:
-    """Return a row with result and baseline in one column, because terminals are narrow."""
+    """Return a table row that has the result and the baseline in one column, because terminals are narrow."""
     joined = {name: value for name, value in row.items() if name != "baseline"}
     if row["baseline"] is not None:
         joined["result"] = f"{row['result']}; {row['baseline']}"
