@@ -17,16 +17,16 @@ from scipy.stats import binomtest
 
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.aggregation.system_comparison import TESTS
-from metassay.meta.contexts.accuracy import sort_pairs_by_item, sum_pair_outcomes
+from metassay.meta.contexts.accuracy import sort_pairs_by_item, sum_outcomes_by_context_and_cluster
 from metassay.meta.contexts.column_analysis import AccuracyEstimates
 from metassay.meta.contexts.confounding import measure_confounding
 from metassay.meta.contexts.context_statistics import build_context_statistics
-from metassay.meta.contexts.h1 import cross_contexts_with_perturbations, run_equal_accuracy_tests
+from metassay.meta.contexts.h1 import compare_accuracies_between_contexts, cross_contexts_with_perturbations
 from metassay.meta.contexts.h2 import extrapolate_agreement_to_full_sample
 from metassay.meta.contexts.human_pairs import HumanPairs
 from metassay.meta.contexts.label_error_correction import LabelReading, correct_accuracy_for_label_errors
 from metassay.meta.contexts.pair_analysis import analyze_pairs
-from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_global_context
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_context_of_all_pairs
 from metassay.meta.contexts.run_comparison import compare_runs
 from metassay.meta.contexts.saved_labels import measure_saved_labels
 from metassay.meta.contexts.trend import compute_trend_p_values
@@ -177,8 +177,10 @@ def measure_rejection_rates(make, replicates, permutations=999, seed=0):
     while len(permuted) < replicates:
         made, labels = make(rng)
         pairs, (contexts,) = sort_pairs_by_item(made, [labels])
-        totals = sum_pair_outcomes(pairs, cross_contexts_with_perturbations(pairs, contexts)).totals
-        found = run_equal_accuracy_tests(
+        totals = sum_outcomes_by_context_and_cluster(
+            pairs, cross_contexts_with_perturbations(pairs, contexts)
+        ).totals
+        found = compare_accuracies_between_contexts(
             pairs, contexts, totals, ties="strict", rng=rng, permutations=permutations
         )
         permuted += found.p_permutation.tolist()
@@ -213,7 +215,9 @@ def measure_document_coverage(replicates, documents=40, length=10, by_document=T
 
 
 def _interval_contains(made, truth, rng, resamples):
-    found = AccuracyEstimates.from_outcome_sums(sum_pair_outcomes(made, build_global_context(made)))
+    found = AccuracyEstimates.compute_from_sums(
+        sum_outcomes_by_context_and_cluster(made, build_context_of_all_pairs(made))
+    )
     sums = found.accuracy_sums
     drawn = ClusterBootstrap(rng, resamples).resample_ratios(sums.credit, sums.weight, sums.clusters)
     low, high = proportion_interval(found.select_context(0), drawn)
@@ -366,7 +370,7 @@ def measure_corrected_coverage(error, replicates, read=100, items=200, pairs=4, 
             resamples=400,
             seed=int(rng.integers(2**31)),
         )
-        estimates = AccuracyEstimates.from_outcome_sums(sum_pair_outcomes(*_sorted(made)))
+        estimates = AccuracyEstimates.compute_from_sums(sum_outcomes_by_context_and_cluster(*_sorted(made)))
         raw = ClusterBootstrap(rng, 400)
         part = estimates.accuracy_sums
         low, high = proportion_interval(
@@ -379,7 +383,7 @@ def measure_corrected_coverage(error, replicates, read=100, items=200, pairs=4, 
 
 def _sorted(made):
     pairs, _ = sort_pairs_by_item(made, [])
-    return pairs, build_global_context(pairs)
+    return pairs, build_context_of_all_pairs(pairs)
 
 
 def measure_trend_size(contexts, items, replicates, seed=0):
@@ -390,7 +394,7 @@ def measure_trend_size(contexts, items, replicates, seed=0):
     found = []
     while len(found) < replicates:
         made = build_outcomes(rng.random((METRICS, len(item))) < 0.75, item, item, item)
-        sums = sum_pair_outcomes(made, PairContexts("length:9", names, item % contexts))
+        sums = sum_outcomes_by_context_and_cluster(made, PairContexts("length:9", names, item % contexts))
         found += (compute_trend_p_values("length:9", sums, np.ones(contexts, dtype=bool)) <= LEVEL).tolist()
     return np.mean(found)
 
@@ -544,7 +548,7 @@ def measure_saving_claims(skill, replicates, seed=0, **design):
         scores = draw_labelled_scores(rng, skill, **design)
         metrics = [f"metric {number}" for number in range(len(scores.metrics))]
         shares = measure_saved_labels([scores], np.arange(len(metrics)))
-        choice = shares.choose_metric_that_saves_most_labels(metrics, metrics)
+        choice = shares.choose_metric_saving_most_labels(metrics, metrics)
         saves += choice.p is not None and choice.p <= LEVEL
         left_out += len(choice.top_group) < len(metrics)
     return saves / replicates, left_out / replicates

@@ -55,11 +55,11 @@ def test_a_test_set_given_twice_is_no_more_evidence():
 
 def test_clearly_worse_metrics_are_not_tied_with_the_best():
     shares = measure_saved_labels([simulate_test_set(3, np.arange(200))], np.arange(3))
-    choice = shares.choose_metric_that_saves_most_labels(NAMES, NAMES)
+    choice = shares.choose_metric_saving_most_labels(NAMES, NAMES)
     assert choice is not None
     assert (choice.metric, choice.top_group) == ("good", ["good"])
     assert choice.p < 1e-6
-    among_others = shares.choose_metric_that_saves_most_labels(NAMES, ["fair", "useless"])
+    among_others = shares.choose_metric_saving_most_labels(NAMES, ["fair", "useless"])
     assert among_others is not None
     assert among_others.metric == "fair"
 
@@ -67,7 +67,7 @@ def test_clearly_worse_metrics_are_not_tied_with_the_best():
 def test_without_a_defined_share_there_is_no_choice():
     undefined = np.full(3, np.nan)
     assert (
-        SavedLabels(undefined, undefined, undefined, np.zeros((3, 5))).choose_metric_that_saves_most_labels(
+        SavedLabels(undefined, undefined, undefined, np.zeros((3, 5))).choose_metric_saving_most_labels(
             NAMES, NAMES
         )
         is None
