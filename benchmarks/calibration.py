@@ -31,13 +31,13 @@ from metassay.meta.contexts.run_comparison import compare_runs
 from metassay.meta.contexts.saved_labels import measure_saved_labels
 from metassay.meta.contexts.trend import compute_trend_p_values
 from metassay.meta.dependence.deviations import (
-    expected_deviations,
-    largest_difference_between_groups,
+    compute_expected_deviations,
+    compute_range_over_groups,
     system_dependence,
 )
 from metassay.meta.dependence.null_hypotheses import (
-    compute_equal_mapping_p_values,
-    compute_fair_metric_p_values,
+    compute_p_values_of_equal_treatment,
+    compute_p_values_of_fairness,
 )
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
@@ -449,7 +449,7 @@ def measure_sysdep_coverage(systems, segments, replicates, noisy=1.0, seed=0):
     while len(held) < replicates:
         bias, sizes = rng.normal(0, 0.8, systems), np.r_[noisy, np.ones(systems - 1)]
         outputs = build_scored_outputs(*_draw_metric_scores(rng, bias, sizes, 30_000))
-        truth = float(largest_difference_between_groups(expected_deviations(outputs)))
+        truth = float(compute_range_over_groups(compute_expected_deviations(outputs)))
         for _ in range(20):
             found = system_dependence(*_draw_metric_scores(rng, bias, sizes, segments), seed=len(held))
             held.append(found.low <= truth <= found.high)
@@ -479,13 +479,13 @@ def measure_dependence_sizes(systems, replicates, kind="even", segments=80, draw
         human = metric + rng.normal(0, 1, metric.shape) * sizes
         if kind == "counts":
             human = -rng.poisson(np.exp(-metric)).astype(float)
-        (equal_p,) = compute_equal_mapping_p_values([build_scored_outputs(human, metric)], rng, draws)
+        (equal_p,) = compute_p_values_of_equal_treatment([build_scored_outputs(human, metric)], rng, draws)
         equal.append(equal_p <= LEVEL)
         better = np.linspace(0, 1, systems)[:, None]
         people = better + rng.normal(0, 1, segments) + rng.normal(0, 1, (systems, segments))
         seen, noise = (np.minimum(people, -1), 0.2) if kind == "large" else (people, 0.7)
         outputs = build_scored_outputs(people, seen + rng.normal(0, noise, people.shape))
-        (fair_p,) = compute_fair_metric_p_values([outputs], rng, draws)
+        (fair_p,) = compute_p_values_of_fairness([outputs], rng, draws)
         fair.append(fair_p is not None and fair_p <= LEVEL)
     return np.mean(equal), np.mean(fair)
 

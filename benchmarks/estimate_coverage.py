@@ -116,7 +116,7 @@ def measure_coverage(design: Design, repetitions: int) -> Coverage:
         row = (
             find_covered(means, (low, high)).mean(),
             find_covered(differences, compute_symmetric_intervals(of_differences)).mean(),
-            find_covered(differences, of_differences.simultaneous_intervals()).all(),
+            find_covered(differences, of_differences.compute_simultaneous_intervals()).all(),
             (high - low).sum() / (high_without - low_without).sum(),
             np.sqrt(1 - min(share_saved, 1.0)),
         )

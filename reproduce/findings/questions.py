@@ -28,7 +28,7 @@ from metassay.meta.contexts.pair_outcomes import (
     compare_scores_of_pairs,
 )
 from metassay.meta.dependence import system_dependence
-from metassay.meta.dependence.shrinkage import split_deviations
+from metassay.meta.dependence.shrinkage import split_deviations_into_shrinkage_and_rest
 from metassay.meta.people.meta_metrics.acc_eq import tie_calibrated_accuracy
 from metassay.stats.arrays import BoolArray, FloatArray, LongArray
 from metassay.stats.labels_saved import jackknife_labels_saved, subtract_system_pairs
@@ -167,7 +167,7 @@ def measure_human_questions(scores: ScoreSet) -> Values:
             jackknife_labels_saved(human_differences, subtract_system_pairs(metric), scores.documents).value
         )
         deviations = system_dependence(scores.human, metric, bootstraps=0).deviations
-        residual.append(-split_deviations(deviations, human_means).residual_range)
+        residual.append(-split_deviations_into_shrinkage_and_rest(deviations, human_means).residual_range)
     return {
         "acc_eq": np.array(acc_eq),
         "spa": estimate_soft_accuracies(scores.human, scores.metrics),

@@ -51,7 +51,7 @@ def measure_power(*, items: int, skewed: bool, repetitions: int, difference: flo
             generator=np.random.default_rng(seed),
             resamples=200,
         )
-        low, _ = estimates.simultaneous_intervals()
+        low, _ = estimates.compute_simultaneous_intervals()
         rejections.append(low[0] > 0)
     return float(np.mean(rejections))
 

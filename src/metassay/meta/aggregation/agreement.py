@@ -72,7 +72,7 @@ def compare_aggregations(
             ]
             systems_by_metric[metric.spec] = systems
         for metric in metrics:
-            downsampled += _compare_on_segment_samples(
+            downsampled += _compare_aggregations_on_segment_samples(
                 score_cubes, metric, systems_by_metric[metric.spec], resampling
             )
         human = _correlate_with_human_scores(score_cubes, metrics, systems_by_metric, resampling)
@@ -114,7 +114,7 @@ def _correlate_aggregations(
     return pairs
 
 
-def _compare_on_segment_samples(
+def _compare_aggregations_on_segment_samples(
     score_cubes: Sequence[ScoreCube],
     metric: StatisticsMetric,
     systems: Sequence[AggregatedSystem],
@@ -124,7 +124,9 @@ def _compare_on_segment_samples(
     bootstrap_scores = np.array([row.bootstrap for row in systems], dtype=np.float64)  # None becomes NaN
     rows = []
     for sample_size in resampling.sample_sizes:
-        samples = [_score_segment_samples(cube, metric, sample_size, resampling) for cube in score_cubes]
+        samples = [
+            _score_systems_on_segment_samples(cube, metric, sample_size, resampling) for cube in score_cubes
+        ]
         corpus = np.concatenate([sample.corpus for sample in samples])
         segment = np.concatenate([sample.segment for sample in samples])
         bootstrap = np.broadcast_to(bootstrap_scores[:, None], corpus.shape)
@@ -135,7 +137,7 @@ def _compare_on_segment_samples(
         )
         for aggregation, against, x, y in comparisons:
             correlations = [pearson_correlation(x[:, draw], y[:, draw]) for draw in range(x.shape[1])]
-            low, median, high = _compute_quantiles(correlations)
+            low, median, high = _compute_median_with_interval(correlations)
             row = DownsampledAgreement(
                 metric=metric.spec,
                 aggregation=aggregation,
@@ -157,7 +159,7 @@ class SampleScores:
     segment: Scores
 
 
-def _score_segment_samples(
+def _score_systems_on_segment_samples(
     score_cube: ScoreCube, metric: StatisticsMetric, sample_size: int, resampling: ResamplingSettings
 ) -> SampleScores:
     """Score systems on random samples of segments, the same samples for all systems.
@@ -180,7 +182,7 @@ def _score_segment_samples(
     )
 
 
-def _compute_quantiles(values: Iterable[float]) -> tuple[float | None, float | None, float | None]:
+def _compute_median_with_interval(values: Iterable[float]) -> tuple[float | None, float | None, float | None]:
     """Return the 2.5 %, 50 % and 97.5 % quantiles without NaN values; None if there are none."""
     defined = [value for value in values if not math.isnan(value)]
     if not defined:

@@ -124,7 +124,7 @@ def _aggregate_systems_with_same_segments(
     resampled_bootstrap = _resample_corpus_scores(score_cube.dataset, metric, statistics, resampling)
     bootstrap = resampled_bootstrap.mean(axis=1)
 
-    def score_corpus_and_segments(statistic_sums: Scores) -> Scores:
+    def compute_corpus_and_segment_scores(statistic_sums: Scores) -> Scores:
         return np.stack(
             [
                 metric.from_statistics(statistic_sums[..., :-2]),
@@ -136,7 +136,7 @@ def _aggregate_systems_with_same_segments(
     both_statistics = np.concatenate([statistics, make_mean_statistics(segment_scores)], axis=2)
     rng = resampling.create_random_generator(score_cube.dataset, "standard error", segment_count)
     resampled_corpus, resampled_segment = draw_bootstrap_scores(
-        both_statistics, score_corpus_and_segments, rng, draws=resampling.resamples
+        both_statistics, compute_corpus_and_segment_scores, rng, draws=resampling.resamples
     )
     entries = []
     for position, system in enumerate(system_group.rows):
@@ -224,7 +224,7 @@ def estimate_score_intervals(
             continue
         rng = resampling.create_random_generator(test_set, "interval", unit_count)
         if unit_count > MOST_RESAMPLED_SEGMENTS:
-            present_statistics = _sum_over_random_groups(present_statistics, rng)
+            present_statistics = _sum_statistics_over_random_groups(present_statistics, rng)
         resampled = draw_bootstrap_scores(
             present_statistics, from_statistics, rng, draws=resampling.resamples
         )
@@ -236,7 +236,7 @@ def estimate_score_intervals(
     return low, high
 
 
-def _sum_over_random_groups(statistics: Scores, rng: np.random.Generator) -> Scores:
+def _sum_statistics_over_random_groups(statistics: Scores, rng: np.random.Generator) -> Scores:
     """Sum statistics `[systems, segments, s]` over random groups of segments of nearly equal size."""
     segment_count = statistics.shape[1]
     starts = np.linspace(0, segment_count, RESAMPLED_GROUPS, endpoint=False).astype(np.int64)

@@ -221,7 +221,6 @@ def analyze_contexts_in_column(
     expected_order = global_analysis.expected_order(settings.competing)
 
     def analyze_one_context(context_index: int) -> ContextAnalysis:
-        """Compute intervals, possible best metrics and ranking tests of one context."""
         return _analyze_context(
             estimates,
             context_index,

@@ -234,7 +234,6 @@ def _compute_intervals_of_agreement_matrix(
     draws = [_round_to_ignore_float_errors(row.T) for row in resamples]
 
     def compute_intervals_of_row(row: int) -> list[tuple[float, float]]:
-        """Compute the intervals of the entries in one row, from the diagonal on."""
         intervals = []
         # The matrix is symmetric: only cells on and above the diagonal are computed.
         for j in range(row, len(draws)):

@@ -72,12 +72,12 @@ class DetectedChange:
     after: MeanWithMargin
 
 
-def compute_confidence_sequence(
+def compute_running_means_with_margins(
     run_series: RunSeries, error_rate: float = ERROR_RATE
 ) -> tuple[FloatArray, FloatArray]:
     """Compute the mean of the first 1, 2, … runs, with margins that all hold at the same time."""
     return _compute_running_means_and_margins(
-        run_series.values, _raise_small_variances(run_series), error_rate
+        run_series.values, _raise_unusually_small_variances(run_series), error_rate
     )
 
 
@@ -88,11 +88,11 @@ def detect_change(run_series: RunSeries, error_rate: float = ERROR_RATE) -> Dete
     """
     if len(run_series.values) < 2:
         return None
-    variances = _raise_small_variances(run_series)
-    log_evidence = _compute_log_evidence(run_series.values, variances)
+    variances = _raise_unusually_small_variances(run_series)
+    log_evidence = _compute_log_evidence_of_change(run_series.values, variances)
     starts = np.arange(1, len(run_series.values))
     # A change after the last look has had no effect yet: its evidence is 1, times its weight.
-    weight_of_future_changes = 1 - np.cumsum(_compute_weight_of_change_start(starts))
+    weight_of_future_changes = 1 - np.cumsum(_compute_prior_weight_of_change(starts))
     evidence = np.exp(np.minimum(log_evidence, _LARGEST_LOG_EVIDENCE))
     total_evidence = evidence.sum(axis=0) + weight_of_future_changes
     # By Ville's inequality, a stable series ever reaches 1 / error rate with at most that probability.
@@ -104,7 +104,7 @@ def detect_change(run_series: RunSeries, error_rate: float = ERROR_RATE) -> Dete
     alarm = look + 1
     before = _compute_running_means_and_margins(run_series.values[:start], variances[:start], error_rate / 2)
     # Half of the error rate for the mean before, half for the mean after, shared over all possible starts.
-    rate_of_start = error_rate / 2 * float(_compute_weight_of_change_start(np.array(start)))
+    rate_of_start = error_rate / 2 * float(_compute_prior_weight_of_change(np.array(start)))
     after = _compute_running_means_and_margins(
         run_series.values[start : alarm + 1], variances[start : alarm + 1], rate_of_start
     )
@@ -120,12 +120,12 @@ def estimate_detection_delay(
     single two-sided test at a number of runs that is fixed in advance, with a power of 50 %; it must not be
     repeated. None beyond a thousand runs.
     """
-    variances = _raise_small_variances(run_series)
+    variances = _raise_unusually_small_variances(run_series)
     start = len(variances)
     future_variances = np.full(_MOST_RUNS, float(variances.mean()))
     all_variances = np.concatenate([variances, future_variances])
     values = np.concatenate([np.zeros(start), np.full(_MOST_RUNS, change_size)])
-    log_evidence = _compute_log_evidence(values, all_variances, start)[0, start - 1 :]
+    log_evidence = _compute_log_evidence_of_change(values, all_variances, start)[0, start - 1 :]
     shown = np.flatnonzero(log_evidence >= np.log(1 / error_rate))
     variance_of_past = 1 / (1 / variances).sum()
     margins_of_test = 1.96 * np.sqrt(variance_of_past + future_variances / np.arange(1, _MOST_RUNS + 1))
@@ -135,7 +135,7 @@ def estimate_detection_delay(
     return delay, delay_of_test
 
 
-def _raise_small_variances(run_series: RunSeries) -> FloatArray:
+def _raise_unusually_small_variances(run_series: RunSeries) -> FloatArray:
     """Raise the variances of runs whose variance per cluster is below the mean of the runs so far.
 
     A run in which a metric was right by chance nearly always has a small variance, and would count as
@@ -147,7 +147,7 @@ def _raise_small_variances(run_series: RunSeries) -> FloatArray:
     return np.asarray(np.maximum(per_cluster, means_so_far) / run_series.weights)
 
 
-def _compute_log_evidence(
+def _compute_log_evidence_of_change(
     run_values: FloatArray, variances: FloatArray, only_start: int | None = None
 ) -> FloatArray:
     """Compute the log evidence of a change after each run, at each later look: [starts, looks].
@@ -169,11 +169,11 @@ def _compute_log_evidence(
     spread = TYPICAL_CHANGE**2
     log_ratios = spread * a**2 / (2 + 2 * spread * b) - 0.5 * np.log1p(spread * b)
     return np.asarray(
-        np.where(is_after, log_ratios + np.log(_compute_weight_of_change_start(starts)), -np.inf)
+        np.where(is_after, log_ratios + np.log(_compute_prior_weight_of_change(starts)), -np.inf)
     )
 
 
-def _compute_weight_of_change_start(start: LongArray) -> FloatArray:
+def _compute_prior_weight_of_change(start: LongArray) -> FloatArray:
     """Compute the prior weight of a change after s runs; all weights sum to 1.
 
     It falls slowly at first, so that a change after 30 runs is shown nearly as soon as one after three.

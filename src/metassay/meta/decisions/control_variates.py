@@ -73,14 +73,14 @@ class SeriesEstimates:
 
     def intervals(self) -> tuple[FloatArray, FloatArray]:
         """Compute the equal-tailed 95 % bootstrap interval of each estimated mean."""
-        lower_quantile, upper_quantile = _compute_defined_quantiles(
+        lower_quantile, upper_quantile = _compute_quantiles_without_nan(
             self.t_draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
         )
         low = self.values - upper_quantile * self.standard_errors
         high = self.values - lower_quantile * self.standard_errors
         return low, high
 
-    def simultaneous_intervals(self) -> tuple[FloatArray, FloatArray]:
+    def compute_simultaneous_intervals(self) -> tuple[FloatArray, FloatArray]:
         """Compute intervals that contain all true values at once with probability 95 % (max-t)."""
         largest = np.nanmax(np.abs(self.t_draws), axis=1, initial=0.0)
         critical_value = np.quantile(largest, LEVEL, method=_QUANTILE_METHOD)
@@ -268,7 +268,7 @@ def _compute_standard_error(
     return float(np.sqrt((contributions**2).sum()))
 
 
-def _compute_defined_quantiles(draws: FloatArray, levels: list[float]) -> FloatArray:
+def _compute_quantiles_without_nan(draws: FloatArray, levels: list[float]) -> FloatArray:
     """Compute quantiles of each column without undefined draws; NaN where most draws are undefined."""
     defined_share = (~np.isnan(draws)).mean(axis=0)
     filled = np.where(defined_share >= _SMALLEST_SHARE_OF_DRAWS, draws, 0.0)

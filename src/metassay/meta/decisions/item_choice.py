@@ -45,12 +45,12 @@ def choose_items_to_label(
     errors = np.bincount(labelled_scores.unit_of_item, predict_metric_errors(labelled_scores), unit_count)
     sizes = np.bincount(labelled_scores.unit_of_item, minlength=unit_count)
     is_labelled = np.bincount(labelled_scores.unit_of_item, labelled_scores.labelled_items, unit_count) > 0
-    earlier = _find_earlier_probabilities(labelled_scores, is_labelled)
+    earlier = _get_earlier_labelling_probabilities(labelled_scores, is_labelled)
     # A share of uniform draws bounds the weights 1 / probability, should the predicted errors be wrong.
     rates = (1 - UNIFORM_SHARE) * errors / errors.sum() + UNIFORM_SHARE * sizes / sizes.sum()
     # Also computed for labelled units: the probability of either round needs it.
     now = _scale_rates_to_probabilities(rates, sizes, ~is_labelled, item_count)
-    drawn_units = _draw_units(np.where(is_labelled, 0.0, now), rng)
+    drawn_units = _draw_sampling_units(np.where(is_labelled, 0.0, now), rng)
     is_drawn = np.zeros(unit_count, dtype=bool)
     is_drawn[drawn_units] = True
     combined = earlier + (1 - earlier) * now
@@ -125,7 +125,9 @@ def _measure_metric_errors(labelled_scores: LabelledScores, metric_scores: Float
     return np.asarray(np.sqrt(means))
 
 
-def _find_earlier_probabilities(labelled_scores: LabelledScores, is_labelled_unit: BoolArray) -> FloatArray:
+def _get_earlier_labelling_probabilities(
+    labelled_scores: LabelledScores, is_labelled_unit: BoolArray
+) -> FloatArray:
     """Return the probability with which each sampling unit was labelled before; equal ones if unknown."""
     if labelled_scores.probabilities is None:
         return np.full(len(is_labelled_unit), is_labelled_unit.mean())
@@ -157,7 +159,7 @@ def _compute_expected_item_count(
     return float((np.minimum(probabilities, 1.0) * unit_sizes)[is_unlabelled].sum())
 
 
-def _draw_units(unit_probabilities: FloatArray, rng: np.random.Generator) -> LongArray:
+def _draw_sampling_units(unit_probabilities: FloatArray, rng: np.random.Generator) -> LongArray:
     """Draw sampling units with given inclusion probabilities, as many as their sum, rounded up or down.
 
     Systematic sampling: the units lie in random order on a line, each as long as its probability, and those

@@ -66,11 +66,11 @@ def _measure_labels_saved(labelled_scores: LabelledScores, metric_name: str) -> 
         metric_name,
         estimate_labels_saved(human, metric, units),
         for_difference,
-        _does_metric_copy_labels(human, metric),
+        _is_copy_of_labels(human, metric),
     )
 
 
-def _does_metric_copy_labels(human_by_system: FloatArray, metric_by_system: FloatArray) -> bool:
+def _is_copy_of_labels(human_by_system: FloatArray, metric_by_system: FloatArray) -> bool:
     """Whether a metric explains all of the variance of the human labels of some system."""
     for human_scores, metric_scores in zip(human_by_system, metric_by_system):
         labelled = ~np.isnan(human_scores)

@@ -29,7 +29,7 @@ RESAMPLES = 200
 _SMALLEST_WEIGHT = 1e-9
 
 
-def estimate_human_agreement_on_outputs(
+def estimate_human_agreement_between_outputs(
     scores: ScoreArrays, metric_index: int, rng: np.random.Generator, resamples: int = RESAMPLES
 ) -> HumanAgreement | None:
     """Estimate how often people agree with the differences of one metric between two outputs of an item.
@@ -67,7 +67,7 @@ def estimate_human_agreement_on_outputs(
         largest_difference=float(sizes.max()),
         points=_list_curve_points(curves, bin_sizes, float(sizes.max())),
         thresholds=[
-            _find_agreement_threshold(curves, bin_sizes, share, all_sizes) for share in AGREEMENT_SHARES
+            _find_difference_with_agreement(curves, bin_sizes, share, all_sizes) for share in AGREEMENT_SHARES
         ],
     )
 
@@ -90,7 +90,7 @@ def _list_curve_points(
     return build_agreement_points(differences, np.column_stack([curves, curves[:, -1]]))
 
 
-def _find_agreement_threshold(
+def _find_difference_with_agreement(
     curves: FloatArray, bin_differences: FloatArray, agreement: float, all_differences: FloatArray
 ) -> AgreementThreshold:
     """Find the smallest difference with which people agree at a given rate; None if there is none.

@@ -15,7 +15,7 @@ from scipy.special import stdtrit
 from metassay.meta.decisions.control_variates import ITEMS_LIKE_THESE, THESE_ITEMS
 from metassay.meta.decisions.labelled_scores import LabelledScores
 from metassay.meta.decisions.metric_choice import choose_metric_by_labels_saved
-from metassay.meta.decisions.system_estimates import estimate_from_labels
+from metassay.meta.decisions.system_estimates import estimate_means_from_labels
 from metassay.stats.labels_saved import subtract_system_pairs
 
 LEVEL = 0.95
@@ -36,7 +36,9 @@ def count_items_for_interval_width(
     choice = choose_metric_by_labels_saved(labelled_scores)
     human = labelled_scores.human
     metric = None if choice.metric is None else labelled_scores.metrics[choice.metric]
-    estimates = estimate_from_labels(labelled_scores, human, metric, _choose_target(labelled_scores), seed)
+    estimates = estimate_means_from_labels(
+        labelled_scores, human, metric, _choose_mean_to_estimate(labelled_scores), seed
+    )
     lows, highs = estimates.intervals()
     hardest = int(np.argmax(highs - lows))
     # The variance that an interval of this width has, relative to that of the standard error.
@@ -58,7 +60,9 @@ def count_items_for_difference(
     metric = None
     if choice.metric is not None and choice.use_for_differences:
         metric = subtract_system_pairs(labelled_scores.metrics[choice.metric])
-    estimates = estimate_from_labels(labelled_scores, human, metric, _choose_target(labelled_scores), seed)
+    estimates = estimate_means_from_labels(
+        labelled_scores, human, metric, _choose_mean_to_estimate(labelled_scores), seed
+    )
     hardest = int(np.argmax(estimates.standard_errors))
     pairs = np.column_stack(np.triu_indices(len(labelled_scores.systems), 1))
     names = tuple(labelled_scores.systems[system] for system in pairs[hardest])
@@ -73,7 +77,7 @@ def count_items_for_difference(
     return NeededItems(count, names)
 
 
-def _choose_target(labelled_scores: LabelledScores) -> str:
+def _choose_mean_to_estimate(labelled_scores: LabelledScores) -> str:
     """Return which mean is estimated: if all items are labelled, the mean over items like these."""
     return ITEMS_LIKE_THESE if labelled_scores.labelled_items.all() else THESE_ITEMS
 

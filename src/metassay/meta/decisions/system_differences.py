@@ -62,7 +62,7 @@ class HumanAgreement:
     thresholds: list[AgreementThreshold]
 
 
-def resample_system_pairs(
+def compute_human_preferences_on_resamples(
     scores: ScoreArrays, rng: np.random.Generator, resamples: int = RESAMPLES
 ) -> ResampledSystemPairs:
     """Compute on resamples of items and systems how certainly people prefer one system of each pair."""
@@ -80,7 +80,7 @@ def resample_system_pairs(
     )
 
 
-def estimate_human_agreement_on_systems(
+def estimate_human_agreement_between_systems(
     scores: ScoreArrays, metric_index: int, resampled_pairs: ResampledSystemPairs
 ) -> HumanAgreement | None:
     """Estimate how often people agree with the differences of one metric between two systems.
@@ -107,7 +107,7 @@ def estimate_human_agreement_on_systems(
         smallest_difference=min(_estimate_noise_of_differences(sums, sizes), largest),
         largest_difference=largest,
         points=_list_curve_points(slopes, largest),
-        thresholds=[_find_agreement_threshold(slopes, share, largest) for share in AGREEMENT_SHARES],
+        thresholds=[_find_difference_with_agreement(slopes, share, largest) for share in AGREEMENT_SHARES],
     )
 
 
@@ -188,7 +188,7 @@ def build_agreement_points(differences: FloatArray, probabilities: FloatArray) -
     return [AgreementPoint(**dict(zip(names, row))) for row in columns.tolist()]
 
 
-def _find_agreement_threshold(
+def _find_difference_with_agreement(
     slopes: FloatArray, agreement: float, largest_difference: float
 ) -> AgreementThreshold:
     """Find the difference at which people agree with a given probability; None beyond the largest one."""

@@ -44,10 +44,12 @@ def estimate_system_scores(
     systems − those below it.
     """
     metric = None if metric_choice.metric is None else labelled_scores.metrics[metric_choice.metric]
-    labels_only = estimate_from_labels(labelled_scores, labelled_scores.human, None, target, seed, resamples)
+    labels_only = estimate_means_from_labels(
+        labelled_scores, labelled_scores.human, None, target, seed, resamples
+    )
     with_metric = labels_only
     if metric is not None:
-        with_metric = estimate_from_labels(
+        with_metric = estimate_means_from_labels(
             labelled_scores, labelled_scores.human, metric, target, seed, resamples
         )
     order = sorted(range(len(labelled_scores.systems)), key=lambda system: -with_metric.values[system])
@@ -76,7 +78,7 @@ def estimate_system_scores(
     return EstimatedSystems(systems, differences)
 
 
-def estimate_from_labels(
+def estimate_means_from_labels(
     labelled_scores: LabelledScores,
     human_scores: FloatArray,
     metric_scores: FloatArray | None,
@@ -110,10 +112,10 @@ def _estimate_system_differences(
         return []
     human_differences = subtract_system_pairs(labelled_scores.human[best_first])
     metric_differences = None if metric_scores is None else subtract_system_pairs(metric_scores[best_first])
-    estimates = estimate_from_labels(
+    estimates = estimate_means_from_labels(
         labelled_scores, human_differences, metric_differences, target, seed, resamples
     )
-    lows, highs = estimates.simultaneous_intervals()
+    lows, highs = estimates.compute_simultaneous_intervals()
     p_values = adjust_holm(estimates.p_values())
     names = [labelled_scores.systems[system] for system in best_first]
     differences = []

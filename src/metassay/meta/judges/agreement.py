@@ -24,7 +24,7 @@ JUDGEBENCH = "judgebench"
 TIES = ("half", "strict", JUDGEBENCH)
 
 
-def compute_verdict_credits(
+def compare_verdicts_with_gold_labels(
     verdicts: FloatArray, gold_labels: FloatArray, *, ties: str = "half"
 ) -> FloatArray:
     """Compute how right each verdict is, from 0 to 1; NaN where the verdict or its gold label is missing.
@@ -39,7 +39,9 @@ def compute_verdict_credits(
     return np.where(np.isnan(distances), np.nan, distances == 0)
 
 
-def compute_base_rate(verdicts: FloatArray, gold_labels: FloatArray, *, ties: str = "half") -> float:
+def compute_accuracy_expected_by_chance(
+    verdicts: FloatArray, gold_labels: FloatArray, *, ties: str = "half"
+) -> float:
     """Compute the accuracy that verdicts would have if they were assigned to items at random.
 
     This is the expected agreement of Cohen's kappa: the mean credit over all pairs of a verdict and a gold
@@ -50,7 +52,9 @@ def compute_base_rate(verdicts: FloatArray, gold_labels: FloatArray, *, ties: st
     distinct_gold, gold_counts = np.unique(gold_labels[is_defined], return_counts=True)
     if not len(distinct_verdicts):
         return float("nan")
-    credits_of_pairs = compute_verdict_credits(distinct_verdicts[:, None], distinct_gold[None, :], ties=ties)
+    credits_of_pairs = compare_verdicts_with_gold_labels(
+        distinct_verdicts[:, None], distinct_gold[None, :], ties=ties
+    )
     total = verdict_counts.sum() * gold_counts.sum()
     return float(verdict_counts @ credits_of_pairs @ gold_counts / total)
 
@@ -75,8 +79,8 @@ def combine_verdicts_of_both_orders(
     """
     question_count = int(questions.max(initial=-1)) + 1
     in_order = ~is_swapped
-    first = _arrange_by_question(verdicts[in_order], questions[in_order], question_count)
-    second = _arrange_by_question(verdicts[is_swapped], questions[is_swapped], question_count)
+    first = _arrange_verdicts_by_question(verdicts[in_order], questions[in_order], question_count)
+    second = _arrange_verdicts_by_question(verdicts[is_swapped], questions[is_swapped], question_count)
     has_first = np.bincount(questions[in_order], minlength=question_count) > 0
     has_second = np.bincount(questions[is_swapped], minlength=question_count) > 0
     has_both = has_first & has_second
@@ -90,14 +94,18 @@ def combine_verdicts_of_both_orders(
     return CombinedVerdicts(np.where(has_both, both_verdicts, single_verdicts), is_consistent)
 
 
-def _arrange_by_question(verdicts: FloatArray, questions: IntArray, question_count: int) -> FloatArray:
+def _arrange_verdicts_by_question(
+    verdicts: FloatArray, questions: IntArray, question_count: int
+) -> FloatArray:
     """Return the verdict on each question; NaN where there is none."""
     arranged = np.full(question_count, np.nan)
     arranged[questions] = verdicts
     return arranged
 
 
-def find_position_preferences(verdicts: FloatArray, is_swapped: BoolArray, questions: IntArray) -> FloatArray:
+def mark_verdicts_for_first_output(
+    verdicts: FloatArray, is_swapped: BoolArray, questions: IntArray
+) -> FloatArray:
     """Return 1 where a verdict prefers the output shown first, 0 for the second, ½ for a tie.
 
     The mean is P(first preferred), and the outputs do not influence it, because each is shown first once. NaN
@@ -125,7 +133,9 @@ def compute_repeat_agreement(answers: FloatArray, questions: IntArray) -> FloatA
     return divide_or_nan(equal_pairs, answer_counts * (answer_counts - 1))
 
 
-def compute_score_credits(judge_scores: FloatArray, human_scores: FloatArray) -> tuple[FloatArray, IntArray]:
+def compare_order_of_outputs_with_humans(
+    judge_scores: FloatArray, human_scores: FloatArray
+) -> tuple[FloatArray, IntArray]:
     """Compute how right the scores of a judge are on each pair of outputs with different human scores.
 
     Scores are `[systems, items]`. The credit of a pair is 1 if the judge orders it as humans do, ½ if it

@@ -102,13 +102,16 @@ def _measure_judge(
         return measure_label_judge(verdicts, bootstrap)
     if verdict_arrays.has_one_output_per_item:
         return measure_score_judge_across_items(
-            verdict_arrays.build_mean_by_item(judge),
+            verdict_arrays.average_verdicts_by_item(judge),
             verdict_arrays.human_score_by_item,
             verdicts,
             bootstrap,
         )
     return measure_score_judge(
-        verdict_arrays.build_mean_matrix(judge), verdict_arrays.human_score_matrix, verdicts, bootstrap
+        verdict_arrays.average_verdicts_by_output(judge),
+        verdict_arrays.human_score_matrix,
+        verdicts,
+        bootstrap,
     )
 
 
@@ -221,7 +224,7 @@ def _estimate_self_preference(verdict_arrays: VerdictArrays, seed: int) -> list[
     has_human_verdicts = bool((~np.isnan(verdict_arrays.human_score_matrix)).any())
     if len(families) < 2 or not (has_human_verdicts or len(verdict_arrays.judges) > 1):
         return []
-    scores = np.stack([verdict_arrays.build_mean_matrix(judge) for judge in verdict_arrays.judges])
+    scores = np.stack([verdict_arrays.average_verdicts_by_output(judge) for judge in verdict_arrays.judges])
     family_of_system = np.array(
         [verdict_arrays.families.get(system, "") for system in verdict_arrays.systems]
     )

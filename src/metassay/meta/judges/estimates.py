@@ -61,7 +61,9 @@ def average_within_items(values: FloatArray, items: IntArray) -> ItemMeans:
     return ItemMeans(sums / np.maximum(counts, 1), distinct_items.astype(np.int32))
 
 
-def estimate_item_mean(values: FloatArray, items: IntArray, bootstrap: ClusterBootstrap) -> ItemEstimate:
+def estimate_mean_over_items(
+    values: FloatArray, items: IntArray, bootstrap: ClusterBootstrap
+) -> ItemEstimate:
     """Estimate the mean over items of values between 0 and 1; NaN values are left out."""
     item_means = average_within_items(values, items)
     item_count = len(item_means.means)

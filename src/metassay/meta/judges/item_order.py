@@ -48,7 +48,7 @@ def estimate_order_accuracy(judge_scores: FloatArray, human_scores: FloatArray) 
     The interval is Wilson's with the jackknife variance; NaN where a single output decides whether there are
     pairs at all.
     """
-    credit_sums, pair_counts = _sum_credits_of_outputs(judge_scores, human_scores)
+    credit_sums, pair_counts = _sum_credits_over_pairs_of_outputs(judge_scores, human_scores)
     pairs = pair_counts.sum() / 2
     if pairs == 0:
         return ItemEstimate(np.nan, np.nan, np.nan, 0)
@@ -68,7 +68,7 @@ def estimate_order_accuracy(judge_scores: FloatArray, human_scores: FloatArray) 
     return ItemEstimate(float(accuracy), float(low[0]), float(high[0]), int(pairs))
 
 
-def _sum_credits_of_outputs(
+def _sum_credits_over_pairs_of_outputs(
     judge_scores: FloatArray, human_scores: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return the sum of credits over the pairs of each output, and the number of its pairs."""

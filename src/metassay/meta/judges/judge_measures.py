@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 
 from metassay.meta.judges.agreement import (
     combine_verdicts_of_both_orders,
-    compute_base_rate,
+    compare_order_of_outputs_with_humans,
+    compare_verdicts_with_gold_labels,
+    compute_accuracy_expected_by_chance,
     compute_repeat_agreement,
-    compute_score_credits,
-    compute_verdict_credits,
-    find_position_preferences,
+    mark_verdicts_for_first_output,
 )
 from metassay.meta.judges.estimates import (
     UNDEFINED,
     ItemEstimate,
-    estimate_item_mean,
     estimate_mean_difference,
+    estimate_mean_over_items,
 )
 from metassay.meta.judges.item_order import ItemOrderCredits
 from metassay.meta.judges.label_correction import ShareCorrection, correct_share_of_good_outputs
@@ -61,7 +61,7 @@ class JudgeVerdicts:
         """Estimate how often two answers to the same question are equal."""
         _, first_positions = np.unique(self.repeat_questions, return_index=True)
         shares = compute_repeat_agreement(self.values, self.repeat_questions)
-        return estimate_item_mean(shares, self.items[first_positions], bootstrap)
+        return estimate_mean_over_items(shares, self.items[first_positions], bootstrap)
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ class JudgeCredits:
     ) -> ItemEstimate:
         """Estimate the accuracy of a judge from all of its verdicts, or from the selected ones."""
         if is_selected is None:
-            return estimate_item_mean(self.values, self.items, bootstrap)
-        return estimate_item_mean(self.values[is_selected], self.items[is_selected], bootstrap)
+            return estimate_mean_over_items(self.values, self.items, bootstrap)
+        return estimate_mean_over_items(self.values[is_selected], self.items[is_selected], bootstrap)
 
 
 @dataclass(frozen=True)
@@ -113,16 +113,18 @@ def measure_preference_judge(
     first = verdicts.first_positions
     gold = verdicts.gold[first]
     items = verdicts.items[first]
-    judge_credits = JudgeCredits(compute_verdict_credits(combined.verdicts, gold, ties=ties), items, first)
-    prefers_first = find_position_preferences(verdicts.values, verdicts.swapped, verdicts.pair_questions)
+    judge_credits = JudgeCredits(
+        compare_verdicts_with_gold_labels(combined.verdicts, gold, ties=ties), items, first
+    )
+    prefers_first = mark_verdicts_for_first_output(verdicts.values, verdicts.swapped, verdicts.pair_questions)
     return JudgeMeasures(
         judge_credits=judge_credits,
         accuracy=judge_credits.estimate_accuracy(bootstrap),
-        base_rate=compute_base_rate(combined.verdicts, gold, ties=ties),
-        both_orders_same=estimate_item_mean(combined.is_consistent, items, bootstrap),
-        position_bias=estimate_item_mean(prefers_first, verdicts.items, bootstrap).add_constant_to_estimate(
-            -0.5
-        ),
+        base_rate=compute_accuracy_expected_by_chance(combined.verdicts, gold, ties=ties),
+        both_orders_same=estimate_mean_over_items(combined.is_consistent, items, bootstrap),
+        position_bias=estimate_mean_over_items(
+            prefers_first, verdicts.items, bootstrap
+        ).add_constant_to_estimate(-0.5),
         length_bias=_estimate_length_bias(judge_credits, gold, verdicts.longer[first], bootstrap),
         repeats_same=verdicts.estimate_repeat_agreement(bootstrap),
         corrected=correct_share_of_good_outputs(combined.verdicts, gold, items, bootstrap),
@@ -159,14 +161,14 @@ def measure_label_judge(verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap) ->
     if are_good_or_bad:
         corrected = correct_share_of_good_outputs(verdicts.values, verdicts.gold, verdicts.items, bootstrap)
     judge_credits = JudgeCredits(
-        compute_verdict_credits(verdicts.values, verdicts.gold, ties="strict"),
+        compare_verdicts_with_gold_labels(verdicts.values, verdicts.gold, ties="strict"),
         verdicts.items,
         np.arange(len(verdicts.values)),
     )
     return JudgeMeasures(
         judge_credits=judge_credits,
         accuracy=judge_credits.estimate_accuracy(bootstrap),
-        base_rate=compute_base_rate(verdicts.values, verdicts.gold, ties="strict"),
+        base_rate=compute_accuracy_expected_by_chance(verdicts.values, verdicts.gold, ties="strict"),
         repeats_same=verdicts.estimate_repeat_agreement(bootstrap),
         corrected=corrected,
         missing_count=verdicts.missing_count,
@@ -181,7 +183,7 @@ def measure_score_judge(
     Accuracy is over all pairs of outputs of an item with different human scores. The accuracy expected from
     base rates is ½, because without information both orders are equally likely.
     """
-    pair_credits, items = compute_score_credits(judge_scores, human_scores)
+    pair_credits, items = compare_order_of_outputs_with_humans(judge_scores, human_scores)
     judge_credits = JudgeCredits(pair_credits, items, items.astype(np.int64))
     return JudgeMeasures(
         judge_credits=judge_credits,

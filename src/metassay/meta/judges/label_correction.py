@@ -43,7 +43,9 @@ class ShareCorrection:
     """Number of outputs with a human label."""
 
 
-def rogan_gladen_estimate(share: FloatArray, sensitivity: FloatArray, specificity: FloatArray) -> FloatArray:
+def correct_share_for_judge_errors(
+    share: FloatArray, sensitivity: FloatArray, specificity: FloatArray
+) -> FloatArray:
     """Correct the share of outputs that a judge calls good for the errors of the judge.
 
     (share + specificity - 1) / (sensitivity + specificity - 1), limited to [0, 1].
@@ -87,13 +89,13 @@ def correct_share_of_good_outputs(
     resampled_share, resampled_sensitivity, resampled_specificity = divide_or_nan(
         numerator_sums, denominator_sums
     )
-    resampled = rogan_gladen_estimate(resampled_share, resampled_sensitivity, resampled_specificity)
+    resampled = correct_share_for_judge_errors(resampled_share, resampled_sensitivity, resampled_specificity)
     # without information a resample says nothing: the share may be anything
     resampled = np.where(np.isnan(resampled), rng.random(len(resampled)), resampled)
     lows, highs = percentile_interval(resampled[None])
     value = float(np.median(resampled))
     if has_information:
-        value = float(rogan_gladen_estimate(rates[0], rates[1], rates[2]))
+        value = float(correct_share_for_judge_errors(rates[0], rates[1], rates[2]))
     low = min(float(lows[0]), value)
     high = max(float(highs[0]), value)
     return ShareCorrection(value, low, high, share, sensitivity, specificity, labelled)

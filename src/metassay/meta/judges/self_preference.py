@@ -77,7 +77,7 @@ def estimate_preference_at_equal_quality(
     # few items carry the comparison where families hardly overlap in human scores
     item_weights = np.bincount(items, membership**2)
     effective_items = sum_of_squares**2 / float(item_weights @ item_weights)
-    return _build_preference(deviation, float(np.sqrt(variance)), max(effective_items - 1, 1.0))
+    return _build_family_preference(deviation, float(np.sqrt(variance)), max(effective_items - 1, 1.0))
 
 
 def estimate_preference_against_panel(
@@ -90,19 +90,23 @@ def estimate_preference_against_panel(
     """
     every_item = np.ones((1, scores_by_judge.shape[2]), dtype=np.uint32)
     deviation = float(
-        _subtract_other_families(_subtract_panel_means(scores_by_judge, judge, every_item), in_family)[0]
+        _compare_family_with_other_systems(
+            _subtract_panel_means(scores_by_judge, judge, every_item), in_family
+        )[0]
     )
-    resampled = _subtract_other_families(
+    resampled = _compare_family_with_other_systems(
         _subtract_panel_means(scores_by_judge, judge, resample_counts), in_family
     )
     resampled = resampled[~np.isnan(resampled)]
     item_count = int((~np.isnan(scores_by_judge[judge])).any(axis=0).sum())
     if np.isnan(deviation) or len(resampled) < 2 or item_count < 2:
         return FamilyPreference(deviation, np.nan, np.nan, np.nan)
-    return _build_preference(deviation, float(resampled.std(ddof=1)), item_count - 1.0)
+    return _build_family_preference(deviation, float(resampled.std(ddof=1)), item_count - 1.0)
 
 
-def _build_preference(deviation: float, standard_error: float, degrees_of_freedom: float) -> FamilyPreference:
+def _build_family_preference(
+    deviation: float, standard_error: float, degrees_of_freedom: float
+) -> FamilyPreference:
     """Build a preference with its interval and p-value from Student's t."""
     if standard_error <= _ROUNDING:
         # a judge without any error, for instance one that repeats the human scores
@@ -180,7 +184,7 @@ def _average_over_resampled_items(judge_scores: FloatArray, resample_counts: Cou
     return divide_or_nan(sums, totals)
 
 
-def _subtract_other_families(deviations: FloatArray, in_family: BoolArray) -> FloatArray:
+def _compare_family_with_other_systems(deviations: FloatArray, in_family: BoolArray) -> FloatArray:
     """Return the mean over the systems of a family minus the mean over other systems, `[resamples]`."""
     family_mean = mean_ignoring_nan(deviations[:, in_family], axis=1)
     other_mean = mean_ignoring_nan(deviations[:, ~in_family], axis=1)

@@ -56,7 +56,9 @@ class VerdictArrays:
             return None
         # A preference for the first output is a score of 1 for the first system and of 0 for the second.
         second = frame.with_columns(value=1 - pl.col("value"), gold=1 - pl.col("gold"))
-        return pl.concat([_choose_system(frame, "1"), _choose_system(second, "2")], how="diagonal")
+        return pl.concat(
+            [_add_system_of_output(frame, "1"), _add_system_of_output(second, "2")], how="diagonal"
+        )
 
     @cached_property
     def systems(self) -> list[str]:
@@ -65,7 +67,7 @@ class VerdictArrays:
             return []
         return sorted(self.verdicts_by_system["system"].drop_nulls().unique())
 
-    def build_mean_matrix(self, judge: str, column: str = "value") -> FloatArray:
+    def average_verdicts_by_output(self, judge: str, column: str = "value") -> FloatArray:
         """Average the verdicts of one judge on each output, `[systems, items]`; NaN where there is none."""
         matrix = np.full((len(self.systems), len(self.items)), np.nan)
         if self.verdicts_by_system is None:
@@ -83,7 +85,7 @@ class VerdictArrays:
         """Human scores of the outputs, `[systems, items]`; NaN where there is none."""
         matrix = np.full((len(self.systems), len(self.items)), np.nan)
         for judge in self.judges:
-            gold = self.build_mean_matrix(judge, "gold")
+            gold = self.average_verdicts_by_output(judge, "gold")
             matrix = np.where(np.isnan(matrix), gold, matrix)
         return matrix
 
@@ -93,7 +95,7 @@ class VerdictArrays:
         question = [name for name in QUESTION_COLUMNS if name in self.table.frame.columns]
         return self.table.frame.select(question).n_unique() == len(self.items)
 
-    def build_mean_by_item(self, judge: str) -> FloatArray:
+    def average_verdicts_by_item(self, judge: str) -> FloatArray:
         """Average the verdicts of one judge on each item, `[items]`; NaN where there is none."""
         return self._average_by_item(self.get_verdicts_of_judge(judge), "value")
 
@@ -185,7 +187,7 @@ class VerdictArrays:
         return dict(grouped.iter_rows())
 
 
-def _choose_system(pair_verdicts: pl.DataFrame, output_number: str) -> pl.DataFrame:
+def _add_system_of_output(pair_verdicts: pl.DataFrame, output_number: str) -> pl.DataFrame:
     """Name the system (and its family) of the first or second output as the one that verdicts are about."""
     system = pair_verdicts.with_columns(system=pl.col(f"system_{output_number}"))
     family = f"family_{output_number}"
