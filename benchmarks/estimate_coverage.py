@@ -101,8 +101,8 @@ def measure_coverage(design: Design, repetitions: int) -> Coverage:
             sample = replace(sample, metrics=mislead(design, sample, generator))
         choice = choose_metric_by_labels_saved(sample)
         metric = None if choice.metric is None else sample.metrics[choice.metric]
-        low, high = estimate(sample, sample.human, metric, repetition).intervals()
-        low_without, high_without = estimate(sample, sample.human, None, repetition).intervals()
+        low, high = estimate(sample, sample.human, metric, repetition).compute_intervals()
+        low_without, high_without = estimate(sample, sample.human, None, repetition).compute_intervals()
         metric_of_differences = None
         if metric is not None and choice.use_for_differences:
             metric_of_differences = subtract_system_pairs(metric)

@@ -13,7 +13,7 @@ from metassay.meta.contexts.claims import (
     ClaimCandidates,
     _adjust_claims_by_holm,
     _collect_claims_that_accuracy_varies,
-    mark_differences_that_may_be_claimed,
+    list_claimable_metric_pairs,
     select_significant_claims,
 )
 from metassay.meta.contexts.leads import compare_metrics_in_context, compute_p_values_of_leads
@@ -205,6 +205,6 @@ def test_trends_take_five_contexts():
 
 def test_leads_worth_a_row_are_those_of_the_first_choice_and_the_clearest():
     p = np.array([[np.nan, 0.4, np.nan], [0.3, np.nan, 0.01], [0.2, 0.9, np.nan]])
-    assert mark_differences_that_may_be_claimed(p, 0, is_global=True) == [(0, 1)]
-    assert mark_differences_that_may_be_claimed(p, 0, is_global=False) == [(1, 2), (1, 0), (2, 0)]
-    assert mark_differences_that_may_be_claimed(np.full((2, 2), np.nan), 0, is_global=False) == []
+    assert list_claimable_metric_pairs(p, 0, is_global=True) == [(0, 1)]
+    assert list_claimable_metric_pairs(p, 0, is_global=False) == [(1, 2), (1, 0), (2, 0)]
+    assert list_claimable_metric_pairs(np.full((2, 2), np.nan), 0, is_global=False) == []

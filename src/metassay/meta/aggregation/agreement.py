@@ -46,7 +46,9 @@ SystemsByMetric = Mapping[str, Sequence[AggregatedSystem]]
 
 @dataclass(frozen=True)
 class AggregationComparison:
-    """System scores by corpus, segment and bootstrap aggregation, and their agreement with human scores."""
+    """Scores of systems computed in three ways (over the corpus, as means of segments, and as means of
+    bootstrap samples), and how well each agrees with people.
+    """
 
     systems: list[AggregatedSystem]
     between: list[AggregationPair]
@@ -59,7 +61,9 @@ def compare_aggregations(
     metrics: Sequence[StatisticsMetric],
     resampling: ResamplingSettings | None = None,
 ) -> AggregationComparison:
-    """Compute system scores by corpus, segment and bootstrap aggregation, and compare the three."""
+    """Compute the scores of systems in three ways (over the corpus, as means of segments, and as means of
+    bootstrap samples), and compare them.
+    """
     if not score_cubes or not metrics:
         raise InputError("aggregation needs at least one test set and one metric with statistics.")
     resampling = resampling or ResamplingSettings()
@@ -85,7 +89,7 @@ def compare_aggregations(
 
 
 def _negate_if_lower_is_better(metric: StatisticsMetric, score: float | None) -> float:
-    """Return the score, negated if lower is better for this metric; NaN where it is undefined."""
+    """Return the score, negated if lower is better for this metric; NaN if the score is None."""
     if score is None:
         return math.nan
     return orient_scores(score, higher_is_better=metric.higher_is_better)
@@ -94,7 +98,9 @@ def _negate_if_lower_is_better(metric: StatisticsMetric, score: float | None) ->
 def _correlate_aggregations(
     metrics: Sequence[StatisticsMetric], systems_by_metric: SystemsByMetric
 ) -> list[AggregationPair]:
-    """Correlate every two metrics, each under every aggregation, over all systems of all test sets."""
+    """Compute the correlation between system scores of every two combinations of metric and aggregation
+    (corpus, segment or bootstrap).
+    """
     scores_by_name: dict[str, dict[tuple[str, str], float]] = {}
     for metric in metrics:
         for aggregation in AGGREGATIONS:
@@ -120,7 +126,9 @@ def _compare_aggregations_on_segment_samples(
     systems: Sequence[AggregatedSystem],
     resampling: ResamplingSettings,
 ) -> list[DownsampledAgreement]:
-    """Correlate scores on samples of few segments with each other and with scores on all segments."""
+    """Correlate corpus scores, segment means and bootstrap scores of systems with each other, when only a few
+    random segments are used.
+    """
     bootstrap_scores = np.array([row.bootstrap for row in systems], dtype=np.float64)  # None becomes NaN
     rows = []
     for sample_size in resampling.sample_sizes:
@@ -153,7 +161,7 @@ def _compare_aggregations_on_segment_samples(
 
 @dataclass(frozen=True)
 class SampleScores:
-    """Scores of systems on random samples of segments, `[systems, draws]`."""
+    """Corpus scores and segment means of systems on random samples of segments."""
 
     corpus: Scores
     segment: Scores
@@ -162,7 +170,7 @@ class SampleScores:
 def _score_systems_on_segment_samples(
     score_cube: ScoreCube, metric: StatisticsMetric, sample_size: int, resampling: ResamplingSettings
 ) -> SampleScores:
-    """Score systems on random samples of segments, the same samples for all systems.
+    """Compute the scores of all systems on the same random samples of segments.
 
     A segment that a system lacks adds nothing to the sums of that system.
     """
@@ -183,7 +191,7 @@ def _score_systems_on_segment_samples(
 
 
 def _compute_median_with_interval(values: Iterable[float]) -> tuple[float | None, float | None, float | None]:
-    """Return the 2.5 %, 50 % and 97.5 % quantiles without NaN values; None if there are none."""
+    """Return the 2.5 %, 50 % and 97.5 % quantiles of the values that are not NaN; None if all are."""
     defined = [value for value in values if not math.isnan(value)]
     if not defined:
         return None, None, None
@@ -197,7 +205,8 @@ def _correlate_with_human_scores(
     systems_by_metric: SystemsByMetric,
     resampling: ResamplingSettings,
 ) -> list[HumanAgreement]:
-    """Correlate system scores with mean human scores on each test set, and average over test sets.
+    """Correlate system scores with mean human scores on each test set, and average the correlations over test
+    sets.
 
     A test set needs at least two rated systems.
     """
@@ -216,7 +225,7 @@ def _correlate_with_human_scores(
 
 
 def _count_rated_systems(score_cube: ScoreCube, human_column: str) -> int:
-    """Count the systems that have a human score."""
+    """Count the systems of which people scored some output."""
     if human_column not in score_cube.human_scores:
         return 0
     is_rated = ~np.isnan(score_cube.human_scores[human_column])
@@ -225,7 +234,9 @@ def _count_rated_systems(score_cube: ScoreCube, human_column: str) -> int:
 
 @dataclass(frozen=True)
 class HumanCorrelations:
-    """Correlation of system scores with mean human scores by aggregation, and the number of systems."""
+    """Correlation of system scores with mean human scores, for each way to aggregate scores, and the number
+    of systems.
+    """
 
     systems: int
     by_aggregation: Mapping[str, float]
@@ -238,7 +249,9 @@ def _correlate_test_set_with_human(
     systems: Sequence[AggregatedSystem],
     resampling: ResamplingSettings,
 ) -> HumanCorrelations:
-    """Correlate the scores of systems on rated segments with their mean human scores."""
+    """Correlate system scores on the segments that people scored with the mean human scores of the
+    systems.
+    """
     human_scores = score_cube.human_scores[human_column]
     is_rated = ~np.isnan(human_scores)
     is_present = mark_scored_outputs(score_cube.statistics[metric.spec])
@@ -259,7 +272,9 @@ def _correlate_test_set_with_human(
 def _list_human_agreement(
     human_column: str, metric: str, correlations_by_test_set: Mapping[str, HumanCorrelations]
 ) -> list[HumanAgreement]:
-    """List the correlations of each aggregation by test set, followed by their mean."""
+    """List the correlations with human scores on each test set, followed by their mean, for each way to
+    aggregate scores.
+    """
     rows = []
     for aggregation in AGGREGATIONS:
         defined = []
@@ -281,7 +296,7 @@ def _list_human_agreement(
 def pearson_correlation(
     first_scores: Sequence[float] | Scores, second_scores: Sequence[float] | Scores
 ) -> float:
-    """Compute Pearson's correlation over the pairs in which both scores are defined."""
+    """Compute Pearson's correlation over the pairs in which both scores are defined (not NaN)."""
     x_values = np.asarray(first_scores, dtype=np.float64)
     y_values = np.asarray(second_scores, dtype=np.float64)
     is_defined = ~(np.isnan(x_values) | np.isnan(y_values))

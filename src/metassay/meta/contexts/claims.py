@@ -153,7 +153,7 @@ def _collect_claims_that_one_metric_is_better(
     p_by_place = compute_p_values_of_leads([leads for _, _, leads in places])
     candidates = []
     for (column_name, context, _), p in zip(places, p_by_place):
-        for i, j in mark_differences_that_may_be_claimed(
+        for i, j in list_claimable_metric_pairs(
             p, global_analysis.first_choice, is_global=column_name is None
         ):
             candidates.append(
@@ -168,19 +168,25 @@ def _collect_claims_that_one_metric_is_better(
     return candidates
 
 
-def mark_differences_that_may_be_claimed(
-    p_values: FloatArray, first_choice: int, *, is_global: bool
+def list_claimable_metric_pairs(
+    p_values: FloatArray, recommended_metric: int, *, is_global: bool
 ) -> list[tuple[int, int]]:
-    """Select the pairs (better, worse) of metrics whose difference in accuracy may be claimed.
+    """List the pairs of metrics (better, worse) whose difference in accuracy a report may claim.
 
-    In a context: leads over the first choice, and the clearest lead.
+    In a context: leads over the recommended metric, and the clearest lead.
     """
     if np.isnan(p_values).all():
         return []
     if is_global:
-        return [(first_choice, j) for j in range(len(p_values)) if not np.isnan(p_values[first_choice, j])]
+        return [
+            (recommended_metric, j)
+            for j in range(len(p_values))
+            if not np.isnan(p_values[recommended_metric, j])
+        ]
     clearest = np.unravel_index(np.nanargmin(p_values), p_values.shape)
-    over_first = [(i, first_choice) for i in range(len(p_values)) if not np.isnan(p_values[i, first_choice])]
+    over_first = [
+        (i, recommended_metric) for i in range(len(p_values)) if not np.isnan(p_values[i, recommended_metric])
+    ]
     return list(dict.fromkeys([(int(clearest[0]), int(clearest[1])), *over_first]))
 
 

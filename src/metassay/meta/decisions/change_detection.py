@@ -43,7 +43,7 @@ _FLAT_RUNS = 10
 
 @dataclass(frozen=True)
 class RunSeries:
-    """One value per run, such as the accuracy of a metric, with its variance and its number of clusters."""
+    """One value per run, such as the accuracy of a metric in each nightly run, with its sampling variance."""
 
     values: FloatArray
     variances: FloatArray
@@ -52,7 +52,7 @@ class RunSeries:
 
 @dataclass(frozen=True)
 class MeanWithMargin:
-    """The mean over several runs, and a margin that holds however often the runs are looked at."""
+    """The mean over several runs, with a margin that stays valid however often the runs are looked at."""
 
     value: float
     margin: float
@@ -60,7 +60,8 @@ class MeanWithMargin:
 
 @dataclass(frozen=True)
 class DetectedChange:
-    """A detected change between runs: when it was detected, when it began, the means before and after.
+    """A change of a value between runs: when it was detected, when it probably began, and the means before
+    and after.
 
     `alarm` is the position of the run at which it was detected, `start` the most likely position of the first
     run after the change. The margins hold for all positions and looks at once.
@@ -75,7 +76,7 @@ class DetectedChange:
 def compute_running_means_with_margins(
     run_series: RunSeries, error_rate: float = ERROR_RATE
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute the mean of the first 1, 2, … runs, with margins that all hold at the same time."""
+    """Compute the mean of the first 1, 2, … runs, with margins that hold for all of these means at once."""
     return _compute_running_means_and_margins(
         run_series.values, _raise_unusually_small_variances(run_series), error_rate
     )
@@ -114,7 +115,8 @@ def detect_change(run_series: RunSeries, error_rate: float = ERROR_RATE) -> Dete
 def estimate_detection_delay(
     run_series: RunSeries, change_size: float, error_rate: float = ERROR_RATE
 ) -> tuple[int | None, int | None]:
-    """Estimate after how many more runs a change of a given size is detected.
+    """Estimate how many more runs it takes to detect a change of the given size. Also returns the number for
+    a single test at a time fixed in advance.
 
     Future runs are like the mean of those so far, and change by exactly this size. The second number is for a
     single two-sided test at a number of runs that is fixed in advance, with a power of 50 %; it must not be
@@ -136,7 +138,8 @@ def estimate_detection_delay(
 
 
 def _raise_unusually_small_variances(run_series: RunSeries) -> FloatArray:
-    """Raise the variances of runs whose variance per cluster is below the mean of the runs so far.
+    """Raise variances that are smaller than the mean of all runs so far, because they would make chance
+    differences look like changes.
 
     A run in which a metric was right by chance nearly always has a small variance, and would count as
     strong evidence of a change.
@@ -148,11 +151,12 @@ def _raise_unusually_small_variances(run_series: RunSeries) -> FloatArray:
 
 
 def _compute_log_evidence_of_change(
-    run_values: FloatArray, variances: FloatArray, only_start: int | None = None
+    run_values: FloatArray, variances: FloatArray, only_change_start: int | None = None
 ) -> FloatArray:
-    """Compute the log evidence of a change after each run, at each later look: [starts, looks].
+    """Compute the logarithm of the evidence that the values changed after a run, for each run (row) and each
+    later time of looking (column).
 
-    It is −∞ for changes after the look. `only_start` computes the row of one s.
+    It is −∞ for changes after the look. `only_change_start` computes the row of one s.
     """
     precisions = 1 / variances
     total_precisions = np.cumsum(precisions)
@@ -160,7 +164,7 @@ def _compute_log_evidence_of_change(
     deviations = np.sqrt(variances[1:] + 1 / total_precisions[:-1])
     z = (run_values[1:] - means[:-1]) / deviations
     looks = np.arange(1, len(run_values))
-    starts = (looks if only_start is None else np.array([only_start]))[:, None]
+    starts = (looks if only_change_start is None else np.array([only_change_start]))[:, None]
     is_after = looks >= starts
     # The mean of the earlier runs has moved by the share of the precision that lies after the change.
     c = np.where(is_after, total_precisions[starts - 1] / total_precisions[:-1] / deviations, 0.0)
@@ -173,18 +177,21 @@ def _compute_log_evidence_of_change(
     )
 
 
-def _compute_prior_weight_of_change(start: LongArray) -> FloatArray:
-    """Compute the prior weight of a change after s runs; all weights sum to 1.
+def _compute_prior_weight_of_change(runs_before_change: LongArray) -> FloatArray:
+    """Return the weight that is given in advance to a change after a certain number of runs. All weights sum
+    to 1.
 
     It falls slowly at first, so that a change after 30 runs is shown nearly as soon as one after three.
     """
-    return np.asarray(_FLAT_RUNS / ((start + _FLAT_RUNS - 1) * (start + _FLAT_RUNS)))
+    return np.asarray(
+        _FLAT_RUNS / ((runs_before_change + _FLAT_RUNS - 1) * (runs_before_change + _FLAT_RUNS))
+    )
 
 
 def _compute_running_means_and_margins(
     run_values: FloatArray, variances: FloatArray, error_rate: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute the mean of the first 1, 2, … runs, and the margin of each mean."""
+    """Compute the mean of the first 1, 2, … runs, and a margin for each mean."""
     precisions = 1 / variances
     totals = np.cumsum(precisions)
     means = np.cumsum(precisions * run_values) / totals
@@ -196,6 +203,6 @@ def _compute_running_means_and_margins(
 
 
 def _get_last_mean_with_margin(means_and_margins: tuple[FloatArray, FloatArray]) -> MeanWithMargin:
-    """Return the mean over all runs and its margin."""
+    """Return the mean over all runs, which is the last one, with its margin."""
     means, margins = means_and_margins
     return MeanWithMargin(float(means[-1]), float(margins[-1]))

@@ -23,7 +23,7 @@ from metassay.stats.multiplicity import adjust_holm
 
 @dataclass(frozen=True)
 class EstimatedSystems:
-    """Estimated mean human scores of all systems, best first, and the differences between systems."""
+    """Estimated mean human scores of all systems, the best first, and the differences between systems."""
 
     systems: list[SystemEstimate]
     differences: list[SystemDifference]
@@ -37,7 +37,8 @@ def estimate_system_scores(
     seed: int,
     resamples: int = 1000,
 ) -> EstimatedSystems:
-    """Estimate the mean human score of every system and the differences of all pairs.
+    """Estimate the mean human score of every system from human labels of some items, and the differences
+    between all systems.
 
     The intervals of the differences are simultaneous: with probability 95 % all of them are right at once.
     The rank of a system is between 1 + the systems that are above it by these intervals, and the number of
@@ -86,7 +87,9 @@ def estimate_means_from_labels(
     seed: int,
     resamples: int = 1000,
 ) -> SeriesEstimates:
-    """Estimate mean human scores `[series]` from labels, with or without a metric."""
+    """Estimate mean human scores from human labels of some items, with or without the help of a metric that
+    scored all items.
+    """
     sample = LabelledSample(
         human=human_scores,
         metric=np.zeros_like(human_scores) if metric_scores is None else metric_scores,
@@ -107,7 +110,9 @@ def _estimate_system_differences(
     seed: int,
     resamples: int,
 ) -> list[SystemDifference]:
-    """Estimate the difference in mean human score of each pair of systems, on items labelled for both."""
+    """Estimate the difference in mean human score between every two systems, from items with labels
+    for both.
+    """
     if len(best_first) < 2:
         return []
     human_differences = subtract_system_pairs(labelled_scores.human[best_first])
@@ -116,7 +121,7 @@ def _estimate_system_differences(
         labelled_scores, human_differences, metric_differences, target, seed, resamples
     )
     lows, highs = estimates.compute_simultaneous_intervals()
-    p_values = adjust_holm(estimates.p_values())
+    p_values = adjust_holm(estimates.compute_p_values())
     names = [labelled_scores.systems[system] for system in best_first]
     differences = []
     for position, (better, worse) in enumerate(combinations(names, 2)):
@@ -133,8 +138,8 @@ def _estimate_system_differences(
 
 
 def _list_intervals(estimates: SeriesEstimates) -> list[Interval]:
-    """List the estimated mean of each system with its 95 % interval."""
-    lows, highs = estimates.intervals()
+    """Return the estimated mean human score of each system with its 95 % interval."""
+    lows, highs = estimates.compute_intervals()
     return [
         Interval(none_if_nan(value), none_if_nan(low), none_if_nan(high))
         for value, low, high in zip(estimates.values, lows, highs)
@@ -144,7 +149,9 @@ def _list_intervals(estimates: SeriesEstimates) -> list[Interval]:
 def _estimate_labels_saved(
     labelled_scores: LabelledScores, metric_scores: FloatArray | None, system: int
 ) -> float | None:
-    """Estimate the share of labels that a metric saves for the mean of one system; 0 without a metric."""
+    """Estimate the share of human labels that a metric makes unnecessary for the mean of one system. It is 0
+    without a metric.
+    """
     if metric_scores is None:
         return 0.0
     labelled = ~np.isnan(labelled_scores.human[system])
@@ -157,7 +164,9 @@ def _estimate_labels_saved(
 
 
 def _find_possible_ranks(systems: list[str], differences: list[SystemDifference]) -> list[tuple[int, int]]:
-    """Return the best and the worst possible rank (1 is best) of each system, from all differences."""
+    """Return the best and the worst rank (1 is best) that each system may have, given the intervals of all
+    differences.
+    """
     above = dict.fromkeys(systems, 0)
     below = dict.fromkeys(systems, 0)
     for pair in differences:

@@ -27,7 +27,8 @@ TIES = ("half", "strict", JUDGEBENCH)
 def compare_verdicts_with_gold_labels(
     verdicts: FloatArray, gold_labels: FloatArray, *, ties: str = "half"
 ) -> FloatArray:
-    """Compute how right each verdict is, from 0 to 1; NaN where the verdict or its gold label is missing.
+    """Return how right each verdict is, from 0 to 1. It is NaN where the verdict or its gold label is
+    missing.
 
     With ties "half" it is 1 - |verdict - gold label|, otherwise 1 if the two are equal and 0 if not.
     """
@@ -42,7 +43,7 @@ def compare_verdicts_with_gold_labels(
 def compute_accuracy_expected_by_chance(
     verdicts: FloatArray, gold_labels: FloatArray, *, ties: str = "half"
 ) -> float:
-    """Compute the accuracy that verdicts would have if they were assigned to items at random.
+    """Compute the accuracy that verdicts would have if they were assigned to the questions at random.
 
     This is the expected agreement of Cohen's kappa: the mean credit over all pairs of a verdict and a gold
     label, each from any item.
@@ -61,7 +62,9 @@ def compute_accuracy_expected_by_chance(
 
 @dataclass(frozen=True)
 class CombinedVerdicts:
-    """One verdict per question from both orders, and whether both orders gave the same verdict."""
+    """One verdict per question, combined from asking it with the two outputs in both orders, and whether both
+    orders gave the same verdict.
+    """
 
     verdicts: FloatArray
     is_consistent: FloatArray
@@ -71,7 +74,7 @@ class CombinedVerdicts:
 def combine_verdicts_of_both_orders(
     verdicts: FloatArray, questions: IntArray, is_swapped: BoolArray, *, ties: str = "half"
 ) -> CombinedVerdicts:
-    """Combine the verdicts on each question that was asked in both orders of the outputs.
+    """Combine the two verdicts on each question that was asked with the two outputs in both orders.
 
     Two verdicts that prefer the same output count as that verdict, others as a tie; with `judgebench`, a
     preference and a tie count as the preference. A question with an order that could not be read has no
@@ -97,7 +100,7 @@ def combine_verdicts_of_both_orders(
 def _arrange_verdicts_by_question(
     verdicts: FloatArray, questions: IntArray, question_count: int
 ) -> FloatArray:
-    """Return the verdict on each question; NaN where there is none."""
+    """Return the verdict on each question in the order of question numbers; NaN where there is none."""
     arranged = np.full(question_count, np.nan)
     arranged[questions] = verdicts
     return arranged
@@ -106,7 +109,8 @@ def _arrange_verdicts_by_question(
 def mark_verdicts_for_first_output(
     verdicts: FloatArray, is_swapped: BoolArray, questions: IntArray
 ) -> FloatArray:
-    """Return 1 where a verdict prefers the output shown first, 0 for the second, ½ for a tie.
+    """Return for each verdict 1 if it prefers the output that was shown first, 0 for the second and ½ for a
+    tie.
 
     The mean is P(first preferred), and the outputs do not influence it, because each is shown first once. NaN
     for questions with one order only, where position and quality cannot be separated.
@@ -117,7 +121,8 @@ def mark_verdicts_for_first_output(
 
 
 def compute_repeat_agreement(answers: FloatArray, questions: IntArray) -> FloatArray:
-    """Compute for each question the share of equal pairs among repeated answers.
+    """Compute how often two answers to the same question are equal, for each question that was asked
+    repeatedly.
 
     NaN for a question with fewer than two readable answers.
     """
@@ -136,7 +141,8 @@ def compute_repeat_agreement(answers: FloatArray, questions: IntArray) -> FloatA
 def compare_order_of_outputs_with_humans(
     judge_scores: FloatArray, human_scores: FloatArray
 ) -> tuple[FloatArray, IntArray]:
-    """Compute how right the scores of a judge are on each pair of outputs with different human scores.
+    """Return for each pair of outputs with different human scores whether the judge orders it as humans do
+    (1), gives equal scores (½) or reverses it (0).
 
     Scores are `[systems, items]`. The credit of a pair is 1 if the judge orders it as humans do, ½ if it
     gives both the same score, else 0. Also returns the item of each pair. Pairs with a missing score are left

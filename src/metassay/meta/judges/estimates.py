@@ -21,7 +21,7 @@ from metassay.stats.intervals import (
 
 @dataclass(frozen=True)
 class ItemEstimate:
-    """A mean over items, or a difference of such means, with its 95 % interval; NaN where it is undefined.
+    """A mean over items, or a difference of two means, with its 95 % interval. Undefined numbers are NaN.
 
     `pairs` is the number of values that it was computed from.
     """
@@ -32,7 +32,7 @@ class ItemEstimate:
     pairs: int
 
     def add_constant_to_estimate(self, amount: float) -> ItemEstimate:
-        """Return the estimate with a constant added to value and interval."""
+        """Return a copy in which a constant is added to the value and to both ends of its interval."""
         return ItemEstimate(self.value + amount, self.low + amount, self.high + amount, self.pairs)
 
 
@@ -42,18 +42,18 @@ UNDEFINED = ItemEstimate(np.nan, np.nan, np.nan, 0)
 
 @dataclass(frozen=True)
 class ItemMeans:
-    """The mean value of each item, for items that have values."""
+    """The mean value of each item that has values."""
 
     means: FloatArray
     items: IntArray
 
     def resample_mean(self, bootstrap: ClusterBootstrap) -> FloatArray:
-        """Return the mean over items on each resample, `[1, resamples]`."""
+        """Return the mean over items for each bootstrap resample of the items."""
         return bootstrap.resample_ratios(self.means[None], np.ones((1, len(self.means))), self.items)
 
 
 def average_within_items(values: FloatArray, items: IntArray) -> ItemMeans:
-    """Average the values that are not NaN within each item."""
+    """Average the values of each item, leaving out NaN."""
     is_defined = ~np.isnan(values)
     distinct_items, positions = np.unique(items[is_defined], return_inverse=True)
     sums = np.bincount(positions, weights=values[is_defined])
@@ -64,7 +64,7 @@ def average_within_items(values: FloatArray, items: IntArray) -> ItemMeans:
 def estimate_mean_over_items(
     values: FloatArray, items: IntArray, bootstrap: ClusterBootstrap
 ) -> ItemEstimate:
-    """Estimate the mean over items of values between 0 and 1; NaN values are left out."""
+    """Estimate the mean over items of values between 0 and 1, with a 95 % interval. NaN is left out."""
     item_means = average_within_items(values, items)
     item_count = len(item_means.means)
     pairs = int((~np.isnan(values)).sum())
@@ -87,7 +87,8 @@ def estimate_mean_over_items(
 def estimate_mean_difference(
     values: FloatArray, other_values: FloatArray, items: IntArray, bootstrap: ClusterBootstrap
 ) -> ItemEstimate:
-    """Estimate the mean of some values minus the mean of other values of the same items.
+    """Estimate the mean of some values minus the mean of other values, with a 95 % interval. Both are
+    averaged within items first.
 
     Both arrays have an entry for each of `items`, NaN where an entry belongs to the other array or to
     neither.

@@ -31,7 +31,7 @@ from metassay.stats.bootstrap import ClusterBootstrap
 
 @dataclass(frozen=True)
 class JudgeVerdicts:
-    """The verdicts of one judge as arrays with one entry per verdict; NaN where a number is missing.
+    """The verdicts of one judge as arrays with one entry per verdict. Missing numbers are NaN.
 
     All groupings are codes that count from 0.
     """
@@ -49,16 +49,16 @@ class JudgeVerdicts:
 
     @property
     def missing_count(self) -> int:
-        """Number of verdicts that could not be read."""
+        """Number of answers of the judge from which no verdict could be read."""
         return int(np.isnan(self.values).sum())
 
     @cached_property
     def first_positions(self) -> NDArray[np.int64]:
-        """Position of the first verdict on each pair question."""
+        """Position of the first verdict on each question about a pair of outputs."""
         return np.unique(self.pair_questions, return_index=True)[1]
 
     def estimate_repeat_agreement(self, bootstrap: ClusterBootstrap) -> ItemEstimate:
-        """Estimate how often two answers to the same question are equal."""
+        """Estimate how often a judge gives the same answer when it is asked the same question again."""
         _, first_positions = np.unique(self.repeat_questions, return_index=True)
         shares = compute_repeat_agreement(self.values, self.repeat_questions)
         return estimate_mean_over_items(shares, self.items[first_positions], bootstrap)
@@ -66,7 +66,8 @@ class JudgeVerdicts:
 
 @dataclass(frozen=True)
 class JudgeCredits:
-    """How right each verdict of a judge is, from 0 to 1, and the item of the verdict.
+    """How right each verdict of a judge is, from 0 (wrong) to 1 (right), and the item that the verdict is
+    about.
 
     `label_positions` says where the context label of each credit is: the position of a verdict, or of an
     item.
@@ -79,7 +80,7 @@ class JudgeCredits:
     def estimate_accuracy(
         self, bootstrap: ClusterBootstrap, is_selected: BoolArray | None = None
     ) -> ItemEstimate:
-        """Estimate the accuracy of a judge from all of its verdicts, or from the selected ones."""
+        """Estimate the accuracy of a judge from all of its verdicts, or from the selected ones only."""
         if is_selected is None:
             return estimate_mean_over_items(self.values, self.items, bootstrap)
         return estimate_mean_over_items(self.values[is_selected], self.items[is_selected], bootstrap)
@@ -87,7 +88,8 @@ class JudgeCredits:
 
 @dataclass(frozen=True)
 class JudgeMeasures:
-    """Accuracy of a judge, the accuracy expected from base rates alone, consistency and biases.
+    """Accuracy of a judge, the accuracy that random verdicts would have, and the consistency and biases of
+    the judge.
 
     Measures that a kind of verdict does not have are undefined.
     """
@@ -106,7 +108,9 @@ class JudgeMeasures:
 def measure_preference_judge(
     verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap, *, ties: str = "half"
 ) -> JudgeMeasures:
-    """Measure a judge that prefers one of two outputs, asked in one order or in both."""
+    """Measure accuracy, consistency and biases of a judge that says which of two outputs is better, asked in
+    one order or in both.
+    """
     combined = combine_verdicts_of_both_orders(
         verdicts.values, verdicts.pair_questions, verdicts.swapped, ties=ties
     )
@@ -138,7 +142,9 @@ def _estimate_length_bias(
     longer_outputs: FloatArray,
     bootstrap: ClusterBootstrap,
 ) -> ItemEstimate:
-    """Estimate the accuracy where the better output is the longer one, minus where it is the shorter one."""
+    """Estimate how much more accurate the judge is where the better output is the longer one than where it is
+    the shorter one.
+    """
     is_known = ~np.isnan(longer_outputs) & np.isin(gold_labels, (0.0, 1.0))
     better_is_longer = is_known & (gold_labels == longer_outputs)
     better_is_shorter = is_known & (gold_labels != longer_outputs)
@@ -151,7 +157,7 @@ def _estimate_length_bias(
 
 
 def measure_label_judge(verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap) -> JudgeMeasures:
-    """Measure a judge that labels single outputs as good (1) or bad (0).
+    """Measure accuracy and consistency of a judge that labels single outputs as good or bad.
 
     The share of good outputs is corrected for the errors of the judge.
     """
@@ -178,7 +184,8 @@ def measure_label_judge(verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap) ->
 def measure_score_judge(
     judge_scores: FloatArray, human_scores: FloatArray, verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap
 ) -> JudgeMeasures:
-    """Measure a judge that scores outputs, `[systems, items]`.
+    """Measure accuracy and consistency of a judge that gives scores, by comparing the outputs of different
+    systems for the same item.
 
     Accuracy is over all pairs of outputs of an item with different human scores. The accuracy expected from
     base rates is ½, because without information both orders are equally likely.
@@ -195,14 +202,15 @@ def measure_score_judge(
 
 
 def measure_score_judge_across_items(
-    scores: FloatArray, human: FloatArray, verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap
+    judge_scores: FloatArray, human_scores: FloatArray, verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap
 ) -> JudgeMeasures:
-    """Measure a judge that scores the only output of each item, `[items]`.
+    """Measure accuracy and consistency of a judge that gives scores, by comparing outputs of different items,
+    because each item has only one output.
 
     Accuracy is over all pairs of outputs with different human scores.
     """
-    items = np.flatnonzero(~np.isnan(scores) & ~np.isnan(human))
-    judge_credits = ItemOrderCredits(scores[items], human[items], items)
+    items = np.flatnonzero(~np.isnan(judge_scores) & ~np.isnan(human_scores))
+    judge_credits = ItemOrderCredits(judge_scores[items], human_scores[items], items)
     accuracy = judge_credits.estimate_accuracy()
     return JudgeMeasures(
         judge_credits=judge_credits,
@@ -232,7 +240,7 @@ def estimate_accuracy_by_context(
     context_labels: Sequence[str | None],
     bootstrap: ClusterBootstrap,
 ) -> dict[str, ItemEstimate]:
-    """Estimate the accuracy of a judge in each context.
+    """Estimate the accuracy of a judge in each context, such as each domain.
 
     `context_labels` are per verdict or item, as `label_positions` are.
     """

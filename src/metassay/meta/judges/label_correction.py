@@ -31,7 +31,9 @@ PSEUDO_OUTPUTS = 0.5
 
 @dataclass(frozen=True)
 class ShareCorrection:
-    """The corrected share with its 95 % interval, and the share as judged; NaN where it is undefined."""
+    """Share of good outputs, as a judge says and corrected for the errors of the judge, with a 95 %
+    interval.
+    """
 
     value: float
     low: float
@@ -46,7 +48,8 @@ class ShareCorrection:
 def correct_share_for_judge_errors(
     share: FloatArray, sensitivity: FloatArray, specificity: FloatArray
 ) -> FloatArray:
-    """Correct the share of outputs that a judge calls good for the errors of the judge.
+    """Correct the share of outputs that a judge calls good, given how often it recognises good and bad
+    outputs (Rogan and Gladen, 1978).
 
     (share + specificity - 1) / (sensitivity + specificity - 1), limited to [0, 1].
     """
@@ -59,7 +62,8 @@ def correct_share_for_judge_errors(
 def correct_share_of_good_outputs(
     verdicts: FloatArray, gold_labels: FloatArray, items: IntArray, bootstrap: ClusterBootstrap
 ) -> ShareCorrection:
-    """Estimate the share of good outputs from verdicts, corrected for the errors of the judge.
+    """Estimate the true share of good outputs from the verdicts of a judge, using the human labels of some
+    outputs to correct its errors.
 
     Verdicts are 1 (good), 0 (bad) or ½ (undecided); gold labels are 1, 0, or NaN without a label.
     """
