@@ -19,7 +19,7 @@ from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.aggregation.system_comparison import TESTS
 from metassay.meta.contexts.accuracy import sort_pairs_by_item, sum_outcomes_by_context_and_cluster
 from metassay.meta.contexts.column_analysis import AccuracyEstimates
-from metassay.meta.contexts.confounding import measure_confounding
+from metassay.meta.contexts.confounding import measure_dependence_on_perturbation
 from metassay.meta.contexts.context_statistics import build_context_statistics
 from metassay.meta.contexts.h1 import compare_accuracies_between_contexts, cross_contexts_with_perturbations
 from metassay.meta.contexts.h2 import extrapolate_agreement_to_full_sample
@@ -28,8 +28,8 @@ from metassay.meta.contexts.label_error_correction import LabelReading, correct_
 from metassay.meta.contexts.pair_analysis import analyze_pairs
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_context_of_all_pairs
 from metassay.meta.contexts.run_comparison import compare_runs
-from metassay.meta.contexts.saved_labels import measure_saved_labels
-from metassay.meta.contexts.trend import compute_trend_p_values
+from metassay.meta.contexts.saved_labels import estimate_share_of_saved_labels
+from metassay.meta.contexts.trend import compute_p_values_of_accuracy_trends
 from metassay.meta.dependence.deviations import (
     compute_expected_deviations,
     compute_range_over_groups,
@@ -215,12 +215,12 @@ def measure_document_coverage(replicates, documents=40, length=10, by_document=T
 
 
 def _interval_contains(made, truth, rng, resamples):
-    found = AccuracyEstimates.compute_from_sums(
+    found = AccuracyEstimates.create_from_accuracy_sums(
         sum_outcomes_by_context_and_cluster(made, build_context_of_all_pairs(made))
     )
     sums = found.accuracy_sums
     drawn = ClusterBootstrap(rng, resamples).resample_ratios(sums.credit, sums.weight, sums.clusters)
-    low, high = proportion_interval(found.select_context(0), drawn)
+    low, high = proportion_interval(found.select_estimates_of_context(0), drawn)
     return ((low <= truth) & (truth <= high)).tolist()
 
 
@@ -259,7 +259,7 @@ def measure_confounding_flags(replicates, items=100, systems=4, seed=0):
         right = np.concatenate([length, rng.normal(1.2, 1, (fair, len(output))) + hard > 0])
         made = build_outcomes(right, item, output, item, method)
         bootstrap = ClusterBootstrap(rng, 400)
-        p = measure_confounding(made, contexts, ties="strict", bootstrap=bootstrap, rng=rng).p
+        p = measure_dependence_on_perturbation(made, contexts, ties="strict", bootstrap=bootstrap, rng=rng).p
         flags.append([p[0] <= LEVEL, (p[1:] <= LEVEL).mean()])
     return np.mean(flags, axis=0)
 
@@ -370,11 +370,14 @@ def measure_corrected_coverage(error, replicates, read=100, items=200, pairs=4, 
             resamples=400,
             seed=int(rng.integers(2**31)),
         )
-        estimates = AccuracyEstimates.compute_from_sums(sum_outcomes_by_context_and_cluster(*_sorted(made)))
+        estimates = AccuracyEstimates.create_from_accuracy_sums(
+            sum_outcomes_by_context_and_cluster(*_sorted(made))
+        )
         raw = ClusterBootstrap(rng, 400)
         part = estimates.accuracy_sums
         low, high = proportion_interval(
-            estimates.select_context(0), raw.resample_ratios(part.credit, part.weight, part.clusters)
+            estimates.select_estimates_of_context(0),
+            raw.resample_ratios(part.credit, part.weight, part.clusters),
         )
         ends = rows[0].corrected_low, rows[0].corrected_high
         held.append((ends[0] <= truth <= ends[1], low[0] <= truth <= high[0]))
@@ -395,7 +398,9 @@ def measure_trend_size(contexts, items, replicates, seed=0):
     while len(found) < replicates:
         made = build_outcomes(rng.random((METRICS, len(item))) < 0.75, item, item, item)
         sums = sum_outcomes_by_context_and_cluster(made, PairContexts("length:9", names, item % contexts))
-        found += (compute_trend_p_values("length:9", sums, np.ones(contexts, dtype=bool)) <= LEVEL).tolist()
+        found += (
+            compute_p_values_of_accuracy_trends("length:9", sums, np.ones(contexts, dtype=bool)) <= LEVEL
+        ).tolist()
     return np.mean(found)
 
 
@@ -547,7 +552,7 @@ def measure_saving_claims(skill, replicates, seed=0, **design):
     for _ in range(replicates):
         scores = draw_labelled_scores(rng, skill, **design)
         metrics = [f"metric {number}" for number in range(len(scores.metrics))]
-        shares = measure_saved_labels([scores], np.arange(len(metrics)))
+        shares = estimate_share_of_saved_labels([scores], np.arange(len(metrics)))
         choice = shares.choose_metric_saving_most_labels(metrics, metrics)
         saves += choice.p is not None and choice.p <= LEVEL
         left_out += len(choice.top_group) < len(metrics)

@@ -18,7 +18,7 @@ from metassay.meta.contexts.claims import (
 )
 from metassay.meta.contexts.leads import compare_metrics_in_context, compute_p_values_of_leads
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_context_of_all_pairs
-from metassay.meta.contexts.trend import compute_trend_p_values
+from metassay.meta.contexts.trend import compute_p_values_of_accuracy_trends
 from metassay.results.assay import AccuracyTrend, AccuracyVariation
 from metassay.stats.bootstrap import ClusterHalves
 
@@ -141,9 +141,13 @@ def test_a_trend_over_crossed_contexts_is_a_paired_t_test():
     sums = sum_outcomes_by_context_and_cluster(pairs, PairContexts("score:6", names, output % buckets))
     contrast = right @ (np.arange(buckets) - 2.5)
     expected = ttest_1samp(contrast, 0, axis=1).pvalue
-    assert compute_trend_p_values("score:6", sums, np.ones(6, dtype=bool)) == pytest.approx(expected)
-    assert np.isnan(compute_trend_p_values("speaker_id", sums, np.ones(6, dtype=bool))).all()
-    assert np.isnan(compute_trend_p_values("score:6", sums, np.arange(6) > 1)).all()  # four are too few
+    assert compute_p_values_of_accuracy_trends("score:6", sums, np.ones(6, dtype=bool)) == pytest.approx(
+        expected
+    )
+    assert np.isnan(compute_p_values_of_accuracy_trends("speaker_id", sums, np.ones(6, dtype=bool))).all()
+    assert np.isnan(
+        compute_p_values_of_accuracy_trends("score:6", sums, np.arange(6) > 1)
+    ).all()  # four are too few
 
 
 def test_a_lead_in_every_cluster_has_the_smallest_p_there_is():

@@ -12,7 +12,7 @@ from metassay.meta.contexts.confounding import (
     _compute_accuracy_of_combinations,
     _find_perturbations_that_metrics_overlook,
     compute_p_values_of_perturbation_dependence,
-    measure_confounding,
+    measure_dependence_on_perturbation,
 )
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.reporting.assay_sentences import describe_confounding
@@ -40,7 +40,9 @@ def study(accuracy_by_method, seed=0, resamples=200, **options):
     judgements, contexts = every_method(accuracy_by_method, seed, **options)
     rng = np.random.default_rng(seed)
     bootstrap = ClusterBootstrap(rng, resamples)
-    return measure_confounding(judgements, contexts, ties="strict", bootstrap=bootstrap, rng=rng)
+    return measure_dependence_on_perturbation(
+        judgements, contexts, ties="strict", bootstrap=bootstrap, rng=rng
+    )
 
 
 def test_length_and_bag_of_words_are_flagged_with_their_methods():
@@ -70,7 +72,7 @@ def test_a_tie_is_not_seeing_however_ties_count():
     tied = judgements.outcomes.copy()
     tied[0, judgements.perturbations == 2] = 0
     rng = np.random.default_rng(0)
-    found = measure_confounding(replace(judgements, outcomes=tied), contexts, ties="half", bootstrap=ClusterBootstrap(rng, 50), rng=rng)  # fmt: skip
+    found = measure_dependence_on_perturbation(replace(judgements, outcomes=tied), contexts, ties="half", bootstrap=ClusterBootstrap(rng, 50), rng=rng)  # fmt: skip
     assert [entry.perturbation for entry in found.to_result_rows()[0].overlooked] == ["negation"]
 
 
@@ -132,7 +134,9 @@ def test_net_variance_and_shares_follow_from_the_items_own_deviations():
     judgements, contexts = every_method([[0.9, 0.8, 0.7, 0.5]], items=60)
     rng = np.random.default_rng(0)
     bootstrap = ClusterBootstrap(rng, 4000)
-    found = measure_confounding(judgements, contexts, ties="strict", bootstrap=bootstrap, rng=rng)
+    found = measure_dependence_on_perturbation(
+        judgements, contexts, ties="strict", bootstrap=bootstrap, rng=rng
+    )
     right = (judgements.outcomes[0] == 1).reshape(60, SYSTEMS, 4).mean(axis=1)  # items x methods
     apart = right - right.mean(axis=1, keepdims=True)
     added = (apart.var(axis=0) / 60).mean()
@@ -178,7 +182,7 @@ def test_a_method_that_never_applies_is_undefined_and_does_not_count():
     judgements, contexts = every_method([[0.9, 0.2, 0.5]])
     applies = judgements.perturbations != 1
     rng = np.random.default_rng(0)
-    found = measure_confounding(
+    found = measure_dependence_on_perturbation(
         judgements.select_pairs(applies),
         PairContexts("system", contexts.values, contexts.codes[applies]),
         ties="strict",

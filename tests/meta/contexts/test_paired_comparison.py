@@ -9,7 +9,7 @@ from metassay.meta.contexts.accuracy import sort_pairs_by_item
 from metassay.meta.contexts.cluster_credits import (
     ClusterCredits,
     iterate_cluster_sums_of_contexts,
-    match_cluster_sums_of_two_runs,
+    subtract_cluster_contributions_of_two_runs,
 )
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_context_of_all_pairs
 from metassay.meta.contexts.run_comparison import compare_runs
@@ -114,6 +114,6 @@ def test_four_clusters_that_changed_alike_are_no_evidence():
     weights = {"m": np.ones(400)}
     old = ClusterCredits(clusters, {"m": before}, weights)
     new = ClusterCredits(clusters, {"m": after}, weights)
-    change = match_cluster_sums_of_two_runs(old, new, ["m"]).test_accuracy_change("m")
+    change = subtract_cluster_contributions_of_two_runs(old, new, ["m"]).test_accuracy_change("m")
     assert ttest_rel(before, after).pvalue < 0.05
     assert change.p == 0.125

@@ -17,7 +17,7 @@ from metassay.meta.judges.agreement import (
     compute_repeat_agreement,
     mark_verdicts_for_first_output,
 )
-from metassay.meta.judges.estimates import estimate_mean_difference, estimate_mean_over_items
+from metassay.meta.judges.estimates import estimate_difference_of_means, estimate_mean_over_items
 from metassay.stats.bootstrap import ClusterBootstrap
 
 NAN = float("nan")
@@ -133,9 +133,11 @@ def test_difference_is_undefined_where_a_side_is_empty():
     items = np.arange(4, dtype=np.int32)
     first = np.array([1.0, NAN, 0.0, NAN])
     second = np.array([NAN, 1.0, NAN, 0.0])
-    assert estimate_mean_difference(first, second, items, make_bootstrap()).value == 0
-    assert np.isnan(estimate_mean_difference(np.full(4, NAN), second, items, make_bootstrap()).value)
-    single = estimate_mean_difference(np.array([1.0, NAN]), np.array([NAN, 0.0]), items[:2], make_bootstrap())
+    assert estimate_difference_of_means(first, second, items, make_bootstrap()).value == 0
+    assert np.isnan(estimate_difference_of_means(np.full(4, NAN), second, items, make_bootstrap()).value)
+    single = estimate_difference_of_means(
+        np.array([1.0, NAN]), np.array([NAN, 0.0]), items[:2], make_bootstrap()
+    )
     assert single.value == 1
     assert np.isnan(single.low)
 
@@ -151,7 +153,7 @@ def test_interval_of_a_difference_over_few_items_is_widened():
     first = rng.random(5)
     second = rng.random(5)
     items = np.arange(5, dtype=np.int32)
-    estimate = estimate_mean_difference(first, second, items, make_bootstrap())
+    estimate = estimate_difference_of_means(first, second, items, make_bootstrap())
     weights = make_bootstrap().draw_weights(items)
     weights = weights[:, weights.any(axis=0)]
     low, high = np.percentile((first - second) @ weights / weights.sum(axis=0), [2.5, 97.5])

@@ -135,15 +135,15 @@ class AccuracySums:
             starts=np.zeros_like(self.starts),
         )
 
-    def get_context_slice(self, context: int) -> slice:
+    def get_context_slice(self, context_position: int) -> slice:
         """Return the slice of the arrays `credit`, `weight` and `clusters` that belongs to one context."""
-        return slice(int(self.starts[context]), int(self.starts[context + 1]))
+        return slice(int(self.starts[context_position]), int(self.starts[context_position + 1]))
 
-    def resample_accuracies(self, context: int, bootstrap: ClusterBootstrap) -> FloatArray:
+    def resample_accuracies(self, context_position: int, bootstrap: ClusterBootstrap) -> FloatArray:
         """Compute the accuracy of each metric in one context on bootstrap resamples of the clusters
         of items.
         """
-        cells = self.get_context_slice(context)
+        cells = self.get_context_slice(context_position)
         return bootstrap.resample_ratios(self.credit[:, cells], self.weight[:, cells], self.clusters[cells])
 
     def _sum_by_context(self, cell_values: NDArray[Any], factors: FloatArray | None = None) -> FloatArray:
@@ -220,7 +220,7 @@ def sum_outcomes_by_context_and_cluster(
     must be sorted by item.
     """
     batches = split_contexts_into_batches(pair_contexts)
-    sums_by_batch = sum_outcomes_for_batches_of_contexts(pair_outcomes, pair_contexts, ties=ties)
+    sums_by_batch = iterate_outcome_sums_by_context_batch(pair_outcomes, pair_contexts, ties=ties)
     if len(batches) == 1:
         return next(sums_by_batch)
     metrics = len(pair_outcomes.metrics)
@@ -259,7 +259,7 @@ def _has_missing_outcomes(pair_outcomes: PairOutcomes) -> bool:
     return int(pair_outcomes.outcomes.min()) == MISSING
 
 
-def sum_outcomes_for_batches_of_contexts(
+def iterate_outcome_sums_by_context_batch(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str = "strict"
 ) -> Iterator[AccuracySums]:
     """Yield the sums of pair outcomes for a few contexts at a time, because all contexts at once may not fit
@@ -363,7 +363,7 @@ def compute_accuracy_by_context(
     """
     accuracies = []
     totals = []
-    for accuracy_sums in sum_outcomes_for_batches_of_contexts(pair_outcomes, pair_contexts, ties=ties):
+    for accuracy_sums in iterate_outcome_sums_by_context_batch(pair_outcomes, pair_contexts, ties=ties):
         accuracies.append(accuracy_sums.accuracy())
         totals.append(accuracy_sums.totals)
     return np.concatenate(accuracies, axis=1), np.concatenate(totals, axis=2)

@@ -65,7 +65,7 @@ class RunChoice:
     human_top_group: Sequence[str] | None = None
 
 
-def rank_cost_class(cost_class: str | None) -> float:
+def get_rank_of_cost_class(cost_class: str | None) -> float:
     """Return the rank of a class of costs, 0 for the cheapest. An unknown class has infinite rank."""
     return COST_CLASSES.index(cost_class) if cost_class in COST_CLASSES else np.inf
 
@@ -182,7 +182,7 @@ def _build_metric_sort_keys(choice_table: ChoiceTable) -> list[tuple[float, ...]
     keys = []
     for m, metric in enumerate(choice_table.metrics):
         by_criteria = [-numbers.get(metric, -np.inf) for numbers in choice_table.criteria.values()]
-        cost = rank_cost_class(choice_table.cost_classes.get(metric))
+        cost = get_rank_of_cost_class(choice_table.cost_classes.get(metric))
         keys.append(
             (_replace_nan_by_infinity(spread[m]), cost, *by_criteria, _replace_nan_by_infinity(-robust[m]))
         )
@@ -191,19 +191,19 @@ def _build_metric_sort_keys(choice_table: ChoiceTable) -> list[tuple[float, ...]
 
 def _recommend_for_context(
     choice_table: ChoiceTable,
-    context: int,
-    preferences: list[tuple[float, ...]],
+    context_position: int,
+    sort_key_of_metric: list[tuple[float, ...]],
     run_choice: RunChoice | None,
 ) -> Recommendation:
     """Recommend a metric for one context, and list the metrics that may be the best in it."""
-    accuracy = np.round(choice_table.accuracy[:, context], _TIE_DECIMALS).tolist()
+    accuracy = np.round(choice_table.accuracy[:, context_position], _TIE_DECIMALS).tolist()
     positions = range(len(choice_table.metrics))
     by_accuracy = sorted(
         positions,
         key=lambda m: (
             choice_table.metrics[m] in choice_table.uninformed,
             _replace_nan_by_infinity(-accuracy[m]),
-            preferences[m],
+            sort_key_of_metric[m],
             m,
         ),
     )
@@ -218,38 +218,44 @@ def _recommend_for_context(
     chosen = (
         None
         if run_choice is None
-        else _find_recommended_metric_with_scores(choice_table, context, by_accuracy, run_choice)
+        else _find_recommended_metric_with_scores(choice_table, context_position, by_accuracy, run_choice)
     )
     candidates = choice_table.drop_uninformed_metrics(
-        [m for m in positions if choice_table.may_be_best[m, context]]
+        [m for m in positions if choice_table.may_be_best[m, context_position]]
     )
     top = sorted(
         candidates,
-        key=lambda m: (m != chosen, choice_table.is_behind[m, context], preferences[m], -accuracy[m], m),
+        key=lambda m: (
+            m != chosen,
+            choice_table.is_behind[m, context_position],
+            sort_key_of_metric[m],
+            -accuracy[m],
+            m,
+        ),
     )
     if chosen is None and top:
         chosen = top[0]
     return Recommendation(
         metrics=ordered_metrics,
         top_group=[choice_table.metrics[m] for m in top],
-        behind=[choice_table.metrics[m] for m in top if choice_table.is_behind[m, context]],
+        behind=[choice_table.metrics[m] for m in top if choice_table.is_behind[m, context_position]],
         choice=None if chosen is None else choice_table.metrics[chosen],
     )
 
 
 def _find_recommended_metric_with_scores(
-    choice_table: ChoiceTable, context: int, metrics_by_accuracy: list[int], run_choice: RunChoice
+    choice_table: ChoiceTable, context_position: int, metrics_by_accuracy: list[int], run_choice: RunChoice
 ) -> int | None:
     """Return the metric that a run recommends for one context. If that metric has no scores there, return
     None.
 
     None where it scored no pair here.
     """
-    ahead = run_choice.ahead.get(choice_table.contexts[context], ())
+    ahead = run_choice.ahead.get(choice_table.contexts[context_position], ())
     wanted = [m for m in metrics_by_accuracy if choice_table.metrics[m] in ahead]
     wanted += [m for m in metrics_by_accuracy if choice_table.metrics[m] == run_choice.metric]
     for m in choice_table.drop_uninformed_metrics(wanted):
-        if not np.isnan(choice_table.accuracy[m, context]):
+        if not np.isnan(choice_table.accuracy[m, context_position]):
             return m
     return None
 
@@ -259,7 +265,7 @@ def list_metrics_on_pareto_front(choice_table: ChoiceTable) -> list[str] | None:
     if not choice_table.cost_classes:
         return None
     costs = np.array(
-        [rank_cost_class(choice_table.cost_classes.get(metric)) for metric in choice_table.metrics]
+        [get_rank_of_cost_class(choice_table.cost_classes.get(metric)) for metric in choice_table.metrics]
     )
     is_uninformed = np.array([metric in choice_table.uninformed for metric in choice_table.metrics])
     costs = np.where(np.isinf(costs) | is_uninformed, np.nan, costs)

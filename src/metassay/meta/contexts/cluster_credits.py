@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
 from metassay.meta.contexts.accuracy import (
+    iterate_outcome_sums_by_context_batch,
     list_pairs_in_contexts_of_both_outputs,
-    sum_outcomes_for_batches_of_contexts,
 )
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.stats.arrays import BoolArray, FloatArray, IntArray
@@ -83,7 +83,7 @@ def iterate_cluster_sums_of_contexts(
     metric.
     """
     pair_outcomes, pair_contexts = list_pairs_in_contexts_of_both_outputs(pair_outcomes, pair_contexts)
-    for accuracy_sums in sum_outcomes_for_batches_of_contexts(pair_outcomes, pair_contexts, ties=ties):
+    for accuracy_sums in iterate_outcome_sums_by_context_batch(pair_outcomes, pair_contexts, ties=ties):
         for number, context in enumerate(accuracy_sums.contexts):
             cells = accuracy_sums.get_context_slice(number)
             weights = np.broadcast_to(accuracy_sums.weight[:, cells], accuracy_sums.credit[:, cells].shape)
@@ -97,7 +97,7 @@ def iterate_cluster_sums_of_contexts(
             )
 
 
-def match_cluster_sums_of_two_runs(
+def subtract_cluster_contributions_of_two_runs(
     sums_before: ClusterCredits, sums_after: ClusterCredits, metrics: Sequence[str]
 ) -> MatchedCredits:
     """Subtract the contributions of clusters to the accuracies of two runs. A cluster that one run lacks

@@ -32,7 +32,7 @@ from metassay.meta.contexts.h2 import (
 )
 from metassay.meta.contexts.leads import ContextLeads, compare_metrics_in_context
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_context_of_all_pairs
-from metassay.meta.contexts.trend import compute_trend_p_values
+from metassay.meta.contexts.trend import compute_p_values_of_accuracy_trends
 from metassay.stats.arrays import BoolArray, FloatArray, LongArray, count_occurrences, divide_or_nan
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
 from metassay.stats.intervals import ClusteredProportions, proportion_interval
@@ -75,7 +75,7 @@ class AccuracyEstimates:
     pairs: LongArray
 
     @classmethod
-    def compute_from_sums(cls, accuracy_sums: AccuracySums) -> AccuracyEstimates:
+    def create_from_accuracy_sums(cls, accuracy_sums: AccuracySums) -> AccuracyEstimates:
         """Compute accuracies, their variances and numbers of clusters from sums of pair outcomes."""
         accuracy = accuracy_sums.accuracy()
         clusters = np.broadcast_to(accuracy_sums.count_clusters(), accuracy.shape)
@@ -87,13 +87,13 @@ class AccuracyEstimates:
             accuracy_sums.count_pairs(),
         )
 
-    def select_context(self, context: int) -> ClusteredProportions:
+    def select_estimates_of_context(self, context_position: int) -> ClusteredProportions:
         """Return the accuracy estimates of all metrics in one context."""
         return ClusteredProportions(
-            estimate=self.accuracy[:, context],
-            variance=self.variance[:, context],
-            clusters=self.clusters[:, context],
-            observations=self.pairs[:, context],
+            estimate=self.accuracy[:, context_position],
+            variance=self.variance[:, context_position],
+            clusters=self.clusters[:, context_position],
+            observations=self.pairs[:, context_position],
         )
 
 
@@ -134,13 +134,13 @@ class GlobalAnalysis:
     context: ContextAnalysis
     first_choice: int
 
-    def expected_order(self, competing_metrics: LongArray) -> FloatArray:
+    def get_accuracies_with_recommended_on_top(self, metric_positions: LongArray) -> FloatArray:
         """Return the rounded accuracies over all outputs, with the accuracy of the recommended metric raised
         to the highest one.
 
         Their order is the one that a context may contradict.
         """
-        order = np.round(self.estimates.accuracy[competing_metrics, 0], _TIE_DECIMALS)
+        order = np.round(self.estimates.accuracy[metric_positions, 0], _TIE_DECIMALS)
         order[self.first_choice] = np.nanmax(order) if not np.isnan(order).all() else np.nan
         return np.asarray(order)
 
@@ -172,7 +172,7 @@ class ColumnAnalysis:
 def analyze_all_pairs(pair_outcomes: PairOutcomes, settings: AnalysisSettings) -> GlobalAnalysis:
     """Compute the accuracy of each metric on all pairs together, and choose the metric to recommend."""
     contexts = build_context_of_all_pairs(pair_outcomes)
-    estimates = AccuracyEstimates.compute_from_sums(
+    estimates = AccuracyEstimates.create_from_accuracy_sums(
         sum_outcomes_by_context_and_cluster(pair_outcomes, contexts, ties=settings.ties)
     )
     crossed = cross_contexts_with_perturbations(pair_outcomes, contexts)
@@ -212,13 +212,13 @@ def analyze_contexts_in_column(
     The pairs are sorted by `sort_pairs_by_item`.
     """
     pair_outcomes, pair_contexts = list_pairs_in_contexts_of_both_outputs(pair_outcomes, pair_contexts)
-    estimates = AccuracyEstimates.compute_from_sums(
+    estimates = AccuracyEstimates.create_from_accuracy_sums(
         sum_outcomes_by_context_and_cluster(pair_outcomes, pair_contexts, ties=settings.ties)
     )
     crossed = cross_contexts_with_perturbations(pair_outcomes, pair_contexts)
     by_perturbation, totals = compute_accuracy_by_context(pair_outcomes, crossed, ties=settings.ties)
     context_count = len(pair_contexts.values)
-    expected_order = global_analysis.expected_order(settings.competing)
+    expected_order = global_analysis.get_accuracies_with_recommended_on_top(settings.competing)
 
     def analyze_one_context(context_index: int) -> ContextAnalysis:
         return _analyze_context(
@@ -236,7 +236,7 @@ def analyze_contexts_in_column(
         context_analyses = list(pool.map(analyze_one_context, range(context_count)))
     items = estimates.accuracy_sums.count_items()[settings.competing].max(axis=0, initial=0)
     is_large = items >= settings.minimum_items
-    trend_p = compute_trend_p_values(pair_contexts.column, estimates.accuracy_sums, is_large)
+    trend_p = compute_p_values_of_accuracy_trends(pair_contexts.column, estimates.accuracy_sums, is_large)
     estimates = replace(estimates, accuracy_sums=estimates.accuracy_sums.drop_cluster_sums())
     h1 = None
     h2 = None
@@ -278,14 +278,14 @@ def estimate_accuracy_intervals(
 
     The pairs of an output may lie in several contexts here.
     """
-    estimates = AccuracyEstimates.compute_from_sums(
+    estimates = AccuracyEstimates.create_from_accuracy_sums(
         sum_outcomes_by_context_and_cluster(pair_outcomes, pair_contexts, ties=ties)
     )
     lows = []
     highs = []
     for context in range(len(pair_contexts.values)):
         resamples = estimates.accuracy_sums.resample_accuracies(context, bootstrap)
-        low, high = proportion_interval(estimates.select_context(context), resamples)
+        low, high = proportion_interval(estimates.select_estimates_of_context(context), resamples)
         lows.append(low)
         highs.append(high)
     return estimates, np.stack(lows, axis=1), np.stack(highs, axis=1)
@@ -294,8 +294,8 @@ def estimate_accuracy_intervals(
 def average_with_equal_perturbation_shares(
     accuracy_by_perturbation: FloatArray, pair_outcomes: PairOutcomes, context_count: int
 ) -> FloatArray:
-    """Average accuracies over perturbations with the same weights in every context, so that contexts can be
-    compared although perturbations occur more often in some.
+    """Average accuracies over perturbations with the same weights in every context, so that a context is not
+    better only because it has more easy perturbations.
 
     `accuracy_by_perturbation` is [metrics, contexts · perturbations]; the shares are those among all pairs.
     Perturbations that a context has no pair of are left out there and the other shares scaled up.
@@ -336,7 +336,7 @@ def _analyze_context(
     competing = settings.competing
     accuracy = estimates.accuracy[competing, context]
     competing_resamples = resamples[competing]
-    low, high = proportion_interval(estimates.select_context(context), resamples)
+    low, high = proportion_interval(estimates.select_estimates_of_context(context), resamples)
     cluster_count = int(estimates.clusters[competing, context].max(initial=0))
     top_group, _ = select_possible_best(accuracy, competing_resamples, cluster_count)
     agreement_low, agreement_high, order_p = compare_context_with_global_ranking(

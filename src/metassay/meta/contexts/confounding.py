@@ -22,9 +22,9 @@ import numpy as np
 from metassay.meta.contexts.accuracy import (
     TIE_CREDIT,
     AccuracySums,
+    iterate_outcome_sums_by_context_batch,
     split_contexts_into_batches,
     sum_outcomes_by_context_and_cluster,
-    sum_outcomes_for_batches_of_contexts,
 )
 from metassay.meta.contexts.h1 import cross_contexts_with_perturbations
 from metassay.meta.contexts.pair_outcomes import MISSING, RIGHT, TIE, PairContexts, PairOutcomes
@@ -138,7 +138,7 @@ class Confounding:
         return [self.perturbations[k] for k in order[:enough]]
 
 
-def measure_confounding(
+def measure_dependence_on_perturbation(
     pair_outcomes: PairOutcomes,
     pair_contexts: PairContexts,
     *,
@@ -152,7 +152,7 @@ def measure_confounding(
     The pairs are sorted and hold all applicable perturbations of every output.
     """
     crossed = cross_contexts_with_perturbations(pair_outcomes, pair_contexts)
-    crossed_sums = sum_outcomes_for_batches_of_contexts(pair_outcomes, crossed, ties=ties)
+    crossed_sums = iterate_outcome_sums_by_context_batch(pair_outcomes, crossed, ties=ties)
     accuracy, resampled = _compute_accuracy_by_perturbation(crossed_sums, pair_outcomes, bootstrap, workers)
     by_perturbation = mean_ignoring_nan(accuracy, axis=1)
     variance = _compute_variance_ignoring_nan(by_perturbation)

@@ -135,8 +135,8 @@ def _compute_p_value_of_same_ranking(
 
 def estimate_ranking_agreement_of_two_samples(
     accuracy_sums: AccuracySums,
-    metrics: LongArray,
-    context: int,
+    metric_positions: LongArray,
+    context_position: int,
     cluster_halves: ClusterHalves,
     statistic: str,
 ) -> float:
@@ -146,10 +146,12 @@ def estimate_ranking_agreement_of_two_samples(
     The agreement of random halves of the context's clusters is extrapolated to the full number of clusters
     (`extrapolate_agreement_to_full_sample`).
     """
-    cells = accuracy_sums.get_context_slice(context)
-    weight = accuracy_sums.weight if len(accuracy_sums.weight) == 1 else accuracy_sums.weight[metrics]
+    cells = accuracy_sums.get_context_slice(context_position)
+    weight = (
+        accuracy_sums.weight if len(accuracy_sums.weight) == 1 else accuracy_sums.weight[metric_positions]
+    )
     first, second = cluster_halves.compute_ratios_in_both_halves(
-        accuracy_sums.credit[metrics, cells], weight[:, cells], accuracy_sums.clusters[cells]
+        accuracy_sums.credit[metric_positions, cells], weight[:, cells], accuracy_sums.clusters[cells]
     )
     return estimate_agreement_of_full_samples_from_halves(first, second, statistic)
 

@@ -387,7 +387,7 @@ def _analyze_human_pairs_by_context(
     pairs with perturbed outputs.
     """
     pair_outcomes, pair_contexts = list_pairs_in_contexts_of_both_outputs(pair_outcomes, pair_contexts)
-    estimates = AccuracyEstimates.compute_from_sums(
+    estimates = AccuracyEstimates.create_from_accuracy_sums(
         sum_outcomes_by_context_and_cluster(pair_outcomes, pair_contexts, ties=settings.ties)
     )
     competing = settings.competing
@@ -404,7 +404,7 @@ def _analyze_human_pairs_by_context(
         ):
             continue
         resamples = estimates.accuracy_sums.resample_accuracies(human_context, settings.bootstrap)
-        low, high = proportion_interval(estimates.select_context(human_context), resamples)
+        low, high = proportion_interval(estimates.select_estimates_of_context(human_context), resamples)
         accuracy = estimates.accuracy[competing, human_context]
         by_perturbed = MetricRankingValues(
             analysis_of_perturbed_pairs.estimates.accuracy[competing, c],

@@ -46,17 +46,17 @@ class ContextLeads:
 
 def compare_metrics_in_context(
     accuracy_sums: AccuracySums,
-    context: int,
+    context_position: int,
     metric_positions: LongArray,
     expected_order: FloatArray | None,
-    signs: ClusterHalves,
+    random_signs: ClusterHalves,
 ) -> ContextLeads:
     """Compute test statistics for the difference in accuracy between every two metrics in one context.
 
     Leads that agree with `expected_order` (one number per metric, higher first) are not tested; with None all
-    are. `signs` draws which half of the clusters keeps its sign.
+    are. `random_signs` draws which half of the clusters keeps its sign.
     """
-    cells = accuracy_sums.get_context_slice(context)
+    cells = accuracy_sums.get_context_slice(context_position)
     weight = np.broadcast_to(accuracy_sums.weight[:, cells], accuracy_sums.credit[:, cells].shape)[
         metric_positions
     ]
@@ -78,7 +78,9 @@ def compare_metrics_in_context(
     # The sum of differences over clusters, divided by the root of the sum of their squares.
     statistics = np.where(differ, (accuracy[:, None] - accuracy) * scale, np.nan)
     # Twice the sum over one half, less the sum over all, is the sum with the other half negated.
-    with_random_signs = 2 * signs.resample_sums(shares, accuracy_sums.clusters[cells]) - accuracy[:, None]
+    with_random_signs = (
+        2 * random_signs.resample_sums(shares, accuracy_sums.clusters[cells]) - accuracy[:, None]
+    )
     largest = _find_largest_scaled_difference_per_draw(with_random_signs, np.where(tested, scale, 0))
     return ContextLeads(statistics, tested, largest)
 

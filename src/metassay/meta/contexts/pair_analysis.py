@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from metassay.meta.contexts.accuracy import sort_pairs_by_item
 from metassay.meta.contexts.agreement_prediction import ContextFacts, collect_facts_about_contexts
-from metassay.meta.contexts.choice import rank_cost_class
+from metassay.meta.contexts.choice import get_rank_of_cost_class
 from metassay.meta.contexts.column_analysis import (
     AnalysisSettings,
     ColumnAnalysis,
@@ -22,7 +22,7 @@ from metassay.meta.contexts.column_analysis import (
     analyze_all_pairs,
     analyze_contexts_in_column,
 )
-from metassay.meta.contexts.confounding import Confounding, measure_confounding
+from metassay.meta.contexts.confounding import Confounding, measure_dependence_on_perturbation
 from metassay.meta.contexts.human_pairs import HumanAnalysis, HumanPairs, analyze_pairs_with_human_scores
 from metassay.meta.contexts.pair_outcomes import (
     PairContexts,
@@ -30,7 +30,7 @@ from metassay.meta.contexts.pair_outcomes import (
     build_context_of_all_pairs,
     check_pair_outcomes_and_contexts,
 )
-from metassay.meta.contexts.saved_labels import measure_saved_labels
+from metassay.meta.contexts.saved_labels import estimate_share_of_saved_labels
 from metassay.meta.contexts.shared_errors import (
     correlate_errors_of_metrics,
     group_metrics_with_equal_outcomes,
@@ -122,7 +122,9 @@ def analyze_pairs(
         halves=ClusterHalves(random.create_generator_for_purpose(seed, "halves"), _SPLITS),
         signs=ClusterHalves(random.create_generator_for_purpose(seed, "signs"), resamples),
         minimum_items=minimum_items,
-        cost_ranks=np.array([rank_cost_class(known_costs.get(metric)) for metric in competing_metrics]),
+        cost_ranks=np.array(
+            [get_rank_of_cost_class(known_costs.get(metric)) for metric in competing_metrics]
+        ),
         is_uninformed=np.array([metric in uninformed for metric in competing_metrics], dtype=np.bool_),
     )
     pairs, columns = sort_pairs_by_item(pair_outcomes, [column.drop_empty_contexts() for column in contexts])
@@ -134,9 +136,9 @@ def analyze_pairs(
     with threadpool_limits(1), _open_background_executor(concurrent_workers) as start:
         if test_sets:
             get_spa = start(measure_soft_pairwise_accuracy, test_sets, settings, seed)
-            get_saved_labels = start(measure_saved_labels, test_sets, settings.competing)
+            get_saved_labels = start(estimate_share_of_saved_labels, test_sets, settings.competing)
         get_confounding = start(
-            _measure_confounding, all_perturbations, pairs, columns, settings, combinations_rng
+            _measure_dependence_on_perturbation, all_perturbations, pairs, columns, settings, combinations_rng
         )
         overall = analyze_all_pairs(pairs, settings)
         column_analyses = {}
@@ -187,7 +189,7 @@ def _open_background_executor(workers: int) -> Iterator[Callable[..., Callable[[
         yield lambda function, *arguments: pool.submit(function, *arguments).result
 
 
-def _measure_confounding(
+def _measure_dependence_on_perturbation(
     all_perturbations: PairOutcomes | None,
     pairs: PairOutcomes,
     context_columns: Sequence[PairContexts],
@@ -207,7 +209,7 @@ def _measure_confounding(
         codes = context_of_output[all_perturbations.outputs]
         contexts = PairContexts(contexts.column, contexts.values, codes)
         pairs, (contexts,) = sort_pairs_by_item(all_perturbations, [contexts])
-    return measure_confounding(
+    return measure_dependence_on_perturbation(
         pairs,
         contexts,
         ties=settings.ties,

@@ -51,15 +51,15 @@ class PairOutcomes:
             object.__setattr__(
                 self, "worse_outputs", np.ascontiguousarray(self.worse_outputs, dtype=np.int32)
             )
-        self._check_shapes()
-        self._check_values()
+        self._check_array_shapes()
+        self._check_outcomes_and_codes()
 
     @property
     def pair_count(self) -> int:
         """Number of pairs of outputs."""
         return len(self.items)
 
-    def _check_shapes(self) -> None:
+    def _check_array_shapes(self) -> None:
         """Raise an error if the shape of an array is wrong, or a metric is named twice."""
         if len(set(self.metrics)) < len(self.metrics):
             raise InputError("a metric is named twice.")
@@ -72,7 +72,7 @@ class PairOutcomes:
         if self.weights is not None and self.weights.shape != (self.pair_count,):
             raise InputError("weights need one number for each pair.")
 
-    def _check_values(self) -> None:
+    def _check_outcomes_and_codes(self) -> None:
         """Raise an error if an outcome, code or weight is not valid."""
         if self.pair_count == 0:
             return

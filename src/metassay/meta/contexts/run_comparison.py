@@ -18,7 +18,7 @@ from scipy.special import ndtr, ndtri
 from metassay.meta.contexts.cluster_credits import (
     ClusterCredits,
     MatchedCredits,
-    match_cluster_sums_of_two_runs,
+    subtract_cluster_contributions_of_two_runs,
 )
 from metassay.results.assay import GLOBAL, ContextStatistics, MetricAccuracy, Recommendation
 from metassay.results.base import none_if_nan
@@ -65,7 +65,9 @@ def compare_runs(
             matched = None
             if credits_before is not None and credits_after is not None:
                 key = (name, context)
-                matched = match_cluster_sums_of_two_runs(credits_before[key], credits_after[key], metrics)
+                matched = subtract_cluster_contributions_of_two_runs(
+                    credits_before[key], credits_after[key], metrics
+                )
             old_rows = old_table[context]
             new_rows = new_table[context]
             accuracy_changes += [
@@ -289,15 +291,15 @@ def _compare_rankings_before_and_after(
     column: str,
     context: str,
     metrics: Sequence[str],
-    old_accuracies: Mapping[str, MetricAccuracy],
-    new_accuracies: Mapping[str, MetricAccuracy],
+    old_accuracy_by_metric: Mapping[str, MetricAccuracy],
+    new_accuracy_by_metric: Mapping[str, MetricAccuracy],
     swaps: list[MetricSwap],
 ) -> OrderChange:
     """Return how one context ranked the metrics in the old and the new run, and which metrics changed
     places.
     """
-    before = np.array([old_accuracies[metric].accuracy for metric in metrics], dtype=np.float64)
-    after = np.array([new_accuracies[metric].accuracy for metric in metrics], dtype=np.float64)
+    before = np.array([old_accuracy_by_metric[metric].accuracy for metric in metrics], dtype=np.float64)
+    after = np.array([new_accuracy_by_metric[metric].accuracy for metric in metrics], dtype=np.float64)
     rounded = (np.round(before, _TIE_DECIMALS), np.round(after, _TIE_DECIMALS))
     return OrderChange(
         column=column,
@@ -311,25 +313,25 @@ def _compare_rankings_before_and_after(
 
 def _find_reversed_metric_pairs(
     metrics: Sequence[str],
-    old_accuracies: Mapping[str, MetricAccuracy],
-    new_accuracies: Mapping[str, MetricAccuracy],
+    old_accuracy_by_metric: Mapping[str, MetricAccuracy],
+    new_accuracy_by_metric: Mapping[str, MetricAccuracy],
     matched_credits: MatchedCredits | None,
 ) -> list[MetricSwap]:
     """Find the pairs of metrics whose order was reversed between two runs, with unadjusted p-values."""
     swaps = []
     for i, first in enumerate(metrics):
         for second in metrics[i + 1 :]:
-            lead_before = _check_number_is_defined(old_accuracies[first].accuracy) - _check_number_is_defined(
-                old_accuracies[second].accuracy
-            )
-            lead_after = _check_number_is_defined(new_accuracies[first].accuracy) - _check_number_is_defined(
-                new_accuracies[second].accuracy
-            )
+            lead_before = _check_number_is_defined(
+                old_accuracy_by_metric[first].accuracy
+            ) - _check_number_is_defined(old_accuracy_by_metric[second].accuracy)
+            lead_after = _check_number_is_defined(
+                new_accuracy_by_metric[first].accuracy
+            ) - _check_number_is_defined(new_accuracy_by_metric[second].accuracy)
             rows = (
-                old_accuracies[first],
-                old_accuracies[second],
-                new_accuracies[first],
-                new_accuracies[second],
+                old_accuracy_by_metric[first],
+                old_accuracy_by_metric[second],
+                new_accuracy_by_metric[first],
+                new_accuracy_by_metric[second],
             )
             variances = [_compute_variance_from_interval(row) for row in rows]
             if lead_before * lead_after >= 0 or np.isnan(variances).any():

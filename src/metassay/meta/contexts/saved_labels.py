@@ -72,7 +72,9 @@ class SavedLabels:
         return float(stdtr(cluster_count - 1, -value / error))
 
 
-def measure_saved_labels(test_sets: Sequence[ScoreArrays], competing_metrics: LongArray) -> SavedLabels:
+def estimate_share_of_saved_labels(
+    test_sets: Sequence[ScoreArrays], competing_metrics: LongArray
+) -> SavedLabels:
     """Estimate the share of human labels that each metric makes unnecessary when two systems are compared.
 
     It is averaged over test sets. The interval comes from a jackknife over clusters.

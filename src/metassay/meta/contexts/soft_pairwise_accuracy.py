@@ -49,7 +49,7 @@ def measure_soft_pairwise_accuracy(
     Each test set holds the items in which every system has a human score; each metric is computed on those of
     them that it has scored.
     """
-    by_test_set = [_measure_test_set(test_set, settings, seed) for test_set in test_sets]
+    by_test_set = [_compute_soft_accuracies_on_test_set(test_set, settings, seed) for test_set in test_sets]
     values, resamples, first_half, second_half = (
         mean_ignoring_nan(np.stack(arrays), axis=0) for arrays in zip(*by_test_set)
     )
@@ -85,7 +85,7 @@ def _measure_metric_with_constant_scores(test_sets: Sequence[ScoreArrays], seed:
     return float(np.mean(values))
 
 
-def _measure_test_set(
+def _compute_soft_accuracies_on_test_set(
     test_set: ScoreArrays, settings: AnalysisSettings, seed: int
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Compute the soft pairwise accuracy of metrics on one test set. Also returns it for bootstrap resamples

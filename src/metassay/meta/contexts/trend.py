@@ -63,7 +63,9 @@ def compute_accuracy_trends(
     return [_correlate_accuracies_with_context_numbers(positions, row) for row in accuracies]
 
 
-def compute_trend_p_values(column_name: str, accuracy_sums: AccuracySums, is_large: BoolArray) -> FloatArray:
+def compute_p_values_of_accuracy_trends(
+    column_name: str, accuracy_sums: AccuracySums, is_large: BoolArray
+) -> FloatArray:
     """Compute for each metric the p-value of the hypothesis that its accuracy neither rises nor falls along
     ordered contexts.
 

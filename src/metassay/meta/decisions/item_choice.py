@@ -77,7 +77,7 @@ def predict_metric_errors(labelled_scores: LabelledScores) -> FloatArray:
     )
     labelled = labelled_scores.labelled_items
     if labelled.sum() < _SMALLEST_PILOT:
-        return _raise_small_errors(distance)
+        return _replace_small_errors_by_positive_value(distance)
     name = choose_metric_by_labels_saved(labelled_scores).metric
     features = [np.ones(len(labelled_scores.items)), distance]
     if name is not None:
@@ -85,7 +85,7 @@ def predict_metric_errors(labelled_scores: LabelledScores) -> FloatArray:
     errors = _measure_metric_errors(labelled_scores, None if name is None else labelled_scores.metrics[name])
     design = np.stack(features, axis=1)
     coefficients = np.linalg.lstsq(design[labelled], errors[labelled], rcond=None)[0]
-    return _raise_small_errors(design @ coefficients)
+    return _replace_small_errors_by_positive_value(design @ coefficients)
 
 
 def _standardize_scores(metric_scores: FloatArray) -> FloatArray:
@@ -103,7 +103,7 @@ def _measure_distance_to_best_output(predicted_quality: FloatArray) -> FloatArra
     return np.asarray(predicted_quality.max() - predicted_quality.mean(axis=0))
 
 
-def _raise_small_errors(predicted_errors: FloatArray) -> FloatArray:
+def _replace_small_errors_by_positive_value(predicted_errors: FloatArray) -> FloatArray:
     """Replace predicted errors that are negative or very small by a small positive value."""
     mean = predicted_errors.mean()
     if not mean > 0:

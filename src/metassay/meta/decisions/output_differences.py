@@ -66,7 +66,7 @@ def estimate_human_agreement_between_outputs(
         accuracy=float(pair_credits.mean()),
         smallest_difference=0.0,
         largest_difference=float(sizes.max()),
-        points=_list_curve_points(curves, bin_sizes, float(sizes.max())),
+        points=_list_points_of_agreement_curve(curves, bin_sizes, float(sizes.max())),
         thresholds=[
             _find_difference_with_agreement(curves, bin_sizes, share, all_sizes) for share in AGREEMENT_SHARES
         ],
@@ -84,7 +84,7 @@ def _fit_agreement_curves(right_pairs: FloatArray, all_pairs: FloatArray) -> Flo
     return fit_non_decreasing_rows(shares, weights)[0]
 
 
-def _list_curve_points(
+def _list_points_of_agreement_curve(
     curves: FloatArray, bin_differences: FloatArray, largest_difference: float
 ) -> list[AgreementPoint]:
     """Return the points of the agreement curve with 95 % intervals, at the mean score difference of each bin
@@ -102,7 +102,7 @@ def _find_difference_with_agreement(
 
     `coverage` is the share of pairs that differ by at least as much.
     """
-    differences = _interpolate_differences(curves, bin_differences, required_agreement)
+    differences = _interpolate_difference_at_agreement(curves, bin_differences, required_agreement)
     is_reached = np.isfinite(differences[0])
     low, high = np.quantile(differences[1:], TAILS, method="nearest")
     return AgreementThreshold(
@@ -114,7 +114,7 @@ def _find_difference_with_agreement(
     )
 
 
-def _interpolate_differences(
+def _interpolate_difference_at_agreement(
     curves: FloatArray, bin_differences: FloatArray, required_agreement: float
 ) -> FloatArray:
     """Interpolate the score difference at which each curve reaches the given agreement with people. It is

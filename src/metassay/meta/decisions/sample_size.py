@@ -44,7 +44,9 @@ def count_items_for_interval_width(
     # The variance that an interval of this width has, relative to that of the standard error.
     pilot_width = float(highs[hardest] - lows[hardest])
     ratio = (interval_width / pilot_width) ** 2
-    return NeededItems(_count_items_for_variance(labelled_scores, ratio), (labelled_scores.systems[hardest],))
+    return NeededItems(
+        _compute_items_needed_for_variance(labelled_scores, ratio), (labelled_scores.systems[hardest],)
+    )
 
 
 def count_items_for_difference(
@@ -74,7 +76,7 @@ def count_items_for_difference(
     for _ in range(20):  # Student's t depends on the number of items, which it decides
         freedom = max(count - 1, 2)
         quantiles = float(stdtrit(freedom, (1 + LEVEL) / 2) + stdtrit(freedom, power))
-        count = _count_items_for_variance(labelled_scores, (difference / quantiles) ** 2 / variance)
+        count = _compute_items_needed_for_variance(labelled_scores, (difference / quantiles) ** 2 / variance)
     return NeededItems(count, names)
 
 
@@ -85,7 +87,7 @@ def _choose_mean_to_estimate(labelled_scores: LabelledScores) -> str:
     return ITEMS_LIKE_THESE if labelled_scores.labelled_items.all() else THESE_ITEMS
 
 
-def _count_items_for_variance(labelled_scores: LabelledScores, desired_variance_ratio: float) -> int:
+def _compute_items_needed_for_variance(labelled_scores: LabelledScores, desired_variance_ratio: float) -> int:
     """Compute how many labelled items change the variance of an estimated mean by the given factor.
 
     If every item is labelled, the number is for a new sample of items like these, without a metric.

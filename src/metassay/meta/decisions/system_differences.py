@@ -110,9 +110,9 @@ def estimate_human_agreement_between_systems(
     return HumanAgreement(
         pairs=len(first),
         accuracy=_measure_pairwise_accuracy(mean_differences[0], agreement[0]),
-        smallest_difference=min(_estimate_noise_of_differences(sums, sizes), largest),
+        smallest_difference=min(_estimate_noise_of_system_differences(sums, sizes), largest),
         largest_difference=largest,
-        points=_list_curve_points(slopes, largest),
+        points=_list_points_of_agreement_curve(slopes, largest),
         thresholds=[_find_difference_with_agreement(slopes, share, largest) for share in AGREEMENT_SHARES],
     )
 
@@ -126,11 +126,14 @@ def fit_logistic_slopes(
     beta d is bounded by `_LARGEST_EXPONENT`.
     """
     scale = np.maximum(differences.max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    return np.asarray(_fit_scaled_slopes(differences / scale, agreements, pair_weights) / scale[:, 0])
+    return np.asarray(
+        _fit_logistic_slopes_to_scaled_differences(differences / scale, agreements, pair_weights)
+        / scale[:, 0]
+    )
 
 
 @kernel
-def _fit_scaled_slopes(
+def _fit_logistic_slopes_to_scaled_differences(
     differences: FloatArray, agreements: FloatArray, pair_weights: FloatArray
 ) -> FloatArray:
     """Fit the slope of a logistic curve to each row by Newton's method, for differences that are scaled to at
@@ -176,7 +179,7 @@ def _measure_pairwise_accuracy(mean_differences: FloatArray, agreement: FloatArr
     return float(is_right.mean())
 
 
-def _estimate_noise_of_differences(cluster_sums: FloatArray, cluster_sizes: FloatArray) -> float:
+def _estimate_noise_of_system_differences(cluster_sums: FloatArray, cluster_sizes: FloatArray) -> float:
     """Estimate how large a metric difference between two systems must be to exceed noise: 1.96 standard
     errors, as the median over pairs.
     """
@@ -186,7 +189,7 @@ def _estimate_noise_of_differences(cluster_sums: FloatArray, cluster_sizes: Floa
     return float(1.96 * np.median(standard_errors))
 
 
-def _list_curve_points(slopes: FloatArray, largest_difference: float) -> list[AgreementPoint]:
+def _list_points_of_agreement_curve(slopes: FloatArray, largest_difference: float) -> list[AgreementPoint]:
     """Evaluate logistic agreement curves at equally spaced metric differences, and return points with 95 %
     intervals.
     """

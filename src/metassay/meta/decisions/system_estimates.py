@@ -59,9 +59,11 @@ def estimate_system_scores(
         labelled_scores, metric_of_differences, order, target, seed, resamples
     )
     shares_saved = [_estimate_labels_saved(labelled_scores, metric, system) for system in order]
-    ranks = _find_possible_ranks([labelled_scores.systems[system] for system in order], differences)
-    labels_only_intervals = _list_intervals(labels_only)
-    metric_intervals = _list_intervals(with_metric)
+    ranks = _find_best_and_worst_possible_ranks(
+        [labelled_scores.systems[system] for system in order], differences
+    )
+    labels_only_intervals = _list_means_with_intervals(labels_only)
+    metric_intervals = _list_means_with_intervals(with_metric)
     labelled_counts = (~np.isnan(labelled_scores.human)).sum(axis=1)
     systems = []
     for system, share, (rank_low, rank_high) in zip(order, shares_saved, ranks):
@@ -137,12 +139,12 @@ def _estimate_system_differences(
     return differences
 
 
-def _list_intervals(estimates: SeriesEstimates) -> list[Interval]:
+def _list_means_with_intervals(system_estimates: SeriesEstimates) -> list[Interval]:
     """Return the estimated mean human score of each system with its 95 % interval."""
-    lows, highs = estimates.compute_intervals()
+    lows, highs = system_estimates.compute_intervals()
     return [
         Interval(none_if_nan(value), none_if_nan(low), none_if_nan(high))
-        for value, low, high in zip(estimates.values, lows, highs)
+        for value, low, high in zip(system_estimates.values, lows, highs)
     ]
 
 
@@ -163,7 +165,9 @@ def _estimate_labels_saved(
     return none_if_nan(share.value)
 
 
-def _find_possible_ranks(systems: list[str], differences: list[SystemDifference]) -> list[tuple[int, int]]:
+def _find_best_and_worst_possible_ranks(
+    systems: list[str], differences: list[SystemDifference]
+) -> list[tuple[int, int]]:
     """Return the best and the worst rank (1 is best) that each system may have, given the intervals of all
     differences.
     """

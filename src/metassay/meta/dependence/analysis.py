@@ -18,7 +18,7 @@ from metassay.meta.dependence.comparison import (
     compare_dependence_of_two_metrics,
     measure_and_compare_dependence,
 )
-from metassay.meta.dependence.curves import fit_human_score_curves
+from metassay.meta.dependence.curves import fit_human_score_by_metric_score
 from metassay.meta.dependence.deviations import (
     SystemDependence,
     compute_range_over_groups,
@@ -119,7 +119,9 @@ class DependenceAnalysis:
         curves: dict[str, MetricCurves] = {}
         for entry in self.metrics:
             measurement = self.measurements[entry.metric]
-            curves[entry.metric] = fit_human_score_curves(measurement.outputs, measurement.resample_counts)
+            curves[entry.metric] = fit_human_score_by_metric_score(
+                measurement.outputs, measurement.resample_counts
+            )
         return curves
 
 
@@ -364,7 +366,7 @@ def _measure_dependence_in_context(
     """Measure how much more a metric overrates one group than another, on the outputs of one context."""
     outputs = grouped_outputs.select_scored_outputs(metric, in_context)
     resamples = grouped_outputs.restrict_resamples_to_outputs(resample_counts, in_context)
-    dependence = measure_system_dependence(outputs, _drop_empty_resamples(resamples, outputs))
+    dependence = measure_system_dependence(outputs, _drop_resamples_without_outputs(resamples, outputs))
     return LocalDependence(
         column=column,
         context=context,
@@ -379,7 +381,7 @@ def _measure_dependence_in_context(
     )
 
 
-def _drop_empty_resamples(resample_counts: Counts, outputs: ScoredOutputs) -> Counts:
+def _drop_resamples_without_outputs(resample_counts: Counts, outputs: ScoredOutputs) -> Counts:
     """Drop resamples that contain no cluster of the given outputs. Drop all of them if some group is
     in none.
     """

@@ -17,7 +17,7 @@ from metassay.stats.sorted_scores import sort_scores
 POINTS = 60
 
 
-def fit_human_score_curves(
+def fit_human_score_by_metric_score(
     outputs: ScoredOutputs, resample_counts: Counts, *, points: int = POINTS
 ) -> MetricCurves:
     """Fit the human score as a function of the metric score, once for all outputs and once for each group.
@@ -30,15 +30,17 @@ def fit_human_score_curves(
     every_output = np.ones(len(outputs.groups), dtype=bool)
     group_curves = {}
     for group, name in enumerate(outputs.group_names):
-        group_curves[name] = _fit_human_score_curve(outputs, outputs.groups == group, resample_counts, grid)
+        group_curves[name] = _fit_human_score_of_selected_outputs(
+            outputs, outputs.groups == group, resample_counts, grid
+        )
     return MetricCurves(
         grid=grid.tolist(),
-        pooled=_fit_human_score_curve(outputs, every_output, resample_counts, grid),
+        pooled=_fit_human_score_of_selected_outputs(outputs, every_output, resample_counts, grid),
         groups=group_curves,
     )
 
 
-def _fit_human_score_curve(
+def _fit_human_score_of_selected_outputs(
     outputs: ScoredOutputs, is_selected: NDArray[np.bool_], resample_counts: Counts, grid: FloatArray
 ) -> Curve:
     """Fit the human score of the selected outputs as a function of the metric score. Returns the mean over

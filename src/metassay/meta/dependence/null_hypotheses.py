@@ -169,10 +169,10 @@ def _simulate_residual_ranges_of_noisy_metrics(
     human_sd = _compute_human_standard_deviation(outputs)
     residual_ranges = np.empty((len(correlation_angles), draws))
     with ThreadPoolExecutor(workers) as pool:
-        for batch in _split_into_batches(draws, len(human_scores)):
+        for batch in _split_draws_into_batches(draws, len(human_scores)):
             noise = rng.standard_normal((batch.stop - batch.start, len(human_scores)))
 
-            def simulate(angle: float, noise: FloatArray = noise) -> FloatArray:
+            def simulate_residual_ranges(angle: float, noise: FloatArray = noise) -> FloatArray:
                 # cos · h + sin · noise is ordered like h + tan · noise
                 """Simulate one metric with the given correlation angle for each row of noise."""
                 scores = np.cos(angle) * human_scores + np.sin(angle) * human_sd * noise
@@ -181,7 +181,7 @@ def _simulate_residual_ranges_of_noisy_metrics(
                 )
                 return compute_residual_ranges(means - outputs.human_means, outputs.human_means)
 
-            residual_ranges[:, batch] = list(pool.map(simulate, correlation_angles))
+            residual_ranges[:, batch] = list(pool.map(simulate_residual_ranges, correlation_angles))
     return residual_ranges
 
 
@@ -202,7 +202,7 @@ def _compute_human_standard_deviation(outputs: ScoredOutputs) -> float:
     return float(np.sqrt(np.average((outputs.human_scores - mean) ** 2, weights=outputs.weights)))
 
 
-def _split_into_batches(draws: int, numbers_per_draw: int) -> Iterator[slice]:
+def _split_draws_into_batches(draws: int, numbers_per_draw: int) -> Iterator[slice]:
     """Split a number of random draws into batches that fit in memory, as slices."""
     size = max(1, BATCH_NUMBERS // numbers_per_draw)
     for start in range(0, draws, size):
@@ -218,10 +218,10 @@ def _predict_human_scores_with_residuals(outputs: ScoredOutputs) -> tuple[FloatA
     return fitted, (outputs.human_scores - fitted) * compute_error_inflation_factor(fit, len(fitted))
 
 
-def _has_one_group_per_unit(units: LongArray, groups: LongArray) -> bool:
+def _has_one_group_per_unit(unit_of_output: LongArray, group_of_output: LongArray) -> bool:
     """Return whether all outputs of every unit (an item or a cluster of items) belong to one group."""
-    distinct_pairs = np.unique(np.stack([units, groups]), axis=1).shape[1]
-    return bool(distinct_pairs == units.max() + 1)
+    distinct_pairs = np.unique(np.stack([unit_of_output, group_of_output]), axis=1).shape[1]
+    return bool(distinct_pairs == unit_of_output.max() + 1)
 
 
 def _simulate_dependence_by_permuting_groups(
@@ -255,19 +255,19 @@ def _simulate_dependence_by_permuting_residuals(
     the systems of each item.
     """
     outputs = outputs_by_metric[0]
-    output_positions = _arrange_output_positions(outputs)
+    output_positions = _tabulate_output_positions_by_item(outputs)
     item_clusters = np.zeros(len(output_positions), dtype=np.int64)
     item_clusters[outputs.items] = outputs.clusters
     fits = [_predict_human_scores_with_residuals(metric) for metric in outputs_by_metric]
     sysdep = np.empty((len(outputs_by_metric), draws))
     with ThreadPoolExecutor(workers) as pool:
-        for batch in _split_into_batches(draws, len(outputs.items)):
+        for batch in _split_draws_into_batches(draws, len(outputs.items)):
             sources = np.empty((batch.stop - batch.start, len(outputs.items)), dtype=np.int32)
             for row in sources:
                 uniform_numbers = rng.random((outputs.cluster_count, output_positions.shape[1]))
                 fill_permuted_positions(output_positions, item_clusters, uniform_numbers, row)
 
-            def simulate(
+            def simulate_dependence(
                 metric: ScoredOutputs, fit: tuple[FloatArray, FloatArray], sources: IntArray = sources
             ) -> FloatArray:
                 """Fit the permuted residuals of one metric again and return the range over groups."""
@@ -283,11 +283,11 @@ def _simulate_dependence_by_permuting_residuals(
                 )
                 return compute_range_over_groups(deviations)
 
-            sysdep[:, batch] = list(pool.map(simulate, outputs_by_metric, fits))
+            sysdep[:, batch] = list(pool.map(simulate_dependence, outputs_by_metric, fits))
     return sysdep
 
 
-def _arrange_output_positions(outputs: ScoredOutputs) -> LongArray:
+def _tabulate_output_positions_by_item(outputs: ScoredOutputs) -> LongArray:
     """Return a table with the position of the output of each item (row) and system (column), -1 where there
     is none.
     """

@@ -22,9 +22,9 @@ def rank_groups(outputs: ScoredOutputs, expected_deviations: FloatArray) -> Rank
     )
 
 
-def sort_names_by_descending_mean(names: Sequence[str], means: FloatArray) -> list[str]:
+def sort_names_by_descending_mean(group_names: Sequence[str], group_means: FloatArray) -> list[str]:
     """Sort names by descending mean. Names with equal means are sorted alphabetically."""
-    return [name for _, name in sorted(zip((-means).tolist(), names))]
+    return [name for _, name in sorted(zip((-group_means).tolist(), group_names))]
 
 
 def find_groups_ordered_differently(

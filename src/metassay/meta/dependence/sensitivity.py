@@ -107,7 +107,7 @@ def measure_dependence_by_number_of_systems(
 
 def measure_dependence_by_quality_of_systems(outputs: ScoredOutputs) -> list[Sensitivity]:
     """Measure the system dependence of a metric among the better half of the systems, the worse half, and the
-    best and worst thirds.
+    best and worst thirds together.
     """
     ranks = np.argsort(np.argsort(-outputs.human_means, kind="stable"))
     half = (outputs.group_count + 1) // 2

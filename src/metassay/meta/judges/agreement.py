@@ -120,17 +120,17 @@ def mark_verdicts_for_first_output(
     return np.where(np.isnan(is_consistent[questions]), np.nan, prefers_first)
 
 
-def compute_repeat_agreement(answers: FloatArray, questions: IntArray) -> FloatArray:
+def compute_repeat_agreement(answers: FloatArray, question_of_answer: IntArray) -> FloatArray:
     """Compute how often two answers to the same question are equal, for each question that was asked
     repeatedly.
 
     NaN for a question with fewer than two readable answers.
     """
     is_defined = ~np.isnan(answers)
-    question_count = int(questions.max(initial=-1)) + 1
-    answer_counts = np.bincount(questions[is_defined], minlength=question_count).astype(np.float64)
+    question_count = int(question_of_answer.max(initial=-1)) + 1
+    answer_counts = np.bincount(question_of_answer[is_defined], minlength=question_count).astype(np.float64)
     distinct_answers, counts = np.unique(
-        np.stack([questions[is_defined], answers[is_defined]]), axis=1, return_counts=True
+        np.stack([question_of_answer[is_defined], answers[is_defined]]), axis=1, return_counts=True
     )
     equal_pairs = np.bincount(
         distinct_answers[0].astype(np.int64), weights=counts * (counts - 1.0), minlength=question_count

@@ -75,8 +75,12 @@ def alternative_annotator_test(
         if len(shared_items) < MINIMUM_ITEMS:
             continue
         others = all_others[:, shared_items]
-        judge_closeness = _measure_closeness(judge_ratings[shared_items], others, categories=categories)
-        annotator_closeness = _measure_closeness(ratings[shared_items], others, categories=categories)
+        judge_closeness = _measure_closeness_to_other_ratings(
+            judge_ratings[shared_items], others, categories=categories
+        )
+        annotator_closeness = _measure_closeness_to_other_ratings(
+            ratings[shared_items], others, categories=categories
+        )
         judge_wins = judge_closeness >= annotator_closeness
         annotator_wins = annotator_closeness >= judge_closeness
         advantages[annotator] = judge_wins.mean()
@@ -95,7 +99,9 @@ def alternative_annotator_test(
     )
 
 
-def _measure_closeness(ratings: FloatArray, other_ratings: FloatArray, *, categories: bool) -> FloatArray:
+def _measure_closeness_to_other_ratings(
+    ratings: FloatArray, other_ratings: FloatArray, *, categories: bool
+) -> FloatArray:
     """Compute how close the ratings of each item are to those of the other annotators."""
     if categories:
         is_equal = np.where(np.isnan(other_ratings), np.nan, other_ratings == ratings)

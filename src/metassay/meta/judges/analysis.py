@@ -95,7 +95,7 @@ def _measure_judge(
     ties: str,
 ) -> JudgeMeasures:
     """Measure accuracy, consistency and biases of one judge from the rows with its verdicts."""
-    verdicts = verdict_arrays.build_judge_verdicts(verdict_rows)
+    verdicts = verdict_arrays.convert_rows_to_judge_verdicts(verdict_rows)
     if verdict_arrays.table.kind == PAIRWISE:
         return measure_preference_judge(verdicts, bootstrap, ties=ties)
     if verdict_arrays.table.kind == LABEL:
@@ -201,7 +201,7 @@ def _test_judges_as_annotators(
         return []
     entries = []
     for judge in verdict_arrays.judges:
-        judge_ratings, rater_ratings = verdict_arrays.build_judge_and_rater_ratings(judge)
+        judge_ratings, rater_ratings = verdict_arrays.average_ratings_of_judge_and_raters(judge)
         test = alternative_annotator_test(
             judge_ratings, rater_ratings, epsilon=epsilon, categories=verdict_arrays.table.kind != GRADE
         )

@@ -31,7 +31,7 @@ class ItemEstimate:
     high: float
     pairs: int
 
-    def add_constant_to_estimate(self, amount: float) -> ItemEstimate:
+    def add_constant(self, amount: float) -> ItemEstimate:
         """Return a copy in which a constant is added to the value and to both ends of its interval."""
         return ItemEstimate(self.value + amount, self.low + amount, self.high + amount, self.pairs)
 
@@ -47,7 +47,7 @@ class ItemMeans:
     means: FloatArray
     items: IntArray
 
-    def resample_mean(self, bootstrap: ClusterBootstrap) -> FloatArray:
+    def resample_mean_over_items(self, bootstrap: ClusterBootstrap) -> FloatArray:
         """Return the mean over items for each bootstrap resample of the items."""
         return bootstrap.resample_ratios(self.means[None], np.ones((1, len(self.means))), self.items)
 
@@ -80,11 +80,11 @@ def estimate_mean_over_items(
         # a mean of several verdicts can be more precise than one observation per item
         np.array([_NO_LIMIT]),
     )
-    low, high = proportion_interval(proportions, item_means.resample_mean(bootstrap))
+    low, high = proportion_interval(proportions, item_means.resample_mean_over_items(bootstrap))
     return ItemEstimate(float(mean), float(low[0]), float(high[0]), pairs)
 
 
-def estimate_mean_difference(
+def estimate_difference_of_means(
     values: FloatArray, other_values: FloatArray, items: IntArray, bootstrap: ClusterBootstrap
 ) -> ItemEstimate:
     """Estimate the mean of some values minus the mean of other values, with a 95 % interval. Both are
@@ -102,7 +102,9 @@ def estimate_mean_difference(
     difference = float(first.means.mean() - second.means.mean())
     if smaller_count < 2:
         return ItemEstimate(difference, np.nan, np.nan, pairs)
-    low, high = percentile_interval(first.resample_mean(bootstrap) - second.resample_mean(bootstrap))
+    low, high = percentile_interval(
+        first.resample_mean_over_items(bootstrap) - second.resample_mean_over_items(bootstrap)
+    )
     widening = float(small_sample_factor(np.array([smaller_count]))[0])
     return ItemEstimate(
         difference,

@@ -20,7 +20,7 @@ from metassay.meta.judges.agreement import (
 from metassay.meta.judges.estimates import (
     UNDEFINED,
     ItemEstimate,
-    estimate_mean_difference,
+    estimate_difference_of_means,
     estimate_mean_over_items,
 )
 from metassay.meta.judges.item_order import ItemOrderCredits
@@ -126,9 +126,7 @@ def measure_preference_judge(
         accuracy=judge_credits.estimate_accuracy(bootstrap),
         base_rate=compute_accuracy_expected_by_chance(combined.verdicts, gold, ties=ties),
         both_orders_same=estimate_mean_over_items(combined.is_consistent, items, bootstrap),
-        position_bias=estimate_mean_over_items(
-            prefers_first, verdicts.items, bootstrap
-        ).add_constant_to_estimate(-0.5),
+        position_bias=estimate_mean_over_items(prefers_first, verdicts.items, bootstrap).add_constant(-0.5),
         length_bias=_estimate_length_bias(judge_credits, gold, verdicts.longer[first], bootstrap),
         repeats_same=verdicts.estimate_repeat_agreement(bootstrap),
         corrected=correct_share_of_good_outputs(combined.verdicts, gold, items, bootstrap),
@@ -148,7 +146,7 @@ def _estimate_length_bias(
     is_known = ~np.isnan(longer_outputs) & np.isin(gold_labels, (0.0, 1.0))
     better_is_longer = is_known & (gold_labels == longer_outputs)
     better_is_shorter = is_known & (gold_labels != longer_outputs)
-    return estimate_mean_difference(
+    return estimate_difference_of_means(
         np.where(better_is_longer, judge_credits.values, np.nan),
         np.where(better_is_shorter, judge_credits.values, np.nan),
         judge_credits.items,
@@ -227,7 +225,7 @@ def estimate_accuracy_change(
     """Estimate how much the accuracy of a judge changed between two dates."""
     undefined_before = np.full(len(credits_before.values), np.nan)
     undefined_after = np.full(len(credits_after.values), np.nan)
-    return estimate_mean_difference(
+    return estimate_difference_of_means(
         np.concatenate([undefined_before, credits_after.values]),
         np.concatenate([credits_before.values, undefined_after]),
         np.concatenate([credits_before.items, credits_after.items]),

@@ -63,7 +63,7 @@ def estimate_preference_at_equal_quality(
     if len(np.unique(is_member)) < 2 or len(np.unique(items)) < 2:
         return UNDEFINED
     normal_scores = _convert_to_normal_scores(judge_scores[is_scored])
-    basis = _build_human_score_basis(human_scores[is_scored])
+    basis = _build_basis_of_human_score_functions(human_scores[is_scored])
     membership = _remove_projection(is_member, basis)
     sum_of_squares = float(membership @ membership)
     if sum_of_squares <= _ROUNDING * len(membership):
@@ -117,7 +117,7 @@ def _build_family_preference(
     return FamilyPreference(deviation, deviation - half_width, deviation + half_width, p)
 
 
-def _build_human_score_basis(human_scores: FloatArray) -> FloatArray:
+def _build_basis_of_human_score_functions(human_scores: FloatArray) -> FloatArray:
     """Return orthonormal columns of which all modelled functions of the human score are combinations."""
     values, positions = np.unique(human_scores, return_inverse=True)
     if len(values) <= FEW_VALUES:

@@ -33,13 +33,13 @@ class VerdictArrays:
         """Return the rows of the table with the verdicts of one judge, sorted."""
         return self._rows_by_judge[judge]
 
-    def build_judge_verdicts(self, verdict_rows: pl.DataFrame) -> JudgeVerdicts:
+    def convert_rows_to_judge_verdicts(self, verdict_rows: pl.DataFrame) -> JudgeVerdicts:
         """Convert the rows with the verdicts of one judge to arrays."""
         question = [name for name in (*QUESTION_COLUMNS, "date") if name in verdict_rows.columns]
         return JudgeVerdicts(
             values=_get_float_column(verdict_rows, "value"),
             gold=_get_float_column(verdict_rows, "gold"),
-            items=_encode_as_positions(verdict_rows["item"], self.items),
+            items=_find_positions_in_sorted_names(verdict_rows["item"], self.items),
             pair_questions=_number_distinct_rows(verdict_rows, [*question, "repeat"]),
             repeat_questions=_number_distinct_rows(verdict_rows, [*question, "swapped"]),
             swapped=verdict_rows["swapped"].to_numpy(),
@@ -79,8 +79,8 @@ class VerdictArrays:
         rows = self.verdicts_by_system.filter(pl.col("judge") == judge)
         means = rows.group_by("system", "item", maintain_order=True).agg(pl.col(column).mean())
         means = means.drop_nulls("system")
-        systems = _encode_as_positions(means["system"], self.systems)
-        items = _encode_as_positions(means["item"], self.items)
+        systems = _find_positions_in_sorted_names(means["system"], self.systems)
+        items = _find_positions_in_sorted_names(means["item"], self.items)
         matrix[systems, items] = _get_float_column(means, column)
         return matrix
 
@@ -114,7 +114,9 @@ class VerdictArrays:
         """Average a column of the given rows on each item; NaN where there is no row."""
         averages = np.full(len(self.items), np.nan)
         means = rows.group_by("item", maintain_order=True).agg(pl.col(column).mean())
-        averages[_encode_as_positions(means["item"], self.items)] = _get_float_column(means, column)
+        averages[_find_positions_in_sorted_names(means["item"], self.items)] = _get_float_column(
+            means, column
+        )
         return averages
 
     @cached_property
@@ -146,7 +148,7 @@ class VerdictArrays:
             )
         return dict(families.sort("judge").iter_rows())
 
-    def build_judge_and_rater_ratings(self, judge: str) -> tuple[FloatArray, FloatArray]:
+    def average_ratings_of_judge_and_raters(self, judge: str) -> tuple[FloatArray, FloatArray]:
         """Return the rating of each output by a judge, and the ratings of the same outputs by each human
         rater.
         """
@@ -228,7 +230,7 @@ def _get_float_column(verdict_rows: pl.DataFrame, column_name: str) -> FloatArra
     return numbers
 
 
-def _encode_as_positions(column: pl.Series, sorted_names: Sequence[str]) -> NDArray[np.int32]:
+def _find_positions_in_sorted_names(column: pl.Series, sorted_names: Sequence[str]) -> NDArray[np.int32]:
     """Return the position of each value in a list of sorted names."""
     positions = {name: position for position, name in enumerate(sorted_names)}
     return np.array([positions[value] for value in column], dtype=np.int32)

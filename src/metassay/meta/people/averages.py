@@ -12,7 +12,7 @@ from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, find_pair_positions
 from metassay.meta.people.metric_comparison import PValueMatrices
 from metassay.meta.people.significance_clusters import (
-    cluster_metrics_by_significance,
+    assign_significance_clusters_by_p_values,
     list_metric_comparisons,
     sort_metrics_best_first,
 )
@@ -63,7 +63,7 @@ def _average_meta_metric(meta_metric: MetaMetric, rankings: Sequence[MetricRanki
     p_values = _test_differences_averaged_over_datasets(meta_metric, rankings, common_positions)
     holm = rankings[0].holm
     best_first = sort_metrics_best_first(mean, names)
-    clusters = cluster_metrics_by_significance(best_first, mean, p_values.one_sided, holm=holm)
+    clusters = assign_significance_clusters_by_p_values(best_first, mean, p_values.one_sided, holm=holm)
     system_counts = np.array([len(ranking.data.cube.systems) for ranking in rankings])
     pooled = meta_metric.pool_values_over_datasets(values, system_counts * (system_counts - 1) / 2)
     metrics = []

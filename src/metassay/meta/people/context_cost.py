@@ -19,7 +19,7 @@ from metassay.stats.random import hash_name_to_integer
 from metassay.stats.regret import ContextAccuracies, estimate_metric_regret
 
 
-def estimate_context_costs(rankings: Sequence[MetricRanking]) -> list[ContextCost]:
+def estimate_cost_of_one_metric_for_all_contexts(rankings: Sequence[MetricRanking]) -> list[ContextCost]:
     """Estimate how much agreement with people is lost when one metric is used in all contexts of a column
     instead of the best metric of each context.
     """
@@ -27,14 +27,14 @@ def estimate_context_costs(rankings: Sequence[MetricRanking]) -> list[ContextCos
     for overall in rankings:
         if overall.context_column is not None or overall.is_too_small or overall.data.pairwise:
             continue
-        for column, contexts in _group_context_rankings(rankings, overall).items():
-            cost = _estimate_context_cost(overall, column, contexts)
+        for column, contexts in _group_rankings_in_contexts_by_column(rankings, overall).items():
+            cost = _estimate_cost_of_one_metric_in_column(overall, column, contexts)
             if cost is not None:
                 costs.append(cost)
     return costs
 
 
-def _group_context_rankings(
+def _group_rankings_in_contexts_by_column(
     rankings: Sequence[MetricRanking], overall_ranking: MetricRanking
 ) -> dict[str, list[MetricRanking]]:
     """Group the rankings of metrics in single contexts by column, for the data set and meta-metric of one
@@ -50,7 +50,7 @@ def _group_context_rankings(
     return by_column
 
 
-def _estimate_context_cost(
+def _estimate_cost_of_one_metric_in_column(
     overall_ranking: MetricRanking, column: str, context_rankings: Sequence[MetricRanking]
 ) -> ContextCost | None:
     """Estimate how much agreement with people is lost when the best metric over all items is used in every

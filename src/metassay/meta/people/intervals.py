@@ -128,7 +128,7 @@ def estimate_meta_metric_values(
     """
     settings = p_value_methods.settings
     if ranking_data.pairwise:
-        return _estimate_values_with_missing_scores(ranking_data, meta_metric, settings)
+        return _estimate_values_by_pairwise_deletion(ranking_data, meta_metric, settings)
     values, low, high = (np.full(len(ranking_data.metric_names), np.nan) for _ in range(3))
     for metrics, scores in ranking_data.scores.split_by_complete_items():
         estimates = meta_metric.estimate_values(scores)
@@ -185,7 +185,7 @@ def compute_meta_metric_values(
     return values
 
 
-def _estimate_values_with_missing_scores(
+def _estimate_values_by_pairwise_deletion(
     ranking_data: RankingData, meta_metric: MetaMetric, settings: ComparisonSettings
 ) -> MetaMetricEstimates:
     """Estimate the agreement of each metric with people from incomplete scores. Each pair of systems is

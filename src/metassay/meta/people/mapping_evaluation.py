@@ -108,8 +108,8 @@ class MappingEvaluator:
 
         evaluations = []
         for name in stacked:
-            spa_gain = _estimate_gain(spa, name)
-            pa_gain = _estimate_gain(pa, name)
+            spa_gain = _estimate_gain_of_mapping(spa, name)
+            pa_gain = _estimate_gain_of_mapping(pa, name)
             evaluations.append(
                 Correction(
                     dataset=dataset,
@@ -162,7 +162,7 @@ def _find_rated_pair_positions(system_count: int, rated_systems: LongArray) -> L
     return pair_positions
 
 
-def _estimate_gain(values_by_mapping: Mapping[str, FloatArray], mapping: str) -> _GainEstimate:
+def _estimate_gain_of_mapping(values_by_mapping: Mapping[str, FloatArray], mapping: str) -> _GainEstimate:
     """Estimate how much a conversion of metric scores improves agreement with people. The first of the given
     values is for the data, the others are for resamples.
     """

@@ -18,7 +18,7 @@ from metassay.stats.arrays import LongArray
 MOST_SYSTEMS = 20
 
 
-def list_system_pair_p_values(
+def list_p_values_of_system_pairs(
     ranking_data: RankingData, meta_metric: MetaMetric, p_value_methods: PValueMethods
 ) -> SystemPairPValues | None:
     """List p-values of the hypothesis that the first system of a pair is no better than the second, according

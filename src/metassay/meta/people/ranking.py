@@ -27,10 +27,10 @@ from metassay.meta.people.metric_comparison import (
     compute_p_value_matrices,
     compute_p_values_for_other_population,
 )
-from metassay.meta.people.pair_p_values import list_system_pair_p_values
+from metassay.meta.people.pair_p_values import list_p_values_of_system_pairs
 from metassay.meta.people.ranking_data import BASELINES, GLOBAL, RankingData
 from metassay.meta.people.significance_clusters import (
-    cluster_metrics_by_significance,
+    assign_significance_clusters_by_p_values,
     list_metric_comparisons,
     sort_metrics_best_first,
 )
@@ -126,7 +126,7 @@ class MetricRanking:
         """List the values of all metrics, the best first, followed by those of the baselines."""
         count = self.data.metric_count
         baselines = range(count, count + len(BASELINES))
-        clusters = cluster_metrics_by_significance(
+        clusters = assign_significance_clusters_by_p_values(
             self.best_first, self.values, self.p_values.one_sided, holm=self.holm
         )
         rows = []
@@ -143,7 +143,7 @@ class MetricRanking:
                     low=none_if_nan(self.low[metric]),
                     high=none_if_nan(self.high[metric]),
                     rank=clusters.get(metric),
-                    items=self.data.count_items_of_metric(metric),
+                    items=self.data.count_items_scored_by_metric(metric),
                     baseline=metric >= count,
                     uninformed=metric < count and self.data.metric_names[metric] in self.data.uninformed,
                     epsilon=none_if_nan(details.epsilon),
@@ -245,7 +245,9 @@ def rank_metrics_of_dataset(
         equal_items=equal_items,
         p_value_method=methods.name,
         is_too_small=too_small is not None,
-        pair_p_values=list_system_pair_p_values(ranking_data, meta_metric, methods) if is_global else None,
+        pair_p_values=list_p_values_of_system_pairs(ranking_data, meta_metric, methods)
+        if is_global
+        else None,
         downsampled=evaluate_on_item_subsets(ranking_data, meta_metric, settings) if is_global else (),
     )
 

@@ -70,11 +70,11 @@ class RankingData:
         """Marks the items on which every metric scored the output of every system."""
         return np.asarray(self.scores.has_all_scores[: self.metric_count].all(axis=0))
 
-    def count_items_of_metric(self, metric_index: int) -> int:
+    def count_items_scored_by_metric(self, metric_position: int) -> int:
         """Count the items from which the agreement of a metric with people is computed."""
         if not self.pairwise:
-            return int(self.scores.has_all_scores[metric_index].sum())
-        has_both = ~np.isnan(self.scores.metrics[metric_index] + self.scores.human)
+            return int(self.scores.has_all_scores[metric_position].sum())
+        has_both = ~np.isnan(self.scores.metrics[metric_position] + self.scores.human)
         return int((has_both.sum(axis=0) >= 2).sum())
 
     def restrict_to(self, is_selected: NDArray[np.bool_]) -> RankingData:

@@ -16,12 +16,12 @@ from metassay.stats.multiplicity import adjust_holm
 SIGNIFICANCE_LEVEL = 0.05
 
 
-def sort_metrics_best_first(values: FloatArray, names: Sequence[str]) -> list[int]:
+def sort_metrics_best_first(metric_values: FloatArray, metric_names: Sequence[str]) -> list[int]:
     """Return the positions of metrics by descending value and then by name. Undefined values come last."""
-    is_undefined = np.isnan(values)
+    is_undefined = np.isnan(metric_values)
     # rounded, so that values which differ by rounding errors only are ordered by name
-    descending = np.where(is_undefined, 0.0, -np.round(values, 12))
-    return sorted(range(len(values)), key=lambda m: (is_undefined[m], descending[m], names[m]))
+    descending = np.where(is_undefined, 0.0, -np.round(metric_values, 12))
+    return sorted(range(len(metric_values)), key=lambda m: (is_undefined[m], descending[m], metric_names[m]))
 
 
 def assign_significance_clusters(
@@ -45,13 +45,17 @@ def assign_significance_clusters(
     return clusters
 
 
-def cluster_metrics_by_significance(
-    best_first: Sequence[int], values: FloatArray, one_sided_p_values: FloatArray, *, holm: bool = False
+def assign_significance_clusters_by_p_values(
+    best_first: Sequence[int],
+    metric_values: FloatArray,
+    one_sided_p_values: FloatArray,
+    *,
+    holm: bool = False,
 ) -> dict[int, int]:
     """Return the significance cluster (group of metrics that do not differ significantly) of each metric.
     Empty if nothing was tested.
     """
-    defined = [metric for metric in best_first if not np.isnan(values[metric])]
+    defined = [metric for metric in best_first if not np.isnan(metric_values[metric])]
     pairs = _list_pairs_better_metric_first(defined)
     p_values = np.array([one_sided_p_values[pair] for pair in pairs])
     if pairs and np.isnan(p_values).all():

@@ -24,7 +24,7 @@ from metassay.meta.people.meta_metrics.registry import SPANS
 from metassay.meta.people.metric_comparison import POPULATION_OF_TEST, PValueMatrices
 from metassay.meta.people.ranking_data import GLOBAL
 from metassay.meta.people.significance_clusters import (
-    cluster_metrics_by_significance,
+    assign_significance_clusters_by_p_values,
     list_metric_comparisons,
     sort_metrics_best_first,
 )
@@ -144,7 +144,7 @@ def match_human_and_metric_spans(
             notes.append(
                 f"{dataset}: {name} has spans for the outputs of {scored} of {len(metric_spans)} ratings."
             )
-        counts.append([_count_characters_if_scored(*pair) for pair in zip(human_spans, metric_spans)])
+        counts.append([_count_marked_characters_or_nan(*pair) for pair in zip(human_spans, metric_spans)])
     baselines = _count_characters_marked_by_baselines(human_table, human_spans)
     metadata_columns = [
         name for name, kind in human_table.schema.items() if not kind.is_nested() and name not in _NO_METADATA
@@ -174,7 +174,9 @@ def _count_characters_marked_by_baselines(
     return baselines
 
 
-def _count_characters_if_scored(human_spans: Spans, metric_spans: Spans | None) -> tuple[float, float, float]:
+def _count_marked_characters_or_nan(
+    human_spans: Spans, metric_spans: Spans | None
+) -> tuple[float, float, float]:
     """Count the characters of one output that people and a metric mark as errors; NaN if the metric did not
     score the output.
     """
@@ -233,7 +235,7 @@ class SpanRanking:
         if self.differences is not None:
             is_defined = ~np.isnan(self.differences.observed)
             p_values = PValueMatrices.create_from_differences(self.differences, count, is_defined)
-        clusters = cluster_metrics_by_significance(
+        clusters = assign_significance_clusters_by_p_values(
             best_first, self.values, p_values.one_sided, holm=self.holm
         )
         baselines = range(count, len(ratings.metrics))

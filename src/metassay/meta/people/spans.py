@@ -83,16 +83,16 @@ def count_marked_characters(human_spans: Spans, metric_spans: Spans) -> tuple[fl
             raise InputError(f"a span from {start} to {end} is empty.")
     marked_by_metric = float(sum(end - start for start, end in metric_spans))
     marked_by_people = float(sum(end - start for start, end in human_spans))
-    return count_shared_characters(human_spans, metric_spans), marked_by_metric, marked_by_people
+    return count_characters_marked_by_both(human_spans, metric_spans), marked_by_metric, marked_by_people
 
 
-def count_shared_characters(human_spans: Spans, metric_spans: Spans) -> float:
+def count_characters_marked_by_both(human_spans: Spans, metric_spans: Spans) -> float:
     """Count the characters that lie both in a span marked by people and in the span of the metric that is
     matched with it. Spans are matched one to one.
 
     Of all ways to match the spans, the one with the most shared characters counts.
 
-    >>> count_shared_characters([(0, 4)], [(0, 2), (2, 4)])
+    >>> count_characters_marked_by_both([(0, 4)], [(0, 2), (2, 4)])
     2.0
     """
     if not human_spans or not metric_spans:
