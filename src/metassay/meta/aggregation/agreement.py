@@ -249,9 +249,7 @@ def _correlate_test_set_with_human(
     systems: Sequence[AggregatedSystem],
     resampling: ResamplingSettings,
 ) -> HumanCorrelations:
-    """Correlate system scores on the segments that people scored with the mean human scores of the
-    systems.
-    """
+    """Correlate system scores on the segments that people scored with mean human scores of the systems."""
     human_scores = score_cube.human_scores[human_column]
     is_rated = ~np.isnan(human_scores)
     is_present = mark_scored_outputs(score_cube.statistics[metric.spec])

@@ -184,9 +184,7 @@ def _resample_corpus_scores(
 
 
 def compute_corpus_scores(score_cube: ScoreCube, metric: StatisticsMetric) -> Scores:
-    """Compute the corpus score of each system on the segments for which it has outputs; NaN if it has
-    none.
-    """
+    """Compute the corpus score of each system on the segments for which it has outputs, else NaN."""
     statistics = score_cube.statistics[metric.spec]
     scores = metric.from_statistics(np.nansum(statistics, axis=1))
     has_outputs = mark_scored_outputs(statistics).any(axis=1)

@@ -140,9 +140,7 @@ class AccuracySums:
         return slice(int(self.starts[context_position]), int(self.starts[context_position + 1]))
 
     def resample_accuracies(self, context_position: int, bootstrap: ClusterBootstrap) -> FloatArray:
-        """Compute the accuracy of each metric in one context on bootstrap resamples of the clusters
-        of items.
-        """
+        """Compute the accuracy of each metric in one context on bootstrap resamples of clusters of items."""
         cells = self.get_context_slice(context_position)
         return bootstrap.resample_ratios(self.credit[:, cells], self.weight[:, cells], self.clusters[cells])
 

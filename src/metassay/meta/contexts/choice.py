@@ -78,9 +78,7 @@ def round_accuracy_spreads(spreads: FloatArray) -> FloatArray:
 def build_choice_table_from_result(
     assay_result: ContextStatistics, column: str, criteria: Criteria
 ) -> ChoiceTable:
-    """Collect the accuracies and costs of metrics in the contexts of one column from the result of an
-    assay.
-    """
+    """Collect accuracies and costs of metrics in the contexts of one column from the result of an assay."""
     metrics = tuple(row.metric for row in assay_result.overall)
     rows = {(row.context, row.metric): row for row in assay_result.contexts[column].local_accuracy}
     rows |= {(GLOBAL, row.metric): row for row in assay_result.overall}

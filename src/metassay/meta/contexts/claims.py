@@ -225,9 +225,7 @@ def _collect_claims_that_accuracy_has_trend(
 def _collect_claims_that_facts_predict_agreement(
     predictions: Mapping[str, AgreementPrediction | None],
 ) -> list[PredictableAgreement]:
-    """Collect the possible claims that facts about two contexts predict how similarly they rank the
-    metrics.
-    """
+    """Collect the possible claims that facts about two contexts predict how similarly they rank metrics."""
     candidates = []
     for name, prediction in predictions.items():
         if prediction is not None and prediction.p is not None:

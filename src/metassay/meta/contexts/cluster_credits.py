@@ -79,9 +79,7 @@ class MatchedCredits:
 def iterate_cluster_sums_of_contexts(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str
 ) -> Iterator[tuple[str, ClusterCredits]]:
-    """Yield each context with the sums of item accuracies and item weights of its clusters, for each
-    metric.
-    """
+    """Yield each context with sums of item accuracies and item weights of its clusters, for each metric."""
     pair_outcomes, pair_contexts = list_pairs_in_contexts_of_both_outputs(pair_outcomes, pair_contexts)
     for accuracy_sums in iterate_outcome_sums_by_context_batch(pair_outcomes, pair_contexts, ties=ties):
         for number, context in enumerate(accuracy_sums.contexts):

@@ -403,9 +403,7 @@ def group_similar_contexts(column: ColumnAnalysis, choice_table: ChoiceTable) ->
 def _build_robustness_of_metrics(
     column: ColumnAnalysis, choice_table: ChoiceTable, competing_metrics: Sequence[int]
 ) -> list[MetricRobustness]:
-    """Return for each metric how its accuracy varies over the contexts of a column, and where it is
-    lowest.
-    """
+    """Return for each metric how its accuracy varies over the contexts of a column, and where it is worst."""
     low = np.array([analysis.low for analysis in column.context_analyses])[:, competing_metrics]
     worst_contexts = np.where(np.isnan(low), np.inf, low).argmin(axis=0)
     rows = []

@@ -108,9 +108,7 @@ class ExchangeableUnits:
     block_starts: LongArray
 
     def exchangeable_share(self) -> float:
-        """Return the share of the outputs or clusters that can exchange their context with a
-        different one.
-        """
+        """Return the share of outputs or clusters that can exchange their context with a different one."""
         lowest = np.minimum.reduceat(self.labels, self.block_starts[:-1])
         highest = np.maximum.reduceat(self.labels, self.block_starts[:-1])
         sizes = np.diff(self.block_starts)

@@ -206,9 +206,7 @@ class HumanAnalysis:
         return MetricChoice(metric=self.metrics[int(np.nanargmax(values))])
 
     def _build_result_of_each_metric(self) -> list[HumanAccuracy]:
-        """Return the agreement of each metric with people, the best metric first. Equal metrics share
-        a rank.
-        """
+        """Return the agreement of each metric with people, the best first. Equal metrics share a rank."""
         accuracy = self.accuracy
         context = self.overall.context
         ties = self.overall.estimates.accuracy_sums.compute_tie_shares()[:, 0]

@@ -234,9 +234,7 @@ def check_pair_outcomes_and_contexts(
     agreement_name: str,
     sentinels: Collection[str],
 ) -> None:
-    """Raise an error if the given pairs, contexts, control metrics or rank correlation do not allow
-    an assay.
-    """
+    """Raise an error if the pairs, contexts, control metrics or rank correlation do not allow an assay."""
     if agreement_name not in STATISTICS:
         raise UnknownName("rank agreement", agreement_name, STATISTICS)
     if pair_outcomes.pair_count == 0:

@@ -45,9 +45,7 @@ class MeanEdits:
 def measure_edit_distances(
     outputs: pl.Series, perturbed_outputs: pl.Series, workers: int = 1
 ) -> EditDistances:
-    """Compute the edit distance (Levenshtein) between each output and its perturbed version, in
-    characters.
-    """
+    """Compute the edit distance (Levenshtein) between outputs and their perturbed versions, in characters."""
     if outputs.is_empty() or outputs.dtype != pl.String:
         return EditDistances(np.empty(0, dtype=np.int64), np.empty(0))
     distances = process.cpdist(

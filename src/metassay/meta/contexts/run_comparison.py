@@ -295,9 +295,7 @@ def _compare_rankings_before_and_after(
     new_accuracy_by_metric: Mapping[str, MetricAccuracy],
     swaps: list[MetricSwap],
 ) -> OrderChange:
-    """Return how one context ranked the metrics in the old and the new run, and which metrics changed
-    places.
-    """
+    """Return how one context ranked metrics in the old and the new run, and which metrics changed places."""
     before = np.array([old_accuracy_by_metric[metric].accuracy for metric in metrics], dtype=np.float64)
     after = np.array([new_accuracy_by_metric[metric].accuracy for metric in metrics], dtype=np.float64)
     rounded = (np.round(before, _TIE_DECIMALS), np.round(after, _TIE_DECIMALS))

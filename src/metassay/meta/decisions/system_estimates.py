@@ -112,9 +112,7 @@ def _estimate_system_differences(
     seed: int,
     resamples: int,
 ) -> list[SystemDifference]:
-    """Estimate the difference in mean human score between every two systems, from items with labels
-    for both.
-    """
+    """Estimate the difference in mean human score between every two systems, from items labelled for both."""
     if len(best_first) < 2:
         return []
     human_differences = subtract_system_pairs(labelled_scores.human[best_first])

@@ -113,8 +113,8 @@ class DependenceAnalysis:
 
     @cached_property
     def curves(self) -> dict[str, MetricCurves]:
-        """Predicted human score as a function of the metric score, for all outputs and each group, by
-        metric.
+        """For each metric, the predicted human score as a function of its score, for all outputs and by
+        group.
         """
         curves: dict[str, MetricCurves] = {}
         for entry in self.metrics:
@@ -382,9 +382,7 @@ def _measure_dependence_in_context(
 
 
 def _drop_resamples_without_outputs(resample_counts: Counts, outputs: ScoredOutputs) -> Counts:
-    """Drop resamples that contain no cluster of the given outputs. Drop all of them if some group is
-    in none.
-    """
+    """Drop resamples that contain no cluster of the given outputs. Drop all if some group is in none."""
     nonempty = resample_counts[resample_counts.any(axis=1)]
     for group in range(outputs.group_count):
         clusters = np.unique(outputs.clusters[outputs.groups == group])

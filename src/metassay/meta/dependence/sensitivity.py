@@ -130,9 +130,7 @@ def measure_dependence_by_quality_of_systems(outputs: ScoredOutputs) -> list[Sen
 def _iterate_subsets_with_deviations(
     output_subsets: Iterable[ScoredOutputs],
 ) -> Iterator[OutputsWithDeviations]:
-    """Yield each subset of the outputs, together with how much the metric overrates each group of the
-    subset.
-    """
+    """Yield each subset of the outputs, together with how much the metric overrates each of its groups."""
     for subset in output_subsets:
         yield subset, compute_expected_deviations(subset)
 

@@ -31,9 +31,7 @@ PSEUDO_OUTPUTS = 0.5
 
 @dataclass(frozen=True)
 class ShareCorrection:
-    """Share of good outputs, as a judge says and corrected for the errors of the judge, with a 95 %
-    interval.
-    """
+    """Share of good outputs, as a judge says and corrected for its errors, with a 95 % interval."""
 
     value: float
     low: float

@@ -191,9 +191,7 @@ def _average_over_resampled_items(judge_scores: FloatArray, resample_counts: Cou
 
 
 def _compare_family_with_other_systems(deviations: FloatArray, in_family: BoolArray) -> FloatArray:
-    """Return the mean over the systems of a family minus the mean over all other systems, for each
-    resample.
-    """
+    """Return the mean over the systems of a family minus the mean over other systems, for each resample."""
     family_mean = mean_ignoring_nan(deviations[:, in_family], axis=1)
     other_mean = mean_ignoring_nan(deviations[:, ~in_family], axis=1)
     return np.asarray(family_mean - other_mean)

@@ -170,9 +170,7 @@ class VerdictArrays:
         )
 
     def get_context_labels(self, column: str, verdict_rows: pl.DataFrame) -> list[str | None]:
-        """Return the context (such as the domain) of each verdict, or of each item if the judges give
-        scores.
-        """
+        """Return the context (such as the domain) of each verdict, or of each item if judges give scores."""
         if column not in self.table.frame.columns:
             raise UnknownName("column", column, self.table.metadata)
         if self.table.kind != GRADE:

@@ -102,9 +102,7 @@ class SystemLevel(CorrelationLevel):
         return build_swap_function_of_system_means(self.correlation, scores)
 
     def evaluate_on_system_subsets(self, scores: ScoreArrays, system_subsets: LongArray) -> FloatArray:
-        """Compute the correlation of the mean scores of systems for each of the given subsets of the
-        systems.
-        """
+        """Compute the correlation of the mean scores of systems for each of the given subsets."""
         human_means = scores.human.mean(axis=-1)
         metric_means = scores.metrics.mean(axis=-1)
         return correlate_system_scores(

@@ -74,9 +74,7 @@ def subtract_every_two_rows(values: FloatArray) -> FloatArray:
 
 
 def find_pair_positions(first_metrics: LongArray, second_metrics: LongArray, metric_count: int) -> LongArray:
-    """Return the positions of the given pairs in the list of all pairs, in the order of
-    `numpy.triu_indices`.
-    """
+    """Return the positions of given pairs in the list of all pairs, in the order of `numpy.triu_indices`."""
     return (
         first_metrics * metric_count
         - first_metrics * (first_metrics + 1) // 2
