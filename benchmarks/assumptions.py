@@ -82,7 +82,9 @@ def measure_variance_coverage(replicates):
         made = calibration.build_outcomes(right, item, item, item, method)
         contexts = calibration.build_contexts("all", item * 0)
         drawn = calibration.ClusterBootstrap(rng, 300)
-        found = confounding.measure_confounding(made, contexts, ties="strict", bootstrap=drawn, rng=rng)
+        found = confounding.measure_dependence_on_perturbation(
+            made, contexts, ties="strict", bootstrap=drawn, rng=rng
+        )
         held += ((found.low <= truth.var()) & (truth.var() <= found.high)).tolist()
     return np.mean(held)
 

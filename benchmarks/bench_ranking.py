@@ -15,7 +15,7 @@ import pytrec_eval
 
 from metassay.data.dataset import Dataset
 from metassay.data.ranked_lists import build_ranked_lists, sort_documents_into_ranked_lists
-from metassay.meta.contexts.pair_outcomes import compute_outcomes
+from metassay.meta.contexts.pair_outcomes import compare_scores_of_pairs
 from metassay.metrics.ranking import PAPER_CUTOFFS, PAPER_MEASURES, InterpolatedPrecision
 from metassay.metrics.ranking_metric import score_rankings
 from metassay.perturbations.pairs import make_pairs
@@ -119,7 +119,7 @@ def time_score(users: int, rng: np.random.Generator) -> Dataset:
     before = score_rankings(PAPER_MEASURES, build_ranked_lists(items, pairs.frame["output"], qrels))
     after = score_rankings(PAPER_MEASURES, build_ranked_lists(items, pairs.frame["worse"], qrels))
     scored = time.perf_counter()
-    outcome = compute_outcomes(before.T.copy(), after.T.copy(), np.zeros(len(PAPER_MEASURES)))
+    outcome = compare_scores_of_pairs(before.T.copy(), after.T.copy(), np.zeros(len(PAPER_MEASURES)))
     table = pairs.frame.select("system", "item").with_columns(right=pl.Series(outcome[0] > 0))
     by_item = table.group_by("system", "item").agg(pl.col("right").mean())
     accuracy = by_item.group_by("system").agg(pl.col("right").mean())["right"]

@@ -17,27 +17,27 @@ from scipy.stats import binomtest
 
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.aggregation.system_comparison import TESTS
-from metassay.meta.contexts.accuracy import sort_pairs_by_item, sum_pair_outcomes
+from metassay.meta.contexts.accuracy import sort_pairs_by_item, sum_outcomes_by_context_and_cluster
 from metassay.meta.contexts.column_analysis import AccuracyEstimates
-from metassay.meta.contexts.confounding import measure_confounding
+from metassay.meta.contexts.confounding import measure_dependence_on_perturbation
 from metassay.meta.contexts.context_statistics import build_context_statistics
-from metassay.meta.contexts.h1 import cross_contexts_with_perturbations, run_equal_accuracy_tests
+from metassay.meta.contexts.h1 import compare_accuracies_between_contexts, cross_contexts_with_perturbations
 from metassay.meta.contexts.h2 import extrapolate_agreement_to_full_sample
 from metassay.meta.contexts.human_pairs import HumanPairs
 from metassay.meta.contexts.label_error_correction import LabelReading, correct_accuracy_for_label_errors
 from metassay.meta.contexts.pair_analysis import analyze_pairs
-from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_global_context
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_context_of_all_pairs
 from metassay.meta.contexts.run_comparison import compare_runs
-from metassay.meta.contexts.saved_labels import measure_saved_labels
-from metassay.meta.contexts.trend import compute_trend_p_values
+from metassay.meta.contexts.saved_labels import estimate_share_of_saved_labels
+from metassay.meta.contexts.trend import compute_p_values_of_accuracy_trends
 from metassay.meta.dependence.deviations import (
-    expected_deviations,
-    largest_difference_between_groups,
+    compute_expected_deviations,
+    compute_range_over_groups,
     system_dependence,
 )
 from metassay.meta.dependence.null_hypotheses import (
-    compute_equal_mapping_p_values,
-    compute_fair_metric_p_values,
+    compute_p_values_of_equal_treatment,
+    compute_p_values_of_fairness,
 )
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
@@ -177,8 +177,10 @@ def measure_rejection_rates(make, replicates, permutations=999, seed=0):
     while len(permuted) < replicates:
         made, labels = make(rng)
         pairs, (contexts,) = sort_pairs_by_item(made, [labels])
-        totals = sum_pair_outcomes(pairs, cross_contexts_with_perturbations(pairs, contexts)).totals
-        found = run_equal_accuracy_tests(
+        totals = sum_outcomes_by_context_and_cluster(
+            pairs, cross_contexts_with_perturbations(pairs, contexts)
+        ).totals
+        found = compare_accuracies_between_contexts(
             pairs, contexts, totals, ties="strict", rng=rng, permutations=permutations
         )
         permuted += found.p_permutation.tolist()
@@ -213,10 +215,12 @@ def measure_document_coverage(replicates, documents=40, length=10, by_document=T
 
 
 def _interval_contains(made, truth, rng, resamples):
-    found = AccuracyEstimates.from_outcome_sums(sum_pair_outcomes(made, build_global_context(made)))
+    found = AccuracyEstimates.create_from_accuracy_sums(
+        sum_outcomes_by_context_and_cluster(made, build_context_of_all_pairs(made))
+    )
     sums = found.accuracy_sums
     drawn = ClusterBootstrap(rng, resamples).resample_ratios(sums.credit, sums.weight, sums.clusters)
-    low, high = proportion_interval(found.select_context(0), drawn)
+    low, high = proportion_interval(found.select_estimates_of_context(0), drawn)
     return ((low <= truth) & (truth <= high)).tolist()
 
 
@@ -255,7 +259,7 @@ def measure_confounding_flags(replicates, items=100, systems=4, seed=0):
         right = np.concatenate([length, rng.normal(1.2, 1, (fair, len(output))) + hard > 0])
         made = build_outcomes(right, item, output, item, method)
         bootstrap = ClusterBootstrap(rng, 400)
-        p = measure_confounding(made, contexts, ties="strict", bootstrap=bootstrap, rng=rng).p
+        p = measure_dependence_on_perturbation(made, contexts, ties="strict", bootstrap=bootstrap, rng=rng).p
         flags.append([p[0] <= LEVEL, (p[1:] <= LEVEL).mean()])
     return np.mean(flags, axis=0)
 
@@ -366,11 +370,14 @@ def measure_corrected_coverage(error, replicates, read=100, items=200, pairs=4, 
             resamples=400,
             seed=int(rng.integers(2**31)),
         )
-        estimates = AccuracyEstimates.from_outcome_sums(sum_pair_outcomes(*_sorted(made)))
+        estimates = AccuracyEstimates.create_from_accuracy_sums(
+            sum_outcomes_by_context_and_cluster(*_sorted(made))
+        )
         raw = ClusterBootstrap(rng, 400)
         part = estimates.accuracy_sums
         low, high = proportion_interval(
-            estimates.select_context(0), raw.resample_ratios(part.credit, part.weight, part.clusters)
+            estimates.select_estimates_of_context(0),
+            raw.resample_ratios(part.credit, part.weight, part.clusters),
         )
         ends = rows[0].corrected_low, rows[0].corrected_high
         held.append((ends[0] <= truth <= ends[1], low[0] <= truth <= high[0]))
@@ -379,7 +386,7 @@ def measure_corrected_coverage(error, replicates, read=100, items=200, pairs=4, 
 
 def _sorted(made):
     pairs, _ = sort_pairs_by_item(made, [])
-    return pairs, build_global_context(pairs)
+    return pairs, build_context_of_all_pairs(pairs)
 
 
 def measure_trend_size(contexts, items, replicates, seed=0):
@@ -390,8 +397,10 @@ def measure_trend_size(contexts, items, replicates, seed=0):
     found = []
     while len(found) < replicates:
         made = build_outcomes(rng.random((METRICS, len(item))) < 0.75, item, item, item)
-        sums = sum_pair_outcomes(made, PairContexts("length:9", names, item % contexts))
-        found += (compute_trend_p_values("length:9", sums, np.ones(contexts, dtype=bool)) <= LEVEL).tolist()
+        sums = sum_outcomes_by_context_and_cluster(made, PairContexts("length:9", names, item % contexts))
+        found += (
+            compute_p_values_of_accuracy_trends("length:9", sums, np.ones(contexts, dtype=bool)) <= LEVEL
+        ).tolist()
     return np.mean(found)
 
 
@@ -445,7 +454,7 @@ def measure_sysdep_coverage(systems, segments, replicates, noisy=1.0, seed=0):
     while len(held) < replicates:
         bias, sizes = rng.normal(0, 0.8, systems), np.r_[noisy, np.ones(systems - 1)]
         outputs = build_scored_outputs(*_draw_metric_scores(rng, bias, sizes, 30_000))
-        truth = float(largest_difference_between_groups(expected_deviations(outputs)))
+        truth = float(compute_range_over_groups(compute_expected_deviations(outputs)))
         for _ in range(20):
             found = system_dependence(*_draw_metric_scores(rng, bias, sizes, segments), seed=len(held))
             held.append(found.low <= truth <= found.high)
@@ -475,13 +484,13 @@ def measure_dependence_sizes(systems, replicates, kind="even", segments=80, draw
         human = metric + rng.normal(0, 1, metric.shape) * sizes
         if kind == "counts":
             human = -rng.poisson(np.exp(-metric)).astype(float)
-        (equal_p,) = compute_equal_mapping_p_values([build_scored_outputs(human, metric)], rng, draws)
+        (equal_p,) = compute_p_values_of_equal_treatment([build_scored_outputs(human, metric)], rng, draws)
         equal.append(equal_p <= LEVEL)
         better = np.linspace(0, 1, systems)[:, None]
         people = better + rng.normal(0, 1, segments) + rng.normal(0, 1, (systems, segments))
         seen, noise = (np.minimum(people, -1), 0.2) if kind == "large" else (people, 0.7)
         outputs = build_scored_outputs(people, seen + rng.normal(0, noise, people.shape))
-        (fair_p,) = compute_fair_metric_p_values([outputs], rng, draws)
+        (fair_p,) = compute_p_values_of_fairness([outputs], rng, draws)
         fair.append(fair_p is not None and fair_p <= LEVEL)
     return np.mean(equal), np.mean(fair)
 
@@ -543,8 +552,8 @@ def measure_saving_claims(skill, replicates, seed=0, **design):
     for _ in range(replicates):
         scores = draw_labelled_scores(rng, skill, **design)
         metrics = [f"metric {number}" for number in range(len(scores.metrics))]
-        shares = measure_saved_labels([scores], np.arange(len(metrics)))
-        choice = shares.choose_metric_that_saves_most_labels(metrics, metrics)
+        shares = estimate_share_of_saved_labels([scores], np.arange(len(metrics)))
+        choice = shares.choose_metric_saving_most_labels(metrics, metrics)
         saves += choice.p is not None and choice.p <= LEVEL
         left_out += len(choice.top_group) < len(metrics)
     return saves / replicates, left_out / replicates

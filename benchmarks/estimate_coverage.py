@@ -101,8 +101,8 @@ def measure_coverage(design: Design, repetitions: int) -> Coverage:
             sample = replace(sample, metrics=mislead(design, sample, generator))
         choice = choose_metric_by_labels_saved(sample)
         metric = None if choice.metric is None else sample.metrics[choice.metric]
-        low, high = estimate(sample, sample.human, metric, repetition).intervals()
-        low_without, high_without = estimate(sample, sample.human, None, repetition).intervals()
+        low, high = estimate(sample, sample.human, metric, repetition).compute_intervals()
+        low_without, high_without = estimate(sample, sample.human, None, repetition).compute_intervals()
         metric_of_differences = None
         if metric is not None and choice.use_for_differences:
             metric_of_differences = compute_system_differences(metric)
@@ -116,7 +116,7 @@ def measure_coverage(design: Design, repetitions: int) -> Coverage:
         row = (
             find_covered(means, (low, high)).mean(),
             find_covered(differences, compute_symmetric_intervals(of_differences)).mean(),
-            find_covered(differences, of_differences.simultaneous_intervals()).all(),
+            find_covered(differences, of_differences.compute_simultaneous_intervals()).all(),
             (high - low).sum() / (high_without - low_without).sum(),
             np.sqrt(1 - min(share_saved, 1.0)),
         )

@@ -15,14 +15,14 @@ import numpy as np
 from scipy.stats import rankdata, t
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.contexts.accuracy import sort_pairs_by_item, sum_pair_outcomes
+from metassay.meta.contexts.accuracy import sort_pairs_by_item, sum_outcomes_by_context_and_cluster
 from metassay.meta.contexts.h1 import cross_contexts_with_perturbations
-from metassay.meta.contexts.h2 import estimate_ceiling_from_halves
+from metassay.meta.contexts.h2 import estimate_agreement_of_full_samples_from_halves
 from metassay.meta.contexts.pair_outcomes import (
     PairContexts,
     PairOutcomes,
-    build_global_context,
-    compute_outcomes,
+    build_context_of_all_pairs,
+    compare_scores_of_pairs,
 )
 from metassay.meta.people.meta_metrics.registry import parse_meta_metric
 from metassay.stats import random
@@ -45,15 +45,17 @@ DRAWS = 4000
 
 def compute_accuracy_by_perturbation(found, ties="strict", fewest=FEWEST):
     """Compute the accuracy of each metric for each perturbation with enough pairs, and for all pairs."""
-    pairs, (one,) = sort_pairs_by_item(found, [build_global_context(found)])
-    sums = sum_pair_outcomes(pairs, cross_contexts_with_perturbations(pairs, one), ties=ties)
+    pairs, (one,) = sort_pairs_by_item(found, [build_context_of_all_pairs(found)])
+    sums = sum_outcomes_by_context_and_cluster(
+        pairs, cross_contexts_with_perturbations(pairs, one), ties=ties
+    )
     counts = np.bincount(found.perturbations, minlength=len(found.perturbation_names))
     every = {
         name: sums.accuracy()[:, m] for m, name in enumerate(found.perturbation_names) if counts[m] >= fewest
     }
     return (
         every,
-        sum_pair_outcomes(pairs, one, ties=ties).accuracy()[:, 0],
+        sum_outcomes_by_context_and_cluster(pairs, one, ties=ties).accuracy()[:, 0],
         dict(zip(found.perturbation_names, counts.tolist())),
     )
 
@@ -77,7 +79,9 @@ def compute_accuracy_by_difficulty(data):
     codes = np.where(part < 0, -1, found.perturbations * len(PARTS) + part)
     pairs, (contexts,) = sort_pairs_by_item(found, [PairContexts("part", tuple(names), codes)])
     table = (
-        sum_pair_outcomes(pairs, contexts).accuracy().T.reshape(len(found.perturbation_names), len(PARTS), -1)
+        sum_outcomes_by_context_and_cluster(pairs, contexts)
+        .accuracy()
+        .T.reshape(len(found.perturbation_names), len(PARTS), -1)
     )
     return {name: table[m] for m, name in enumerate(found.perturbation_names) if not np.isnan(table[m]).any()}
 
@@ -219,7 +223,7 @@ def _describe_best(orders, first):
 def compute_human_accuracy(data, kept, ties="strict"):
     """Compute the accuracy on some human pairs, and how well the human ranking would agree with itself."""
     better, worse = data["better"][kept], data["worse"][kept]
-    outcome = compute_outcomes(data["scores"][:, better], data["scores"][:, worse], data["tolerance"])
+    outcome = compare_scores_of_pairs(data["scores"][:, better], data["scores"][:, worse], data["tolerance"])
     found = PairOutcomes(
         tuple(map(str, data["metrics"])),
         ("human",),
@@ -229,12 +233,12 @@ def compute_human_accuracy(data, kept, ties="strict"):
         data["units"][better],
         np.zeros(len(better), dtype=int),
     )
-    pairs, (one,) = sort_pairs_by_item(found, [build_global_context(found)])
-    sums = sum_pair_outcomes(pairs, one, ties=ties)
+    pairs, (one,) = sort_pairs_by_item(found, [build_context_of_all_pairs(found)])
+    sums = sum_outcomes_by_context_and_cluster(pairs, one, ties=ties)
     here, there = ClusterHalves(
         random.create_generator_for_purpose(0, "halves"), 100
     ).compute_ratios_in_both_halves(sums.credit, sums.weight, sums.clusters)
-    return sums.accuracy()[:, 0], estimate_ceiling_from_halves(here, there, "kendall")
+    return sums.accuracy()[:, 0], estimate_agreement_of_full_samples_from_halves(here, there, "kendall")
 
 
 def compute_human_targets(data):
@@ -250,7 +254,7 @@ def compute_human_targets(data):
     halves = ClusterHalves(random.create_generator_for_purpose(0, "halves"), 100)
     first_half = resample_soft_accuracies(human, scores, halves, units)
     second_half = resample_soft_accuracies(human, scores, halves, units, complement=True)
-    ceilings["spa"] = estimate_ceiling_from_halves(first_half, second_half, "kendall")
+    ceilings["spa"] = estimate_agreement_of_full_samples_from_halves(first_half, second_half, "kendall")
     return values, ceilings
 
 

@@ -18,13 +18,17 @@ from reproduce.findings.contexts import count_by_system
 from reproduce.findings.score_sets import ScoreSet
 from scipy.stats import t
 
-from metassay.meta.contexts.accuracy import sort_pairs_by_item, sum_pair_outcomes
+from metassay.meta.contexts.accuracy import sort_pairs_by_item, sum_outcomes_by_context_and_cluster
 from metassay.meta.contexts.h1 import cross_contexts_with_perturbations
 from metassay.meta.contexts.h2 import extrapolate_agreement_to_full_sample
 from metassay.meta.contexts.human_pairs import correct_tau_for_reliability
-from metassay.meta.contexts.pair_outcomes import PairOutcomes, build_global_context, compute_outcomes
+from metassay.meta.contexts.pair_outcomes import (
+    PairOutcomes,
+    build_context_of_all_pairs,
+    compare_scores_of_pairs,
+)
 from metassay.meta.dependence import system_dependence
-from metassay.meta.dependence.shrinkage import split_deviations
+from metassay.meta.dependence.shrinkage import split_deviations_into_shrinkage_and_rest
 from metassay.meta.people.meta_metrics.acc_eq import tie_calibrated_accuracy
 from metassay.stats.arrays import BoolArray, FloatArray, LongArray
 from metassay.stats.labels_saved import compute_system_differences, jackknife_labels_saved
@@ -127,7 +131,7 @@ class LexicalArrays:
         outcomes = PairOutcomes(
             self.scores.metric_names,
             ("human",),
-            compute_outcomes(scores[:, better], scores[:, worse], self.arrays["tolerance"]),
+            compare_scores_of_pairs(scores[:, better], scores[:, worse], self.arrays["tolerance"]),
             self.arrays["items"][better],
             better,
             self.arrays["units"][better],
@@ -138,16 +142,16 @@ class LexicalArrays:
 
 def _average_over_perturbations(outcomes: PairOutcomes, ties: str) -> FloatArray:
     """Compute the accuracy for each perturbation, and average with equal weights."""
-    pairs, (everything,) = sort_pairs_by_item(outcomes, [build_global_context(outcomes)])
-    accuracy = sum_pair_outcomes(
+    pairs, (everything,) = sort_pairs_by_item(outcomes, [build_context_of_all_pairs(outcomes)])
+    accuracy = sum_outcomes_by_context_and_cluster(
         pairs, cross_contexts_with_perturbations(pairs, everything), ties=ties
     ).accuracy()
     return np.asarray(np.nanmean(accuracy, axis=1))
 
 
 def _compute_accuracy(outcomes: PairOutcomes, ties: str) -> FloatArray:
-    pairs, (everything,) = sort_pairs_by_item(outcomes, [build_global_context(outcomes)])
-    return np.asarray(sum_pair_outcomes(pairs, everything, ties=ties).accuracy()[:, 0])
+    pairs, (everything,) = sort_pairs_by_item(outcomes, [build_context_of_all_pairs(outcomes)])
+    return np.asarray(sum_outcomes_by_context_and_cluster(pairs, everything, ties=ties).accuracy()[:, 0])
 
 
 def measure_human_questions(scores: ScoreSet) -> Values:
@@ -165,7 +169,7 @@ def measure_human_questions(scores: ScoreSet) -> Values:
             ).value
         )
         deviations = system_dependence(scores.human, metric, bootstraps=0).deviations
-        residual.append(-split_deviations(deviations, human_means).residual_range)
+        residual.append(-split_deviations_into_shrinkage_and_rest(deviations, human_means).residual_range)
     return {
         "acc_eq": np.array(acc_eq),
         "spa": estimate_soft_accuracies(scores.human, scores.metrics),

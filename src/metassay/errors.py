@@ -74,8 +74,8 @@ def display_path(path: str | os.PathLike[str]) -> str:
 
 
 def _extend_address(address: str, relative_path: str) -> str:
-    """Append a relative path to the address of a remote
-    folder, which may be inside an archive (`zip::s3://…`).
+    """Append a relative path to the address of a remote folder, which may be inside an archive
+    (`zip::s3://…`).
     """
     parts = address.split("::")
     number = next(number for number, part in enumerate(parts) if "://" in part)

@@ -85,8 +85,8 @@ class Option:
 
 
 def declare_option(help_text: str, *flags: str, **attributes: Any) -> Option:
-    """Return the annotation that makes a field a command-line option.
-    Flags are needed only if they differ from the name.
+    """Return the annotation that makes a field a command-line option. Flags are needed only if they differ
+    from the name.
     """
     return Option(help_text, flags, **attributes)
 

@@ -116,8 +116,8 @@ def load_from_file(file_and_name: str) -> Any:
 
 
 def describe_user_error(error: BaseException) -> InputError | None:
-    """Return an error message for an exception that code
-    of the user raised; None if metassay itself raised it.
+    """Return an error message for an exception that code of the user raised; None if metassay itself raised
+    it.
     """
     calls = [(call.filename, call.lineno) for call in traceback.extract_tb(error.__traceback__)]
     message = " ".join(str(error).split())
@@ -174,8 +174,8 @@ def hash_user_source(user_object: Any) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def _hash_source_of_definition(definition: Any) -> str:
-    """Return a hash of the source code of a class or function,
-    and of its base classes; empty for code of metassay.
+    """Return a hash of the source code of a class or function, and of its base classes; empty for code of
+    metassay.
     """
     definitions = definition.__mro__ if isinstance(definition, type) else [definition]
     content: list[bytes] = []
@@ -205,8 +205,8 @@ def _belongs_to_metassay(module_name: str) -> bool:
 
 
 def _collect_source_of_definition(definition: Any) -> list[bytes]:
-    """Return a hash of the file that defines a class or
-    function or, if there is no file, its compiled code.
+    """Return a hash of the file that defines a class or function or, if there is no file, its compiled
+    code.
     """
     file = getattr(sys.modules.get(definition.__module__), "__file__", None)
     if file in _user_files:

@@ -41,8 +41,8 @@ def count_processes(text_count: int, workers: int) -> int:
 def map_batches(
     function: Callable[[Batch], Result], batches: Iterable[Batch], process_count: int
 ) -> Iterator[Result]:
-    """Yield `function(batch)` for every batch, in order.
-    The batches are shared between this process and several others.
+    """Yield `function(batch)` for every batch, in order. The batches are shared between this process and
+    several others.
 
     The function must be importable, and give the same result in every process. A batch that a worker process
     fails to compute, for whatever reason, is computed here: nothing is lost, and an error is the function's
@@ -93,8 +93,8 @@ class _ParallelMap(Generic[Batch, Result]):
             self._is_ready = self._executor.submit(_import_module, self._function.__module__)
 
     def _compute_or_wait_for_result(self, batch_number: int) -> bool:
-        """Make sure that the result of a batch is there, by computing it or waiting for it.
-        False if there is no such batch.
+        """Make sure that the result of a batch is there, by computing it or waiting for it. False if there is
+        no such batch.
         """
         while batch_number not in self._results:
             self._submit_batches()

@@ -12,8 +12,8 @@ RecordedWarnings = tuple[tuple[int, str], ...]
 
 
 class CountedWarning(UserWarning):
-    """A warning that begins with a number, such as `3 texts were …`.
-    The numbers of equal warnings are added up.
+    """A warning that begins with a number, such as `3 texts were …`. The numbers of equal warnings are added
+    up.
     """
 
     def __init__(self, count: int, text: str) -> None:

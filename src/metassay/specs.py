@@ -74,8 +74,8 @@ def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
 
 
 def parse_parameter_value(text: str) -> Any:
-    """Convert the text of a parameter to an integer, a float, a
-    boolean or None; any other text is returned unchanged.
+    """Convert the text of a parameter to an integer, a float, a boolean or None; any other text is returned
+    unchanged.
     """
     if text.lower() in _CONSTANTS:
         return _CONSTANTS[text.lower()]

@@ -241,7 +241,7 @@ def order_p_value(pairs, members, draws):
     return np.mean([distance(nearest + deviation)[1] >= observed - 1e-9 for deviation in deviations])
 
 
-def compute_lead_p_values(values, draws):
+def compute_p_values_of_leads(values, draws):
     """For each metric the chance of a largest standardised lead over it at least as large as the observed."""
     deviations = np.array(draws) - values
     found = []

@@ -388,7 +388,7 @@ def test_preference_is_a_score_of_both_systems():
     table = VerdictTable(PAIRWISE, frame, raters=(), metadata=(), gold=None)
     arrays = VerdictArrays(table)
     assert arrays.systems == ["a", "b"]
-    np.testing.assert_array_equal(arrays.build_mean_matrix("j"), [[1.0, 0.5], [0.0, 0.5]])
+    np.testing.assert_array_equal(arrays.average_verdicts_by_output("j"), [[1.0, 0.5], [0.0, 0.5]])
     np.testing.assert_array_equal(arrays.human_score_matrix, [[0.0, np.nan], [1.0, np.nan]])
 
 

@@ -148,8 +148,8 @@ def _take_no_options() -> None:
 
 @functools.cache
 def build_application(command_name: str | None = None, *, with_options: bool = True) -> Any:
-    """Build the command line with all its commands.
-    If `command` is given, only that one is built, to save time.
+    """Build the command line with all its commands. If `command` is given, only that one is built, to save
+    time.
 
     The list of all commands needs no options of theirs, which take most of the time.
     """

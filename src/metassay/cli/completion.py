@@ -10,8 +10,8 @@ COMPLETED_OPTIONS = ("metrics", "meta", "perturbations", "contexts", "context", 
 
 
 def build_completer(option_name: str) -> Callable[[str], list[str]] | None:
-    """Return a function that completes the values of an option
-    in the shell; None if its values cannot be completed.
+    """Return a function that completes the values of an option in the shell; None if its values cannot be
+    completed.
     """
     if option_name not in COMPLETED_OPTIONS:
         return None

@@ -132,8 +132,8 @@ def _discard_output() -> None:
 
 
 def _print_unexpected_error(error: BaseException) -> int:
-    """Print an error that metassay did not raise on purpose, in code of the user or of metassay.
-    Returns the exit status.
+    """Print an error that metassay did not raise on purpose, in code of the user or of metassay. Returns the
+    exit status.
     """
     import traceback
 

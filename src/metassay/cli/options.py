@@ -104,8 +104,8 @@ class DataOptions(OutputReadOptions):
         return _print_guessed_task(dataset)
 
     def _find_plain_text_files(self) -> tuple[list[str], list[str]]:
-        """Return the files with references and the files with outputs.
-        The order of arguments is that of sacrebleu.
+        """Return the files with references and the files with outputs. The order of arguments is that of
+        sacrebleu.
         """
         if not self.reference:
             # `sacrebleu REFERENCE -i OUTPUT` names the reference first; any other order is ambiguous.

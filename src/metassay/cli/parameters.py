@@ -95,8 +95,8 @@ NOT_RECORDED = ("out", "parts")
 
 
 def flatten_option_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Replace each parameter of a command that is a dataclass of options
-    by one parameter per field, which Typer understands.
+    """Replace each parameter of a command that is a dataclass of options by one parameter per field, which
+    Typer understands.
 
     An option that two groups share is one option, and both groups get its value.
     """

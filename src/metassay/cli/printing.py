@@ -150,8 +150,8 @@ def _is_prose_column(cell_texts: Sequence[str]) -> bool:
 def _choose_fitting_columns(
     cells: Mapping[str, Sequence[str]], most_important: Sequence[str], width: int
 ) -> list[str]:
-    """Return the columns that fit into the width of the terminal.
-    The most important ones are chosen first.
+    """Return the columns that fit into the width of the terminal. The most important ones are chosen
+    first.
     """
     from rich.cells import cell_len
 

@@ -19,8 +19,8 @@ SECONDS_BETWEEN_LINES = 60
 
 @contextmanager
 def show_progress(output_options: OutputOptions, *, quiet: bool = False) -> Iterator[Progress | None]:
-    """Context manager that gives a function to report progress with,
-    called as (stage, done, total); None with `--quiet`.
+    """Context manager that gives a function to report progress with, called as (stage, done, total); None
+    with `--quiet`.
     """
     if output_options.quiet or quiet:
         yield None

@@ -46,8 +46,8 @@ class AnswerCache:
             self._ends_in_partial_line = False
 
     def _add_answer_from_line(self, line: str) -> None:
-        """Read an answer from one line of the file.
-        A line that an interrupted run left incomplete is ignored.
+        """Read an answer from one line of the file. A line that an interrupted run left incomplete is
+        ignored.
         """
         try:
             entry = json.loads(line)

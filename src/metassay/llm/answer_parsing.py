@@ -38,8 +38,8 @@ def parse_score_answer(answer: str) -> float | None:
 
 
 def parse_rubric_answer(answer: str, criteria: Sequence[str]) -> float | None:
-    """Return the mean of the numbers from 1 to 5 that an
-    answer gives to all criteria; None if one is missing.
+    """Return the mean of the numbers from 1 to 5 that an answer gives to all criteria; None if one is
+    missing.
     """
     scores = []
     for criterion in criteria:
@@ -75,8 +75,8 @@ def parse_error_list_answer(answer: str, output: str) -> float | None:
 
 
 def parse_preference_answer(answer: str) -> float | None:
-    """Return which output an answer prefers: 1 for A, 0
-    for B, 0.5 for a tie; None if the answer is unclear.
+    """Return which output an answer prefers: 1 for A, 0 for B, 0.5 for a tie; None if the answer is
+    unclear.
     """
     match = _find_last_match(_PREFERENCE_LINE, answer)
     if match is not None:
@@ -87,8 +87,8 @@ def parse_preference_answer(answer: str) -> float | None:
 
 
 def _find_last_match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    """Search the lines of a text from the end, and return
-    the match in the first line that matches as a whole.
+    """Search the lines of a text from the end, and return the match in the first line that matches as a
+    whole.
     """
     for line in reversed(text.split("\n")):
         match = pattern.fullmatch(line.strip())

@@ -68,8 +68,8 @@ class Asker:
         return answer
 
     def ask_all(self, requests: Sequence[Request | None]) -> list[Answer | None]:
-        """Return the answers to many requests, several at a time.
-        None for a request that is None or got no answer.
+        """Return the answers to many requests, several at a time. None for a request that is None or got no
+        answer.
 
         Equal requests are sent once.
         """

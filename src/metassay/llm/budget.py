@@ -30,8 +30,8 @@ def compute_token_cost(
 
 
 def read_token_price(path: str | Path, model_name: str) -> TokenPrice:
-    """Read the price of a model from a JSON file such as {"MODEL": [0.5,
-    1.5]}, for a million tokens in prompts and in answers.
+    """Read the price of a model from a JSON file such as {"MODEL": [0.5, 1.5]}, for a million tokens in
+    prompts and in answers.
     """
     location = InputLocation(file=str(path))
     try:
@@ -54,8 +54,8 @@ def _is_valid_price(value: Any) -> bool:
 
 
 class Budget:
-    """Limits what the requests of a run cost together.
-    The highest possible cost of a request is reserved before it is sent.
+    """Limits what the requests of a run cost together. The highest possible cost of a request is reserved
+    before it is sent.
     """
 
     def __init__(self, price: tuple[float, float] | None, limit: float | None) -> None:
@@ -66,8 +66,8 @@ class Budget:
         self.spent = 0.0
 
     def reserve_cost(self, request: Request) -> bool:
-        """Reserve the highest possible cost of a request, after other requests if necessary.
-        Returns False if the budget is too small.
+        """Reserve the highest possible cost of a request, after other requests if necessary. Returns False if
+        the budget is too small.
         """
         if self._limit is None or self._price is None:
             return True

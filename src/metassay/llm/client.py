@@ -43,8 +43,8 @@ class _RequestRefused(Exception):
 
 
 class _TryAgain(Exception):
-    """Raised if the server cannot answer now.
-    `wait` is the number of seconds to wait before the next attempt.
+    """Raised if the server cannot answer now. `wait` is the number of seconds to wait before the next
+    attempt.
     """
 
     def __init__(self, wait: float = 0.0) -> None:
@@ -188,8 +188,8 @@ def parse_reply(body: bytes) -> Answer:
 
 
 def _parse_server_url(url: str) -> SplitResult:
-    """Split the address of a server into its parts; raise
-    an error if it is invalid or contains a password.
+    """Split the address of a server into its parts; raise an error if it is invalid or contains a
+    password.
     """
     try:
         parts = urlsplit(url)
@@ -223,8 +223,8 @@ def _check_api_key(key: str, variable_name: str) -> str:
 
 
 def _find_https_proxy(url_parts: SplitResult) -> str | None:
-    """Return the proxy that the environment names for https.
-    Other addresses use none, because a proxy could read the requests.
+    """Return the proxy that the environment names for https. Other addresses use none, because a proxy could
+    read the requests.
     """
     if url_parts.scheme != "https" or urllib.request.proxy_bypass(url_parts.hostname or ""):
         return None
@@ -237,8 +237,8 @@ def _parse_token_count(value: Any) -> int:
 
 
 def _parse_retry_after(header_value: str) -> float:
-    """Return the seconds to wait according to the HTTP header `Retry-After`,
-    at most a minute; 0 if it is not a number.
+    """Return the seconds to wait according to the HTTP header `Retry-After`, at most a minute; 0 if it is not
+    a number.
     """
     try:
         seconds = float(header_value)

@@ -55,8 +55,8 @@ class LocalModel:
             return None
 
     def compute_log_likelihoods(self, texts: Sequence[str]) -> list[float]:
-        """Return the log-likelihood of each text, summed over
-        its tokens; NaN if the model cannot read the text.
+        """Return the log-likelihood of each text, summed over its tokens; NaN if the model cannot read the
+        text.
         """
         return [self._compute_log_likelihood(text) for text in texts]
 

@@ -31,8 +31,8 @@ def load_built_in_prompt(prompt_name: str) -> str:
 
 
 def read_user_prompt(path: str | Path, required_fields: Sequence[str] = ("output",)) -> str:
-    """Read a prompt from a file of the user; raise an
-    error if a required field such as {output} is missing.
+    """Read a prompt from a file of the user; raise an error if a required field such as {output} is
+    missing.
     """
     location = InputLocation(file=str(path))
     try:
@@ -52,8 +52,8 @@ def read_user_prompt(path: str | Path, required_fields: Sequence[str] = ("output
 
 
 def fill_prompt(prompt: str, field_values: Mapping[str, str]) -> str:
-    """Replace the fields of a prompt, such as {source}, by texts.
-    Braces inside these texts have no meaning.
+    """Replace the fields of a prompt, such as {source}, by texts. Braces inside these texts have no
+    meaning.
     """
     pattern = r"\{(" + "|".join(map(re.escape, field_values)) + r")\}"
     return re.sub(pattern, lambda match: field_values[match[1]], prompt)

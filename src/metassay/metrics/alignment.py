@@ -47,8 +47,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Alignment:
-    """The steps that turn a reference into an output: hits,
-    substitutions, deletions and insertions, in order.
+    """The steps that turn a reference into an output: hits, substitutions, deletions and insertions, in
+    order.
     """
 
     steps: tuple[Step, ...]
@@ -134,8 +134,8 @@ def find_alignment_steps(reference_tokens: Sequence[str], output_tokens: Sequenc
 def _find_cheapest_alignment_steps(
     reference_ids: NDArray[np.int64], output_ids: NDArray[np.int64]
 ) -> NDArray[np.uint8]:
-    """Find the alignment with the lowest edit costs, and
-    return the kind of each step as a position in `KINDS`.
+    """Find the alignment with the lowest edit costs, and return the kind of each step as a position in
+    `KINDS`.
 
     Of alignments with equal costs, the one that, from the end, prefers a hit or substitution, then an
     insertion, then a deletion.

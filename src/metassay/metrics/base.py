@@ -152,8 +152,8 @@ def _check_references(references: Sequence[Sequence[str]]) -> None:
 
 @dataclass(frozen=True)
 class Metric(ABC):
-    """Base class of all metrics. A metric gives each output
-    a score; two metrics with equal parameters are equal.
+    """Base class of all metrics. A metric gives each output a score; two metrics with equal parameters are
+    equal.
 
     A subclass is a frozen dataclass. Its fields are the parameters, each with a default; its class attributes
     say what the rest of the program must know about the metric. Only `name`, `task` and `score` are required.
@@ -247,8 +247,8 @@ class Metric(ABC):
 
     @property
     def signature(self) -> str:
-        """A text with everything that affects the scores.
-        Scores are comparable if their signatures are equal.
+        """A text with everything that affects the scores. Scores are comparable if their signatures are
+        equal.
 
         Every parameter, the oracle's version and our implementation number; for metrics of users the hash of
         their source; what was done to the text first.
@@ -278,8 +278,8 @@ class Metric(ABC):
 
     @property
     def price_per_million_tokens(self) -> tuple[float, float] | None:
-        """Prices of a million tokens that are sent and received.
-        None if the requests are free or their price is unknown.
+        """Prices of a million tokens that are sent and received. None if the requests are free or their price
+        is unknown.
         """
         return None
 
@@ -308,8 +308,8 @@ class StatisticsMetric(Metric):
 
     @abstractmethod
     def from_statistics(self, statistics: Scores) -> Scores:
-        """Compute corpus scores from the summed counts of the outputs.
-        The last axis holds the counts of one corpus.
+        """Compute corpus scores from the summed counts of the outputs. The last axis holds the counts of one
+        corpus.
         """
 
     def segment_scores(self, statistics: Scores) -> Scores:
@@ -325,8 +325,8 @@ class StatisticsMetric(Metric):
         return float(self.from_statistics(self.statistics(batch).sum(axis=0)))
 
     def describe_official_score(self, statistics: Scores, reference_count: int) -> OfficialScore | None:
-        """Return details that the official program prints with a corpus score, such as its signature.
-        None if it has no such score.
+        """Return details that the official program prints with a corpus score, such as its signature. None if
+        it has no such score.
 
         `reference_count` is the number of references per output, −1 where it varies.
         """

@@ -40,8 +40,8 @@ def get_distinct_texts(batch: Batch, *, lowercase: bool) -> Sequence[str]:
 
 
 def tokenize_batch_for_bleu(batch: Batch, tokenizer: str, *, lowercase: bool = False) -> TokenSequences:
-    """Tokenize the distinct texts of a batch with one of sacrebleu's
-    tokenisers, named as in sacrebleu, such as `13a`.
+    """Tokenize the distinct texts of a batch with one of sacrebleu's tokenisers, named as in sacrebleu, such
+    as `13a`.
     """
 
     def tokenize() -> TokenSequences:
@@ -57,8 +57,8 @@ def tokenize_batch_for_bleu(batch: Batch, tokenizer: str, *, lowercase: bool = F
 
 
 def split_batch_into_words(batch: Batch, split_mode: int, *, lowercase: bool = False) -> TokenSequences:
-    """Split the distinct texts of a batch into words.
-    `split_mode` is a constant of `text.tokenizers`, such as `SPLIT_AT_SPACES`.
+    """Split the distinct texts of a batch into words. `split_mode` is a constant of `text.tokenizers`, such
+    as `SPLIT_AT_SPACES`.
     """
 
     def tokenize() -> TokenSequences:
@@ -86,8 +86,8 @@ def split_batch_into_characters(batch: Batch, *, lowercase: bool, keep_spaces: b
 
 
 def split_stripped_batch_into_characters(batch: Batch) -> TokenSequences:
-    """Split the distinct texts of a batch into characters, after
-    removing the white space at both ends of each text.
+    """Split the distinct texts of a batch into characters, after removing the white space at both ends of
+    each text.
     """
 
     def tokenize() -> TokenSequences:
@@ -107,8 +107,8 @@ def tokenize_words(
 def replace_distinct_words(
     tokens: TokenSequences, words: PackedTexts, replace_word: Callable[[str], str]
 ) -> TokenSequences:
-    """Apply a function, such as a stemmer, to every different
-    word, and return the texts with the ids of the results.
+    """Apply a function, such as a stemmer, to every different word, and return the texts with the ids of the
+    results.
     """
     new_ids: dict[str, int] = {}
     # Words with the same result, such as the same stem, share an id.
@@ -139,8 +139,8 @@ def _pack_distinct_texts(batch: Batch, *, lowercase: bool) -> PackedTexts:
 def _tokenize_packed_texts(
     packed_texts: PackedTexts, scheme: TokenizerScheme, split_mode: int
 ) -> tuple[TokenSequences, PackedTexts]:
-    """Tokenize texts that are stored in one array of code points.
-    Returns the token ids of each text and the words.
+    """Tokenize texts that are stored in one array of code points. Returns the token ids of each text and the
+    words.
     """
     from metassay.metrics.kernels.tokenization import tokenize_texts
 

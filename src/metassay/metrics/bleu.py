@@ -75,8 +75,8 @@ class Bleu(StatisticsMetric):
             check_parameter_range(self.name, "smooth_value", self.smooth_value, 0)
 
     def resolve_settings(self, language: str | None) -> Parameters:
-        """Return the values of all parameters. If the user
-        named no tokeniser, it is the one for the language.
+        """Return the values of all parameters. If the user named no tokeniser, it is the one for the
+        language.
         """
         return super().resolve_settings(language) | {"tokenizer": self._choose_tokenizer(language)}
 
@@ -115,8 +115,8 @@ class Bleu(StatisticsMetric):
         return TokenSequences(ids, np.array(offsets, dtype=np.int64), len(id_of_word))
 
     def _warn_if_tokenizer_is_unsuitable(self, language: str | None, tokenizer: str) -> None:
-        """Warn if BLEU falls back to characters, or splits
-        at spaces a language that needs another tokeniser.
+        """Warn if BLEU falls back to characters, or splits at spaces a language that needs another
+        tokeniser.
         """
         if self.tokenizer == AUTO and self.languages and tokenizer == "char":
             missing = find_missing_tokenizer(language)
@@ -140,14 +140,14 @@ class Bleu(StatisticsMetric):
         return self._compute_bleu_scores(statistics, effective_order=self.effective_order)
 
     def segment_scores(self, statistics: Scores) -> Scores:
-        """Compute sentence BLEU of each output. Outputs that are too short for
-        the longest n-grams are scored with the shorter ones.
+        """Compute sentence BLEU of each output. Outputs that are too short for the longest n-grams are scored
+        with the shorter ones.
         """
         return self._compute_bleu_scores(statistics, effective_order=True)
 
     def describe_official_score(self, statistics: Scores, reference_count: int) -> OfficialScore | None:
-        """Return what sacrebleu prints with a BLEU score:
-        signature, precisions, brevity penalty and counts.
+        """Return what sacrebleu prints with a BLEU score: signature, precisions, brevity penalty and
+        counts.
         """
         from sacrebleu.metrics.bleu import BLEU
 

@@ -57,8 +57,8 @@ def _compute_precisions(
 
 
 def _compute_brevity_penalties(output_lengths: Scores, reference_lengths: Scores) -> Scores:
-    """Compute the brevity penalty exp(1 − reference length
-    / output length), or 1 if the output is long enough.
+    """Compute the brevity penalty exp(1 − reference length / output length), or 1 if the output is long
+    enough.
     """
     penalties = np.ones(len(output_lengths))
     penalties[output_lengths == 0] = 0.0
@@ -71,7 +71,7 @@ def _compute_brevity_penalties(output_lengths: Scores, reference_lengths: Scores
 
 
 def _apply_to_each_value(function: Callable[[float], float], values: Scores) -> Scores:
-    """Apply a function of Python's `math` to every number,
-    because NumPy rounds differently on some processors.
+    """Apply a function of Python's `math` to every number, because NumPy rounds differently on some
+    processors.
     """
     return np.fromiter(map(function, values.tolist()), np.float64, len(values))

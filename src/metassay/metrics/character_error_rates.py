@@ -41,8 +41,8 @@ class CharacterErrorRate(StatisticsMetric):
 
 @dataclass(frozen=True)
 class ScliteCharacterErrorRate(CharacterErrorRate):
-    """Character error rate as the program sclite computes it.
-    Its alignment sometimes has more edits than necessary.
+    """Character error rate as the program sclite computes it. Its alignment sometimes has more edits than
+    necessary.
 
     Higher than `cer` where three deletions and three insertions (cost 3 each) beat five substitutions
     (cost 4 each).
@@ -54,8 +54,8 @@ class ScliteCharacterErrorRate(CharacterErrorRate):
     summary: ClassVar[str] = "character error rate of sclite's alignment"
 
     def statistics(self, batch: Batch) -> Scores:
-        """Count the correct, substituted, deleted and inserted
-        characters of each output, aligned as by sclite.
+        """Count the correct, substituted, deleted and inserted characters of each output, aligned as by
+        sclite.
         """
         check_one_reference_per_output(batch)
         return batch.apply_to_distinct_rows(_count_sclite_edits)

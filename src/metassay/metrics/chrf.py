@@ -27,8 +27,8 @@ _EPSILON = 1e-16
 
 @dataclass(frozen=True)
 class Chrf(StatisticsMetric):
-    """chrF: F-score of character n-grams, in per cent.
-    With `word_order=2` it also uses word n-grams and is called chrF++.
+    """chrF: F-score of character n-grams, in per cent. With `word_order=2` it also uses word n-grams and is
+    called chrF++.
 
     F_β = (1 + β²)·P·R / (β²·P + R), where P and R are means over the orders for which both output and
     reference have n-grams. Statistics, for each order: n-grams of the output, of the reference, in common.
@@ -57,8 +57,8 @@ class Chrf(StatisticsMetric):
 
     @property
     def label(self) -> str:
-        """The name in reports: `chrF`, `chrF+` or `chrF++`,
-        followed by other parameters that are not defaults.
+        """The name in reports: `chrF`, `chrF+` or `chrF++`, followed by other parameters that are not
+        defaults.
         """
         if self.word_order > _MAX_PLUS_SIGNS:
             return super().label
@@ -125,8 +125,8 @@ def _count_ngrams(tokens: TokenSequences, inputs: SingleReferenceInputs, max_ord
 def _compute_f_score_of_mean_precision_and_recall(
     output_counts: Scores, reference_counts: Scores, shared_counts: Scores, beta: float
 ) -> Scores:
-    """Compute the F-score of the mean precision and the mean
-    recall over all n-gram lengths that both texts have.
+    """Compute the F-score of the mean precision and the mean recall over all n-gram lengths that both texts
+    have.
 
     Orders are added one by one, as in sacrebleu: another order of additions would round differently and
     break ties.

@@ -50,8 +50,8 @@ class ComputeMetric(ExternalMetric):
         object.__setattr__(self, "higher_is_better", higher_is_better)
 
     def resolve_settings(self, language: str | None) -> Parameters:
-        """Return what identifies the scores: a hash of the source code,
-        the key of the result, and whether higher is better.
+        """Return what identifies the scores: a hash of the source code, the key of the result, and whether
+        higher is better.
         """
         del language
         return {
@@ -80,8 +80,8 @@ class ComputeMetric(ExternalMetric):
         return array
 
     def _convert_batch_to_compute_arguments(self, batch: Batch) -> dict[str, list[Any]]:
-        """Return the texts of a batch as keyword arguments
-        `predictions`, `references` and, if needed, `sources`.
+        """Return the texts of a batch as keyword arguments `predictions`, `references` and, if needed,
+        `sources`.
         """
         has_single_references = all(len(references) == 1 for references in batch.references)
         references: list[Any] = [list(output_references) for output_references in batch.references]

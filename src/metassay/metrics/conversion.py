@@ -12,8 +12,8 @@ from metassay.metrics.function_metric import REMEDY, FunctionMetric
 
 
 def convert_to_metric(candidate: Any) -> Metric:
-    """Convert what a user passes as a metric (a class, a
-    function or an object with `compute`) to a `Metric`.
+    """Convert what a user passes as a metric (a class, a function or an object with `compute`) to a
+    `Metric`.
     """
     if isinstance(candidate, type):
         return _create_metric_from_class(candidate)

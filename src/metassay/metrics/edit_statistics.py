@@ -17,8 +17,8 @@ _EDIT_TAGS = {"replace": SUBSTITUTIONS, "delete": DELETIONS, "insert": INSERTION
 
 
 def count_edits_by_kind(batch: Batch, tokens: TokenSequences) -> Scores:
-    """Count the hits, substitutions, deletions and insertions
-    of each output, as the library jiwer counts them.
+    """Count the hits, substitutions, deletions and insertions of each output, as the library jiwer counts
+    them.
     """
     check_one_reference_per_output(batch)
     inputs = find_distinct_inputs(batch)
@@ -32,8 +32,8 @@ def count_edits_by_kind(batch: Batch, tokens: TokenSequences) -> Scores:
 
 
 def compute_error_rates(edit_counts: Scores) -> Scores:
-    """Compute the number of edits per token of the reference,
-    from hits, substitutions, deletions and insertions.
+    """Compute the number of edits per token of the reference, from hits, substitutions, deletions and
+    insertions.
     """
     hits, substitutions, deletions, insertions = np.moveaxis(edit_counts, -1, 0)
     reference_length = hits + substitutions + deletions

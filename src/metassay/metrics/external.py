@@ -13,8 +13,8 @@ from metassay.metrics.base import Metric, Parameters
 
 @dataclass(frozen=True)
 class ExternalMetric(Metric):
-    """Base class of metrics that are computed outside metassay,
-    so that users must say whether higher is better.
+    """Base class of metrics that are computed outside metassay, so that users must say whether higher is
+    better.
     """
 
     task: ClassVar[str] = "any"

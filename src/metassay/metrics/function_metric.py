@@ -73,8 +73,8 @@ class FunctionMetric(Metric):
         return {"source": plugins.hash_user_source(self.function)}
 
     def score(self, batch: Batch) -> Scores:
-        """Call the function once with lists of all texts
-        if it accepts lists, or else once for each output.
+        """Call the function once with lists of all texts if it accepts lists, or else once for each
+        output.
         """
         columns = [batch["output"], *(self._get_batch_column(batch, field) for field in self.fields)]
         if len(batch) == 0:

@@ -52,8 +52,8 @@ AnswerParser = Callable[[int, str], float | None]
 
 @dataclass(frozen=True)
 class Preferences:
-    """Which output of each pair a language model prefers: 1 the first, 0 the
-    second, 0.5 neither, NaN if the answer was unreadable.
+    """Which output of each pair a language model prefers: 1 the first, 0 the second, 0.5 neither, NaN if the
+    answer was unreadable.
 
     `by_order` is [2, n]: with the outputs shown in the order given, and swapped.
     """
@@ -94,8 +94,8 @@ class JudgeSession:
             self.unreadable += unreadable
 
     def add_to_pair_counts(self, *, pairs: int, flipped_pairs: int) -> None:
-        """Increase the number of compared pairs, and of pairs
-        whose answer changes with the order of the outputs.
+        """Increase the number of compared pairs, and of pairs whose answer changes with the order of the
+        outputs.
         """
         with self._lock:
             self.pairs += pairs
@@ -233,8 +233,8 @@ class Judge(Metric):
         return result
 
     def notes(self) -> tuple[str, ...]:
-        """Return sentences about failed requests, unreadable answers,
-        and answers that depend on the order of the outputs.
+        """Return sentences about failed requests, unreadable answers, and answers that depend on the order of
+        the outputs.
         """
         session = self.connection
         if session is None:
@@ -264,8 +264,8 @@ class Judge(Metric):
         }
 
     def _ask_questions(self, prompt_values: Sequence[PromptValues], parse_answer: AnswerParser) -> Scores:
-        """Ask all questions and return the numbers in the answers.
-        Unreadable answers are asked for again, up to `again` times.
+        """Ask all questions and return the numbers in the answers. Unreadable answers are asked for again, up
+        to `again` times.
         """
         prompt_text = self.prompt_text
         prompts = [fill_available_prompt_fields(prompt_text, values) for values in prompt_values]

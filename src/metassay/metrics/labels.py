@@ -32,8 +32,8 @@ def label_metric(metric_spec: str) -> str:
 
 
 def label_metrics(metric_specs: Iterable[str]) -> dict[str, str]:
-    """Return the name under which reports show each metric.
-    If two would have the same name, their specs are used.
+    """Return the name under which reports show each metric. If two would have the same name, their specs are
+    used.
     """
     labels = {spec: label_metric(spec) for spec in metric_specs}
     uses = Counter(labels.values())

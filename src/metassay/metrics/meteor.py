@@ -56,8 +56,8 @@ class Meteor(Metric):
         check_parameter_range(self.name, "gamma", self.gamma, 0, 1)
 
     def resolve_settings(self, language: str | None) -> Parameters:
-        """Return the values of all parameters. If the user
-        named no tokeniser, it is the one for the language.
+        """Return the values of all parameters. If the user named no tokeniser, it is the one for the
+        language.
         """
         return super().resolve_settings(language) | {"tokenizer": self._choose_tokenizer(language)}
 
@@ -99,8 +99,8 @@ class Meteor(Metric):
 
 
 def _find_stem_ids(words: PackedTexts, is_needed: NDArray[np.bool_]) -> tuple[TokenIds, dict[str, int]]:
-    """Stem the words for which `is_needed` is true.
-    Returns the stem id of each word, and the id of each stem.
+    """Stem the words for which `is_needed` is true. Returns the stem id of each word, and the id of each
+    stem.
 
     Words that need no stem share the id 0, which is no stem.
     """
@@ -115,8 +115,8 @@ def _find_stem_ids(words: PackedTexts, is_needed: NDArray[np.bool_]) -> tuple[To
 def _find_synonym_ids_of_stems(
     stem_ids: dict[str, int], is_needed: NDArray[np.bool_]
 ) -> tuple[Offsets, TokenIds]:
-    """Find the WordNet synonyms of the stems for which `is_needed` is true, as ids of other stems.
-    Returns offsets and ids.
+    """Find the WordNet synonyms of the stems for which `is_needed` is true, as ids of other stems. Returns
+    offsets and ids.
     """
     offsets = np.zeros(len(stem_ids) + 1, dtype=np.int64)
     synonym_ids: list[int] = []
@@ -130,8 +130,8 @@ def _find_synonym_ids_of_stems(
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def find_wordnet_synonyms(word: str) -> tuple[str, ...]:
-    """Return all single words that have a meaning in common
-    with a word or its base form, according to WordNet.
+    """Return all single words that have a meaning in common with a word or its base form, according to
+    WordNet.
     """
     wordnet = open_wordnet()
     if wordnet is None:

@@ -47,8 +47,8 @@ class NltkBleu(StatisticsMetric):
         check_parameter_range(self.name, "order", self.order, 1, _MAX_ORDER)
 
     def resolve_settings(self, language: str | None) -> Parameters:
-        """Return the values of all parameters. If the user
-        named no tokeniser, it is the one for the language.
+        """Return the values of all parameters. If the user named no tokeniser, it is the one for the
+        language.
         """
         return super().resolve_settings(language) | {"tokenizer": self._choose_tokenizer(language)}
 
@@ -59,8 +59,8 @@ class NltkBleu(StatisticsMetric):
         return choose_character_tokenizer(language) or _DEFAULT_TOKENIZER
 
     def statistics(self, batch: Batch) -> Scores:
-        """Count tokens, matching n-grams and all n-grams of each output.
-        Like NLTK, it counts at least 1 n-gram of each length.
+        """Count tokens, matching n-grams and all n-grams of each output. Like NLTK, it counts at least 1
+        n-gram of each length.
         """
         tokenizer = self._choose_tokenizer(self.choose_settings_language(batch))
         if tokenizer in _SPLITTING_AT_SPACES:

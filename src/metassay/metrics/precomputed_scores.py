@@ -80,8 +80,8 @@ class PrecomputedScores(ExternalMetric):
         return {"scores": self.digest, "higher_is_better": self.higher_is_better}
 
     def notes(self) -> tuple[str, ...]:
-        """Return sentences about missing and unused scores,
-        and about a guess that lower scores are better.
+        """Return sentences about missing and unused scores, and about a guess that lower scores are
+        better.
         """
         return self.binding_notes
 
@@ -141,8 +141,8 @@ def read_precomputed_scores(score_files: Any) -> tuple[PrecomputedScores, ...]:
 
 
 def hash_texts_to_ids(columns: Sequence[Sequence[Any] | None]) -> list[str]:
-    """Compute the id of each text by hashing its item, output, source and references.
-    None stands for a missing column.
+    """Compute the id of each text by hashing its item, output, source and references. None stands for a
+    missing column.
 
     An id depends on nothing else, so that it is the same in every run and on any machine.
     """
@@ -177,8 +177,8 @@ def list_distinct_texts(rows_to_score: pl.DataFrame) -> pl.DataFrame:
 
 
 def _match_scores_with_texts(score_list: ScoreList, texts: pl.DataFrame) -> pl.DataFrame:
-    """Find the text that each score in a file belongs to.
-    Returns a table of text ids and positions of scores.
+    """Find the text that each score in a file belongs to. Returns a table of text ids and positions of
+    scores.
     """
     if score_list.keys is None:
         matches = _match_scores_by_line_number(score_list, texts)
@@ -225,8 +225,8 @@ def _match_scores_by_text_id(
 def _match_scores_by_text(
     score_list: ScoreList, score_texts: pl.DataFrame, texts: pl.DataFrame
 ) -> pl.DataFrame:
-    """Match scores with texts that have the same output and, where
-    both have them, the same item, source and reference.
+    """Match scores with texts that have the same output and, where both have them, the same item, source and
+    reference.
 
     White space around texts is ignored.
     """

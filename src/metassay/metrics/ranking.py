@@ -18,8 +18,8 @@ from metassay.metrics.ranking_metric import BinaryMetric, CutBinaryMetric, CutMe
 
 
 class AveragePrecision(BinaryMetric):
-    """Average precision: the precision at the rank of each relevant
-    document, averaged over all relevant documents.
+    """Average precision: the precision at the rank of each relevant document, averaged over all relevant
+    documents.
 
     Relevant documents that were not retrieved count 0.
     """
@@ -57,8 +57,8 @@ class ReciprocalRank(BinaryMetric):
 
 @dataclass(frozen=True)
 class InterpolatedPrecision(BinaryMetric):
-    """Interpolated precision: the highest precision from the rank on at which
-    a share `level` of the relevant documents was found.
+    """Interpolated precision: the highest precision from the rank on at which a share `level` of the relevant
+    documents was found.
 
     The share is rounded to whole documents, halves up; trec_eval before version 10 rounded otherwise.
     """
@@ -82,8 +82,8 @@ class InterpolatedPrecision(BinaryMetric):
 
     @property
     def name_suffix(self) -> str:
-        """The recall level at the end of the metric's name, with
-        two digits as trec_eval prints it, or more if needed.
+        """The recall level at the end of the metric's name, with two digits as trec_eval prints it, or more
+        if needed.
         """
         two_digits = f"{self.level:.2f}"
         return two_digits if float(two_digits) == self.level else str(self.level)
@@ -165,8 +165,8 @@ class SetPrecision(BinaryMetric):
 
 
 class SetRelativePrecision(BinaryMetric):
-    """Relevant documents among those retrieved, divided by
-    the largest number possible for a list of this length.
+    """Relevant documents among those retrieved, divided by the largest number possible for a list of this
+    length.
     """
 
     name = "set_relative_p"
@@ -213,8 +213,8 @@ class SetF(BinaryMetric):
 
 @dataclass(frozen=True)
 class RankBiasedPrecision(BinaryMetric):
-    """Rank-biased precision (Moffat and Zobel, 2008): (1 − p) Σ p^(i −
-    1), summed over the ranks i of the relevant documents.
+    """Rank-biased precision (Moffat and Zobel, 2008): (1 − p) Σ p^(i − 1), summed over the ranks i of the
+    relevant documents.
 
     `p` is the probability that a reader goes on to the next document. trec_eval 10 gives graded judgements a
     share of the gain; here a document is relevant from grade `rel` on, or not, as in RBP(p, rel) of
@@ -268,8 +268,8 @@ class ExpectedReciprocalRank(CutMetric):
 
 
 class Judged(CutMetric):
-    """Share of the first k documents that have a relevance
-    judgement, or of all documents if the list is shorter.
+    """Share of the first k documents that have a relevance judgement, or of all documents if the list is
+    shorter.
     """
 
     name = "judged"

@@ -16,8 +16,8 @@ from metassay.specs import format_label, format_spec
 
 
 def score_rankings(metrics: Sequence[RankingMetric], ranked_lists: RankedLists) -> Scores:
-    """Score each ranked list with several metrics at once.
-    Returns an array with one row per list and one column per metric.
+    """Score each ranked list with several metrics at once. Returns an array with one row per list and one
+    column per metric.
     """
     most_retrieved = np.diff(ranked_lists.offsets).max(initial=0)
     most_judged = np.diff(ranked_lists.judgements.offsets).max(initial=0)
@@ -38,8 +38,8 @@ def score_rankings(metrics: Sequence[RankingMetric], ranked_lists: RankedLists) 
 
 @dataclass(frozen=True)
 class RankingMetric(Metric):
-    """Base class of metrics of ranked lists.
-    If `depth` is set, only that many documents of each list are read.
+    """Base class of metrics of ranked lists. If `depth` is set, only that many documents of each list are
+    read.
     """
 
     task: ClassVar[str] = "ranking"
@@ -68,8 +68,8 @@ class RankingMetric(Metric):
 
     @property
     def name_suffix(self) -> str:
-        """The number at the end of the metric's name, such as the 10 of `ndcg_cut_10`.
-        Empty if the name has none.
+        """The number at the end of the metric's name, such as the 10 of `ndcg_cut_10`. Empty if the name has
+        none.
         """
         return str(getattr(self, self.suffix)) if self.suffix else ""
 
@@ -95,8 +95,8 @@ class RankingMetric(Metric):
         return f"{name}_{self.name_suffix}" if self.name_suffix else name
 
     def score(self, batch: Batch) -> Scores:
-        """Return the score of each ranked list. A batch has `RankedLists`,
-        or lists of document ids with relevance grades.
+        """Return the score of each ranked list. A batch has `RankedLists`, or lists of document ids with
+        relevance grades.
         """
         lists = batch["output"]
         if not isinstance(lists, RankedLists):

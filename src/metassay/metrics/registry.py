@@ -135,8 +135,8 @@ def load_metric_class(metric_name: str) -> type[Metric] | None:
 
 
 def load_metric_classes() -> dict[str, type[Metric]]:
-    """Import the classes of all metrics, including those of installed plug-ins.
-    Returns them by lower-case name.
+    """Import the classes of all metrics, including those of installed plug-ins. Returns them by lower-case
+    name.
     """
     classes: dict[str, type[Metric]] = {}
     for name in dict.fromkeys((*METRIC_CLASSES, *load_plugin_metric_classes())):
@@ -204,8 +204,8 @@ def format_metric_name(metric_class: type[Metric], name: str = "") -> str:
 
 
 def look_up_higher_is_better(names: Iterable[str]) -> dict[str, bool]:
-    """Return, for each text that is the spec of a known metric,
-    whether higher scores of that metric are better.
+    """Return, for each text that is the spec of a known metric, whether higher scores of that metric are
+    better.
 
     Columns of scores that `metassay score` wrote have such names.
     """
@@ -221,8 +221,8 @@ def look_up_higher_is_better(names: Iterable[str]) -> dict[str, bool]:
 
 
 def _find_metric_class(metric_name: str) -> tuple[type[Metric] | None, Parameters]:
-    """Return the class of a metric name, and the parameters that
-    the name implies: `p_5` is the metric `p` with k = 5.
+    """Return the class of a metric name, and the parameters that the name implies: `p_5` is the metric `p`
+    with k = 5.
     """
     if metric_name in ALIASES:
         alias = ALIASES[metric_name]
@@ -239,8 +239,8 @@ def _find_metric_class(metric_name: str) -> tuple[type[Metric] | None, Parameter
 
 
 def _find_metric_class_with_cutoff(metric_name: str, cutoff: str) -> tuple[type[Metric] | None, Parameters]:
-    """Return the class of a metric that ir_measures writes with a cut-off,
-    such as `p@5`, and the parameter that this sets.
+    """Return the class of a metric that ir_measures writes with a cut-off, such as `p@5`, and the parameter
+    that this sets.
     """
     if metric_name not in CUTOFF_ALIASES:
         return None, {}

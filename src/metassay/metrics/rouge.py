@@ -59,8 +59,8 @@ class UnitCounts(NamedTuple):
 
 @dataclass(frozen=True)
 class TokenizedInputs:
-    """Tokens of outputs and references, and counts of what
-    they share, for use by ROUGE-1, ROUGE-2 and ROUGE-L.
+    """Tokens of outputs and references, and counts of what they share, for use by ROUGE-1, ROUGE-2 and
+    ROUGE-L.
 
     What outputs and references have in common is counted when a metric first needs it.
     """
@@ -98,8 +98,8 @@ class TokenizedInputs:
 
 @dataclass(frozen=True)
 class RougeMetric(Metric):
-    """Base class of ROUGE-1, ROUGE-2 and ROUGE-L, which measure what an output
-    shares with a reference; the best reference counts.
+    """Base class of ROUGE-1, ROUGE-2 and ROUGE-L, which measure what an output shares with a reference; the
+    best reference counts.
 
     The official tokeniser keeps a–z and 0–9 only, so that nothing is left of other scripts and almost
     everything ties. There `tokenizer=auto` takes runs of Unicode letters, marks and digits instead
@@ -122,13 +122,13 @@ class RougeMetric(Metric):
 
     @abstractmethod
     def _count_shared_units(self, tokenized_inputs: TokenizedInputs) -> UnitCounts:
-        """Count what this ROUGE compares (words, word pairs or the longest
-        common subsequence) in output, reference and both.
+        """Count what this ROUGE compares (words, word pairs or the longest common subsequence) in output,
+        reference and both.
         """
 
     def resolve_settings(self, language: str | None) -> Parameters:
-        """Return the values of all parameters. If the user
-        named no tokeniser, it is the one for the language.
+        """Return the values of all parameters. If the user named no tokeniser, it is the one for the
+        language.
         """
         return super().resolve_settings(language) | {"tokenizer": self._choose_tokenizer(language)}
 

@@ -17,8 +17,8 @@ from metassay.metrics.kernels.text_arrays import Offsets, Positions
 
 @dataclass(frozen=True)
 class ScoringInputs:
-    """The different combinations of an output and its references in a batch.
-    Metrics score each combination once.
+    """The different combinations of an output and its references in a batch. Metrics score each combination
+    once.
 
     Inputs are sorted by their references, so that a kernel prepares each set of references once.
     """
@@ -69,8 +69,8 @@ class SingleReferenceInputs:
         return restored
 
     def select_statistics_of_best_reference(self, statistics: Scores, scores: Scores) -> Scores:
-        """Return, for each input, the row of `statistics` of the reference
-        with the highest score; of equal ones, the first.
+        """Return, for each input, the row of `statistics` of the reference with the highest score; of equal
+        ones, the first.
         """
         if self.order is None:
             return statistics
@@ -87,8 +87,8 @@ class SingleReferenceInputs:
 
 
 def find_distinct_inputs(batch: Batch) -> ScoringInputs:
-    """Return the different combinations of output and references in a batch.
-    They are found once for all metrics.
+    """Return the different combinations of output and references in a batch. They are found once for all
+    metrics.
     """
     return batch.compute_once(
         "scoring inputs", lambda: _number_distinct_inputs(batch.output, batch.references)

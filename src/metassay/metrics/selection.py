@@ -12,8 +12,8 @@ from metassay.metrics.sentinels import SENTINELS
 
 
 class MetricCosts(NamedTuple):
-    """How expensive each metric is to compute: its cost class and, for paid requests, the prices.
-    The keys are specs.
+    """How expensive each metric is to compute: its cost class and, for paid requests, the prices. The keys
+    are specs.
     """
 
     classes: dict[str, str]
@@ -23,8 +23,8 @@ class MetricCosts(NamedTuple):
 def choose_metrics(
     dataset: Dataset, requested_metrics: MetricChoice, *text_changes: str
 ) -> tuple[Metric, ...]:
-    """Return the metrics that the user requested, or else the defaults for
-    the task, with settings for the languages of the data.
+    """Return the metrics that the user requested, or else the defaults for the task, with settings for the
+    languages of the data.
 
     `text_changes` say what was done to the texts (`none` is nothing): signatures name them.
     """

@@ -44,8 +44,8 @@ class TranslationEditRate(StatisticsMetric):
     summary: ClassVar[str] = "edits and shifts per reference word (sacrebleu)"
 
     def resolve_settings(self, language: str | None) -> Parameters:
-        """Return the values of all parameters. `normalized` and `asian_support`
-        depend on the language unless the user set them.
+        """Return the values of all parameters. `normalized` and `asian_support` depend on the language unless
+        the user set them.
         """
         is_asian = get_base_language(language) in _CHARACTER_LANGUAGES
         settings = super().resolve_settings(language)

@@ -32,8 +32,8 @@ class WordEditMetric(StatisticsMetric):
 
 @dataclass(frozen=True)
 class WordErrorRate(WordEditMetric):
-    """Word error rate: substituted, deleted and inserted words
-    per word of the reference, (S + D + I) / (H + S + D).
+    """Word error rate: substituted, deleted and inserted words per word of the reference, (S + D + I) / (H +
+    S + D).
 
     Equals `jiwer.wer`, but for an empty reference, where jiwer returns the number of insertions and we have
     no rate: undefined (NaN).
@@ -69,8 +69,8 @@ class MatchErrorRate(WordEditMetric):
 
 @dataclass(frozen=True)
 class WordInformationPreserved(WordEditMetric):
-    """Word information preserved: share of reference words that are
-    correct, times share of output words that are correct.
+    """Word information preserved: share of reference words that are correct, times share of output words that
+    are correct.
 
     This is H / (H + S + D) · H / (H + S + I), and 1 if output and reference are empty.
     """
@@ -100,8 +100,8 @@ class WordInformationLost(WordEditMetric):
 
 
 def _compute_word_information_preserved(edit_counts: Scores) -> Scores:
-    """Compute the share of reference words that are correct,
-    times the share of output words that are correct.
+    """Compute the share of reference words that are correct, times the share of output words that are
+    correct.
     """
     hits, substitutions, deletions, insertions = np.moveaxis(edit_counts, -1, 0)
     reference_length = hits + substitutions + deletions

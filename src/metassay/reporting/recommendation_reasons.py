@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from metassay.meta.contexts.choice import Criteria, rank_cost_class, round_accuracy_spreads
+from metassay.meta.contexts.choice import Criteria, get_rank_of_cost_class, round_accuracy_spreads
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.wording import HUMAN_PAIRS, PERTURBED_PAIRS, join_names, name_pairs_by_origin
 from metassay.results.assay import (
@@ -185,10 +185,10 @@ class ReasonWriter:
         text = f"; {self.labels[second]} follows with {_format_percent(self.rows[context, second].accuracy)}"
         cost = self.result.cost_class.get(chosen_metric)
         other_cost = self.result.cost_class.get(second)
-        are_known = float("inf") not in {rank_cost_class(cost), rank_cost_class(other_cost)}
+        are_known = float("inf") not in {get_rank_of_cost_class(cost), get_rank_of_cost_class(other_cost)}
         if cost == other_cost or not are_known:
             return text
-        comparison = "more" if rank_cost_class(other_cost) > rank_cost_class(cost) else "less"
+        comparison = "more" if get_rank_of_cost_class(other_cost) > get_rank_of_cost_class(cost) else "less"
         return f"{text} and costs {comparison} ({other_cost} against {cost})"
 
     def _list_other_metrics(self, chosen_metric: str, metrics: Sequence[str]) -> list[str]:
@@ -213,7 +213,7 @@ class ReasonWriter:
         return float("nan") if stability is None else float(round_accuracy_spreads(np.array(stability)))
 
     def _get_cost_rank(self, metric: str) -> float:
-        return rank_cost_class(self.result.cost_class.get(metric))
+        return get_rank_of_cost_class(self.result.cost_class.get(metric))
 
     def _format_interval(self, context: str, metric: str) -> str:
         row = self.rows[context, metric]

@@ -45,8 +45,8 @@ ContentT = TypeVar("ContentT")
 
 
 def build_web_application(dashboard: Dashboard, host: str) -> ASGIApp:
-    """Build the web application that shows runs in the browser.
-    It answers only requests for the host name `host`.
+    """Build the web application that shows runs in the browser. It answers only requests for the host name
+    `host`.
     """
     limiter = anyio.CapacityLimiter(PAGES_AT_ONCE)
 

@@ -31,8 +31,8 @@ _HOST_HEADER = re.compile(
 
 
 class HostCheck:
-    """Middleware of the web server. It refuses requests for other
-    host names and adds security headers to responses.
+    """Middleware of the web server. It refuses requests for other host names and adds security headers to
+    responses.
     """
 
     def __init__(self, app: ASGIApp, host: str) -> None:
@@ -76,8 +76,8 @@ class HostCheck:
 
 
 def _get_requested_host(request_scope: Scope) -> str | None:
-    """Return the host name in the header of a request,
-    without its port; None if it is missing or malformed.
+    """Return the host name in the header of a request, without its port; None if it is missing or
+    malformed.
     """
     host_headers = [value for name, value in request_scope["headers"] if name == b"host"]
     # Two headers could be read differently by a proxy and by this server.

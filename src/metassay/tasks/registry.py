@@ -48,8 +48,8 @@ def find_task(name_or_task: str | Task) -> Task:
 
 
 def guess_task(table_evidence: TableEvidence) -> tuple[Task, str]:
-    """Guess the task from what is known about a table.
-    Returns the task and a reason that can follow the word "because".
+    """Guess the task from what is known about a table. Returns the task and a reason that can follow the word
+    "because".
     """
     for task in load_tasks().values():
         reason = task.explain_match(table_evidence)

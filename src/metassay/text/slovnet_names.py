@@ -136,8 +136,8 @@ def _split_texts_at_spaces(texts: Sequence[str]) -> _NonSpaceRuns:
 
 
 class _WordNumbering:
-    """Splits texts into words as razdel does, and gives a number to each distinct word as the model sees
-    it.
+    """Splits texts into words as razdel does, and gives a number to each distinct word as the model
+    sees it.
     """
 
     def __init__(self, encoder: Any) -> None:

@@ -13,9 +13,9 @@ from metassay.data.reference_systems import REFERENCE_SYSTEM_REASON
 from metassay.data.summary import summarize_dataset
 from metassay.meta.contexts.context_statistics import build_context_statistics
 from metassay.meta.contexts.difficulty import (
-    divide_pairs_by_difficulty,
+    compute_quartiles_of_edit_shares,
+    divide_pairs_by_share_of_edits,
     measure_accuracy_by_difficulty,
-    summarize_human_pair_distances,
 )
 from metassay.meta.contexts.label_error_correction import LabelReading, correct_accuracy_for_label_errors
 from metassay.meta.contexts.pair_outcomes import RIGHT, PairOutcomes
@@ -157,10 +157,10 @@ def _measure_difficulty(
         texts = dataset.outputs["output"]
         rows = find_human_pairs(dataset, assay_plan.compared_human)
         distances = measure_edit_distances(texts[rows.better], texts[rows.worse], workers)
-        human_distances = summarize_human_pair_distances(assay_plan.compared_human, distances.shares)
+        human_distances = compute_quartiles_of_edit_shares(assay_plan.compared_human, distances.shares)
     return measure_accuracy_by_difficulty(
         sampled_outcomes,
-        divide_pairs_by_difficulty(edit_distances.shares),
+        divide_pairs_by_share_of_edits(edit_distances.shares),
         human_distances,
         ties=assay_plan.settings.ties,
         resamples=assay_plan.settings.resamples,

@@ -21,7 +21,7 @@ from metassay.meta.dependence.analysis import (
     DependenceAnalysis,
     SamplingSettings,
     analyze_dependence,
-    analyze_panel_dependence,
+    analyze_dependence_against_other_metrics,
 )
 from metassay.meta.dependence.correction import CorrectedScores, convert_to_human_scale
 from metassay.meta.dependence.grouped_outputs import SYSTEM, GroupingColumns, group_outputs
@@ -257,7 +257,9 @@ def _analyze_each_dataset(
     analyses: dict[str, DependenceAnalysis] = {}
     for cube in selected_scores.cubes:
         if options.panel:
-            analysis = analyze_panel_dependence(cube, grouping, sampling, progress=options.progress)
+            analysis = analyze_dependence_against_other_metrics(
+                cube, grouping, sampling, progress=options.progress
+            )
         else:
             outputs = group_outputs(cube, selected_scores.human, grouping)
             analysis = analyze_dependence(outputs, sampling, workers=workers, progress=options.progress)

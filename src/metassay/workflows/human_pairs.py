@@ -15,7 +15,7 @@ from metassay.data.score_arrays import ScoreArrays
 from metassay.data.test_sets import list_test_set_of_each_output
 from metassay.errors import InputError, UnknownName
 from metassay.meta.contexts.human_pairs import HumanPairs
-from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, compute_outcomes
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, compare_scores_of_pairs
 from metassay.metrics.base import Metric
 from metassay.options import PERTURBED_PAIRS
 from metassay.perturbations.pairs import Pairs, PerturbationCount
@@ -145,7 +145,9 @@ def score_human_pairs(
     outcomes = []
     for metric, scores in zip(metrics, scored_pairs.output_scores):
         tolerance = np.array([metric.tie_tolerance])
-        outcomes.append(compute_outcomes(scores[None, rows.better], scores[None, rows.worse], tolerance))
+        outcomes.append(
+            compare_scores_of_pairs(scores[None, rows.better], scores[None, rows.worse], tolerance)
+        )
     pair_outcomes = PairOutcomes(
         metrics=tuple(metric.spec for metric in metrics),
         perturbation_names=(HUMAN_PERTURBATION,),

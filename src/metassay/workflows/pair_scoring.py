@@ -16,7 +16,7 @@ from metassay.engine.batches import OutputRows, build_rows_for_metrics
 from metassay.engine.ranking_scores import score_ranked_lists
 from metassay.engine.scoring import SelectedBatches, score_rows, score_selected_batches
 from metassay.errors import InputError
-from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, compute_outcomes
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, compare_scores_of_pairs
 from metassay.metrics.base import Metric
 from metassay.metrics.judge import Judge
 from metassay.perturbations.pairs import Pairs
@@ -114,7 +114,7 @@ def score_pairs(
     outcomes = PairOutcomes(
         metrics=tuple(metric.spec for metric in metrics),
         perturbation_names=names,
-        outcomes=compute_outcomes(scores.better, scores.worse, tolerances),
+        outcomes=compare_scores_of_pairs(scores.better, scores.worse, tolerances),
         items=clusters.items[rows],
         outputs=rows.astype(np.int32),
         clusters=clusters.codes[rows],

@@ -11,7 +11,7 @@ import polars as pl
 from metassay.data.score_selection import SelectedScores
 from metassay.errors import InputError, UnknownName
 from metassay.meta.people.averages import average_rankings_over_datasets
-from metassay.meta.people.context_cost import estimate_context_costs
+from metassay.meta.people.context_cost import estimate_cost_of_one_metric_for_all_contexts
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.meta.people.meta_metrics.comparison_settings import BOOTSTRAP, TESTS, ComparisonSettings
 from metassay.meta.people.meta_metrics.registry import SPANS, parse_meta_metrics
@@ -124,7 +124,7 @@ def rank(data: Source, options: RankOptions) -> RankResult:
         human=scores.human,
         rankings=results,
         averages=average_rankings_over_datasets(rankings),
-        context_costs=estimate_context_costs(rankings),
+        context_costs=estimate_cost_of_one_metric_for_all_contexts(rankings),
         analyses=analyses,
         notes=_collect_notes_for_user(scores, rankings, span_ratings, options),
         data=scores.summary,

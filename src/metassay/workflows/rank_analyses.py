@@ -13,7 +13,7 @@ from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
 from metassay.meta.decisions.agreement_curves import estimate_human_agreement_curves
 from metassay.meta.people.discrimination import count_significant_metric_differences
-from metassay.meta.people.human_ceiling import estimate_human_ceiling
+from metassay.meta.people.human_ceiling import estimate_agreement_between_raters
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.registry import parse_meta_metrics
@@ -128,7 +128,7 @@ def _measure_agreement_of_raters(analysis_input: AnalysisInput) -> list[HumanCei
                 remedy=f"Join the ratings (rater, category, severity), or name columns {prefix}NAME.",
             )
         for meta_metric in analysis_input.meta_metrics:
-            rows += estimate_human_ceiling(
+            rows += estimate_agreement_between_raters(
                 cube.dataset,
                 meta_metric,
                 raters,

@@ -14,7 +14,7 @@ from metassay.data.reference_systems import find_reference_rows
 from metassay.data.row_selection import select_rows
 from metassay.data.score_cube import UNNAMED_DATASET
 from metassay.errors import InputError
-from metassay.meta.people.span_ranking import SpanRatings, match_span_ratings
+from metassay.meta.people.span_ranking import SpanRatings, match_human_and_metric_spans
 from metassay.options import split_names
 from metassay.specs import split_specs
 from metassay.workflows.options import RankOptions, ScoreReadOptions
@@ -39,7 +39,9 @@ def read_span_ratings(source: Source, options: RankOptions) -> list[SpanRatings]
         selected = _select_spans_of_requested_metrics(spans_of_tree, options)
         for dataset, rows in _split_rows_by_dataset(_select_requested_rows(human_spans, options)):
             ordered = rows.sort("seg_id", "system")
-            ratings.append(match_span_ratings(ordered, {**selected, **metric_spans}, dataset=dataset))
+            ratings.append(
+                match_human_and_metric_spans(ordered, {**selected, **metric_spans}, dataset=dataset)
+            )
     if not ratings:
         raise InputError(
             "the data has no error spans from people.",

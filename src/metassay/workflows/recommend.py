@@ -7,7 +7,11 @@ from pathlib import Path
 import polars as pl
 
 from metassay.errors import InputError, UnknownName
-from metassay.meta.contexts.choice import Criteria, read_choice_table, recommend_metric_by_context
+from metassay.meta.contexts.choice import (
+    Criteria,
+    build_choice_table_from_result,
+    recommend_metric_by_context,
+)
 from metassay.reporting.recommendation_reasons import ReasonWriter
 from metassay.reporting.result_display import ResultDisplay
 from metassay.reporting.terminal.recommend import describe_recommendation
@@ -94,8 +98,8 @@ def _check_recommendation_criteria(assay_result: AssayContent, criteria: Criteri
 def _recommend_by_criteria(
     assay_result: AssayContent, column: str, criteria: Criteria
 ) -> dict[str, Recommendation]:
-    """Recommend a metric for every context of a column, with reasons. Metrics that are equally good otherwise
-    are compared by the criteria of the user.
-    """
-    recommendations = recommend_metric_by_context(read_choice_table(assay_result, column, criteria))
+    """Recommend a metric for every context of a column by the user's criteria, with reasons."""
+    recommendations = recommend_metric_by_context(
+        build_choice_table_from_result(assay_result, column, criteria)
+    )
     return ReasonWriter(assay_result, column, criteria=criteria).add_reasons(recommendations)

@@ -14,7 +14,7 @@ from metassay.meta.decisions.change_detection import (
     ERROR_RATE,
     MeanWithMargin,
     RunSeries,
-    compute_confidence_sequence,
+    compute_running_means_with_margins,
     detect_change,
     estimate_detection_delay,
 )
@@ -188,7 +188,7 @@ def _find_change_in_series(
         np.array([float(measurement.clusters) for measurement in measurements]),
     )
     is_share = series_key.measure in SHARES
-    means, margins = compute_confidence_sequence(run_series, error_rate)
+    means, margins = compute_running_means_with_margins(run_series, error_rate)
     points = []
     for entry, mean, margin in zip(entries, means, margins):
         interval = _build_watched_interval(MeanWithMargin(float(mean), float(margin)), is_share=is_share)

@@ -14,7 +14,7 @@ from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
 from metassay.meta.aggregation.agreement import (
     HumanCorrelations,
-    _compute_quantiles,
+    _compute_median_with_interval,
     _list_human_agreement,
     compare_aggregations,
 )
@@ -193,5 +193,5 @@ def test_undefined_correlations_are_not_in_the_mean():
 
 
 def test_ranges_over_repeats_contain_95_percent():
-    assert _compute_quantiles(np.linspace(0, 1, 1001)) == pytest.approx((0.025, 0.5, 0.975))
-    assert _compute_quantiles(np.array([np.nan])) == (None, None, None)
+    assert _compute_median_with_interval(np.linspace(0, 1, 1001)) == pytest.approx((0.025, 0.5, 0.975))
+    assert _compute_median_with_interval(np.array([np.nan])) == (None, None, None)

@@ -6,7 +6,7 @@ from sklearn.linear_model import LinearRegression
 
 from metassay.errors import InputError
 from metassay.meta.contexts.agreement_prediction import (
-    find_columns_constant_within_contexts,
+    find_columns_with_one_value_per_context,
     have_equal_cluster_overlap,
     predict_agreement_of_contexts,
 )
@@ -77,7 +77,7 @@ def test_enclosing_columns_are_metadata():
     speaker = PairContexts("speaker", ("s1", "s2", "s3"), np.array([0, 0, 1, 2, 2, -1]))
     sex = PairContexts("sex", ("f", "m"), np.array([0, 0, 1, 0, 0, 1]))
     system = PairContexts("system", ("A", "B"), np.array([0, 1, 0, 1, 0, 1]))
-    assert find_columns_constant_within_contexts(speaker, [sex, system]) == {"sex": ["f", "m", "f"]}
+    assert find_columns_with_one_value_per_context(speaker, [sex, system]) == {"sex": ["f", "m", "f"]}
 
 
 def test_random_metadata_predict_by_chance_as_often_as_said():

@@ -8,17 +8,17 @@ import pytest
 from by_hand import assay_pairs
 from scipy.stats import ttest_1samp
 
-from metassay.meta.contexts.accuracy import sum_pair_outcomes
+from metassay.meta.contexts.accuracy import sum_outcomes_by_context_and_cluster
 from metassay.meta.contexts.claims import (
     ClaimCandidates,
-    _adjust_by_holm,
-    _collect_variation_candidates,
-    select_leads_to_report,
+    _adjust_claims_by_holm,
+    _collect_claims_that_accuracy_varies,
+    list_claimable_metric_pairs,
     select_significant_claims,
 )
-from metassay.meta.contexts.leads import compare_metrics_in_context, compute_lead_p_values
-from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_global_context
-from metassay.meta.contexts.trend import compute_trend_p_values
+from metassay.meta.contexts.leads import compare_metrics_in_context, compute_p_values_of_leads
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_context_of_all_pairs
+from metassay.meta.contexts.trend import compute_p_values_of_accuracy_trends
 from metassay.results.assay import AccuracyTrend, AccuracyVariation
 from metassay.stats.bootstrap import ClusterHalves
 
@@ -37,11 +37,11 @@ def test_leads_are_those_of_all_signs():
     context = np.arange(10) % 2
     pairs = made([[0.9, 0.9], [0.5, 0.6], [0.4, 0.5]], context, seed=1)
     contexts = PairContexts("side", ("a", "b"), context)
-    sums, rows = sum_pair_outcomes(pairs, contexts), np.arange(3)
-    overall = sum_pair_outcomes(pairs, build_global_context(pairs)).accuracy()[:, 0]
+    sums, rows = sum_outcomes_by_context_and_cluster(pairs, contexts), np.arange(3)
+    overall = sum_outcomes_by_context_and_cluster(pairs, build_context_of_all_pairs(pairs)).accuracy()[:, 0]
     signs = ClusterHalves(np.random.default_rng(0), 20_000)
     leads = [compare_metrics_in_context(sums, c, rows, overall, signs) for c in (0, 1)]
-    found = compute_lead_p_values(leads)
+    found = compute_p_values_of_leads(leads)
 
     right = pairs.outcomes == 1
     asked = [(c, i, j) for c in (0, 1) for i in rows for j in rows if i != j and overall[i] <= overall[j]]
@@ -65,7 +65,7 @@ def test_metrics_that_never_differ_lead_nowhere():
         ("a", "b"), ("x",), pairs.outcomes[[0, 0]], pairs.items, pairs.items, pairs.items, pairs.items * 0
     )
     leads = compare_metrics_in_context(
-        sum_pair_outcomes(same, build_global_context(same)),
+        sum_outcomes_by_context_and_cluster(same, build_context_of_all_pairs(same)),
         0,
         np.arange(2),
         None,
@@ -73,7 +73,7 @@ def test_metrics_that_never_differ_lead_nowhere():
     )
     assert np.isnan(leads.statistics).all()
     assert not leads.tested.any()
-    assert not leads.find_less_accurate_metrics(np.ones(2, dtype=bool)).any()
+    assert not leads.mark_metrics_behind_a_candidate(np.ones(2, dtype=bool)).any()
 
 
 TWENTY = np.arange(20 * 40) % 20
@@ -116,7 +116,7 @@ def test_a_small_context_claims_nothing_and_is_named():
 
 def test_kinds_share_the_error_rate():
     trends = [AccuracyTrend(column="length", metric=metric, p=p) for metric, p in (("a", 0.01), ("b", 0.03))]
-    trends = _adjust_by_holm(trends)  # .02 and .03
+    trends = _adjust_claims_by_holm(trends)  # .02 and .03
     variations = [AccuracyVariation(column="domain", metric="a", p=0.024)]
     candidates = ClaimCandidates(
         trends=trends, variations=variations, small_contexts={"domain": ["tiny"], "system": []}
@@ -138,12 +138,16 @@ def test_a_trend_over_crossed_contexts_is_a_paired_t_test():
     output = np.arange(items * buckets)
     pairs = PairOutcomes(("a", "b"), ("x",), outcome, item, output, item, item * 0)
     names = tuple(f"[{n},{n}]" for n in range(buckets))
-    sums = sum_pair_outcomes(pairs, PairContexts("score:6", names, output % buckets))
+    sums = sum_outcomes_by_context_and_cluster(pairs, PairContexts("score:6", names, output % buckets))
     contrast = right @ (np.arange(buckets) - 2.5)
     expected = ttest_1samp(contrast, 0, axis=1).pvalue
-    assert compute_trend_p_values("score:6", sums, np.ones(6, dtype=bool)) == pytest.approx(expected)
-    assert np.isnan(compute_trend_p_values("speaker_id", sums, np.ones(6, dtype=bool))).all()
-    assert np.isnan(compute_trend_p_values("score:6", sums, np.arange(6) > 1)).all()  # four are too few
+    assert compute_p_values_of_accuracy_trends("score:6", sums, np.ones(6, dtype=bool)) == pytest.approx(
+        expected
+    )
+    assert np.isnan(compute_p_values_of_accuracy_trends("speaker_id", sums, np.ones(6, dtype=bool))).all()
+    assert np.isnan(
+        compute_p_values_of_accuracy_trends("score:6", sums, np.arange(6) > 1)
+    ).all()  # four are too few
 
 
 def test_a_lead_in_every_cluster_has_the_smallest_p_there_is():
@@ -152,10 +156,14 @@ def test_a_lead_in_every_cluster_has_the_smallest_p_there_is():
     outcome = np.array([np.ones(40), -np.ones(40)], dtype=int)
     pairs = PairOutcomes(("a", "b"), ("x",), outcome, item, item, item, item * 0)
     signs = ClusterHalves(np.random.default_rng(0), 300)
-    (p,) = compute_lead_p_values(
+    (p,) = compute_p_values_of_leads(
         [
             compare_metrics_in_context(
-                sum_pair_outcomes(pairs, build_global_context(pairs)), 0, np.arange(2), None, signs
+                sum_outcomes_by_context_and_cluster(pairs, build_context_of_all_pairs(pairs)),
+                0,
+                np.arange(2),
+                None,
+                signs,
             )
         ]
     )
@@ -169,21 +177,21 @@ def test_who_is_behind_takes_a_t_of_1_96():
         right = np.stack([item < ahead, (item >= ahead) & (item < 25)]) | (item >= 25)
         pairs = PairOutcomes(("a", "b"), ("x",), np.where(right, 1, -1), item, item, item, item * 0)
         leads = compare_metrics_in_context(
-            sum_pair_outcomes(pairs, build_global_context(pairs)),
+            sum_outcomes_by_context_and_cluster(pairs, build_context_of_all_pairs(pairs)),
             0,
             np.arange(2),
             None,
             ClusterHalves(np.random.default_rng(0), 20),
         )
         assert leads.statistics[0, 1] == pytest.approx((2 * ahead - 25) / 5)
-        assert leads.find_less_accurate_metrics(np.ones(2, dtype=bool)).tolist() == [False, behind]
+        assert leads.mark_metrics_behind_a_candidate(np.ones(2, dtype=bool)).tolist() == [False, behind]
 
 
 def test_claims_that_metrics_vary_pay_for_every_column():
     column = SimpleNamespace(h1=SimpleNamespace(p_family=np.array([0.01, 0.6, np.nan])))
     untested = SimpleNamespace(h1=None)
     columns = {"domain": column, "system": untested, "year": untested}
-    first, second = _collect_variation_candidates(columns, ["a", "b", "c"])
+    first, second = _collect_claims_that_accuracy_varies(columns, ["a", "b", "c"])
     assert (first.column, first.metric, first.p) == ("domain", "a", pytest.approx(0.03))
     assert (second.metric, second.p) == ("b", 1.0)
 
@@ -201,6 +209,6 @@ def test_trends_take_five_contexts():
 
 def test_leads_worth_a_row_are_those_of_the_first_choice_and_the_clearest():
     p = np.array([[np.nan, 0.4, np.nan], [0.3, np.nan, 0.01], [0.2, 0.9, np.nan]])
-    assert select_leads_to_report(p, 0, is_global=True) == [(0, 1)]
-    assert select_leads_to_report(p, 0, is_global=False) == [(1, 2), (1, 0), (2, 0)]
-    assert select_leads_to_report(np.full((2, 2), np.nan), 0, is_global=False) == []
+    assert list_claimable_metric_pairs(p, 0, is_global=True) == [(0, 1)]
+    assert list_claimable_metric_pairs(p, 0, is_global=False) == [(1, 2), (1, 0), (2, 0)]
+    assert list_claimable_metric_pairs(np.full((2, 2), np.nan), 0, is_global=False) == []

@@ -7,12 +7,12 @@ import pytest
 from by_hand import assay_pairs
 from scipy.stats import binom, chi2, norm, t
 
-from metassay.meta.contexts.accuracy import sum_pair_outcomes
+from metassay.meta.contexts.accuracy import sum_outcomes_by_context_and_cluster
 from metassay.meta.contexts.confounding import (
     _compute_accuracy_of_combinations,
-    _find_overlooked_perturbations,
-    compute_dependence_p_values,
-    measure_confounding,
+    _find_perturbations_that_metrics_overlook,
+    compute_p_values_of_perturbation_dependence,
+    measure_dependence_on_perturbation,
 )
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.reporting.assay_sentences import describe_confounding
@@ -40,7 +40,9 @@ def study(accuracy_by_method, seed=0, resamples=200, **options):
     judgements, contexts = every_method(accuracy_by_method, seed, **options)
     rng = np.random.default_rng(seed)
     bootstrap = ClusterBootstrap(rng, resamples)
-    return measure_confounding(judgements, contexts, ties="strict", bootstrap=bootstrap, rng=rng)
+    return measure_dependence_on_perturbation(
+        judgements, contexts, ties="strict", bootstrap=bootstrap, rng=rng
+    )
 
 
 def test_length_and_bag_of_words_are_flagged_with_their_methods():
@@ -70,7 +72,7 @@ def test_a_tie_is_not_seeing_however_ties_count():
     tied = judgements.outcomes.copy()
     tied[0, judgements.perturbations == 2] = 0
     rng = np.random.default_rng(0)
-    found = measure_confounding(replace(judgements, outcomes=tied), contexts, ties="half", bootstrap=ClusterBootstrap(rng, 50), rng=rng)  # fmt: skip
+    found = measure_dependence_on_perturbation(replace(judgements, outcomes=tied), contexts, ties="half", bootstrap=ClusterBootstrap(rng, 50), rng=rng)  # fmt: skip
     assert [entry.perturbation for entry in found.to_result_rows()[0].overlooked] == ["negation"]
 
 
@@ -79,7 +81,7 @@ def test_a_metric_right_in_half_of_the_pairs_is_seldom_called_blind(items):
     """Three metrics that toss a coin under six methods: any name at all in at most 5 % of assays."""
     draws = 400
     named = sum(
-        any(_find_overlooked_perturbations(every_method([[0.5] * 6] * 3, seed, items)[0]))
+        any(_find_perturbations_that_metrics_overlook(every_method([[0.5] * 6] * 3, seed, items)[0]))
         for seed in range(draws)
     )
     assert named <= binom.ppf(0.999, draws, 0.05)
@@ -91,11 +93,11 @@ def test_the_test_of_one_half_is_that_of_a_binomial_where_pairs_are_single():
     for right in (20, 25, 30, 35):
         outcome = np.where(rng.permutation(60) < right, 1, -1)[None]
         zeros, each = np.zeros(60, dtype=int), np.arange(60)
-        found = sum_pair_outcomes(
+        found = sum_outcomes_by_context_and_cluster(
             PairOutcomes(("m",), ("a",), outcome, each, each, each, zeros), PairContexts("c", ("a",), zeros)
         )
         below, upto = binom.cdf(right - 1, 60, 0.5), binom.cdf(right, 60, 0.5)
-        assert below <= found.compute_below_half_p_values()[0, 0] <= upto
+        assert below <= found.test_accuracies_below_half()[0, 0] <= upto
 
 
 def test_many_combinations_at_once_give_the_bits_of_one_at_a_time():
@@ -132,7 +134,9 @@ def test_net_variance_and_shares_follow_from_the_items_own_deviations():
     judgements, contexts = every_method([[0.9, 0.8, 0.7, 0.5]], items=60)
     rng = np.random.default_rng(0)
     bootstrap = ClusterBootstrap(rng, 4000)
-    found = measure_confounding(judgements, contexts, ties="strict", bootstrap=bootstrap, rng=rng)
+    found = measure_dependence_on_perturbation(
+        judgements, contexts, ties="strict", bootstrap=bootstrap, rng=rng
+    )
     right = (judgements.outcomes[0] == 1).reshape(60, SYSTEMS, 4).mean(axis=1)  # items x methods
     apart = right - right.mean(axis=1, keepdims=True)
     added = (apart.var(axis=0) / 60).mean()
@@ -178,7 +182,7 @@ def test_a_method_that_never_applies_is_undefined_and_does_not_count():
     judgements, contexts = every_method([[0.9, 0.2, 0.5]])
     applies = judgements.perturbations != 1
     rng = np.random.default_rng(0)
-    found = measure_confounding(
+    found = measure_dependence_on_perturbation(
         judgements.select_pairs(applies),
         PairContexts("system", contexts.values, contexts.codes[applies]),
         ties="strict",
@@ -196,10 +200,12 @@ def test_the_test_of_methods_allows_for_few_clusters():
     strays = rng.normal(0, 0.08, (1, 3, 800))
     wider = t.ppf(0.975, 5) / norm.ppf(0.975)
     few, plain = (
-        compute_dependence_p_values(by_method, by_method[..., None] + strays, clusters)[0]
+        compute_p_values_of_perturbation_dependence(by_method, by_method[..., None] + strays, clusters)[0]
         for clusters in (6, 10**6)
     )
-    many = compute_dependence_p_values(by_method, by_method[..., None] + wider * strays, 10**6)[0]
+    many = compute_p_values_of_perturbation_dependence(
+        by_method, by_method[..., None] + wider * strays, 10**6
+    )[0]
     assert few == pytest.approx(many)
     assert few > plain
 
@@ -210,7 +216,7 @@ def test_the_test_of_methods_is_chi_square_s_with_enough_data():
     by_method, error = np.array([[0.72, 0.69, 0.66]]), 0.02
     draws = by_method[..., None] + rng.normal(0, error, (1, 3, 20_000))
     statistic = ((by_method[0] - by_method.mean()) ** 2).sum() / error**2
-    assert compute_dependence_p_values(by_method, draws, 10**6)[0] == pytest.approx(
+    assert compute_p_values_of_perturbation_dependence(by_method, draws, 10**6)[0] == pytest.approx(
         chi2.sf(statistic, 2), abs=0.01
     )
 
@@ -221,7 +227,7 @@ def test_a_metric_that_is_always_right_under_one_method_is_no_proof_against_chan
     rng = np.random.default_rng(2)
     drawn = rng.binomial(4, 0.75, 500) / 4
     draws = np.stack([np.ones(500), drawn])[None]
-    assert compute_dependence_p_values(by_method, draws, 4)[0] > 0.05
+    assert compute_p_values_of_perturbation_dependence(by_method, draws, 4)[0] > 0.05
 
 
 def test_the_interval_takes_off_what_sampling_and_resampling_add():

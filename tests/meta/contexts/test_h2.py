@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 from by_hand import assay_pairs
 
-from metassay.meta.contexts.accuracy import sum_pair_outcomes
+from metassay.meta.contexts.accuracy import sum_outcomes_by_context_and_cluster
 from metassay.meta.contexts.context_statistics import build_context_statistics
-from metassay.meta.contexts.h2 import compare_context_with_global_ranking, estimate_noise_ceiling
+from metassay.meta.contexts.h2 import (
+    compare_context_with_global_ranking,
+    estimate_ranking_agreement_of_two_samples,
+)
 from metassay.meta.contexts.pair_analysis import analyze_pairs
-from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_global_context
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_context_of_all_pairs
 from metassay.reporting.assay_sentences import list_context_warnings
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
 
@@ -96,8 +99,8 @@ def test_ceiling_rises_with_data_and_with_distance_between_metrics():
     def ceiling(items, truth):
         pairs = simulated(items, truth)
         halves = ClusterHalves(np.random.default_rng(0), 100)
-        return estimate_noise_ceiling(
-            sum_pair_outcomes(pairs, build_global_context(pairs)),
+        return estimate_ranking_agreement_of_two_samples(
+            sum_outcomes_by_context_and_cluster(pairs, build_context_of_all_pairs(pairs)),
             np.arange(len(truth)),
             0,
             halves,

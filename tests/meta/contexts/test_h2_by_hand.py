@@ -9,22 +9,22 @@ from by_hand import assay_pairs
 from scipy.stats import kendalltau, norm, t
 
 from assay_builders import make_choice_table, make_claims, make_recommendation
-from metassay.meta.contexts.accuracy import sum_pair_outcomes
+from metassay.meta.contexts.accuracy import sum_outcomes_by_context_and_cluster
 from metassay.meta.contexts.choice import RunChoice
-from metassay.meta.contexts.context_statistics import build_run_answer, group_similar_contexts
+from metassay.meta.contexts.context_statistics import build_final_recommendation, group_similar_contexts
 from metassay.meta.contexts.h1 import (
-    _combine_p_values_of_levels,
+    _combine_p_values_of_unit_sizes,
+    compare_accuracies_between_contexts,
     cross_contexts_with_perturbations,
-    find_exchangeable_units,
-    run_equal_accuracy_tests,
+    iterate_exchangeable_units,
 )
 from metassay.meta.contexts.h2 import (
     ContextRankingComparison,
-    compare_all_rankings,
     compare_context_with_global_ranking,
-    estimate_noise_ceiling,
+    compare_rankings_of_all_contexts,
+    estimate_ranking_agreement_of_two_samples,
 )
-from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_global_context
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_context_of_all_pairs
 from metassay.results.assay import Answer, ContextException, MetricLead
 from metassay.stats.bootstrap import ClusterHalves
 
@@ -37,7 +37,7 @@ def test_intervals_ceilings_and_p_values_go_with_their_contexts():
     forward, backward = [0.9, 0.7, 0.5], [0.5, 0.7, 0.9]
     accuracy = np.array([forward, *([forward, backward] * 3)])
     against = [ContextRankingComparison(-n / 10, n / 10, n / 100, n / 1000) for n in range(7)]
-    found = compare_all_rankings(accuracy, [], against, "kendall")
+    found = compare_rankings_of_all_contexts(accuracy, [], against, "kendall")
     own = np.concatenate([[0], 1 + found.order])
     assert own.tolist() != list(range(7))
     assert found.low[0] == pytest.approx(-own / 10)
@@ -56,7 +56,7 @@ def test_all_cells_have_intervals_with_the_low_end_below_the_high_one():
     accuracy = np.array([[0.9, 0.8, 0.7], [0.9, 0.7, 0.8], [0.7, 0.8, 0.9]])
     kept = [row[:, None] + rng.normal(0, 0.1, (3, 60)) for row in accuracy]
     against = [ContextRankingComparison(0, 0, 1, 1)] * 3
-    found = compare_all_rankings(accuracy, kept, against, "kendall")
+    found = compare_rankings_of_all_contexts(accuracy, kept, against, "kendall")
     assert (found.low <= found.matrix).all()
     assert (found.matrix <= found.high).all()
     assert (found.low < found.high)[~np.eye(3, dtype=bool)].all()
@@ -108,17 +108,21 @@ def test_the_ceiling_is_that_of_two_samples_of_the_full_size():
         pairs = PairOutcomes(tuple("abcdefgh"), ("x",), outcome, items, items, items, items * 0)
         halves = ClusterHalves(rng, 40)
         ceilings.append(
-            estimate_noise_ceiling(
-                sum_pair_outcomes(pairs, build_global_context(pairs)), np.arange(8), 0, halves, "kendall"
+            estimate_ranking_agreement_of_two_samples(
+                sum_outcomes_by_context_and_cluster(pairs, build_context_of_all_pairs(pairs)),
+                np.arange(8),
+                0,
+                halves,
+                "kendall",
             )
         )
     assert np.mean(ceilings) == pytest.approx(agreed, abs=0.06)
 
 
 def test_p_values_of_several_levels_pay_for_their_number():
-    found = _combine_p_values_of_levels([np.array([0.02, np.nan, 0.7]), np.array([0.03, 0.4, 0.9])], 3)
+    found = _combine_p_values_of_unit_sizes([np.array([0.02, np.nan, 0.7]), np.array([0.03, 0.4, 0.9])], 3)
     assert found == pytest.approx([0.04, 0.4, 1.0])
-    assert np.isnan(_combine_p_values_of_levels([], 2)).all()
+    assert np.isnan(_combine_p_values_of_unit_sizes([], 2)).all()
 
 
 def test_the_movable_share_is_that_of_the_level_where_fewest_can_move():
@@ -131,10 +135,12 @@ def test_the_movable_share_is_that_of_the_level_where_fewest_can_move():
     outcome = np.random.default_rng(0).choice([1, -1], size=(1, 32))
     pairs = PairOutcomes(("m",), ("x",), outcome, item, np.arange(32), document, item * 0)
     contexts = PairContexts("both", ("nA", "nB", "tA", "tB"), codes).drop_empty_contexts()
-    shares = [level.exchangeable_share() for level in find_exchangeable_units(pairs, contexts, ties="strict")]
+    shares = [
+        level.exchangeable_share() for level in iterate_exchangeable_units(pairs, contexts, ties="strict")
+    ]
     assert len(set(shares)) == len(shares) == 2
-    crossed = sum_pair_outcomes(pairs, cross_contexts_with_perturbations(pairs, contexts))
-    found = run_equal_accuracy_tests(
+    crossed = sum_outcomes_by_context_and_cluster(pairs, cross_contexts_with_perturbations(pairs, contexts))
+    found = compare_accuracies_between_contexts(
         pairs, contexts, crossed.totals, ties="strict", rng=np.random.default_rng(0), permutations=9
     )
     assert found.exchangeable_share == min(shares)
@@ -184,6 +190,8 @@ def test_the_answer_leaves_out_who_is_behind_over_all_outputs():
         MetricLead(column="domain", context="news", better="a", worse="c", p=0.01),
     ]
     recommendation = {"domain": {"news": make_recommendation("a"), "talk": make_recommendation("c")}}
-    found = build_run_answer(recommendation, make_claims(leads=leads), RunChoice("a"), ["a", "b", "c"])
+    found = build_final_recommendation(
+        recommendation, make_claims(leads=leads), RunChoice("a"), ["a", "b", "c"]
+    )
     exception = ContextException(column="domain", context="talk", metric="c")
     assert found == Answer(metric="a", top_group=["a", "c"], exceptions=[exception])

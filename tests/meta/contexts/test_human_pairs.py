@@ -8,7 +8,7 @@ from by_hand import assay_pairs
 from scipy.stats import kendalltau
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.contexts.h2 import estimate_ceiling_from_halves
+from metassay.meta.contexts.h2 import estimate_agreement_of_full_samples_from_halves
 from metassay.meta.contexts.human_pairs import HumanPairs, correct_tau_for_reliability
 from metassay.meta.contexts.label_error_correction import LabelReading, correct_accuracy_for_label_errors
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
@@ -274,7 +274,7 @@ def test_few_readings_widen_the_interval_and_none_or_half_wrong_labels_leave_it_
 
 
 def simulate_human_pairs(rng, systems=6, items=60):
-    """Draw human scores of systems, and the pairs that `assign_pairs_to_both_systems` and the assay get."""
+    """Draw human scores of systems, and the pairs that `list_pairs_in_contexts_of_both_outputs` and the assay get."""
     human = rng.normal(size=(items, systems)) + np.linspace(0, 1, systems)
     metric_scores = np.stack([human + rng.normal(size=human.shape) * 1.5, np.zeros_like(human)])
     metric_scores[1, :, -1] = 1  # the second metric only likes the name of the last system
@@ -341,7 +341,7 @@ def estimate_reliability(rng, values):
     halves = rng.random((100, len(values))) < 0.5
     first = np.stack([values[half].mean(axis=0) for half in halves], axis=1)
     second = np.stack([values[~half].mean(axis=0) for half in halves], axis=1)
-    return estimate_ceiling_from_halves(first, second, "kendall")
+    return estimate_agreement_of_full_samples_from_halves(first, second, "kendall")
 
 
 @pytest.mark.parametrize("agree", [True, False])

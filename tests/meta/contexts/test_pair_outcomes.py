@@ -12,7 +12,7 @@ from metassay.meta.contexts.pair_outcomes import (
     WRONG,
     PairContexts,
     PairOutcomes,
-    compute_outcomes,
+    compare_scores_of_pairs,
 )
 
 
@@ -32,24 +32,27 @@ def build(**changes):
 def test_every_outcome():
     better = np.array([[2.0, 1.0, 1.0, np.nan, 1.0]])
     worse = np.array([[1.0, 1.0, 2.0, 1.0, np.nan]])
-    assert compute_outcomes(better, worse, np.array([0.0])).tolist() == [
+    assert compare_scores_of_pairs(better, worse, np.array([0.0])).tolist() == [
         [RIGHT, TIE, WRONG, MISSING, MISSING]
     ]
 
 
 def test_a_difference_within_the_tolerance_is_a_tie():
     better, worse = np.array([[0.5, 0.75], [0.5, 0.75]]), np.array([[0.25, 0.0], [0.25, 0.0]])
-    assert compute_outcomes(better, worse, np.array([0.25, 0.0])).tolist() == [[TIE, RIGHT], [RIGHT, RIGHT]]
+    assert compare_scores_of_pairs(better, worse, np.array([0.25, 0.0])).tolist() == [
+        [TIE, RIGHT],
+        [RIGHT, RIGHT],
+    ]
 
 
 def test_infinite_scores_are_refused():
     with pytest.raises(InputError, match="infinite"):
-        compute_outcomes(np.array([[np.inf]]), np.array([[0.0]]), np.array([0.0]))
+        compare_scores_of_pairs(np.array([[np.inf]]), np.array([[0.0]]), np.array([0.0]))
 
 
 def test_shapes_of_scores_must_match():
     with pytest.raises(InputError, match="metrics × pairs"):
-        compute_outcomes(np.zeros((2, 3)), np.zeros((2, 4)), np.zeros(2))
+        compare_scores_of_pairs(np.zeros((2, 3)), np.zeros((2, 4)), np.zeros(2))
 
 
 def test_valid_judgements_keep_narrow_types():

@@ -11,9 +11,9 @@ import pytest
 
 from metassay.data.dataset import Dataset
 from metassay.meta.contexts.difficulty import (
-    divide_pairs_by_difficulty,
+    compute_quartiles_of_edit_shares,
+    divide_pairs_by_share_of_edits,
     measure_accuracy_by_difficulty,
-    summarize_human_pair_distances,
 )
 from metassay.meta.contexts.pair_outcomes import PairOutcomes
 from metassay.meta.contexts.perturbation_validity import (
@@ -91,7 +91,7 @@ def judged(seed: int = 0, pairs: int = 400) -> tuple[PairOutcomes, np.ndarray]:
 def test_accuracy_by_difficulty_is_that_of_each_part_counted_by_hand() -> None:
     judgements, shares = judged()
     found = measure_accuracy_by_difficulty(
-        judgements, divide_pairs_by_difficulty(shares), None, ties="strict", resamples=200, seed=0
+        judgements, divide_pairs_by_share_of_edits(shares), None, ties="strict", resamples=200, seed=0
     )
     assert found is not None
     assert len(found.bins) == 5
@@ -115,24 +115,29 @@ def test_pairs_of_one_difficulty_have_no_curve() -> None:
     judgements, shares = judged(pairs=60)
     assert (
         measure_accuracy_by_difficulty(
-            judgements, divide_pairs_by_difficulty(np.full(60, 0.2)), None, ties="strict", resamples=9, seed=0
+            judgements,
+            divide_pairs_by_share_of_edits(np.full(60, 0.2)),
+            None,
+            ties="strict",
+            resamples=9,
+            seed=0,
         )
         is None
     )
     few = measure_accuracy_by_difficulty(
-        judgements, divide_pairs_by_difficulty(shares), None, ties="strict", resamples=9, seed=0
+        judgements, divide_pairs_by_share_of_edits(shares), None, ties="strict", resamples=9, seed=0
     )
     assert few is not None
     assert len(few.bins) == 3  # twenty pairs each
-    few_pairs = judgements.select_pairs(np.arange(39)), divide_pairs_by_difficulty(shares[:39])
+    few_pairs = judgements.select_pairs(np.arange(39)), divide_pairs_by_share_of_edits(shares[:39])
     assert measure_accuracy_by_difficulty(*few_pairs, None, ties="strict", resamples=9, seed=0) is None
 
 
 def test_people_stand_on_the_same_axis() -> None:
     judgements, shares = judged()
     apart = np.random.default_rng(1).random(101)
-    bins = divide_pairs_by_difficulty(shares)
-    distances = summarize_human_pair_distances("mqm", apart)
+    bins = divide_pairs_by_share_of_edits(shares)
+    distances = compute_quartiles_of_edit_shares("mqm", apart)
     found = measure_accuracy_by_difficulty(judgements, bins, distances, ties="strict", resamples=9, seed=0)
     assert found is not None
     quarters = quantiles(apart.tolist(), n=4, method="inclusive")

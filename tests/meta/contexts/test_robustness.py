@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from metassay.meta.contexts.choice import mark_pareto_optimal_metrics
+from metassay.meta.contexts.choice import mark_metrics_on_pareto_front
 from metassay.meta.contexts.robustness import estimate_true_accuracy_spread, robust_accuracy
 
 
@@ -54,8 +54,8 @@ def test_spread_needs_two_contexts():
 def test_pareto_by_definition():
     accuracy = np.array([0.9, 0.8, 0.8, 0.7, 0.85])
     cost = np.array([40.0, 1.0, 1.0, 2.0, 5.0])
-    assert mark_pareto_optimal_metrics(accuracy, cost).tolist() == [True, True, True, False, True]
-    assert mark_pareto_optimal_metrics(np.array([0.9, np.nan]), np.array([1.0, 0.1])).tolist() == [
+    assert mark_metrics_on_pareto_front(accuracy, cost).tolist() == [True, True, True, False, True]
+    assert mark_metrics_on_pareto_front(np.array([0.9, np.nan]), np.array([1.0, 0.1])).tolist() == [
         True,
         False,
     ]

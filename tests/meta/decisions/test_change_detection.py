@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 from metassay.meta.decisions.change_detection import (
     RunSeries,
-    compute_confidence_sequence,
+    compute_running_means_with_margins,
     detect_change,
     estimate_detection_delay,
 )
@@ -46,7 +46,7 @@ def test_confidence_sequence_covers_at_all_looks_at_once() -> None:
     always_covered = []
     for _ in range(200):
         series = simulate_runs(np.full(100, 0.8), 100, generator)
-        means, margins = compute_confidence_sequence(series)
+        means, margins = compute_running_means_with_margins(series)
         always_covered.append((np.abs(means - 0.8) <= margins).all())
     assert np.mean(always_covered) >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / 200)
     assert margins[-1] < 0.02  # and it is not trivially wide: the standard error is .004

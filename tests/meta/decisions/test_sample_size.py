@@ -51,7 +51,7 @@ def measure_power(*, items: int, skewed: bool, repetitions: int, difference: flo
             generator=np.random.default_rng(seed),
             resamples=200,
         )
-        low, _ = estimates.simultaneous_intervals()
+        low, _ = estimates.compute_simultaneous_intervals()
         rejections.append(low[0] > 0)
     return float(np.mean(rejections))
 
@@ -92,6 +92,6 @@ def test_intervals_are_as_narrow_as_planned() -> None:
         estimates = estimate_mean_human_scores(
             sample, use_metric=True, target=THESE_ITEMS, generator=np.random.default_rng(seed), resamples=200
         )
-        low, high = estimates.intervals()
+        low, high = estimates.compute_intervals()
         widths.append((high - low).max())
     assert 0.6 <= np.mean(widths) <= 0.84

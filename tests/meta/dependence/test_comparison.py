@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from metassay.errors import InputError
-from metassay.meta.dependence.comparison import compare_dependence, measure_and_compare_dependence
+from metassay.meta.dependence.comparison import (
+    compare_dependence_of_two_metrics,
+    measure_and_compare_dependence,
+)
 from metassay.meta.dependence.deviations import SystemDependence, system_dependence
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
 from metassay.stats.resampling import draw_cluster_counts
@@ -75,7 +78,7 @@ def test_interval_of_a_difference_contains_95_percent_of_its_errors():
     b = SystemDependence(
         1.0, None, None, np.array([0, 1.0]), np.array([0.0, 1.0]), resampled_deviations=constant_ranges
     )
-    result = compare_dependence(a, b)
+    result = compare_dependence_of_two_metrics(a, b)
     assert (result.difference, result.low, result.high) == pytest.approx((1.1, 1.1 - 0.95, 1.1 + 0.95))
     # only the errors -1 and 1 are as large as the difference of the single fits
     assert result.p == pytest.approx(3 / 202)

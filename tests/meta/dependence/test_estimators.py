@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 from scipy.stats import spearmanr
 
-from metassay.meta.dependence.deviations import expected_deviations
+from metassay.meta.dependence.deviations import compute_expected_deviations
 from metassay.meta.dependence.estimators import (
     ESTIMATORS,
-    compute_deviations_by_estimator,
+    compute_deviations_by_prediction_method,
     predict_human_by_binned_means,
     predict_human_by_monotone_spline,
 )
@@ -66,7 +66,10 @@ def test_constant_metric_predicts_the_mean_for_every_output(name):
 
 def test_isotonic_estimator_gives_the_expected_deviations(outputs):
     np.testing.assert_allclose(
-        compute_deviations_by_estimator(outputs)["isotonic"], expected_deviations(outputs), rtol=0, atol=1e-12
+        compute_deviations_by_prediction_method(outputs)["isotonic"],
+        compute_expected_deviations(outputs),
+        rtol=0,
+        atol=1e-12,
     )
 
 
@@ -78,7 +81,7 @@ def test_estimators_agree_on_the_order_of_wmt23_metrics_by_sysdep(real_data, pai
     sysdep = {name: [] for name in ESTIMATORS}
     for column in table.columns[4::3]:
         outputs = build_scored_outputs(human, table[column].to_numpy().reshape(shape))
-        for name, deviations in compute_deviations_by_estimator(outputs).items():
+        for name, deviations in compute_deviations_by_prediction_method(outputs).items():
             sysdep[name].append(np.ptp(deviations))
     assert spearmanr(sysdep["isotonic"], sysdep["binned"]).statistic > 0.95
     assert spearmanr(sysdep["isotonic"], sysdep["spline"]).statistic > 0.95

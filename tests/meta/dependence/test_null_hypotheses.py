@@ -9,24 +9,24 @@ import pytest
 from scipy.stats import ks_2samp
 from sklearn.isotonic import IsotonicRegression
 
-from metassay.meta.dependence.deviations import expected_deviations, largest_difference_between_groups
+from metassay.meta.dependence.deviations import compute_expected_deviations, compute_range_over_groups
 from metassay.meta.dependence.null_hypotheses import (
-    compute_equal_mapping_p_values,
-    compute_fair_metric_p_values,
+    compute_p_values_of_equal_treatment,
+    compute_p_values_of_fairness,
+    compute_pearson_over_all_outputs,
     fill_permuted_positions,
-    pooled_pearson_correlation,
-    simulate_dependence_of_equal_mappings,
-    simulate_residual_ranges_of_fair_metrics,
+    simulate_dependence_if_groups_are_alike,
+    simulate_residual_ranges_if_metric_is_fair,
 )
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
 
 
 def equal_mapping_p_value(outputs, rng, draws=999):
-    return compute_equal_mapping_p_values([outputs], rng, draws)[0]
+    return compute_p_values_of_equal_treatment([outputs], rng, draws)[0]
 
 
 def fair_metric_p_value(outputs, rng, draws=999):
-    return compute_fair_metric_p_values([outputs], rng, draws)[0]
+    return compute_p_values_of_fairness([outputs], rng, draws)[0]
 
 
 def simulate_equal_mapping(rng, *, systems=5, segments=60, shift=0.0):
@@ -133,7 +133,7 @@ def test_groups_of_whole_clusters_are_permuted_where_items_belong_to_one_group()
     human[0, :4] = [0, 1, 5, 5]
     human[1, 4:] = [2, 2, 4, 7]
     outputs = build_scored_outputs(human, np.zeros((2, 8)), clusters=[0, 0, 1, 1, 2, 2, 3, 3])
-    simulated = simulate_dependence_of_equal_mappings([outputs], np.random.default_rng(0), 400)[0]
+    simulated = simulate_dependence_if_groups_are_alike([outputs], np.random.default_rng(0), 400)[0]
     # the residuals are the scores minus their mean, because the fit to a constant metric has one step
     document_means = np.array([0.5, 5, 2, 5.5])
     inflation = np.sqrt(8 / 6.5)
@@ -147,7 +147,7 @@ def test_groups_of_whole_clusters_are_permuted_where_items_belong_to_one_group()
 def test_fair_metrics_have_the_distribution_of_the_human_score_plus_noise():
     """The interpolated distribution is that of a simulation at the exact correlation, by scikit-learn."""
     outputs = simulate_noisy_metric(np.random.default_rng(5), systems=4, segments=50)
-    correlation = pooled_pearson_correlation(outputs)
+    correlation = compute_pearson_over_all_outputs(outputs)
     assert correlation == pytest.approx(np.corrcoef(outputs.human_scores, outputs.metric_scores)[0, 1])
     noise_sd = outputs.human_scores.std() * np.sqrt(1 / correlation**2 - 1)
     rng = np.random.default_rng(6)
@@ -159,7 +159,7 @@ def test_fair_metrics_have_the_distribution_of_the_human_score_plus_noise():
         deviations = predicted - outputs.human_means
         line = np.polynomial.Polynomial.fit(outputs.human_means, deviations, 1)
         expected.append(np.ptp(deviations - line(outputs.human_means)))
-    simulated = simulate_residual_ranges_of_fair_metrics([outputs], np.random.default_rng(7), 2000)[0]
+    simulated = simulate_residual_ranges_if_metric_is_fair([outputs], np.random.default_rng(7), 2000)[0]
     assert ks_2samp(simulated, expected).pvalue > 0.05
     assert np.mean(simulated) == pytest.approx(np.mean(expected), rel=0.06)
 
@@ -172,8 +172,8 @@ def test_metrics_that_are_tested_together_have_the_p_values_that_they_have_alone
         scores = metrics[0].human_scores + rng.normal(0, noise, len(metrics[0].human_scores))
         metrics.append(metrics[0].replace_metric_scores(scores))
     alone, together = {
-        "equal": (equal_mapping_p_value, compute_equal_mapping_p_values),
-        "fair": (fair_metric_p_value, compute_fair_metric_p_values),
+        "equal": (equal_mapping_p_value, compute_p_values_of_equal_treatment),
+        "fair": (fair_metric_p_value, compute_p_values_of_fairness),
     }[test]
     expected = [alone(metric, np.random.default_rng(0), 99) for metric in metrics]
     assert together(metrics, np.random.default_rng(0), 99, workers=2) == expected
@@ -189,10 +189,10 @@ def test_metric_equal_to_the_human_score_passes_both_tests():
 def test_metric_with_negative_correlation_is_compared_with_noise():
     human = np.random.default_rng(7).normal(size=(5, 80)) + np.arange(5)[:, None]
     backwards = build_scored_outputs(human, -human)
-    assert pooled_pearson_correlation(backwards) == pytest.approx(-1)
+    assert compute_pearson_over_all_outputs(backwards) == pytest.approx(-1)
     assert fair_metric_p_value(backwards, np.random.default_rng(0), 99) == 1
-    simulated = simulate_residual_ranges_of_fair_metrics([backwards], np.random.default_rng(0), 20)[0]
-    assert simulated.max() < largest_difference_between_groups(expected_deviations(backwards))
+    simulated = simulate_residual_ranges_if_metric_is_fair([backwards], np.random.default_rng(0), 20)[0]
+    assert simulated.max() < compute_range_over_groups(compute_expected_deviations(backwards))
 
 
 def test_fairness_of_two_systems_cannot_be_tested():

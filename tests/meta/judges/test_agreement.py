@@ -11,13 +11,13 @@ from sklearn.metrics import cohen_kappa_score
 from metassay.errors import InputError
 from metassay.meta.judges.agreement import (
     combine_verdicts_of_both_orders,
-    compute_base_rate,
+    compare_order_of_outputs_with_humans,
+    compare_verdicts_with_gold_labels,
+    compute_accuracy_expected_by_chance,
     compute_repeat_agreement,
-    compute_score_credits,
-    compute_verdict_credits,
-    find_position_preferences,
+    mark_verdicts_for_first_output,
 )
-from metassay.meta.judges.estimates import estimate_item_mean, estimate_mean_difference
+from metassay.meta.judges.estimates import estimate_difference_of_means, estimate_mean_over_items
 from metassay.stats.bootstrap import ClusterBootstrap
 
 NAN = float("nan")
@@ -49,7 +49,7 @@ def test_single_order_is_the_verdict_and_has_no_position_bias():
     combined = combine_verdicts_of_both_orders(verdicts, questions, swapped)
     np.testing.assert_array_equal(combined.verdicts, verdicts)
     assert np.isnan(combined.is_consistent).all()
-    assert np.isnan(find_position_preferences(verdicts, swapped, questions)).all()
+    assert np.isnan(mark_verdicts_for_first_output(verdicts, swapped, questions)).all()
 
 
 def test_judge_that_always_prefers_the_first_position_is_never_consistent():
@@ -60,10 +60,10 @@ def test_judge_that_always_prefers_the_first_position_is_never_consistent():
     combined = combine_verdicts_of_both_orders(verdicts, questions, swapped)
     assert (combined.verdicts == 0.5).all()
     assert (combined.is_consistent == 0).all()
-    assert find_position_preferences(verdicts, swapped, questions).mean() == 1
+    assert mark_verdicts_for_first_output(verdicts, swapped, questions).mean() == 1
     gold = np.tile([1.0, 0.0], 25)
-    assert compute_verdict_credits(combined.verdicts, gold).mean() == 0.5
-    assert compute_verdict_credits(combined.verdicts, gold, ties="strict").mean() == 0
+    assert compare_verdicts_with_gold_labels(combined.verdicts, gold).mean() == 0.5
+    assert compare_verdicts_with_gold_labels(combined.verdicts, gold, ties="strict").mean() == 0
 
 
 def test_base_rate_is_the_expected_agreement_of_cohens_kappa():
@@ -71,19 +71,22 @@ def test_base_rate_is_the_expected_agreement_of_cohens_kappa():
     gold = rng.integers(0, 2, 300).astype(float)
     verdicts = np.where(rng.random(300) < 0.7, gold, 1.0)
     observed = (verdicts == gold).mean()
-    expected = compute_base_rate(verdicts, gold)
+    expected = compute_accuracy_expected_by_chance(verdicts, gold)
     kappa = cohen_kappa_score(verdicts, gold)
     assert (observed - expected) / (1 - expected) == pytest.approx(kappa)
-    assert np.isnan(compute_base_rate(np.array([NAN]), np.array([1.0])))
+    assert np.isnan(compute_accuracy_expected_by_chance(np.array([NAN]), np.array([1.0])))
 
 
 def test_base_rate_is_the_mean_credit_over_all_permutations():
     verdicts = np.array([1.0, 0.5, 0.0, 1.0])
     gold = np.array([1.0, 0.0, 0.5, 1.0])
     credits_of_permutations = [
-        compute_verdict_credits(np.array(order), gold).mean() for order in itertools.permutations(verdicts)
+        compare_verdicts_with_gold_labels(np.array(order), gold).mean()
+        for order in itertools.permutations(verdicts)
     ]
-    assert compute_base_rate(verdicts, gold) == pytest.approx(np.mean(credits_of_permutations))
+    assert compute_accuracy_expected_by_chance(verdicts, gold) == pytest.approx(
+        np.mean(credits_of_permutations)
+    )
 
 
 def test_repeated_answers_are_compared_pair_by_pair():
@@ -100,7 +103,7 @@ def test_credits_of_scores_equal_those_of_a_loop_over_pairs():
     score = rng.integers(0, 4, (5, 30)).astype(float)
     human = rng.integers(0, 4, (5, 30)).astype(float)
     score[rng.random(score.shape) < 0.1] = NAN
-    pair_credits, items = compute_score_credits(score, human)
+    pair_credits, items = compare_order_of_outputs_with_humans(score, human)
     expected = []
     for item in range(30):
         for i, j in itertools.combinations(range(5), 2):
@@ -110,7 +113,7 @@ def test_credits_of_scores_equal_those_of_a_loop_over_pairs():
             right = (a > b) == (human[i, item] > human[j, item])
             expected.append((item, 0.5 if a == b else float(right)))
     assert sorted(zip(items.tolist(), pair_credits.tolist())) == sorted(expected)
-    assert len(compute_score_credits(score[:1], human[:1])[0]) == 0
+    assert len(compare_order_of_outputs_with_humans(score[:1], human[:1])[0]) == 0
 
 
 def test_intervals_of_means_cover_the_truth_in_95_percent():
@@ -119,7 +122,7 @@ def test_intervals_of_means_cover_the_truth_in_95_percent():
     covered = 0
     for _ in range(300):
         right = np.repeat(rng.random(60) < 0.8, 2).astype(float)
-        estimate = estimate_item_mean(
+        estimate = estimate_mean_over_items(
             right, np.repeat(np.arange(60), 2).astype(np.int32), make_bootstrap(200)
         )
         covered += estimate.low <= 0.8 <= estimate.high
@@ -130,16 +133,18 @@ def test_difference_is_undefined_where_a_side_is_empty():
     items = np.arange(4, dtype=np.int32)
     first = np.array([1.0, NAN, 0.0, NAN])
     second = np.array([NAN, 1.0, NAN, 0.0])
-    assert estimate_mean_difference(first, second, items, make_bootstrap()).value == 0
-    assert np.isnan(estimate_mean_difference(np.full(4, NAN), second, items, make_bootstrap()).value)
-    single = estimate_mean_difference(np.array([1.0, NAN]), np.array([NAN, 0.0]), items[:2], make_bootstrap())
+    assert estimate_difference_of_means(first, second, items, make_bootstrap()).value == 0
+    assert np.isnan(estimate_difference_of_means(np.full(4, NAN), second, items, make_bootstrap()).value)
+    single = estimate_difference_of_means(
+        np.array([1.0, NAN]), np.array([NAN, 0.0]), items[:2], make_bootstrap()
+    )
     assert single.value == 1
     assert np.isnan(single.low)
 
 
 def test_unknown_treatment_of_ties_is_an_error():
     with pytest.raises(InputError, match="half, judgebench, strict"):
-        compute_verdict_credits(np.zeros(1), np.zeros(1), ties="third")
+        compare_verdicts_with_gold_labels(np.zeros(1), np.zeros(1), ties="third")
 
 
 def test_interval_of_a_difference_over_few_items_is_widened():
@@ -148,7 +153,7 @@ def test_interval_of_a_difference_over_few_items_is_widened():
     first = rng.random(5)
     second = rng.random(5)
     items = np.arange(5, dtype=np.int32)
-    estimate = estimate_mean_difference(first, second, items, make_bootstrap())
+    estimate = estimate_difference_of_means(first, second, items, make_bootstrap())
     weights = make_bootstrap().draw_weights(items)
     weights = weights[:, weights.any(axis=0)]
     low, high = np.percentile((first - second) @ weights / weights.sum(axis=0), [2.5, 97.5])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metassay.meta.judges.estimates import estimate_item_mean
+from metassay.meta.judges.estimates import estimate_mean_over_items
 from metassay.stats.bootstrap import ClusterBootstrap
 
 
@@ -20,7 +20,7 @@ def test_intervals_have_nominal_coverage_and_width_with_half_credits(items, shar
     widths = []
     for _ in range(200):
         values = rng.choice(credit_values, size=items, p=shares)
-        estimate = estimate_item_mean(values, np.arange(items, dtype=np.int32), bootstrap)
+        estimate = estimate_mean_over_items(values, np.arange(items, dtype=np.int32), bootstrap)
         covered += estimate.low <= truth <= estimate.high
         widths.append(estimate.high - estimate.low)
     sd = np.sqrt(np.dot(shares, (credit_values - truth) ** 2))

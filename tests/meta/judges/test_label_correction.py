@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metassay.meta.judges.label_correction import correct_share_of_good_outputs, rogan_gladen_estimate
+from metassay.meta.judges.label_correction import (
+    correct_share_for_judge_errors,
+    correct_share_of_good_outputs,
+)
 from metassay.stats.bootstrap import ClusterBootstrap
 
 
@@ -14,7 +17,9 @@ def test_correction_recovers_the_true_share_exactly():
     for truth in (0.1, 0.4, 0.9):
         for sensitivity, specificity in ((0.9, 0.8), (0.7, 0.6), (1.0, 1.0)):
             share = sensitivity * truth + (1 - specificity) * (1 - truth)
-            corrected = rogan_gladen_estimate(np.array(share), np.array(sensitivity), np.array(specificity))
+            corrected = correct_share_for_judge_errors(
+                np.array(share), np.array(sensitivity), np.array(specificity)
+            )
             assert corrected == pytest.approx(truth)
 
 
@@ -43,7 +48,7 @@ def test_judge_without_information_is_not_corrected():
     bootstrap = ClusterBootstrap(rng, 100)
     assert np.isnan(correct_share_of_good_outputs(verdicts, truth, items, bootstrap).value)
     assert np.isnan(correct_share_of_good_outputs(verdicts, np.full(300, np.nan), items, bootstrap).value)
-    assert np.isnan(rogan_gladen_estimate(np.array(0.5), np.array(0.3), np.array(0.3)))
+    assert np.isnan(correct_share_for_judge_errors(np.array(0.5), np.array(0.3), np.array(0.3)))
 
 
 @pytest.mark.parametrize("prevalence", [0.01, 0.05, 0.95, 0.99])

@@ -8,7 +8,7 @@ import pytest
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.intervals import (
     bootstrap_meta_metric,
-    evaluate_weighted_clusters,
+    evaluate_meta_metric_on_weighted_clusters,
     percentile_interval,
 )
 from metassay.meta.people.meta_metrics.registry import parse_meta_metric
@@ -34,7 +34,7 @@ def test_a_resample_equals_repeating_the_drawn_segments(
     scores = ScoreArrays(scores.human, scores.metrics, clusters)
     size = 24 if clusters is None else 8
     weights = np.random.default_rng(1).multinomial(size, np.full(size, 1 / size), size=7)
-    values = evaluate_weighted_clusters(meta_metric, scores, [weights.astype(float)])
+    values = evaluate_meta_metric_on_weighted_clusters(meta_metric, scores, [weights.astype(float)])
     assert values is not None
     assert values.shape == (3, 7)
     for draw, counts in enumerate(weights):

@@ -8,7 +8,7 @@ import pytest
 from metassay.meta.people.metric_comparison import PValueMatrices
 from metassay.meta.people.significance_clusters import (
     assign_significance_clusters,
-    cluster_metrics_by_significance,
+    assign_significance_clusters_by_p_values,
     list_metric_comparisons,
 )
 
@@ -28,14 +28,20 @@ P_VALUES = np.array([[np.nan, 0.04, 0.02], [0.9, np.nan, 0.03], [0.9, 0.9, np.na
 def test_clusters_are_formed_with_or_without_holm() -> None:
     """.02, .03 and .04 are all significant alone; adjusted by Holm all three are .06."""
     values = np.array([0.9, 0.8, 0.7])
-    assert cluster_metrics_by_significance([0, 1, 2], values, P_VALUES) == {0: 1, 1: 2, 2: 3}
-    assert cluster_metrics_by_significance([0, 1, 2], values, P_VALUES, holm=True) == {0: 1, 1: 1, 2: 1}
+    assert assign_significance_clusters_by_p_values([0, 1, 2], values, P_VALUES) == {0: 1, 1: 2, 2: 3}
+    assert assign_significance_clusters_by_p_values([0, 1, 2], values, P_VALUES, holm=True) == {
+        0: 1,
+        1: 1,
+        2: 1,
+    }
 
 
 def test_metrics_of_different_clusters_differ_at_the_five_per_cent_level() -> None:
     p = np.array([[np.nan, 0.06], [0.94, np.nan]])
-    assert cluster_metrics_by_significance([0, 1], np.array([0.9, 0.8]), p) == {0: 1, 1: 1}
-    assert cluster_metrics_by_significance([0, 1], np.array([0.9, 0.8]), np.where(p == 0.06, 0.05, p)) == {
+    assert assign_significance_clusters_by_p_values([0, 1], np.array([0.9, 0.8]), p) == {0: 1, 1: 1}
+    assert assign_significance_clusters_by_p_values(
+        [0, 1], np.array([0.9, 0.8]), np.where(p == 0.06, 0.05, p)
+    ) == {
         0: 1,
         1: 2,
     }

@@ -11,8 +11,8 @@ from metassay.errors import InputError
 from metassay.meta.people.spans import (
     average_span_scores,
     compute_span_scores,
+    count_characters_marked_by_both,
     count_marked_characters,
-    count_shared_characters,
 )
 
 
@@ -39,7 +39,7 @@ def test_matching_is_the_best_of_all():
     rng = np.random.default_rng(0)
     for _ in range(300):
         people, metric = draw_spans(rng), draw_spans(rng)
-        assert count_shared_characters(people, metric) == find_largest_overlap(people, metric)
+        assert count_characters_marked_by_both(people, metric) == find_largest_overlap(people, metric)
 
 
 def test_equal_spans_agree_wholly_and_distant_ones_not_at_all():

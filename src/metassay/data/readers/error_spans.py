@@ -218,8 +218,8 @@ def _convert_errors_to_spans(json_errors: Any, location: InputLocation) -> list[
 
 
 def _read_error_spans_from_seg_rating(path: str) -> pl.DataFrame:
-    """Read the marked errors of a `.seg.rating` file, in which the n-th line of a system is about segment
-    n.
+    """Read the marked errors of a `.seg.rating` file, in which the n-th line of a system is about
+    segment n.
     """
     rows = []
     spans = []

@@ -46,7 +46,9 @@ SystemsByMetric = Mapping[str, Sequence[AggregatedSystem]]
 
 @dataclass(frozen=True)
 class AggregationComparison:
-    """System scores by corpus, segment and bootstrap aggregation, and their agreement with human scores."""
+    """Scores of systems computed in three ways (over the corpus, as means of segments, and as means of
+    bootstrap samples), and how well each agrees with people.
+    """
 
     systems: list[AggregatedSystem]
     between: list[AggregationPair]
@@ -59,7 +61,9 @@ def compare_aggregations(
     metrics: Sequence[StatisticsMetric],
     resampling: ResamplingSettings | None = None,
 ) -> AggregationComparison:
-    """Compute system scores by corpus, segment and bootstrap aggregation, and compare the three."""
+    """Compute the scores of systems in three ways (over the corpus, as means of segments, and as means of
+    bootstrap samples), and compare them.
+    """
     if not score_cubes or not metrics:
         raise InputError("aggregation needs at least one test set and one metric with statistics.")
     resampling = resampling or ResamplingSettings()
@@ -72,7 +76,7 @@ def compare_aggregations(
             ]
             systems_by_metric[metric.spec] = systems
         for metric in metrics:
-            downsampled += _compare_on_segment_samples(
+            downsampled += _compare_aggregations_on_segment_samples(
                 score_cubes, metric, systems_by_metric[metric.spec], resampling
             )
         human = _correlate_with_human_scores(score_cubes, metrics, systems_by_metric, resampling)
@@ -85,7 +89,7 @@ def compare_aggregations(
 
 
 def _negate_if_lower_is_better(metric: StatisticsMetric, score: float | None) -> float:
-    """Return the score, negated if lower is better for this metric; NaN where it is undefined."""
+    """Return the score, negated if lower is better for this metric; NaN if the score is None."""
     if score is None:
         return math.nan
     return orient_scores(score, higher_is_better=metric.higher_is_better)
@@ -94,7 +98,9 @@ def _negate_if_lower_is_better(metric: StatisticsMetric, score: float | None) ->
 def _correlate_aggregations(
     metrics: Sequence[StatisticsMetric], systems_by_metric: SystemsByMetric
 ) -> list[AggregationPair]:
-    """Correlate every two metrics, each under every aggregation, over all systems of all test sets."""
+    """Compute the correlation between system scores of every two combinations of metric and aggregation
+    (corpus, segment or bootstrap).
+    """
     scores_by_name: dict[str, dict[tuple[str, str], float]] = {}
     for metric in metrics:
         for aggregation in AGGREGATIONS:
@@ -114,17 +120,21 @@ def _correlate_aggregations(
     return pairs
 
 
-def _compare_on_segment_samples(
+def _compare_aggregations_on_segment_samples(
     score_cubes: Sequence[ScoreCube],
     metric: StatisticsMetric,
     systems: Sequence[AggregatedSystem],
     resampling: ResamplingSettings,
 ) -> list[DownsampledAgreement]:
-    """Correlate scores on samples of few segments with each other and with scores on all segments."""
+    """Correlate corpus scores, segment means and bootstrap scores of systems with each other, when only a few
+    random segments are used.
+    """
     bootstrap_scores = np.array([row.bootstrap for row in systems], dtype=np.float64)  # None becomes NaN
     rows = []
     for sample_size in resampling.sample_sizes:
-        samples = [_score_segment_samples(cube, metric, sample_size, resampling) for cube in score_cubes]
+        samples = [
+            _score_systems_on_segment_samples(cube, metric, sample_size, resampling) for cube in score_cubes
+        ]
         corpus = np.concatenate([sample.corpus for sample in samples])
         segment = np.concatenate([sample.segment for sample in samples])
         bootstrap = np.broadcast_to(bootstrap_scores[:, None], corpus.shape)
@@ -135,7 +145,7 @@ def _compare_on_segment_samples(
         )
         for aggregation, against, x, y in comparisons:
             correlations = [pearson_correlation(x[:, draw], y[:, draw]) for draw in range(x.shape[1])]
-            low, median, high = _compute_quantiles(correlations)
+            low, median, high = _compute_median_with_interval(correlations)
             row = DownsampledAgreement(
                 metric=metric.spec,
                 aggregation=aggregation,
@@ -151,16 +161,16 @@ def _compare_on_segment_samples(
 
 @dataclass(frozen=True)
 class SampleScores:
-    """Scores of systems on random samples of segments, `[systems, draws]`."""
+    """Corpus scores and segment means of systems on random samples of segments."""
 
     corpus: Scores
     segment: Scores
 
 
-def _score_segment_samples(
+def _score_systems_on_segment_samples(
     score_cube: ScoreCube, metric: StatisticsMetric, sample_size: int, resampling: ResamplingSettings
 ) -> SampleScores:
-    """Score systems on random samples of segments, the same samples for all systems.
+    """Compute the scores of all systems on the same random samples of segments.
 
     A segment that a system lacks adds nothing to the sums of that system.
     """
@@ -180,8 +190,8 @@ def _score_segment_samples(
     )
 
 
-def _compute_quantiles(values: Iterable[float]) -> tuple[float | None, float | None, float | None]:
-    """Return the 2.5 %, 50 % and 97.5 % quantiles without NaN values; None if there are none."""
+def _compute_median_with_interval(values: Iterable[float]) -> tuple[float | None, float | None, float | None]:
+    """Return the 2.5 %, 50 % and 97.5 % quantiles of the values that are not NaN; None if all are."""
     defined = [value for value in values if not math.isnan(value)]
     if not defined:
         return None, None, None
@@ -195,7 +205,8 @@ def _correlate_with_human_scores(
     systems_by_metric: SystemsByMetric,
     resampling: ResamplingSettings,
 ) -> list[HumanAgreement]:
-    """Correlate system scores with mean human scores on each test set, and average over test sets.
+    """Correlate system scores with mean human scores on each test set, and average the correlations over test
+    sets.
 
     A test set needs at least two rated systems.
     """
@@ -214,7 +225,7 @@ def _correlate_with_human_scores(
 
 
 def _count_rated_systems(score_cube: ScoreCube, human_column: str) -> int:
-    """Count the systems that have a human score."""
+    """Count the systems of which people scored some output."""
     if human_column not in score_cube.human_scores:
         return 0
     is_rated = ~np.isnan(score_cube.human_scores[human_column])
@@ -223,7 +234,9 @@ def _count_rated_systems(score_cube: ScoreCube, human_column: str) -> int:
 
 @dataclass(frozen=True)
 class HumanCorrelations:
-    """Correlation of system scores with mean human scores by aggregation, and the number of systems."""
+    """Correlation of system scores with mean human scores, for each way to aggregate scores, and the number
+    of systems.
+    """
 
     systems: int
     by_aggregation: Mapping[str, float]
@@ -236,7 +249,7 @@ def _correlate_test_set_with_human(
     systems: Sequence[AggregatedSystem],
     resampling: ResamplingSettings,
 ) -> HumanCorrelations:
-    """Correlate the scores of systems on rated segments with their mean human scores."""
+    """Correlate system scores on the segments that people scored with mean human scores of the systems."""
     human_scores = score_cube.human_scores[human_column]
     is_rated = ~np.isnan(human_scores)
     is_present = mark_scored_outputs(score_cube.statistics[metric.spec])
@@ -257,7 +270,9 @@ def _correlate_test_set_with_human(
 def _list_human_agreement(
     human_column: str, metric: str, correlations_by_test_set: Mapping[str, HumanCorrelations]
 ) -> list[HumanAgreement]:
-    """List the correlations of each aggregation by test set, followed by their mean."""
+    """List the correlations with human scores on each test set, followed by their mean, for each way to
+    aggregate scores.
+    """
     rows = []
     for aggregation in AGGREGATIONS:
         defined = []
@@ -279,7 +294,7 @@ def _list_human_agreement(
 def pearson_correlation(
     first_scores: Sequence[float] | Scores, second_scores: Sequence[float] | Scores
 ) -> float:
-    """Compute Pearson's correlation over the pairs in which both scores are defined."""
+    """Compute Pearson's correlation over the pairs in which both scores are defined (not NaN)."""
     x_values = np.asarray(first_scores, dtype=np.float64)
     y_values = np.asarray(second_scores, dtype=np.float64)
     is_defined = ~(np.isnan(x_values) | np.isnan(y_values))

@@ -38,7 +38,7 @@ RESAMPLED_GROUPS = 5_000
 
 @dataclass(frozen=True)
 class ResamplingSettings:
-    """Numbers and sizes of resamples, numbers of repeated draws, and the seed."""
+    """Numbers and sizes of bootstrap resamples, numbers of repeated random draws, and the seed."""
 
     resamples: int = 1000
     size: int = 1000
@@ -49,7 +49,8 @@ class ResamplingSettings:
     seed: int = 0
 
     def create_random_generator(self, test_set: str, purpose: str, segment_count: int) -> np.random.Generator:
-        """Create a random generator that depends on seed, test set, purpose and number of segments only.
+        """Create a random generator that depends only on the seed, the test set, the purpose and the number
+        of segments.
 
         Systems and metrics with the same segments therefore get the same resamples.
         """
@@ -58,18 +59,22 @@ class ResamplingSettings:
 
 @dataclass(frozen=True)
 class SystemsWithSameSegments:
-    """Systems that have outputs for exactly the same segments, as row and column numbers of a score cube."""
+    """Systems that have outputs for exactly the same segments, given as row and column numbers of a table of
+    scores.
+    """
 
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
 
     def select_outputs(self, output_values: Scores) -> Scores:
-        """Select the outputs of this group of systems from an array `[systems, segments, ...]`."""
+        """Return the part of an array `[systems, segments, ...]` that belongs to these systems and their
+        segments.
+        """
         return output_values[np.ix_(self.rows, self.columns)]
 
 
 def group_systems_by_segments(has_output: BoolArray) -> list[SystemsWithSameSegments]:
-    """Group systems that have the same segments, so that they can be resampled together.
+    """Group systems that have outputs for exactly the same segments, so that these can be resampled together.
 
     `has_output` is `[systems, segments]`. Systems without any segment are left out.
     """
@@ -84,7 +89,7 @@ def group_systems_by_segments(has_output: BoolArray) -> list[SystemsWithSameSegm
 
 
 def mark_scored_outputs(statistics: Scores) -> BoolArray:
-    """Return a mask of the outputs that have statistics, [systems, segments]."""
+    """Return which outputs have statistics, that is, were scored."""
     return ~np.isnan(statistics[..., 0])
 
 
@@ -94,7 +99,8 @@ def aggregate_scores_of_systems(
     resampling: ResamplingSettings,
     is_included: BoolArray | None = None,
 ) -> list[AggregatedSystem]:
-    """Compute the corpus, segment and bootstrap score of every system of a test set.
+    """Compute the score of every system in three ways: over the corpus, as mean of segment scores, and as
+    mean over bootstrap samples.
 
     `is_included`, `[systems, segments]`, restricts the segments of each system. Systems without segments are
     left out.
@@ -115,7 +121,7 @@ def _aggregate_systems_with_same_segments(
     system_group: SystemsWithSameSegments,
     resampling: ResamplingSettings,
 ) -> list[AggregatedSystem]:
-    """Compute scores and standard errors of systems that have the same segments."""
+    """Compute scores and standard errors of systems that have outputs for exactly the same segments."""
     statistics = system_group.select_outputs(score_cube.statistics[metric.spec])
     segment_scores = system_group.select_outputs(score_cube.metric_scores[metric.spec])
     segment_count = segment_scores.shape[1]
@@ -124,7 +130,8 @@ def _aggregate_systems_with_same_segments(
     resampled_bootstrap = _resample_corpus_scores(score_cube.dataset, metric, statistics, resampling)
     bootstrap = resampled_bootstrap.mean(axis=1)
 
-    def score_corpus_and_segments(statistic_sums: Scores) -> Scores:
+    def compute_corpus_and_segment_scores(statistic_sums: Scores) -> Scores:
+        """Compute corpus scores and means of segment scores from sums of statistics."""
         return np.stack(
             [
                 metric.from_statistics(statistic_sums[..., :-2]),
@@ -136,7 +143,7 @@ def _aggregate_systems_with_same_segments(
     both_statistics = np.concatenate([statistics, make_mean_statistics(segment_scores)], axis=2)
     rng = resampling.create_random_generator(score_cube.dataset, "standard error", segment_count)
     resampled_corpus, resampled_segment = draw_bootstrap_scores(
-        both_statistics, score_corpus_and_segments, rng, draws=resampling.resamples
+        both_statistics, compute_corpus_and_segment_scores, rng, draws=resampling.resamples
     )
     entries = []
     for position, system in enumerate(system_group.rows):
@@ -162,14 +169,14 @@ def _aggregate_systems_with_same_segments(
 
 
 def _compute_standard_error(resampled_scores: Scores) -> float | None:
-    """Compute the standard error of a score as its standard deviation over resamples."""
+    """Compute the standard error of a score, which is its standard deviation over bootstrap resamples."""
     return none_if_nan(resampled_scores.std(ddof=1))
 
 
 def _resample_corpus_scores(
     test_set: str, metric: StatisticsMetric, statistics: Scores, resampling: ResamplingSettings
 ) -> Scores:
-    """Compute corpus scores on resamples of fixed size, `[systems, resamples]`."""
+    """Compute corpus scores of systems on bootstrap resamples that all have the same number of segments."""
     rng = resampling.create_random_generator(test_set, "bootstrap", statistics.shape[1])
     return draw_bootstrap_scores(
         statistics, metric.from_statistics, rng, draws=resampling.resamples, size=resampling.size
@@ -177,7 +184,7 @@ def _resample_corpus_scores(
 
 
 def compute_corpus_scores(score_cube: ScoreCube, metric: StatisticsMetric) -> Scores:
-    """Compute the corpus score of each system on the segments that it has; NaN if it has none."""
+    """Compute the corpus score of each system on the segments for which it has outputs, else NaN."""
     statistics = score_cube.statistics[metric.spec]
     scores = metric.from_statistics(np.nansum(statistics, axis=1))
     has_outputs = mark_scored_outputs(statistics).any(axis=1)
@@ -187,7 +194,9 @@ def compute_corpus_scores(score_cube: ScoreCube, metric: StatisticsMetric) -> Sc
 def compute_bootstrap_scores(
     score_cube: ScoreCube, metric: StatisticsMetric, resampling: ResamplingSettings
 ) -> Scores:
-    """Compute the bootstrap score of each system on the segments that it has; NaN if it has none."""
+    """Compute the mean corpus score of each system over bootstrap resamples of its segments; NaN if it has
+    none.
+    """
     statistics = score_cube.statistics[metric.spec]
     scores = np.full(len(score_cube.systems), np.nan)
     for systems in group_systems_by_segments(mark_scored_outputs(statistics)):
@@ -204,7 +213,7 @@ def estimate_score_intervals(
     resampling: ResamplingSettings,
     cluster_numbers: LongArray | None = None,
 ) -> tuple[Scores, Scores]:
-    """Estimate 95 % intervals of the score of each system from percentiles over resampled segments.
+    """Estimate 95 % intervals for the score of each system by resampling segments.
 
     `statistics` are `[systems, segments, s]`, NaN where a system has no score. Intervals are widened for few
     segments by t / z · √(n / (n - 1)) (Hesterberg, 2015). A single segment has no interval (NaN). More than
@@ -224,7 +233,7 @@ def estimate_score_intervals(
             continue
         rng = resampling.create_random_generator(test_set, "interval", unit_count)
         if unit_count > MOST_RESAMPLED_SEGMENTS:
-            present_statistics = _sum_over_random_groups(present_statistics, rng)
+            present_statistics = _sum_statistics_over_random_groups(present_statistics, rng)
         resampled = draw_bootstrap_scores(
             present_statistics, from_statistics, rng, draws=resampling.resamples
         )
@@ -236,8 +245,8 @@ def estimate_score_intervals(
     return low, high
 
 
-def _sum_over_random_groups(statistics: Scores, rng: np.random.Generator) -> Scores:
-    """Sum statistics `[systems, segments, s]` over random groups of segments of nearly equal size."""
+def _sum_statistics_over_random_groups(statistics: Scores, rng: np.random.Generator) -> Scores:
+    """Divide segments into random groups of nearly equal size, and sum the statistics over each group."""
     segment_count = statistics.shape[1]
     starts = np.linspace(0, segment_count, RESAMPLED_GROUPS, endpoint=False).astype(np.int64)
     sums: Scores = np.add.reduceat(statistics[:, rng.permutation(segment_count)], starts, axis=1)

@@ -46,7 +46,8 @@ _CREDIT, _WEIGHT, RIGHT_PAIRS, _TIES, ALL_PAIRS, _ITEMS, _OUTPUTS = range(7)
 
 @dataclass(frozen=True)
 class AccuracySums:
-    """Sums of pair outcomes (right, tie, wrong) by context and cluster, from which accuracies follow.
+    """Counts and sums of right, tied and wrong pairs for each context (such as a domain) and cluster of
+    items. All accuracies are computed from these sums.
 
     `credit` and `weight` are [metrics, cells], where a cell is the part of a cluster that lies in one
     context: the weighted sum of its items' accuracies and the sum of their weights, so that sum(credit) /
@@ -64,35 +65,37 @@ class AccuracySums:
     totals: FloatArray
 
     def accuracy(self) -> FloatArray:
-        """Return the accuracy averaged over items, [metrics, contexts]; NaN where a context has no pair."""
+        """Return the accuracy of each metric in each context, averaged over items. It is NaN where a context
+        has no pair.
+        """
         return divide_or_nan(self._sum_by_context(self.credit), self._sum_by_context(self.weight))
 
-    def micro_accuracy(self) -> FloatArray:
-        """Return the accuracy averaged over pairs, [metrics, contexts]."""
+    def compute_accuracy_over_pairs(self) -> FloatArray:
+        """Return the accuracy of each metric in each context, averaged over pairs instead of items."""
         return divide_or_nan(self.totals[:, _CREDIT], self.totals[:, _WEIGHT])
 
-    def tie_share(self) -> FloatArray:
-        """Return the share of ties among the scored pairs, [metrics, contexts]."""
+    def compute_tie_shares(self) -> FloatArray:
+        """Return the share of pairs that each metric scored equally, for each metric and context."""
         return divide_or_nan(self.totals[:, _TIES], self.totals[:, ALL_PAIRS])
 
     def count_pairs(self) -> LongArray:
-        """Count the scored pairs, [metrics, contexts]."""
+        """Count the pairs that each metric scored in each context."""
         return self.totals[:, ALL_PAIRS].astype(np.int64)
 
     def count_items(self) -> LongArray:
-        """Count the items with a scored pair, [metrics, contexts]."""
+        """Count the items of which each metric scored a pair, for each context."""
         return self.totals[:, _ITEMS].astype(np.int64)
 
     def count_outputs(self) -> LongArray:
-        """Count the outputs with a scored pair, [metrics, contexts]."""
+        """Count the outputs of which each metric scored a pair, for each context."""
         return self.totals[:, _OUTPUTS].astype(np.int64)
 
     def count_clusters(self) -> LongArray:
-        """Count the clusters with a scored pair, [metrics, contexts]."""
+        """Count the clusters of items in which each metric scored a pair, for each context."""
         return self._sum_by_context(self.weight > 0).astype(np.int64)
 
-    def variance(self) -> FloatArray:
-        """Estimate the sampling variance of each accuracy from the spread between clusters.
+    def estimate_accuracy_variances(self) -> FloatArray:
+        """Estimate the sampling variance of each accuracy from the spread between clusters of items.
 
         n / (n - 1) * sum over clusters of (credit - accuracy * weight)² / (sum of weights)²; NaN for one
         cluster.
@@ -108,20 +111,21 @@ class AccuracySums:
         # Rounding can make a sum of squares slightly negative.
         return small_sample_factor * divide_or_nan(np.maximum(squares, 0), total_weight**2)
 
-    def compute_below_half_p_values(self) -> FloatArray:
-        """Compute the p-value that each accuracy is at least ½, [metrics, contexts].
+    def test_accuracies_below_half(self) -> FloatArray:
+        """Compute p-values of the hypothesis that an accuracy is at least ½, for each metric and context. A
+        small p-value means that the metric is wrong more often than right.
 
         NaN for a single cluster. Student's t; the variance is at least ¼ / n, that of n equal clusters at
         accuracy ½, because a metric that is never right shows no variance.
         """
         clusters = self.count_clusters().astype(np.float64)
         least_variance = divide_or_nan(np.full(clusters.shape, 0.25), clusters)
-        variance = np.maximum(self.variance(), least_variance)
+        variance = np.maximum(self.estimate_accuracy_variances(), least_variance)
         t = divide_or_nan(self.accuracy() - 0.5, np.sqrt(variance))
         return np.asarray(stdtr(clusters - 1, t))
 
     def drop_cluster_sums(self) -> AccuracySums:
-        """Return the sums by context only, without those by cluster, which take most of the memory."""
+        """Return a copy without the sums for single clusters, which take most of the memory."""
         no_cells = np.empty((len(self.credit), 0))
         return replace(
             self,
@@ -131,17 +135,19 @@ class AccuracySums:
             starts=np.zeros_like(self.starts),
         )
 
-    def get_context_slice(self, context: int) -> slice:
-        """Return the slice of the arrays by context and cluster that belongs to one context."""
-        return slice(int(self.starts[context]), int(self.starts[context + 1]))
+    def get_context_slice(self, context_position: int) -> slice:
+        """Return the slice of the arrays `credit`, `weight` and `clusters` that belongs to one context."""
+        return slice(int(self.starts[context_position]), int(self.starts[context_position + 1]))
 
-    def resample_accuracies(self, context: int, bootstrap: ClusterBootstrap) -> FloatArray:
-        """Compute the accuracies of one context on every resample of the clusters, [metrics, resamples]."""
-        cells = self.get_context_slice(context)
+    def resample_accuracies(self, context_position: int, bootstrap: ClusterBootstrap) -> FloatArray:
+        """Compute the accuracy of each metric in one context on bootstrap resamples of clusters of items."""
+        cells = self.get_context_slice(context_position)
         return bootstrap.resample_ratios(self.credit[:, cells], self.weight[:, cells], self.clusters[cells])
 
     def _sum_by_context(self, cell_values: NDArray[Any], factors: FloatArray | None = None) -> FloatArray:
-        """Sum values, or products of two values, over the clusters of each context."""
+        """Sum one value per cluster over the clusters of each context. With `factors`, sum the products of
+        value and factor.
+        """
         sums = np.zeros((len(cell_values), len(self.starts) - 1))
         has_cells = self.starts[1:] > self.starts[:-1]
         # `reduceat` returns an element, not 0, for an empty range: contexts without cells are left out.
@@ -160,9 +166,9 @@ class AccuracySums:
 def sort_pairs_by_item(
     pair_outcomes: PairOutcomes, contexts: Sequence[PairContexts]
 ) -> tuple[PairOutcomes, list[PairContexts]]:
-    """Sort pairs by item and output, and return their outcomes and contexts in the new order.
+    """Sort pairs of outputs by item and output, and return their outcomes and contexts in the new order.
 
-    `sum_pair_outcomes` expects this order.
+    `sum_outcomes_by_context_and_cluster` expects this order.
     """
     items, outputs = pair_outcomes.items, pair_outcomes.outputs
     is_later_item = items[1:] > items[:-1]
@@ -181,10 +187,10 @@ def sort_pairs_by_item(
     return pair_outcomes.select_pairs(order), [column.select_pairs(order) for column in contexts]
 
 
-def assign_pairs_to_both_systems(
+def list_pairs_in_contexts_of_both_outputs(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts
 ) -> tuple[PairOutcomes, PairContexts]:
-    """List each pair of two systems' outputs in the contexts of both, once if these are the same.
+    """Repeat each pair whose two outputs belong to different contexts, so that it counts in both of them.
 
     A metric that prefers the name of a system would be right in every pair that this system wins. Counted
     for the better output alone, these are all of its pairs. Pairs with a perturbed version stay as they are.
@@ -205,12 +211,14 @@ def assign_pairs_to_both_systems(
     return sorted_pairs, sorted_contexts[0]
 
 
-def sum_pair_outcomes(
+def sum_outcomes_by_context_and_cluster(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str = "strict"
 ) -> AccuracySums:
-    """Sum for each context and cluster how many pairs each metric ordered correctly; pairs must be sorted."""
+    """Count how many pairs each metric ordered correctly, in each context and cluster of items. The pairs
+    must be sorted by item.
+    """
     batches = split_contexts_into_batches(pair_contexts)
-    sums_by_batch = sum_outcomes_in_batches(pair_outcomes, pair_contexts, ties=ties)
+    sums_by_batch = iterate_outcome_sums_by_context_batch(pair_outcomes, pair_contexts, ties=ties)
     if len(batches) == 1:
         return next(sums_by_batch)
     metrics = len(pair_outcomes.metrics)
@@ -245,19 +253,21 @@ def sum_pair_outcomes(
 
 
 def _has_missing_outcomes(pair_outcomes: PairOutcomes) -> bool:
-    """Return whether a metric could not score some pair."""
+    """Return whether some metric could not score some pair."""
     return int(pair_outcomes.outcomes.min()) == MISSING
 
 
-def sum_outcomes_in_batches(
+def iterate_outcome_sums_by_context_batch(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str = "strict"
 ) -> Iterator[AccuracySums]:
-    """Sum the outcomes of pairs for a batch of contexts at a time, to save memory."""
+    """Yield the sums of pair outcomes for a few contexts at a time, because all contexts at once may not fit
+    in memory.
+    """
     if ties not in TIE_CREDIT:
         raise InputError(f"unknown treatment of ties {ties!r}.", remedy="Known: half, strict.")
     has_missing = _has_missing_outcomes(pair_outcomes)
     for context_range, pairs in split_contexts_into_batches(pair_contexts):
-        yield _sum_outcomes_of_batch(
+        yield _sum_outcomes_of_context_range(
             pair_outcomes,
             pair_contexts,
             pairs,
@@ -268,7 +278,9 @@ def sum_outcomes_in_batches(
 
 
 def split_contexts_into_batches(pair_contexts: PairContexts) -> list[tuple[slice, IntArray | slice]]:
-    """Split contexts into ranges of about 2^20 pairs, each with the positions of its pairs."""
+    """Split contexts into ranges with about 2^20 pairs each. Returns each range with the positions of its
+    pairs.
+    """
     if len(pair_contexts.values) == 1 and pair_contexts.codes.min(initial=0) == 0:
         return [(slice(0, 1), slice(0, len(pair_contexts.codes)))]
     ends = np.cumsum(count_occurrences(pair_contexts.codes, len(pair_contexts.values)))
@@ -287,7 +299,7 @@ def split_contexts_into_batches(pair_contexts: PairContexts) -> list[tuple[slice
     return batches
 
 
-def _sum_outcomes_of_batch(
+def _sum_outcomes_of_context_range(
     pair_outcomes: PairOutcomes,
     pair_contexts: PairContexts,
     pair_positions: IntArray | slice,
@@ -296,14 +308,16 @@ def _sum_outcomes_of_batch(
     has_missing: bool,
     tie_credit: float,
 ) -> AccuracySums:
-    """Sum the outcomes of the pairs in a range of contexts, by context and cluster."""
+    """Sum the outcomes of the pairs that belong to a range of contexts, for each context and cluster."""
     outputs = pair_outcomes.outputs[pair_positions]
     codes = pair_contexts.codes[pair_positions]
     first_context = context_range.start
     item_starts = find_run_starts(codes, pair_outcomes.items[pair_positions])
     context_of_item = codes[item_starts[:-1]] - first_context
     cluster_of_item = pair_outcomes.clusters[pair_positions][item_starts[:-1]]
-    cell_of_item, first_item_of_cell = _number_context_cluster_combinations(context_of_item, cluster_of_item)
+    cell_of_item, first_item_of_cell = _number_distinct_context_cluster_pairs(
+        context_of_item, cluster_of_item
+    )
     weights = np.empty(0) if pair_outcomes.weights is None else pair_outcomes.weights[pair_positions]
     metrics = len(pair_outcomes.metrics)
     context_count = context_range.stop - first_context
@@ -315,7 +329,7 @@ def _sum_outcomes_of_batch(
         # A shared row is computed anew for each metric, with the same result.
         weight_row = weight[m if has_missing else 0]
         weight_row.fill(0)
-        _sum_outcomes_of_metric(
+        _add_pair_outcomes_to_sums(
             pair_outcomes.outcomes[m][pair_positions],
             outputs,
             weights,
@@ -342,19 +356,21 @@ def _sum_outcomes_of_batch(
 def compute_accuracy_by_context(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute accuracies [metrics, contexts] and counts of pairs, a batch of contexts at a time."""
+    """Compute the accuracy of each metric in each context, and counts of pairs, items and outputs, for a few
+    contexts at a time to save memory.
+    """
     accuracies = []
     totals = []
-    for accuracy_sums in sum_outcomes_in_batches(pair_outcomes, pair_contexts, ties=ties):
+    for accuracy_sums in iterate_outcome_sums_by_context_batch(pair_outcomes, pair_contexts, ties=ties):
         accuracies.append(accuracy_sums.accuracy())
         totals.append(accuracy_sums.totals)
     return np.concatenate(accuracies, axis=1), np.concatenate(totals, axis=2)
 
 
-def _number_context_cluster_combinations(
+def _number_distinct_context_cluster_pairs(
     context_of_item: IntArray, cluster_of_item: IntArray
 ) -> tuple[LongArray, LongArray]:
-    """Number the combinations of context and cluster that occur among items.
+    """Number the distinct combinations of context and cluster that occur among items.
 
     Returns the cell of each item and the first item of each cell.
     """
@@ -367,7 +383,7 @@ def _number_context_cluster_combinations(
 
 
 @kernel
-def _sum_outcomes_of_metric(
+def _add_pair_outcomes_to_sums(
     outcomes: OutcomeArray,
     outputs: IntArray,
     weights: FloatArray,
@@ -375,24 +391,24 @@ def _sum_outcomes_of_metric(
     cell_of_item: LongArray,
     context_of_item: IntArray,
     tie_credit: float,
-    credit: FloatArray,
-    weight: FloatArray,
-    totals: FloatArray,
+    credit_by_cell: FloatArray,
+    weight_by_cell: FloatArray,
+    totals_by_context: FloatArray,
 ) -> None:
-    """Add the outcomes of all pairs of one metric, item by item, to the arrays of sums.
+    """Add the outcomes of all pairs of one metric to the given arrays of sums, which are changed in place.
 
-    The accuracy and the mean weight of every item are added to `credit` and `weight` of its cell, sums over
-    its pairs to `totals` of its context.
+    The accuracy and the mean weight of every item are added to `credit_by_cell` and `weight_by_cell` of its
+    cell, sums over its pairs to `totals_by_context` of its context.
     """
     for item in range(len(cell_of_item)):
-        right, tied, scored, output_count, earned, available = _sum_outcomes_of_item(
+        right, tied, scored, output_count, earned, available = _count_pair_outcomes_of_item(
             outcomes, outputs, weights, item_starts[item], item_starts[item + 1], tie_credit
         )
         if scored == 0:
             continue
-        credit[cell_of_item[item]] += earned / scored
-        weight[cell_of_item[item]] += available / scored
-        context_totals = totals[:, context_of_item[item]]
+        credit_by_cell[cell_of_item[item]] += earned / scored
+        weight_by_cell[cell_of_item[item]] += available / scored
+        context_totals = totals_by_context[:, context_of_item[item]]
         context_totals[_CREDIT] += earned
         context_totals[_WEIGHT] += available
         context_totals[RIGHT_PAIRS] += right + tied * tie_credit
@@ -403,7 +419,7 @@ def _sum_outcomes_of_metric(
 
 
 @kernel
-def _sum_outcomes_of_item(
+def _count_pair_outcomes_of_item(
     outcomes: OutcomeArray,
     outputs: IntArray,
     weights: FloatArray,
@@ -411,7 +427,8 @@ def _sum_outcomes_of_item(
     end_pair: int,
     tie_credit: float,
 ) -> tuple[int, int, int, int, float, float]:
-    """Count the right, tied and scored pairs of one item, and sum their weights.
+    """Count the pairs of one item that a metric ordered correctly, tied and scored, and sum the weights of
+    these pairs.
 
     The last two numbers are the weight that the metric earned and the weight of all scored pairs. The pairs
     of an output are neighbours; without weights each pair has 1.

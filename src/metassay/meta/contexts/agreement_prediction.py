@@ -32,7 +32,8 @@ def predict_agreement_of_contexts(
     *,
     have_equal_cluster_overlap: bool = True,
 ) -> AgreementPrediction | None:
-    """Predict from facts about two contexts how far they rank the metrics alike (least squares).
+    """Predict how similarly two contexts rank the metrics from facts about both contexts, by a least-squares
+    fit.
 
     `agreement_matrix` is [contexts, contexts], NaN where unknown. The errors are those on left-out contexts.
     None where there are too few pairs of contexts for the fit, or the agreement or all facts are constant.
@@ -59,7 +60,7 @@ def predict_agreement_of_contexts(
         return None
     design = np.column_stack([np.ones(len(first)), *similarities.values()])
     coefficients = np.linalg.lstsq(design, agreements)[0]
-    errors, baseline_errors = _compute_left_out_errors(
+    errors, baseline_errors = _compute_cross_validation_errors(
         design, agreements, first, second, len(agreement_matrix)
     )
     rmse = float(np.sqrt((errors**2).mean()))
@@ -80,7 +81,7 @@ def predict_agreement_of_contexts(
 
 
 def have_equal_cluster_overlap(pair_outcomes: PairOutcomes, pair_contexts: PairContexts) -> bool:
-    """Return whether all pairs of contexts share clusters, or no pair does.
+    """Return whether every two contexts share clusters of items (such as documents), or no two contexts do.
 
     Neither holds where columns are crossed: `A+news` shares its documents with `B+news`, not with `A+talk`.
     """
@@ -99,12 +100,13 @@ def have_equal_cluster_overlap(pair_outcomes: PairOutcomes, pair_contexts: PairC
     return bool(of_different_contexts.all() or not of_different_contexts.any())
 
 
-def collect_context_facts(
+def collect_facts_about_contexts(
     all_contexts: Sequence[PairContexts],
     nonempty_contexts: Sequence[PairContexts],
     user_facts: Mapping[str, ContextFacts],
 ) -> dict[str, ContextFacts]:
-    """Collect what is known about the contexts of each column, from the user and from other columns.
+    """Collect what is known about each context: facts that the user gave, and the values of columns that are
+    constant in the context.
 
     `nonempty_contexts` are the given ones without contexts that have no pairs; facts about those are dropped.
     """
@@ -114,17 +116,17 @@ def collect_context_facts(
         kept = [positions[value] for value in used.values]
         other_columns = [contexts for contexts in nonempty_contexts if contexts is not used]
         column_facts: dict[str, Sequence[str | float]] = {}
-        column_facts.update(find_columns_constant_within_contexts(used, other_columns))
+        column_facts.update(find_columns_with_one_value_per_context(used, other_columns))
         for name, values in user_facts.get(used.column, {}).items():
             column_facts[name] = [values[c] for c in kept]
         facts[used.column] = column_facts
     return facts
 
 
-def find_columns_constant_within_contexts(
+def find_columns_with_one_value_per_context(
     pair_contexts: PairContexts, other_columns: Sequence[PairContexts]
 ) -> dict[str, list[str]]:
-    """Find the columns that have a single value within each context, and return these values.
+    """Find the columns that have a single value within each context. Returns their value for each context.
 
     Each document lies in one domain, so that `domain` is such a column for the contexts of `document`.
     """
@@ -146,7 +148,9 @@ def _compute_permutation_p_value(
     pairs: tuple[LongArray, LongArray],
     observed_residuals: float,
 ) -> float:
-    """Compute the p-value of a prediction by exchanging facts between contexts at random."""
+    """Compute how often facts predict the agreement of contexts as well as observed when they are assigned to
+    contexts at random.
+    """
     rng = create_generator_from_numbers(0, len(agreement_matrix))
     first, second = pairs
     agreements = agreement_matrix[first, second]
@@ -172,7 +176,9 @@ def _compute_residual_sum_of_squares(predictors: FloatArray, target: FloatArray)
 def _compare_facts_of_contexts(
     fact_values: Sequence[str | float], first_contexts: LongArray, second_contexts: LongArray
 ) -> FloatArray:
-    """Compare a fact of two contexts: the distance of numbers, or whether words are the same."""
+    """Compare a fact about every two contexts: numbers by their scaled distance, words by whether they are
+    the same.
+    """
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in fact_values):
         numbers = np.asarray(fact_values, dtype=np.float64)
         spread = float(numbers.std())
@@ -183,14 +189,16 @@ def _compare_facts_of_contexts(
     return np.asarray(words[first_contexts] == words[second_contexts], dtype=np.float64)
 
 
-def _compute_left_out_errors(
+def _compute_cross_validation_errors(
     predictors: FloatArray,
     target: FloatArray,
     first_contexts: LongArray,
     second_contexts: LongArray,
     context_count: int,
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute the prediction errors for each context with a fit to the other contexts."""
+    """Compute the prediction errors for each context when the model is fitted to the other contexts. Also
+    returns the errors of predicting the mean.
+    """
     errors = []
     baseline_errors = []
     for context in range(context_count):

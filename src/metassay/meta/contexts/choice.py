@@ -25,7 +25,8 @@ _TIE_DECIMALS = 12  # accuracies that differ only in later decimals are equal
 
 @dataclass(frozen=True)
 class ChoiceTable:
-    """Accuracies [metrics, contexts] and costs of metrics, from which a metric is recommended.
+    """Accuracies of metrics in each context, and costs of metrics, from which a metric is recommended for
+    each context.
 
     `may_be_best` marks the metrics that may be the best in a context, `is_behind` those that are clearly less
     accurate there than another of them. `spread` is how much a metric's true accuracy varies between
@@ -47,7 +48,7 @@ class ChoiceTable:
     uninformed: frozenset[str] = frozenset()
 
     def drop_uninformed_metrics(self, metric_positions: Sequence[int]) -> list[int]:
-        """Drop the metrics whose scores say nothing about quality."""
+        """Return the given positions without the metrics whose scores say nothing about quality."""
         return [m for m in metric_positions if self.metrics[m] not in self.uninformed]
 
 
@@ -64,18 +65,20 @@ class RunChoice:
     human_top_group: Sequence[str] | None = None
 
 
-def rank_cost_class(cost_class: str | None) -> float:
-    """Return the rank of a cost class, 0 for the cheapest; infinity for an unknown class."""
+def get_rank_of_cost_class(cost_class: str | None) -> float:
+    """Return the rank of a class of costs, 0 for the cheapest. An unknown class has infinite rank."""
     return COST_CLASSES.index(cost_class) if cost_class in COST_CLASSES else np.inf
 
 
 def round_accuracy_spreads(spreads: FloatArray) -> FloatArray:
-    """Round spreads of accuracies between contexts, so that nearly equal ones are equal."""
+    """Round how much accuracies vary between contexts, so that nearly equal values become equal."""
     return np.asarray(np.round(spreads / STABILITY_STEP))
 
 
-def read_choice_table(assay_result: ContextStatistics, column: str, criteria: Criteria) -> ChoiceTable:
-    """Read the choice table of one column from the result of an assay, with the criteria of the user."""
+def build_choice_table_from_result(
+    assay_result: ContextStatistics, column: str, criteria: Criteria
+) -> ChoiceTable:
+    """Collect accuracies and costs of metrics in the contexts of one column from the result of an assay."""
     metrics = tuple(row.metric for row in assay_result.overall)
     rows = {(row.context, row.metric): row for row in assay_result.contexts[column].local_accuracy}
     rows |= {(GLOBAL, row.metric): row for row in assay_result.overall}
@@ -111,7 +114,8 @@ def choose_metric_for_all_contexts(
     cost_ranks: FloatArray,
     is_uninformed: BoolArray | None = None,
 ) -> int:
-    """Choose one metric for all contexts: the cheapest, then most accurate, of those that may be the best.
+    """Return the position of the metric to use in all contexts: of the metrics that may be the best, the
+    cheapest, and the most accurate of equally cheap ones.
 
     Metrics behind another of them come later, uninformed ones last. `cost_ranks` are ranks of cost classes,
     so that only classes break ties.
@@ -138,14 +142,14 @@ def choose_metric_for_all_contexts(
 def recommend_metric_by_context(
     choice_table: ChoiceTable, run_choice: RunChoice | None = None
 ) -> dict[str, Recommendation]:
-    """Recommend a metric for every context.
+    """Recommend a metric for each context, and list the metrics that may be the best there.
 
     `metrics` are ordered by accuracy, equal ones by preference: stability (standard deviation between
     contexts, to the nearest hundredth), cost class, the user's criteria, robust accuracy. In `top_group`
     accuracy decides where it is clear (those behind come last), the preference where it is not. The choice is
     that of the run, which then comes first in its top groups; else the first of the top group.
     """
-    preferences = _build_preference_keys(choice_table)
+    preferences = _build_metric_sort_keys(choice_table)
     recommendations = {}
     for c, context in enumerate(choice_table.contexts):
         recommendations[context] = _recommend_for_context(choice_table, c, preferences, run_choice)
@@ -155,7 +159,9 @@ def recommend_metric_by_context(
 
 
 def choose_robust_metric(choice_table: ChoiceTable) -> str | None:
-    """Choose the metric for unknown contexts: highest robust accuracy, then highest worst-case accuracy."""
+    """Choose the metric for unknown contexts, which has the highest accuracy under an unfavourable mix of
+    contexts. Ties are broken by the accuracy in the worst context.
+    """
     robust = np.round(choice_table.robust_accuracy, _TIE_DECIMALS).tolist()
     worst_case = choice_table.worst_case.tolist()
     known = choice_table.drop_uninformed_metrics(
@@ -163,37 +169,39 @@ def choose_robust_metric(choice_table: ChoiceTable) -> str | None:
     )
     if not known:
         return None
-    best = max(known, key=lambda m: (robust[m], _nan_to_infinity(worst_case[m]), -m))
+    best = max(known, key=lambda m: (robust[m], _replace_nan_by_infinity(worst_case[m]), -m))
     return choice_table.metrics[best]
 
 
-def _build_preference_keys(choice_table: ChoiceTable) -> list[tuple[float, ...]]:
-    """Build a sort key for each metric that puts preferred metrics first."""
+def _build_metric_sort_keys(choice_table: ChoiceTable) -> list[tuple[float, ...]]:
+    """Return a sort key for each metric, so that sorting by it puts preferred metrics first."""
     spread = round_accuracy_spreads(choice_table.spread).tolist()
     robust = np.round(choice_table.robust_accuracy, _TIE_DECIMALS).tolist()
     keys = []
     for m, metric in enumerate(choice_table.metrics):
         by_criteria = [-numbers.get(metric, -np.inf) for numbers in choice_table.criteria.values()]
-        cost = rank_cost_class(choice_table.cost_classes.get(metric))
-        keys.append((_nan_to_infinity(spread[m]), cost, *by_criteria, _nan_to_infinity(-robust[m])))
+        cost = get_rank_of_cost_class(choice_table.cost_classes.get(metric))
+        keys.append(
+            (_replace_nan_by_infinity(spread[m]), cost, *by_criteria, _replace_nan_by_infinity(-robust[m]))
+        )
     return keys
 
 
 def _recommend_for_context(
     choice_table: ChoiceTable,
-    context: int,
-    preferences: list[tuple[float, ...]],
+    context_position: int,
+    sort_key_of_metric: list[tuple[float, ...]],
     run_choice: RunChoice | None,
 ) -> Recommendation:
-    """Recommend a metric for one context."""
-    accuracy = np.round(choice_table.accuracy[:, context], _TIE_DECIMALS).tolist()
+    """Recommend a metric for one context, and list the metrics that may be the best in it."""
+    accuracy = np.round(choice_table.accuracy[:, context_position], _TIE_DECIMALS).tolist()
     positions = range(len(choice_table.metrics))
     by_accuracy = sorted(
         positions,
         key=lambda m: (
             choice_table.metrics[m] in choice_table.uninformed,
-            _nan_to_infinity(-accuracy[m]),
-            preferences[m],
+            _replace_nan_by_infinity(-accuracy[m]),
+            sort_key_of_metric[m],
             m,
         ),
     )
@@ -208,58 +216,65 @@ def _recommend_for_context(
     chosen = (
         None
         if run_choice is None
-        else _find_metric_chosen_by_run(choice_table, context, by_accuracy, run_choice)
+        else _find_recommended_metric_with_scores(choice_table, context_position, by_accuracy, run_choice)
     )
     candidates = choice_table.drop_uninformed_metrics(
-        [m for m in positions if choice_table.may_be_best[m, context]]
+        [m for m in positions if choice_table.may_be_best[m, context_position]]
     )
     top = sorted(
         candidates,
-        key=lambda m: (m != chosen, choice_table.is_behind[m, context], preferences[m], -accuracy[m], m),
+        key=lambda m: (
+            m != chosen,
+            choice_table.is_behind[m, context_position],
+            sort_key_of_metric[m],
+            -accuracy[m],
+            m,
+        ),
     )
     if chosen is None and top:
         chosen = top[0]
     return Recommendation(
         metrics=ordered_metrics,
         top_group=[choice_table.metrics[m] for m in top],
-        behind=[choice_table.metrics[m] for m in top if choice_table.is_behind[m, context]],
+        behind=[choice_table.metrics[m] for m in top if choice_table.is_behind[m, context_position]],
         choice=None if chosen is None else choice_table.metrics[chosen],
     )
 
 
-def _find_metric_chosen_by_run(
-    choice_table: ChoiceTable, context: int, metrics_by_accuracy: list[int], run_choice: RunChoice
+def _find_recommended_metric_with_scores(
+    choice_table: ChoiceTable, context_position: int, metrics_by_accuracy: list[int], run_choice: RunChoice
 ) -> int | None:
-    """Return the metric that a run recommends for one context; None where it scored no pair.
+    """Return the metric that a run recommends for one context. If that metric has no scores there, return
+    None.
 
     None where it scored no pair here.
     """
-    ahead = run_choice.ahead.get(choice_table.contexts[context], ())
+    ahead = run_choice.ahead.get(choice_table.contexts[context_position], ())
     wanted = [m for m in metrics_by_accuracy if choice_table.metrics[m] in ahead]
     wanted += [m for m in metrics_by_accuracy if choice_table.metrics[m] == run_choice.metric]
     for m in choice_table.drop_uninformed_metrics(wanted):
-        if not np.isnan(choice_table.accuracy[m, context]):
+        if not np.isnan(choice_table.accuracy[m, context_position]):
             return m
     return None
 
 
-def find_pareto_front(choice_table: ChoiceTable) -> list[str] | None:
-    """Find the informed metrics that no other beats in accuracy and cost; None without cost classes."""
+def list_metrics_on_pareto_front(choice_table: ChoiceTable) -> list[str] | None:
+    """List the metrics that no other metric beats in both accuracy and cost. None if no costs are known."""
     if not choice_table.cost_classes:
         return None
     costs = np.array(
-        [rank_cost_class(choice_table.cost_classes.get(metric)) for metric in choice_table.metrics]
+        [get_rank_of_cost_class(choice_table.cost_classes.get(metric)) for metric in choice_table.metrics]
     )
     is_uninformed = np.array([metric in choice_table.uninformed for metric in choice_table.metrics])
     costs = np.where(np.isinf(costs) | is_uninformed, np.nan, costs)
     return [
         choice_table.metrics[m]
-        for m in np.flatnonzero(mark_pareto_optimal_metrics(choice_table.accuracy[:, 0], costs))
+        for m in np.flatnonzero(mark_metrics_on_pareto_front(choice_table.accuracy[:, 0], costs))
     ]
 
 
-def mark_pareto_optimal_metrics(accuracies: FloatArray, cost_ranks: FloatArray) -> BoolArray:
-    """Mark the metrics that no other metric beats in both accuracy and cost.
+def mark_metrics_on_pareto_front(accuracies: FloatArray, cost_ranks: FloatArray) -> BoolArray:
+    """Return which metrics no other metric beats in both accuracy and cost.
 
     Metrics without accuracy or cost (NaN) are not marked.
     """
@@ -269,6 +284,6 @@ def mark_pareto_optimal_metrics(accuracies: FloatArray, cost_ranks: FloatArray) 
     return np.asarray(~is_beaten & ~np.isnan(accuracies) & ~np.isnan(cost_ranks))
 
 
-def _nan_to_infinity(value: float) -> float:
+def _replace_nan_by_infinity(value: float) -> float:
     """Return the value, or infinity if it is NaN."""
     return float("inf") if np.isnan(value) else float(value)

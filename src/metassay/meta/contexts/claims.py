@@ -17,7 +17,7 @@ import numpy as np
 
 from metassay.meta.contexts.column_analysis import ColumnAnalysis, GlobalAnalysis
 from metassay.meta.contexts.confounding import Confounding
-from metassay.meta.contexts.leads import ContextLeads, compute_lead_p_values
+from metassay.meta.contexts.leads import ContextLeads, compute_p_values_of_leads
 from metassay.results.assay import (
     GLOBAL,
     AccuracyTrend,
@@ -40,7 +40,8 @@ ClaimT = TypeVar(
 
 @dataclass(frozen=True)
 class ClaimCandidates:
-    """All differences that a report could claim, by kind of claim, with their p-values.
+    """All differences between metrics or contexts that a report could claim, with their p-values, grouped by
+    kind of claim.
 
     `human_leads` is None where there are no human pairs.
     """
@@ -55,7 +56,9 @@ class ClaimCandidates:
 
 
 def select_significant_claims(claim_candidates: ClaimCandidates) -> Claims:
-    """Select the claims that are significant after adjustment for all kinds of claims (Bonferroni)."""
+    """Select the differences that a report may claim, because they are significant after Bonferroni's
+    correction for the number of kinds of claims.
+    """
     by_kind = {
         "lead": claim_candidates.leads,
         "vary": claim_candidates.variations,
@@ -67,13 +70,13 @@ def select_significant_claims(claim_candidates: ClaimCandidates) -> Claims:
         by_kind["people"] = claim_candidates.human_leads
     tests = {kind: len(tested) for kind, tested in by_kind.items()}
     kinds = sum(count > 0 for count in tests.values())
-    all_leads = _multiply_p_values(claim_candidates.leads, kinds)
+    all_leads = _adjust_claims_by_bonferroni(claim_candidates.leads, kinds)
     order: dict[str, dict[str, float]] = {}
     for lead in all_leads:
         if lead.column is not None:
             p_by_context = order.setdefault(lead.column, {})
             p_by_context[lead.context] = min(lead.p, p_by_context.get(lead.context, 1.0))
-    all_variations = _multiply_p_values(claim_candidates.variations, kinds)
+    all_variations = _adjust_claims_by_bonferroni(claim_candidates.variations, kinds)
     variation_p: dict[str, dict[str, float]] = {}
     for variation in all_variations:
         variation_p.setdefault(variation.column, {})[variation.metric] = variation.p
@@ -83,28 +86,32 @@ def select_significant_claims(claim_candidates: ClaimCandidates) -> Claims:
         small_contexts={
             column: list(names) for column, names in claim_candidates.small_contexts.items() if names
         },
-        leads=_select_significant(claim_candidates.leads, kinds),
-        variations=_select_significant(claim_candidates.variations, kinds),
-        trends=_select_significant(claim_candidates.trends, kinds),
-        predictions=_select_significant(claim_candidates.predictions, kinds),
-        perturbation_dependences=_select_significant(claim_candidates.perturbation_dependences, kinds),
-        human_leads=_select_significant(claim_candidates.human_leads or (), kinds),
+        leads=_select_significant_after_bonferroni(claim_candidates.leads, kinds),
+        variations=_select_significant_after_bonferroni(claim_candidates.variations, kinds),
+        trends=_select_significant_after_bonferroni(claim_candidates.trends, kinds),
+        predictions=_select_significant_after_bonferroni(claim_candidates.predictions, kinds),
+        perturbation_dependences=_select_significant_after_bonferroni(
+            claim_candidates.perturbation_dependences, kinds
+        ),
+        human_leads=_select_significant_after_bonferroni(claim_candidates.human_leads or (), kinds),
         order=order,
         variation_p=variation_p,
     )
 
 
-def _multiply_p_values(candidates: Sequence[ClaimT], kind_count: int) -> list[ClaimT]:
-    """Multiply the p-values of claims by the number of kinds of claims (Bonferroni)."""
+def _adjust_claims_by_bonferroni(candidates: Sequence[ClaimT], kind_count: int) -> list[ClaimT]:
+    """Return the claims with p-values multiplied by the number of kinds of claims (Bonferroni's correction),
+    at most 1.
+    """
     return [msgspec.structs.replace(claim, p=min(claim.p * kind_count, 1.0)) for claim in candidates]
 
 
-def _select_significant(candidates: Sequence[ClaimT], kind_count: int) -> list[ClaimT]:
+def _select_significant_after_bonferroni(candidates: Sequence[ClaimT], kind_count: int) -> list[ClaimT]:
     """Select the claims that are significant after correction for the number of kinds of claims."""
-    return [claim for claim in _multiply_p_values(candidates, kind_count) if claim.p <= ERROR_RATE]
+    return [claim for claim in _adjust_claims_by_bonferroni(candidates, kind_count) if claim.p <= ERROR_RATE]
 
 
-def collect_claim_candidates(
+def collect_testable_claims(
     column_analyses: Mapping[str, ColumnAnalysis],
     global_analysis: GlobalAnalysis,
     predictions: Mapping[str, AgreementPrediction | None],
@@ -112,37 +119,43 @@ def collect_claim_candidates(
     metric_names: Sequence[str],
     human_leads: Sequence[MetricLead] | None = None,
 ) -> ClaimCandidates:
-    """Collect all differences between metrics or contexts that a report could claim."""
+    """Collect all differences between metrics or contexts that a report could claim, whether significant or
+    not.
+    """
     compared = {name: column for name, column in column_analyses.items() if len(column.contexts.values) > 1}
     small_contexts = {}
     for name, column in compared.items():
         values = zip(column.contexts.values, column.is_large)
         small_contexts[name] = [value for value, is_large in values if not is_large]
     return ClaimCandidates(
-        leads=_collect_lead_candidates(compared, global_analysis, metric_names),
-        variations=_collect_variation_candidates(compared, metric_names),
-        trends=_collect_trend_candidates(compared, confounding.metrics, metric_names),
-        predictions=_collect_prediction_candidates(predictions),
-        perturbation_dependences=_collect_dependence_candidates(confounding, metric_names),
+        leads=_collect_claims_that_one_metric_is_better(compared, global_analysis, metric_names),
+        variations=_collect_claims_that_accuracy_varies(compared, metric_names),
+        trends=_collect_claims_that_accuracy_has_trend(compared, confounding.metrics, metric_names),
+        predictions=_collect_claims_that_facts_predict_agreement(predictions),
+        perturbation_dependences=_collect_claims_that_perturbation_matters(confounding, metric_names),
         human_leads=human_leads,
         small_contexts=small_contexts,
     )
 
 
-def _collect_lead_candidates(
+def _collect_claims_that_one_metric_is_better(
     column_analyses: Mapping[str, ColumnAnalysis],
     global_analysis: GlobalAnalysis,
     metric_names: Sequence[str],
 ) -> list[MetricLead]:
-    """Collect the claims that one metric is more accurate than another, over all outputs and by context."""
+    """Collect the possible claims that one metric is more accurate than another, over all outputs and in each
+    context.
+    """
     places: list[tuple[str | None, str, ContextLeads]] = [(None, GLOBAL, global_analysis.context.leads)]
     for name, column in column_analyses.items():
         contexts = zip(column.contexts.values, column.context_analyses, column.is_large)
         places += [(name, value, analysis.leads) for value, analysis, is_large in contexts if is_large]
-    p_by_place = compute_lead_p_values([leads for _, _, leads in places])
+    p_by_place = compute_p_values_of_leads([leads for _, _, leads in places])
     candidates = []
     for (column_name, context, _), p in zip(places, p_by_place):
-        for i, j in select_leads_to_report(p, global_analysis.first_choice, is_global=column_name is None):
+        for i, j in list_claimable_metric_pairs(
+            p, global_analysis.first_choice, is_global=column_name is None
+        ):
             candidates.append(
                 MetricLead(
                     column=column_name,
@@ -155,26 +168,32 @@ def _collect_lead_candidates(
     return candidates
 
 
-def select_leads_to_report(
-    p_values: FloatArray, first_choice: int, *, is_global: bool
+def list_claimable_metric_pairs(
+    p_values: FloatArray, recommended_metric: int, *, is_global: bool
 ) -> list[tuple[int, int]]:
-    """Select the pairs (better, worse) of metrics whose difference in accuracy may be claimed.
+    """List the pairs of metrics (better, worse) whose difference in accuracy a report may claim.
 
-    In a context: leads over the first choice, and the clearest lead.
+    In a context: leads over the recommended metric, and the clearest lead.
     """
     if np.isnan(p_values).all():
         return []
     if is_global:
-        return [(first_choice, j) for j in range(len(p_values)) if not np.isnan(p_values[first_choice, j])]
+        return [
+            (recommended_metric, j)
+            for j in range(len(p_values))
+            if not np.isnan(p_values[recommended_metric, j])
+        ]
     clearest = np.unravel_index(np.nanargmin(p_values), p_values.shape)
-    over_first = [(i, first_choice) for i in range(len(p_values)) if not np.isnan(p_values[i, first_choice])]
+    over_first = [
+        (i, recommended_metric) for i in range(len(p_values)) if not np.isnan(p_values[i, recommended_metric])
+    ]
     return list(dict.fromkeys([(int(clearest[0]), int(clearest[1])), *over_first]))
 
 
-def _collect_variation_candidates(
+def _collect_claims_that_accuracy_varies(
     column_analyses: Mapping[str, ColumnAnalysis], metric_names: Sequence[str]
 ) -> list[AccuracyVariation]:
-    """Collect the claims that the accuracy of a metric differs between the contexts of a column.
+    """Collect the possible claims that the accuracy of a metric differs between the contexts of a column.
 
     p-values are adjusted for all metrics and for the number of columns.
     """
@@ -189,42 +208,48 @@ def _collect_variation_candidates(
     return candidates
 
 
-def _collect_trend_candidates(
+def _collect_claims_that_accuracy_has_trend(
     column_analyses: Mapping[str, ColumnAnalysis], all_metrics: Sequence[str], metric_names: Sequence[str]
 ) -> list[AccuracyTrend]:
-    """Collect the claims that the accuracy of a metric follows the order of contexts."""
+    """Collect the possible claims that the accuracy of a metric rises or falls along ordered contexts, such
+    as text lengths.
+    """
     candidates = []
     for name, column in column_analyses.items():
         for metric in metric_names:
             p = float(column.trend_p[all_metrics.index(metric)])
             candidates.append(AccuracyTrend(column=name, metric=metric, p=p))
-    return _adjust_by_holm(candidates)
+    return _adjust_claims_by_holm(candidates)
 
 
-def _collect_prediction_candidates(
+def _collect_claims_that_facts_predict_agreement(
     predictions: Mapping[str, AgreementPrediction | None],
 ) -> list[PredictableAgreement]:
-    """Collect the claims that facts about contexts predict their agreement."""
+    """Collect the possible claims that facts about two contexts predict how similarly they rank metrics."""
     candidates = []
     for name, prediction in predictions.items():
         if prediction is not None and prediction.p is not None:
             candidates.append(PredictableAgreement(column=name, p=prediction.p))
-    return _adjust_by_holm(candidates)
+    return _adjust_claims_by_holm(candidates)
 
 
-def _collect_dependence_candidates(
+def _collect_claims_that_perturbation_matters(
     confounding: Confounding, metric_names: Sequence[str]
 ) -> list[PerturbationDependence]:
-    """Collect the claims that the accuracy of a metric depends on the perturbation."""
+    """Collect the possible claims that the accuracy of a metric depends on the perturbation that made the
+    worse outputs.
+    """
     candidates = []
     for metric in metric_names:
         p = float(confounding.p[confounding.metrics.index(metric)])
         candidates.append(PerturbationDependence(metric=metric, p=p))
-    return _adjust_by_holm(candidates)
+    return _adjust_claims_by_holm(candidates)
 
 
-def _adjust_by_holm(candidates: Sequence[ClaimT]) -> list[ClaimT]:
-    """Adjust p-values by Holm's method, and drop candidates that could not be tested (NaN)."""
+def _adjust_claims_by_holm(candidates: Sequence[ClaimT]) -> list[ClaimT]:
+    """Return the claims with p-values adjusted by Holm's method, without claims that could not be tested
+    (NaN).
+    """
     adjusted = adjust_holm(np.array([claim.p for claim in candidates], dtype=np.float64))
     tested_candidates = []
     for claim, p in zip(candidates, adjusted.tolist()):

@@ -13,7 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from metassay.meta.contexts.accuracy import assign_pairs_to_both_systems, sum_outcomes_in_batches
+from metassay.meta.contexts.accuracy import (
+    iterate_outcome_sums_by_context_batch,
+    list_pairs_in_contexts_of_both_outputs,
+)
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.stats.arrays import BoolArray, FloatArray, IntArray
 
@@ -23,7 +26,8 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class ClusterCredits:
-    """Sums of item accuracies (credits) and item weights of each metric by cluster, in one context.
+    """Sums of item accuracies and of item weights in each cluster of items, for each metric in one context.
+    Their ratio is the accuracy.
 
     `clusters` are names, or codes of names that the caller keeps.
     """
@@ -35,7 +39,7 @@ class ClusterCredits:
 
 @dataclass(frozen=True)
 class PairedChange:
-    """The change between two runs of an accuracy, or of the difference in accuracy of two metrics.
+    """How much an accuracy, or the difference between two accuracies, changed from one run to another.
 
     `low` and `high` are its 95 % interval, None with one cluster; `p` is two-sided. `has_changes` is false
     where every cluster has the same credit in both runs.
@@ -50,7 +54,8 @@ class PairedChange:
 
 @dataclass(frozen=True)
 class MatchedCredits:
-    """The sums of item accuracies (credits) of two runs, matched by cluster, in one context.
+    """The contribution of each cluster of items to the change in accuracy between two runs, for each metric
+    in one context.
 
     For each metric, `changes` are the contributions of the clusters to the change of its accuracy (after -
     before), which is their sum. `deviations` are the contributions less those expected from the weights of
@@ -62,21 +67,21 @@ class MatchedCredits:
 
     def test_accuracy_change(self, metric: str) -> PairedChange:
         """Test whether the accuracy of a metric changed between two runs."""
-        return _test_mean_change(self.changes[metric], self.deviations[metric])
+        return _test_whether_changes_differ_from_zero(self.changes[metric], self.deviations[metric])
 
-    def test_lead_change(self, first_metric: str, second_metric: str) -> PairedChange:
-        """Test whether the difference in accuracy of two metrics changed between two runs."""
+    def test_change_of_accuracy_difference(self, first_metric: str, second_metric: str) -> PairedChange:
+        """Test whether the difference in accuracy between two metrics changed between two runs."""
         changes = self.changes[first_metric] - self.changes[second_metric]
         deviations = self.deviations[first_metric] - self.deviations[second_metric]
-        return _test_mean_change(changes, deviations)
+        return _test_whether_changes_differ_from_zero(changes, deviations)
 
 
-def collect_cluster_credits(
+def iterate_cluster_sums_of_contexts(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str
 ) -> Iterator[tuple[str, ClusterCredits]]:
-    """Yield for every context the sums of item accuracies (credits) of each metric by cluster."""
-    pair_outcomes, pair_contexts = assign_pairs_to_both_systems(pair_outcomes, pair_contexts)
-    for accuracy_sums in sum_outcomes_in_batches(pair_outcomes, pair_contexts, ties=ties):
+    """Yield each context with sums of item accuracies and item weights of its clusters, for each metric."""
+    pair_outcomes, pair_contexts = list_pairs_in_contexts_of_both_outputs(pair_outcomes, pair_contexts)
+    for accuracy_sums in iterate_outcome_sums_by_context_batch(pair_outcomes, pair_contexts, ties=ties):
         for number, context in enumerate(accuracy_sums.contexts):
             cells = accuracy_sums.get_context_slice(number)
             weights = np.broadcast_to(accuracy_sums.weight[:, cells], accuracy_sums.credit[:, cells].shape)
@@ -90,43 +95,47 @@ def collect_cluster_credits(
             )
 
 
-def match_clusters_of_runs(
-    credits_before: ClusterCredits, credits_after: ClusterCredits, metrics: Sequence[str]
+def subtract_cluster_contributions_of_two_runs(
+    sums_before: ClusterCredits, sums_after: ClusterCredits, metrics: Sequence[str]
 ) -> MatchedCredits:
-    """Match the credits of two runs cluster by cluster; a cluster that one run lacks has no weight in it."""
+    """Subtract the contributions of clusters to the accuracies of two runs. A cluster that one run lacks
+    contributes nothing to it.
+    """
     names, positions = np.unique(
-        np.concatenate([credits_before.clusters, credits_after.clusters]), return_inverse=True
+        np.concatenate([sums_before.clusters, sums_after.clusters]), return_inverse=True
     )
-    old_positions = positions[: len(credits_before.clusters)]
-    new_positions = positions[len(credits_before.clusters) :]
+    old_positions = positions[: len(sums_before.clusters)]
+    new_positions = positions[len(sums_before.clusters) :]
     changes = {}
     deviations = {}
     for metric in metrics:
-        old_parts, old_deviations = _compute_cluster_contributions(
-            credits_before, metric, old_positions, len(names)
+        old_parts, old_deviations = _compute_contribution_of_each_cluster(
+            sums_before, metric, old_positions, len(names)
         )
-        new_parts, new_deviations = _compute_cluster_contributions(
-            credits_after, metric, new_positions, len(names)
+        new_parts, new_deviations = _compute_contribution_of_each_cluster(
+            sums_after, metric, new_positions, len(names)
         )
         changes[metric] = new_parts - old_parts
         deviations[metric] = new_deviations - old_deviations
     return MatchedCredits(changes, deviations)
 
 
-def _compute_cluster_contributions(
-    run_credits: ClusterCredits, metric: str, cluster_positions: NDArray[np.intp], cluster_count: int
+def _compute_contribution_of_each_cluster(
+    cluster_sums: ClusterCredits, metric: str, cluster_positions: NDArray[np.intp], cluster_count: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute the contribution of each cluster to the accuracy of a run, and its deviation."""
-    total_weight = run_credits.weights[metric].sum()
+    """Compute how much each cluster of items contributes to the accuracy of a metric, and how far this is
+    from its expected contribution.
+    """
+    total_weight = cluster_sums.weights[metric].sum()
     parts = np.zeros(cluster_count)
-    parts[cluster_positions] = run_credits.credits[metric] / total_weight
+    parts[cluster_positions] = cluster_sums.credits[metric] / total_weight
     shares = np.zeros(cluster_count)
-    shares[cluster_positions] = run_credits.weights[metric] / total_weight
+    shares[cluster_positions] = cluster_sums.weights[metric] / total_weight
     return parts, parts - parts.sum() * shares
 
 
-def _test_mean_change(changes: FloatArray, deviations: FloatArray) -> PairedChange:
-    """Test with Student's t whether the mean change over clusters differs from 0.
+def _test_whether_changes_differ_from_zero(changes: FloatArray, deviations: FloatArray) -> PairedChange:
+    """Test with Student's t whether the mean change over clusters of items differs from 0.
 
     p is at least 2^(1 - clusters that changed): so often would all changes have the same sign by chance.
     Without this bound, four clusters that changed alike among hundreds that did not would seem significant.

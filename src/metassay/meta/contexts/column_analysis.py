@@ -10,29 +10,29 @@ import numpy as np
 
 from metassay.meta.contexts.accuracy import (
     AccuracySums,
-    assign_pairs_to_both_systems,
     compute_accuracy_by_context,
-    sum_pair_outcomes,
+    list_pairs_in_contexts_of_both_outputs,
+    sum_outcomes_by_context_and_cluster,
 )
 from metassay.meta.contexts.agreement_prediction import have_equal_cluster_overlap
 from metassay.meta.contexts.choice import choose_metric_for_all_contexts
 from metassay.meta.contexts.h1 import (
     AccuracyTests,
+    compare_accuracies_between_contexts,
     cross_contexts_with_perturbations,
-    run_equal_accuracy_tests,
 )
 from metassay.meta.contexts.h2 import (
     ALL_INTERVALS,
     FULL_MATRIX,
     AgreementMatrix,
     ContextRankingComparison,
-    compare_all_rankings,
     compare_context_with_global_ranking,
-    estimate_noise_ceiling,
+    compare_rankings_of_all_contexts,
+    estimate_ranking_agreement_of_two_samples,
 )
 from metassay.meta.contexts.leads import ContextLeads, compare_metrics_in_context
-from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_global_context
-from metassay.meta.contexts.trend import compute_trend_p_values
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_context_of_all_pairs
+from metassay.meta.contexts.trend import compute_p_values_of_accuracy_trends
 from metassay.stats.arrays import BoolArray, FloatArray, LongArray, count_occurrences, divide_or_nan
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
 from metassay.stats.intervals import ClusteredProportions, proportion_interval
@@ -44,7 +44,7 @@ _TIE_DECIMALS = 12
 
 @dataclass(frozen=True)
 class AnalysisSettings:
-    """Settings for the analysis of contexts, which all columns share.
+    """Settings for the analysis of contexts, which are the same for all columns of contexts.
 
     `competing` are the positions of the metrics that may be recommended: all but the sentinels. `cost_ranks`
     and `is_uninformed` are of these; an uninformed metric knows nothing of quality and is never the first
@@ -66,7 +66,7 @@ class AnalysisSettings:
 
 @dataclass(frozen=True)
 class AccuracyEstimates:
-    """Accuracies [metrics, contexts] with variances and numbers of clusters."""
+    """Accuracy of each metric in each context, with its sampling variance and number of clusters of items."""
 
     accuracy_sums: AccuracySums
     accuracy: FloatArray
@@ -75,25 +75,32 @@ class AccuracyEstimates:
     pairs: LongArray
 
     @classmethod
-    def from_outcome_sums(cls, accuracy_sums: AccuracySums) -> AccuracyEstimates:
-        """Compute accuracies, variances and numbers of clusters from sums of outcomes."""
+    def create_from_accuracy_sums(cls, accuracy_sums: AccuracySums) -> AccuracyEstimates:
+        """Compute accuracies, their variances and numbers of clusters from sums of pair outcomes."""
         accuracy = accuracy_sums.accuracy()
         clusters = np.broadcast_to(accuracy_sums.count_clusters(), accuracy.shape)
-        return cls(accuracy_sums, accuracy, accuracy_sums.variance(), clusters, accuracy_sums.count_pairs())
+        return cls(
+            accuracy_sums,
+            accuracy,
+            accuracy_sums.estimate_accuracy_variances(),
+            clusters,
+            accuracy_sums.count_pairs(),
+        )
 
-    def select_context(self, context: int) -> ClusteredProportions:
-        """Return the estimates of one context, [metrics]."""
+    def select_estimates_of_context(self, context_position: int) -> ClusteredProportions:
+        """Return the accuracy estimates of all metrics in one context."""
         return ClusteredProportions(
-            estimate=self.accuracy[:, context],
-            variance=self.variance[:, context],
-            clusters=self.clusters[:, context],
-            observations=self.pairs[:, context],
+            estimate=self.accuracy[:, context_position],
+            variance=self.variance[:, context_position],
+            clusters=self.clusters[:, context_position],
+            observations=self.pairs[:, context_position],
         )
 
 
 @dataclass(frozen=True)
 class ContextAnalysis:
-    """Intervals of the accuracies in one context, the metrics that may be best there, and their ranking.
+    """Intervals for the accuracy of each metric in one context, the metrics that may be the best there, and
+    tests of their ranking.
 
     `resamples` are those of the competing metrics, [metrics, resamples]; None where contexts are too many to
     keep them.
@@ -108,13 +115,15 @@ class ContextAnalysis:
 
     @property
     def is_behind(self) -> BoolArray:
-        """Mask of the metrics that may be best, but that a paired test finds less accurate."""
-        return self.leads.find_less_accurate_metrics(self.may_be_best) & self.may_be_best
+        """Marks metrics that are among those that may be the best, although a paired test finds them less
+        accurate than another one.
+        """
+        return self.leads.mark_metrics_behind_a_candidate(self.may_be_best) & self.may_be_best
 
 
 @dataclass(frozen=True)
 class GlobalAnalysis:
-    """Accuracies of all metrics over all outputs, and the metric to use in all contexts.
+    """Accuracies of all metrics over all outputs, and the metric that is recommended for all contexts.
 
     `first_choice` is the position of that metric among the competing metrics.
     """
@@ -125,19 +134,21 @@ class GlobalAnalysis:
     context: ContextAnalysis
     first_choice: int
 
-    def expected_order(self, competing_metrics: LongArray) -> FloatArray:
-        """Return the accuracies over all outputs, rounded, with the recommended metric raised to the top.
+    def get_accuracies_with_recommended_on_top(self, metric_positions: LongArray) -> FloatArray:
+        """Return the rounded accuracies over all outputs, with the accuracy of the recommended metric raised
+        to the highest one.
 
         Their order is the one that a context may contradict.
         """
-        order = np.round(self.estimates.accuracy[competing_metrics, 0], _TIE_DECIMALS)
+        order = np.round(self.estimates.accuracy[metric_positions, 0], _TIE_DECIMALS)
         order[self.first_choice] = np.nanmax(order) if not np.isnan(order).all() else np.nan
         return np.asarray(order)
 
 
 @dataclass(frozen=True)
 class ColumnAnalysis:
-    """Accuracies in the contexts of one column, tests for differences, and agreement of their rankings.
+    """Accuracies of metrics in the contexts of one column (such as the domains), with tests of whether the
+    contexts differ.
 
     `perturbation_shares` is [contexts, perturbations]: shares among a context's pairs. `is_large` marks the
     contexts that have enough items to take part in claims. `trend_p` is [metrics].
@@ -159,10 +170,10 @@ class ColumnAnalysis:
 
 
 def analyze_all_pairs(pair_outcomes: PairOutcomes, settings: AnalysisSettings) -> GlobalAnalysis:
-    """Compute the accuracy of metrics on all pairs together, and choose the metric to use."""
-    contexts = build_global_context(pair_outcomes)
-    estimates = AccuracyEstimates.from_outcome_sums(
-        sum_pair_outcomes(pair_outcomes, contexts, ties=settings.ties)
+    """Compute the accuracy of each metric on all pairs together, and choose the metric to recommend."""
+    contexts = build_context_of_all_pairs(pair_outcomes)
+    estimates = AccuracyEstimates.create_from_accuracy_sums(
+        sum_outcomes_by_context_and_cluster(pair_outcomes, contexts, ties=settings.ties)
     )
     crossed = cross_contexts_with_perturbations(pair_outcomes, contexts)
     by_perturbation, _ = compute_accuracy_by_context(pair_outcomes, crossed, ties=settings.ties)
@@ -184,29 +195,30 @@ def analyze_all_pairs(pair_outcomes: PairOutcomes, settings: AnalysisSettings) -
         settings.cost_ranks,
         settings.is_uninformed,
     )
-    standardised = average_over_equal_perturbation_shares(by_perturbation, pair_outcomes, 1)
+    standardised = average_with_equal_perturbation_shares(by_perturbation, pair_outcomes, 1)
     return GlobalAnalysis(estimates, standardised, resamples, analysis, first_choice)
 
 
-def analyze_contexts_of_column(
+def analyze_contexts_in_column(
     pair_outcomes: PairOutcomes,
     pair_contexts: PairContexts,
     global_analysis: GlobalAnalysis,
     settings: AnalysisSettings,
     rng: np.random.Generator,
 ) -> ColumnAnalysis:
-    """Compute and compare the accuracies of metrics in the contexts of one column.
+    """Compute the accuracy of each metric in each context of one column, and test whether the contexts
+    differ.
 
     The pairs are sorted by `sort_pairs_by_item`.
     """
-    pair_outcomes, pair_contexts = assign_pairs_to_both_systems(pair_outcomes, pair_contexts)
-    estimates = AccuracyEstimates.from_outcome_sums(
-        sum_pair_outcomes(pair_outcomes, pair_contexts, ties=settings.ties)
+    pair_outcomes, pair_contexts = list_pairs_in_contexts_of_both_outputs(pair_outcomes, pair_contexts)
+    estimates = AccuracyEstimates.create_from_accuracy_sums(
+        sum_outcomes_by_context_and_cluster(pair_outcomes, pair_contexts, ties=settings.ties)
     )
     crossed = cross_contexts_with_perturbations(pair_outcomes, pair_contexts)
     by_perturbation, totals = compute_accuracy_by_context(pair_outcomes, crossed, ties=settings.ties)
     context_count = len(pair_contexts.values)
-    expected_order = global_analysis.expected_order(settings.competing)
+    expected_order = global_analysis.get_accuracies_with_recommended_on_top(settings.competing)
 
     def analyze_one_context(context_index: int) -> ContextAnalysis:
         return _analyze_context(
@@ -224,12 +236,12 @@ def analyze_contexts_of_column(
         context_analyses = list(pool.map(analyze_one_context, range(context_count)))
     items = estimates.accuracy_sums.count_items()[settings.competing].max(axis=0, initial=0)
     is_large = items >= settings.minimum_items
-    trend_p = compute_trend_p_values(pair_contexts.column, estimates.accuracy_sums, is_large)
+    trend_p = compute_p_values_of_accuracy_trends(pair_contexts.column, estimates.accuracy_sums, is_large)
     estimates = replace(estimates, accuracy_sums=estimates.accuracy_sums.drop_cluster_sums())
     h1 = None
     h2 = None
     if context_count > 1:
-        h1 = run_equal_accuracy_tests(
+        h1 = compare_accuracies_between_contexts(
             pair_outcomes.select_metrics(settings.competing),
             pair_contexts,
             totals[settings.competing],
@@ -240,11 +252,11 @@ def analyze_contexts_of_column(
             is_large=is_large,
         )
         if len(settings.competing) > 1:
-            h2 = _compare_context_rankings(estimates, context_analyses, global_analysis, settings)
+            h2 = _compare_metric_rankings_of_contexts(estimates, context_analyses, global_analysis, settings)
     return ColumnAnalysis(
         contexts=pair_contexts,
         estimates=estimates,
-        standardised=average_over_equal_perturbation_shares(by_perturbation, pair_outcomes, context_count),
+        standardised=average_with_equal_perturbation_shares(by_perturbation, pair_outcomes, context_count),
         perturbation_shares=_compute_perturbation_shares(
             crossed, context_count, len(pair_outcomes.perturbation_names)
         ),
@@ -261,27 +273,29 @@ def analyze_contexts_of_column(
 def estimate_accuracy_intervals(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, ties: str, bootstrap: ClusterBootstrap
 ) -> tuple[AccuracyEstimates, FloatArray, FloatArray]:
-    """Estimate the accuracy of each metric in each context, with 95 % intervals.
+    """Estimate the accuracy of each metric in each context. Returns the estimates and the ends of 95 %
+    intervals.
 
     The pairs of an output may lie in several contexts here.
     """
-    estimates = AccuracyEstimates.from_outcome_sums(
-        sum_pair_outcomes(pair_outcomes, pair_contexts, ties=ties)
+    estimates = AccuracyEstimates.create_from_accuracy_sums(
+        sum_outcomes_by_context_and_cluster(pair_outcomes, pair_contexts, ties=ties)
     )
     lows = []
     highs = []
     for context in range(len(pair_contexts.values)):
         resamples = estimates.accuracy_sums.resample_accuracies(context, bootstrap)
-        low, high = proportion_interval(estimates.select_context(context), resamples)
+        low, high = proportion_interval(estimates.select_estimates_of_context(context), resamples)
         lows.append(low)
         highs.append(high)
     return estimates, np.stack(lows, axis=1), np.stack(highs, axis=1)
 
 
-def average_over_equal_perturbation_shares(
+def average_with_equal_perturbation_shares(
     accuracy_by_perturbation: FloatArray, pair_outcomes: PairOutcomes, context_count: int
 ) -> FloatArray:
-    """Average accuracies over perturbations, with the same shares of perturbations in every context.
+    """Average accuracies over perturbations with the same weights in every context, so that a context is not
+    better only because it has more easy perturbations.
 
     `accuracy_by_perturbation` is [metrics, contexts · perturbations]; the shares are those among all pairs.
     Perturbations that a context has no pair of are left out there and the other shares scaled up.
@@ -314,14 +328,15 @@ def _analyze_context(
     expected_order: FloatArray | None,
     keep_resamples: bool,
 ) -> ContextAnalysis:
-    """Compute for one context the accuracy intervals, the metrics that may be best, and their ranking.
+    """Compute accuracy intervals, the metrics that may be the best, and tests of the ranking of metrics in
+    one context.
 
     `expected_order` is the order of the metrics that leads may contradict; None for all outputs together.
     """
     competing = settings.competing
     accuracy = estimates.accuracy[competing, context]
     competing_resamples = resamples[competing]
-    low, high = proportion_interval(estimates.select_context(context), resamples)
+    low, high = proportion_interval(estimates.select_estimates_of_context(context), resamples)
     cluster_count = int(estimates.clusters[competing, context].max(initial=0))
     top_group, _ = select_possible_best(accuracy, competing_resamples, cluster_count)
     agreement_low, agreement_high, order_p = compare_context_with_global_ranking(
@@ -332,7 +347,7 @@ def _analyze_context(
         settings.agreement,
         cluster_count,
     )
-    ceiling = estimate_noise_ceiling(
+    ceiling = estimate_ranking_agreement_of_two_samples(
         estimates.accuracy_sums, competing, context, settings.halves, settings.agreement
     )
     return ContextAnalysis(
@@ -347,19 +362,19 @@ def _analyze_context(
     )
 
 
-def _compare_context_rankings(
+def _compare_metric_rankings_of_contexts(
     estimates: AccuracyEstimates,
     context_analyses: Sequence[ContextAnalysis],
     global_analysis: GlobalAnalysis,
     settings: AnalysisSettings,
 ) -> AgreementMatrix:
-    """Compute how far the contexts of a column rank the metrics alike."""
+    """Compute how similarly every two contexts of a column rank the metrics."""
     analyses = [global_analysis.context, *context_analyses]
     accuracy = np.concatenate([global_analysis.estimates.accuracy, estimates.accuracy], axis=1)
     kept_resamples = [analysis.resamples for analysis in analyses if analysis.resamples is not None]
     if len(kept_resamples) < len(analyses):
         kept_resamples = []
-    return compare_all_rankings(
+    return compare_rankings_of_all_contexts(
         accuracy[settings.competing].T,
         kept_resamples,
         [analysis.order for analysis in analyses],

@@ -22,9 +22,9 @@ import numpy as np
 from metassay.meta.contexts.accuracy import (
     TIE_CREDIT,
     AccuracySums,
+    iterate_outcome_sums_by_context_batch,
     split_contexts_into_batches,
-    sum_outcomes_in_batches,
-    sum_pair_outcomes,
+    sum_outcomes_by_context_and_cluster,
 )
 from metassay.meta.contexts.h1 import cross_contexts_with_perturbations
 from metassay.meta.contexts.pair_outcomes import MISSING, RIGHT, TIE, PairContexts, PairOutcomes
@@ -52,7 +52,7 @@ _LEAST_SPREAD = 0.5  # the spread of an accuracy is at least this difference in 
 
 @dataclass(frozen=True)
 class Confounding:
-    """How much the accuracy of each metric depends on the perturbation that made the worse outputs.
+    """How much the accuracy of each metric depends on the kind of perturbation that made the worse outputs.
 
     `by_perturbation` is [metrics, perturbations]. `variance` is σ² with its interval, `net_variance` σ² less
     what sampling error adds to it; `share` and `share_low` are the net variance, and the low end of its
@@ -77,7 +77,8 @@ class Confounding:
     overlooked: tuple[list[OverlookedPerturbation], ...]
 
     def to_result_rows(self, sentinels: Collection[str] = ()) -> list[MetricConfounding]:
-        """Return the result of each metric; those whose accuracy depends on the perturbation are flagged.
+        """Return one result per metric, which says whether its accuracy depends significantly on the
+        perturbation.
 
         p-values are adjusted by Holm.
         """
@@ -94,31 +95,31 @@ class Confounding:
                     high=none_if_nan(self.high[m]),
                     flag=is_flagged,
                     by_perturbation=dict(zip(self.perturbations, by_perturbation)),
-                    by_k=self._list_combination_variances(m),
+                    by_k=self._list_variances_by_number_of_perturbations(m),
                     variance_net=none_if_nan(self.net_variance[m]),
                     share=none_if_nan(self.share[m]),
                     share_low=none_if_nan(self.share_low[m]),
                     p=none_if_nan(self.p[m]),
                     p_holm=none_if_nan(p_holm[m]),
-                    responsible=self._find_responsible_perturbations(m) if is_flagged else [],
+                    responsible=self._find_perturbations_causing_most_variance(m) if is_flagged else [],
                     overlooked=self.overlooked[m],
                     sentinel=metric in sentinels,
                 )
             )
         return rows
 
-    def _list_combination_variances(self, metric: int) -> list[CombinationVariance]:
-        """List, for k = 1, 2, …, the variance of a metric's accuracy over combinations of k perturbations.
+    def _list_variances_by_number_of_perturbations(self, metric_position: int) -> list[CombinationVariance]:
+        """List how much the accuracy of a metric varies between combinations of 1, 2, … perturbations.
 
         `law` is the variance expected of a mean of k out of n draws, σ² / k · (n - k) / (n - 1).
         """
-        known = int((~np.isnan(self.by_perturbation[metric])).sum())
+        known = int((~np.isnan(self.by_perturbation[metric_position])).sum())
         rows = []
         for k, count in enumerate(self.combination_counts, start=1):
             law = float("nan")
             if known > k:
-                law = self.variance[metric] / k * (known - k) / (known - 1)
-            variance = self.combination_variances[metric, k - 1]
+                law = self.variance[metric_position] / k * (known - k) / (known - 1)
+            variance = self.combination_variances[metric_position, k - 1]
             rows.append(
                 CombinationVariance(
                     k=k, variance=none_if_nan(variance), law=none_if_nan(law), combinations=count
@@ -126,16 +127,18 @@ class Confounding:
             )
         return rows
 
-    def _find_responsible_perturbations(self, metric: int) -> list[str]:
-        """Return the fewest perturbations that cause half of the variance, the most deviant first."""
-        deviations = self.by_perturbation[metric] - np.nanmean(self.by_perturbation[metric])
+    def _find_perturbations_causing_most_variance(self, metric_position: int) -> list[str]:
+        """Return the fewest perturbations that account for half of the variance of a metric's accuracy, the
+        most deviant first.
+        """
+        deviations = self.by_perturbation[metric_position] - np.nanmean(self.by_perturbation[metric_position])
         squares = np.nan_to_num(deviations**2)
         order = np.argsort(-squares, kind="stable")
         enough = int(np.searchsorted(np.cumsum(squares[order]), squares.sum() / 2)) + 1
         return [self.perturbations[k] for k in order[:enough]]
 
 
-def measure_confounding(
+def measure_dependence_on_perturbation(
     pair_outcomes: PairOutcomes,
     pair_contexts: PairContexts,
     *,
@@ -144,12 +147,12 @@ def measure_confounding(
     rng: np.random.Generator,
     workers: int = 1,
 ) -> Confounding:
-    """Measure how much the accuracy of each metric depends on the perturbation.
+    """Measure how much the accuracy of each metric depends on the perturbation that made the worse outputs.
 
     The pairs are sorted and hold all applicable perturbations of every output.
     """
     crossed = cross_contexts_with_perturbations(pair_outcomes, pair_contexts)
-    crossed_sums = sum_outcomes_in_batches(pair_outcomes, crossed, ties=ties)
+    crossed_sums = iterate_outcome_sums_by_context_batch(pair_outcomes, crossed, ties=ties)
     accuracy, resampled = _compute_accuracy_by_perturbation(crossed_sums, pair_outcomes, bootstrap, workers)
     by_perturbation = mean_ignoring_nan(accuracy, axis=1)
     variance = _compute_variance_ignoring_nan(by_perturbation)
@@ -160,7 +163,9 @@ def measure_confounding(
     net_variance = np.maximum(variance - excess, 0)
     mean_accuracy = mean_ignoring_nan(by_perturbation, axis=1)
     most_possible = mean_accuracy * (1 - mean_accuracy)
-    counts, combination_variances = _compute_combination_variances(pair_outcomes, pair_contexts, ties, rng)
+    counts, combination_variances = _compute_variance_over_perturbation_combinations(
+        pair_outcomes, pair_contexts, ties, rng
+    )
     return Confounding(
         metrics=pair_outcomes.metrics,
         perturbations=pair_outcomes.perturbation_names,
@@ -171,23 +176,28 @@ def measure_confounding(
         net_variance=net_variance,
         share=np.nan_to_num(divide_or_nan(net_variance, most_possible)),
         share_low=np.nan_to_num(divide_or_nan(np.maximum(low, 0), most_possible)),
-        p=compute_dependence_p_values(by_perturbation, resampled, len(np.unique(pair_outcomes.clusters))),
+        p=compute_p_values_of_perturbation_dependence(
+            by_perturbation, resampled, len(np.unique(pair_outcomes.clusters))
+        ),
         combination_variances=combination_variances,
         combination_counts=counts,
-        overlooked=_find_overlooked_perturbations(pair_outcomes),
+        overlooked=_find_perturbations_that_metrics_overlook(pair_outcomes),
     )
 
 
-def _find_overlooked_perturbations(pair_outcomes: PairOutcomes) -> tuple[list[OverlookedPerturbation], ...]:
-    """Find for each metric the perturbations that it mostly does not notice (accuracy below ½).
+def _find_perturbations_that_metrics_overlook(
+    pair_outcomes: PairOutcomes,
+) -> tuple[list[OverlookedPerturbation], ...]:
+    """Find for each metric the perturbations that it mostly fails to notice, that is, with an accuracy
+    significantly below ½.
 
     A tie is wrong. p is adjusted by Holm over all metrics and perturbations; the worst come first.
     """
     names = pair_outcomes.perturbation_names
     contexts = PairContexts("perturbation", names, pair_outcomes.perturbations)
-    accuracy_sums = sum_pair_outcomes(pair_outcomes, contexts, ties="strict")
+    accuracy_sums = sum_outcomes_by_context_and_cluster(pair_outcomes, contexts, ties="strict")
     accuracy = accuracy_sums.accuracy()
-    p = accuracy_sums.compute_below_half_p_values()
+    p = accuracy_sums.test_accuracies_below_half()
     p_holm = adjust_holm(p.ravel()).reshape(p.shape)
     found: list[list[OverlookedPerturbation]] = []
     for m, accuracies in enumerate(accuracy):
@@ -209,7 +219,8 @@ def _compute_accuracy_by_perturbation(
     bootstrap: ClusterBootstrap,
     workers: int,
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute accuracies by context and perturbation, and resample their means over contexts.
+    """Compute the accuracy of each metric in each context for each perturbation. Also returns means over
+    contexts on bootstrap resamples.
 
     The resamples are [metrics, perturbations, resamples]; `crossed_sums` are batches of contexts crossed with
     perturbations.
@@ -223,7 +234,7 @@ def _compute_accuracy_by_perturbation(
     def add_accuracy_of_perturbation(
         perturbation: int, accuracy_sums: AccuracySums, first_context: int
     ) -> None:
-        """Add the accuracies of one perturbation on bootstrap resamples, in a batch of contexts."""
+        """Add the resampled accuracies of one perturbation in a batch of contexts to the sums."""
         first = (perturbation - first_context) % perturbation_count
         for context in range(first, len(accuracy_sums.contexts), perturbation_count):
             cells = accuracy_sums.get_context_slice(context)
@@ -246,10 +257,11 @@ def _compute_accuracy_by_perturbation(
     return accuracy, np.ascontiguousarray(np.swapaxes(means, 0, 1))
 
 
-def compute_dependence_p_values(
+def compute_p_values_of_perturbation_dependence(
     accuracy_by_perturbation: FloatArray, resampled_accuracies: FloatArray, cluster_count: int
 ) -> FloatArray:
-    """Compute for each metric the p-value that it is equally accurate for all perturbations.
+    """Compute for each metric the p-value of the hypothesis that it is equally accurate for all
+    perturbations.
 
     `accuracy_by_perturbation` is [metrics, perturbations], `resampled_accuracies` [metrics, perturbations,
     resamples]. The statistic is Σ_k (a_k - a)² / v_k, v_k the variance of a_k and a their mean weighted by 1
@@ -275,15 +287,16 @@ def compute_dependence_p_values(
 
 
 def _compute_weighted_sum_of_squares(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Sum the weighted squared deviations from the weighted mean, for every column."""
+    """Sum the weighted squared deviations from the weighted mean, separately for each column."""
     centre = weights @ values / weights.sum()
     return np.asarray(weights @ (values - centre) ** 2)
 
 
-def _compute_combination_variances(
+def _compute_variance_over_perturbation_combinations(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, ties: str, rng: np.random.Generator
 ) -> tuple[tuple[int, ...], FloatArray]:
-    """Compute how much the accuracy varies between combinations of k perturbations, for each k.
+    """Compute for k = 1, 2, … how much the accuracy of each metric varies between combinations of k
+    perturbations.
 
     Returns how many combinations each k = 1, 2, … had, and the variances [metrics, perturbations - 1].
     """
@@ -311,7 +324,9 @@ def _compute_combination_variances(
 def _sample_perturbation_combinations(
     perturbation_count: int, combination_size: int, rng: np.random.Generator
 ) -> list[tuple[int, ...]]:
-    """Return all combinations of `combination_size` perturbations, or ten random ones if there are more."""
+    """Return all combinations of the given number of perturbations, or ten random ones if there are more than
+    ten.
+    """
     if comb(perturbation_count, combination_size) <= _COMBINATIONS:
         return list(combinations(range(perturbation_count), combination_size))
     drawn: set[tuple[int, ...]] = set()
@@ -325,26 +340,28 @@ def _sample_perturbation_combinations(
 def _compute_accuracy_of_combinations(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, ties: str, combination_masks: FloatArray
 ) -> FloatArray:
-    """Compute the accuracy for each combination of perturbations, averaged over contexts."""
+    """Compute the accuracy of each metric on the pairs of each combination of perturbations, averaged over
+    contexts.
+    """
     local = []
     for _, pairs in split_contexts_into_batches(pair_contexts):
         if len(pair_contexts.codes[pairs]):
             local.append(
-                _compute_local_accuracy_of_combinations(
+                _compute_accuracy_of_combinations_by_context(
                     pair_outcomes, pair_contexts, ties, combination_masks, pairs
                 )
             )
     return mean_ignoring_nan(np.concatenate(local, axis=2), axis=2)
 
 
-def _compute_local_accuracy_of_combinations(
+def _compute_accuracy_of_combinations_by_context(
     pair_outcomes: PairOutcomes,
     pair_contexts: PairContexts,
     ties: str,
     combination_masks: FloatArray,
     pair_positions: IntArray | slice,
 ) -> FloatArray:
-    """Compute the accuracy in each context for each combination of perturbations.
+    """Compute the accuracy of each metric in each context on the pairs of each combination of perturbations.
 
     The result is [metrics, combinations, contexts].
     """
@@ -385,7 +402,7 @@ def _compute_accuracy_by_context(
     combination_masks: FloatArray,
     context_starts: LongArray,
 ) -> FloatArray:
-    """Compute the accuracy of combinations of perturbations in each context, for one metric.
+    """Compute the accuracy of one metric in each context on the pairs of each combination of perturbations.
 
     The first three arguments are [items, perturbations]: sums of weight × credit, numbers of scored pairs,
     and sums of their weights. `combination_masks` is [perturbations, combinations].
@@ -403,6 +420,6 @@ def _compute_accuracy_by_context(
 
 
 def _compute_variance_ignoring_nan(values: FloatArray) -> FloatArray:
-    """Compute the variance along axis 1 of the values that are not NaN."""
+    """Compute the variance of the values along axis 1, leaving out NaN."""
     centre = np.expand_dims(mean_ignoring_nan(values, axis=1), 1)
     return mean_ignoring_nan((values - centre) ** 2, axis=1)

@@ -12,10 +12,10 @@ from metassay.meta.contexts.agreement_prediction import ContextFacts, predict_ag
 from metassay.meta.contexts.choice import (
     ChoiceTable,
     RunChoice,
-    find_pareto_front,
+    list_metrics_on_pareto_front,
     recommend_metric_by_context,
 )
-from metassay.meta.contexts.claims import collect_claim_candidates, select_significant_claims
+from metassay.meta.contexts.claims import collect_testable_claims, select_significant_claims
 from metassay.meta.contexts.column_analysis import AccuracyEstimates, ColumnAnalysis, ContextAnalysis
 from metassay.meta.contexts.pair_analysis import PairAnalysis
 from metassay.meta.contexts.robustness import estimate_true_accuracy_spread, robust_accuracy
@@ -45,15 +45,17 @@ AccuracyT = TypeVar("AccuracyT", bound=MetricAccuracy)
 
 
 def build_context_statistics(pair_analysis: PairAnalysis) -> ContextStatistics:
-    """Build the result of an assay from the analyses of its pairs."""
+    """Convert the analysis of all pairs to the result of the command `assay`."""
     # Least squares in one thread, so that results have the same bytes on any machine.
     with threadpool_limits(1):
         predictions = {
-            name: predict_column_agreement(column, pair_analysis.facts[name])
+            name: predict_ranking_agreement_from_facts(column, pair_analysis.facts[name])
             for name, column in pair_analysis.columns.items()
         }
-    human_leads = None if pair_analysis.human is None else pair_analysis.human.collect_lead_candidates()
-    candidates = collect_claim_candidates(
+    human_leads = (
+        None if pair_analysis.human is None else pair_analysis.human.test_best_metric_against_others()
+    )
+    candidates = collect_testable_claims(
         pair_analysis.columns,
         pair_analysis.overall,
         predictions,
@@ -63,7 +65,7 @@ def build_context_statistics(pair_analysis: PairAnalysis) -> ContextStatistics:
     )
     claims = select_significant_claims(candidates)
     first = pair_analysis.competing_metrics[pair_analysis.overall.first_choice]
-    eligible = find_eligible_metrics(pair_analysis)
+    eligible = list_recommendable_metrics(pair_analysis)
     human_choice = None
     human_comparison = None
     if pair_analysis.human is not None:
@@ -73,29 +75,37 @@ def build_context_statistics(pair_analysis: PairAnalysis) -> ContextStatistics:
     recommendation = {}
     for name, column in pair_analysis.columns.items():
         tables[name] = build_choice_table(pair_analysis, column)
-        run_choice = human_choice or build_run_choice(claims, name, first, pair_analysis.uninformed)
+        run_choice = human_choice or build_recommendation_with_exceptions(
+            claims, name, first, pair_analysis.uninformed
+        )
         recommendation[name] = recommend_metric_by_context(tables[name], run_choice)
     answer = None
     # The first choice is uninformed only where all metrics are: then none is the metric to use.
     if eligible and first not in pair_analysis.uninformed:
-        answer = build_run_answer(recommendation, claims, human_choice or RunChoice(first), eligible)
+        answer = build_final_recommendation(
+            recommendation, claims, human_choice or RunChoice(first), eligible
+        )
     contexts = {}
     for name, column in pair_analysis.columns.items():
-        regret = None if answer is None else _estimate_column_regret(pair_analysis, column, answer.metric)
+        regret = (
+            None
+            if answer is None
+            else _estimate_accuracy_loss_of_one_metric(pair_analysis, column, answer.metric)
+        )
         contexts[name] = _build_column_result(pair_analysis, column, tables[name], predictions[name], regret)
     competing = pair_analysis.settings.competing.tolist()
     sentinels = [m for m in range(len(pair_analysis.metrics)) if m not in competing]
     return ContextStatistics(
         contexts=contexts,
-        overall=_build_global_accuracies(pair_analysis, competing, GlobalAccuracy),
-        sentinels=_build_global_accuracies(pair_analysis, sentinels, MetricAccuracy),
+        overall=_build_accuracies_over_all_outputs(pair_analysis, competing, GlobalAccuracy),
+        sentinels=_build_accuracies_over_all_outputs(pair_analysis, sentinels, MetricAccuracy),
         confounding=pair_analysis.confounding.to_result_rows([pair_analysis.metrics[m] for m in sentinels]),
         answer=answer,
         human_comparison=human_comparison,
         recommendation=recommendation,
         cost_class=dict(pair_analysis.cost_classes) if pair_analysis.columns else {},
         same_decisions=pair_analysis.same_decisions,
-        pareto=find_pareto_front(next(iter(tables.values()))) if tables else None,
+        pareto=list_metrics_on_pareto_front(next(iter(tables.values()))) if tables else None,
         shared_errors=SharedErrors(
             metrics=pair_analysis.competing_metrics, matrix=replace_nan_by_none(pair_analysis.phi)
         ),
@@ -105,8 +115,8 @@ def build_context_statistics(pair_analysis: PairAnalysis) -> ContextStatistics:
     )
 
 
-def find_eligible_metrics(pair_analysis: PairAnalysis) -> list[str]:
-    """Find the metrics that may be recommended, because their scores tell about quality.
+def list_recommendable_metrics(pair_analysis: PairAnalysis) -> list[str]:
+    """List the metrics that may be recommended, because their scores say something about quality.
 
     The first choice is eligible in any case: it is uninformed only where all metrics are.
     """
@@ -118,24 +128,32 @@ def find_eligible_metrics(pair_analysis: PairAnalysis) -> list[str]:
     ]
 
 
-def build_run_choice(
-    claims: Claims, column: str, first_metric: str, uninformed_metrics: frozenset[str]
+def build_recommendation_with_exceptions(
+    claims: Claims, column: str, recommended_metric: str, uninformed_metrics: frozenset[str]
 ) -> RunChoice:
-    """Build the recommendation of a run for one column: a metric, and exceptions by context."""
+    """Return the recommended metric, together with the contexts of a column in which other metrics are
+    significantly better.
+    """
     ahead: dict[str, list[str]] = {}
     for lead in claims.leads:
-        if lead.column == column and lead.worse == first_metric and lead.better not in uninformed_metrics:
+        if (
+            lead.column == column
+            and lead.worse == recommended_metric
+            and lead.better not in uninformed_metrics
+        ):
             ahead.setdefault(lead.context, []).append(lead.better)
-    return RunChoice(first_metric, ahead)
+    return RunChoice(recommended_metric, ahead)
 
 
-def build_run_answer(
+def build_final_recommendation(
     recommendation: Mapping[str, Mapping[str, Recommendation]],
     claims: Claims,
     choice: RunChoice,
     eligible_metrics: Sequence[str],
 ) -> Answer:
-    """Build the answer of a run: the metric to use, those not shown to be worse, and exceptions."""
+    """Return the metric to use, the metrics that are not shown to be worse, and the contexts in which another
+    metric is recommended.
+    """
     if choice.human_top_group:
         top_group = list(choice.human_top_group)
     else:
@@ -151,7 +169,7 @@ def build_run_answer(
 
 
 def build_choice_table(pair_analysis: PairAnalysis, column: ColumnAnalysis) -> ChoiceTable:
-    """Build the table of accuracies and costs from which a metric is recommended by context."""
+    """Collect the accuracies and costs by which a metric is recommended in each context of a column."""
     competing = pair_analysis.settings.competing
     estimates = column.estimates
     analyses = [pair_analysis.overall.context, *column.context_analyses]
@@ -180,7 +198,9 @@ def _build_column_result(
     prediction: AgreementPrediction | None,
     regret: Interval | None,
 ) -> ContextColumn:
-    """Build the result of one column of contexts."""
+    """Return everything that the result says about the contexts of one column, such as the accuracies in each
+    domain.
+    """
     competing = pair_analysis.settings.competing.tolist()
     sentinels = [m for m in range(len(pair_analysis.metrics)) if m not in competing]
     metrics = pair_analysis.competing_metrics
@@ -192,23 +212,25 @@ def _build_column_result(
     for value, row in zip(column.contexts.values, column.perturbation_shares.tolist()):
         shares[value] = dict(zip(pair_analysis.perturbations, row))
     return ContextColumn(
-        local_accuracy=_build_local_accuracies(pair_analysis, column, competing),
+        local_accuracy=_build_accuracies_by_context(pair_analysis, column, competing),
         h1=None if column.h1 is None else column.h1.to_result_rows(),
         h1_exchanges=None if column.h1 is None else list(column.h1.exchanges),
-        h2=_build_rank_agreement(column, choice_table, prediction),
+        h2=_build_ranking_agreement_result(column, choice_table, prediction),
         perturbation_shares=shares,
-        robustness=_build_robustness_rows(column, choice_table, competing),
+        robustness=_build_robustness_of_metrics(column, choice_table, competing),
         trend=None if trends is None else dict(zip(metrics, trends)),
         trend_p=None if all(p is None for p in trend_p) else dict(zip(metrics, trend_p)),
         regret=regret,
-        sentinels=_build_local_accuracies(pair_analysis, column, sentinels),
+        sentinels=_build_accuracies_by_context(pair_analysis, column, sentinels),
     )
 
 
-def _estimate_column_regret(
+def _estimate_accuracy_loss_of_one_metric(
     pair_analysis: PairAnalysis, column: ColumnAnalysis, metric: str
 ) -> Interval | None:
-    """Estimate how much accuracy one metric loses against the best metric of each context of a column."""
+    """Estimate how much accuracy is lost when one metric is used in all contexts of a column instead of the
+    best metric of each context.
+    """
     competing = pair_analysis.settings.competing
     is_informed = np.array([name not in pair_analysis.uninformed for name in pair_analysis.competing_metrics])
     informed_metrics = [
@@ -232,10 +254,10 @@ def _estimate_column_regret(
     return None if regret is None else Interval(regret.value, regret.low, regret.high)
 
 
-def _build_local_accuracies(
+def _build_accuracies_by_context(
     pair_analysis: PairAnalysis, column: ColumnAnalysis, metric_positions: Sequence[int]
 ) -> list[MetricAccuracy]:
-    """Build the accuracies of metrics in the contexts of one column."""
+    """Return the accuracy of each of the given metrics in each context of a column."""
     return build_accuracy_rows(
         MetricAccuracy,
         pair_analysis.metrics,
@@ -246,10 +268,10 @@ def _build_local_accuracies(
     )
 
 
-def _build_global_accuracies(
+def _build_accuracies_over_all_outputs(
     pair_analysis: PairAnalysis, metric_positions: Sequence[int], row_type: type[AccuracyT]
 ) -> list[AccuracyT]:
-    """Build the accuracies of metrics over all outputs."""
+    """Return the accuracy of each of the given metrics over all outputs."""
     overall = pair_analysis.overall
     return build_accuracy_rows(
         row_type,
@@ -269,7 +291,7 @@ def build_accuracy_rows(
     standardised_accuracies: FloatArray,
     analyses: Sequence[ContextAnalysis],
 ) -> list[AccuracyT]:
-    """Build one result row per context and metric with its accuracy."""
+    """Return one result row with accuracy, interval and counts for each context and metric."""
     accuracy_sums = estimates.accuracy_sums
     low = np.stack([analysis.low for analysis in analyses], axis=1)
     high = np.stack([analysis.high for analysis in analyses], axis=1)
@@ -277,9 +299,9 @@ def build_accuracy_rows(
     accuracy_cells = replace_nan_by_none(estimates.accuracy.T)
     low_cells = replace_nan_by_none(low.T)
     high_cells = replace_nan_by_none(high.T)
-    micro_cells = replace_nan_by_none(accuracy_sums.micro_accuracy().T)
+    micro_cells = replace_nan_by_none(accuracy_sums.compute_accuracy_over_pairs().T)
     standardised_cells = replace_nan_by_none(standardised_accuracies.T)
-    tie_cells = replace_nan_by_none(accuracy_sums.tie_share().T)
+    tie_cells = replace_nan_by_none(accuracy_sums.compute_tie_shares().T)
     items = accuracy_sums.count_items().T.tolist()
     outputs = accuracy_sums.count_outputs().T.tolist()
     pairs = accuracy_sums.count_pairs().T.tolist()
@@ -306,8 +328,10 @@ def build_accuracy_rows(
     return rows
 
 
-def predict_column_agreement(column: ColumnAnalysis, facts: ContextFacts) -> AgreementPrediction | None:
-    """Predict from facts how far two contexts of a column rank the metrics alike.
+def predict_ranking_agreement_from_facts(
+    column: ColumnAnalysis, facts: ContextFacts
+) -> AgreementPrediction | None:
+    """Predict from facts about two contexts how similarly they rank the metrics.
 
     None where there is nothing to learn from.
     """
@@ -323,10 +347,12 @@ def predict_column_agreement(column: ColumnAnalysis, facts: ContextFacts) -> Agr
     )
 
 
-def _build_rank_agreement(
+def _build_ranking_agreement_result(
     column: ColumnAnalysis, choice_table: ChoiceTable, prediction: AgreementPrediction | None
 ) -> RankAgreement | None:
-    """Build the result on how far the contexts of a column rank the metrics alike."""
+    """Return how similarly the contexts of a column rank the metrics, as part of the result. None for a
+    single context.
+    """
     h2 = column.h2
     if h2 is None:
         return None
@@ -348,7 +374,9 @@ def _build_rank_agreement(
 
 
 def group_similar_contexts(column: ColumnAnalysis, choice_table: ChoiceTable) -> list[ContextGroup]:
-    """Group contexts that rank the metrics alike, with the metrics that may be best in a whole group."""
+    """Group contexts that rank the metrics similarly. Each group names the metrics that may be the best in
+    all of its contexts.
+    """
     h2 = column.h2
     if h2 is None or len(h2.matrix) == 1:
         return []
@@ -372,10 +400,10 @@ def group_similar_contexts(column: ColumnAnalysis, choice_table: ChoiceTable) ->
     return groups
 
 
-def _build_robustness_rows(
+def _build_robustness_of_metrics(
     column: ColumnAnalysis, choice_table: ChoiceTable, competing_metrics: Sequence[int]
 ) -> list[MetricRobustness]:
-    """Build the result on how the accuracy of metrics varies over the contexts of a column."""
+    """Return for each metric how its accuracy varies over the contexts of a column, and where it is worst."""
     low = np.array([analysis.low for analysis in column.context_analyses])[:, competing_metrics]
     worst_contexts = np.where(np.isnan(low), np.inf, low).argmin(axis=0)
     rows = []

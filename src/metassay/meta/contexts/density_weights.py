@@ -15,7 +15,7 @@ _CENTRES = 2000  # kernels per context: more change the density little and cost 
 
 
 def estimate_density_weights(output_features: FloatArray, context_codes: IntArray) -> FloatArray:
-    """Weight each output by how common its features are in its context; the mean weight is 1.
+    """Weight each output by how common its features are in its context, so that the mean weight is 1.
 
     `output_features` is [outputs, features], scaled here to unit variance over all outputs; `context_codes`
     are the outputs' contexts, -1 for none (weight 1). The density is a Gaussian kernel estimate with Scott's
@@ -38,7 +38,7 @@ def estimate_density_weights(output_features: FloatArray, context_codes: IntArra
 
 
 def _estimate_kernel_density(points: FloatArray) -> FloatArray:
-    """Estimate the Gaussian kernel density at the points themselves, up to a constant factor."""
+    """Estimate the density of points at their own positions by Gaussian kernels, up to a constant factor."""
     count, dimensions = points.shape
     if dimensions == 0 or count < 2:
         return np.ones(count)

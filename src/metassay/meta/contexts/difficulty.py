@@ -26,7 +26,8 @@ _SHARES_PER_BATCH = 2**20
 
 @dataclass(frozen=True)
 class DifficultyBins:
-    """Pairs divided into bins by their share of edited characters.
+    """Pairs of outputs divided into bins by the share of characters that were edited. Small edits are harder
+    to notice.
 
     `codes` has the bin of each pair, `median` is the median share of all pairs.
     """
@@ -36,13 +37,13 @@ class DifficultyBins:
     bins: list[DifficultyBin]
 
 
-def divide_pairs_by_difficulty(edit_shares: FloatArray) -> DifficultyBins:
-    """Divide pairs into up to five bins of about equal size by their share of edited characters.
+def divide_pairs_by_share_of_edits(edit_shares: FloatArray) -> DifficultyBins:
+    """Divide pairs into up to five bins of about equal size by the share of characters that were edited.
 
     Pairs with equal shares are in the same bin.
     """
     ordered = np.sort(edit_shares)
-    starts = _find_bin_starts(ordered)
+    starts = _find_starts_of_equal_bins(ordered)
     lowest = ordered[starts[:-1]]
     codes = np.empty(len(edit_shares), dtype=np.int32)
     for start in range(0, len(edit_shares), _SHARES_PER_BATCH):
@@ -72,7 +73,8 @@ def measure_accuracy_by_difficulty(
     resamples: int,
     seed: int,
 ) -> Difficulty | None:
-    """Measure the accuracy of every metric in every difficulty bin; None where there is one bin.
+    """Measure the accuracy of every metric in each bin of pairs with similar shares of edited characters.
+    None if there is a single bin.
 
     `human_pairs` says, for comparison, how far the outputs of human pairs are apart.
     """
@@ -84,7 +86,7 @@ def measure_accuracy_by_difficulty(
     with threadpool_limits(1):  # so that results have the same bytes on any machine
         bootstrap = ClusterBootstrap(random.create_generator_for_purpose(seed, "bootstrap"), resamples)
         estimates, low, high = estimate_accuracy_intervals(pairs, contexts, ties, bootstrap)
-    tie_share = estimates.accuracy_sums.tie_share()
+    tie_share = estimates.accuracy_sums.compute_tie_shares()
     items = estimates.accuracy_sums.count_items()
     rows = []
     for m, metric in enumerate(pairs.metrics):
@@ -110,21 +112,27 @@ def measure_accuracy_by_difficulty(
     )
 
 
-def summarize_human_pair_distances(human: str, edit_shares: FloatArray) -> HumanPairDistances | None:
-    """Compute quartiles of the edit distance between the outputs of human pairs; None without pairs."""
+def compute_quartiles_of_edit_shares(
+    human_score_name: str, edit_shares: FloatArray
+) -> HumanPairDistances | None:
+    """Compute quartiles of the edit distance between the two outputs of pairs with human scores. None without
+    pairs.
+    """
     if not len(edit_shares):
         return None
     low, median, high = np.quantile(edit_shares, (0.25, 0.5, 0.75)).tolist()
-    return HumanPairDistances(human=human, pairs=len(edit_shares), low=low, median=median, high=high)
+    return HumanPairDistances(
+        human=human_score_name, pairs=len(edit_shares), low=low, median=median, high=high
+    )
 
 
 def _median_of_sorted(sorted_values: FloatArray) -> float:
-    """Compute the median of sorted values."""
+    """Compute the median of values that are sorted already."""
     return float((sorted_values[(len(sorted_values) - 1) // 2] + sorted_values[len(sorted_values) // 2]) / 2)
 
 
-def _find_bin_starts(sorted_shares: FloatArray) -> list[int]:
-    """Return the positions at which bins of sorted values begin, and the number of values."""
+def _find_starts_of_equal_bins(sorted_shares: FloatArray) -> list[int]:
+    """Return the positions at which bins of sorted values begin, followed by the number of values."""
     size = len(sorted_shares)
     bin_count = max(min(_BINS, size // _FEWEST_PAIRS), 1)
     is_new_share = np.append(True, sorted_shares[1:] != sorted_shares[:-1])

@@ -44,7 +44,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class AccuracyTests:
-    """Tests of hypothesis H1, that each metric is equally accurate in all contexts.
+    """Tests of whether each metric is equally accurate in all contexts, such as all domains.
 
     `p_family` are permutation p-values adjusted for all metrics together. `exchanges` names the levels of the
     permutation test; `exchangeable_share` is the share of units that could get another label, at the level
@@ -65,7 +65,9 @@ class AccuracyTests:
     exchangeable_share: float
 
     def to_result_rows(self) -> list[AccuracyTest]:
-        """Return the test results of each metric, with p-values also adjusted by Holm."""
+        """Return the test results of each metric, with p-values also adjusted for the number of metrics
+        (Holm).
+        """
         p_holm = adjust_holm(self.p)
         p_permutation_holm = adjust_holm(self.p_permutation)
         p_cmh_holm = adjust_holm(self.p_cmh)
@@ -91,7 +93,8 @@ class AccuracyTests:
 
 @dataclass(frozen=True)
 class ExchangeableUnits:
-    """Units (outputs or clusters) whose context labels a permutation test exchanges.
+    """Outputs, or clusters of items, whose contexts are exchanged at random in a permutation test, with their
+    numbers of correctly ordered pairs.
 
     Labels are exchanged within blocks. Units are sorted by block; those of block b are
     `block_starts[b]:block_starts[b + 1]`. `right` and `total` are counts of pairs [units, metrics], doubled
@@ -105,14 +108,14 @@ class ExchangeableUnits:
     block_starts: LongArray
 
     def exchangeable_share(self) -> float:
-        """Return the share of the units that can exchange labels with another unit."""
+        """Return the share of outputs or clusters that can exchange their context with a different one."""
         lowest = np.minimum.reduceat(self.labels, self.block_starts[:-1])
         highest = np.maximum.reduceat(self.labels, self.block_starts[:-1])
         sizes = np.diff(self.block_starts)
         return float(sizes[lowest < highest].sum() / sizes.sum())
 
 
-def run_equal_accuracy_tests(
+def compare_accuracies_between_contexts(
     pair_outcomes: PairOutcomes,
     pair_contexts: PairContexts,
     pair_totals: FloatArray,
@@ -123,7 +126,8 @@ def run_equal_accuracy_tests(
     workers: int = 1,
     is_large: BoolArray | None = None,
 ) -> AccuracyTests:
-    """Test for each metric whether its accuracy is the same in all contexts.
+    """Test for each metric whether it orders pairs of outputs equally accurately in all contexts, such as all
+    domains.
 
     `pair_totals` are `AccuracySums.totals` of contexts crossed with perturbations. Contexts that are not
     large take no part in the permutation test. Its p is NaN where no labels can be exchanged, for example
@@ -137,7 +141,7 @@ def run_equal_accuracy_tests(
     p_family_by_level = []
     level_names = []
     exchangeable_share = 1.0
-    for level in find_exchangeable_units(pair_outcomes, tested_contexts, ties=ties):
+    for level in iterate_exchangeable_units(pair_outcomes, tested_contexts, ties=ties):
         permuted = run_label_permutation_test(
             level.right,
             level.total,
@@ -160,8 +164,8 @@ def run_equal_accuracy_tests(
         dof=np.array([test.dof for test in chi_square_tests]),
         p=np.array([test.p for test in chi_square_tests]),
         cramers_v=np.array([test.cramers_v for test in chi_square_tests]),
-        p_permutation=_combine_p_values_of_levels(p_by_level, metric_count),
-        p_family=_combine_p_values_of_levels(p_family_by_level, metric_count),
+        p_permutation=_combine_p_values_of_unit_sizes(p_by_level, metric_count),
+        p_family=_combine_p_values_of_unit_sizes(p_family_by_level, metric_count),
         p_cmh=np.array([test.p for test in stratified_tests]),
         cluster_variance_ratio=compute_cluster_variance_ratios(pair_outcomes, tested_contexts, ties=ties),
         exchanges=tuple(level_names),
@@ -169,12 +173,14 @@ def run_equal_accuracy_tests(
     )
 
 
-def _combine_p_values_of_levels(p_values_by_level: list[FloatArray], metric_count: int) -> FloatArray:
-    """Combine the p-values of tests with different units: the smallest, times the number of tests."""
-    if not p_values_by_level:
+def _combine_p_values_of_unit_sizes(p_values_by_unit_size: list[FloatArray], metric_count: int) -> FloatArray:
+    """Combine the p-values of permutation tests that exchange different units. The result is the smallest
+    p-value times the number of tests.
+    """
+    if not p_values_by_unit_size:
         return np.full(metric_count, np.nan)
     # Bonferroni over the levels: each tests the same hypothesis with other units.
-    table = np.stack(p_values_by_level)
+    table = np.stack(p_values_by_unit_size)
     known_levels = (~np.isnan(table)).sum(axis=0)
     smallest = np.where(known_levels > 0, np.nan_to_num(table, nan=np.inf).min(axis=0), np.nan)
     return np.asarray(np.minimum(smallest * known_levels, 1))
@@ -183,7 +189,9 @@ def _combine_p_values_of_levels(p_values_by_level: list[FloatArray], metric_coun
 def cross_contexts_with_perturbations(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts
 ) -> PairContexts:
-    """Cross every context with every perturbation, and return the crossed context of each pair."""
+    """Combine every context with every perturbation to a new context, and return the new context of each
+    pair.
+    """
     count = len(pair_outcomes.perturbation_names)
     codes = np.where(pair_contexts.codes < 0, -1, pair_contexts.codes * count + pair_outcomes.perturbations)
     names = tuple(
@@ -193,7 +201,8 @@ def cross_contexts_with_perturbations(
 
 
 def _count_right_and_all_pairs(pair_totals: FloatArray, context_count: int) -> tuple[FloatArray, FloatArray]:
-    """Return the numbers of right pairs and of all pairs, [metrics, perturbations, contexts].
+    """Return the numbers of correctly ordered pairs and of all pairs, for each metric, perturbation and
+    context.
 
     A tie counts as much as its credit.
     """
@@ -203,10 +212,12 @@ def _count_right_and_all_pairs(pair_totals: FloatArray, context_count: int) -> t
     return np.swapaxes(right, 1, 2), np.swapaxes(pairs, 1, 2)
 
 
-def find_exchangeable_units(
+def iterate_exchangeable_units(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str
 ) -> Iterator[ExchangeableUnits]:
-    """Yield the kinds of units whose context labels can be exchanged, smallest units first."""
+    """Yield the kinds of units (outputs, then clusters of items) whose contexts a permutation test may
+    exchange, the smallest units first.
+    """
     in_context = pair_contexts.codes >= 0
     if not in_context.any():
         return
@@ -221,7 +232,7 @@ def find_exchangeable_units(
         labels = (np.cumsum(is_used) - 1).astype(np.int32)[labels]
     if _has_cluster_of_several_items(pair_outcomes):
         within_clusters = "contexts within clusters"
-        units = _number_cluster_label_combinations(pair_outcomes.clusters, labels)
+        units = _number_distinct_cluster_label_pairs(pair_outcomes.clusters, labels)
     else:
         within_clusters = "outputs within items"
         units = pair_outcomes.outputs
@@ -231,10 +242,10 @@ def find_exchangeable_units(
         ("clusters", pair_outcomes.clusters, one_block),
     )
     for name, level_units, blocks in levels:
-        group_count, group_of_label = _group_labels_that_share_blocks(labels, blocks)
+        group_count, group_of_label = _group_contexts_sharing_blocks(labels, blocks)
         if group_count == int(labels.max()) + 1:
             continue  # every block lies in one context: nothing to exchange at this level
-        yield _count_pairs_by_unit(name, pair_outcomes, labels, level_units, blocks, ties)
+        yield _build_exchangeable_units(name, pair_outcomes, labels, level_units, blocks, ties)
         if group_count == 1:
             return
         # Labels that were exchanged at this level count as one at the next, coarser level.
@@ -242,7 +253,7 @@ def find_exchangeable_units(
 
 
 def _has_cluster_of_several_items(pair_outcomes: PairOutcomes) -> bool:
-    """Return whether some cluster holds more than one item."""
+    """Return whether some cluster, such as a document, contains more than one item."""
     is_first_pair = np.diff(pair_outcomes.items, prepend=-1) != 0
     items_per_cluster = count_occurrences(
         pair_outcomes.clusters[is_first_pair], int(pair_outcomes.clusters.max()) + 1
@@ -250,8 +261,8 @@ def _has_cluster_of_several_items(pair_outcomes: PairOutcomes) -> bool:
     return bool(items_per_cluster.max() > 1)
 
 
-def _number_cluster_label_combinations(clusters: IntArray, labels: IntArray) -> IntArray:
-    """Number the combinations of cluster and label, in the order of the clusters."""
+def _number_distinct_cluster_label_pairs(clusters: IntArray, labels: IntArray) -> IntArray:
+    """Number the distinct combinations of cluster and label, in the order of the clusters."""
     combined = clusters.astype(np.int64) * (int(labels.max()) + 1) + labels
     numbers = np.unique(combined, return_inverse=True)[1]
     return np.asarray(numbers, dtype=np.int32)
@@ -260,7 +271,8 @@ def _number_cluster_label_combinations(clusters: IntArray, labels: IntArray) -> 
 def compute_cluster_variance_ratios(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str
 ) -> FloatArray:
-    """Compare the variance of accuracy between clusters with that expected from single items.
+    """Compute for each metric how alike its accuracies on items of the same cluster are. The ratio is about 1
+    if they are independent, and larger if they are alike.
 
     Let r be the accuracy of an item in a context, less the means of the item and of the context. The ratio is
     Σ over contexts and clusters of (Σ r)², divided by Σ r². It is about 1 if the accuracies of a
@@ -275,18 +287,18 @@ def compute_cluster_variance_ratios(
     labels = pair_contexts.codes[in_context]
     if not _has_cluster_of_several_items(pair_outcomes):
         return undefined
-    cells = _count_pairs_by_unit(
+    cells = _build_exchangeable_units(
         "items",
         pair_outcomes,
         labels,
-        _number_cluster_label_combinations(pair_outcomes.items, labels),
+        _number_distinct_cluster_label_pairs(pair_outcomes.items, labels),
         pair_outcomes.items,
         ties,
     )
     item_of_cell = np.repeat(np.arange(len(cells.block_starts) - 1), np.diff(cells.block_starts))
     first_pair = np.unique(pair_outcomes.items, return_index=True)[1]
     cluster_of_cell = pair_outcomes.clusters[first_pair][item_of_cell]
-    combinations = _number_cluster_label_combinations(cluster_of_cell, cells.labels)
+    combinations = _number_distinct_cluster_label_pairs(cluster_of_cell, cells.labels)
     ratios = []
     for m in range(len(pair_outcomes.metrics)):
         total = cells.total[:, m if cells.total.shape[1] > 1 else 0]
@@ -301,14 +313,15 @@ def compute_cluster_variance_ratios(
 
 
 def _subtract_group_means(values: FloatArray, group_codes: IntArray | LongArray) -> FloatArray:
-    """Subtract from each value the mean of its group."""
+    """Subtract the mean of its group from each value."""
     counts = np.maximum(np.bincount(group_codes), 1)
     means = np.bincount(group_codes, values) / counts
     return np.asarray(values - means[group_codes])
 
 
-def _group_labels_that_share_blocks(labels: IntArray, blocks: IntArray) -> tuple[int, IntArray]:
-    """Group context labels that occur in common blocks; return the number of groups and each label's group.
+def _group_contexts_sharing_blocks(labels: IntArray, blocks: IntArray) -> tuple[int, IntArray]:
+    """Group contexts that occur in the same blocks, such as documents. Returns the number of groups and the
+    group of each context.
 
     Two labels that occur in one block are in the same group, and so are labels linked by a chain of blocks.
     """
@@ -327,12 +340,14 @@ def _group_labels_that_share_blocks(labels: IntArray, blocks: IntArray) -> tuple
     return len(groups), group_of_label
 
 
-def _count_pairs_by_unit(
+def _build_exchangeable_units(
     name: str, pair_outcomes: PairOutcomes, labels: IntArray, units: IntArray, blocks: IntArray, ties: str
 ) -> ExchangeableUnits:
-    """Count the right pairs and all pairs of each unit whose context label can be exchanged."""
+    """Count the correctly ordered pairs and all pairs of each output or cluster whose context can be
+    exchanged.
+    """
     # Outputs are sorted within their items already; other units are numbered in the order of their blocks.
-    order = _find_sorting_order(blocks if units is pair_outcomes.outputs else units)
+    order = _find_order_that_sorts_keys(blocks if units is pair_outcomes.outputs else units)
     units, blocks, labels = units[order], blocks[order], labels[order]
     first_pairs = find_run_starts(units)[:-1]
     doubled_tie_credit = round(2 * TIE_CREDIT[ties])
@@ -354,8 +369,10 @@ def _count_pairs_by_unit(
     return ExchangeableUnits(name, right, total, labels[first_pairs], find_run_starts(blocks[first_pairs]))
 
 
-def _find_sorting_order(keys: IntArray) -> IntArray | slice:
-    """Return the stable order that sorts keys; a slice of everything if they are sorted already."""
+def _find_order_that_sorts_keys(keys: IntArray) -> IntArray | slice:
+    """Return the positions that sort the keys, where equal keys keep their order. Sorted keys need none, so
+    that the result is a full slice.
+    """
     if (keys[1:] >= keys[:-1]).all():
         return slice(None)
     return argsort_integers(keys, int(keys.max()) + 1)

@@ -33,7 +33,9 @@ _TIE_DECIMALS = 12  # sums in another order differ in the 16th decimal; such acc
 
 @dataclass(frozen=True)
 class ContextRankingComparison:
-    """How far one context ranks the metrics as all outputs do: interval, p-value and noise ceiling."""
+    """How similarly one context and all outputs together rank the metrics, with the agreement that noise
+    alone allows (ceiling).
+    """
 
     low: float
     high: float
@@ -43,7 +45,8 @@ class ContextRankingComparison:
 
 @dataclass(frozen=True)
 class AgreementMatrix:
-    """Rank agreement between all contexts of a column, "global" first, similar contexts next to each other.
+    """How similarly every two contexts of a column rank the metrics. The first row is for all outputs
+    together, and similar contexts are next to each other.
 
     `matrix` is [contexts, contexts] up to 300 contexts, else its first row only; `low` and `high` are
     complete up to 100. `order` has the context at each position (from 0, without "global"), `groups` its
@@ -68,7 +71,8 @@ def compare_context_with_global_ranking(
     statistic: str,
     cluster_count: int,
 ) -> tuple[float, float, float]:
-    """Compare the ranking of metrics in one context with that over all outputs.
+    """Compare how one context ranks the metrics with their ranking over all outputs. Returns the interval of
+    the rank correlation and a p-value.
 
     `accuracies` is [metrics], `resamples` [metrics, resamples]. The test asks whether the context truly
     orders the metrics as all outputs do. Its statistic is the distance of the accuracies, weighed by their
@@ -79,7 +83,7 @@ def compare_context_with_global_ranking(
     agreement = compare_rankings(global_accuracies, global_resamples, accuracies, resamples, statistic)
     if np.isnan(agreement.value):
         return float("nan"), float("nan"), float("nan")
-    p = _compute_same_ranking_p_value(accuracies, resamples, global_accuracies, cluster_count)
+    p = _compute_p_value_of_same_ranking(accuracies, resamples, global_accuracies, cluster_count)
     return agreement.low, agreement.high, p
 
 
@@ -90,24 +94,32 @@ def compare_rankings(
     second_resamples: FloatArray,
     statistic: str,
 ) -> IntervalEstimate:
-    """Compute the agreement of two rankings of metrics, with an interval from joint resamples."""
+    """Compute the rank correlation of two rankings of metrics, with an interval from bootstrap resamples."""
     observed = float(
-        correlate_rows(_round_accuracies(first_values), _round_accuracies(second_values), statistic)[0]
+        correlate_rows(
+            _round_to_ignore_float_errors(first_values),
+            _round_to_ignore_float_errors(second_values),
+            statistic,
+        )[0]
     )
     drawn = correlate_rows(
-        _round_accuracies(first_resamples.T), _round_accuracies(second_resamples.T), statistic
+        _round_to_ignore_float_errors(first_resamples.T),
+        _round_to_ignore_float_errors(second_resamples.T),
+        statistic,
     )
-    low, high = _compute_agreement_interval(drawn, observed)
+    low, high = _compute_interval_containing_observed(drawn, observed)
     return IntervalEstimate(observed, low, high)
 
 
-def _compute_same_ranking_p_value(
+def _compute_p_value_of_same_ranking(
     accuracies: FloatArray, resamples: FloatArray, global_accuracies: FloatArray, cluster_count: int
 ) -> float:
-    """Compute the p-value of the hypothesis that a context ranks the metrics as all outputs do."""
+    """Compute the p-value of the hypothesis that one context truly ranks the metrics as all outputs together
+    do.
+    """
     # Metrics that are tied over all outputs may come in any order: they are put in the order of the context.
     known = np.flatnonzero(~(np.isnan(accuracies) | np.isnan(global_accuracies)))
-    order = known[np.lexsort((accuracies[known], _round_accuracies(global_accuracies[known])))]
+    order = known[np.lexsort((accuracies[known], _round_to_ignore_float_errors(global_accuracies[known])))]
     deviations = (resamples[order] - accuracies[order, None]).T
     deviations = deviations[~np.isnan(deviations).any(axis=1)]
     if cluster_count < 2 or len(deviations) < 2:
@@ -121,29 +133,38 @@ def _compute_same_ranking_p_value(
     return float((1 + (null_distances >= distance[0] - _ROUNDING).sum()) / (1 + len(null_distances)))
 
 
-def estimate_noise_ceiling(
+def estimate_ranking_agreement_of_two_samples(
     accuracy_sums: AccuracySums,
-    metrics: LongArray,
-    context: int,
+    metric_positions: LongArray,
+    context_position: int,
     cluster_halves: ClusterHalves,
     statistic: str,
 ) -> float:
-    """Estimate how far two samples of the same context would rank the metrics alike.
+    """Estimate how similarly two random samples of one context would rank the metrics. Other contexts can
+    hardly agree more than that.
 
     The agreement of random halves of the context's clusters is extrapolated to the full number of clusters
     (`extrapolate_agreement_to_full_sample`).
     """
-    cells = accuracy_sums.get_context_slice(context)
-    weight = accuracy_sums.weight if len(accuracy_sums.weight) == 1 else accuracy_sums.weight[metrics]
-    first, second = cluster_halves.compute_ratios_in_both_halves(
-        accuracy_sums.credit[metrics, cells], weight[:, cells], accuracy_sums.clusters[cells]
+    cells = accuracy_sums.get_context_slice(context_position)
+    weight = (
+        accuracy_sums.weight if len(accuracy_sums.weight) == 1 else accuracy_sums.weight[metric_positions]
     )
-    return estimate_ceiling_from_halves(first, second, statistic)
+    first, second = cluster_halves.compute_ratios_in_both_halves(
+        accuracy_sums.credit[metric_positions, cells], weight[:, cells], accuracy_sums.clusters[cells]
+    )
+    return estimate_agreement_of_full_samples_from_halves(first, second, statistic)
 
 
-def estimate_ceiling_from_halves(first_half: FloatArray, second_half: FloatArray, statistic: str) -> float:
-    """Estimate the rank agreement of two full samples from accuracies on two halves, [metrics, splits]."""
-    agreements = correlate_rows(_round_accuracies(first_half.T), _round_accuracies(second_half.T), statistic)
+def estimate_agreement_of_full_samples_from_halves(
+    first_half: FloatArray, second_half: FloatArray, statistic: str
+) -> float:
+    """Estimate the rank correlation of metrics between two full samples from their accuracies on two random
+    halves of one sample.
+    """
+    agreements = correlate_rows(
+        _round_to_ignore_float_errors(first_half.T), _round_to_ignore_float_errors(second_half.T), statistic
+    )
     agreements = agreements[~np.isnan(agreements)]
     if not len(agreements):
         return float("nan")
@@ -151,7 +172,8 @@ def estimate_ceiling_from_halves(first_half: FloatArray, second_half: FloatArray
 
 
 def extrapolate_agreement_to_full_sample(agreement_of_halves: float) -> float:
-    """Extrapolate the rank agreement of two half samples to two samples of full size.
+    """Convert the rank correlation between two half samples to the one expected between two samples of full
+    size.
 
     Kendall's τ is taken as a correlation r = sin(π τ / 2) (Greiner, 1909), which is 2 r / (1 + r) for samples
     twice as large (Spearman, 1910; Brown, 1910), and converted back. Both samples rank the same truth, so
@@ -166,18 +188,19 @@ def extrapolate_agreement_to_full_sample(agreement_of_halves: float) -> float:
     return float(2 / np.pi * np.arcsin(2 * r / (1 + r)))
 
 
-def compare_all_rankings(
+def compare_rankings_of_all_contexts(
     accuracies: FloatArray,
     resamples: Sequence[FloatArray],
     against_global: Sequence[ContextRankingComparison],
     statistic: str,
     workers: int = 1,
 ) -> AgreementMatrix:
-    """Compute how far every two contexts rank the metrics alike.
+    """Compute how similarly every two contexts rank the metrics, and how similarly each context and all
+    outputs together do.
 
     Accuracies are [contexts + 1, metrics], "global" first.
     """
-    rows = _round_accuracies(accuracies)
+    rows = _round_to_ignore_float_errors(accuracies)
     context_count = len(accuracies) - 1
     with_global = correlate_rows(rows[:1], rows, statistic)
     if context_count <= FULL_MATRIX:
@@ -190,7 +213,7 @@ def compare_all_rankings(
         order = np.argsort(-np.nan_to_num(with_global[1:], nan=-2.0), kind="stable")
     positions = np.concatenate([[0], 1 + order])
     if resamples:
-        low, high = _compute_all_intervals(resamples, matrix, statistic, workers)
+        low, high = _compute_intervals_of_agreement_matrix(resamples, matrix, statistic, workers)
     else:
         low = np.array([[context.low for context in against_global]])
         high = np.array([[context.high for context in against_global]])
@@ -198,26 +221,26 @@ def compare_all_rankings(
         statistic=statistic,
         order=order,
         groups=groups[order],
-        matrix=_reorder_matrix(matrix, positions),
-        low=_reorder_matrix(low, positions),
-        high=_reorder_matrix(high, positions),
+        matrix=_reorder_rows_and_columns(matrix, positions),
+        low=_reorder_rows_and_columns(low, positions),
+        high=_reorder_rows_and_columns(high, positions),
         ceiling=np.array([context.ceiling for context in against_global])[positions],
         p_global=np.array([context.p for context in against_global])[positions],
     )
 
 
-def _compute_all_intervals(
+def _compute_intervals_of_agreement_matrix(
     resamples: Sequence[FloatArray], agreement_matrix: FloatArray, statistic: str, workers: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute the 95 % interval of every cell of the agreement matrix."""
-    draws = [_round_accuracies(row.T) for row in resamples]
+    """Compute the 95 % interval of every entry in the matrix of rank correlations between contexts."""
+    draws = [_round_to_ignore_float_errors(row.T) for row in resamples]
 
     def compute_intervals_of_row(row: int) -> list[tuple[float, float]]:
         intervals = []
         # The matrix is symmetric: only cells on and above the diagonal are computed.
         for j in range(row, len(draws)):
             values = correlate_rows(draws[row], draws[j], statistic)
-            intervals.append(_compute_agreement_interval(values, agreement_matrix[row, j]))
+            intervals.append(_compute_interval_containing_observed(values, agreement_matrix[row, j]))
         return intervals
 
     low = np.full_like(agreement_matrix, np.nan)
@@ -231,8 +254,11 @@ def _compute_all_intervals(
     return low, high
 
 
-def _compute_agreement_interval(resampled_values: FloatArray, observed: float) -> tuple[float, float]:
-    """Compute a percentile interval, widened to contain the observed agreement.
+def _compute_interval_containing_observed(
+    resampled_values: FloatArray, observed: float
+) -> tuple[float, float]:
+    """Compute a percentile interval from resampled values, and widen it if it does not contain the observed
+    value.
 
     Resampled rankings are noisier than the observed one, so they agree less.
     """
@@ -242,13 +268,15 @@ def _compute_agreement_interval(resampled_values: FloatArray, observed: float) -
     return float(np.fmin(low, observed)), float(np.fmax(high, observed))
 
 
-def _reorder_matrix(matrix: FloatArray, positions: LongArray) -> FloatArray:
-    """Return a matrix with rows and columns in a given order."""
+def _reorder_rows_and_columns(matrix: FloatArray, positions: LongArray) -> FloatArray:
+    """Return the matrix with rows and columns at the given positions. A matrix with a single row keeps that
+    row.
+    """
     if len(matrix) == 1:
         return matrix[:, positions]
     return matrix[np.ix_(positions, positions)]
 
 
-def _round_accuracies(accuracies: FloatArray) -> FloatArray:
-    """Round accuracies, so that values that differ only by floating-point error are tied."""
+def _round_to_ignore_float_errors(accuracies: FloatArray) -> FloatArray:
+    """Round accuracies, so that values that differ only by floating-point errors are equal."""
     return np.round(accuracies, _TIE_DECIMALS)

@@ -25,9 +25,9 @@ import numpy as np
 
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.contexts.accuracy import (
-    assign_pairs_to_both_systems,
+    list_pairs_in_contexts_of_both_outputs,
     sort_pairs_by_item,
-    sum_pair_outcomes,
+    sum_outcomes_by_context_and_cluster,
 )
 from metassay.meta.contexts.choice import RunChoice
 from metassay.meta.contexts.column_analysis import (
@@ -37,8 +37,8 @@ from metassay.meta.contexts.column_analysis import (
     GlobalAnalysis,
     analyze_all_pairs,
 )
-from metassay.meta.contexts.h2 import compare_rankings, estimate_noise_ceiling
-from metassay.meta.contexts.leads import compute_lead_p_values
+from metassay.meta.contexts.h2 import compare_rankings, estimate_ranking_agreement_of_two_samples
+from metassay.meta.contexts.leads import compute_p_values_of_leads
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.meta.contexts.saved_labels import SavedLabels
 from metassay.meta.contexts.soft_pairwise_accuracy import KENDALL, SoftAccuracyEstimates
@@ -73,7 +73,7 @@ _UNDEFINED = IntervalEstimate(float("nan"), float("nan"), float("nan"))
 
 @dataclass(frozen=True)
 class HumanPairs:
-    """Outcomes of metrics on pairs of outputs with different human scores, and rated systems by test set.
+    """Pairs of outputs with different human scores, and whether each metric ordered each pair as people do.
 
     `human` names the human score. `outcomes` has the metrics of the perturbed pairs, in the same order. Each
     test set holds the items in which every system has a human score; its clusters are numbered as those of
@@ -88,7 +88,7 @@ class HumanPairs:
 
 @dataclass(frozen=True)
 class MetricRankingValues:
-    """The values [metrics] by which metrics are ranked, in the data and on bootstrap resamples.
+    """The values by which metrics are ranked, in the data and on bootstrap resamples of the data.
 
     `reliability` is the tau of this order with that of a second sample as large; NaN if it is not known.
     """
@@ -100,7 +100,9 @@ class MetricRankingValues:
 
 @dataclass(frozen=True)
 class RankingComparison:
-    """Kendall's tau-b of two rankings of the metrics, observed and corrected for their reliability."""
+    """Kendall's tau-b of two rankings of the metrics, as observed and corrected for the noise in both
+    rankings.
+    """
 
     observed: IntervalEstimate
     corrected: IntervalEstimate
@@ -108,7 +110,8 @@ class RankingComparison:
 
 @dataclass(frozen=True)
 class HumanContextAnalysis:
-    """Accuracies [metrics] on the human pairs of one context, and agreement with those on perturbed pairs.
+    """Accuracy of each metric in one context, on pairs of outputs with different human scores. Also compares
+    the ranking of the metrics with the one on perturbed outputs.
 
     `agreement` is that of the two rankings of the metrics; `ceiling` is the agreement of two samples of human
     pairs.
@@ -126,7 +129,8 @@ class HumanContextAnalysis:
 
 @dataclass(frozen=True)
 class HumanAnalysis:
-    """Accuracies on human pairs, soft pairwise accuracies, and agreement with accuracies on perturbed pairs.
+    """How well metrics agree with human scores, and whether a comparison on perturbed (deliberately worsened)
+    outputs ranks the metrics in the same way.
 
     `metrics` are the competing ones; `best` is the position of the one that is most often right on human
     pairs.
@@ -146,12 +150,14 @@ class HumanAnalysis:
 
     @property
     def accuracy(self) -> FloatArray:
-        """Accuracy of each metric on human pairs, [metrics]."""
+        """Share of the pairs of outputs with different human scores that each metric orders as people do."""
         return np.asarray(self.overall.estimates.accuracy[self.settings.competing, 0])
 
-    def collect_lead_candidates(self) -> list[MetricLead]:
-        """Test whether the best metric on human pairs is more accurate than each other metric."""
-        p_values = compute_lead_p_values([self.overall.context.leads])[0][self.best]
+    def test_best_metric_against_others(self) -> list[MetricLead]:
+        """Compute p-values that the metric that agrees best with people on pairs of outputs is no more
+        accurate than each other metric.
+        """
+        p_values = compute_p_values_of_leads([self.overall.context.leads])[0][self.best]
         best = self.metrics[self.best]
         candidates = []
         for worse, p in zip(self.metrics, p_values.tolist()):
@@ -160,27 +166,37 @@ class HumanAnalysis:
         return candidates
 
     def choose_better_metric(
-        self, metric: str, claims: Claims, eligible_metrics: Collection[str]
+        self, current_metric: str, claims: Claims, eligible_metrics: Collection[str]
     ) -> RunChoice | None:
-        """Return the best metric on human pairs if it is shown to be better than the given one, else None."""
-        if not any(lead.worse == metric for lead in claims.human_leads):
+        """Return the metric that agrees best with people if it is shown to be better than the given metric,
+        else None.
+        """
+        if not any(lead.worse == current_metric for lead in claims.human_leads):
             return None
-        top_group = self._find_best_metrics(claims, eligible_metrics)
+        top_group = self._list_metrics_not_worse_than_best(claims, eligible_metrics)
         return RunChoice(self.metrics[self.best], human_top_group=top_group)
 
-    def _find_best_metrics(self, claims: Claims, eligible_metrics: Collection[str]) -> list[str]:
-        """Return the best metric on human pairs, and the eligible metrics not shown to be worse."""
+    def _list_metrics_not_worse_than_best(
+        self, claims: Claims, eligible_metrics: Collection[str]
+    ) -> list[str]:
+        """List the metric that agrees best with people, followed by the metrics that are not shown to be
+        worse.
+        """
         best = self.metrics[self.best]
         behind = {lead.worse for lead in claims.human_leads}
         group = [best]
-        for row in self._build_results_of_metrics():
+        for row in self._build_result_of_each_metric():
             is_defined = row.accuracy is not None
             if is_defined and row.metric in eligible_metrics and row.metric not in {best, *behind}:
                 group.append(row.metric)
         return group
 
-    def _find_best_by_soft_accuracy(self, eligible_metrics: Collection[str]) -> MetricChoice | None:
-        """Return the eligible metric with the highest soft pairwise accuracy."""
+    def _choose_metric_with_highest_soft_accuracy(
+        self, eligible_metrics: Collection[str]
+    ) -> MetricChoice | None:
+        """Return the metric with the highest soft pairwise accuracy among those that may be chosen; None if
+        it is undefined for all.
+        """
         if self.spa is None:
             return None
         is_eligible = [metric in eligible_metrics for metric in self.metrics]
@@ -189,11 +205,11 @@ class HumanAnalysis:
             return None
         return MetricChoice(metric=self.metrics[int(np.nanargmax(values))])
 
-    def _build_results_of_metrics(self) -> list[HumanAccuracy]:
-        """Build the result of each metric, best on human pairs first; equal values share a rank."""
+    def _build_result_of_each_metric(self) -> list[HumanAccuracy]:
+        """Return the agreement of each metric with people, the best first. Equal metrics share a rank."""
         accuracy = self.accuracy
         context = self.overall.context
-        ties = self.overall.estimates.accuracy_sums.tie_share()[:, 0]
+        ties = self.overall.estimates.accuracy_sums.compute_tie_shares()[:, 0]
         pairs = self.overall.estimates.pairs[:, 0]
         undefined = np.full(len(accuracy), np.nan)
         spa = undefined if self.spa is None else self.spa.values
@@ -212,11 +228,11 @@ class HumanAnalysis:
                     high=none_if_nan(context.high[m]),
                     ties=none_if_nan(ties[m]),
                     pairs=int(pairs[m]),
-                    rank=_rank_value(accuracy, position),
+                    rank=_compute_rank_of_value(accuracy, position),
                     spa=none_if_nan(spa[position]),
                     spa_low=none_if_nan(spa_low[position]),
                     spa_high=none_if_nan(spa_high[position]),
-                    rank_spa=_rank_value(spa, position),
+                    rank_spa=_compute_rank_of_value(spa, position),
                     labels_saved=None if saved is None else none_if_nan(saved.values[position]),
                     labels_saved_low=none_if_nan(saved_low[position]),
                     labels_saved_high=none_if_nan(saved_high[position]),
@@ -227,7 +243,7 @@ class HumanAnalysis:
     def to_result(
         self, claims: Claims, perturbed_choice: str, eligible_metrics: Collection[str]
     ) -> HumanComparison:
-        """Build the result of the comparison with human scores.
+        """Return the comparison of metrics with human scores in the form in which it is written to JSON.
 
         `perturbed_choice` is the metric chosen on perturbed pairs.
         """
@@ -244,21 +260,22 @@ class HumanAnalysis:
             followed=any(lead.worse == perturbed_choice for lead in claims.human_leads),
             by_perturbed_pairs=MetricChoice(metric=perturbed_choice),
             by_human_pairs=HumanChoice(
-                metric=self.metrics[self.best], top_group=self._find_best_metrics(claims, eligible_metrics)
+                metric=self.metrics[self.best],
+                top_group=self._list_metrics_not_worse_than_best(claims, eligible_metrics),
             ),
-            by_spa=self._find_best_by_soft_accuracy(eligible_metrics),
+            by_spa=self._choose_metric_with_highest_soft_accuracy(eligible_metrics),
             by_labels_saved=(
                 None
                 if self.saved_labels is None
-                else self.saved_labels.choose_metric_that_saves_most_labels(self.metrics, eligible_metrics)
+                else self.saved_labels.choose_metric_saving_most_labels(self.metrics, eligible_metrics)
             ),
             spa_constant=None if self.spa is None else none_if_nan(self.spa.constant),
-            metrics=self._build_results_of_metrics(),
+            metrics=self._build_result_of_each_metric(),
             agreement=HumanAgreement(
                 statistic=KENDALL,
-                perturbed_with_human=_convert_to_ranking_agreement(self.perturbed_with_human),
-                perturbed_with_spa=_convert_to_ranking_agreement(self.perturbed_with_spa),
-                human_with_spa=_convert_to_ranking_agreement(self.human_with_spa),
+                perturbed_with_human=_convert_ranking_comparison_to_result(self.perturbed_with_human),
+                perturbed_with_spa=_convert_ranking_comparison_to_result(self.perturbed_with_spa),
+                human_with_spa=_convert_ranking_comparison_to_result(self.human_with_spa),
             ),
             ceiling=HumanCeiling(
                 pairs=none_if_nan(self.overall.context.order.ceiling),
@@ -268,7 +285,7 @@ class HumanAnalysis:
         )
 
     def _build_context_result(self, context_analysis: HumanContextAnalysis) -> ContextHumanAgreement:
-        """Build the result of one context."""
+        """Return the comparison of metrics with human scores in one context, in the form written to JSON."""
         metrics = []
         for m, metric in enumerate(self.metrics):
             metrics.append(
@@ -291,19 +308,20 @@ class HumanAnalysis:
         )
 
 
-def analyze_human_pairs(
+def analyze_pairs_with_human_scores(
     human_pairs: HumanPairs,
-    perturbed_analysis: GlobalAnalysis,
-    column_analyses: Mapping[str, ColumnAnalysis],
+    analysis_of_perturbed_pairs: GlobalAnalysis,
+    analyses_of_perturbed_pairs_by_column: Mapping[str, ColumnAnalysis],
     settings: AnalysisSettings,
     soft_pairwise_accuracy: SoftAccuracyEstimates | None,
     saved_labels: SavedLabels | None = None,
 ) -> HumanAnalysis:
-    """Measure metrics on pairs with different human scores, and compare with perturbed pairs.
+    """Compute how often metrics order pairs of outputs as people do, and compare this ranking of the metrics
+    with the one on perturbed (deliberately worsened) outputs.
 
-    `perturbed_analysis` and `column_analyses` are the analyses of the perturbed pairs.
-    `soft_pairwise_accuracy` and `saved_labels` are given where several systems have human scores. Contexts
-    below the smallest size on either side are left out.
+    `analysis_of_perturbed_pairs` and `analyses_of_perturbed_pairs_by_column` are the analyses of the
+    perturbed pairs. `soft_pairwise_accuracy` and `saved_labels` are given where several systems have human
+    scores. Contexts below the smallest size on either side are left out.
     """
     settings = replace(settings, agreement=KENDALL)
     used_contexts = [contexts.drop_empty_contexts() for contexts in human_pairs.contexts]
@@ -315,15 +333,15 @@ def analyze_human_pairs(
     is_informed = ~settings.is_uninformed
     informed = competing[is_informed]
     by_perturbed = MetricRankingValues(
-        perturbed_analysis.estimates.accuracy[informed, 0],
-        perturbed_analysis.resamples[informed],
-        estimate_noise_ceiling(
-            perturbed_analysis.estimates.accuracy_sums, informed, 0, settings.halves, KENDALL
+        analysis_of_perturbed_pairs.estimates.accuracy[informed, 0],
+        analysis_of_perturbed_pairs.resamples[informed],
+        estimate_ranking_agreement_of_two_samples(
+            analysis_of_perturbed_pairs.estimates.accuracy_sums, informed, 0, settings.halves, KENDALL
         ),
     )
     human_ceiling = overall.context.order.ceiling
     if not is_informed.all():
-        human_ceiling = estimate_noise_ceiling(
+        human_ceiling = estimate_ranking_agreement_of_two_samples(
             overall.estimates.accuracy_sums, informed, 0, settings.halves, KENDALL
         )
     by_human = MetricRankingValues(accuracy[is_informed], overall.resamples[informed], human_ceiling)
@@ -336,9 +354,11 @@ def analyze_human_pairs(
         )
     context_analyses = {}
     for contexts in sorted_contexts:
-        column = column_analyses.get(contexts.column)
+        column = analyses_of_perturbed_pairs_by_column.get(contexts.column)
         if column is not None and len(column.contexts.values) > 1:
-            context_analyses[contexts.column] = _analyze_human_contexts(outcomes, contexts, column, settings)
+            context_analyses[contexts.column] = _analyze_human_pairs_by_context(
+                outcomes, contexts, column, settings
+            )
     rounded = np.nan_to_num(np.round(accuracy, _TIE_DECIMALS), nan=-2)
     return HumanAnalysis(
         human=human_pairs.human,
@@ -355,35 +375,38 @@ def analyze_human_pairs(
     )
 
 
-def _analyze_human_contexts(
+def _analyze_human_pairs_by_context(
     pair_outcomes: PairOutcomes,
     pair_contexts: PairContexts,
-    perturbed_column: ColumnAnalysis,
+    analysis_of_perturbed_pairs: ColumnAnalysis,
     settings: AnalysisSettings,
 ) -> list[HumanContextAnalysis]:
-    """Analyse every context that has enough human pairs and enough perturbed pairs."""
-    pair_outcomes, pair_contexts = assign_pairs_to_both_systems(pair_outcomes, pair_contexts)
-    estimates = AccuracyEstimates.from_outcome_sums(
-        sum_pair_outcomes(pair_outcomes, pair_contexts, ties=settings.ties)
+    """Compare metrics with human scores in each context that has enough pairs with human scores and enough
+    pairs with perturbed outputs.
+    """
+    pair_outcomes, pair_contexts = list_pairs_in_contexts_of_both_outputs(pair_outcomes, pair_contexts)
+    estimates = AccuracyEstimates.create_from_accuracy_sums(
+        sum_outcomes_by_context_and_cluster(pair_outcomes, pair_contexts, ties=settings.ties)
     )
     competing = settings.competing
     items = estimates.accuracy_sums.count_items()
     items_of_competing = items[competing].max(axis=0, initial=0)
     positions = {value: c for c, value in enumerate(pair_contexts.values)}
     analyses = []
-    for c, value in enumerate(perturbed_column.contexts.values):
+    for c, value in enumerate(analysis_of_perturbed_pairs.contexts.values):
         human_context = positions.get(value)
         if (
             human_context is None
-            or not perturbed_column.is_large[c]
+            or not analysis_of_perturbed_pairs.is_large[c]
             or items_of_competing[human_context] < settings.minimum_items
         ):
             continue
         resamples = estimates.accuracy_sums.resample_accuracies(human_context, settings.bootstrap)
-        low, high = proportion_interval(estimates.select_context(human_context), resamples)
+        low, high = proportion_interval(estimates.select_estimates_of_context(human_context), resamples)
         accuracy = estimates.accuracy[competing, human_context]
         by_perturbed = MetricRankingValues(
-            perturbed_column.estimates.accuracy[competing, c], perturbed_column.context_analyses[c].resamples
+            analysis_of_perturbed_pairs.estimates.accuracy[competing, c],
+            analysis_of_perturbed_pairs.context_analyses[c].resamples,
         )
         analyses.append(
             HumanContextAnalysis(
@@ -396,7 +419,7 @@ def _analyze_human_contexts(
                 agreement=_compare_metric_rankings(
                     by_perturbed, MetricRankingValues(accuracy, resamples[competing])
                 ).observed,
-                ceiling=estimate_noise_ceiling(
+                ceiling=estimate_ranking_agreement_of_two_samples(
                     estimates.accuracy_sums, competing, human_context, settings.halves, KENDALL
                 ),
             )
@@ -407,7 +430,9 @@ def _analyze_human_contexts(
 def _compare_metric_rankings(
     first_ranking: MetricRankingValues, second_ranking: MetricRankingValues | None
 ) -> RankingComparison:
-    """Compute Kendall's tau-b of two rankings, with an interval if both have resamples."""
+    """Compute Kendall's tau-b of two rankings of metrics. It has an interval if both rankings have bootstrap
+    resamples.
+    """
     if second_ranking is None:
         return RankingComparison(_UNDEFINED, _UNDEFINED)
     if first_ranking.resamples is None or second_ranking.resamples is None:
@@ -437,7 +462,7 @@ def _compare_metric_rankings(
 def correct_tau_for_reliability(
     tau: float, standard_deviation: float, first_reliability: float, second_reliability: float
 ) -> IntervalEstimate:
-    """Correct Kendall's tau of two noisy rankings for the noise in each, with a 95 % interval.
+    """Estimate Kendall's tau of two rankings without the noise in each of them, with a 95 % interval.
 
     Each tau as a correlation, r = sin(π τ / 2) (Greiner, 1909), is divided by the root of the product of both
     reliabilities (Spearman, 1904), and turned back into a tau. The interval does the same to tau ± 2.25
@@ -457,8 +482,8 @@ def correct_tau_for_reliability(
     return IntervalEstimate(value, low, high)
 
 
-def _convert_to_ranking_agreement(ranking_comparison: RankingComparison) -> OrderAgreement:
-    """Convert a comparison of two rankings to the type of the result."""
+def _convert_ranking_comparison_to_result(ranking_comparison: RankingComparison) -> OrderAgreement:
+    """Convert a comparison of two rankings to the form that is written to JSON, in which NaN is None."""
     observed = ranking_comparison.observed
     corrected = ranking_comparison.corrected
     return OrderAgreement(
@@ -471,8 +496,10 @@ def _convert_to_ranking_agreement(ranking_comparison: RankingComparison) -> Orde
     )
 
 
-def _rank_value(values: FloatArray, position: int) -> int | None:
-    """Return the rank of a value from 1; equal values share the best rank."""
+def _compute_rank_of_value(values: FloatArray, position: int) -> int | None:
+    """Return the rank of the value at a position, 1 for the highest value. Equal values share the best rank;
+    NaN has none.
+    """
     rounded = np.round(values, _TIE_DECIMALS)
     if np.isnan(rounded[position]):
         return None

@@ -29,7 +29,9 @@ _PAIRS_PER_BATCH = 2**20
 
 @dataclass(frozen=True)
 class LabelReading:
-    """How many pairs of one kind people read, and in how many the perturbed output is not worse."""
+    """How many pairs of one kind people have read, and in how many of them the perturbed output is not worse
+    than the original.
+    """
 
     read: int
     equal: int
@@ -38,32 +40,33 @@ class LabelReading:
 
 def correct_accuracy_for_label_errors(
     pair_outcomes: PairOutcomes,
-    strata: IntArray,
-    label_readings: Sequence[LabelReading],
+    kind_of_pair: IntArray,
+    readings_by_kind: Sequence[LabelReading],
     *,
     ties: str,
     resamples: int,
     seed: int,
 ) -> list[CorrectedAccuracy] | None:
-    """Correct the accuracy of each metric for pairs with wrong labels (Rogan and Gladen, 1978).
+    """Correct the accuracy of each metric for pairs in which the perturbed output is not really worse (Rogan
+    and Gladen, 1978).
 
-    A stratum is a perturbation and a language; `strata` has the stratum of every pair, `label_readings` what
-    is known of each. Let v, u and e be the shares of pairs whose perturbed output is worse, equal and better,
-    t the share of ties and c the credit for a tie; then m = 1 - (1 - 2 c) t is what a metric and its opposite
-    get together. A metric of accuracy a on pairs with a true difference, undecided on equal ones, is seen to
-    be right in
+    A stratum is a perturbation and a language; `kind_of_pair` has the stratum of every pair,
+    `readings_by_kind` what is known of each. Let v, u and e be the shares of pairs whose perturbed output is
+    worse, equal and better, t the share of ties and c the credit for a tie; then m = 1 - (1 - 2 c) t is what
+    a metric and its opposite get together. A metric of accuracy a on pairs with a true difference, undecided
+    on equal ones, is seen to be right in
 
         v a + e (m - a) + u m / 2,     hence     a = (seen - (e + u / 2) m) / (v - e)
 
     for each stratum. Intervals have both errors: clusters are resampled, and rates drawn from Beta
     distributions (Jeffreys). None where v - e is below .2 in a stratum.
     """
-    equal = np.array([reading.equal for reading in label_readings], dtype=np.float64)
-    better = np.array([reading.better for reading in label_readings], dtype=np.float64)
-    worse = np.array([reading.read for reading in label_readings], dtype=np.float64) - equal - better
-    if not len(label_readings) or ((worse - better) / (worse + equal + better) < _LEAST_INFORMATION).any():
+    equal = np.array([reading.equal for reading in readings_by_kind], dtype=np.float64)
+    better = np.array([reading.better for reading in readings_by_kind], dtype=np.float64)
+    worse = np.array([reading.read for reading in readings_by_kind], dtype=np.float64) - equal - better
+    if not len(readings_by_kind) or ((worse - better) / (worse + equal + better) < _LEAST_INFORMATION).any():
         return None
-    stratum_count = len(label_readings)
+    stratum_count = len(readings_by_kind)
     bootstrap = ClusterBootstrap(random.create_generator_for_purpose(seed, "bootstrap"), resamples)
     rng = random.create_generator_for_purpose(seed, "labels")
     shape = (stratum_count, resamples)
@@ -73,15 +76,17 @@ def correct_accuracy_for_label_errors(
     better_rates = (better / (worse + equal + better))[:, None]
     corrected = []
     for metric_outcomes in pair_outcomes.outcomes:
-        sums, clusters = _sum_outcomes_by_stratum(
-            pair_outcomes, metric_outcomes, strata, stratum_count, TIE_CREDIT[ties]
+        sums, clusters = _sum_outcomes_by_kind_of_pair(
+            pair_outcomes, metric_outcomes, kind_of_pair, stratum_count, TIE_CREDIT[ties]
         )
         if not len(clusters):
             corrected.append(CorrectedAccuracy())
             continue
         total = sums.sum(axis=1, keepdims=True)
-        estimate = _correct_accuracies(total, not_worse_rates, better_rates)
-        draws = _correct_accuracies(bootstrap.resample_sums(sums, clusters), drawn_not_worse, drawn_better)
+        estimate = _correct_accuracies_for_label_errors(total, not_worse_rates, better_rates)
+        draws = _correct_accuracies_for_label_errors(
+            bootstrap.resample_sums(sums, clusters), drawn_not_worse, drawn_better
+        )
         low, high = widened_percentile_interval(estimate, draws[None], np.array([len(clusters)]))
         weights = total[2 * stratum_count :]
         label_error = (weights / weights.sum() * not_worse_rates).sum()
@@ -98,14 +103,14 @@ def correct_accuracy_for_label_errors(
     return corrected
 
 
-def _sum_outcomes_by_stratum(
+def _sum_outcomes_by_kind_of_pair(
     pair_outcomes: PairOutcomes,
     metric_outcomes: OutcomeArray,
-    strata: IntArray,
-    stratum_count: int,
+    kind_of_pair: IntArray,
+    kind_count: int,
     tie_credit: float,
 ) -> tuple[FloatArray, IntArray]:
-    """Sum the outcomes of one metric by kind of pair (stratum) and cluster.
+    """Sum the outcomes of one metric by kind of pair (perturbation and language) and cluster of items.
 
     The rows are, for each stratum: credit, m · weight (m as in `correct_accuracy_for_label_errors`), and
     weight. Also returns the codes of the clusters; clusters without pairs are left out.
@@ -114,7 +119,7 @@ def _sum_outcomes_by_stratum(
     pairs_of_item = count_occurrences(pair_outcomes.items[is_scored], int(pair_outcomes.items.max()) + 1)
     is_used = np.zeros(int(pair_outcomes.clusters.max()) + 1, dtype=np.bool_)
     is_used[pair_outcomes.clusters[is_scored]] = True
-    sums = np.zeros((3, stratum_count, len(is_used)))
+    sums = np.zeros((3, kind_count, len(is_used)))
     for first in range(0, pair_outcomes.pair_count, _PAIRS_PER_BATCH):
         pairs = first + np.flatnonzero(is_scored[first : first + _PAIRS_PER_BATCH])
         outcomes = metric_outcomes[pairs]
@@ -122,18 +127,18 @@ def _sum_outcomes_by_stratum(
         if pair_outcomes.weights is not None:
             weights *= pair_outcomes.weights[pairs]
         is_tie = outcomes == TIE
-        cells = (strata[pairs], pair_outcomes.clusters[pairs])
+        cells = (kind_of_pair[pairs], pair_outcomes.clusters[pairs])
         np.add.at(sums[0], cells, weights * ((outcomes == RIGHT) + tie_credit * is_tie))
         np.add.at(sums[1], cells, weights * (1 - (1 - 2 * tie_credit) * is_tie))
         np.add.at(sums[2], cells, weights)
-    used_sums = np.ascontiguousarray(sums.reshape(3 * stratum_count, -1)[:, is_used])
+    used_sums = np.ascontiguousarray(sums.reshape(3 * kind_count, -1)[:, is_used])
     return used_sums, np.flatnonzero(is_used).astype(np.int32)
 
 
-def _correct_accuracies(
+def _correct_accuracies_for_label_errors(
     outcome_sums: FloatArray, not_worse_rates: FloatArray, better_rates: FloatArray
 ) -> FloatArray:
-    """Correct accuracies for the rates of pairs whose perturbed output is not worse.
+    """Correct accuracies for the share of pairs in which the perturbed output is equal or better.
 
     Sums are [3 · strata, draws], rates [strata, draws or 1].
     """

@@ -28,7 +28,7 @@ _CLEAR = float(ndtri(0.975))
 
 @dataclass(frozen=True)
 class ContextLeads:
-    """Test statistics of the difference in accuracy of every two metrics in one context.
+    """Test statistics for the differences in accuracy between every two metrics in one context.
 
     NaN where the two never differ. `tested` marks the leads that may be claimed: those against the order of
     the metrics over all outputs. `largest_by_chance` is the largest of their T under each draw of signs.
@@ -38,25 +38,25 @@ class ContextLeads:
     tested: BoolArray
     largest_by_chance: FloatArray
 
-    def find_less_accurate_metrics(self, candidate_metrics: BoolArray) -> BoolArray:
-        """Mark the metrics that a paired test finds less accurate than one of the given metrics."""
+    def mark_metrics_behind_a_candidate(self, is_candidate: BoolArray) -> BoolArray:
+        """Return which metrics are significantly less accurate than at least one of the given metrics."""
         is_clear = np.nan_to_num(self.statistics) >= _CLEAR
-        return np.asarray(is_clear[candidate_metrics].any(axis=0))
+        return np.asarray(is_clear[is_candidate].any(axis=0))
 
 
 def compare_metrics_in_context(
     accuracy_sums: AccuracySums,
-    context: int,
+    context_position: int,
     metric_positions: LongArray,
     expected_order: FloatArray | None,
-    signs: ClusterHalves,
+    random_signs: ClusterHalves,
 ) -> ContextLeads:
-    """Compute test statistics for the difference in accuracy of every two metrics in one context.
+    """Compute test statistics for the difference in accuracy between every two metrics in one context.
 
     Leads that agree with `expected_order` (one number per metric, higher first) are not tested; with None all
-    are. `signs` draws which half of the clusters keeps its sign.
+    are. `random_signs` draws which half of the clusters keeps its sign.
     """
-    cells = accuracy_sums.get_context_slice(context)
+    cells = accuracy_sums.get_context_slice(context_position)
     weight = np.broadcast_to(accuracy_sums.weight[:, cells], accuracy_sums.credit[:, cells].shape)[
         metric_positions
     ]
@@ -78,21 +78,27 @@ def compare_metrics_in_context(
     # The sum of differences over clusters, divided by the root of the sum of their squares.
     statistics = np.where(differ, (accuracy[:, None] - accuracy) * scale, np.nan)
     # Twice the sum over one half, less the sum over all, is the sum with the other half negated.
-    with_random_signs = 2 * signs.resample_sums(shares, accuracy_sums.clusters[cells]) - accuracy[:, None]
-    largest = _find_largest_differences(with_random_signs, np.where(tested, scale, 0))
+    with_random_signs = (
+        2 * random_signs.resample_sums(shares, accuracy_sums.clusters[cells]) - accuracy[:, None]
+    )
+    largest = _find_largest_scaled_difference_per_draw(with_random_signs, np.where(tested, scale, 0))
     return ContextLeads(statistics, tested, largest)
 
 
-def _find_largest_differences(values: FloatArray, scale: FloatArray) -> FloatArray:
-    """Return for every draw (column) the largest scaled difference of two rows, at least 0."""
+def _find_largest_scaled_difference_per_draw(values: FloatArray, scale: FloatArray) -> FloatArray:
+    """Return the largest scaled difference between two metrics in each random draw, or 0 if all differences
+    are negative.
+    """
     largest = np.zeros(values.shape[1])
     for i, j in np.argwhere(scale > 0).tolist():
         np.maximum(largest, (values[i] - values[j]) * scale[i, j], out=largest)
     return largest
 
 
-def compute_lead_p_values(context_leads: Sequence[ContextLeads]) -> list[FloatArray]:
-    """Compute the p-values of all differences between metrics, adjusted for all contexts together."""
+def compute_p_values_of_leads(context_leads: Sequence[ContextLeads]) -> list[FloatArray]:
+    """Compute the p-value that one metric is no more accurate than another, for every two metrics and each
+    context. The p-values are adjusted for all contexts together.
+    """
     if not context_leads:
         return []
     largest_of_all = np.sort(np.stack([leads.largest_by_chance for leads in context_leads]).max(axis=0))

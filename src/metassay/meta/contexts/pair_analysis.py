@@ -13,25 +13,28 @@ import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from metassay.meta.contexts.accuracy import sort_pairs_by_item
-from metassay.meta.contexts.agreement_prediction import ContextFacts, collect_context_facts
-from metassay.meta.contexts.choice import rank_cost_class
+from metassay.meta.contexts.agreement_prediction import ContextFacts, collect_facts_about_contexts
+from metassay.meta.contexts.choice import get_rank_of_cost_class
 from metassay.meta.contexts.column_analysis import (
     AnalysisSettings,
     ColumnAnalysis,
     GlobalAnalysis,
     analyze_all_pairs,
-    analyze_contexts_of_column,
+    analyze_contexts_in_column,
 )
-from metassay.meta.contexts.confounding import Confounding, measure_confounding
-from metassay.meta.contexts.human_pairs import HumanAnalysis, HumanPairs, analyze_human_pairs
+from metassay.meta.contexts.confounding import Confounding, measure_dependence_on_perturbation
+from metassay.meta.contexts.human_pairs import HumanAnalysis, HumanPairs, analyze_pairs_with_human_scores
 from metassay.meta.contexts.pair_outcomes import (
     PairContexts,
     PairOutcomes,
-    build_global_context,
-    check_pairs_can_be_assayed,
+    build_context_of_all_pairs,
+    check_pair_outcomes_and_contexts,
 )
-from metassay.meta.contexts.saved_labels import measure_saved_labels
-from metassay.meta.contexts.shared_errors import compute_phi_coefficients, find_equivalent_metrics
+from metassay.meta.contexts.saved_labels import estimate_share_of_saved_labels
+from metassay.meta.contexts.shared_errors import (
+    correlate_errors_of_metrics,
+    group_metrics_with_equal_outcomes,
+)
 from metassay.meta.contexts.soft_pairwise_accuracy import measure_soft_pairwise_accuracy
 from metassay.stats import random
 from metassay.stats.arrays import FloatArray
@@ -46,7 +49,7 @@ _MOST_CONFOUNDING_CONTEXTS = 300
 
 @dataclass(frozen=True)
 class PairAnalysis:
-    """Accuracies, tests and rankings of metrics, computed from all pairs of one data set.
+    """Accuracies, tests and rankings of metrics, computed from all pairs of outputs in one data set.
 
     `facts` are what is known about the contexts of each column. `radius` bounds the shift of the mix of
     contexts in the robust accuracy.
@@ -69,7 +72,7 @@ class PairAnalysis:
 
     @property
     def competing_metrics(self) -> list[str]:
-        """The metrics that may be recommended: all except the sentinels."""
+        """Names of the metrics that may be recommended, which are all metrics except the controls."""
         return [self.metrics[m] for m in self.settings.competing]
 
 
@@ -93,7 +96,8 @@ def analyze_pairs(
     pairs_from: str = "",
     human_pairs: HumanPairs | None = None,
 ) -> PairAnalysis:
-    """Compute accuracies, tests and rankings of metrics over all pairs and in every context.
+    """Compute how often metrics order pairs of outputs correctly, over all pairs and in every context, and
+    test the differences.
 
     `all_perturbations` are outcomes with all applicable perturbations of every output, for confounding, with
     the same metrics and codes of outputs; by default `pair_outcomes`. `cost_classes` only order a top group.
@@ -104,7 +108,7 @@ def analyze_pairs(
     bounds the shift of the mix of contexts in the robust accuracy. `pairs_from` says where the pairs come
     from: rule, model or people. Results depend on `seed`, never on `workers` or the order of the pairs.
     """
-    check_pairs_can_be_assayed(pair_outcomes, contexts, agreement, sentinels)
+    check_pair_outcomes_and_contexts(pair_outcomes, contexts, agreement, sentinels)
     competing = [m for m, name in enumerate(pair_outcomes.metrics) if name not in sentinels]
     competing_metrics = [pair_outcomes.metrics[m] for m in competing]
     known_costs = cost_classes or {}
@@ -118,7 +122,9 @@ def analyze_pairs(
         halves=ClusterHalves(random.create_generator_for_purpose(seed, "halves"), _SPLITS),
         signs=ClusterHalves(random.create_generator_for_purpose(seed, "signs"), resamples),
         minimum_items=minimum_items,
-        cost_ranks=np.array([rank_cost_class(known_costs.get(metric)) for metric in competing_metrics]),
+        cost_ranks=np.array(
+            [get_rank_of_cost_class(known_costs.get(metric)) for metric in competing_metrics]
+        ),
         is_uninformed=np.array([metric in uninformed for metric in competing_metrics], dtype=np.bool_),
     )
     pairs, columns = sort_pairs_by_item(pair_outcomes, [column.drop_empty_contexts() for column in contexts])
@@ -130,21 +136,23 @@ def analyze_pairs(
     with threadpool_limits(1), _open_background_executor(concurrent_workers) as start:
         if test_sets:
             get_spa = start(measure_soft_pairwise_accuracy, test_sets, settings, seed)
-            get_saved_labels = start(measure_saved_labels, test_sets, settings.competing)
+            get_saved_labels = start(estimate_share_of_saved_labels, test_sets, settings.competing)
         get_confounding = start(
-            _measure_confounding, all_perturbations, pairs, columns, settings, combinations_rng
+            _measure_dependence_on_perturbation, all_perturbations, pairs, columns, settings, combinations_rng
         )
         overall = analyze_all_pairs(pairs, settings)
         column_analyses = {}
         for column in columns:
             rng = random.create_generator_for_purpose(seed, "exchange", column.column)
-            column_analyses[column.column] = analyze_contexts_of_column(pairs, column, overall, settings, rng)
+            column_analyses[column.column] = analyze_contexts_in_column(pairs, column, overall, settings, rng)
         spa = get_spa() if test_sets else None
         confounding = get_confounding()
         human = None
         if human_pairs is not None:
             saved_labels = get_saved_labels() if test_sets else None
-            human = analyze_human_pairs(human_pairs, overall, column_analyses, settings, spa, saved_labels)
+            human = analyze_pairs_with_human_scores(
+                human_pairs, overall, column_analyses, settings, spa, saved_labels
+            )
     competing_outcomes = pairs.select_metrics(settings.competing)
     outcome_sets = [competing_outcomes]
     if human_pairs is not None:
@@ -157,9 +165,9 @@ def analyze_pairs(
         columns=column_analyses,
         confounding=confounding,
         human=human,
-        phi=compute_phi_coefficients(competing_outcomes),
-        same_decisions=find_equivalent_metrics(outcome_sets),
-        facts=collect_context_facts(contexts, columns, facts or {}),
+        phi=correlate_errors_of_metrics(competing_outcomes),
+        same_decisions=group_metrics_with_equal_outcomes(outcome_sets),
+        facts=collect_facts_about_contexts(contexts, columns, facts or {}),
         cost_classes=known_costs,
         uninformed=frozenset(uninformed),
         radius=radius,
@@ -169,7 +177,8 @@ def analyze_pairs(
 
 @contextmanager
 def _open_background_executor(workers: int) -> Iterator[Callable[..., Callable[[], Any]]]:
-    """Provide a function that starts a call in a thread and returns a function to get its result.
+    """Provide a function that starts a call in another thread. It returns a function without arguments that
+    waits for the result.
 
     With one worker the call is made when its result is asked for.
     """
@@ -180,15 +189,17 @@ def _open_background_executor(workers: int) -> Iterator[Callable[..., Callable[[
         yield lambda function, *arguments: pool.submit(function, *arguments).result
 
 
-def _measure_confounding(
+def _measure_dependence_on_perturbation(
     all_perturbations: PairOutcomes | None,
     pairs: PairOutcomes,
     context_columns: Sequence[PairContexts],
     settings: AnalysisSettings,
     rng: np.random.Generator,
 ) -> Confounding:
-    """Measure how accuracy depends on the perturbation, averaged over contexts if they are not too many."""
-    contexts = build_global_context(pairs)
+    """Measure how much the accuracy of each metric depends on the perturbation that made the worse outputs.
+    Accuracies are averaged over contexts unless there are too many.
+    """
+    contexts = build_context_of_all_pairs(pairs)
     if context_columns and 1 < len(context_columns[0].values) <= _MOST_CONFOUNDING_CONTEXTS:
         contexts = context_columns[0]
     if all_perturbations is not None and all_perturbations is not pairs:
@@ -198,7 +209,7 @@ def _measure_confounding(
         codes = context_of_output[all_perturbations.outputs]
         contexts = PairContexts(contexts.column, contexts.values, codes)
         pairs, (contexts,) = sort_pairs_by_item(all_perturbations, [contexts])
-    return measure_confounding(
+    return measure_dependence_on_perturbation(
         pairs,
         contexts,
         ties=settings.ties,

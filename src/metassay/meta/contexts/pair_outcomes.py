@@ -20,7 +20,7 @@ RIGHT, TIE, WRONG, MISSING = 1, 0, -1, -2
 
 @dataclass(frozen=True)
 class PairOutcomes:
-    """Whether each metric ordered each pair of outputs correctly: right, tie, wrong or missing.
+    """Whether each metric ordered each pair of outputs correctly. An outcome is right, tie, wrong or missing.
 
     An outcome is missing where a score is undefined.
     Each pair has codes: `outputs` for its better output, `items` for the item of that output, `clusters` for
@@ -51,16 +51,16 @@ class PairOutcomes:
             object.__setattr__(
                 self, "worse_outputs", np.ascontiguousarray(self.worse_outputs, dtype=np.int32)
             )
-        self._check_shapes()
-        self._check_values()
+        self._check_array_shapes()
+        self._check_outcomes_and_codes()
 
     @property
     def pair_count(self) -> int:
         """Number of pairs of outputs."""
         return len(self.items)
 
-    def _check_shapes(self) -> None:
-        """Raise an error if the shape of an array does not fit, or a metric is named twice."""
+    def _check_array_shapes(self) -> None:
+        """Raise an error if the shape of an array is wrong, or a metric is named twice."""
         if len(set(self.metrics)) < len(self.metrics):
             raise InputError("a metric is named twice.")
         if self.outcomes.shape != (len(self.metrics), self.pair_count):
@@ -72,7 +72,7 @@ class PairOutcomes:
         if self.weights is not None and self.weights.shape != (self.pair_count,):
             raise InputError("weights need one number for each pair.")
 
-    def _check_values(self) -> None:
+    def _check_outcomes_and_codes(self) -> None:
         """Raise an error if an outcome, code or weight is not valid."""
         if self.pair_count == 0:
             return
@@ -91,7 +91,7 @@ class PairOutcomes:
             raise InputError("an item belongs to two clusters.", remedy=remedy)
 
     def select_metrics(self, metric_positions: LongArray) -> PairOutcomes:
-        """Return the outcomes of the metrics at these positions."""
+        """Return the outcomes of the metrics at the given positions."""
         names = tuple(self.metrics[m] for m in metric_positions)
         are_first = (metric_positions == np.arange(len(metric_positions))).all()
         # A slice shares memory with these outcomes, while an index copies them.
@@ -117,11 +117,11 @@ class PairOutcomes:
 
 @dataclass(frozen=True)
 class PairContexts:
-    """The context of each pair in one column, as a code; -1 for pairs without a context.
+    """The context of each pair of outputs according to one column, such as its domain.
 
     A context is a set of outputs. `codes` are the contexts of the better outputs, `worse_codes` those of the
     worse outputs where these are outputs of the data too; None for pairs with a perturbed version. A pair of
-    two systems' outputs belongs to the contexts of both (see `assign_pairs_to_both_systems`).
+    two systems' outputs belongs to the contexts of both (see `list_pairs_in_contexts_of_both_outputs`).
     """
 
     column: str
@@ -138,14 +138,16 @@ class PairContexts:
             object.__setattr__(self, "worse_codes", np.ascontiguousarray(self.worse_codes, dtype=np.int32))
             self._check_codes(self.worse_codes)
 
-    def _check_codes(self, codes: IntArray) -> None:
-        """Raise an error if a code is out of range."""
-        has_bad_code = codes.size and (codes.min() < -1 or codes.max() >= len(self.values))
-        if codes.shape != (len(self.codes),) or has_bad_code:
+    def _check_codes(self, context_codes: IntArray) -> None:
+        """Raise an error if the number of a context does not exist, or a pair has no number."""
+        has_bad_code = context_codes.size and (
+            context_codes.min() < -1 or context_codes.max() >= len(self.values)
+        )
+        if context_codes.shape != (len(self.codes),) or has_bad_code:
             raise InputError(f"a pair has a context of {self.column} without a name.")
 
     def drop_empty_contexts(self) -> PairContexts:
-        """Return the contexts that have at least one pair."""
+        """Return a copy that lists only contexts with at least one pair."""
         has_pairs = np.zeros(len(self.values) + 1, dtype=np.bool_)  # the last entry is for code -1
         has_pairs[self.codes] = True
         if self.worse_codes is not None:
@@ -170,9 +172,10 @@ class PairContexts:
         return PairContexts(self.column, self.values, self.codes[selection], worse_codes)
 
     def restrict_to_contexts(self, is_selected: BoolArray) -> PairContexts:
-        """Return the same contexts, with the pairs of all other contexts in none.
+        """Return a copy in which pairs of other contexts belong to no context.
 
-        For contexts of which every pair lies in one, as `assign_pairs_to_both_systems` returns them.
+        For contexts of which every pair lies in one, as `list_pairs_in_contexts_of_both_outputs` returns
+        them.
         """
         if is_selected.all():
             return self
@@ -180,21 +183,22 @@ class PairContexts:
         return PairContexts(self.column, self.values, np.where(is_kept, self.codes, -1))
 
 
-def build_global_context(pair_outcomes: PairOutcomes) -> PairContexts:
-    """Return a single context that holds every pair."""
+def build_context_of_all_pairs(pair_outcomes: PairOutcomes) -> PairContexts:
+    """Return a single context that contains every pair."""
     return PairContexts(GLOBAL, (GLOBAL,), np.zeros(pair_outcomes.pair_count, dtype=np.int32))
 
 
-def compute_outcomes(
+def compare_scores_of_pairs(
     better_scores: FloatArray, worse_scores: FloatArray, tie_tolerance: FloatArray
 ) -> OutcomeArray:
-    """Compute outcomes from the scores of the better and worse outputs, [metrics, pairs] each.
+    """Return for each metric and pair whether the better output has the higher score: right, tie, wrong or
+    missing.
 
     Higher scores are better. A difference of at most the metric's tolerance is a tie; a score that is NaN
     makes the pair missing.
 
     >>> better, worse = np.array([[1.0, 0.5, np.nan]]), np.array([[0.0, 0.5, 1.0]])
-    >>> compute_outcomes(better, worse, np.array([0.0])).tolist()
+    >>> compare_scores_of_pairs(better, worse, np.array([0.0])).tolist()
     [[1, 0, -2]]
     """
     better_scores = np.asarray(better_scores, dtype=np.float64)
@@ -217,20 +221,20 @@ def compute_outcomes(
 
 
 def has_one_value_per_key(keys: IntArray, values: IntArray) -> bool:
-    """Return whether equal keys always have equal values."""
+    """Return whether entries with equal keys always have equal values."""
     # If a key has several values, its last one is written, and the others differ from it.
     value_of_key = np.empty(int(keys.max()) + 1, dtype=values.dtype)
     value_of_key[keys] = values
     return bool((value_of_key[keys] == values).all())
 
 
-def check_pairs_can_be_assayed(
+def check_pair_outcomes_and_contexts(
     pair_outcomes: PairOutcomes,
     contexts: Sequence[PairContexts],
     agreement_name: str,
     sentinels: Collection[str],
 ) -> None:
-    """Raise an error if pairs, contexts, sentinels or rank correlation do not allow an assay."""
+    """Raise an error if the pairs, contexts, control metrics or rank correlation do not allow an assay."""
     if agreement_name not in STATISTICS:
         raise UnknownName("rank agreement", agreement_name, STATISTICS)
     if pair_outcomes.pair_count == 0:

@@ -24,7 +24,8 @@ from metassay.stats.arrays import FloatArray, IntArray, LongArray
 
 @dataclass(frozen=True)
 class EditDistances:
-    """Number of edited characters of each pair, and their share of the longer text.
+    """How many characters differ between the two texts of each pair, as a number and as a share of the longer
+    text.
 
     Both are empty for rankings.
     """
@@ -44,7 +45,7 @@ class MeanEdits:
 def measure_edit_distances(
     outputs: pl.Series, perturbed_outputs: pl.Series, workers: int = 1
 ) -> EditDistances:
-    """Measure the edit distance (Levenshtein) of the two texts of every pair, in characters."""
+    """Compute the edit distance (Levenshtein) between outputs and their perturbed versions, in characters."""
     if outputs.is_empty() or outputs.dtype != pl.String:
         return EditDistances(np.empty(0, dtype=np.int64), np.empty(0))
     distances = process.cpdist(
@@ -61,7 +62,7 @@ def measure_edit_distances(
 def average_edits_by_perturbation(
     edit_distances: EditDistances, perturbation_names: Sequence[str], perturbation_codes: IntArray
 ) -> dict[str, MeanEdits]:
-    """Average the edit distances of the pairs of each perturbation."""
+    """Average the edit distances of all pairs that the same perturbation made."""
     averages = {}
     if len(edit_distances.characters):
         for code, name in enumerate(perturbation_names):
@@ -75,7 +76,8 @@ def average_edits_by_perturbation(
 
 
 def compute_human_score_differences(pairs: pl.DataFrame, dataset: Dataset) -> dict[str, list[float]]:
-    """Compute for each perturbation the human score of the output minus that of the perturbed output.
+    """Collect for each perturbation how much higher people score the output than its perturbed version, where
+    some system produced the same text.
 
     Only pairs count whose perturbed output is also the output of some system, with a human score.
     """
@@ -98,7 +100,8 @@ def summarize_perturbations(
     human_differences: Mapping[str, Sequence[float]],
     gain_changes: Mapping[str, Mapping[str, int]],
 ) -> list[PerturbationStatistics]:
-    """Describe the pairs of every perturbation: counts, mean edits and differences in human score.
+    """Return one row per perturbation with the number of pairs, the mean edit distance and differences in
+    human score.
 
     `edits` and `human_differences` come from `average_edits_by_perturbation` and
     `compute_human_score_differences`; `gain_changes` counts, for rankings, how the perturbed rankings changed

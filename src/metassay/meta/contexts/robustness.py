@@ -11,19 +11,24 @@ _BISECTION_STEPS = 200
 
 
 def robust_accuracy(accuracy: FloatArray, context_shares: FloatArray, radius: float = 0.1) -> FloatArray:
-    """Compute the lowest accuracy of each metric under any mix of contexts near the observed mix.
+    """Compute the lowest accuracy that each metric has under any mix of contexts that is similar to the
+    observed mix.
 
     min over q of Σ q_c a_c subject to KL(q‖p) ≤ radius, p the shares of the contexts (Duchi, Glynn and
     Namkoong, 2016, with the Kullback–Leibler ball). The minimiser is q ∝ p · exp(-t · a), t ≥ 0 as large as
     the ball allows. Contexts where a metric has no accuracy are left out for it.
     """
-    return np.array([_find_lowest_accuracy_over_mixes(row, context_shares, radius) for row in accuracy])
+    return np.array(
+        [_find_lowest_accuracy_near_observed_mix(row, context_shares, radius) for row in accuracy]
+    )
 
 
-def _find_lowest_accuracy_over_mixes(
+def _find_lowest_accuracy_near_observed_mix(
     accuracy: FloatArray, context_shares: FloatArray, divergence_radius: float
 ) -> float:
-    """Find the lowest mean accuracy over mixes of contexts within a divergence of `divergence_radius`."""
+    """Find the lowest mean accuracy over all mixes of contexts within a given Kullback–Leibler divergence
+    from the observed mix.
+    """
     is_known = ~np.isnan(accuracy) & (context_shares > 0)
     if not is_known.any():
         return float("nan")
@@ -36,13 +41,13 @@ def _find_lowest_accuracy_over_mixes(
     high = 1.0
     # The worst mix within a Kullback–Leibler ball is p tilted exponentially towards low accuracies. Bisection
     # finds the tilt that lies on the surface of the ball.
-    while _tilted_divergence(p, gaps, high) < divergence_radius:
+    while _compute_divergence_of_tilted_shares(p, gaps, high) < divergence_radius:
         high *= 2
     for _ in range(_BISECTION_STEPS):
         middle = (low + high) / 2
         if middle in {low, high}:
             break
-        if _tilted_divergence(p, gaps, middle) < divergence_radius:
+        if _compute_divergence_of_tilted_shares(p, gaps, middle) < divergence_radius:
             low = middle
         else:
             high = middle
@@ -50,15 +55,17 @@ def _find_lowest_accuracy_over_mixes(
     return float(a.min() + (tilted * gaps).sum() / tilted.sum())
 
 
-def _tilted_divergence(shares: FloatArray, gaps: FloatArray, tilt: float) -> float:
-    """Compute the divergence of shares that are tilted towards low accuracies from the observed shares."""
+def _compute_divergence_of_tilted_shares(shares: FloatArray, gaps: FloatArray, tilt: float) -> float:
+    """Compute the Kullback–Leibler divergence from the observed shares of contexts to shares that favour
+    contexts with low accuracy.
+    """
     weights = shares * np.exp(-tilt * gaps)
     total = weights.sum()
     return float(-tilt * (weights * gaps).sum() / total - np.log(total))
 
 
 def estimate_true_accuracy_spread(accuracies: FloatArray, variances: FloatArray) -> FloatArray:
-    """Estimate how much the true accuracy of each metric varies between contexts.
+    """Estimate how much the true accuracy of each metric varies between contexts, without sampling error.
 
     The variance between contexts less the mean sampling variance inside them, at least 0. NaN with fewer than
     two contexts. Both arguments are [metrics, contexts].

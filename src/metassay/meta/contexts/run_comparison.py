@@ -15,7 +15,11 @@ import msgspec
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from metassay.meta.contexts.cluster_credits import ClusterCredits, MatchedCredits, match_clusters_of_runs
+from metassay.meta.contexts.cluster_credits import (
+    ClusterCredits,
+    MatchedCredits,
+    subtract_cluster_contributions_of_two_runs,
+)
 from metassay.results.assay import GLOBAL, ContextStatistics, MetricAccuracy, Recommendation
 from metassay.results.base import none_if_nan
 from metassay.results.compare import AccuracyChange, ChoiceChange, MetricSwap, OrderChange, RunComparison
@@ -43,7 +47,8 @@ def compare_runs(
     credits_before: CreditTable | None = None,
     credits_after: CreditTable | None = None,
 ) -> RunComparison:
-    """Compare the accuracies, rankings and recommendations of two runs in the columns that both have.
+    """Compare accuracies, rankings of metrics and recommendations of two runs, in the columns of contexts
+    that both runs have.
 
     With the credits of both runs, which must be of the same outputs, the comparison is paired.
     `changed` is true when an accuracy moved (Holm-adjusted p ≤ .05) or two metrics changed places by more
@@ -54,28 +59,33 @@ def compare_runs(
     accuracy_changes: list[AccuracyChange] = []
     order_changes: list[OrderChange] = []
     for name in (GLOBAL, *columns):
-        old_table = _collect_accuracies(old_result, name)
-        new_table = _collect_accuracies(new_result, name)
-        for context, metrics in _iterate_common_contexts(old_table, new_table):
+        old_table = _map_contexts_to_metric_accuracies(old_result, name)
+        new_table = _map_contexts_to_metric_accuracies(new_result, name)
+        for context, metrics in _iterate_contexts_of_both_runs(old_table, new_table):
             matched = None
             if credits_before is not None and credits_after is not None:
                 key = (name, context)
-                matched = match_clusters_of_runs(credits_before[key], credits_after[key], metrics)
+                matched = subtract_cluster_contributions_of_two_runs(
+                    credits_before[key], credits_after[key], metrics
+                )
             old_rows = old_table[context]
             new_rows = new_table[context]
             accuracy_changes += [
-                _compare_accuracy(name, old_rows[metric], new_rows[metric], matched) for metric in metrics
+                _compare_accuracies_of_two_runs(name, old_rows[metric], new_rows[metric], matched)
+                for metric in metrics
             ]
             if len(metrics) > 1:
-                swaps = _find_swapped_metrics(metrics, old_rows, new_rows, matched)
+                swaps = _find_reversed_metric_pairs(metrics, old_rows, new_rows, matched)
                 order_changes.append(
-                    _compare_context_rankings(name, context, metrics, old_rows, new_rows, swaps)
+                    _compare_rankings_before_and_after(name, context, metrics, old_rows, new_rows, swaps)
                 )
     small_contexts = _find_small_contexts(old_result) | _find_small_contexts(new_result)
-    accuracy_changes, order_changes = _adjust_p_values(accuracy_changes, order_changes, small_contexts)
+    accuracy_changes, order_changes = _adjust_p_values_of_changes(
+        accuracy_changes, order_changes, small_contexts
+    )
     choices: list[ChoiceChange] = []
     for name in columns:
-        choices += _compare_recommended_metrics(
+        choices += _compare_recommendations_of_two_runs(
             name, old_result.recommendation[name], new_result.recommendation[name], order_changes
         )
     has_moved = any(change.moved for change in accuracy_changes)
@@ -86,8 +96,8 @@ def compare_runs(
     return RunComparison(
         paired=credits_before is not None and credits_after is not None,
         columns=columns,
-        only_before=_list_missing_contexts(new_result, old_result),
-        only_after=_list_missing_contexts(old_result, new_result),
+        only_before=_list_contexts_missing_elsewhere(new_result, old_result),
+        only_after=_list_contexts_missing_elsewhere(old_result, new_result),
         metrics_only_before=[metric for metric in old_metrics if metric not in new_metrics],
         metrics_only_after=[metric for metric in new_metrics if metric not in old_metrics],
         accuracies=accuracy_changes,
@@ -97,8 +107,10 @@ def compare_runs(
     )
 
 
-def _collect_accuracies(assay_result: ContextStatistics, column: str) -> AccuracyTable:
-    """Return accuracies by context and metric; all outputs together are the column "global"."""
+def _map_contexts_to_metric_accuracies(assay_result: ContextStatistics, column: str) -> AccuracyTable:
+    """Return a nested dictionary from context and metric to accuracy. The column "global" has one context
+    with all outputs.
+    """
     rows: Sequence[MetricAccuracy] = assay_result.overall
     if column != GLOBAL:
         rows = assay_result.contexts[column].local_accuracy
@@ -108,20 +120,26 @@ def _collect_accuracies(assay_result: ContextStatistics, column: str) -> Accurac
     return table
 
 
-def _list_missing_contexts(other_result: ContextStatistics, assay_result: ContextStatistics) -> list[str]:
-    """List the contexts of one result, as `column=value`, that another result does not have."""
+def _list_contexts_missing_elsewhere(
+    other_result: ContextStatistics, assay_result: ContextStatistics
+) -> list[str]:
+    """List the contexts of one result, written as `column=value`, that another result does not have."""
     missing = []
     for column in assay_result.contexts:
-        other_contexts = _collect_accuracies(other_result, column) if column in other_result.contexts else {}
-        contexts = _collect_accuracies(assay_result, column)
+        other_contexts = (
+            _map_contexts_to_metric_accuracies(other_result, column)
+            if column in other_result.contexts
+            else {}
+        )
+        contexts = _map_contexts_to_metric_accuracies(assay_result, column)
         missing += [f"{column}={value}" for value in contexts if value not in other_contexts]
     return missing
 
 
-def _iterate_common_contexts(
+def _iterate_contexts_of_both_runs(
     old_accuracies: AccuracyTable, new_accuracies: AccuracyTable
 ) -> Iterator[tuple[str, list[str]]]:
-    """Yield the contexts that both runs have, each with the metrics that both runs scored there."""
+    """Yield each context that both runs have, with the metrics that both runs scored in it."""
     for context, old_rows in old_accuracies.items():
         if context not in new_accuracies:
             continue
@@ -134,17 +152,18 @@ def _iterate_common_contexts(
 
 
 def _find_small_contexts(assay_result: ContextStatistics) -> set[tuple[str, str]]:
-    """Return the contexts, as (column, value), that are too small to take part in claims."""
+    """Return the contexts that have too few items for claims, as pairs of column and value."""
     by_column = assay_result.claims.small_contexts
     return {(column, value) for column, values in by_column.items() for value in values}
 
 
-def _adjust_p_values(
+def _adjust_p_values_of_changes(
     accuracy_changes: Sequence[AccuracyChange],
     order_changes: Sequence[OrderChange],
     small_contexts: set[tuple[str, str]],
 ) -> tuple[list[AccuracyChange], list[OrderChange]]:
-    """Adjust the p-values of all changes for the number of accuracies and pairs of metrics compared.
+    """Adjust the p-values of changes between two runs for the number of accuracies and pairs of metrics that
+    were compared.
 
     An accuracy that did not change in any cluster is not tested: it has an adjusted p-value already.
     """
@@ -152,7 +171,7 @@ def _adjust_p_values(
     for change in accuracy_changes:
         is_small = (change.column, change.context) in small_contexts
         is_tested = change.p is not None and change.p_holm is None and not is_small
-        p_values.append(_require_number(change.p) if is_tested else np.nan)
+        p_values.append(_check_number_is_defined(change.p) if is_tested else np.nan)
     is_overall = [change.column == GLOBAL for change in accuracy_changes]
     unchanged_pairs = 0
     for order in order_changes:
@@ -164,7 +183,9 @@ def _adjust_p_values(
     # Pairs of metrics that kept their order were compared too, without evidence of a change.
     p_values += [1.0] * unchanged_pairs
     is_overall += [False] * (len(p_values) - len(is_overall))
-    adjusted = iter(_adjust_by_group(np.array(p_values), np.array(is_overall, dtype=np.bool_)).tolist())
+    adjusted = iter(
+        _adjust_overall_and_local_p_values(np.array(p_values), np.array(is_overall, dtype=np.bool_)).tolist()
+    )
     adjusted_changes = []
     for change in accuracy_changes:
         p_holm = none_if_nan(next(adjusted))
@@ -182,12 +203,14 @@ def _adjust_p_values(
 
 
 def _is_significant(p_value: float | None) -> bool:
-    """Return whether a p-value is defined and at most .05."""
+    """Return whether a p-value is not None and at most 0.05."""
     return p_value is not None and p_value <= _LEVEL
 
 
-def _adjust_by_group(p_values: FloatArray, is_overall: BoolArray) -> FloatArray:
-    """Adjust p-values by Holm, with a fixed share of the error rate for tests over all contexts."""
+def _adjust_overall_and_local_p_values(p_values: FloatArray, is_overall: BoolArray) -> FloatArray:
+    """Adjust p-values by Holm's method. Tests over all outputs get a fixed share of the error rate, and tests
+    in single contexts the rest.
+    """
     is_tested = ~np.isnan(p_values)
     overall_tests = int((is_tested & is_overall).sum())
     other_tests = int((is_tested & ~is_overall).sum())
@@ -196,15 +219,17 @@ def _adjust_by_group(p_values: FloatArray, is_overall: BoolArray) -> FloatArray:
     return adjust_holm(p_values, weights=np.where(is_overall, overall_weight, other_weight))
 
 
-def _compare_accuracy(
+def _compare_accuracies_of_two_runs(
     column: str,
     old_accuracy: MetricAccuracy,
     new_accuracy: MetricAccuracy,
     matched_credits: MatchedCredits | None,
 ) -> AccuracyChange:
-    """Compare two accuracies of a metric, without adjusting the p-value; no test without both intervals."""
-    before = _require_number(old_accuracy.accuracy)
-    after = _require_number(new_accuracy.accuracy)
+    """Return the change of a metric's accuracy between two runs, with an interval and a p-value that is not
+    yet adjusted. It is not tested if an accuracy lacks its interval.
+    """
+    before = _check_number_is_defined(old_accuracy.accuracy)
+    after = _check_number_is_defined(new_accuracy.accuracy)
     difference = after - before
     low: float | None = None
     high: float | None = None
@@ -218,10 +243,16 @@ def _compare_accuracy(
         p_holm = None if change.has_changes else 1.0
     elif has_intervals:
         below = float(
-            np.hypot(after - _require_number(new_accuracy.low), _require_number(old_accuracy.high) - before)
+            np.hypot(
+                after - _check_number_is_defined(new_accuracy.low),
+                _check_number_is_defined(old_accuracy.high) - before,
+            )
         )
         above = float(
-            np.hypot(_require_number(new_accuracy.high) - after, before - _require_number(old_accuracy.low))
+            np.hypot(
+                _check_number_is_defined(new_accuracy.high) - after,
+                before - _check_number_is_defined(old_accuracy.low),
+            )
         )
         low = difference - below
         high = difference + above
@@ -242,31 +273,31 @@ def _compare_accuracy(
     )
 
 
-def _require_number(number: float | None) -> float:
-    """Return the number; raise an error if it is None."""
+def _check_number_is_defined(number: float | None) -> float:
+    """Return the given number, or raise an error if it is None."""
     if number is None:
         raise ValueError("a number that is compared must be defined")
     return number
 
 
 def _compute_two_sided_p_value(difference: float, standard_error: float) -> float:
-    """Compute the two-sided p-value of a normally distributed difference."""
+    """Compute the two-sided p-value of a difference that is normally distributed around 0."""
     if standard_error <= 0:
         return 1.0 if difference == 0 else 0.0
     return float(2 * ndtr(-abs(difference) / standard_error))
 
 
-def _compare_context_rankings(
+def _compare_rankings_before_and_after(
     column: str,
     context: str,
     metrics: Sequence[str],
-    old_accuracies: Mapping[str, MetricAccuracy],
-    new_accuracies: Mapping[str, MetricAccuracy],
+    old_accuracy_by_metric: Mapping[str, MetricAccuracy],
+    new_accuracy_by_metric: Mapping[str, MetricAccuracy],
     swaps: list[MetricSwap],
 ) -> OrderChange:
-    """Compare the rankings of metrics in one context before and after."""
-    before = np.array([old_accuracies[metric].accuracy for metric in metrics], dtype=np.float64)
-    after = np.array([new_accuracies[metric].accuracy for metric in metrics], dtype=np.float64)
+    """Return how one context ranked metrics in the old and the new run, and which metrics changed places."""
+    before = np.array([old_accuracy_by_metric[metric].accuracy for metric in metrics], dtype=np.float64)
+    after = np.array([new_accuracy_by_metric[metric].accuracy for metric in metrics], dtype=np.float64)
     rounded = (np.round(before, _TIE_DECIMALS), np.round(after, _TIE_DECIMALS))
     return OrderChange(
         column=column,
@@ -278,27 +309,27 @@ def _compare_context_rankings(
     )
 
 
-def _find_swapped_metrics(
+def _find_reversed_metric_pairs(
     metrics: Sequence[str],
-    old_accuracies: Mapping[str, MetricAccuracy],
-    new_accuracies: Mapping[str, MetricAccuracy],
+    old_accuracy_by_metric: Mapping[str, MetricAccuracy],
+    new_accuracy_by_metric: Mapping[str, MetricAccuracy],
     matched_credits: MatchedCredits | None,
 ) -> list[MetricSwap]:
-    """Find pairs of metrics whose order was reversed, with the p-value of the change, not adjusted."""
+    """Find the pairs of metrics whose order was reversed between two runs, with unadjusted p-values."""
     swaps = []
     for i, first in enumerate(metrics):
         for second in metrics[i + 1 :]:
-            lead_before = _require_number(old_accuracies[first].accuracy) - _require_number(
-                old_accuracies[second].accuracy
-            )
-            lead_after = _require_number(new_accuracies[first].accuracy) - _require_number(
-                new_accuracies[second].accuracy
-            )
+            lead_before = _check_number_is_defined(
+                old_accuracy_by_metric[first].accuracy
+            ) - _check_number_is_defined(old_accuracy_by_metric[second].accuracy)
+            lead_after = _check_number_is_defined(
+                new_accuracy_by_metric[first].accuracy
+            ) - _check_number_is_defined(new_accuracy_by_metric[second].accuracy)
             rows = (
-                old_accuracies[first],
-                old_accuracies[second],
-                new_accuracies[first],
-                new_accuracies[second],
+                old_accuracy_by_metric[first],
+                old_accuracy_by_metric[second],
+                new_accuracy_by_metric[first],
+                new_accuracy_by_metric[second],
             )
             variances = [_compute_variance_from_interval(row) for row in rows]
             if lead_before * lead_after >= 0 or np.isnan(variances).any():
@@ -307,36 +338,38 @@ def _find_swapped_metrics(
             if matched_credits is None:
                 p = _compute_two_sided_p_value(lead_after - lead_before, float(np.sqrt(sum(variances))))
             else:
-                p = _require_number(matched_credits.test_lead_change(first, second).p)
+                p = _check_number_is_defined(
+                    matched_credits.test_change_of_accuracy_difference(first, second).p
+                )
             swaps.append(
                 MetricSwap(better_before=better, better_after=worse, p=p, p_holm=None, is_significant=False)
             )
     return swaps
 
 
-def _compute_variance_from_interval(accuracy: MetricAccuracy) -> float:
-    """Return the variance that a 95 % interval implies; NaN without an interval."""
-    if accuracy.low is None or accuracy.high is None:
+def _compute_variance_from_interval(accuracy_with_interval: MetricAccuracy) -> float:
+    """Compute the sampling variance from the width of a 95 % interval; NaN without an interval."""
+    if accuracy_with_interval.low is None or accuracy_with_interval.high is None:
         return float("nan")
-    return float((accuracy.high - accuracy.low) / (2 * _NORMAL)) ** 2
+    return float((accuracy_with_interval.high - accuracy_with_interval.low) / (2 * _NORMAL)) ** 2
 
 
-def _compare_recommended_metrics(
+def _compare_recommendations_of_two_runs(
     context_column: str,
-    old_result: Mapping[str, Recommendation],
-    new_result: Mapping[str, Recommendation],
-    rankings: Sequence[OrderChange],
+    old_recommendations: Mapping[str, Recommendation],
+    new_recommendations: Mapping[str, Recommendation],
+    order_changes: Sequence[OrderChange],
 ) -> list[ChoiceChange]:
     """Compare which metric two runs recommend in each context of one column."""
     swapped = set()
-    for order in rankings:
+    for order in order_changes:
         if order.column in {context_column, GLOBAL}:
             for swap in order.swapped:
                 if swap.is_significant:
                     swapped.add((order.context, swap.better_before, swap.better_after))
     choices = []
-    for context, before in old_result.items():
-        after = new_result.get(context)
+    for context, before in old_recommendations.items():
+        after = new_recommendations.get(context)
         if after is None:
             continue
         left_top_group = before.choice not in after.top_group and after.choice not in before.top_group

@@ -24,7 +24,7 @@ _LEVEL = 0.05
 
 @dataclass(frozen=True)
 class SavedLabels:
-    """Share of human labels that each metric makes unnecessary, with intervals and contributions of clusters.
+    """Estimated share of human labels that each metric makes unnecessary, with intervals.
 
     `contributions` [metrics, clusters] are deviations; n / (n - 1) · Σ of their squares over n clusters is
     the variance of the share. Those of two metrics can be subtracted.
@@ -35,10 +35,11 @@ class SavedLabels:
     high: FloatArray
     contributions: FloatArray
 
-    def choose_metric_that_saves_most_labels(
+    def choose_metric_saving_most_labels(
         self, metrics: Sequence[str], eligible_metrics: Collection[str]
     ) -> SavingChoice | None:
-        """Choose the metric that saves most human labels, and those not shown to save fewer.
+        """Return the metric that saves the most human labels, and the metrics that are not shown to save
+        fewer.
 
         All p-values are Bonferroni-corrected: that the best saves anything, for the number of metrics, as it
         was chosen among them; that another saves fewer, for the number of ordered pairs of metrics.
@@ -50,11 +51,11 @@ class SavedLabels:
         best = int(np.nanargmax(values))
         candidates = np.flatnonzero(~np.isnan(values)).tolist()
         count = len(candidates)
-        p_saves = self._test_positive(self.values[best], self.contributions[best])
+        p_saves = self._compute_p_value_of_not_positive(self.values[best], self.contributions[best])
         top_group = [metrics[best]]
         for m in sorted(candidates, key=lambda position: -values[position]):
             difference = self.contributions[best] - self.contributions[m]
-            p_behind = self._test_positive(self.values[best] - self.values[m], difference)
+            p_behind = self._compute_p_value_of_not_positive(self.values[best] - self.values[m], difference)
             is_behind = not np.isnan(p_behind) and p_behind * count * (count - 1) <= _LEVEL
             if m != best and not is_behind:
                 top_group.append(metrics[m])
@@ -62,8 +63,8 @@ class SavedLabels:
             metric=metrics[best], top_group=top_group, p=none_if_nan(min(1.0, p_saves * count))
         )
 
-    def _test_positive(self, value: float, contributions: FloatArray) -> float:
-        """Compute the one-sided p-value that a value is not positive."""
+    def _compute_p_value_of_not_positive(self, value: float, contributions: FloatArray) -> float:
+        """Compute the one-sided p-value of the hypothesis that the true value is 0 or negative."""
         cluster_count = len(contributions)
         error = _compute_standard_error(contributions)
         if cluster_count < 2 or error == 0:
@@ -71,8 +72,10 @@ class SavedLabels:
         return float(stdtr(cluster_count - 1, -value / error))
 
 
-def measure_saved_labels(test_sets: Sequence[ScoreArrays], competing_metrics: LongArray) -> SavedLabels:
-    """Estimate the share of human labels that each metric saves when two systems are compared.
+def estimate_share_of_saved_labels(
+    test_sets: Sequence[ScoreArrays], competing_metrics: LongArray
+) -> SavedLabels:
+    """Estimate the share of human labels that each metric makes unnecessary when two systems are compared.
 
     It is averaged over test sets. The interval comes from a jackknife over clusters.
     """
@@ -100,7 +103,7 @@ def measure_saved_labels(test_sets: Sequence[ScoreArrays], competing_metrics: Lo
 
 
 def _compute_standard_error(contributions: FloatArray) -> float:
-    """Compute the standard error of a share from the contributions of its clusters."""
+    """Compute the standard error of a share from the contribution of each cluster of items."""
     cluster_count = len(contributions)
     if cluster_count < 2:
         return float("nan")

@@ -13,8 +13,8 @@ from metassay.stats.arrays import FloatArray, divide_or_nan
 _BATCH = 1 << 20  # pairs at a time, so that counts stay exact in float32
 
 
-def compute_phi_coefficients(pair_outcomes: PairOutcomes) -> FloatArray:
-    """Correlate for every two metrics on which pairs they are right (phi coefficient).
+def correlate_errors_of_metrics(pair_outcomes: PairOutcomes) -> FloatArray:
+    """Compute for every two metrics how strongly they err on the same pairs of outputs (phi coefficient).
 
     1: two metrics err on exactly the same pairs; near 0: their errors are unrelated, and a vote of both gains
     most. NaN where a metric is always right or never.
@@ -36,7 +36,7 @@ def compute_phi_coefficients(pair_outcomes: PairOutcomes) -> FloatArray:
     return divide_or_nan(covariance, row_spread * column_spread)
 
 
-def find_equivalent_metrics(outcome_tables: Sequence[PairOutcomes]) -> list[list[str]]:
+def group_metrics_with_equal_outcomes(outcome_tables: Sequence[PairOutcomes]) -> list[list[str]]:
     """Find groups of metrics that ordered every pair of outputs in the same way, such as `wil` and `wip`."""
     groups: dict[bytes, list[str]] = {}
     for m, metric in enumerate(outcome_tables[0].metrics):

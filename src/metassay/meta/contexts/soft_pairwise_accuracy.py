@@ -15,7 +15,7 @@ import numpy as np
 
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.contexts.column_analysis import AnalysisSettings
-from metassay.meta.contexts.h2 import estimate_ceiling_from_halves
+from metassay.meta.contexts.h2 import estimate_agreement_of_full_samples_from_halves
 from metassay.stats.arrays import FloatArray, mean_ignoring_nan
 from metassay.stats.intervals import percentile_interval
 from metassay.stats.soft_accuracy import estimate_soft_accuracies, resample_soft_accuracies
@@ -25,7 +25,8 @@ KENDALL = "kendall"
 
 @dataclass(frozen=True)
 class SoftAccuracyEstimates:
-    """Soft pairwise accuracy of metrics [metrics] with intervals, resamples and its ceiling.
+    """Soft pairwise accuracy of each metric, which says how well its p-values for pairs of systems agree with
+    those of people.
 
     `constant` is the SPA of a metric that gives all outputs the same score.
     """
@@ -43,12 +44,12 @@ class SoftAccuracyEstimates:
 def measure_soft_pairwise_accuracy(
     test_sets: Sequence[ScoreArrays], settings: AnalysisSettings, seed: int
 ) -> SoftAccuracyEstimates:
-    """Compute the soft pairwise accuracy of the competing metrics, averaged over test sets.
+    """Compute the soft pairwise accuracy of each metric that may be recommended, averaged over test sets.
 
     Each test set holds the items in which every system has a human score; each metric is computed on those of
     them that it has scored.
     """
-    by_test_set = [_measure_test_set(test_set, settings, seed) for test_set in test_sets]
+    by_test_set = [_compute_soft_accuracies_on_test_set(test_set, settings, seed) for test_set in test_sets]
     values, resamples, first_half, second_half = (
         mean_ignoring_nan(np.stack(arrays), axis=0) for arrays in zip(*by_test_set)
     )
@@ -64,15 +65,16 @@ def measure_soft_pairwise_accuracy(
         low=low,
         high=high,
         resamples=resamples,
-        ceiling=estimate_ceiling_from_halves(first_half, second_half, KENDALL),
-        constant=_measure_constant_metric(test_sets, seed),
+        ceiling=estimate_agreement_of_full_samples_from_halves(first_half, second_half, KENDALL),
+        constant=_measure_metric_with_constant_scores(test_sets, seed),
         systems=sum(len(test_set.human) for test_set in test_sets),
         segments=sum(test_set.human.shape[1] for test_set in test_sets),
     )
 
 
-def _measure_constant_metric(test_sets: Sequence[ScoreArrays], seed: int) -> float:
-    """Compute the soft pairwise accuracy of a metric that gives all outputs the same score.
+def _measure_metric_with_constant_scores(test_sets: Sequence[ScoreArrays], seed: int) -> float:
+    """Compute the soft pairwise accuracy of a metric that gives all outputs the same score, averaged over
+    test sets.
 
     It is averaged over test sets.
     """
@@ -83,10 +85,11 @@ def _measure_constant_metric(test_sets: Sequence[ScoreArrays], seed: int) -> flo
     return float(np.mean(values))
 
 
-def _measure_test_set(
+def _compute_soft_accuracies_on_test_set(
     test_set: ScoreArrays, settings: AnalysisSettings, seed: int
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Compute the soft pairwise accuracy of metrics on one test set, on resamples, and on both halves.
+    """Compute the soft pairwise accuracy of metrics on one test set. Also returns it for bootstrap resamples
+    and for two random halves.
 
     Metrics that scored the same items are computed together.
     """

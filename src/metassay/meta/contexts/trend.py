@@ -24,7 +24,7 @@ _IDENTIFIER = re.compile(
 
 
 def are_contexts_ordered(column_name: str, contexts: Sequence[str]) -> bool:
-    """Return whether contexts are quantities along which accuracy can rise or fall, not names.
+    """Return whether contexts are quantities, such as text lengths, along which accuracy can rise or fall.
 
     >>> are_contexts_ordered("length:3", ["[1,5]", "[6,9]"]), are_contexts_ordered("doc_id", ["7", "9"])
     (True, False)
@@ -34,7 +34,8 @@ def are_contexts_ordered(column_name: str, contexts: Sequence[str]) -> bool:
 
 
 def parse_context_number(context: str) -> float | None:
-    """Parse the number of a context: itself, or the low end of a bucket; None for a name.
+    """Return the number that a context stands for, or the low end of an interval such as `[1,5]`; None for a
+    name.
 
     >>> parse_context_number("[-2.5,-1]"), parse_context_number("7"), parse_context_number("news")
     (-2.5, 7.0, None)
@@ -50,7 +51,8 @@ def parse_context_number(context: str) -> float | None:
 def compute_accuracy_trends(
     column_name: str, contexts: Sequence[str], accuracies: FloatArray
 ) -> list[float | None] | None:
-    """Correlate the accuracy of each metric with the order of the contexts (Spearman).
+    """Compute for each metric the rank correlation (Spearman) between its accuracy and the number of the
+    context, such as a text length.
 
     `accuracies` is [metrics, contexts]. None for a metric that is defined in too few contexts or never
     varies; None altogether where the contexts have no order or are few.
@@ -58,11 +60,14 @@ def compute_accuracy_trends(
     if not are_contexts_ordered(column_name, contexts) or len(contexts) < FEWEST_CONTEXTS:
         return None
     positions = _parse_context_numbers(contexts)
-    return [_correlate_with_context_numbers(positions, row) for row in accuracies]
+    return [_correlate_accuracies_with_context_numbers(positions, row) for row in accuracies]
 
 
-def compute_trend_p_values(column_name: str, accuracy_sums: AccuracySums, is_large: BoolArray) -> FloatArray:
-    """Compute for each metric the p-value that accuracy does not follow the order of the contexts.
+def compute_p_values_of_accuracy_trends(
+    column_name: str, accuracy_sums: AccuracySums, is_large: BoolArray
+) -> FloatArray:
+    """Compute for each metric the p-value of the hypothesis that its accuracy neither rises nor falls along
+    ordered contexts.
 
     The contrast L = Σ_c w_c a_c, w the centred ranks of the contexts, over its standard error from the spread
     between clusters: cluster k adds Σ_c w_c (credit_kc - a_c weight_kc) / weight_c to L, whether contexts are
@@ -98,12 +103,16 @@ def compute_trend_p_values(column_name: str, accuracy_sums: AccuracySums, is_lar
 
 
 def _parse_context_numbers(contexts: Sequence[str]) -> FloatArray:
-    """Parse the numbers of all contexts."""
+    """Return the numbers that the contexts stand for, as an array."""
     return np.array([parse_context_number(context) for context in contexts], dtype=np.float64)
 
 
-def _correlate_with_context_numbers(context_numbers: FloatArray, accuracies: FloatArray) -> float | None:
-    """Correlate accuracies with the numbers of their contexts (Spearman)."""
+def _correlate_accuracies_with_context_numbers(
+    context_numbers: FloatArray, accuracies: FloatArray
+) -> float | None:
+    """Compute the rank correlation (Spearman) between accuracies and the numbers of their contexts; None in
+    too few contexts.
+    """
     is_defined = ~np.isnan(accuracies)
     if is_defined.sum() < FEWEST_CONTEXTS:
         return None

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.decisions.output_differences import estimate_human_agreement_on_outputs
+from metassay.meta.decisions.output_differences import estimate_human_agreement_between_outputs
 from metassay.meta.decisions.system_differences import (
     HumanAgreement,
-    estimate_human_agreement_on_systems,
-    resample_system_pairs,
+    compute_human_preferences_on_resamples,
+    estimate_human_agreement_between_systems,
 )
 from metassay.results.rank import AgreementCurve
 from metassay.stats.random import AGREEMENT_THRESHOLDS, create_branch_generator, hash_name_to_integer
@@ -29,7 +29,8 @@ def estimate_human_agreement_curves(
     context_column: str | None = None,
     seed: int = 0,
 ) -> list[AgreementCurve]:
-    """Estimate how often people agree with a score difference of a metric, as a function of its size.
+    """Estimate how often people agree with a metric about which of two systems or outputs is better,
+    depending on the score difference.
 
     One curve is for differences between the mean scores of two systems, and one for differences between two
     outputs of an item. There is none for systems if there are fewer than three systems, and none for a metric
@@ -43,15 +44,15 @@ def estimate_human_agreement_curves(
     )
     resamples = None
     if systems >= FEWEST_SYSTEMS:
-        resamples = resample_system_pairs(scores, create_branch_generator(seed, *key))
+        resamples = compute_human_preferences_on_resamples(scores, create_branch_generator(seed, *key))
     curves = []
     for position, metric in enumerate(metric_names):
         agreements: dict[str, HumanAgreement | None] = {}
         if resamples is not None:
-            agreements[SYSTEMS] = estimate_human_agreement_on_systems(scores, position, resamples)
+            agreements[SYSTEMS] = estimate_human_agreement_between_systems(scores, position, resamples)
         # every metric gets the same resamples, so that its curve does not depend on the other metrics
         output_rng = create_branch_generator(seed, *key, 1)
-        agreements[OUTPUTS] = estimate_human_agreement_on_outputs(scores, position, output_rng)
+        agreements[OUTPUTS] = estimate_human_agreement_between_outputs(scores, position, output_rng)
         for between, agreement in agreements.items():
             if agreement is not None:
                 curve = AgreementCurve(

@@ -43,7 +43,7 @@ _FLAT_RUNS = 10
 
 @dataclass(frozen=True)
 class RunSeries:
-    """One value per run, such as the accuracy of a metric, with its variance and its number of clusters."""
+    """One value per run, such as the accuracy of a metric in each nightly run, with its sampling variance."""
 
     values: FloatArray
     variances: FloatArray
@@ -52,7 +52,7 @@ class RunSeries:
 
 @dataclass(frozen=True)
 class MeanWithMargin:
-    """The mean over several runs, and a margin that holds however often the runs are looked at."""
+    """The mean over several runs, with a margin that stays valid however often the runs are looked at."""
 
     value: float
     margin: float
@@ -60,7 +60,8 @@ class MeanWithMargin:
 
 @dataclass(frozen=True)
 class DetectedChange:
-    """A detected change between runs: when it was detected, when it began, the means before and after.
+    """A change of a value between runs: when it was detected, when it probably began, and the means before
+    and after.
 
     `alarm` is the position of the run at which it was detected, `start` the most likely position of the first
     run after the change. The margins hold for all positions and looks at once.
@@ -72,12 +73,12 @@ class DetectedChange:
     after: MeanWithMargin
 
 
-def compute_confidence_sequence(
+def compute_running_means_with_margins(
     run_series: RunSeries, error_rate: float = ERROR_RATE
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute the mean of the first 1, 2, … runs, with margins that all hold at the same time."""
+    """Compute the mean of the first 1, 2, … runs, with margins that hold for all of these means at once."""
     return _compute_running_means_and_margins(
-        run_series.values, _raise_small_variances(run_series), error_rate
+        run_series.values, _raise_unusually_small_variances(run_series), error_rate
     )
 
 
@@ -88,11 +89,11 @@ def detect_change(run_series: RunSeries, error_rate: float = ERROR_RATE) -> Dete
     """
     if len(run_series.values) < 2:
         return None
-    variances = _raise_small_variances(run_series)
-    log_evidence = _compute_log_evidence(run_series.values, variances)
+    variances = _raise_unusually_small_variances(run_series)
+    log_evidence = _compute_log_evidence_of_change(run_series.values, variances)
     starts = np.arange(1, len(run_series.values))
     # A change after the last look has had no effect yet: its evidence is 1, times its weight.
-    weight_of_future_changes = 1 - np.cumsum(_compute_weight_of_change_start(starts))
+    weight_of_future_changes = 1 - np.cumsum(_compute_prior_weight_of_change(starts))
     evidence = np.exp(np.minimum(log_evidence, _LARGEST_LOG_EVIDENCE))
     total_evidence = evidence.sum(axis=0) + weight_of_future_changes
     # By Ville's inequality, a stable series ever reaches 1 / error rate with at most that probability.
@@ -104,7 +105,7 @@ def detect_change(run_series: RunSeries, error_rate: float = ERROR_RATE) -> Dete
     alarm = look + 1
     before = _compute_running_means_and_margins(run_series.values[:start], variances[:start], error_rate / 2)
     # Half of the error rate for the mean before, half for the mean after, shared over all possible starts.
-    rate_of_start = error_rate / 2 * float(_compute_weight_of_change_start(np.array(start)))
+    rate_of_start = error_rate / 2 * float(_compute_prior_weight_of_change(np.array(start)))
     after = _compute_running_means_and_margins(
         run_series.values[start : alarm + 1], variances[start : alarm + 1], rate_of_start
     )
@@ -114,18 +115,19 @@ def detect_change(run_series: RunSeries, error_rate: float = ERROR_RATE) -> Dete
 def estimate_detection_delay(
     run_series: RunSeries, change_size: float, error_rate: float = ERROR_RATE
 ) -> tuple[int | None, int | None]:
-    """Estimate after how many more runs a change of a given size is detected.
+    """Estimate how many more runs it takes to detect a change of the given size. Also returns the number for
+    a single test at a time fixed in advance.
 
     Future runs are like the mean of those so far, and change by exactly this size. The second number is for a
     single two-sided test at a number of runs that is fixed in advance, with a power of 50 %; it must not be
     repeated. None beyond a thousand runs.
     """
-    variances = _raise_small_variances(run_series)
+    variances = _raise_unusually_small_variances(run_series)
     start = len(variances)
     future_variances = np.full(_MOST_RUNS, float(variances.mean()))
     all_variances = np.concatenate([variances, future_variances])
     values = np.concatenate([np.zeros(start), np.full(_MOST_RUNS, change_size)])
-    log_evidence = _compute_log_evidence(values, all_variances, start)[0, start - 1 :]
+    log_evidence = _compute_log_evidence_of_change(values, all_variances, start)[0, start - 1 :]
     shown = np.flatnonzero(log_evidence >= np.log(1 / error_rate))
     variance_of_past = 1 / (1 / variances).sum()
     margins_of_test = 1.96 * np.sqrt(variance_of_past + future_variances / np.arange(1, _MOST_RUNS + 1))
@@ -135,8 +137,9 @@ def estimate_detection_delay(
     return delay, delay_of_test
 
 
-def _raise_small_variances(run_series: RunSeries) -> FloatArray:
-    """Raise the variances of runs whose variance per cluster is below the mean of the runs so far.
+def _raise_unusually_small_variances(run_series: RunSeries) -> FloatArray:
+    """Raise variances that are smaller than the mean of all runs so far, because they would make chance
+    differences look like changes.
 
     A run in which a metric was right by chance nearly always has a small variance, and would count as
     strong evidence of a change.
@@ -147,12 +150,13 @@ def _raise_small_variances(run_series: RunSeries) -> FloatArray:
     return np.asarray(np.maximum(per_cluster, means_so_far) / run_series.weights)
 
 
-def _compute_log_evidence(
-    run_values: FloatArray, variances: FloatArray, only_start: int | None = None
+def _compute_log_evidence_of_change(
+    run_values: FloatArray, variances: FloatArray, only_change_start: int | None = None
 ) -> FloatArray:
-    """Compute the log evidence of a change after each run, at each later look: [starts, looks].
+    """Compute the logarithm of the evidence that the values changed after a run, for each run (row) and each
+    later time of looking (column).
 
-    It is −∞ for changes after the look. `only_start` computes the row of one s.
+    It is −∞ for changes after the look. `only_change_start` computes the row of one s.
     """
     precisions = 1 / variances
     total_precisions = np.cumsum(precisions)
@@ -160,7 +164,7 @@ def _compute_log_evidence(
     deviations = np.sqrt(variances[1:] + 1 / total_precisions[:-1])
     z = (run_values[1:] - means[:-1]) / deviations
     looks = np.arange(1, len(run_values))
-    starts = (looks if only_start is None else np.array([only_start]))[:, None]
+    starts = (looks if only_change_start is None else np.array([only_change_start]))[:, None]
     is_after = looks >= starts
     # The mean of the earlier runs has moved by the share of the precision that lies after the change.
     c = np.where(is_after, total_precisions[starts - 1] / total_precisions[:-1] / deviations, 0.0)
@@ -169,22 +173,25 @@ def _compute_log_evidence(
     spread = TYPICAL_CHANGE**2
     log_ratios = spread * a**2 / (2 + 2 * spread * b) - 0.5 * np.log1p(spread * b)
     return np.asarray(
-        np.where(is_after, log_ratios + np.log(_compute_weight_of_change_start(starts)), -np.inf)
+        np.where(is_after, log_ratios + np.log(_compute_prior_weight_of_change(starts)), -np.inf)
     )
 
 
-def _compute_weight_of_change_start(start: LongArray) -> FloatArray:
-    """Compute the prior weight of a change after s runs; all weights sum to 1.
+def _compute_prior_weight_of_change(runs_before_change: LongArray) -> FloatArray:
+    """Return the weight that is given in advance to a change after a certain number of runs. All weights sum
+    to 1.
 
     It falls slowly at first, so that a change after 30 runs is shown nearly as soon as one after three.
     """
-    return np.asarray(_FLAT_RUNS / ((start + _FLAT_RUNS - 1) * (start + _FLAT_RUNS)))
+    return np.asarray(
+        _FLAT_RUNS / ((runs_before_change + _FLAT_RUNS - 1) * (runs_before_change + _FLAT_RUNS))
+    )
 
 
 def _compute_running_means_and_margins(
     run_values: FloatArray, variances: FloatArray, error_rate: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute the mean of the first 1, 2, … runs, and the margin of each mean."""
+    """Compute the mean of the first 1, 2, … runs, and a margin for each mean."""
     precisions = 1 / variances
     totals = np.cumsum(precisions)
     means = np.cumsum(precisions * run_values) / totals
@@ -196,6 +203,6 @@ def _compute_running_means_and_margins(
 
 
 def _get_last_mean_with_margin(means_and_margins: tuple[FloatArray, FloatArray]) -> MeanWithMargin:
-    """Return the mean over all runs and its margin."""
+    """Return the mean over all runs, which is the last one, with its margin."""
     means, margins = means_and_margins
     return MeanWithMargin(float(means[-1]), float(margins[-1]))

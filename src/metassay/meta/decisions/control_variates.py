@@ -40,7 +40,7 @@ _SMALLEST_SHARE_OF_DRAWS = 0.5
 
 @dataclass(frozen=True)
 class LabelledSample:
-    """Human labels of some items and metric scores of all items, and how the labelled items were drawn.
+    """Human labels of some items and metric scores of all items, with how the labelled items were drawn.
 
     `human` and `metric` are `[series, items]`; `human` is NaN where an item has no label. `unit_of_item`
     numbers the unit of each item from 0. `probabilities` are the inclusion probabilities of the items; None
@@ -53,14 +53,14 @@ class LabelledSample:
     probabilities: FloatArray | None = None
 
     @property
-    def labelled(self) -> NDArray[np.bool_]:
-        """Mask `[series, items]` of the human labels that exist."""
+    def is_labelled(self) -> NDArray[np.bool_]:
+        """Marks the entries of `human` that have a label."""
         return np.asarray(~np.isnan(self.human))
 
 
 @dataclass(frozen=True)
 class SeriesEstimates:
-    """Estimated mean human scores with standard errors and bootstrap draws.
+    """Estimated mean human scores with their standard errors and bootstrap draws.
 
     `t_draws` `[draws, series]` are (bootstrap estimate − estimate) / (bootstrap standard error); NaN where a
     resample had no variance.
@@ -71,24 +71,26 @@ class SeriesEstimates:
     slopes: FloatArray
     t_draws: FloatArray
 
-    def intervals(self) -> tuple[FloatArray, FloatArray]:
-        """Compute the equal-tailed 95 % bootstrap interval of each estimated mean."""
-        lower_quantile, upper_quantile = _compute_defined_quantiles(
+    def compute_intervals(self) -> tuple[FloatArray, FloatArray]:
+        """Compute the 95 % bootstrap interval of each estimated mean."""
+        lower_quantile, upper_quantile = _compute_quantiles_without_nan(
             self.t_draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
         )
         low = self.values - upper_quantile * self.standard_errors
         high = self.values - lower_quantile * self.standard_errors
         return low, high
 
-    def simultaneous_intervals(self) -> tuple[FloatArray, FloatArray]:
-        """Compute intervals that contain all true values at once with probability 95 % (max-t)."""
+    def compute_simultaneous_intervals(self) -> tuple[FloatArray, FloatArray]:
+        """Compute wider intervals, so that all of them contain their true values at once with a probability
+        of 95 %.
+        """
         largest = np.nanmax(np.abs(self.t_draws), axis=1, initial=0.0)
         critical_value = np.quantile(largest, LEVEL, method=_QUANTILE_METHOD)
         margin = critical_value * self.standard_errors
         return self.values - margin, self.values + margin
 
-    def p_values(self) -> FloatArray:
-        """Compute the two-sided p-value that each estimated mean is 0.
+    def compute_p_values(self) -> FloatArray:
+        """Compute the two-sided p-value of the hypothesis that the true mean is 0, for each estimated mean.
 
         The draws of all series are pooled, because those of one series alone cannot show p-values that are
         small enough to survive a correction for all pairs of systems.
@@ -110,14 +112,14 @@ def estimate_mean_human_scores(
     generator: np.random.Generator,
     resamples: int = 1000,
 ) -> SeriesEstimates:
-    """Estimate mean human scores from labels of some items and metric scores of all items.
+    """Estimate mean human scores from human labels of some items and metric scores of all items.
 
     One mean is estimated for each series. `target` is `THESE_ITEMS` (the mean over the items of the sample,
     so that labelling all of them leaves no uncertainty) or `ITEMS_LIKE_THESE` (the mean over the population
     that the items were drawn from). `use_metric=False` uses the labels alone. All series share the resamples,
     so that their errors can be compared.
     """
-    units_with_labels = np.unique(labelled_sample.unit_of_item[labelled_sample.labelled.any(axis=0)])
+    units_with_labels = np.unique(labelled_sample.unit_of_item[labelled_sample.is_labelled.any(axis=0)])
     drawn = generator.integers(0, len(units_with_labels), (resamples, len(units_with_labels)))
     drawn_units = units_with_labels[drawn]
     series_count = len(labelled_sample.human)
@@ -145,7 +147,9 @@ def estimate_mean_human_scores(
 
 @dataclass(frozen=True)
 class _UnitSums:
-    """Sums of human and metric scores over the items of each sampling unit, of one series."""
+    """Sums of human and metric scores over the items of each unit (item or document) that was drawn for
+    labelling.
+    """
 
     labelled: FloatArray
     """`[units, 5]`: sums of 1, h, m, hm and m² over labelled items, weighted by 1 / inclusion probability."""
@@ -162,7 +166,8 @@ _COUNT, _HUMAN, _METRIC, _PRODUCT, _METRIC_SQUARED = range(5)
 
 
 def _sum_scores_by_unit(labelled_sample: LabelledSample, series: int, *, use_metric: bool) -> _UnitSums:
-    """Sum the human and metric scores of one series over the items of each sampling unit.
+    """Sum the human and metric scores over the items of each unit (item or document) that was drawn for
+    labelling.
 
     Metric scores are centred, so that their mean over all items is 0.
     """
@@ -204,7 +209,7 @@ def _sum_scores_by_unit(labelled_sample: LabelledSample, series: int, *, use_met
 def _estimate_mean_from_units(
     units: LongArray, unit_sums: FloatArray, metric_variance: float
 ) -> tuple[float, float, FloatArray]:
-    """Estimate a mean human score from some sampling units; a unit may occur several times.
+    """Estimate the mean human score from the given units (items or documents), some of which may be repeated.
 
     Returns the estimate, the slope λ, and by how much each unit moves the estimate. Leaving out a unit moves
     it by residual / (1 − leverage): the jackknife, in closed form.
@@ -244,7 +249,9 @@ def _estimate_mean_from_units(
 def _estimate_means_of_resamples(
     drawn_units: LongArray, unit_sums: FloatArray, metric_variance: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Estimate a mean human score and its standard error from each bootstrap resample of units."""
+    """Estimate the mean human score and its standard error from each bootstrap resample of units (items or
+    documents).
+    """
     values = np.empty(len(drawn_units))
     standard_errors = np.empty(len(drawn_units))
     for draw in range(len(drawn_units)):
@@ -257,7 +264,9 @@ def _estimate_means_of_resamples(
 def _compute_standard_error(
     unit_sums: _UnitSums, units: LongArray, slope: float, residuals: FloatArray, target: str
 ) -> float:
-    """Compute the standard error of an estimated mean, over the given items or over their population."""
+    """Compute the standard error of an estimated mean, either over the given items or over the population
+    that they come from.
+    """
     if target == THESE_ITEMS:
         # Items that were drawn for certain add nothing to the error.
         return float(np.sqrt(((1 - unit_sums.sampled_shares[units]) * residuals**2).sum()))
@@ -268,8 +277,8 @@ def _compute_standard_error(
     return float(np.sqrt((contributions**2).sum()))
 
 
-def _compute_defined_quantiles(draws: FloatArray, levels: list[float]) -> FloatArray:
-    """Compute quantiles of each column without undefined draws; NaN where most draws are undefined."""
+def _compute_quantiles_without_nan(draws: FloatArray, levels: list[float]) -> FloatArray:
+    """Compute quantiles of each column, leaving out NaN. Columns that are mostly NaN have no quantiles."""
     defined_share = (~np.isnan(draws)).mean(axis=0)
     filled = np.where(defined_share >= _SMALLEST_SHARE_OF_DRAWS, draws, 0.0)
     quantiles = np.nanquantile(filled, levels, axis=0, method=_QUANTILE_METHOD)

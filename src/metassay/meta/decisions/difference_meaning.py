@@ -23,7 +23,8 @@ SMALLEST_SHARE_OF_ITEMS = 0.5
 def find_agreement_curve(
     agreement_curves: Sequence[AgreementCurve], metric_names: Sequence[str], dataset: str
 ) -> AgreementCurve | None:
-    """Find the agreement curve for differences of systems by a metric that has one of the given names.
+    """Return the curve that tells how often people agree with score differences of a metric, given names of
+    the metric and a data set.
 
     A curve of the same data set comes first. Without one, the only curve of another data set is taken; with
     several, none.
@@ -48,7 +49,8 @@ def predict_human_agreement(
     human: str,
     group: str | None = None,
 ) -> list[DifferenceMeaning]:
-    """Predict how often people agree with the difference in mean metric score of each pair of systems.
+    """Predict how often people agree with a metric about which of two systems is better, for every two
+    systems.
 
     `scores` is `[systems, items]`, higher is better, NaN where missing; a pair is compared on the items that
     both systems have.
@@ -87,7 +89,7 @@ def predict_human_agreement(
 def _explain_missing_prediction(
     agreement_curve: AgreementCurve | None, difference: float, item_count: int
 ) -> str | None:
-    """Return why human agreement with a difference cannot be predicted; None if it can be."""
+    """Return why it cannot be predicted how often people agree with a score difference; None if it can be."""
     if agreement_curve is None:
         return "the run has no curve for this metric and data set"
     if item_count < SMALLEST_SHARE_OF_ITEMS * agreement_curve.items:

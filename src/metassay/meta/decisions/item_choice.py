@@ -26,7 +26,9 @@ _SMALLEST_ERROR = 0.1
 
 @dataclass(frozen=True)
 class ChosenItems:
-    """Positions of the items to label next, and the probability of each item of being labelled so far."""
+    """Positions of the items that people should label next, and the probability with which each item was
+    chosen so far.
+    """
 
     positions: LongArray
     probabilities: FloatArray
@@ -36,7 +38,8 @@ class ChosenItems:
 def choose_items_to_label(
     labelled_scores: LabelledScores, item_count: int, rng: np.random.Generator
 ) -> ChosenItems:
-    """Draw about `item_count` unlabelled items to label next, or whole documents with as many items.
+    """Choose at random about the given number of items that people should label next. Items on which the
+    metric probably errs are preferred.
 
     If items were labelled before with probability p1, and an item that was not is drawn with probability p2
     now, its probability of being labelled in either round is p1 + (1 − p1) p2.
@@ -45,12 +48,12 @@ def choose_items_to_label(
     errors = np.bincount(labelled_scores.unit_of_item, predict_metric_errors(labelled_scores), unit_count)
     sizes = np.bincount(labelled_scores.unit_of_item, minlength=unit_count)
     is_labelled = np.bincount(labelled_scores.unit_of_item, labelled_scores.labelled_items, unit_count) > 0
-    earlier = _find_earlier_probabilities(labelled_scores, is_labelled)
+    earlier = _get_earlier_labelling_probabilities(labelled_scores, is_labelled)
     # A share of uniform draws bounds the weights 1 / probability, should the predicted errors be wrong.
     rates = (1 - UNIFORM_SHARE) * errors / errors.sum() + UNIFORM_SHARE * sizes / sizes.sum()
     # Also computed for labelled units: the probability of either round needs it.
     now = _scale_rates_to_probabilities(rates, sizes, ~is_labelled, item_count)
-    drawn_units = _draw_units(np.where(is_labelled, 0.0, now), rng)
+    drawn_units = _draw_sampling_units(np.where(is_labelled, 0.0, now), rng)
     is_drawn = np.zeros(unit_count, dtype=bool)
     is_drawn[drawn_units] = True
     combined = earlier + (1 - earlier) * now
@@ -61,7 +64,7 @@ def choose_items_to_label(
 
 
 def predict_metric_errors(labelled_scores: LabelledScores) -> FloatArray:
-    """Predict for each item how far the metric is from human scores, up to a constant factor.
+    """Predict for each item how far the metric scores are from human scores, up to a constant factor.
 
     Metrics err most on bad outputs. Without enough labels the prediction is the distance of an output from
     the best output, by the mean of all standardised metrics. With labels it is a regression of the errors of
@@ -74,7 +77,7 @@ def predict_metric_errors(labelled_scores: LabelledScores) -> FloatArray:
     )
     labelled = labelled_scores.labelled_items
     if labelled.sum() < _SMALLEST_PILOT:
-        return _raise_small_errors(distance)
+        return _replace_small_errors_by_positive_value(distance)
     name = choose_metric_by_labels_saved(labelled_scores).metric
     features = [np.ones(len(labelled_scores.items)), distance]
     if name is not None:
@@ -82,11 +85,11 @@ def predict_metric_errors(labelled_scores: LabelledScores) -> FloatArray:
     errors = _measure_metric_errors(labelled_scores, None if name is None else labelled_scores.metrics[name])
     design = np.stack(features, axis=1)
     coefficients = np.linalg.lstsq(design[labelled], errors[labelled], rcond=None)[0]
-    return _raise_small_errors(design @ coefficients)
+    return _replace_small_errors_by_positive_value(design @ coefficients)
 
 
 def _standardize_scores(metric_scores: FloatArray) -> FloatArray:
-    """Scale metric scores to mean 0 and standard deviation 1."""
+    """Scale metric scores to mean 0 and standard deviation 1. A constant metric gets 0."""
     spread = metric_scores.std()
     return (
         np.asarray((metric_scores - metric_scores.mean()) / spread)
@@ -96,12 +99,12 @@ def _standardize_scores(metric_scores: FloatArray) -> FloatArray:
 
 
 def _measure_distance_to_best_output(predicted_quality: FloatArray) -> FloatArray:
-    """Return how far the outputs of each item are below the best of all outputs, averaged over systems."""
+    """Return for each item how far its outputs are on average below the best output of all items."""
     return np.asarray(predicted_quality.max() - predicted_quality.mean(axis=0))
 
 
-def _raise_small_errors(predicted_errors: FloatArray) -> FloatArray:
-    """Replace predicted errors that are negative or close to 0 by a small positive value."""
+def _replace_small_errors_by_positive_value(predicted_errors: FloatArray) -> FloatArray:
+    """Replace predicted errors that are negative or very small by a small positive value."""
     mean = predicted_errors.mean()
     if not mean > 0:
         return np.ones_like(predicted_errors)
@@ -109,7 +112,9 @@ def _raise_small_errors(predicted_errors: FloatArray) -> FloatArray:
 
 
 def _measure_metric_errors(labelled_scores: LabelledScores, metric_scores: FloatArray | None) -> FloatArray:
-    """Return the root mean square over systems of h − λm for each labelled item, NaN for other items."""
+    """Compute for each labelled item how far metric scores are from human labels after a linear fit for each
+    system. Other items get NaN.
+    """
     # λ is fitted for each system by itself, as `estimate` does.
     squares = np.full(labelled_scores.human.shape, np.nan)
     for system, human in enumerate(labelled_scores.human):
@@ -125,8 +130,12 @@ def _measure_metric_errors(labelled_scores: LabelledScores, metric_scores: Float
     return np.asarray(np.sqrt(means))
 
 
-def _find_earlier_probabilities(labelled_scores: LabelledScores, is_labelled_unit: BoolArray) -> FloatArray:
-    """Return the probability with which each sampling unit was labelled before; equal ones if unknown."""
+def _get_earlier_labelling_probabilities(
+    labelled_scores: LabelledScores, is_labelled_unit: BoolArray
+) -> FloatArray:
+    """Return the probability with which each item or document was chosen for labelling before. If it is not
+    known, all are equal.
+    """
     if labelled_scores.probabilities is None:
         return np.full(len(is_labelled_unit), is_labelled_unit.mean())
     sizes = np.bincount(labelled_scores.unit_of_item)
@@ -134,31 +143,35 @@ def _find_earlier_probabilities(labelled_scores: LabelledScores, is_labelled_uni
 
 
 def _scale_rates_to_probabilities(
-    rates: FloatArray, unit_sizes: LongArray, is_unlabelled: BoolArray, item_count: int
+    sampling_rates: FloatArray, unit_sizes: LongArray, is_unlabelled: BoolArray, item_count: int
 ) -> FloatArray:
-    """Scale rates to probabilities of at most 1 with which `item_count` unlabelled items are expected."""
+    """Scale sampling rates to probabilities, so that the expected number of drawn items is the given one."""
     low, high = 0.0, 1.0
     # The bound ends the search if more items are asked for than are unlabelled.
-    while _compute_expected_item_count(high * rates, unit_sizes, is_unlabelled) < item_count and high < 1e12:
+    while (
+        _compute_expected_item_count(high * sampling_rates, unit_sizes, is_unlabelled) < item_count
+        and high < 1e12
+    ):
         high *= 2
     for _ in range(100):
         middle = (low + high) / 2
-        if _compute_expected_item_count(middle * rates, unit_sizes, is_unlabelled) < item_count:
+        if _compute_expected_item_count(middle * sampling_rates, unit_sizes, is_unlabelled) < item_count:
             low = middle
         else:
             high = middle
-    return np.minimum(high * rates, 1.0)
+    return np.minimum(high * sampling_rates, 1.0)
 
 
 def _compute_expected_item_count(
     probabilities: FloatArray, unit_sizes: LongArray, is_unlabelled: BoolArray
 ) -> float:
-    """Compute how many items are expected to be drawn from unlabelled units."""
+    """Compute how many unlabelled items are drawn on average with the given probabilities."""
     return float((np.minimum(probabilities, 1.0) * unit_sizes)[is_unlabelled].sum())
 
 
-def _draw_units(unit_probabilities: FloatArray, rng: np.random.Generator) -> LongArray:
-    """Draw sampling units with given inclusion probabilities, as many as their sum, rounded up or down.
+def _draw_sampling_units(unit_probabilities: FloatArray, rng: np.random.Generator) -> LongArray:
+    """Draw items or documents at random with the given probabilities. The number drawn is the sum of the
+    probabilities, rounded up or down.
 
     Systematic sampling: the units lie in random order on a line, each as long as its probability, and those
     under equally spaced points are drawn.

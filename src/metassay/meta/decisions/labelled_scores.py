@@ -18,7 +18,7 @@ ITEM = "item"
 
 @dataclass(frozen=True)
 class LabelledScores:
-    """Human labels on some items and metric scores on all items, higher is better.
+    """Human labels of some items and metric scores of all items, where higher is better.
 
     A label is the human score of one output. Arrays are `[systems, items]`; `human` is NaN where an output
     has no label. Metric scores are complete.
@@ -37,16 +37,16 @@ class LabelledScores:
 
     @property
     def labelled_items(self) -> NDArray[np.bool_]:
-        """Mask of the items that have a label for any system."""
+        """Marks the items of which at least one output has a human label."""
         return np.asarray(~np.isnan(self.human).all(axis=0))
 
     @property
     def labelled_unit_count(self) -> int:
-        """Number of sampling units (items or documents) that have a label."""
+        """Number of items, or documents if these were labelled as a whole, that have a human label."""
         return len(np.unique(self.unit_of_item[self.labelled_items]))
 
     def restrict_to_items(self, is_selected: NDArray[np.bool_]) -> LabelledScores:
-        """Return the scores of the items for which the mask is true."""
+        """Return a copy with the selected items only."""
         probabilities = None if self.probabilities is None else self.probabilities[is_selected]
         return replace(
             self,
@@ -59,12 +59,13 @@ class LabelledScores:
 
 
 def renumber_codes_from_zero(codes: LongArray) -> LongArray:
-    """Replace integer codes by 0, 1, … in the order of the codes, without gaps."""
+    """Replace integer codes by 0, 1, … in the same order and without gaps."""
     return np.asarray(np.unique(codes, return_inverse=True)[1], dtype=np.int64)
 
 
-def find_sampling_unit(score_cube: ScoreCube, labelled_items: NDArray[np.bool_]) -> str:
-    """Return the document column if every document is labelled completely or not at all, else `ITEM`.
+def find_unit_of_labelling(score_cube: ScoreCube, labelled_items: NDArray[np.bool_]) -> str:
+    """Return whether people labelled single items or whole documents: the name of the document column if each
+    document is labelled completely or not at all, else `ITEM`.
 
     People often rate whole documents. The labels of a document are then one draw, not several. Without any
     label, the unit is the item.

@@ -17,7 +17,9 @@ _SMALLEST_RESIDUAL_SHARE = 1e-6
 
 @dataclass(frozen=True)
 class MetricCandidate:
-    """The share of labels that a metric saves, for the mean of a system and for differences of systems."""
+    """The share of human labels that a metric makes unnecessary, for the mean of a system and for differences
+    between systems.
+    """
 
     metric: str
     for_mean: IntervalEstimate
@@ -28,7 +30,9 @@ class MetricCandidate:
 
 @dataclass(frozen=True)
 class MetricChoice:
-    """All metrics, best first, and the chosen metric; None where labels alone are at least as precise."""
+    """All metrics, the best first, and the one that is used to save human labels; None if labels alone are at
+    least as precise.
+    """
 
     candidates: list[MetricCandidate]
     metric: str | None
@@ -37,7 +41,8 @@ class MetricChoice:
 
 
 def choose_metric_by_labels_saved(labelled_scores: LabelledScores) -> MetricChoice:
-    """Choose the metric that saves the largest share of human labels for the mean of a system.
+    """Choose the metric that makes the largest share of human labels unnecessary when the mean of a system is
+    estimated.
 
     The share of a useless metric is 0 on average, so that a metric is used only if it is above 0. A metric
     that copies the labels is never used: its residuals are 0 where there are labels, and would promise an
@@ -52,7 +57,7 @@ def choose_metric_by_labels_saved(labelled_scores: LabelledScores) -> MetricChoi
 
 
 def _measure_labels_saved(labelled_scores: LabelledScores, metric_name: str) -> MetricCandidate:
-    """Estimate the share of labels that a metric saves, from the items that have labels."""
+    """Estimate the share of human labels that a metric makes unnecessary, from the items that have labels."""
     labelled = labelled_scores.labelled_items
     human = labelled_scores.human[:, labelled]
     metric = labelled_scores.metrics[metric_name][:, labelled]
@@ -66,12 +71,12 @@ def _measure_labels_saved(labelled_scores: LabelledScores, metric_name: str) -> 
         metric_name,
         estimate_labels_saved(human, metric, units),
         for_difference,
-        _does_metric_copy_labels(human, metric),
+        _is_copy_of_labels(human, metric),
     )
 
 
-def _does_metric_copy_labels(human_by_system: FloatArray, metric_by_system: FloatArray) -> bool:
-    """Whether a metric explains all of the variance of the human labels of some system."""
+def _is_copy_of_labels(human_by_system: FloatArray, metric_by_system: FloatArray) -> bool:
+    """Return whether a metric equals the human labels of some system, up to a linear function."""
     for human_scores, metric_scores in zip(human_by_system, metric_by_system):
         labelled = ~np.isnan(human_scores)
         labels = human_scores[labelled]

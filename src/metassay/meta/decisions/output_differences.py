@@ -29,10 +29,11 @@ RESAMPLES = 200
 _SMALLEST_WEIGHT = 1e-9
 
 
-def estimate_human_agreement_on_outputs(
+def estimate_human_agreement_between_outputs(
     scores: ScoreArrays, metric_index: int, rng: np.random.Generator, resamples: int = RESAMPLES
 ) -> HumanAgreement | None:
-    """Estimate how often people agree with the differences of one metric between two outputs of an item.
+    """Estimate how often people agree that one output is better than another, depending on the difference
+    between their metric scores.
 
     None where people, or the metric, prefer no output.
     """
@@ -65,15 +66,16 @@ def estimate_human_agreement_on_outputs(
         accuracy=float(pair_credits.mean()),
         smallest_difference=0.0,
         largest_difference=float(sizes.max()),
-        points=_list_curve_points(curves, bin_sizes, float(sizes.max())),
+        points=_list_points_of_agreement_curve(curves, bin_sizes, float(sizes.max())),
         thresholds=[
-            _find_agreement_threshold(curves, bin_sizes, share, all_sizes) for share in AGREEMENT_SHARES
+            _find_difference_with_agreement(curves, bin_sizes, share, all_sizes) for share in AGREEMENT_SHARES
         ],
     )
 
 
 def _fit_agreement_curves(right_pairs: FloatArray, all_pairs: FloatArray) -> FloatArray:
-    """Fit the share of pairs ordered correctly as a non-decreasing function of the metric difference.
+    """Fit how often people agree with a metric as a function of the score difference that never decreases,
+    for each bootstrap draw.
 
     `right_pairs` and `all_pairs` are numbers of pairs, `[draws, bins]`; so is the result.
     """
@@ -82,26 +84,29 @@ def _fit_agreement_curves(right_pairs: FloatArray, all_pairs: FloatArray) -> Flo
     return fit_non_decreasing_rows(shares, weights)[0]
 
 
-def _list_curve_points(
+def _list_points_of_agreement_curve(
     curves: FloatArray, bin_differences: FloatArray, largest_difference: float
 ) -> list[AgreementPoint]:
-    """List the agreement curve at the mean difference of each bin and at the largest difference."""
+    """Return the points of the agreement curve with 95 % intervals, at the mean score difference of each bin
+    and at the largest difference.
+    """
     differences = np.append(bin_differences, largest_difference)
     return build_agreement_points(differences, np.column_stack([curves, curves[:, -1]]))
 
 
-def _find_agreement_threshold(
-    curves: FloatArray, bin_differences: FloatArray, agreement: float, all_differences: FloatArray
+def _find_difference_with_agreement(
+    curves: FloatArray, bin_differences: FloatArray, required_agreement: float, all_differences: FloatArray
 ) -> AgreementThreshold:
-    """Find the smallest difference with which people agree at a given rate; None if there is none.
+    """Find the smallest difference between the metric scores of two outputs at which people agree at the
+    given rate. None if there is none.
 
     `coverage` is the share of pairs that differ by at least as much.
     """
-    differences = _interpolate_differences(curves, bin_differences, agreement)
+    differences = _interpolate_difference_at_agreement(curves, bin_differences, required_agreement)
     is_reached = np.isfinite(differences[0])
     low, high = np.quantile(differences[1:], TAILS, method="nearest")
     return AgreementThreshold(
-        agreement=agreement,
+        agreement=required_agreement,
         difference=float(differences[0]) if is_reached else None,
         low=float(low) if is_reached else None,
         high=float(high) if is_reached and np.isfinite(high) else None,
@@ -109,14 +114,18 @@ def _find_agreement_threshold(
     )
 
 
-def _interpolate_differences(curves: FloatArray, bin_differences: FloatArray, agreement: float) -> FloatArray:
-    """Interpolate the difference at which each curve reaches a given agreement; infinite if it never does."""
-    is_reached = curves >= agreement
+def _interpolate_difference_at_agreement(
+    curves: FloatArray, bin_differences: FloatArray, required_agreement: float
+) -> FloatArray:
+    """Interpolate the score difference at which each curve reaches the given agreement with people. It is
+    infinite if the curve never does.
+    """
+    is_reached = curves >= required_agreement
     bins = is_reached.argmax(axis=1)
     bins_before = np.maximum(bins - 1, 0)
     rows = np.arange(len(curves))
     rise = curves[rows, bins] - curves[rows, bins_before]
-    missing = agreement - curves[rows, bins_before]
+    missing = required_agreement - curves[rows, bins_before]
     fractions = divide_or_zero(missing, rise)
     steps = bin_differences[bins] - bin_differences[bins_before]
     differences = bin_differences[bins_before] + fractions * steps

@@ -15,7 +15,7 @@ from scipy.special import stdtrit
 from metassay.meta.decisions.control_variates import ITEMS_LIKE_THESE, THESE_ITEMS
 from metassay.meta.decisions.labelled_scores import LabelledScores
 from metassay.meta.decisions.metric_choice import choose_metric_by_labels_saved
-from metassay.meta.decisions.system_estimates import estimate_from_labels
+from metassay.meta.decisions.system_estimates import estimate_means_from_labels
 from metassay.stats.labels_saved import compute_system_differences
 
 LEVEL = 0.95
@@ -23,7 +23,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class NeededItems:
-    """The number of items that must be labelled, and the system or pair of systems that needs the most."""
+    """How many items people must label, and the system or pair of systems for which the most are needed."""
 
     count: int
     hardest: tuple[str, ...]
@@ -32,23 +32,28 @@ class NeededItems:
 def count_items_for_interval_width(
     labelled_scores: LabelledScores, interval_width: float, seed: int
 ) -> NeededItems:
-    """Compute how many items must be labelled for 95 % intervals of at most a given width."""
+    """Compute how many items people must label, so that no 95 % interval is wider than the given width."""
     choice = choose_metric_by_labels_saved(labelled_scores)
     human = labelled_scores.human
     metric = None if choice.metric is None else labelled_scores.metrics[choice.metric]
-    estimates = estimate_from_labels(labelled_scores, human, metric, _choose_target(labelled_scores), seed)
-    lows, highs = estimates.intervals()
+    estimates = estimate_means_from_labels(
+        labelled_scores, human, metric, _choose_mean_to_estimate(labelled_scores), seed
+    )
+    lows, highs = estimates.compute_intervals()
     hardest = int(np.argmax(highs - lows))
     # The variance that an interval of this width has, relative to that of the standard error.
     pilot_width = float(highs[hardest] - lows[hardest])
     ratio = (interval_width / pilot_width) ** 2
-    return NeededItems(_count_items_for_variance(labelled_scores, ratio), (labelled_scores.systems[hardest],))
+    return NeededItems(
+        _compute_items_needed_for_variance(labelled_scores, ratio), (labelled_scores.systems[hardest],)
+    )
 
 
 def count_items_for_difference(
     labelled_scores: LabelledScores, difference: float, power: float, seed: int
 ) -> NeededItems:
-    """Compute how many items must be labelled to detect a difference of two systems with a given power.
+    """Compute how many items people must label to detect a given difference between two systems with a given
+    power.
 
     The test is two-sided at 5 %, for two systems chosen in advance. The number is for the pair whose
     difference varies most, so that it is enough for every other pair.
@@ -58,7 +63,9 @@ def count_items_for_difference(
     metric = None
     if choice.metric is not None and choice.use_for_differences:
         metric = compute_system_differences(labelled_scores.metrics[choice.metric])
-    estimates = estimate_from_labels(labelled_scores, human, metric, _choose_target(labelled_scores), seed)
+    estimates = estimate_means_from_labels(
+        labelled_scores, human, metric, _choose_mean_to_estimate(labelled_scores), seed
+    )
     hardest = int(np.argmax(estimates.standard_errors))
     pairs = np.column_stack(np.triu_indices(len(labelled_scores.systems), 1))
     names = tuple(labelled_scores.systems[system] for system in pairs[hardest])
@@ -69,23 +76,25 @@ def count_items_for_difference(
     for _ in range(20):  # Student's t depends on the number of items, which it decides
         freedom = max(count - 1, 2)
         quantiles = float(stdtrit(freedom, (1 + LEVEL) / 2) + stdtrit(freedom, power))
-        count = _count_items_for_variance(labelled_scores, (difference / quantiles) ** 2 / variance)
+        count = _compute_items_needed_for_variance(labelled_scores, (difference / quantiles) ** 2 / variance)
     return NeededItems(count, names)
 
 
-def _choose_target(labelled_scores: LabelledScores) -> str:
-    """Return which mean is estimated: if all items are labelled, the mean over items like these."""
+def _choose_mean_to_estimate(labelled_scores: LabelledScores) -> str:
+    """Return which mean is estimated: over the given items, or, if all of them are labelled, over the
+    population that they come from.
+    """
     return ITEMS_LIKE_THESE if labelled_scores.labelled_items.all() else THESE_ITEMS
 
 
-def _count_items_for_variance(labelled_scores: LabelledScores, variance_ratio: float) -> int:
-    """Compute the number of labelled items that changes the variance by a given factor.
+def _compute_items_needed_for_variance(labelled_scores: LabelledScores, desired_variance_ratio: float) -> int:
+    """Compute how many labelled items change the variance of an estimated mean by the given factor.
 
     If every item is labelled, the number is for a new sample of items like these, without a metric.
     """
     labelled = int(labelled_scores.labelled_items.sum())
     items = len(labelled_scores.items)
     if labelled == items:
-        return math.ceil(labelled / variance_ratio)
-    inverse = (1 / labelled - 1 / items) * variance_ratio + 1 / items
+        return math.ceil(labelled / desired_variance_ratio)
+    inverse = (1 / labelled - 1 / items) * desired_variance_ratio + 1 / items
     return min(items, math.ceil(1 / inverse))

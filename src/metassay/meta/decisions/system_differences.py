@@ -37,7 +37,8 @@ _SLOPE_PRECISION = 1e-12
 
 @dataclass(frozen=True)
 class ResampledSystemPairs:
-    """How certainly people prefer one system of each pair, in the data and on resamples.
+    """How certainly people prefer one system to another, for every two systems, in the data and on bootstrap
+    resamples.
 
     All metrics share it, because it depends on human scores only.
     """
@@ -52,7 +53,9 @@ class ResampledSystemPairs:
 
 @dataclass(frozen=True)
 class HumanAgreement:
-    """How often people agree with the score differences of one metric, between systems or between outputs."""
+    """How often people agree with a metric about which of two systems or outputs is better, depending on how
+    much the metric scores differ.
+    """
 
     pairs: int
     accuracy: float
@@ -62,10 +65,12 @@ class HumanAgreement:
     thresholds: list[AgreementThreshold]
 
 
-def resample_system_pairs(
+def compute_human_preferences_on_resamples(
     scores: ScoreArrays, rng: np.random.Generator, resamples: int = RESAMPLES
 ) -> ResampledSystemPairs:
-    """Compute on resamples of items and systems how certainly people prefer one system of each pair."""
+    """Compute how certainly people prefer one system to another, for every two systems, on bootstrap
+    resamples of items and systems.
+    """
     systems = len(scores.human)
     first, second = np.triu_indices(systems, 1)
     clusters = scores.cluster_count
@@ -80,10 +85,11 @@ def resample_system_pairs(
     )
 
 
-def estimate_human_agreement_on_systems(
+def estimate_human_agreement_between_systems(
     scores: ScoreArrays, metric_index: int, resampled_pairs: ResampledSystemPairs
 ) -> HumanAgreement | None:
-    """Estimate how often people agree with the differences of one metric between two systems.
+    """Estimate how often people agree that one system is better than another, depending on the difference
+    between their metric scores.
 
     None where the metric gives all systems the same mean.
     """
@@ -104,29 +110,34 @@ def estimate_human_agreement_on_systems(
     return HumanAgreement(
         pairs=len(first),
         accuracy=_measure_pairwise_accuracy(mean_differences[0], agreement[0]),
-        smallest_difference=min(_estimate_noise_of_differences(sums, sizes), largest),
+        smallest_difference=min(_estimate_noise_of_system_differences(sums, sizes), largest),
         largest_difference=largest,
-        points=_list_curve_points(slopes, largest),
-        thresholds=[_find_agreement_threshold(slopes, share, largest) for share in AGREEMENT_SHARES],
+        points=_list_points_of_agreement_curve(slopes, largest),
+        thresholds=[_find_difference_with_agreement(slopes, share, largest) for share in AGREEMENT_SHARES],
     )
 
 
 def fit_logistic_slopes(
     differences: FloatArray, agreements: FloatArray, pair_weights: FloatArray
 ) -> FloatArray:
-    """Fit the slope of a logistic agreement curve to each row of differences (maximum likelihood).
+    """Fit logistic curves that predict agreement with people from score differences, one curve for each row,
+    and return their slopes.
 
     beta d is bounded by `_LARGEST_EXPONENT`.
     """
     scale = np.maximum(differences.max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    return np.asarray(_fit_scaled_slopes(differences / scale, agreements, pair_weights) / scale[:, 0])
+    return np.asarray(
+        _fit_logistic_slopes_to_scaled_differences(differences / scale, agreements, pair_weights)
+        / scale[:, 0]
+    )
 
 
 @kernel
-def _fit_scaled_slopes(
+def _fit_logistic_slopes_to_scaled_differences(
     differences: FloatArray, agreements: FloatArray, pair_weights: FloatArray
 ) -> FloatArray:
-    """Fit the slope of each row by Newton's method; differences are scaled to at most 1.
+    """Fit the slope of a logistic curve to each row by Newton's method, for differences that are scaled to at
+    most 1.
 
     The derivative of the likelihood, Σ w d (y - P(d)), falls with the slope, so that its sign says on which
     side of the slope the maximum lies. A step that leaves the bracket is replaced by its middle.
@@ -161,37 +172,47 @@ def _fit_scaled_slopes(
 
 
 def _measure_pairwise_accuracy(mean_differences: FloatArray, agreement: FloatArray) -> float:
-    """Compute the share of system pairs that metric and people order alike; a metric tie counts half."""
+    """Compute the share of system pairs that a metric orders as people do, where a tie of the metric counts
+    half.
+    """
     is_right = np.where(mean_differences == 0, 0.5, agreement > 0.5)
     return float(is_right.mean())
 
 
-def _estimate_noise_of_differences(cluster_sums: FloatArray, cluster_sizes: FloatArray) -> float:
-    """Return 1.96 standard errors of the metric's difference between two systems, the median over pairs."""
+def _estimate_noise_of_system_differences(cluster_sums: FloatArray, cluster_sizes: FloatArray) -> float:
+    """Estimate how large a metric difference between two systems must be to exceed noise: 1.96 standard
+    errors, as the median over pairs.
+    """
     items = cluster_sizes.sum()
     deviations = cluster_sums - cluster_sizes * (cluster_sums.sum(axis=1) / items)[:, None]
     standard_errors = np.sqrt((deviations**2).sum(axis=1)) / items
     return float(1.96 * np.median(standard_errors))
 
 
-def _list_curve_points(slopes: FloatArray, largest_difference: float) -> list[AgreementPoint]:
-    """List the agreement curve at equally spaced differences, with 95 % intervals."""
+def _list_points_of_agreement_curve(slopes: FloatArray, largest_difference: float) -> list[AgreementPoint]:
+    """Evaluate logistic agreement curves at equally spaced metric differences, and return points with 95 %
+    intervals.
+    """
     differences = np.linspace(0.0, largest_difference, POINTS)
     return build_agreement_points(differences, expit(slopes[:, None] * differences))
 
 
 def build_agreement_points(differences: FloatArray, probabilities: FloatArray) -> list[AgreementPoint]:
-    """Build the points of an agreement curve; `probabilities` is `[1 + resamples, differences]`."""
+    """Build the points of a curve that shows how often people agree with a metric, with 95 % intervals from
+    resampled curves.
+    """
     low, high = np.quantile(probabilities[1:], TAILS, axis=0)
     columns = np.stack([differences, probabilities[0], low, high], axis=1)
     names = ("difference", "probability", "low", "high")
     return [AgreementPoint(**dict(zip(names, row))) for row in columns.tolist()]
 
 
-def _find_agreement_threshold(
+def _find_difference_with_agreement(
     slopes: FloatArray, agreement: float, largest_difference: float
 ) -> AgreementThreshold:
-    """Find the difference at which people agree with a given probability; None beyond the largest one."""
+    """Find the metric difference between two systems at which people agree with the given probability. None
+    if it lies beyond the largest difference.
+    """
     with np.errstate(divide="ignore"):
         differences = np.where(slopes > 0, logit(agreement) / np.maximum(slopes, 0), np.inf)
     low, high = np.quantile(differences[1:], TAILS, method="nearest")

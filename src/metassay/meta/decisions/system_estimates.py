@@ -23,7 +23,7 @@ from metassay.stats.multiplicity import adjust_holm
 
 @dataclass(frozen=True)
 class EstimatedSystems:
-    """Estimated mean human scores of all systems, best first, and the differences between systems."""
+    """Estimated mean human scores of all systems, the best first, and the differences between systems."""
 
     systems: list[SystemEstimate]
     differences: list[SystemDifference]
@@ -37,17 +37,20 @@ def estimate_system_scores(
     seed: int,
     resamples: int = 1000,
 ) -> EstimatedSystems:
-    """Estimate the mean human score of every system and the differences of all pairs.
+    """Estimate the mean human score of every system from human labels of some items, and the differences
+    between all systems.
 
     The intervals of the differences are simultaneous: with probability 95 % all of them are right at once.
     The rank of a system is between 1 + the systems that are above it by these intervals, and the number of
     systems − those below it.
     """
     metric = None if metric_choice.metric is None else labelled_scores.metrics[metric_choice.metric]
-    labels_only = estimate_from_labels(labelled_scores, labelled_scores.human, None, target, seed, resamples)
+    labels_only = estimate_means_from_labels(
+        labelled_scores, labelled_scores.human, None, target, seed, resamples
+    )
     with_metric = labels_only
     if metric is not None:
-        with_metric = estimate_from_labels(
+        with_metric = estimate_means_from_labels(
             labelled_scores, labelled_scores.human, metric, target, seed, resamples
         )
     order = sorted(range(len(labelled_scores.systems)), key=lambda system: -with_metric.values[system])
@@ -56,9 +59,11 @@ def estimate_system_scores(
         labelled_scores, metric_of_differences, order, target, seed, resamples
     )
     shares_saved = [_estimate_labels_saved(labelled_scores, metric, system) for system in order]
-    ranks = _find_possible_ranks([labelled_scores.systems[system] for system in order], differences)
-    labels_only_intervals = _list_intervals(labels_only)
-    metric_intervals = _list_intervals(with_metric)
+    ranks = _find_best_and_worst_possible_ranks(
+        [labelled_scores.systems[system] for system in order], differences
+    )
+    labels_only_intervals = _list_means_with_intervals(labels_only)
+    metric_intervals = _list_means_with_intervals(with_metric)
     labelled_counts = (~np.isnan(labelled_scores.human)).sum(axis=1)
     systems = []
     for system, share, (rank_low, rank_high) in zip(order, shares_saved, ranks):
@@ -76,7 +81,7 @@ def estimate_system_scores(
     return EstimatedSystems(systems, differences)
 
 
-def estimate_from_labels(
+def estimate_means_from_labels(
     labelled_scores: LabelledScores,
     human_scores: FloatArray,
     metric_scores: FloatArray | None,
@@ -84,7 +89,9 @@ def estimate_from_labels(
     seed: int,
     resamples: int = 1000,
 ) -> SeriesEstimates:
-    """Estimate mean human scores `[series]` from labels, with or without a metric."""
+    """Estimate mean human scores from human labels of some items, with or without the help of a metric that
+    scored all items.
+    """
     sample = LabelledSample(
         human=human_scores,
         metric=np.zeros_like(human_scores) if metric_scores is None else metric_scores,
@@ -105,18 +112,18 @@ def _estimate_system_differences(
     seed: int,
     resamples: int,
 ) -> list[SystemDifference]:
-    """Estimate the difference in mean human score of each pair of systems, on items labelled for both."""
+    """Estimate the difference in mean human score between every two systems, from items labelled for both."""
     if len(best_first) < 2:
         return []
     human_differences = compute_system_differences(labelled_scores.human[best_first])
     metric_differences = (
         None if metric_scores is None else compute_system_differences(metric_scores[best_first])
     )
-    estimates = estimate_from_labels(
+    estimates = estimate_means_from_labels(
         labelled_scores, human_differences, metric_differences, target, seed, resamples
     )
-    lows, highs = estimates.simultaneous_intervals()
-    p_values = adjust_holm(estimates.p_values())
+    lows, highs = estimates.compute_simultaneous_intervals()
+    p_values = adjust_holm(estimates.compute_p_values())
     names = [labelled_scores.systems[system] for system in best_first]
     differences = []
     for position, (better, worse) in enumerate(combinations(names, 2)):
@@ -132,19 +139,21 @@ def _estimate_system_differences(
     return differences
 
 
-def _list_intervals(estimates: SeriesEstimates) -> list[Interval]:
-    """List the estimated mean of each system with its 95 % interval."""
-    lows, highs = estimates.intervals()
+def _list_means_with_intervals(system_estimates: SeriesEstimates) -> list[Interval]:
+    """Return the estimated mean human score of each system with its 95 % interval."""
+    lows, highs = system_estimates.compute_intervals()
     return [
         Interval(none_if_nan(value), none_if_nan(low), none_if_nan(high))
-        for value, low, high in zip(estimates.values, lows, highs)
+        for value, low, high in zip(system_estimates.values, lows, highs)
     ]
 
 
 def _estimate_labels_saved(
     labelled_scores: LabelledScores, metric_scores: FloatArray | None, system: int
 ) -> float | None:
-    """Estimate the share of labels that a metric saves for the mean of one system; 0 without a metric."""
+    """Estimate the share of human labels that a metric makes unnecessary for the mean of one system. It is 0
+    without a metric.
+    """
     if metric_scores is None:
         return 0.0
     labelled = ~np.isnan(labelled_scores.human[system])
@@ -156,8 +165,12 @@ def _estimate_labels_saved(
     return none_if_nan(share.value)
 
 
-def _find_possible_ranks(systems: list[str], differences: list[SystemDifference]) -> list[tuple[int, int]]:
-    """Return the best and the worst possible rank (1 is best) of each system, from all differences."""
+def _find_best_and_worst_possible_ranks(
+    systems: list[str], differences: list[SystemDifference]
+) -> list[tuple[int, int]]:
+    """Return the best and the worst rank (1 is best) that each system may have, given the intervals of all
+    differences.
+    """
     above = dict.fromkeys(systems, 0)
     below = dict.fromkeys(systems, 0)
     for pair in differences:

@@ -15,16 +15,16 @@ from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
 from metassay.meta.dependence.comparison import (
     DependenceDifference,
-    compare_dependence,
+    compare_dependence_of_two_metrics,
     measure_and_compare_dependence,
 )
-from metassay.meta.dependence.curves import fit_human_score_curves
+from metassay.meta.dependence.curves import fit_human_score_by_metric_score
 from metassay.meta.dependence.deviations import (
     SystemDependence,
-    largest_difference_between_groups,
+    compute_range_over_groups,
     measure_system_dependence,
 )
-from metassay.meta.dependence.estimators import compute_deviations_by_estimator
+from metassay.meta.dependence.estimators import compute_deviations_by_prediction_method
 from metassay.meta.dependence.grouped_outputs import (
     GroupedOutputs,
     GroupingColumns,
@@ -33,18 +33,18 @@ from metassay.meta.dependence.grouped_outputs import (
 )
 from metassay.meta.dependence.null_hypotheses import (
     DRAWS,
-    compute_equal_mapping_p_values,
-    compute_fair_metric_p_values,
-    pooled_pearson_correlation,
+    compute_p_values_of_equal_treatment,
+    compute_p_values_of_fairness,
+    compute_pearson_over_all_outputs,
 )
 from metassay.meta.dependence.panel import average_other_metrics, standardize_scores
-from metassay.meta.dependence.rankings import find_inversions, rank_groups
+from metassay.meta.dependence.rankings import find_groups_ordered_differently, rank_groups
 from metassay.meta.dependence.scored_outputs import ScoredOutputs
 from metassay.meta.dependence.sensitivity import measure_dependence_sensitivity
 from metassay.meta.dependence.shrinkage import (
-    constant_metric_dependence,
-    dependence_without_each_group,
-    split_deviations,
+    compute_dependence_of_constant_metric,
+    compute_dependence_without_each_group,
+    split_deviations_into_shrinkage_and_rest,
 )
 from metassay.results.base import replace_nan_by_none
 from metassay.results.depend import DependenceComparison, LocalDependence, MetricCurves, MetricDependence
@@ -61,7 +61,7 @@ PANEL = "the mean of the other metrics"
 
 @dataclass(frozen=True)
 class SamplingSettings:
-    """Numbers of bootstrap resamples and of random draws per test, and the seed.
+    """How many bootstrap resamples and random draws per test are used, and the seed.
 
     With `sensitivity`, SysDep is also measured with other resamples, sample sizes and choices of systems.
     """
@@ -74,7 +74,8 @@ class SamplingSettings:
 
 @dataclass(frozen=True)
 class PValues:
-    """P-values of two hypotheses for one metric: it treats all systems alike; it is human score plus noise.
+    """P-values of two hypotheses about one metric: that it treats all systems alike, and that it is the human
+    score plus random noise.
 
     `equal`: metric scores mean the same human quality in every group. `fair`: the residual range is that of
     human scores plus noise; None for two groups.
@@ -86,7 +87,7 @@ class PValues:
 
 @dataclass(frozen=True)
 class MetricMeasurement:
-    """The system dependence of one metric, and the outputs that it was measured on.
+    """The measured system dependence of one metric, with the outputs from which it was measured.
 
     `is_scored` marks these outputs among all outputs of the data set.
     """
@@ -99,7 +100,8 @@ class MetricMeasurement:
 
 @dataclass(frozen=True)
 class DependenceAnalysis:
-    """System dependence (SysDep) of all metrics of one data set, lowest first.
+    """System dependence (how much more a metric overrates one system than another) of all metrics of one data
+    set, the lowest first.
 
     `left_out` has the reason for each metric that could not be measured. `measurements` are by metric.
     """
@@ -111,11 +113,15 @@ class DependenceAnalysis:
 
     @cached_property
     def curves(self) -> dict[str, MetricCurves]:
-        """For each metric, the fitted functions from metric score to human score, for charts."""
+        """For each metric, the predicted human score as a function of its score, for all outputs and by
+        group.
+        """
         curves: dict[str, MetricCurves] = {}
         for entry in self.metrics:
             measurement = self.measurements[entry.metric]
-            curves[entry.metric] = fit_human_score_curves(measurement.outputs, measurement.resample_counts)
+            curves[entry.metric] = fit_human_score_by_metric_score(
+                measurement.outputs, measurement.resample_counts
+            )
         return curves
 
 
@@ -126,7 +132,8 @@ def analyze_dependence(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> DependenceAnalysis:
-    """Measure the system dependence of every metric and compare all pairs of metrics.
+    """Measure for every metric how much more it overrates one system than another, and compare every two
+    metrics.
 
     Where a metric has no score, only that metric loses the output. A metric that scored fewer than two groups
     is left out. `progress` is called with the number of metrics that are done.
@@ -142,21 +149,21 @@ def analyze_dependence(
     if not metrics:
         raise InputError("no metric has scores next to human scores for two or more groups.")
 
-    def measure(metric: str) -> MetricMeasurement:
+    def measure_metric(metric: str) -> MetricMeasurement:
         return _measure_metric_dependence(outputs, metric, resample_counts)
 
     workers = max(1, workers)
     with ThreadPoolExecutor(workers) as pool:
-        measurements = dict(zip(metrics, pool.map(measure, metrics)))
-        p_values = _test_null_hypotheses_of_metrics(measurements, sampling, workers)
+        measurements = dict(zip(metrics, pool.map(measure_metric, metrics)))
+        p_values = _compute_p_values_of_metrics(measurements, sampling, workers)
 
-        def build_entry(metric: str) -> MetricDependence:
+        def build_result_of_metric(metric: str) -> MetricDependence:
             return _build_metric_result(
                 outputs, metric, measurements[metric], p_values[metric], resample_counts, sampling
             )
 
         entries: list[MetricDependence] = []
-        for entry in pool.map(build_entry, metrics):
+        for entry in pool.map(build_result_of_metric, metrics):
             entries.append(entry)
             if progress is not None:
                 progress("metrics", len(entries), len(metrics))
@@ -167,14 +174,15 @@ def analyze_dependence(
     return DependenceAnalysis(sort_by_system_dependence(entries), comparisons, left_out, measurements)
 
 
-def analyze_panel_dependence(
+def analyze_dependence_against_other_metrics(
     score_cube: ScoreCube,
     grouping: GroupingColumns,
     sampling: SamplingSettings,
     *,
     progress: Progress | None = None,
 ) -> DependenceAnalysis:
-    """Measure the system dependence of each metric against the mean of all other metrics.
+    """Measure how much more each metric overrates one system than another, with the mean of all other metrics
+    in place of human scores.
 
     The mean of standardised scores takes the place of human scores. No two metrics are compared, because each
     is measured against another panel.
@@ -208,12 +216,12 @@ def analyze_panel_dependence(
 
 
 def sort_by_system_dependence(metric_results: Sequence[MetricDependence]) -> list[MetricDependence]:
-    """Sort results of metrics by system dependence, lowest first, and then by name."""
+    """Sort the results of metrics by system dependence, the lowest first, and then by name."""
     return sorted(metric_results, key=lambda entry: (entry.sysdep, entry.metric))
 
 
 def _explain_why_not_measurable(outputs: GroupedOutputs, *metrics: str) -> str | None:
-    """Return why system dependence cannot be measured for some metrics; None if it can be.
+    """Return why it cannot be measured whether the given metrics overrate some system; None if it can be.
 
     Several metrics are measured on the outputs that all of them scored.
     """
@@ -228,18 +236,20 @@ def _explain_why_not_measurable(outputs: GroupedOutputs, *metrics: str) -> str |
 def _measure_metric_dependence(
     outputs: GroupedOutputs, metric: str, resample_counts: Counts
 ) -> MetricMeasurement:
-    """Measure the system dependence of one metric on the outputs that it scored."""
+    """Measure how much more one metric overrates some system than another, on the outputs that it scored."""
     is_scored = outputs.find_scored_outputs(metric)
-    scored_outputs = outputs.select(metric, is_scored)
-    scored_resamples = outputs.restrict_resamples(resample_counts, is_scored)
+    scored_outputs = outputs.select_scored_outputs(metric, is_scored)
+    scored_resamples = outputs.restrict_resamples_to_outputs(resample_counts, is_scored)
     dependence = measure_system_dependence(scored_outputs, scored_resamples)
     return MetricMeasurement(scored_outputs, is_scored, scored_resamples, dependence)
 
 
-def _test_null_hypotheses_of_metrics(
+def _compute_p_values_of_metrics(
     measurements: Mapping[str, MetricMeasurement], sampling: SamplingSettings, workers: int
 ) -> dict[str, PValues]:
-    """Test for every metric that it treats all systems alike, and that it is human score plus noise."""
+    """Compute for every metric the p-values that it treats all systems alike, and that it is the human score
+    plus random noise.
+    """
     metrics_by_outputs: dict[bytes, list[str]] = {}
     for metric, measurement in measurements.items():
         metrics_by_outputs.setdefault(measurement.is_scored.tobytes(), []).append(metric)
@@ -249,8 +259,8 @@ def _test_null_hypotheses_of_metrics(
         # every metric gets the same random numbers, so that no metric depends on which others there are
         equal_rng = create_generator_from_numbers(sampling.seed, EQUAL_DEPENDENCE)
         fair_rng = create_generator_from_numbers(sampling.seed, FAIR_DEPENDENCE)
-        equal = compute_equal_mapping_p_values(scored, equal_rng, sampling.draws, workers=workers)
-        fair = compute_fair_metric_p_values(scored, fair_rng, sampling.draws, workers=workers)
+        equal = compute_p_values_of_equal_treatment(scored, equal_rng, sampling.draws, workers=workers)
+        fair = compute_p_values_of_fairness(scored, fair_rng, sampling.draws, workers=workers)
         p_values.update(zip(metrics, map(PValues, equal, fair)))
     return p_values
 
@@ -263,14 +273,16 @@ def _build_metric_result(
     resample_counts: Counts,
     sampling: SamplingSettings,
 ) -> MetricDependence:
-    """Build the result of one metric: system dependence, tests, rankings and contexts."""
+    """Return the result of one metric: its system dependence, tests, rankings of the systems, and values in
+    contexts.
+    """
     outputs = measurement.outputs
     dependence = measurement.dependence
-    parts = split_deviations(dependence.deviations, outputs.human_means)
-    constant = constant_metric_dependence(outputs)
+    parts = split_deviations_into_shrinkage_and_rest(dependence.deviations, outputs.human_means)
+    constant = compute_dependence_of_constant_metric(outputs)
     estimators = {}
-    for name, deviations in compute_deviations_by_estimator(outputs).items():
-        estimators[name] = float(largest_difference_between_groups(deviations))
+    for name, deviations in compute_deviations_by_prediction_method(outputs).items():
+        estimators[name] = float(compute_range_over_groups(deviations))
     return MetricDependence(
         metric=metric,
         dataset=grouped_outputs.cube.dataset,
@@ -283,15 +295,15 @@ def _build_metric_result(
         residual_range=parts.residual_range,
         p_equal=p_values.equal,
         p_fair=p_values.fair,
-        pearson=pooled_pearson_correlation(outputs),
+        pearson=compute_pearson_over_all_outputs(outputs),
         outputs=len(outputs.human_scores),
         deviations=_map_groups_to_values(outputs, dependence.deviations),
         shrinkage=_map_groups_to_values(outputs, parts.shrinkage),
         residual=_map_groups_to_values(outputs, parts.residual),
-        inversions=find_inversions(outputs, dependence.deviations),
+        inversions=find_groups_ordered_differently(outputs, dependence.deviations),
         deviations_low=_map_groups_to_optional_values(outputs, dependence.deviations_low),
         deviations_high=_map_groups_to_optional_values(outputs, dependence.deviations_high),
-        leave_one_out=_map_groups_to_optional_values(outputs, dependence_without_each_group(outputs)),
+        leave_one_out=_map_groups_to_optional_values(outputs, compute_dependence_without_each_group(outputs)),
         human_means=_map_groups_to_values(outputs, outputs.human_means),
         metric_means=_map_groups_to_values(outputs, outputs.metric_means),
         remapped_means=_map_groups_to_values(outputs, outputs.human_means + dependence.deviations),
@@ -312,7 +324,7 @@ def _map_groups_to_values(outputs: ScoredOutputs, group_values: FloatArray) -> d
 def _map_groups_to_optional_values(
     outputs: ScoredOutputs, group_values: FloatArray | None
 ) -> dict[str, float | None]:
-    """Return a dictionary from the name of each group to its value, None where it is undefined."""
+    """Return a dictionary from the name of each group to its value, or None where the value is undefined."""
     if group_values is None:
         return dict.fromkeys(outputs.group_names)
     return dict(zip(outputs.group_names, replace_nan_by_none(group_values)))
@@ -321,7 +333,8 @@ def _map_groups_to_optional_values(
 def _measure_dependence_in_contexts(
     outputs: GroupedOutputs, metric: str, resample_counts: Counts
 ) -> list[LocalDependence]:
-    """Measure system dependence in every context that has at least two groups.
+    """Measure in every context (such as a domain) how much more a metric overrates one group than another, if
+    the context has two groups.
 
     Columns with one value are skipped.
     """
@@ -350,10 +363,10 @@ def _measure_dependence_in_context(
     column: str,
     context: str,
 ) -> LocalDependence:
-    """Measure the system dependence of one metric on the outputs of one context."""
-    outputs = grouped_outputs.select(metric, in_context)
-    resamples = grouped_outputs.restrict_resamples(resample_counts, in_context)
-    dependence = measure_system_dependence(outputs, _drop_empty_resamples(resamples, outputs))
+    """Measure how much more a metric overrates one group than another, on the outputs of one context."""
+    outputs = grouped_outputs.select_scored_outputs(metric, in_context)
+    resamples = grouped_outputs.restrict_resamples_to_outputs(resample_counts, in_context)
+    dependence = measure_system_dependence(outputs, _drop_resamples_without_outputs(resamples, outputs))
     return LocalDependence(
         column=column,
         context=context,
@@ -361,13 +374,15 @@ def _measure_dependence_in_context(
         sysdep=dependence.sysdep,
         low=dependence.low,
         high=dependence.high,
-        constant=constant_metric_dependence(outputs),
-        residual_range=split_deviations(dependence.deviations, outputs.human_means).residual_range,
+        constant=compute_dependence_of_constant_metric(outputs),
+        residual_range=split_deviations_into_shrinkage_and_rest(
+            dependence.deviations, outputs.human_means
+        ).residual_range,
     )
 
 
-def _drop_empty_resamples(resample_counts: Counts, outputs: ScoredOutputs) -> Counts:
-    """Drop resamples without any cluster of a context; drop all if some group is in none of them."""
+def _drop_resamples_without_outputs(resample_counts: Counts, outputs: ScoredOutputs) -> Counts:
+    """Drop resamples that contain no cluster of the given outputs. Drop all if some group is in none."""
     nonempty = resample_counts[resample_counts.any(axis=1)]
     for group in range(outputs.group_count):
         clusters = np.unique(outputs.clusters[outputs.groups == group])
@@ -382,7 +397,7 @@ def _compare_metric_pairs(
     resample_counts: Counts,
     pool: Executor,
 ) -> list[DependenceComparison]:
-    """Compare the system dependence of every two metrics on the outputs that both scored.
+    """Compare the system dependence of every two metrics, on the outputs that both of them scored.
 
     Pairs whose common outputs belong to fewer than two groups are left out.
     """
@@ -415,19 +430,19 @@ def _compare_two_metrics(
     first_metric: str,
     second_metric: str,
 ) -> DependenceDifference | None:
-    """Compare the system dependence of two metrics on the outputs that both scored.
+    """Compare the system dependence of two metrics, on the outputs that both of them scored.
 
     None if these outputs belong to fewer than two groups.
     """
     first = measurements[first_metric]
     second = measurements[second_metric]
     if np.array_equal(first.is_scored, second.is_scored):
-        return compare_dependence(first.dependence, second.dependence)
+        return compare_dependence_of_two_metrics(first.dependence, second.dependence)
     if _explain_why_not_measurable(outputs, first_metric, second_metric) is not None:
         return None
     # the metrics were measured on different outputs: measure both again on those that they share
     is_scored_by_both = first.is_scored & second.is_scored
-    shared_outputs = outputs.select(first_metric, is_scored_by_both)
+    shared_outputs = outputs.select_scored_outputs(first_metric, is_scored_by_both)
     other_scores = outputs.get_scores(second_metric)[is_scored_by_both]
-    shared_resamples = outputs.restrict_resamples(resample_counts, is_scored_by_both)
+    shared_resamples = outputs.restrict_resamples_to_outputs(resample_counts, is_scored_by_both)
     return measure_and_compare_dependence(shared_outputs, other_scores, shared_resamples)

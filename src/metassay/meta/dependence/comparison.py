@@ -18,7 +18,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class DependenceDifference:
-    """Difference in system dependence of two metrics, with its 95 % interval and two-sided p-value."""
+    """Difference in system dependence between two metrics, with its 95 % interval and two-sided p-value."""
 
     difference: float
     low: float
@@ -29,30 +29,34 @@ class DependenceDifference:
 def measure_and_compare_dependence(
     outputs: ScoredOutputs, other_metric_scores: FloatArray, resample_counts: Counts
 ) -> DependenceDifference:
-    """Measure and compare the system dependence of two metrics on the same outputs.
+    """Measure the system dependence of two metrics on the same outputs and test their difference.
 
     One metric is that of `outputs`; the other is given by its scores of the same outputs.
     """
     other_outputs = outputs.replace_metric_scores(other_metric_scores)
-    return compare_dependence(
+    return compare_dependence_of_two_metrics(
         measure_system_dependence(outputs, resample_counts),
         measure_system_dependence(other_outputs, resample_counts),
     )
 
 
-def compare_dependence(first: SystemDependence, second: SystemDependence) -> DependenceDifference:
-    """Compare the system dependence of two metrics that were measured on the same resamples.
+def compare_dependence_of_two_metrics(
+    first_dependence: SystemDependence, second_dependence: SystemDependence
+) -> DependenceDifference:
+    """Test the difference in system dependence between two metrics that were measured on the same resamples.
 
     p is the share of resamples whose difference is at least as far from the difference of the single fits as
     that difference is from 0.
     """
-    if first.resampled_ranges is None or second.resampled_ranges is None:
+    if first_dependence.resampled_ranges is None or second_dependence.resampled_ranges is None:
         raise InputError("two metrics can only be compared with a bootstrap.", remedy="Set bootstraps=200.")
-    estimate = first.sysdep - second.sysdep
-    single_fit_difference = first.single_fit_range - second.single_fit_range
-    errors = first.resampled_ranges - second.resampled_ranges - single_fit_difference
+    estimate = first_dependence.sysdep - second_dependence.sysdep
+    single_fit_difference = first_dependence.single_fit_range - second_dependence.single_fit_range
+    errors = first_dependence.resampled_ranges - second_dependence.resampled_ranges - single_fit_difference
     half_width = float(np.quantile(np.abs(errors), CONFIDENCE))
-    threshold = np.abs(single_fit_difference) - ROUNDING * (first.sysdep + second.sysdep)
+    threshold = np.abs(single_fit_difference) - ROUNDING * (
+        first_dependence.sysdep + second_dependence.sysdep
+    )
     at_least_as_far = np.count_nonzero(np.abs(errors) >= threshold)
     return DependenceDifference(
         difference=estimate,

@@ -32,7 +32,8 @@ UNSEEN_FITS = 20
 
 @dataclass(frozen=True)
 class CorrectedScores:
-    """Scores of one metric, converted to predicted human scores with one function or one per system.
+    """Human scores predicted from the scores of one metric, with one function for all systems or with one per
+    system.
 
     All arrays of scores are NaN where the metric score is missing or there was nothing to fit.
     """
@@ -51,7 +52,9 @@ class CorrectedScores:
 
 
 def assign_clusters_to_folds(cluster_count: int, seed: int) -> LongArray:
-    """Assign each cluster to a cross-validation fold at random; folds have nearly equal sizes."""
+    """Assign each cluster of items to a cross-validation fold at random, so that folds have nearly equal
+    sizes.
+    """
     if cluster_count < FOLDS:
         raise InputError(
             f"{cluster_count} segments or clusters are too few for {FOLDS} folds.",
@@ -71,7 +74,7 @@ def convert_to_human_scale(
     bootstraps: int = 200,
     seed: int = 0,
 ) -> CorrectedScores:
-    """Convert metric scores `[systems, segments]` to predicted human scores, with cross-validation.
+    """Predict human scores from metric scores by cross-validated isotonic regression.
 
     `clusters` is the cluster of each segment, counted from 0. Each function is the mean over `bootstraps`
     fits to resampled clusters, or a single fit if that is 0.
@@ -110,7 +113,7 @@ def convert_to_human_scale(
 
 @dataclass(frozen=True)
 class TrainingScores:
-    """Human and metric scores `[systems, segments]` from which human scores are predicted."""
+    """Human and metric scores of the same outputs, from which a prediction of human scores is learned."""
 
     human: FloatArray
     metric: FloatArray
@@ -118,13 +121,15 @@ class TrainingScores:
 
     @property
     def is_scored(self) -> NDArray[np.bool_]:
-        """Mask `[systems, segments]` of the outputs that have both a human and a metric score."""
+        """Marks the outputs that have both a human score and a metric score."""
         return ~(np.isnan(self.human) | np.isnan(self.metric))
 
     def predict_human_scores(
         self, metric_scores: FloatArray, is_training: NDArray[np.bool_], resample_counts: Counts
     ) -> FloatArray:
-        """Predict human scores by the mean of isotonic fits to resampled training outputs."""
+        """Predict human scores for metric scores by the mean of isotonic regressions on resampled training
+        outputs.
+        """
         undefined = np.full(metric_scores.shape, np.nan)
         if not is_training.any():
             return undefined

@@ -17,10 +17,10 @@ from metassay.stats.sorted_scores import sort_scores
 POINTS = 60
 
 
-def fit_human_score_curves(
+def fit_human_score_by_metric_score(
     outputs: ScoredOutputs, resample_counts: Counts, *, points: int = POINTS
 ) -> MetricCurves:
-    """Fit the human score as a function of the metric score, for all outputs and for each group.
+    """Fit the human score as a function of the metric score, once for all outputs and once for each group.
 
     The functions are evaluated at quantiles of the metric scores. Without resamples there is no band.
     """
@@ -30,18 +30,22 @@ def fit_human_score_curves(
     every_output = np.ones(len(outputs.groups), dtype=bool)
     group_curves = {}
     for group, name in enumerate(outputs.group_names):
-        group_curves[name] = _fit_human_score_curve(outputs, outputs.groups == group, resample_counts, grid)
+        group_curves[name] = _fit_human_score_of_selected_outputs(
+            outputs, outputs.groups == group, resample_counts, grid
+        )
     return MetricCurves(
         grid=grid.tolist(),
-        pooled=_fit_human_score_curve(outputs, every_output, resample_counts, grid),
+        pooled=_fit_human_score_of_selected_outputs(outputs, every_output, resample_counts, grid),
         groups=group_curves,
     )
 
 
-def _fit_human_score_curve(
+def _fit_human_score_of_selected_outputs(
     outputs: ScoredOutputs, is_selected: NDArray[np.bool_], resample_counts: Counts, grid: FloatArray
 ) -> Curve:
-    """Fit the human score of the selected outputs on each resample; return the mean with a 95 % band."""
+    """Fit the human score of the selected outputs as a function of the metric score. Returns the mean over
+    resamples with a 95 % band.
+    """
     scores = sort_scores(outputs.metric_scores[is_selected])
     human_scores = outputs.human_scores[is_selected]
     weights = outputs.weights[is_selected]
@@ -55,6 +59,7 @@ def _fit_human_score_curve(
     is_outside = (grid < scores.knots[0]) | (grid > scores.knots[-1])
 
     def clear_outside_observed_range(curve_values: FloatArray) -> list[float | None]:
+        """Replace values by None where the metric score lies outside the observed scores."""
         return replace_nan_by_none(np.where(is_outside, np.nan, curve_values))
 
     return Curve(

@@ -35,7 +35,8 @@ STEP_COST = 1.5
 
 @dataclass(frozen=True)
 class SystemDependence:
-    """System dependence (SysDep) of one metric: how much more it overrates one system than another.
+    """System dependence (SysDep) of one metric: how much more it overrates one system than another, compared
+    with human scores.
 
     `deviations` has the expected deviation of each group, in row order; `single_fit_deviations` has those of
     one fit to all data instead of the mean over bootstrap fits. `low` and `high` are the 95 % interval of
@@ -54,15 +55,19 @@ class SystemDependence:
 
     @cached_property
     def single_fit_range(self) -> float:
-        """Maximum minus minimum of the deviations of one fit to all data."""
-        return float(largest_difference_between_groups(self.single_fit_deviations))
+        """How much more the metric overrates one group than another, from one fit to all data without a
+        bootstrap.
+        """
+        return float(compute_range_over_groups(self.single_fit_deviations))
 
     @cached_property
     def resampled_ranges(self) -> FloatArray | None:
-        """Maximum minus minimum of the deviations in each resample; None without a bootstrap."""
+        """How much more the metric overrates one group than another, for each bootstrap resample; None
+        without a bootstrap.
+        """
         if self.resampled_deviations is None:
             return None
-        return largest_difference_between_groups(self.resampled_deviations)
+        return compute_range_over_groups(self.resampled_deviations)
 
 
 def system_dependence(
@@ -89,15 +94,16 @@ def system_dependence(
 
 
 def measure_system_dependence(outputs: ScoredOutputs, resample_counts: Counts) -> SystemDependence:
-    """Measure system dependence and expected deviations of one metric on given bootstrap resamples.
+    """Measure how much more a metric overrates one system than another, with intervals from the given
+    bootstrap resamples.
 
     `resample_counts[b, c]` is how often resample b contains cluster c. Metrics that are measured on the same
     resamples can be compared pair by pair.
     """
     if not len(resample_counts):
-        deviations = expected_deviations(outputs)
+        deviations = compute_expected_deviations(outputs)
         return SystemDependence(
-            float(largest_difference_between_groups(deviations)), None, None, deviations, deviations
+            float(compute_range_over_groups(deviations)), None, None, deviations, deviations
         )
     fits = fit_isotonic_by_group(
         outputs.sorted_metric_scores,
@@ -113,12 +119,14 @@ def measure_system_dependence(outputs: ScoredOutputs, resample_counts: Counts) -
     single_fit_deviations = fits.pooled_means - outputs.human_means
     deviations = np.nanmean(fits.resampled_fit_means - fits.group_fit_means, axis=0)
     resampled_deviations = fits.resampled_means - fits.group_means
-    scale = error_inflation_factor(fits.pooled_fit, len(outputs.human_scores)) * fits.small_sample_factor
+    scale = (
+        compute_error_inflation_factor(fits.pooled_fit, len(outputs.human_scores)) * fits.small_sample_factor
+    )
     errors = (resampled_deviations - single_fit_deviations) * scale
     low, high = estimate_range_interval(deviations, errors)
     half_widths = np.nanquantile(np.abs(errors), CONFIDENCE, axis=0)
     return SystemDependence(
-        sysdep=float(largest_difference_between_groups(deviations)),
+        sysdep=float(compute_range_over_groups(deviations)),
         low=low,
         high=high,
         deviations=deviations,
@@ -130,7 +138,7 @@ def measure_system_dependence(outputs: ScoredOutputs, resample_counts: Counts) -
 
 
 def _check_every_group_was_drawn(outputs: ScoredOutputs, resampled_human_means: FloatArray) -> None:
-    """Raise an error if a group is in no bootstrap resample."""
+    """Raise an error if no bootstrap resample contains an output of some group."""
     never_drawn = np.flatnonzero(np.isnan(resampled_human_means).all(axis=0))
     if len(never_drawn):
         raise InputError(
@@ -140,8 +148,9 @@ def _check_every_group_was_drawn(outputs: ScoredOutputs, resampled_human_means: 
         )
 
 
-def error_inflation_factor(fitted_values: FloatArray, output_count: int) -> float:
-    """Factor that converts residuals of an isotonic fit to errors; the fit follows the data too closely.
+def compute_error_inflation_factor(fitted_values: FloatArray, output_count: int) -> float:
+    """Compute the factor by which residuals of an isotonic regression are too small, because the fit follows
+    the data too closely.
 
     The factor is √(n / (n − 1.5 D)) for n outputs and a fit with D steps. D estimates the degrees of freedom
     of an isotonic fit. An error variance from its residuals divides by
@@ -153,17 +162,20 @@ def error_inflation_factor(fitted_values: FloatArray, output_count: int) -> floa
     return float(np.sqrt(output_count / remaining))
 
 
-def expected_deviations(outputs: ScoredOutputs) -> FloatArray:
-    """Mean human score of each group as predicted from the metric, minus its actual mean.
+def compute_expected_deviations(outputs: ScoredOutputs) -> FloatArray:
+    """Compute how much the metric overrates each group: the mean human score predicted from the metric minus
+    the actual mean.
 
     This is ED(k) from one fit to all data. f_k is not needed: pool-adjacent-violators keeps the mean, so that
     the mean of f_k(m) over the outputs of k is their mean human score.
     """
-    return predicted_human_means(outputs) - outputs.human_means
+    return predict_human_means(outputs) - outputs.human_means
 
 
-def predicted_human_means(outputs: ScoredOutputs) -> FloatArray:
-    """Mean human score of each group, as predicted from the metric by one isotonic fit to all groups."""
+def predict_human_means(outputs: ScoredOutputs) -> FloatArray:
+    """Predict the mean human score of each group from metric scores, by one isotonic regression for all
+    groups.
+    """
     means: FloatArray = fit_values_by_group(
         outputs.sorted_metric_scores,
         outputs.human_scores[np.newaxis],
@@ -174,13 +186,14 @@ def predicted_human_means(outputs: ScoredOutputs) -> FloatArray:
     return means
 
 
-def largest_difference_between_groups(group_values: FloatArray) -> FloatArray:
-    """Maximum minus minimum over groups (the last axis); groups that are NaN are ignored."""
+def compute_range_over_groups(group_values: FloatArray) -> FloatArray:
+    """Return the maximum minus the minimum over groups (the last axis), ignoring groups that are NaN."""
     return np.asarray(np.nanmax(group_values, axis=-1) - np.nanmin(group_values, axis=-1))
 
 
 def estimate_range_interval(group_values: FloatArray, bootstrap_errors: FloatArray) -> tuple[float, float]:
-    """Estimate the 95 % interval of the maximum minus minimum over groups, from bootstrap errors.
+    """Estimate a 95 % interval for the maximum minus minimum over groups, from the bootstrap errors of each
+    group.
 
     The largest of several noisy values is too large on average, which percentiles of resampled ranges ignore:
     where all groups are equal the true range is 0, below every percentile. The lower end therefore allows for
@@ -200,7 +213,7 @@ def estimate_range_interval(group_values: FloatArray, bootstrap_errors: FloatArr
     excess = largest_errors - smallest_errors
     shortfall = bootstrap_errors[:, bottom] - bootstrap_errors[:, top]
     tail = (1 + CONFIDENCE) / 2
-    estimate = float(largest_difference_between_groups(group_values))
+    estimate = float(compute_range_over_groups(group_values))
     # A range is never negative.
     low = max(0.0, estimate - max(0.0, float(np.nanquantile(excess, tail))))
     high = estimate + max(0.0, float(np.nanquantile(shortfall, tail)))

@@ -34,7 +34,8 @@ def predict_human_by_isotonic_regression(outputs: ScoredOutputs) -> FloatArray:
 
 
 def predict_human_by_binned_means(outputs: ScoredOutputs, bins: int = BINS) -> FloatArray:
-    """Predict the human score of every output as the mean human score in its bin of metric scores.
+    """Predict the human score of every output as the mean human score of outputs with similar metric scores
+    (in the same bin).
 
     The bins have nearly equal numbers of outputs; equal metric scores are in the same bin.
     """
@@ -49,7 +50,7 @@ def predict_human_by_binned_means(outputs: ScoredOutputs, bins: int = BINS) -> F
 
 
 def predict_human_by_monotone_spline(outputs: ScoredOutputs) -> FloatArray:
-    """Predict the human score of every output by a non-decreasing quadratic spline of the metric score.
+    """Predict the human score of every output by a quadratic spline of the metric score that never decreases.
 
     The knots are quantiles of the metric scores. A spline whose B-spline coefficients never decrease is
     non-decreasing; it is a constant plus a non-negative combination of I-splines (Ramsay, 1988), which
@@ -81,8 +82,10 @@ ESTIMATORS: Mapping[str, Callable[[ScoredOutputs], FloatArray]] = {
 }
 
 
-def compute_deviations_by_estimator(outputs: ScoredOutputs) -> dict[str, FloatArray]:
-    """Compute the expected deviation of each group with each method to predict human scores."""
+def compute_deviations_by_prediction_method(outputs: ScoredOutputs) -> dict[str, FloatArray]:
+    """Compute how much a metric overrates each group, with each of several methods to predict human scores
+    from it.
+    """
     deviations: dict[str, FloatArray] = {}
     for name, fit in ESTIMATORS.items():
         deviations[name] = outputs.average_by_group(fit(outputs)) - outputs.human_means

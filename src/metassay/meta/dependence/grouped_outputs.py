@@ -25,7 +25,8 @@ BoolArray = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class GroupingColumns:
-    """Names of the columns by which outputs are grouped, clustered, weighted and divided into contexts.
+    """Names of the columns by which outputs are grouped, resampled together, weighted and divided into
+    contexts.
 
     All metrics are used unless some are named. Without `contexts` the context is the domain, if the data has
     a column of that name. `cluster` is what the bootstrap resamples, by default segments.
@@ -40,19 +41,19 @@ class GroupingColumns:
 
 @dataclass(frozen=True)
 class LabelColumn:
-    """A column of labels: its sorted distinct labels, and an integer code for the label of each output."""
+    """A column with one label per output, stored as distinct labels and an integer code for each output."""
 
     names: tuple[str, ...]
     codes: LongArray
 
     @classmethod
     def encode_labels(cls, labels: NDArray[np.str_]) -> LabelColumn:
-        """Encode one label per output as an integer code."""
+        """Create a column from one label per output."""
         names, codes = np.unique(labels, return_inverse=True)
         return cls(tuple(names.tolist()), codes.astype(np.int64))
 
     def find_codes_of_selected_outputs(self, is_selected: BoolArray) -> LongArray:
-        """Return the sorted distinct codes of the selected outputs."""
+        """Return the distinct codes of the selected outputs, sorted."""
         return np.flatnonzero(np.bincount(self.codes[is_selected], minlength=len(self.names)))
 
     def renumber_codes_of_selected_outputs(self, is_selected: BoolArray) -> LongArray:
@@ -65,7 +66,8 @@ class LabelColumn:
 
 @dataclass(frozen=True)
 class GroupedOutputs:
-    """The outputs of a score cube with their group, system, item, cluster and contexts.
+    """The outputs of a data set, each with its group (usually its system), item, cluster, weight and
+    contexts.
 
     `by` is the column that groups outputs, usually the system. `contexts` are further columns within whose
     values system dependence is measured as well. `positions` are the positions of the outputs in the
@@ -85,18 +87,20 @@ class GroupedOutputs:
     contexts: Mapping[str, LabelColumn]
 
     def get_scores(self, column: str) -> FloatArray:
-        """Return the human or metric scores of all outputs; higher is better, NaN where missing."""
+        """Return the human scores or the scores of a metric for all outputs, so that higher is better.
+        Missing scores are NaN.
+        """
         return self.cube.get_oriented_scores(column).T.ravel()[self.positions] + 0.0
 
     def find_scored_outputs(self, *metrics: str) -> BoolArray:
-        """Return a mask of the outputs with a weight, a human score and scores of all given metrics."""
+        """Return which outputs have a positive weight, a human score and scores of all given metrics."""
         is_scored = self.weights > 0
         for name in (self.human, *metrics):
             is_scored &= ~np.isnan(self.get_scores(name))
         return is_scored
 
-    def select(self, metric: str, is_selected: BoolArray) -> ScoredOutputs:
-        """Return the selected outputs with the scores of one metric."""
+    def select_scored_outputs(self, metric: str, is_selected: BoolArray) -> ScoredOutputs:
+        """Return the selected outputs with their human scores and the scores of one metric."""
         return ScoredOutputs(
             human_scores=self.get_scores(self.human)[is_selected],
             metric_scores=self.get_scores(metric)[is_selected],
@@ -110,8 +114,8 @@ class GroupedOutputs:
             ),
         )
 
-    def restrict_resamples(self, resample_counts: Counts, is_selected: BoolArray) -> Counts:
-        """Restrict resamples of all clusters to the clusters of the selected outputs."""
+    def restrict_resamples_to_outputs(self, resample_counts: Counts, is_selected: BoolArray) -> Counts:
+        """Return the bootstrap resamples without clusters that contain none of the selected outputs."""
         return np.ascontiguousarray(
             resample_counts[:, self.cluster.find_codes_of_selected_outputs(is_selected)]
         )
@@ -120,7 +124,7 @@ class GroupedOutputs:
 def group_outputs(
     score_cube: ScoreCube, human_column: str, grouping: GroupingColumns | None = None
 ) -> GroupedOutputs:
-    """Assign a group, a cluster and a weight to each output of a score cube.
+    """Assign each output of a data set to a group (usually its system) and a cluster, and give it a weight.
 
     Outputs without a group are left out.
     """
@@ -147,7 +151,9 @@ def group_outputs(
 
 
 def list_metrics_to_analyze(score_cube: ScoreCube, grouping: GroupingColumns) -> tuple[str, ...]:
-    """List the metrics that the user named, or all metrics of the score cube except the weights."""
+    """List the metrics that the user named, or else all metrics of the data set except the one that holds
+    weights.
+    """
     if grouping.metrics:
         return score_cube.check_metric_names(grouping.metrics)
     return score_cube.check_metric_names(
@@ -156,7 +162,7 @@ def list_metrics_to_analyze(score_cube: ScoreCube, grouping: GroupingColumns) ->
 
 
 def _list_context_columns(score_cube: ScoreCube, grouping: GroupingColumns) -> list[str]:
-    """List the columns whose values are used as contexts."""
+    """List the columns whose values are used as contexts, by default the domain."""
     contexts = grouping.contexts
     if contexts is None:
         contexts = (DOMAIN,) if DOMAIN in score_cube.item_metadata else ()
@@ -166,7 +172,7 @@ def _list_context_columns(score_cube: ScoreCube, grouping: GroupingColumns) -> l
 def _encode_context_columns(
     score_cube: ScoreCube, column_names: Sequence[str], output_positions: LongArray
 ) -> dict[str, LabelColumn]:
-    """Encode the context columns as integer codes, one per output."""
+    """Encode columns of contexts as integer codes, one per output."""
     columns: dict[str, LabelColumn] = {}
     for name in column_names:
         labels = _get_output_labels(score_cube, name)
@@ -176,7 +182,7 @@ def _encode_context_columns(
 
 
 def _get_output_labels(score_cube: ScoreCube, column: str) -> Labels:
-    """Return the value of a column for each output, None where it has none."""
+    """Return the value of a column for each output, or None where it has none."""
     if column in score_cube.item_metadata:
         return np.repeat(
             np.array(score_cube.item_metadata[column], dtype=np.object_), len(score_cube.systems)
@@ -192,7 +198,7 @@ def _get_output_labels(score_cube: ScoreCube, column: str) -> Labels:
 
 
 def _get_output_clusters(score_cube: ScoreCube, column: str) -> NDArray[np.str_]:
-    """Return the cluster of each output; a segment without a cluster forms one by itself."""
+    """Return the label of the cluster of each output. A segment without a cluster is a cluster of its own."""
     if column not in score_cube.item_metadata:
         raise UnknownName("column of segments", column, score_cube.item_metadata)
     clusters = []
@@ -202,7 +208,7 @@ def _get_output_clusters(score_cube: ScoreCube, column: str) -> NDArray[np.str_]
 
 
 def _get_output_weights(score_cube: ScoreCube, column: str | None) -> FloatArray:
-    """Return the weight of each output, 0 where it has none."""
+    """Return the weight of each output, 0 where it has none. Without a column of weights all are 1."""
     if column is None:
         return np.ones(len(score_cube.systems) * len(score_cube.items))
     (name,) = score_cube.check_metric_names([column])

@@ -22,12 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.meta.dependence.deviations import (
-    error_inflation_factor,
-    expected_deviations,
-    largest_difference_between_groups,
+    compute_error_inflation_factor,
+    compute_expected_deviations,
+    compute_range_over_groups,
 )
 from metassay.meta.dependence.scored_outputs import ScoredOutputs
-from metassay.meta.dependence.shrinkage import measure_residual_ranges, split_deviations
+from metassay.meta.dependence.shrinkage import (
+    compute_residual_ranges,
+    split_deviations_into_shrinkage_and_rest,
+)
 from metassay.stats.arrays import FloatArray, IntArray, LongArray
 from metassay.stats.compilation import kernel
 from metassay.stats.isotonic import (
@@ -45,114 +48,145 @@ ANGLE_STEP = np.pi / 64
 BATCH_NUMBERS = 2**19
 
 
-def compute_equal_mapping_p_values(
-    metrics: Sequence[ScoredOutputs], rng: np.random.Generator, draws: int = DRAWS, *, workers: int = 1
+def compute_p_values_of_equal_treatment(
+    outputs_by_metric: Sequence[ScoredOutputs],
+    rng: np.random.Generator,
+    draws: int = DRAWS,
+    *,
+    workers: int = 1,
 ) -> list[float]:
-    """P-values of system dependence if metric scores mean the same human quality in every group.
+    """Compute for each metric the p-value of the hypothesis that its scores mean the same human quality in
+    every group of outputs, such as every system.
 
     Under the null hypothesis, the expected human score given the metric score is the same function for every
     group. All metrics scored the same outputs.
     """
-    simulated = simulate_dependence_of_equal_mappings(metrics, rng, draws, workers=workers)
+    simulated = simulate_dependence_if_groups_are_alike(outputs_by_metric, rng, draws, workers=workers)
     p_values = []
-    for outputs, sysdep in zip(metrics, simulated):
-        observed = float(largest_difference_between_groups(expected_deviations(outputs)))
+    for outputs, sysdep in zip(outputs_by_metric, simulated):
+        observed = float(compute_range_over_groups(compute_expected_deviations(outputs)))
         p_values.append(_compute_p_value(observed, sysdep, outputs))
     return p_values
 
 
-def compute_fair_metric_p_values(
-    metrics: Sequence[ScoredOutputs], rng: np.random.Generator, draws: int = DRAWS, *, workers: int = 1
+def compute_p_values_of_fairness(
+    outputs_by_metric: Sequence[ScoredOutputs],
+    rng: np.random.Generator,
+    draws: int = DRAWS,
+    *,
+    workers: int = 1,
 ) -> list[float | None]:
-    """P-values of the residual range if a metric is the human score plus noise that favours no group.
+    """Compute for each metric the p-value of the hypothesis that it is the human score plus random noise, so
+    that it favours no group of outputs.
 
     All metrics scored the same outputs. None for two groups, because a line through two points leaves no
     residual.
     """
-    if metrics[0].group_count < 3:
-        return [None] * len(metrics)
-    simulated = simulate_residual_ranges_of_fair_metrics(metrics, rng, draws, workers=workers)
+    if outputs_by_metric[0].group_count < 3:
+        return [None] * len(outputs_by_metric)
+    simulated = simulate_residual_ranges_if_metric_is_fair(outputs_by_metric, rng, draws, workers=workers)
     p_values: list[float | None] = []
-    for outputs, residual_ranges in zip(metrics, simulated):
-        observed = split_deviations(expected_deviations(outputs), outputs.human_means).residual_range
+    for outputs, residual_ranges in zip(outputs_by_metric, simulated):
+        observed = split_deviations_into_shrinkage_and_rest(
+            compute_expected_deviations(outputs), outputs.human_means
+        ).residual_range
         p_values.append(_compute_p_value(observed, residual_ranges, outputs))
     return p_values
 
 
 def _compute_p_value(observed: float, simulated: FloatArray, outputs: ScoredOutputs) -> float:
-    """Compute the share of values, simulated or observed, that are at least as large as the observed one."""
+    """Compute the share of values that are at least as large as the observed value, which counts as one of
+    them.
+    """
     # values that differ only by rounding are equal
     tolerance = 1e-9 * float(np.ptp(outputs.human_scores))
     return float((1 + np.count_nonzero(simulated >= observed - tolerance)) / (1 + len(simulated)))
 
 
-def simulate_dependence_of_equal_mappings(
-    metrics: Sequence[ScoredOutputs], rng: np.random.Generator, draws: int = DRAWS, *, workers: int = 1
+def simulate_dependence_if_groups_are_alike(
+    outputs_by_metric: Sequence[ScoredOutputs],
+    rng: np.random.Generator,
+    draws: int = DRAWS,
+    *,
+    workers: int = 1,
 ) -> FloatArray:
-    """Simulate the system dependence of metrics that treat all groups alike: [metrics, draws].
+    """Simulate how much a metric seems to favour some group by chance, if its scores mean the same human
+    quality in every group. Returns one row per metric.
 
     Systems exchange residuals within an item, in the same way for all items of a cluster, and f_G is fitted
     again. Where every item belongs to one group (domains, speakers), whole clusters exchange groups instead.
     """
-    outputs = metrics[0]
+    outputs = outputs_by_metric[0]
     for units in (outputs.clusters, outputs.items):
         if _has_one_group_per_unit(units, outputs.groups):
-            return _simulate_by_permuting_groups(metrics, units, rng, draws)
-    return _simulate_by_permuting_residuals(metrics, rng, draws, workers)
+            return _simulate_dependence_by_permuting_groups(outputs_by_metric, units, rng, draws)
+    return _simulate_dependence_by_permuting_residuals(outputs_by_metric, rng, draws, workers)
 
 
-def simulate_residual_ranges_of_fair_metrics(
-    metrics: Sequence[ScoredOutputs], rng: np.random.Generator, draws: int = DRAWS, *, workers: int = 1
+def simulate_residual_ranges_if_metric_is_fair(
+    outputs_by_metric: Sequence[ScoredOutputs],
+    rng: np.random.Generator,
+    draws: int = DRAWS,
+    *,
+    workers: int = 1,
 ) -> FloatArray:
-    """Simulate the residual range of metrics that are the human score plus noise, h + N(0, σ²).
+    """Simulate how much a metric seems to favour some group by chance, if it is the human score plus random
+    noise. Returns one row per metric.
 
     σ gives the simulated metrics the correlation r that the metric has with human scores: σ is the standard
     deviation of human scores times tan(arccos r). If r is not positive, the metrics are pure noise. The
     distribution depends on the metric only through r. It is simulated for angles arccos r in steps of π/64;
     between them, each quantile is interpolated. Returns sorted values [metrics, draws].
     """
-    positions = np.array([_correlation_angle(metric) for metric in metrics]) / ANGLE_STEP
+    positions = np.array([_compute_angle_of_correlation(metric) for metric in outputs_by_metric]) / ANGLE_STEP
     below = np.floor(positions).astype(np.int64)
     above = np.ceil(positions).astype(np.int64)
     steps = np.unique(np.concatenate([below, above]))
     # All metrics scored the same outputs, so that any of them has the human scores.
-    ranges = _simulate_noisy_metrics(metrics[0], steps * ANGLE_STEP, rng, draws, workers)
+    ranges = _simulate_residual_ranges_of_noisy_metrics(
+        outputs_by_metric[0], steps * ANGLE_STEP, rng, draws, workers
+    )
     quantiles = np.sort(ranges, axis=1)
     lower = quantiles[np.searchsorted(steps, below)]
     upper = quantiles[np.searchsorted(steps, above)]
     return lower + (positions - below)[:, np.newaxis] * (upper - lower)
 
 
-def _correlation_angle(outputs: ScoredOutputs) -> float:
-    """Arccosine of the correlation of a metric with human scores; π/2 if it is not positive."""
-    return float(np.arccos(max(0.0, pooled_pearson_correlation(outputs))))
+def _compute_angle_of_correlation(outputs: ScoredOutputs) -> float:
+    """Return the arccosine of the correlation between metric and human scores, or π/2 if they are not
+    positively correlated.
+    """
+    return float(np.arccos(max(0.0, compute_pearson_over_all_outputs(outputs))))
 
 
-def _simulate_noisy_metrics(
-    outputs: ScoredOutputs, angles: FloatArray, rng: np.random.Generator, draws: int, workers: int
+def _simulate_residual_ranges_of_noisy_metrics(
+    outputs: ScoredOutputs, correlation_angles: FloatArray, rng: np.random.Generator, draws: int, workers: int
 ) -> FloatArray:
-    """Draw residual ranges of metrics that are human scores plus noise, for given correlation angles."""
+    """Simulate metrics that are human scores plus noise, with given correlations, and return how much each
+    seems to favour some group.
+    """
     human_scores = outputs.human_scores
-    human_sd = _human_standard_deviation(outputs)
-    residual_ranges = np.empty((len(angles), draws))
+    human_sd = _compute_human_standard_deviation(outputs)
+    residual_ranges = np.empty((len(correlation_angles), draws))
     with ThreadPoolExecutor(workers) as pool:
-        for batch in _split_into_batches(draws, len(human_scores)):
+        for batch in _split_draws_into_batches(draws, len(human_scores)):
             noise = rng.standard_normal((batch.stop - batch.start, len(human_scores)))
 
-            def simulate(angle: float, noise: FloatArray = noise) -> FloatArray:
+            def simulate_residual_ranges(angle: float, noise: FloatArray = noise) -> FloatArray:
                 # cos · h + sin · noise is ordered like h + tan · noise
+                """Simulate one metric with the given correlation angle for each row of noise."""
                 scores = np.cos(angle) * human_scores + np.sin(angle) * human_sd * noise
                 means = fit_scores_by_group(
                     scores, human_scores, outputs.weights, outputs.groups, outputs.group_count
                 )
-                return measure_residual_ranges(means - outputs.human_means, outputs.human_means)
+                return compute_residual_ranges(means - outputs.human_means, outputs.human_means)
 
-            residual_ranges[:, batch] = list(pool.map(simulate, angles))
+            residual_ranges[:, batch] = list(pool.map(simulate_residual_ranges, correlation_angles))
     return residual_ranges
 
 
-def pooled_pearson_correlation(outputs: ScoredOutputs) -> float:
-    """Pearson correlation of metric and human scores over all outputs; 0 where either is constant."""
+def compute_pearson_over_all_outputs(outputs: ScoredOutputs) -> float:
+    """Compute Pearson's correlation of metric and human scores over all outputs; 0 if either is constant."""
     weights = outputs.weights
     human = outputs.human_scores - np.average(outputs.human_scores, weights=weights)
     metric = outputs.metric_scores - np.average(outputs.metric_scores, weights=weights)
@@ -162,74 +196,81 @@ def pooled_pearson_correlation(outputs: ScoredOutputs) -> float:
     return float(np.clip(weights @ (human * metric) / scale, -1, 1))
 
 
-def _human_standard_deviation(outputs: ScoredOutputs) -> float:
-    """Standard deviation of the human scores."""
+def _compute_human_standard_deviation(outputs: ScoredOutputs) -> float:
+    """Compute the weighted standard deviation of the human scores."""
     mean = np.average(outputs.human_scores, weights=outputs.weights)
     return float(np.sqrt(np.average((outputs.human_scores - mean) ** 2, weights=outputs.weights)))
 
 
-def _split_into_batches(draws: int, numbers_per_draw: int) -> Iterator[slice]:
-    """Yield batches of draws, as many as memory should hold at the same time."""
+def _split_draws_into_batches(draws: int, numbers_per_draw: int) -> Iterator[slice]:
+    """Split a number of random draws into batches that fit in memory, as slices."""
     size = max(1, BATCH_NUMBERS // numbers_per_draw)
     for start in range(0, draws, size):
         yield slice(start, min(start + size, draws))
 
 
-def _fit_residuals(outputs: ScoredOutputs) -> tuple[FloatArray, FloatArray]:
-    """Predict human scores by isotonic regression; return predictions, and residuals scaled to errors."""
+def _predict_human_scores_with_residuals(outputs: ScoredOutputs) -> tuple[FloatArray, FloatArray]:
+    """Predict human scores by isotonic regression. Returns predictions and residuals, which are enlarged
+    because the fit follows the data too closely.
+    """
     fit = fit_isotonic(outputs.sorted_metric_scores, outputs.human_scores, outputs.weights)
     fitted = predict_isotonic(outputs.sorted_metric_scores, fit, outputs.metric_scores)
-    return fitted, (outputs.human_scores - fitted) * error_inflation_factor(fit, len(fitted))
+    return fitted, (outputs.human_scores - fitted) * compute_error_inflation_factor(fit, len(fitted))
 
 
-def _has_one_group_per_unit(units: LongArray, groups: LongArray) -> bool:
-    """Whether all outputs of every unit (an item or a cluster) belong to one group."""
-    distinct_pairs = np.unique(np.stack([units, groups]), axis=1).shape[1]
-    return bool(distinct_pairs == units.max() + 1)
+def _has_one_group_per_unit(unit_of_output: LongArray, group_of_output: LongArray) -> bool:
+    """Return whether all outputs of every unit (an item or a cluster of items) belong to one group."""
+    distinct_pairs = np.unique(np.stack([unit_of_output, group_of_output]), axis=1).shape[1]
+    return bool(distinct_pairs == unit_of_output.max() + 1)
 
 
-def _simulate_by_permuting_groups(
-    metrics: Sequence[ScoredOutputs], units: LongArray, rng: np.random.Generator, draws: int
+def _simulate_dependence_by_permuting_groups(
+    outputs_by_metric: Sequence[ScoredOutputs], units: LongArray, rng: np.random.Generator, draws: int
 ) -> FloatArray:
-    """Draw the system dependence of a metric after permuting the groups of whole items or clusters."""
-    outputs = metrics[0]
+    """Compute how much each metric seems to favour some group after the groups of whole items or clusters are
+    permuted at random.
+    """
+    outputs = outputs_by_metric[0]
     # The fit to all groups does not depend on which output is in which group: it is made once.
     unit_groups = np.zeros(units.max() + 1, dtype=np.int64)
     unit_groups[units] = outputs.groups
     total_weights = np.bincount(units, outputs.weights)
     residual_sums = []
-    for metric in metrics:
-        _, residuals = _fit_residuals(metric)
+    for metric in outputs_by_metric:
+        _, residuals = _predict_human_scores_with_residuals(metric)
         residual_sums.append(np.bincount(units, outputs.weights * residuals))
-    sysdep = np.empty((len(metrics), draws))
+    sysdep = np.empty((len(outputs_by_metric), draws))
     for draw in range(draws):
         groups = rng.permutation(unit_groups)
         group_weights = np.bincount(groups, total_weights)
         for row, sums in enumerate(residual_sums):
-            sysdep[row, draw] = largest_difference_between_groups(np.bincount(groups, sums) / group_weights)
+            sysdep[row, draw] = compute_range_over_groups(np.bincount(groups, sums) / group_weights)
     return sysdep
 
 
-def _simulate_by_permuting_residuals(
-    metrics: Sequence[ScoredOutputs], rng: np.random.Generator, draws: int, workers: int
+def _simulate_dependence_by_permuting_residuals(
+    outputs_by_metric: Sequence[ScoredOutputs], rng: np.random.Generator, draws: int, workers: int
 ) -> FloatArray:
-    """Draw the system dependence of a metric after permuting residuals between the systems of each item."""
-    outputs = metrics[0]
-    output_positions = _arrange_output_positions(outputs)
+    """Compute how much each metric seems to favour some group after residuals are permuted at random between
+    the systems of each item.
+    """
+    outputs = outputs_by_metric[0]
+    output_positions = _tabulate_output_positions_by_item(outputs)
     item_clusters = np.zeros(len(output_positions), dtype=np.int64)
     item_clusters[outputs.items] = outputs.clusters
-    fits = [_fit_residuals(metric) for metric in metrics]
-    sysdep = np.empty((len(metrics), draws))
+    fits = [_predict_human_scores_with_residuals(metric) for metric in outputs_by_metric]
+    sysdep = np.empty((len(outputs_by_metric), draws))
     with ThreadPoolExecutor(workers) as pool:
-        for batch in _split_into_batches(draws, len(outputs.items)):
+        for batch in _split_draws_into_batches(draws, len(outputs.items)):
             sources = np.empty((batch.stop - batch.start, len(outputs.items)), dtype=np.int32)
             for row in sources:
                 uniform_numbers = rng.random((outputs.cluster_count, output_positions.shape[1]))
                 fill_permuted_positions(output_positions, item_clusters, uniform_numbers, row)
 
-            def simulate(
+            def simulate_dependence(
                 metric: ScoredOutputs, fit: tuple[FloatArray, FloatArray], sources: IntArray = sources
             ) -> FloatArray:
+                """Fit the permuted residuals of one metric again and return the range over groups."""
                 fitted, residuals = fit
                 deviations = fit_permuted_residuals_by_group(
                     metric.sorted_metric_scores,
@@ -240,14 +281,16 @@ def _simulate_by_permuting_residuals(
                     metric.groups,
                     metric.group_count,
                 )
-                return largest_difference_between_groups(deviations)
+                return compute_range_over_groups(deviations)
 
-            sysdep[:, batch] = list(pool.map(simulate, metrics, fits))
+            sysdep[:, batch] = list(pool.map(simulate_dependence, outputs_by_metric, fits))
     return sysdep
 
 
-def _arrange_output_positions(outputs: ScoredOutputs) -> LongArray:
-    """Return the position of each output: [items, systems], -1 where there is none."""
+def _tabulate_output_positions_by_item(outputs: ScoredOutputs) -> LongArray:
+    """Return a table with the position of the output of each item (row) and system (column), -1 where there
+    is none.
+    """
     item_count = int(outputs.items.max()) + 1
     system_count = int(outputs.systems.max()) + 1
     output_positions = np.full((item_count, system_count), -1, dtype=np.int64)
@@ -262,7 +305,8 @@ def fill_permuted_positions(
     uniform_numbers: FloatArray,
     sources: IntArray,
 ) -> None:
-    """Permute outputs between the systems of each item, with one order of the systems per cluster.
+    """Permute outputs at random between the systems of each item, in the same way for all items of a cluster,
+    and write their new positions to `sources`.
 
     `output_positions[item, system]` is the position of an output, or -1 where there is none. An item without
     outputs of some systems uses the order of its cluster without these systems. `sources` is filled with the

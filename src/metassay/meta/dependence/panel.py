@@ -10,7 +10,7 @@ from metassay.stats.arrays import FloatArray
 
 
 def standardize_scores(scores: FloatArray) -> FloatArray:
-    """Scale the scores of a metric to mean 0 and standard deviation 1; 0 for a constant metric."""
+    """Scale the scores of a metric to mean 0 and standard deviation 1. A constant metric gets 0."""
     is_scored = ~np.isnan(scores)
     sd = np.nanstd(scores) if is_scored.any() else 0.0
     if sd == 0:
@@ -19,7 +19,9 @@ def standardize_scores(scores: FloatArray) -> FloatArray:
 
 
 def average_other_metrics(standardized_scores: Mapping[str, FloatArray], metric: str) -> FloatArray:
-    """Average the scores of each output over all metrics but one; NaN where no other metric scored it."""
+    """Average the scores of each output over all metrics but the given one; NaN where no other metric scored
+    it.
+    """
     others = np.stack([scores for name, scores in standardized_scores.items() if name != metric])
     counts = (~np.isnan(others)).sum(axis=0)
     sums = np.nansum(others, axis=0)

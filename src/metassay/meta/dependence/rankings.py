@@ -11,7 +11,9 @@ from metassay.stats.arrays import FloatArray
 
 
 def rank_groups(outputs: ScoredOutputs, expected_deviations: FloatArray) -> Rankings:
-    """Rank groups by mean human score, mean metric score, and human score as predicted from the metric."""
+    """Rank groups (usually systems) by mean human score, by mean metric score, and by the human score that
+    the metric predicts.
+    """
     names = outputs.group_names
     return Rankings(
         human=sort_names_by_descending_mean(names, outputs.human_means),
@@ -20,13 +22,16 @@ def rank_groups(outputs: ScoredOutputs, expected_deviations: FloatArray) -> Rank
     )
 
 
-def sort_names_by_descending_mean(names: Sequence[str], means: FloatArray) -> list[str]:
-    """Sort names by descending mean; names with equal means are sorted alphabetically."""
-    return [name for _, name in sorted(zip((-means).tolist(), names))]
+def sort_names_by_descending_mean(group_names: Sequence[str], group_means: FloatArray) -> list[str]:
+    """Sort names by descending mean. Names with equal means are sorted alphabetically."""
+    return [name for _, name in sorted(zip((-group_means).tolist(), group_names))]
 
 
-def find_inversions(outputs: ScoredOutputs, expected_deviations: FloatArray) -> list[Inversion]:
-    """Find all pairs of groups that people and the metric order differently, the largest human gap first.
+def find_groups_ordered_differently(
+    outputs: ScoredOutputs, expected_deviations: FloatArray
+) -> list[Inversion]:
+    """Find all pairs of groups that people and the metric order differently, the largest difference in human
+    scores first.
 
     If the difference of the expected deviations exceeds the human gap, the deviations explain the inversion:
     the remapped means are inverted as well. Otherwise it results from averaging on the scale of the metric.

@@ -16,7 +16,7 @@ from metassay.stats.sorted_scores import SortedScores, sort_scores
 
 @dataclass(frozen=True)
 class ScoredOutputs:
-    """Outputs that have both a human score and a metric score, as arrays with one entry per output.
+    """Outputs that have both a human score and a metric score, stored as arrays with one entry per output.
 
     Higher scores are better. `groups` holds the group of each output: its system, or the value of another
     column. `systems`, `items` and `clusters` hold the system, the item and the cluster of each output. All
@@ -34,39 +34,39 @@ class ScoredOutputs:
 
     @property
     def group_count(self) -> int:
-        """Number of groups of outputs."""
+        """Number of groups, such as systems, to which the outputs belong."""
         return len(self.group_names)
 
     @property
     def cluster_count(self) -> int:
-        """Number of clusters of outputs that are resampled together."""
+        """Number of clusters of outputs that the bootstrap resamples together."""
         return int(self.clusters.max()) + 1
 
     @cached_property
     def sorted_metric_scores(self) -> SortedScores:
-        """The metric scores of all outputs, sorted once for all isotonic fits."""
+        """The metric scores of all outputs in sorted order, which all isotonic regressions share."""
         return sort_scores(self.metric_scores)
 
     @cached_property
     def human_means(self) -> FloatArray:
-        """Mean human score of each group."""
+        """Mean human score of the outputs in each group."""
         return self.average_by_group(self.human_scores)
 
     @cached_property
     def metric_means(self) -> FloatArray:
-        """Mean metric score of each group."""
+        """Mean metric score of the outputs in each group."""
         return self.average_by_group(self.metric_scores)
 
     def average_by_group(self, output_values: FloatArray) -> FloatArray:
-        """Return the weighted mean over each group of one value per output."""
+        """Return the weighted mean of the given values (one per output) in each group."""
         total_weights = np.bincount(self.groups, weights=self.weights, minlength=self.group_count)
         weighted_sums = np.bincount(
             self.groups, weights=self.weights * output_values, minlength=self.group_count
         )
         return weighted_sums / total_weights
 
-    def select(self, is_selected: NDArray[np.bool_]) -> ScoredOutputs:
-        """Return the selected outputs; groups and clusters without outputs disappear."""
+    def select_outputs(self, is_selected: NDArray[np.bool_]) -> ScoredOutputs:
+        """Return the selected outputs, without groups and clusters that have no output left."""
         remaining_groups = np.unique(self.groups[is_selected])
         return ScoredOutputs(
             human_scores=self.human_scores[is_selected],
@@ -102,7 +102,8 @@ def build_scored_outputs(
     weights: ArrayLike | None = None,
     system_names: Sequence[str] | None = None,
 ) -> ScoredOutputs:
-    """Convert `[systems, segments]` scores to one entry per output; outputs with a NaN score are left out.
+    """Convert tables of scores, `[systems, segments]`, to arrays with one entry per output. Outputs with a
+    missing score (NaN) are left out.
 
     `clusters` has a label per segment (such as its document), `weights` a number per segment or per output.
     `system_names` are those of the systems.
@@ -111,7 +112,7 @@ def build_scored_outputs(
     metric = _check_score_matrix(metric, "metric")
     if human.shape != metric.shape:
         raise InputError(f"human scores are {human.shape} but metric scores are {metric.shape}.")
-    weight_matrix = _broadcast_weights(weights, human.shape)
+    weight_matrix = _expand_weights_to_outputs(weights, human.shape)
     is_scored = ~np.isnan(human) & ~np.isnan(metric) & (weight_matrix > 0)
     _check_scored_systems(is_scored, system_names)
     systems, segments = np.nonzero(is_scored)
@@ -136,7 +137,9 @@ def build_scored_outputs(
 
 
 def _check_score_matrix(scores: ArrayLike, score_kind: str) -> FloatArray:
-    """Return scores as a float64 array; raise an error unless they are finite or NaN and have two axes."""
+    """Return scores as a two-dimensional array of floats. Raise an error if a score is infinite or the shape
+    is wrong.
+    """
     matrix = np.asarray(scores, dtype=np.float64)
     if matrix.ndim != 2:
         raise InputError(
@@ -151,8 +154,8 @@ def _check_score_matrix(scores: ArrayLike, score_kind: str) -> FloatArray:
     return matrix
 
 
-def _broadcast_weights(weights: ArrayLike | None, shape: tuple[int, ...]) -> FloatArray:
-    """Return one weight per output, from weights per segment or per output; 1 without weights."""
+def _expand_weights_to_outputs(weights: ArrayLike | None, shape: tuple[int, ...]) -> FloatArray:
+    """Return one weight per output, given weights per segment, per output, or none (all 1)."""
     if weights is None:
         return np.ones(shape)
     weight_array = np.asarray(weights, dtype=np.float64)
@@ -164,7 +167,7 @@ def _broadcast_weights(weights: ArrayLike | None, shape: tuple[int, ...]) -> Flo
 
 
 def _check_cluster_labels(clusters: ArrayLike, segment_count: int) -> NDArray[np.generic]:
-    """Return cluster labels as an array; raise an error unless there is one label per segment."""
+    """Return cluster labels as an array. Raise an error unless there is one label per segment."""
     labels: NDArray[np.generic] = np.asarray(clusters)
     if labels.shape != (segment_count,):
         raise InputError(f"clusters must give one label per segment: {segment_count}, not {labels.shape}.")

@@ -7,12 +7,15 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from metassay.meta.dependence.deviations import (
-    expected_deviations,
-    largest_difference_between_groups,
+    compute_expected_deviations,
+    compute_range_over_groups,
     measure_system_dependence,
 )
 from metassay.meta.dependence.scored_outputs import ScoredOutputs
-from metassay.meta.dependence.shrinkage import constant_metric_dependence, split_deviations
+from metassay.meta.dependence.shrinkage import (
+    compute_dependence_of_constant_metric,
+    split_deviations_into_shrinkage_and_rest,
+)
 from metassay.results.depend import Sensitivity
 from metassay.stats.arrays import FloatArray
 from metassay.stats.random import NUMBERS_OF_SYSTEMS, SAMPLE_SIZES, create_generator_from_numbers
@@ -28,17 +31,23 @@ OutputsWithDeviations = tuple[ScoredOutputs, FloatArray]
 
 
 def measure_dependence_sensitivity(outputs: ScoredOutputs, *, seed: int = 0) -> list[Sensitivity]:
-    """Measure how system dependence changes with resamples, sample size, number and quality of systems."""
+    """Measure how system dependence changes with the number of resamples, the sample size, and the number and
+    quality of systems.
+    """
     return [
-        *vary_number_of_resamples(outputs, seed=seed),
-        *vary_sample_size(outputs, create_generator_from_numbers(seed, SAMPLE_SIZES)),
-        *vary_number_of_systems(outputs, create_generator_from_numbers(seed, NUMBERS_OF_SYSTEMS)),
-        *vary_quality_of_systems(outputs),
+        *measure_dependence_by_number_of_resamples(outputs, seed=seed),
+        *measure_dependence_by_sample_size(outputs, create_generator_from_numbers(seed, SAMPLE_SIZES)),
+        *measure_dependence_by_number_of_systems(
+            outputs, create_generator_from_numbers(seed, NUMBERS_OF_SYSTEMS)
+        ),
+        *measure_dependence_by_quality_of_systems(outputs),
     ]
 
 
-def vary_number_of_resamples(outputs: ScoredOutputs, *, seed: int = 0) -> list[Sensitivity]:
-    """Measure system dependence with several numbers of bootstrap resamples, each with several seeds."""
+def measure_dependence_by_number_of_resamples(outputs: ScoredOutputs, *, seed: int = 0) -> list[Sensitivity]:
+    """Measure the system dependence of a metric with different numbers of bootstrap resamples, each with
+    several seeds.
+    """
 
     def measure_with_each_seed(resample_number: int) -> Iterator[OutputsWithDeviations]:
         for offset in range(_SEEDS):
@@ -46,47 +55,60 @@ def vary_number_of_resamples(outputs: ScoredOutputs, *, seed: int = 0) -> list[S
             yield outputs, measure_system_dependence(outputs, resample_counts).deviations
 
     return [
-        _average_over_draws("bootstraps", str(count), measure_with_each_seed(count)) for count in BOOTSTRAPS
+        _average_dependence_over_draws("bootstraps", str(count), measure_with_each_seed(count))
+        for count in BOOTSTRAPS
     ]
 
 
-def vary_sample_size(outputs: ScoredOutputs, rng: np.random.Generator) -> list[Sensitivity]:
-    """Measure system dependence on random subsets of the clusters; with less data, noise increases it."""
+def measure_dependence_by_sample_size(outputs: ScoredOutputs, rng: np.random.Generator) -> list[Sensitivity]:
+    """Measure the system dependence of a metric on random subsets of the clusters of items. It is larger with
+    less data, because of noise.
+    """
 
     def draw_cluster_subsets(cluster_share: float) -> Iterator[ScoredOutputs]:
         size = max(2, round(cluster_share * outputs.cluster_count))
         for _ in range(REPEATS if size < outputs.cluster_count else 1):
             clusters = rng.choice(outputs.cluster_count, size, replace=False)
-            yield outputs.select(np.isin(outputs.clusters, clusters))
+            yield outputs.select_outputs(np.isin(outputs.clusters, clusters))
 
     sensitivities = []
     for share in SHARES:
         sensitivities.append(
-            _average_over_draws(
-                "share of clusters", f"{share:g}", _add_expected_deviations(draw_cluster_subsets(share))
+            _average_dependence_over_draws(
+                "share of clusters",
+                f"{share:g}",
+                _iterate_subsets_with_deviations(draw_cluster_subsets(share)),
             )
         )
     return sensitivities
 
 
-def vary_number_of_systems(outputs: ScoredOutputs, rng: np.random.Generator) -> list[Sensitivity]:
-    """Measure system dependence on random subsets of the groups: with more groups, a range is larger."""
+def measure_dependence_by_number_of_systems(
+    outputs: ScoredOutputs, rng: np.random.Generator
+) -> list[Sensitivity]:
+    """Measure the system dependence of a metric on random subsets of the groups. It is larger with more
+    groups, because it is a range.
+    """
 
     def draw_group_subsets(size: int) -> Iterator[ScoredOutputs]:
         for _ in range(REPEATS if size < outputs.group_count else 1):
             groups = rng.choice(outputs.group_count, size, replace=False)
-            yield outputs.select(np.isin(outputs.groups, groups))
+            yield outputs.select_outputs(np.isin(outputs.groups, groups))
 
     candidates = {3, outputs.group_count // 2, outputs.group_count - 2}
     smaller_sizes = sorted(size for size in candidates if 3 <= size < outputs.group_count)
     return [
-        _average_over_draws("systems", str(size), _add_expected_deviations(draw_group_subsets(size)))
+        _average_dependence_over_draws(
+            "systems", str(size), _iterate_subsets_with_deviations(draw_group_subsets(size))
+        )
         for size in [*smaller_sizes, outputs.group_count]
     ]
 
 
-def vary_quality_of_systems(outputs: ScoredOutputs) -> list[Sensitivity]:
-    """Measure system dependence in the better half of the groups, the worse half, and both extreme thirds."""
+def measure_dependence_by_quality_of_systems(outputs: ScoredOutputs) -> list[Sensitivity]:
+    """Measure the system dependence of a metric among the better half of the systems, the worse half, and the
+    best and worst thirds together.
+    """
     ranks = np.argsort(np.argsort(-outputs.human_means, kind="stable"))
     half = (outputs.group_count + 1) // 2
     third = max(1, outputs.group_count // 3)
@@ -98,28 +120,34 @@ def vary_quality_of_systems(outputs: ScoredOutputs) -> list[Sensitivity]:
     rows = []
     for name, is_selected in selections.items():
         if is_selected.sum() >= 2:
-            subset = outputs.select(is_selected[outputs.groups])
-            rows.append(_average_over_draws("quality", name, _add_expected_deviations([subset])))
+            subset = outputs.select_outputs(is_selected[outputs.groups])
+            rows.append(
+                _average_dependence_over_draws("quality", name, _iterate_subsets_with_deviations([subset]))
+            )
     return rows
 
 
-def _add_expected_deviations(output_subsets: Iterable[ScoredOutputs]) -> Iterator[OutputsWithDeviations]:
-    """Yield each subset of the outputs together with the expected deviations of its groups."""
+def _iterate_subsets_with_deviations(
+    output_subsets: Iterable[ScoredOutputs],
+) -> Iterator[OutputsWithDeviations]:
+    """Yield each subset of the outputs, together with how much the metric overrates each of its groups."""
     for subset in output_subsets:
-        yield subset, expected_deviations(subset)
+        yield subset, compute_expected_deviations(subset)
 
 
-def _average_over_draws(
-    changed_setting: str, setting_value: str, draws: Iterable[OutputsWithDeviations]
+def _average_dependence_over_draws(
+    changed_setting: str, setting_value: str, outputs_with_deviations: Iterable[OutputsWithDeviations]
 ) -> Sensitivity:
-    """Average system dependence and the residual range over repeated draws with one setting."""
+    """Average the system dependence of a metric over repeated random draws with the same setting."""
     sysdep = []
     constant = []
     residual_range = []
-    for outputs, deviations in draws:
-        sysdep.append(float(largest_difference_between_groups(deviations)))
-        constant.append(constant_metric_dependence(outputs))
-        residual_range.append(split_deviations(deviations, outputs.human_means).residual_range)
+    for outputs, deviations in outputs_with_deviations:
+        sysdep.append(float(compute_range_over_groups(deviations)))
+        constant.append(compute_dependence_of_constant_metric(outputs))
+        residual_range.append(
+            split_deviations_into_shrinkage_and_rest(deviations, outputs.human_means).residual_range
+        )
     return Sensitivity(
         change=changed_setting,
         value=setting_value,

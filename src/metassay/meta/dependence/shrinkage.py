@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metassay.meta.dependence.deviations import largest_difference_between_groups
+from metassay.meta.dependence.deviations import compute_range_over_groups
 from metassay.meta.dependence.scored_outputs import ScoredOutputs
 from metassay.stats.arrays import FloatArray
 from metassay.stats.isotonic import fit_values_by_group
@@ -21,7 +21,8 @@ from metassay.stats.isotonic import fit_values_by_group
 
 @dataclass(frozen=True)
 class DeviationParts:
-    """Expected deviations of systems from human scores, split into shrinkage to the mean and a residual.
+    """How much a metric overrates each system, split into a part that pulls all systems towards the mean
+    (shrinkage) and the rest.
 
     `slope` is the deviation per point of human mean: −1 for a constant metric, 0 without shrinkage.
     """
@@ -32,12 +33,18 @@ class DeviationParts:
 
     @property
     def residual_range(self) -> float:
-        """Maximum minus minimum residual: system dependence that is not due to shrinkage."""
-        return float(largest_difference_between_groups(self.residual))
+        """Largest minus smallest remaining deviation: by how much the metric favours some system for another
+        reason than shrinkage.
+        """
+        return float(compute_range_over_groups(self.residual))
 
 
-def split_deviations(expected_deviations: FloatArray, human_means: FloatArray) -> DeviationParts:
-    """Split expected deviations into a linear function of the human means (shrinkage) and a residual."""
+def split_deviations_into_shrinkage_and_rest(
+    expected_deviations: FloatArray, human_means: FloatArray
+) -> DeviationParts:
+    """Split how much a metric overrates each system into a linear function of the human means (shrinkage) and
+    the rest.
+    """
     centred_means = human_means - human_means.mean()
     sum_of_squares = float(centred_means @ centred_means)
     slope = float(centred_means @ expected_deviations) / sum_of_squares if sum_of_squares > 0 else 0.0
@@ -45,22 +52,27 @@ def split_deviations(expected_deviations: FloatArray, human_means: FloatArray) -
     return DeviationParts(shrinkage, expected_deviations - shrinkage, slope)
 
 
-def measure_residual_ranges(deviations: FloatArray, human_means: FloatArray) -> FloatArray:
-    """Residual range of each row of expected deviations [rows, groups]."""
+def compute_residual_ranges(deviations: FloatArray, human_means: FloatArray) -> FloatArray:
+    """Compute for each row of deviations by how much they differ between groups, apart from shrinkage towards
+    the mean.
+    """
     centred_means = human_means - human_means.mean()
     sum_of_squares = float(centred_means @ centred_means)
     slopes = deviations @ centred_means / sum_of_squares if sum_of_squares > 0 else np.zeros(len(deviations))
     # the mean of a row does not change its range
-    return largest_difference_between_groups(deviations - slopes[:, np.newaxis] * centred_means)
+    return compute_range_over_groups(deviations - slopes[:, np.newaxis] * centred_means)
 
 
-def constant_metric_dependence(outputs: ScoredOutputs) -> float:
-    """System dependence of a metric that gives every output the same score: the range of the human means."""
-    return float(largest_difference_between_groups(outputs.human_means))
+def compute_dependence_of_constant_metric(outputs: ScoredOutputs) -> float:
+    """Return the system dependence of a metric that gives every output the same score. It is the range of the
+    mean human scores.
+    """
+    return float(compute_range_over_groups(outputs.human_means))
 
 
-def dependence_without_each_group(outputs: ScoredOutputs) -> FloatArray:
-    """System dependence with each group in turn left out; NaN where fewer than two groups remain.
+def compute_dependence_without_each_group(outputs: ScoredOutputs) -> FloatArray:
+    """Compute the system dependence of a metric with each group left out in turn; NaN where fewer than two
+    groups remain.
 
     A range grows with the number of groups, and a single unusual group may account for all of it.
     """
@@ -77,5 +89,5 @@ def dependence_without_each_group(outputs: ScoredOutputs) -> FloatArray:
             outputs.groups,
             outputs.group_count,
         )[0]
-        sysdep[group] = largest_difference_between_groups(predicted_means - outputs.human_means)
+        sysdep[group] = compute_range_over_groups(predicted_means - outputs.human_means)
     return sysdep

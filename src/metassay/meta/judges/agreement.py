@@ -24,10 +24,11 @@ JUDGEBENCH = "judgebench"
 TIES = ("half", "strict", JUDGEBENCH)
 
 
-def compute_verdict_credits(
+def compare_verdicts_with_gold_labels(
     verdicts: FloatArray, gold_labels: FloatArray, *, ties: str = "half"
 ) -> FloatArray:
-    """Compute how right each verdict is, from 0 to 1; NaN where the verdict or its gold label is missing.
+    """Return how right each verdict is, from 0 to 1. It is NaN where the verdict or its gold label is
+    missing.
 
     With ties "half" it is 1 - |verdict - gold label|, otherwise 1 if the two are equal and 0 if not.
     """
@@ -39,8 +40,10 @@ def compute_verdict_credits(
     return np.where(np.isnan(distances), np.nan, distances == 0)
 
 
-def compute_base_rate(verdicts: FloatArray, gold_labels: FloatArray, *, ties: str = "half") -> float:
-    """Compute the accuracy that verdicts would have if they were assigned to items at random.
+def compute_accuracy_expected_by_chance(
+    verdicts: FloatArray, gold_labels: FloatArray, *, ties: str = "half"
+) -> float:
+    """Compute the accuracy that verdicts would have if they were assigned to the questions at random.
 
     This is the expected agreement of Cohen's kappa: the mean credit over all pairs of a verdict and a gold
     label, each from any item.
@@ -50,14 +53,18 @@ def compute_base_rate(verdicts: FloatArray, gold_labels: FloatArray, *, ties: st
     distinct_gold, gold_counts = np.unique(gold_labels[is_defined], return_counts=True)
     if not len(distinct_verdicts):
         return float("nan")
-    credits_of_pairs = compute_verdict_credits(distinct_verdicts[:, None], distinct_gold[None, :], ties=ties)
+    credits_of_pairs = compare_verdicts_with_gold_labels(
+        distinct_verdicts[:, None], distinct_gold[None, :], ties=ties
+    )
     total = verdict_counts.sum() * gold_counts.sum()
     return float(verdict_counts @ credits_of_pairs @ gold_counts / total)
 
 
 @dataclass(frozen=True)
 class CombinedVerdicts:
-    """One verdict per question from both orders, and whether both orders gave the same verdict."""
+    """One verdict per question, combined from asking it with the two outputs in both orders, and whether both
+    orders gave the same verdict.
+    """
 
     verdicts: FloatArray
     is_consistent: FloatArray
@@ -67,7 +74,7 @@ class CombinedVerdicts:
 def combine_verdicts_of_both_orders(
     verdicts: FloatArray, questions: IntArray, is_swapped: BoolArray, *, ties: str = "half"
 ) -> CombinedVerdicts:
-    """Combine the verdicts on each question that was asked in both orders of the outputs.
+    """Combine the two verdicts on each question that was asked with the two outputs in both orders.
 
     Two verdicts that prefer the same output count as that verdict, others as a tie; with `judgebench`, a
     preference and a tie count as the preference. A question with an order that could not be read has no
@@ -75,8 +82,8 @@ def combine_verdicts_of_both_orders(
     """
     question_count = int(questions.max(initial=-1)) + 1
     in_order = ~is_swapped
-    first = _arrange_by_question(verdicts[in_order], questions[in_order], question_count)
-    second = _arrange_by_question(verdicts[is_swapped], questions[is_swapped], question_count)
+    first = _arrange_verdicts_by_question(verdicts[in_order], questions[in_order], question_count)
+    second = _arrange_verdicts_by_question(verdicts[is_swapped], questions[is_swapped], question_count)
     has_first = np.bincount(questions[in_order], minlength=question_count) > 0
     has_second = np.bincount(questions[is_swapped], minlength=question_count) > 0
     has_both = has_first & has_second
@@ -90,15 +97,20 @@ def combine_verdicts_of_both_orders(
     return CombinedVerdicts(np.where(has_both, both_verdicts, single_verdicts), is_consistent)
 
 
-def _arrange_by_question(verdicts: FloatArray, questions: IntArray, question_count: int) -> FloatArray:
-    """Return the verdict on each question; NaN where there is none."""
+def _arrange_verdicts_by_question(
+    verdicts: FloatArray, questions: IntArray, question_count: int
+) -> FloatArray:
+    """Return the verdict on each question in the order of question numbers; NaN where there is none."""
     arranged = np.full(question_count, np.nan)
     arranged[questions] = verdicts
     return arranged
 
 
-def find_position_preferences(verdicts: FloatArray, is_swapped: BoolArray, questions: IntArray) -> FloatArray:
-    """Return 1 where a verdict prefers the output shown first, 0 for the second, ½ for a tie.
+def mark_verdicts_for_first_output(
+    verdicts: FloatArray, is_swapped: BoolArray, questions: IntArray
+) -> FloatArray:
+    """Return for each verdict 1 if it prefers the output that was shown first, 0 for the second and ½ for a
+    tie.
 
     The mean is P(first preferred), and the outputs do not influence it, because each is shown first once. NaN
     for questions with one order only, where position and quality cannot be separated.
@@ -108,16 +120,17 @@ def find_position_preferences(verdicts: FloatArray, is_swapped: BoolArray, quest
     return np.where(np.isnan(is_consistent[questions]), np.nan, prefers_first)
 
 
-def compute_repeat_agreement(answers: FloatArray, questions: IntArray) -> FloatArray:
-    """Compute for each question the share of equal pairs among repeated answers.
+def compute_repeat_agreement(answers: FloatArray, question_of_answer: IntArray) -> FloatArray:
+    """Compute how often two answers to the same question are equal, for each question that was asked
+    repeatedly.
 
     NaN for a question with fewer than two readable answers.
     """
     is_defined = ~np.isnan(answers)
-    question_count = int(questions.max(initial=-1)) + 1
-    answer_counts = np.bincount(questions[is_defined], minlength=question_count).astype(np.float64)
+    question_count = int(question_of_answer.max(initial=-1)) + 1
+    answer_counts = np.bincount(question_of_answer[is_defined], minlength=question_count).astype(np.float64)
     distinct_answers, counts = np.unique(
-        np.stack([questions[is_defined], answers[is_defined]]), axis=1, return_counts=True
+        np.stack([question_of_answer[is_defined], answers[is_defined]]), axis=1, return_counts=True
     )
     equal_pairs = np.bincount(
         distinct_answers[0].astype(np.int64), weights=counts * (counts - 1.0), minlength=question_count
@@ -125,8 +138,11 @@ def compute_repeat_agreement(answers: FloatArray, questions: IntArray) -> FloatA
     return divide_or_nan(equal_pairs, answer_counts * (answer_counts - 1))
 
 
-def compute_score_credits(judge_scores: FloatArray, human_scores: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Compute how right the scores of a judge are on each pair of outputs with different human scores.
+def compare_order_of_outputs_with_humans(
+    judge_scores: FloatArray, human_scores: FloatArray
+) -> tuple[FloatArray, IntArray]:
+    """Return for each pair of outputs with different human scores whether the judge orders it as humans do
+    (1), gives equal scores (½) or reverses it (0).
 
     Scores are `[systems, items]`. The credit of a pair is 1 if the judge orders it as humans do, ½ if it
     gives both the same score, else 0. Also returns the item of each pair. Pairs with a missing score are left

@@ -29,7 +29,7 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class AlternativeAnnotatorTest:
-    """Result of the alternative annotator test for one judge.
+    """Result of the alternative annotator test, which asks whether a judge can replace human annotators.
 
     Arrays have one entry per annotator, NaN for those who were left out (`items` has their number of items).
     `winning_rate` and `advantage` are NaN if all annotators were left out.
@@ -46,7 +46,7 @@ class AlternativeAnnotatorTest:
 
     @property
     def passes(self) -> bool:
-        """Whether the judge passes the test: it can replace at least half of the annotators."""
+        """Whether the judge passes the test, because it can replace at least half of the annotators."""
         return self.winning_rate >= 0.5
 
 
@@ -57,7 +57,8 @@ def alternative_annotator_test(
     epsilon: float = 0.2,
     categories: bool = False,
 ) -> AlternativeAnnotatorTest:
-    """Test whether a judge can replace human annotators, from ratings `[items]` and `[annotators, items]`.
+    """Test whether a judge can replace human annotators, by whether it agrees with the others as well as each
+    of them does.
 
     NaN is a missing rating. Closeness to others is the negative root mean squared distance; with
     `categories`, the share of them who gave the same rating.
@@ -74,8 +75,12 @@ def alternative_annotator_test(
         if len(shared_items) < MINIMUM_ITEMS:
             continue
         others = all_others[:, shared_items]
-        judge_closeness = _measure_closeness(judge_ratings[shared_items], others, categories=categories)
-        annotator_closeness = _measure_closeness(ratings[shared_items], others, categories=categories)
+        judge_closeness = _measure_closeness_to_other_ratings(
+            judge_ratings[shared_items], others, categories=categories
+        )
+        annotator_closeness = _measure_closeness_to_other_ratings(
+            ratings[shared_items], others, categories=categories
+        )
         judge_wins = judge_closeness >= annotator_closeness
         annotator_wins = annotator_closeness >= judge_closeness
         advantages[annotator] = judge_wins.mean()
@@ -94,8 +99,10 @@ def alternative_annotator_test(
     )
 
 
-def _measure_closeness(ratings: FloatArray, other_ratings: FloatArray, *, categories: bool) -> FloatArray:
-    """Measure how close ratings `[items]` are to those of other annotators, `[annotators, items]`."""
+def _measure_closeness_to_other_ratings(
+    ratings: FloatArray, other_ratings: FloatArray, *, categories: bool
+) -> FloatArray:
+    """Compute how close the ratings of each item are to those of the other annotators."""
     if categories:
         is_equal = np.where(np.isnan(other_ratings), np.nan, other_ratings == ratings)
         return np.asarray(np.nanmean(is_equal, axis=0))
@@ -103,7 +110,7 @@ def _measure_closeness(ratings: FloatArray, other_ratings: FloatArray, *, catego
 
 
 def _compute_non_inferiority_p_value(differences: FloatArray, epsilon: float) -> float:
-    """Compute the one-sided p-value that the mean difference is at least ε.
+    """Compute the one-sided p-value of the hypothesis that the mean difference is at least ε.
 
     0 or 1 if all differences are equal.
     """

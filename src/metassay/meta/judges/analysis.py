@@ -40,7 +40,7 @@ RESAMPLES = 1000
 
 @dataclass(frozen=True)
 class JudgeAnalysis:
-    """Accuracy, consistency and biases of all judges, computed from a table of verdicts."""
+    """Accuracy, consistency and biases of all LLM judges, computed from a table of their verdicts."""
 
     items: int
     compares_items: bool
@@ -60,7 +60,7 @@ def analyze_judges(
     seed: int = 0,
     price: float | None = None,
 ) -> JudgeAnalysis:
-    """Measure accuracy, consistency and biases of all judges in a table of verdicts.
+    """Measure accuracy, consistency and biases of all LLM judges in a table of verdicts.
 
     `contexts` are the columns within whose values accuracy is measured; by default those with a known name.
     `price` is the cost of a judge whose verdicts have no cost of their own.
@@ -94,28 +94,31 @@ def _measure_judge(
     bootstrap: ClusterBootstrap,
     ties: str,
 ) -> JudgeMeasures:
-    """Measure one judge from its verdicts, labels or scores."""
-    verdicts = verdict_arrays.build_judge_verdicts(verdict_rows)
+    """Measure accuracy, consistency and biases of one judge from the rows with its verdicts."""
+    verdicts = verdict_arrays.convert_rows_to_judge_verdicts(verdict_rows)
     if verdict_arrays.table.kind == PAIRWISE:
         return measure_preference_judge(verdicts, bootstrap, ties=ties)
     if verdict_arrays.table.kind == LABEL:
         return measure_label_judge(verdicts, bootstrap)
     if verdict_arrays.has_one_output_per_item:
         return measure_score_judge_across_items(
-            verdict_arrays.build_mean_by_item(judge),
+            verdict_arrays.average_verdicts_by_item(judge),
             verdict_arrays.human_score_by_item,
             verdicts,
             bootstrap,
         )
     return measure_score_judge(
-        verdict_arrays.build_mean_matrix(judge), verdict_arrays.human_score_matrix, verdicts, bootstrap
+        verdict_arrays.average_verdicts_by_output(judge),
+        verdict_arrays.human_score_matrix,
+        verdicts,
+        bootstrap,
     )
 
 
 def _build_judge_result(
     judge: str, measures: JudgeMeasures, verdict_rows: pl.DataFrame, price: float | None
 ) -> results.JudgeEntry:
-    """Build the result of one judge."""
+    """Return the measures of one judge in the form in which they are written to JSON."""
     has_costs = "cost" in verdict_rows.columns and verdict_rows["cost"].count() > 0
     estimates = {
         "both_orders_same": measures.both_orders_same,
@@ -147,7 +150,9 @@ def _build_judge_result(
 
 
 def _convert_share_correction(correction: ShareCorrection | None) -> results.CorrectedShare | None:
-    """Convert the corrected share of good outputs to the type of the result."""
+    """Return the corrected share of good outputs in the form in which it is written to JSON; None if it is
+    undefined.
+    """
     if correction is None or math.isnan(correction.value):
         return None
     return results.CorrectedShare(
@@ -164,12 +169,12 @@ def _convert_share_correction(correction: ShareCorrection | None) -> results.Cor
 def _measure_judges_in_contexts(
     verdict_arrays: VerdictArrays,
     column: str,
-    measures: Mapping[str, JudgeMeasures],
+    measures_by_judge: Mapping[str, JudgeMeasures],
     bootstrap: ClusterBootstrap,
 ) -> list[results.ContextAccuracy]:
-    """Estimate the accuracy of every judge in every context of a column."""
+    """Estimate the accuracy of every judge in every context (such as a domain) that a column names."""
     rows = []
-    for judge, judge_measures in measures.items():
+    for judge, judge_measures in measures_by_judge.items():
         labels = verdict_arrays.get_context_labels(column, verdict_arrays.get_verdicts_of_judge(judge))
         estimates = estimate_accuracy_by_context(judge_measures.judge_credits, labels, bootstrap)
         for context, accuracy in estimates.items():
@@ -188,13 +193,15 @@ def _measure_judges_in_contexts(
 def _test_judges_as_annotators(
     verdict_arrays: VerdictArrays, epsilon: float
 ) -> list[results.AlternativeTestEntry]:
-    """Run the alternative annotator test for every judge, if there are at least two raters."""
+    """Test for every judge whether it can replace human annotators (alternative annotator test). Empty if
+    there are fewer than two human raters.
+    """
     raters = verdict_arrays.table.raters
     if len(raters) < 2:
         return []
     entries = []
     for judge in verdict_arrays.judges:
-        judge_ratings, rater_ratings = verdict_arrays.build_judge_and_rater_ratings(judge)
+        judge_ratings, rater_ratings = verdict_arrays.average_ratings_of_judge_and_raters(judge)
         test = alternative_annotator_test(
             judge_ratings, rater_ratings, epsilon=epsilon, categories=verdict_arrays.table.kind != GRADE
         )
@@ -213,17 +220,18 @@ def _test_judges_as_annotators(
 
 
 def _estimate_self_preference(verdict_arrays: VerdictArrays, seed: int) -> list[results.SelfPreference]:
-    """Estimate how much each judge favours each family of systems, relative to people or other judges.
+    """Estimate how much each judge favours each family of systems (such as its own), compared with people or
+    with other judges.
 
     Only the judge's own family is tested, with Holm's correction over judges.
     """
-    families = sorted(set(verdict_arrays.families.values()))
+    families = sorted(set(verdict_arrays.family_by_system.values()))
     has_human_verdicts = bool((~np.isnan(verdict_arrays.human_score_matrix)).any())
     if len(families) < 2 or not (has_human_verdicts or len(verdict_arrays.judges) > 1):
         return []
-    scores = np.stack([verdict_arrays.build_mean_matrix(judge) for judge in verdict_arrays.judges])
+    scores = np.stack([verdict_arrays.average_verdicts_by_output(judge) for judge in verdict_arrays.judges])
     family_of_system = np.array(
-        [verdict_arrays.families.get(system, "") for system in verdict_arrays.systems]
+        [verdict_arrays.family_by_system.get(system, "") for system in verdict_arrays.systems]
     )
     item_count = len(verdict_arrays.items)
     counts = draw_bootstrap_counts(item_count, item_count, RESAMPLES, np.random.default_rng(seed))
@@ -239,7 +247,7 @@ def _estimate_self_preference(verdict_arrays: VerdictArrays, seed: int) -> list[
             else:
                 preference = estimate_preference_against_panel(scores, position, in_family, resample_counts)
             preferences.append((judge, family, preference))
-    is_own = [verdict_arrays.judge_families.get(judge) == family for judge, family, _ in preferences]
+    is_own = [verdict_arrays.family_by_judge.get(judge) == family for judge, family, _ in preferences]
     tested_p_values = [preference.p for (_, _, preference), own in zip(preferences, is_own) if own]
     adjusted = iter(adjust_holm(tested_p_values).tolist())
     return [
@@ -260,7 +268,7 @@ def _estimate_self_preference(verdict_arrays: VerdictArrays, seed: int) -> list[
 def _estimate_accuracy_drift(
     verdict_arrays: VerdictArrays, bootstrap: ClusterBootstrap, ties: str
 ) -> list[results.AccuracyDrift]:
-    """Compare the accuracy of each judge at its last date with that at its first date.
+    """Compare the accuracy of each judge at its last date with its accuracy at its first date.
 
     Judges that give scores are left out.
     """

@@ -21,7 +21,7 @@ from metassay.stats.intervals import (
 
 @dataclass(frozen=True)
 class ItemEstimate:
-    """A mean over items, or a difference of such means, with its 95 % interval; NaN where it is undefined.
+    """A mean over items, or a difference of two means, with its 95 % interval. Undefined numbers are NaN.
 
     `pairs` is the number of values that it was computed from.
     """
@@ -31,8 +31,8 @@ class ItemEstimate:
     high: float
     pairs: int
 
-    def add_constant_to_estimate(self, amount: float) -> ItemEstimate:
-        """Return the estimate with a constant added to value and interval."""
+    def add_constant(self, amount: float) -> ItemEstimate:
+        """Return a copy in which a constant is added to the value and to both ends of its interval."""
         return ItemEstimate(self.value + amount, self.low + amount, self.high + amount, self.pairs)
 
 
@@ -42,18 +42,18 @@ UNDEFINED = ItemEstimate(np.nan, np.nan, np.nan, 0)
 
 @dataclass(frozen=True)
 class ItemMeans:
-    """The mean value of each item, for items that have values."""
+    """The mean value of each item that has values."""
 
     means: FloatArray
     items: IntArray
 
-    def resample_mean(self, bootstrap: ClusterBootstrap) -> FloatArray:
-        """Return the mean over items on each resample, `[1, resamples]`."""
+    def resample_mean_over_items(self, bootstrap: ClusterBootstrap) -> FloatArray:
+        """Return the mean over items for each bootstrap resample of the items."""
         return bootstrap.resample_ratios(self.means[None], np.ones((1, len(self.means))), self.items)
 
 
 def average_within_items(values: FloatArray, items: IntArray) -> ItemMeans:
-    """Average the values that are not NaN within each item."""
+    """Average the values of each item, leaving out NaN."""
     is_defined = ~np.isnan(values)
     distinct_items, positions = np.unique(items[is_defined], return_inverse=True)
     sums = np.bincount(positions, weights=values[is_defined])
@@ -61,8 +61,10 @@ def average_within_items(values: FloatArray, items: IntArray) -> ItemMeans:
     return ItemMeans(sums / np.maximum(counts, 1), distinct_items.astype(np.int32))
 
 
-def estimate_item_mean(values: FloatArray, items: IntArray, bootstrap: ClusterBootstrap) -> ItemEstimate:
-    """Estimate the mean over items of values between 0 and 1; NaN values are left out."""
+def estimate_mean_over_items(
+    values: FloatArray, items: IntArray, bootstrap: ClusterBootstrap
+) -> ItemEstimate:
+    """Estimate the mean over items of values between 0 and 1, with a 95 % interval. NaN is left out."""
     item_means = average_within_items(values, items)
     item_count = len(item_means.means)
     pairs = int((~np.isnan(values)).sum())
@@ -78,14 +80,15 @@ def estimate_item_mean(values: FloatArray, items: IntArray, bootstrap: ClusterBo
         # a mean of several verdicts can be more precise than one observation per item
         np.array([_NO_LIMIT]),
     )
-    low, high = proportion_interval(proportions, item_means.resample_mean(bootstrap))
+    low, high = proportion_interval(proportions, item_means.resample_mean_over_items(bootstrap))
     return ItemEstimate(float(mean), float(low[0]), float(high[0]), pairs)
 
 
-def estimate_mean_difference(
+def estimate_difference_of_means(
     values: FloatArray, other_values: FloatArray, items: IntArray, bootstrap: ClusterBootstrap
 ) -> ItemEstimate:
-    """Estimate the mean of some values minus the mean of other values of the same items.
+    """Estimate the mean of some values minus the mean of other values, with a 95 % interval. Both are
+    averaged within items first.
 
     Both arrays have an entry for each of `items`, NaN where an entry belongs to the other array or to
     neither.
@@ -99,7 +102,9 @@ def estimate_mean_difference(
     difference = float(first.means.mean() - second.means.mean())
     if smaller_count < 2:
         return ItemEstimate(difference, np.nan, np.nan, pairs)
-    low, high = percentile_interval(first.resample_mean(bootstrap) - second.resample_mean(bootstrap))
+    low, high = percentile_interval(
+        first.resample_mean_over_items(bootstrap) - second.resample_mean_over_items(bootstrap)
+    )
     widening = float(small_sample_factor(np.array([smaller_count]))[0])
     return ItemEstimate(
         difference,

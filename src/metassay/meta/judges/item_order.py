@@ -23,7 +23,7 @@ _NO_LIMIT = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class ItemOrderCredits:
-    """Scores of a judge and of humans for the only output of each item, without missing scores."""
+    """Scores of a judge and of humans for items that have only one output each, without missing scores."""
 
     judge_scores: FloatArray
     human_scores: FloatArray
@@ -33,7 +33,8 @@ class ItemOrderCredits:
     def estimate_accuracy(
         self, bootstrap: ClusterBootstrap | None = None, is_selected: BoolArray | None = None
     ) -> ItemEstimate:
-        """Estimate the accuracy over all pairs of outputs, or over pairs of two selected outputs.
+        """Estimate how often a judge orders two outputs as humans do, over all pairs of outputs or of
+        selected outputs.
 
         The interval needs no resamples.
         """
@@ -43,12 +44,12 @@ class ItemOrderCredits:
 
 
 def estimate_order_accuracy(judge_scores: FloatArray, human_scores: FloatArray) -> ItemEstimate:
-    """Estimate how often a judge orders two outputs as humans do, `[outputs]` each.
+    """Estimate how often a judge orders two outputs as humans do, with a 95 % interval.
 
     The interval is Wilson's with the jackknife variance; NaN where a single output decides whether there are
     pairs at all.
     """
-    credit_sums, pair_counts = _sum_credits_of_outputs(judge_scores, human_scores)
+    credit_sums, pair_counts = _sum_credits_over_pairs_of_outputs(judge_scores, human_scores)
     pairs = pair_counts.sum() / 2
     if pairs == 0:
         return ItemEstimate(np.nan, np.nan, np.nan, 0)
@@ -68,10 +69,12 @@ def estimate_order_accuracy(judge_scores: FloatArray, human_scores: FloatArray) 
     return ItemEstimate(float(accuracy), float(low[0]), float(high[0]), int(pairs))
 
 
-def _sum_credits_of_outputs(
+def _sum_credits_over_pairs_of_outputs(
     judge_scores: FloatArray, human_scores: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the sum of credits over the pairs of each output, and the number of its pairs."""
+    """Return for each output how many of its pairs the judge orders as humans do, where equal scores count
+    half, and the number of its pairs.
+    """
     credit_sums = np.zeros(len(judge_scores))
     pair_counts = np.zeros(len(judge_scores))
     for start in range(0, len(judge_scores), _ROWS_PER_BLOCK):

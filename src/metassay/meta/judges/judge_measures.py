@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 
 from metassay.meta.judges.agreement import (
     combine_verdicts_of_both_orders,
-    compute_base_rate,
+    compare_order_of_outputs_with_humans,
+    compare_verdicts_with_gold_labels,
+    compute_accuracy_expected_by_chance,
     compute_repeat_agreement,
-    compute_score_credits,
-    compute_verdict_credits,
-    find_position_preferences,
+    mark_verdicts_for_first_output,
 )
 from metassay.meta.judges.estimates import (
     UNDEFINED,
     ItemEstimate,
-    estimate_item_mean,
-    estimate_mean_difference,
+    estimate_difference_of_means,
+    estimate_mean_over_items,
 )
 from metassay.meta.judges.item_order import ItemOrderCredits
 from metassay.meta.judges.label_correction import ShareCorrection, correct_share_of_good_outputs
@@ -31,7 +31,7 @@ from metassay.stats.bootstrap import ClusterBootstrap
 
 @dataclass(frozen=True)
 class JudgeVerdicts:
-    """The verdicts of one judge as arrays with one entry per verdict; NaN where a number is missing.
+    """The verdicts of one judge as arrays with one entry per verdict. Missing numbers are NaN.
 
     All groupings are codes that count from 0.
     """
@@ -49,24 +49,25 @@ class JudgeVerdicts:
 
     @property
     def missing_count(self) -> int:
-        """Number of verdicts that could not be read."""
+        """Number of answers of the judge from which no verdict could be read."""
         return int(np.isnan(self.values).sum())
 
     @cached_property
     def first_positions(self) -> NDArray[np.int64]:
-        """Position of the first verdict on each pair question."""
+        """Position of the first verdict on each question about a pair of outputs."""
         return np.unique(self.pair_questions, return_index=True)[1]
 
     def estimate_repeat_agreement(self, bootstrap: ClusterBootstrap) -> ItemEstimate:
-        """Estimate how often two answers to the same question are equal."""
+        """Estimate how often a judge gives the same answer when it is asked the same question again."""
         _, first_positions = np.unique(self.repeat_questions, return_index=True)
         shares = compute_repeat_agreement(self.values, self.repeat_questions)
-        return estimate_item_mean(shares, self.items[first_positions], bootstrap)
+        return estimate_mean_over_items(shares, self.items[first_positions], bootstrap)
 
 
 @dataclass(frozen=True)
 class JudgeCredits:
-    """How right each verdict of a judge is, from 0 to 1, and the item of the verdict.
+    """How right each verdict of a judge is, from 0 (wrong) to 1 (right), and the item that the verdict is
+    about.
 
     `label_positions` says where the context label of each credit is: the position of a verdict, or of an
     item.
@@ -79,15 +80,16 @@ class JudgeCredits:
     def estimate_accuracy(
         self, bootstrap: ClusterBootstrap, is_selected: BoolArray | None = None
     ) -> ItemEstimate:
-        """Estimate the accuracy of a judge from all of its verdicts, or from the selected ones."""
+        """Estimate the accuracy of a judge from all of its verdicts, or from the selected ones only."""
         if is_selected is None:
-            return estimate_item_mean(self.values, self.items, bootstrap)
-        return estimate_item_mean(self.values[is_selected], self.items[is_selected], bootstrap)
+            return estimate_mean_over_items(self.values, self.items, bootstrap)
+        return estimate_mean_over_items(self.values[is_selected], self.items[is_selected], bootstrap)
 
 
 @dataclass(frozen=True)
 class JudgeMeasures:
-    """Accuracy of a judge, the accuracy expected from base rates alone, consistency and biases.
+    """Accuracy of a judge, the accuracy that random verdicts would have, and the consistency and biases of
+    the judge.
 
     Measures that a kind of verdict does not have are undefined.
     """
@@ -106,23 +108,25 @@ class JudgeMeasures:
 def measure_preference_judge(
     verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap, *, ties: str = "half"
 ) -> JudgeMeasures:
-    """Measure a judge that prefers one of two outputs, asked in one order or in both."""
+    """Measure accuracy, consistency and biases of a judge that says which of two outputs is better, asked in
+    one order or in both.
+    """
     combined = combine_verdicts_of_both_orders(
         verdicts.values, verdicts.pair_questions, verdicts.swapped, ties=ties
     )
     first = verdicts.first_positions
     gold = verdicts.gold[first]
     items = verdicts.items[first]
-    judge_credits = JudgeCredits(compute_verdict_credits(combined.verdicts, gold, ties=ties), items, first)
-    prefers_first = find_position_preferences(verdicts.values, verdicts.swapped, verdicts.pair_questions)
+    judge_credits = JudgeCredits(
+        compare_verdicts_with_gold_labels(combined.verdicts, gold, ties=ties), items, first
+    )
+    prefers_first = mark_verdicts_for_first_output(verdicts.values, verdicts.swapped, verdicts.pair_questions)
     return JudgeMeasures(
         judge_credits=judge_credits,
         accuracy=judge_credits.estimate_accuracy(bootstrap),
-        base_rate=compute_base_rate(combined.verdicts, gold, ties=ties),
-        both_orders_same=estimate_item_mean(combined.is_consistent, items, bootstrap),
-        position_bias=estimate_item_mean(prefers_first, verdicts.items, bootstrap).add_constant_to_estimate(
-            -0.5
-        ),
+        base_rate=compute_accuracy_expected_by_chance(combined.verdicts, gold, ties=ties),
+        both_orders_same=estimate_mean_over_items(combined.is_consistent, items, bootstrap),
+        position_bias=estimate_mean_over_items(prefers_first, verdicts.items, bootstrap).add_constant(-0.5),
         length_bias=_estimate_length_bias(judge_credits, gold, verdicts.longer[first], bootstrap),
         repeats_same=verdicts.estimate_repeat_agreement(bootstrap),
         corrected=correct_share_of_good_outputs(combined.verdicts, gold, items, bootstrap),
@@ -136,11 +140,13 @@ def _estimate_length_bias(
     longer_outputs: FloatArray,
     bootstrap: ClusterBootstrap,
 ) -> ItemEstimate:
-    """Estimate the accuracy where the better output is the longer one, minus where it is the shorter one."""
+    """Estimate how much more accurate the judge is where the better output is the longer one than where it is
+    the shorter one.
+    """
     is_known = ~np.isnan(longer_outputs) & np.isin(gold_labels, (0.0, 1.0))
     better_is_longer = is_known & (gold_labels == longer_outputs)
     better_is_shorter = is_known & (gold_labels != longer_outputs)
-    return estimate_mean_difference(
+    return estimate_difference_of_means(
         np.where(better_is_longer, judge_credits.values, np.nan),
         np.where(better_is_shorter, judge_credits.values, np.nan),
         judge_credits.items,
@@ -149,7 +155,7 @@ def _estimate_length_bias(
 
 
 def measure_label_judge(verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap) -> JudgeMeasures:
-    """Measure a judge that labels single outputs as good (1) or bad (0).
+    """Measure accuracy and consistency of a judge that labels single outputs as good or bad.
 
     The share of good outputs is corrected for the errors of the judge.
     """
@@ -159,14 +165,14 @@ def measure_label_judge(verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap) ->
     if are_good_or_bad:
         corrected = correct_share_of_good_outputs(verdicts.values, verdicts.gold, verdicts.items, bootstrap)
     judge_credits = JudgeCredits(
-        compute_verdict_credits(verdicts.values, verdicts.gold, ties="strict"),
+        compare_verdicts_with_gold_labels(verdicts.values, verdicts.gold, ties="strict"),
         verdicts.items,
         np.arange(len(verdicts.values)),
     )
     return JudgeMeasures(
         judge_credits=judge_credits,
         accuracy=judge_credits.estimate_accuracy(bootstrap),
-        base_rate=compute_base_rate(verdicts.values, verdicts.gold, ties="strict"),
+        base_rate=compute_accuracy_expected_by_chance(verdicts.values, verdicts.gold, ties="strict"),
         repeats_same=verdicts.estimate_repeat_agreement(bootstrap),
         corrected=corrected,
         missing_count=verdicts.missing_count,
@@ -176,12 +182,13 @@ def measure_label_judge(verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap) ->
 def measure_score_judge(
     judge_scores: FloatArray, human_scores: FloatArray, verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap
 ) -> JudgeMeasures:
-    """Measure a judge that scores outputs, `[systems, items]`.
+    """Measure accuracy and consistency of a judge that gives scores, by comparing the outputs of different
+    systems for the same item.
 
     Accuracy is over all pairs of outputs of an item with different human scores. The accuracy expected from
     base rates is ½, because without information both orders are equally likely.
     """
-    pair_credits, items = compute_score_credits(judge_scores, human_scores)
+    pair_credits, items = compare_order_of_outputs_with_humans(judge_scores, human_scores)
     judge_credits = JudgeCredits(pair_credits, items, items.astype(np.int64))
     return JudgeMeasures(
         judge_credits=judge_credits,
@@ -193,14 +200,15 @@ def measure_score_judge(
 
 
 def measure_score_judge_across_items(
-    scores: FloatArray, human: FloatArray, verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap
+    judge_scores: FloatArray, human_scores: FloatArray, verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap
 ) -> JudgeMeasures:
-    """Measure a judge that scores the only output of each item, `[items]`.
+    """Measure accuracy and consistency of a judge that gives scores, by comparing outputs of different items,
+    because each item has only one output.
 
     Accuracy is over all pairs of outputs with different human scores.
     """
-    items = np.flatnonzero(~np.isnan(scores) & ~np.isnan(human))
-    judge_credits = ItemOrderCredits(scores[items], human[items], items)
+    items = np.flatnonzero(~np.isnan(judge_scores) & ~np.isnan(human_scores))
+    judge_credits = ItemOrderCredits(judge_scores[items], human_scores[items], items)
     accuracy = judge_credits.estimate_accuracy()
     return JudgeMeasures(
         judge_credits=judge_credits,
@@ -217,7 +225,7 @@ def estimate_accuracy_change(
     """Estimate how much the accuracy of a judge changed between two dates."""
     undefined_before = np.full(len(credits_before.values), np.nan)
     undefined_after = np.full(len(credits_after.values), np.nan)
-    return estimate_mean_difference(
+    return estimate_difference_of_means(
         np.concatenate([undefined_before, credits_after.values]),
         np.concatenate([credits_before.values, undefined_after]),
         np.concatenate([credits_before.items, credits_after.items]),
@@ -230,7 +238,7 @@ def estimate_accuracy_by_context(
     context_labels: Sequence[str | None],
     bootstrap: ClusterBootstrap,
 ) -> dict[str, ItemEstimate]:
-    """Estimate the accuracy of a judge in each context.
+    """Estimate the accuracy of a judge in each context, such as each domain.
 
     `context_labels` are per verdict or item, as `label_positions` are.
     """

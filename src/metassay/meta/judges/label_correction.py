@@ -31,7 +31,7 @@ PSEUDO_OUTPUTS = 0.5
 
 @dataclass(frozen=True)
 class ShareCorrection:
-    """The corrected share with its 95 % interval, and the share as judged; NaN where it is undefined."""
+    """Share of good outputs, as a judge says and corrected for its errors, with a 95 % interval."""
 
     value: float
     low: float
@@ -43,8 +43,11 @@ class ShareCorrection:
     """Number of outputs with a human label."""
 
 
-def rogan_gladen_estimate(share: FloatArray, sensitivity: FloatArray, specificity: FloatArray) -> FloatArray:
-    """Correct the share of outputs that a judge calls good for the errors of the judge.
+def correct_share_for_judge_errors(
+    share: FloatArray, sensitivity: FloatArray, specificity: FloatArray
+) -> FloatArray:
+    """Correct the share of outputs that a judge calls good, given how often it recognises good and bad
+    outputs (Rogan and Gladen, 1978).
 
     (share + specificity - 1) / (sensitivity + specificity - 1), limited to [0, 1].
     """
@@ -57,7 +60,8 @@ def rogan_gladen_estimate(share: FloatArray, sensitivity: FloatArray, specificit
 def correct_share_of_good_outputs(
     verdicts: FloatArray, gold_labels: FloatArray, items: IntArray, bootstrap: ClusterBootstrap
 ) -> ShareCorrection:
-    """Estimate the share of good outputs from verdicts, corrected for the errors of the judge.
+    """Estimate the true share of good outputs from the verdicts of a judge, using the human labels of some
+    outputs to correct its errors.
 
     Verdicts are 1 (good), 0 (bad) or ½ (undecided); gold labels are 1, 0, or NaN without a label.
     """
@@ -87,13 +91,13 @@ def correct_share_of_good_outputs(
     resampled_share, resampled_sensitivity, resampled_specificity = divide_or_nan(
         numerator_sums, denominator_sums
     )
-    resampled = rogan_gladen_estimate(resampled_share, resampled_sensitivity, resampled_specificity)
+    resampled = correct_share_for_judge_errors(resampled_share, resampled_sensitivity, resampled_specificity)
     # without information a resample says nothing: the share may be anything
     resampled = np.where(np.isnan(resampled), rng.random(len(resampled)), resampled)
     lows, highs = percentile_interval(resampled[None])
     value = float(np.median(resampled))
     if has_information:
-        value = float(rogan_gladen_estimate(rates[0], rates[1], rates[2]))
+        value = float(correct_share_for_judge_errors(rates[0], rates[1], rates[2]))
     low = min(float(lows[0]), value)
     high = max(float(highs[0]), value)
     return ShareCorrection(value, low, high, share, sensitivity, specificity, labelled)

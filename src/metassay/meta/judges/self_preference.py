@@ -37,7 +37,7 @@ _LEAST_FREEDOM = 0.1  # an output that determines its own fit still counts with 
 
 @dataclass(frozen=True)
 class FamilyPreference:
-    """How much higher a judge rates one family of systems than others, with interval and p-value."""
+    """How much higher a judge rates one family of systems than others, with an interval and a p-value."""
 
     deviation: float
     low: float
@@ -51,7 +51,8 @@ UNDEFINED = FamilyPreference(np.nan, np.nan, np.nan, np.nan)
 def estimate_preference_at_equal_quality(
     judge_scores: FloatArray, human_scores: FloatArray, in_family: BoolArray
 ) -> FamilyPreference:
-    """Estimate how much higher a judge rates a family of systems than others with equal human scores.
+    """Estimate how much higher a judge rates one family of systems than other systems with the same human
+    scores.
 
     Both scores are `[systems, items]`, `in_family` is per system. Undefined where no human score occurs both
     inside and outside the family.
@@ -62,7 +63,7 @@ def estimate_preference_at_equal_quality(
     if len(np.unique(is_member)) < 2 or len(np.unique(items)) < 2:
         return UNDEFINED
     normal_scores = _convert_to_normal_scores(judge_scores[is_scored])
-    basis = _build_human_score_basis(human_scores[is_scored])
+    basis = _build_basis_of_human_score_functions(human_scores[is_scored])
     membership = _remove_projection(is_member, basis)
     sum_of_squares = float(membership @ membership)
     if sum_of_squares <= _ROUNDING * len(membership):
@@ -77,33 +78,37 @@ def estimate_preference_at_equal_quality(
     # few items carry the comparison where families hardly overlap in human scores
     item_weights = np.bincount(items, membership**2)
     effective_items = sum_of_squares**2 / float(item_weights @ item_weights)
-    return _build_preference(deviation, float(np.sqrt(variance)), max(effective_items - 1, 1.0))
+    return _build_family_preference(deviation, float(np.sqrt(variance)), max(effective_items - 1, 1.0))
 
 
 def estimate_preference_against_panel(
     scores_by_judge: FloatArray, judge: int, in_family: BoolArray, resample_counts: Counts
 ) -> FamilyPreference:
-    """Estimate how much higher a judge rates a family of systems than other judges do.
+    """Estimate how much higher a judge rates one family of systems than other judges do.
 
     `scores_by_judge` are `[judges, systems, items]`, `resample_counts` `[resamples, items]`. A judge that
     gives all systems the same mean cannot be standardised and is not part of the panel.
     """
     every_item = np.ones((1, scores_by_judge.shape[2]), dtype=np.uint32)
     deviation = float(
-        _subtract_other_families(_subtract_panel_means(scores_by_judge, judge, every_item), in_family)[0]
+        _compare_family_with_other_systems(
+            _subtract_panel_means(scores_by_judge, judge, every_item), in_family
+        )[0]
     )
-    resampled = _subtract_other_families(
+    resampled = _compare_family_with_other_systems(
         _subtract_panel_means(scores_by_judge, judge, resample_counts), in_family
     )
     resampled = resampled[~np.isnan(resampled)]
     item_count = int((~np.isnan(scores_by_judge[judge])).any(axis=0).sum())
     if np.isnan(deviation) or len(resampled) < 2 or item_count < 2:
         return FamilyPreference(deviation, np.nan, np.nan, np.nan)
-    return _build_preference(deviation, float(resampled.std(ddof=1)), item_count - 1.0)
+    return _build_family_preference(deviation, float(resampled.std(ddof=1)), item_count - 1.0)
 
 
-def _build_preference(deviation: float, standard_error: float, degrees_of_freedom: float) -> FamilyPreference:
-    """Build a preference with its interval and p-value from Student's t."""
+def _build_family_preference(
+    deviation: float, standard_error: float, degrees_of_freedom: float
+) -> FamilyPreference:
+    """Compute the interval and the p-value of a preference from its standard error by Student's t."""
     if standard_error <= _ROUNDING:
         # a judge without any error, for instance one that repeats the human scores
         return FamilyPreference(deviation, deviation, deviation, float(abs(deviation) <= _ROUNDING))
@@ -112,8 +117,8 @@ def _build_preference(deviation: float, standard_error: float, degrees_of_freedo
     return FamilyPreference(deviation, deviation - half_width, deviation + half_width, p)
 
 
-def _build_human_score_basis(human_scores: FloatArray) -> FloatArray:
-    """Build an orthonormal basis of functions of the human score, `[outputs, functions]`."""
+def _build_basis_of_human_score_functions(human_scores: FloatArray) -> FloatArray:
+    """Return orthonormal columns of which all modelled functions of the human score are combinations."""
     values, positions = np.unique(human_scores, return_inverse=True)
     if len(values) <= FEW_VALUES:
         steps = np.eye(len(values))[positions]
@@ -129,19 +134,23 @@ def _build_human_score_basis(human_scores: FloatArray) -> FloatArray:
 
 
 def _remove_projection(values: FloatArray, basis: FloatArray) -> FloatArray:
-    """Return the part of the values that functions of the human score do not explain."""
+    """Return the part of the values that is not explained by functions of the human score."""
     return np.asarray(values - basis @ (basis.T @ values))
 
 
 def _convert_to_normal_scores(scores: FloatArray) -> FloatArray:
-    """Replace each score by the normal quantile of its rank; equal scores stay equal."""
+    """Replace each score by the quantile of the normal distribution that belongs to its rank. Equal scores
+    stay equal.
+    """
     _, positions, counts = np.unique(scores, return_inverse=True, return_counts=True)
     middle_ranks = np.cumsum(counts) - (counts - 1) / 2
     return np.asarray(ndtri((middle_ranks - 0.5) / len(scores))[positions])
 
 
 def _subtract_panel_means(scores_by_judge: FloatArray, judge: int, resample_counts: Counts) -> FloatArray:
-    """Return standardised system means of one judge minus those of the others, `[resamples, systems]`."""
+    """Subtract the mean scores that other judges give each system from those of one judge, after
+    standardisation, on each resample of the items.
+    """
     z = np.stack(
         [_standardize_system_means(judge_scores, resample_counts) for judge_scores in scores_by_judge]
     )
@@ -150,7 +159,8 @@ def _subtract_panel_means(scores_by_judge: FloatArray, judge: int, resample_coun
 
 
 def _standardize_system_means(judge_scores: FloatArray, resample_counts: Counts) -> FloatArray:
-    """Standardise system means over systems on each resample, `[resamples, systems]`.
+    """Compute the mean score of each system on each resample of the items, and scale it so that the systems
+    have mean 0 and standard deviation about 1.
 
     The unit is the standard deviation of the observed means, also on resamples: where systems hardly differ,
     the standard deviation on a resample is mostly noise, and tests with it reject too often (.13 instead of
@@ -166,13 +176,13 @@ def _standardize_system_means(judge_scores: FloatArray, resample_counts: Counts)
 
 
 def _subtract_mean_over_systems(system_means: FloatArray) -> FloatArray:
-    """Subtract the mean over systems on each resample."""
+    """Subtract from the score of each system the mean over systems, separately for each resample."""
     counts = np.maximum((~np.isnan(system_means)).sum(axis=1, keepdims=True), 1)
     return np.asarray(system_means - np.nansum(system_means, axis=1, keepdims=True) / counts)
 
 
 def _average_over_resampled_items(judge_scores: FloatArray, resample_counts: Counts) -> FloatArray:
-    """Average scores `[systems, items]` over the items of each resample, `[resamples, systems]`."""
+    """Compute the mean score of each system on each bootstrap resample of the items."""
     is_scored = ~np.isnan(judge_scores)
     weights = resample_counts.astype(np.float64)
     sums = weights @ np.where(is_scored, judge_scores, 0.0).T
@@ -180,8 +190,8 @@ def _average_over_resampled_items(judge_scores: FloatArray, resample_counts: Cou
     return divide_or_nan(sums, totals)
 
 
-def _subtract_other_families(deviations: FloatArray, in_family: BoolArray) -> FloatArray:
-    """Return the mean over the systems of a family minus the mean over other systems, `[resamples]`."""
+def _compare_family_with_other_systems(deviations: FloatArray, in_family: BoolArray) -> FloatArray:
+    """Return the mean over the systems of a family minus the mean over other systems, for each resample."""
     family_mean = mean_ignoring_nan(deviations[:, in_family], axis=1)
     other_mean = mean_ignoring_nan(deviations[:, ~in_family], axis=1)
     return np.asarray(family_mean - other_mean)

@@ -12,7 +12,7 @@ from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, find_pair_positions
 from metassay.meta.people.metric_comparison import PValueMatrices
 from metassay.meta.people.significance_clusters import (
-    cluster_metrics_by_significance,
+    assign_significance_clusters_by_p_values,
     list_metric_comparisons,
     sort_metrics_best_first,
 )
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 
 def average_rankings_over_datasets(rankings: Sequence[MetricRanking]) -> list[AverageRanking]:
-    """Average the rankings of metrics over data sets, for each meta-metric that has several data sets."""
+    """Average the rankings of metrics over data sets, for each meta-metric that was used on several data
+    sets.
+    """
     averages = []
     for meta_metric in dict.fromkeys(ranking.meta_metric for ranking in rankings):
         of_datasets = []
@@ -38,7 +40,7 @@ def average_rankings_over_datasets(rankings: Sequence[MetricRanking]) -> list[Av
 
 
 def strip_reference_suffix(metric_name: str) -> str:
-    """Return the name of a metric without the suffix of its reference, such as `-refA`.
+    """Return the name of a metric without the suffix that names its reference, such as `-refA`.
 
     >>> strip_reference_suffix("COMET-refA"), strip_reference_suffix("CometKiwi-src")
     ('COMET', 'CometKiwi-src')
@@ -47,8 +49,10 @@ def strip_reference_suffix(metric_name: str) -> str:
 
 
 def _average_meta_metric(meta_metric: MetaMetric, rankings: Sequence[MetricRanking]) -> AverageRanking:
-    """Average one meta-metric over data sets, for the metrics that all data sets have."""
-    positions = [_find_metric_positions(ranking) for ranking in rankings]
+    """Average the values of metrics over data sets for one meta-metric, for the metrics that all data sets
+    have.
+    """
+    positions = [_map_metric_names_to_positions(ranking) for ranking in rankings]
     names = sorted(set.intersection(*(set(of_dataset) for of_dataset in positions)))
     common_positions = [
         np.array([of_dataset[name] for name in names], dtype=np.int64) for of_dataset in positions
@@ -56,10 +60,10 @@ def _average_meta_metric(meta_metric: MetaMetric, rankings: Sequence[MetricRanki
     values = np.stack([ranking.values[index] for ranking, index in zip(rankings, common_positions)])
     scaled = values / 2 + 0.5 if meta_metric.is_correlation else values
     mean = scaled.mean(axis=0)
-    p_values = _test_mean_differences(meta_metric, rankings, common_positions)
+    p_values = _test_differences_averaged_over_datasets(meta_metric, rankings, common_positions)
     holm = rankings[0].holm
     best_first = sort_metrics_best_first(mean, names)
-    clusters = cluster_metrics_by_significance(best_first, mean, p_values.one_sided, holm=holm)
+    clusters = assign_significance_clusters_by_p_values(best_first, mean, p_values.one_sided, holm=holm)
     system_counts = np.array([len(ranking.data.cube.systems) for ranking in rankings])
     pooled = meta_metric.pool_values_over_datasets(values, system_counts * (system_counts - 1) / 2)
     metrics = []
@@ -80,8 +84,9 @@ def _average_meta_metric(meta_metric: MetaMetric, rankings: Sequence[MetricRanki
     )
 
 
-def _find_metric_positions(ranking: MetricRanking) -> dict[str, int]:
-    """Return the position of each metric in a ranking, by its name without the suffix of its reference.
+def _map_metric_names_to_positions(ranking: MetricRanking) -> dict[str, int]:
+    """Return a dictionary from metric name to position in a ranking. Names have no suffix for the reference,
+    such as `-refA`, where this is unambiguous.
 
     The full name is kept where two metrics would share the short one.
     """
@@ -94,10 +99,10 @@ def _find_metric_positions(ranking: MetricRanking) -> dict[str, int]:
     return positions
 
 
-def _test_mean_differences(
+def _test_differences_averaged_over_datasets(
     meta_metric: MetaMetric, rankings: Sequence[MetricRanking], metric_positions: Sequence[LongArray]
 ) -> PValueMatrices:
-    """Test differences between metrics, averaged over data sets, as are the random draws."""
+    """Compute p-values for the differences between metrics, averaged over data sets."""
     count = len(metric_positions[0])
     first, second = np.triu_indices(count, 1)
     scale = 0.5 if meta_metric.is_correlation else 1.0  # correlations are mapped to the range from 0 to 1
@@ -106,8 +111,8 @@ def _test_mean_differences(
     is_resampled = False
     for ranking, index in zip(rankings, metric_positions):
         if ranking.differences is None or count < 2:
-            return PValueMatrices.create_untested(count)
-        differences = _select_metric_pairs(
+            return PValueMatrices.create_undefined_matrices(count)
+        differences = _select_differences_of_pairs(
             ranking.differences, index[first], index[second], ranking.data.metric_count
         )
         observed += scale * differences.observed / len(rankings)
@@ -117,10 +122,12 @@ def _test_mean_differences(
     return PValueMatrices.create_from_differences(mean, count, ~np.isnan(observed))
 
 
-def _select_metric_pairs(
+def _select_differences_of_pairs(
     differences: MetricDifferences, first_metrics: LongArray, second_metrics: LongArray, metric_count: int
 ) -> MetricDifferences:
-    """Select the differences of given pairs of metrics; the sign follows the given order of a pair."""
+    """Return the differences of the given pairs of metrics. The sign is reversed where the pair is in reverse
+    order.
+    """
     positions = find_pair_positions(
         np.minimum(first_metrics, second_metrics), np.maximum(first_metrics, second_metrics), metric_count
     )

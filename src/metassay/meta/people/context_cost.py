@@ -19,23 +19,27 @@ from metassay.stats.random import hash_name_to_integer
 from metassay.stats.regret import ContextAccuracies, estimate_metric_regret
 
 
-def estimate_context_costs(rankings: Sequence[MetricRanking]) -> list[ContextCost]:
-    """Estimate what it costs to use the best metric over all items in every context of a column."""
+def estimate_cost_of_one_metric_for_all_contexts(rankings: Sequence[MetricRanking]) -> list[ContextCost]:
+    """Estimate how much agreement with people is lost when one metric is used in all contexts of a column
+    instead of the best metric of each context.
+    """
     costs = []
     for overall in rankings:
         if overall.context_column is not None or overall.is_too_small or overall.data.pairwise:
             continue
-        for column, contexts in _group_context_rankings(rankings, overall).items():
-            cost = _estimate_context_cost(overall, column, contexts)
+        for column, contexts in _group_rankings_in_contexts_by_column(rankings, overall).items():
+            cost = _estimate_cost_of_one_metric_in_column(overall, column, contexts)
             if cost is not None:
                 costs.append(cost)
     return costs
 
 
-def _group_context_rankings(
+def _group_rankings_in_contexts_by_column(
     rankings: Sequence[MetricRanking], overall_ranking: MetricRanking
 ) -> dict[str, list[MetricRanking]]:
-    """Group the rankings in contexts by column, for the data set and meta-metric of a ranking."""
+    """Group the rankings of metrics in single contexts by column, for the data set and meta-metric of one
+    overall ranking.
+    """
     by_column: dict[str, list[MetricRanking]] = {}
     for ranking in rankings:
         is_same_dataset = ranking.data.cube.dataset == overall_ranking.data.cube.dataset
@@ -46,10 +50,12 @@ def _group_context_rankings(
     return by_column
 
 
-def _estimate_context_cost(
+def _estimate_cost_of_one_metric_in_column(
     overall_ranking: MetricRanking, column: str, context_rankings: Sequence[MetricRanking]
 ) -> ContextCost | None:
-    """Estimate the cost of the best metric in the contexts of a column; None where it is undefined."""
+    """Estimate how much agreement with people is lost when the best metric over all items is used in every
+    context of a column. None where it is undefined.
+    """
     names = overall_ranking.data.metric_names
     informed = [
         position
@@ -59,7 +65,9 @@ def _estimate_context_cost(
     informed = [position for position in informed if not np.isnan(overall_ranking.values[position])]
     if len(context_rankings) < 2 or len(informed) < 2:
         return None
-    evaluated = [_evaluate_metrics_in_context(ranking, np.array(informed)) for ranking in context_rankings]
+    evaluated = [
+        _evaluate_metrics_on_context_resamples(ranking, np.array(informed)) for ranking in context_rankings
+    ]
     known = [context for context in evaluated if context is not None]
     if len(known) < len(context_rankings):
         return None
@@ -77,10 +85,12 @@ def _estimate_context_cost(
     )
 
 
-def _evaluate_metrics_in_context(
+def _evaluate_metrics_on_context_resamples(
     ranking: MetricRanking, metric_positions: LongArray
 ) -> ContextAccuracies | None:
-    """Evaluate metrics on the items of a context and on resamples of these; None if that is too slow."""
+    """Compute how well metrics agree with people on the items of one context, and on bootstrap resamples of
+    these. None if that is too slow.
+    """
     data = ranking.data
     is_complete = data.is_scored_by_all_metrics
     if not is_complete.any():

@@ -25,7 +25,9 @@ from metassay.results.rank import DiscriminationRow
 def count_significant_metric_differences(
     dataset: str, meta_metric: MetaMetric, scores: ScoreArrays, settings: ComparisonSettings
 ) -> DiscriminationRow:
-    """Count the distinct values and significant differences of metrics by a meta-metric."""
+    """Count how many different values a meta-metric gives to metrics, and how many pairs of metrics differ
+    significantly.
+    """
     copies = _count_identical_metrics(scores)
     different_metrics = np.array(list(copies))
     copy_counts = np.array(list(copies.values()))
@@ -59,7 +61,7 @@ def count_significant_metric_differences(
 
 
 def _count_significance_clusters(best_first: list[int], is_significant: NDArray[np.bool_]) -> int:
-    """Count the significance clusters of metrics, given which pairs of metrics differ significantly."""
+    """Count the groups of metrics that do not differ significantly, given which pairs of metrics do."""
     count = len(best_first)
     matrix = np.zeros((count, count), dtype=np.bool_)
     matrix[np.triu_indices(count, 1)] = is_significant
@@ -67,7 +69,7 @@ def _count_significance_clusters(best_first: list[int], is_significant: NDArray[
 
 
 def _count_identical_metrics(scores: ScoreArrays) -> dict[int, int]:
-    """Count the metrics with exactly equal scores, by the position of the first of them."""
+    """Count how many metrics have exactly the same scores, for each metric with different scores."""
     first_with_scores: dict[bytes, int] = {}
     counts: dict[int, int] = {}
     for position, metric in enumerate(scores.metrics):

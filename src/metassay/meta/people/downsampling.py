@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from metassay.meta.people.intervals import evaluate_random_item_subsets, percentile_interval
+from metassay.meta.people.intervals import evaluate_meta_metric_on_random_items, percentile_interval
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.ranking_data import RankingData
@@ -17,15 +17,18 @@ SUBSETS_PER_SIZE = 100
 _FEWEST_ITEMS = 10
 
 
-def list_subset_sizes(item_count: int) -> list[int]:
-    """List the sizes of the item subsets on which metrics are evaluated, ascending; the last is all items."""
+def choose_item_subset_sizes(item_count: int) -> list[int]:
+    """Return the numbers of items on which metrics are evaluated in order to see the effect of less data, in
+    ascending order.
+    """
     return sorted({max(2, round(share * item_count)) for share in SHARES_OF_ITEMS})
 
 
 def evaluate_on_item_subsets(
     ranking_data: RankingData, meta_metric: MetaMetric, settings: ComparisonSettings
 ) -> list[DownsampledValue]:
-    """Compute the value of each metric on random subsets of the items, for several subset sizes.
+    """Compute how well each metric agrees with people on random subsets of the items, for several subset
+    sizes.
 
     The constant baseline is included, because its SPA falls as the number of items grows.
     """
@@ -36,9 +39,9 @@ def evaluate_on_item_subsets(
     with_constant = ranking_data.scores.select_metrics(np.arange(count + 1))
     scores = with_constant.restrict_to(items=ranking_data.is_scored_by_all_metrics)
     rows = []
-    for size in list_subset_sizes(items):
+    for size in choose_item_subset_sizes(items):
         if size < items:
-            values = evaluate_random_item_subsets(
+            values = evaluate_meta_metric_on_random_items(
                 meta_metric,
                 scores,
                 items=size,

@@ -18,7 +18,7 @@ from metassay.results.rank import HumanCeiling
 from metassay.stats.arrays import FloatArray, mean_ignoring_nan
 
 
-def estimate_human_ceiling(
+def estimate_agreement_between_raters(
     dataset: str,
     meta_metric: MetaMetric,
     scores_by_rater: Mapping[str, FloatArray],
@@ -26,7 +26,7 @@ def estimate_human_ceiling(
     draws: int = 1000,
     seed: int = 0,
 ) -> list[HumanCeiling]:
-    """Compute how well each rater agrees with the mean of the other raters, by a meta-metric.
+    """Compute how well each rater agrees with the mean of the other raters, according to a meta-metric.
 
     `scores_by_rater` maps the name of a rater to scores `[systems, items]`, NaN where there is none. A rater
     is compared on the items on which every system was rated by this rater and by another one. A rater who

@@ -31,7 +31,8 @@ SUBSETS_PER_CONTEXT = 200
 
 @dataclass(frozen=True)
 class PValueMethods:
-    """Whether the p-values of each metric are from the normal distribution or from permutations.
+    """For each metric, whether p-values of differences between systems come from the normal distribution or
+    from permutations.
 
     The choice for a metric depends on its scores and the human scores only, so that its value does not change
     when other metrics are added.
@@ -46,7 +47,7 @@ class PValueMethods:
 
     @property
     def name(self) -> str | None:
-        """Name of the method for p-values in results; None for meta-metrics without p-values."""
+        """Name of the method in results, such as "normal"; None if the meta-metric has no p-values."""
         if not self.has_p_values:
             return None
         if not self.is_permuted.any():
@@ -55,14 +56,18 @@ class PValueMethods:
         return PERMUTATION if of_metrics.all() else f"{self.settings.method} or {PERMUTATION}"
 
     def select_settings(self, *, permuted: bool) -> ComparisonSettings:
-        """Return the settings for metrics with p-values from permutations, or with normal p-values."""
+        """Return the settings for metrics whose p-values come from permutations, or for those with normal
+        p-values.
+        """
         return replace(self.settings, method=PERMUTATION) if permuted else self.settings
 
 
 def choose_p_value_methods(
     ranking_data: RankingData, meta_metric: MetaMetric, settings: ComparisonSettings
 ) -> PValueMethods:
-    """Choose permutations instead of normal p-values for metrics whose normal p-values are inaccurate."""
+    """Decide for which metrics p-values come from permutations, because those from the normal distribution
+    would be inaccurate.
+    """
     errors = np.zeros(len(ranking_data.metric_names))
     has_p_values = False
     if not ranking_data.pairwise:
@@ -90,8 +95,10 @@ def choose_p_value_methods(
     return PValueMethods(settings, has_p_values, is_permuted, notes=(note,))
 
 
-def explain_too_little_data(ranking_data: RankingData, meta_metric: MetaMetric) -> str | None:
-    """Say why the data is too small for intervals and for a best metric; None if it is large enough."""
+def explain_why_data_is_too_small(ranking_data: RankingData, meta_metric: MetaMetric) -> str | None:
+    """Return why there is too little data for intervals and for naming a best metric; None if there is
+    enough.
+    """
     systems = len(ranking_data.cube.systems)
     clusters = ranking_data.scores.cluster_count
     if meta_metric.level == SYSTEM and systems < FEWEST_SYSTEMS:
@@ -114,14 +121,14 @@ def estimate_meta_metric_values(
     *,
     with_intervals: bool = True,
 ) -> MetaMetricEstimates:
-    """Estimate the value of a meta-metric for each metric, with a bootstrap interval.
+    """Estimate how well each metric agrees with people according to a meta-metric, with a bootstrap interval.
 
     Each metric is evaluated on the items that it has. With `equal_item_count` values are means over random
     subsets of that size. An interval always contains its value.
     """
     settings = p_value_methods.settings
     if ranking_data.pairwise:
-        return _estimate_with_missing_scores(ranking_data, meta_metric, settings)
+        return _estimate_values_by_pairwise_deletion(ranking_data, meta_metric, settings)
     values, low, high = (np.full(len(ranking_data.metric_names), np.nan) for _ in range(3))
     for metrics, scores in ranking_data.scores.split_by_complete_items():
         estimates = meta_metric.estimate_values(scores)
@@ -135,7 +142,7 @@ def estimate_meta_metric_values(
             meta_metric, scores, p_value_methods, p_value_methods.is_permuted[metrics]
         )
         if equal_item_count is not None and equal_item_count < scores.human.shape[1]:
-            subset_values = evaluate_random_item_subsets(
+            subset_values = evaluate_meta_metric_on_random_items(
                 meta_metric,
                 scores,
                 items=equal_item_count,
@@ -166,7 +173,9 @@ def estimate_meta_metric_values(
 def compute_meta_metric_values(
     meta_metric: MetaMetric, scores: ScoreArrays, p_value_methods: PValueMethods, is_permuted: BoolArray
 ) -> FloatArray:
-    """Compute the value of a meta-metric for each metric, with its method for p-values."""
+    """Compute how well each metric agrees with people according to a meta-metric, with the p-value method
+    chosen for the metric.
+    """
     values = np.full(len(scores.metrics), np.nan)
     for permuted in (False, True):
         metrics = np.flatnonzero(is_permuted == permuted)
@@ -176,10 +185,12 @@ def compute_meta_metric_values(
     return values
 
 
-def _estimate_with_missing_scores(
+def _estimate_values_by_pairwise_deletion(
     ranking_data: RankingData, meta_metric: MetaMetric, settings: ComparisonSettings
 ) -> MetaMetricEstimates:
-    """Estimate the value of each metric with each pair of systems on the items that both have."""
+    """Estimate the agreement of each metric with people from incomplete scores. Each pair of systems is
+    compared on the items that both have.
+    """
     estimates = []
     for metric in ranking_data.scores.metrics:
         estimates.append(
@@ -204,15 +215,16 @@ def bootstrap_meta_metric(
     size: int | None = None,
     workers: int | None = None,
 ) -> FloatArray | None:
-    """Compute a meta-metric on bootstrap resamples, `[metrics, draws]`; None if that is too slow.
+    """Compute how well each metric agrees with people on bootstrap resamples, according to a meta-metric.
+    None if that is too slow.
 
     A resample has as many clusters as the data, or `size`.
     """
-    evaluate_resamples = meta_metric.build_resampling_function(scores)
-    if evaluate_resamples is None:
+    evaluate_with_cluster_weights = meta_metric.build_resampling_function(scores)
+    if evaluate_with_cluster_weights is None:
         return None
     return map_bootstrap_resamples(
-        evaluate_resamples,
+        evaluate_with_cluster_weights,
         scores.cluster_count,
         draws=draws,
         seed=seed,
@@ -222,7 +234,7 @@ def bootstrap_meta_metric(
     )
 
 
-def evaluate_random_item_subsets(
+def evaluate_meta_metric_on_random_items(
     meta_metric: MetaMetric,
     scores: ScoreArrays,
     *,
@@ -232,27 +244,35 @@ def evaluate_random_item_subsets(
     stream: int = 0,
     workers: int | None = None,
 ) -> FloatArray | None:
-    """Compute a meta-metric on random subsets of the items, `[metrics, draws]`; None if that is too slow."""
+    """Compute how well each metric agrees with people on random subsets of the items. None if that is too
+    slow.
+    """
     without_clusters = ScoreArrays(scores.human, scores.metrics)
     subsets = draw_subset_blocks(scores.human.shape[1], items, draws, seed, (stream, SEGMENT_SUBSETS))
-    return evaluate_weighted_clusters(meta_metric, without_clusters, subsets, workers)
+    return evaluate_meta_metric_on_weighted_clusters(meta_metric, without_clusters, subsets, workers)
 
 
-def evaluate_weighted_clusters(
+def evaluate_meta_metric_on_weighted_clusters(
     meta_metric: MetaMetric,
     scores: ScoreArrays,
     weight_blocks: Iterable[FloatArray],
     workers: int | None = None,
 ) -> FloatArray | None:
-    """Compute a meta-metric for bootstrap weights `[draws, clusters]` in blocks; None if that is too slow."""
-    evaluate_resamples = meta_metric.build_resampling_function(scores)
-    if evaluate_resamples is None:
+    """Compute how well each metric agrees with people when clusters of items have the given weights. None if
+    that is too slow.
+    """
+    evaluate_with_cluster_weights = meta_metric.build_resampling_function(scores)
+    if evaluate_with_cluster_weights is None:
         return None
-    return np.concatenate(map_blocks_in_threads(evaluate_resamples, weight_blocks, workers), axis=1)
+    return np.concatenate(
+        map_blocks_in_threads(evaluate_with_cluster_weights, weight_blocks, workers), axis=1
+    )
 
 
 def percentile_interval(resampled_values: FloatArray, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
-    """Return the percentile interval over the last axis; NaN where a resample is undefined."""
+    """Return the ends of the percentile interval over the last axis; NaN where a resampled value is
+    undefined.
+    """
     low: FloatArray
     high: FloatArray
     low, high = np.quantile(resampled_values, [(1 - level) / 2, (1 + level) / 2], axis=-1)

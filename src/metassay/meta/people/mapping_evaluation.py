@@ -28,7 +28,9 @@ _TIE_TOLERANCE = 1e-12
 
 @dataclass(frozen=True)
 class _GainEstimate:
-    """A meta-metric of mapped scores, and its gain over unmapped scores with a 95 % interval."""
+    """Agreement of converted metric scores with people, and how much the conversion improved it, with a 95 %
+    interval.
+    """
 
     value: float | None
     gain: float | None = None
@@ -37,7 +39,9 @@ class _GainEstimate:
 
 
 class MappingEvaluator:
-    """Evaluates mappings of metric scores against human scores `[systems, items]`, on shared resamples."""
+    """Evaluates functions that convert metric scores to human scores, by how well the converted scores agree
+    with people.
+    """
 
     def __init__(self, human: FloatArray, clusters: LongArray, *, draws: int, seed: int) -> None:
         count = int(clusters.max()) + 1
@@ -59,7 +63,8 @@ class MappingEvaluator:
         metric: str,
         is_baseline: bool,
     ) -> list[Correction]:
-        """Evaluate each mapping of the scores of one metric, on the items that have all scores.
+        """Compute for each conversion of the scores of one metric how well the converted scores agree with
+        people, on items without missing scores.
 
         `pooled_scores` are mapped by one function for all systems, `system_scores` by one for each system,
         both `[systems, items]`. `unseen_differences` `[pairs, items]` are differences of two systems, mapped
@@ -103,8 +108,8 @@ class MappingEvaluator:
 
         evaluations = []
         for name in stacked:
-            spa_gain = _estimate_gain(spa, name)
-            pa_gain = _estimate_gain(pa, name)
+            spa_gain = _estimate_gain_of_mapping(spa, name)
+            pa_gain = _estimate_gain_of_mapping(pa, name)
             evaluations.append(
                 Correction(
                     dataset=dataset,
@@ -135,7 +140,9 @@ class MappingEvaluator:
 def _average_meta_metric_over_folds(
     meta_metric: str, score_differences: FloatArray, folds: LongArray, item_weights: FloatArray
 ) -> FloatArray:
-    """Compute a meta-metric on each cross-validation fold and average over folds, `[1 + draws]`."""
+    """Compute a measure of agreement with people on each cross-validation fold, and average over folds. The
+    first value is for the data, the others for resamples.
+    """
     measure = parse_meta_metric(meta_metric)
     by_fold = []
     for fold in np.unique(folds):
@@ -147,7 +154,7 @@ def _average_meta_metric_over_folds(
 
 
 def _find_rated_pair_positions(system_count: int, rated_systems: LongArray) -> LongArray:
-    """Find the positions of the pairs of rated systems among the pairs of all systems."""
+    """Return the positions of the pairs of rated systems in the list of all pairs of systems."""
     positions = np.full((system_count, system_count), -1)
     positions[np.triu_indices(system_count, 1)] = np.arange(system_count * (system_count - 1) // 2)
     first, second = np.triu_indices(len(rated_systems), 1)
@@ -155,8 +162,10 @@ def _find_rated_pair_positions(system_count: int, rated_systems: LongArray) -> L
     return pair_positions
 
 
-def _estimate_gain(values_by_mapping: Mapping[str, FloatArray], mapping: str) -> _GainEstimate:
-    """Estimate the gain of a mapping over unmapped scores; values are `[1 + draws]`, observed value first."""
+def _estimate_gain_of_mapping(values_by_mapping: Mapping[str, FloatArray], mapping: str) -> _GainEstimate:
+    """Estimate how much a conversion of metric scores improves agreement with people. The first of the given
+    values is for the data, the others are for resamples.
+    """
     value = none_if_nan(float(values_by_mapping[mapping][0]))
     if mapping == RAW:
         return _GainEstimate(value)
@@ -170,7 +179,9 @@ def _estimate_gain(values_by_mapping: Mapping[str, FloatArray], mapping: str) ->
 def _compute_kendall_within_items(
     human_scores: FloatArray, scores_by_mapping: Mapping[str, FloatArray]
 ) -> dict[str, float | None]:
-    """Compute Kendall's tau of human and mapped scores within items, for each mapping."""
+    """Compute Kendall's tau between human scores and converted metric scores over the systems of each item,
+    averaged over items, for each conversion.
+    """
     values = parse_meta_metric("kendall:item").evaluate_metrics(
         ScoreArrays(human_scores, np.stack(list(scores_by_mapping.values())))
     )
@@ -180,7 +191,9 @@ def _compute_kendall_within_items(
 def _compute_share_tied_by_mapping(
     raw_differences: FloatArray, mapped_differences: FloatArray
 ) -> float | None:
-    """Compute the share of output pairs with different metric scores whose mapped scores are equal."""
+    """Compute the share of output pairs with different metric scores that become equal by the conversion.
+    None if all scores are equal.
+    """
     is_different = raw_differences != 0
     if not is_different.any():
         return None
@@ -188,7 +201,7 @@ def _compute_share_tied_by_mapping(
 
 
 def _average_deviation_range(human_scores: FloatArray, mapped_scores: FloatArray, folds: LongArray) -> float:
-    """Compute how much the mean error of mapped scores varies between systems, averaged over folds."""
+    """Compute how much the mean error of converted scores varies between systems, averaged over folds."""
     ranges = []
     for fold in np.unique(folds):
         deviations = (mapped_scores - human_scores)[:, folds == fold].mean(axis=1)

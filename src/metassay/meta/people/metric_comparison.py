@@ -25,7 +25,7 @@ from metassay.meta.people.meta_metrics.comparison_settings import (
     WILLIAMS,
     ComparisonSettings,
 )
-from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_all_pairs
+from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_every_two_rows
 from metassay.meta.people.ranking_data import RankingData
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.correlation import correlate, williams_test
@@ -51,7 +51,7 @@ OTHER_TEST = {"perm-inputs": "perm-systems", "perm-systems": "perm-inputs"}
 
 @dataclass(frozen=True)
 class PValueMatrices:
-    """P-values `[metrics, metrics]` that one metric (row) is better than another (column) by chance.
+    """P-values of the hypothesis that the metric of a row is no better than the metric of a column.
 
     NaN where two metrics were not tested.
     """
@@ -60,7 +60,7 @@ class PValueMatrices:
     two_sided: FloatArray
 
     @classmethod
-    def create_untested(cls, metric_count: int) -> PValueMatrices:
+    def create_undefined_matrices(cls, metric_count: int) -> PValueMatrices:
         """Create matrices of NaN for metrics that were not tested against each other."""
         shape = (metric_count, metric_count)
         return cls(np.full(shape, np.nan), np.full(shape, np.nan))
@@ -69,8 +69,8 @@ class PValueMatrices:
     def create_from_differences(
         cls, differences: MetricDifferences, metric_count: int, is_defined: NDArray[np.bool_]
     ) -> PValueMatrices:
-        """Compute p-values in both directions for the pairs of metrics that are defined."""
-        matrices = cls.create_untested(metric_count)
+        """Compute p-values in both directions for all pairs of metrics whose difference is defined."""
+        matrices = cls.create_undefined_matrices(metric_count)
         first, second = np.triu_indices(metric_count, 1)
         for first_is_better in (True, False):
             one_sided, two_sided = differences.compute_p_values(np.full(len(first), first_is_better))
@@ -86,7 +86,8 @@ def compute_metric_differences(
     settings: ComparisonSettings,
     metric_pairs: LongArray | None = None,
 ) -> MetricDifferences | None:
-    """Compute observed and random differences between pairs of metrics; None if there is no such test.
+    """Compute by how much two metrics differ in their agreement with people, in the data and in random draws,
+    for each pair. None without a test.
 
     `metric_pairs` are rows A < B; by default all pairs, in the order of `numpy.triu_indices`.
     """
@@ -104,16 +105,17 @@ def compute_metric_differences(
     )
     if resampled is None:
         return None
-    observed = subtract_all_pairs(meta_metric.evaluate_metrics(scores, settings))
-    drawn = subtract_all_pairs(resampled).astype(np.float32)
+    observed = subtract_every_two_rows(meta_metric.evaluate_metrics(scores, settings))
+    drawn = subtract_every_two_rows(resampled).astype(np.float32)
     differences = MetricDifferences(observed, drawn, is_resampled=True)
     return differences.select_pairs(metric_pairs, len(scores.metrics))
 
 
-def compute_differences_on_shared_items(
+def compare_all_metrics_on_shared_items(
     ranking_data: RankingData, meta_metric: MetaMetric, p_value_methods: PValueMethods
 ) -> MetricDifferences | None:
-    """Compute differences between all pairs of metrics, each pair on the items that both metrics have.
+    """Compute by how much two metrics differ in their agreement with people, for all pairs, each on the items
+    that both metrics scored.
 
     p-values inside the meta-metric are from permutations for the pairs in which one metric needs them.
     """
@@ -142,7 +144,9 @@ def compute_differences_on_shared_items(
 def compare_metrics_on_shared_items(
     meta_metric: MetaMetric, scores: ScoreArrays, settings: ComparisonSettings, metric_pairs: LongArray
 ) -> MetricDifferences | None:
-    """Compute differences between pairs of metrics with missing scores, on the items that both have."""
+    """Compute by how much two metrics differ in their agreement with people, for the given pairs, each on the
+    items that both metrics scored.
+    """
     if settings.test != BOOTSTRAP:
         differences = meta_metric.compare_incomplete_metrics(scores, settings, metric_pairs)
         if differences is not None:
@@ -176,7 +180,7 @@ def compute_p_value_matrices(
     metric_values: FloatArray,
     differences: MetricDifferences | None,
 ) -> PValueMatrices:
-    """Compute the p-values of all pairs of metrics."""
+    """Compute the p-values of the differences between every two metrics."""
     if settings.test == WILLIAMS:
         metrics = ranking_data.scores.select_metrics(ranking_data.metric_positions)
         one_sided = compute_williams_p_values(
@@ -184,7 +188,7 @@ def compute_p_value_matrices(
         )
         return PValueMatrices(one_sided, 2 * np.minimum(one_sided, one_sided.T))
     if differences is None:
-        return PValueMatrices.create_untested(ranking_data.metric_count)
+        return PValueMatrices.create_undefined_matrices(ranking_data.metric_count)
     first, second = np.triu_indices(ranking_data.metric_count, 1)
     is_defined = ~(
         np.isnan(differences.observed) | np.isnan(metric_values[first]) | np.isnan(metric_values[second])
@@ -198,7 +202,8 @@ def compute_p_values_for_other_population(
     p_value_methods: PValueMethods,
     metric_values: FloatArray,
 ) -> FloatArray | None:
-    """Compute p-values of a second test: for other systems if the first is for these, or vice versa.
+    """Compute p-values of a second test. If the first test is about these systems, the second is about other
+    systems like them, and vice versa.
 
     For systems like these where the first test is for these systems, and the other way round. None with few
     systems, where one of the tests has no power.
@@ -208,7 +213,7 @@ def compute_p_values_for_other_population(
     if other_test is None or meta_metric.level != SYSTEM or len(ranking_data.cube.systems) < MANY_SYSTEMS:
         return None
     other_methods = replace(p_value_methods, settings=replace(settings, test=other_test))
-    differences = compute_differences_on_shared_items(ranking_data, meta_metric, other_methods)
+    differences = compare_all_metrics_on_shared_items(ranking_data, meta_metric, other_methods)
     if differences is None:
         return None
     return compute_p_value_matrices(
@@ -217,7 +222,8 @@ def compute_p_values_for_other_population(
 
 
 def compute_williams_p_values(scores: ScoreArrays) -> FloatArray:
-    """Compute the p-values of Williams' test (1959) for all pairs of metrics, `[metrics, metrics]`.
+    """Compute p-values of Williams' test (1959) for every two metrics, which asks whether one correlates more
+    strongly with human scores.
 
     They are one-sided: Pearson's r of the mean scores of systems is larger for the first metric than for the
     second.

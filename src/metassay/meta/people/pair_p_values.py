@@ -18,10 +18,11 @@ from metassay.stats.arrays import LongArray
 MOST_SYSTEMS = 20
 
 
-def list_system_pair_p_values(
+def list_p_values_of_system_pairs(
     ranking_data: RankingData, meta_metric: MetaMetric, p_value_methods: PValueMethods
 ) -> SystemPairPValues | None:
-    """List for people and for each metric the p-value that one system is better than another by chance.
+    """List p-values of the hypothesis that the first system of a pair is no better than the second, according
+    to people and to each metric.
 
     0 means that the first system of a pair is certainly better, 1 that the second is. None for meta-metrics
     without p-values, for scores with gaps, and for fewer than three or more than `MOST_SYSTEMS` systems.
@@ -32,7 +33,7 @@ def list_system_pair_p_values(
     best_first = np.argsort(-ranking_data.scores.human.mean(axis=1), kind="stable")
     first, second = np.triu_indices(systems, 1)
     rows = []
-    for metrics, scores, settings in _split_metrics_by_p_value_method(ranking_data, p_value_methods):
+    for metrics, scores, settings in _iterate_metrics_by_p_value_method(ranking_data, p_value_methods):
         p_values = meta_metric.compute_pair_p_values(scores, settings)
         if p_values is None:
             return None
@@ -52,10 +53,12 @@ def list_system_pair_p_values(
     return SystemPairPValues(systems=[ranking_data.cube.systems[system] for system in best_first], rows=rows)
 
 
-def _split_metrics_by_p_value_method(
+def _iterate_metrics_by_p_value_method(
     ranking_data: RankingData, p_value_methods: PValueMethods
 ) -> Iterator[tuple[LongArray, ScoreArrays, ComparisonSettings]]:
-    """Yield the scores of metrics that have the same items and the same method for p-values."""
+    """Yield groups of metrics that scored the same items and need the same method for p-values, with their
+    scores and settings.
+    """
     for metrics, scores in ranking_data.scores.select_metrics(
         ranking_data.metric_positions
     ).split_by_complete_items():

@@ -22,7 +22,8 @@ def estimate_with_pairwise_deletion(
     draws: int = 1000,
     seed: int = 0,
 ) -> IntervalEstimate:
-    """Estimate pairwise accuracy, plain or soft, from scores with missing values (NaN).
+    """Estimate how well a metric agrees with people from incomplete scores. Each pair of systems is compared
+    on the items that both have.
 
     Soft pairwise accuracy uses normal p-values.
     """

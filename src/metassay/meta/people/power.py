@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.intervals import bootstrap_meta_metric
 from metassay.meta.people.meta_metrics.base import MetaMetric
-from metassay.meta.people.meta_metrics.metric_differences import subtract_all_pairs
+from metassay.meta.people.meta_metrics.metric_differences import subtract_every_two_rows
 from metassay.stats.arrays import FloatArray
 from metassay.stats.sign_flip import sum_system_differences
 
@@ -21,7 +21,8 @@ from metassay.stats.sign_flip import sum_system_differences
 def count_items_to_separate_systems(
     scores: FloatArray, *, alpha: float = 0.05, power: float = 0.8
 ) -> FloatArray:
-    """Compute how many items a significant difference needs, for each pair of systems.
+    """Compute how many items are needed for a significant difference between two systems, for each pair of
+    systems.
 
     The result is `[..., pairs]` for `[..., systems, items]` scores, infinite where two systems have the same
     mean. The test is one-sided at level `alpha`.
@@ -30,7 +31,7 @@ def count_items_to_separate_systems(
     sums, squares = sum_system_differences(scores)
     mean = sums / items
     variance = np.maximum(squares / items - mean**2, 0.0)
-    return _count_required_items(variance, mean, alpha, power)
+    return _compute_required_item_count(variance, mean, alpha, power)
 
 
 def count_items_to_separate_metrics(
@@ -42,7 +43,8 @@ def count_items_to_separate_metrics(
     draws: int = 1000,
     seed: int = 0,
 ) -> FloatArray | None:
-    """Compute how many items a significant difference of a meta-metric needs, for each pair of metrics.
+    """Compute how many items are needed to show that two metrics agree with people to a different degree, for
+    each pair of metrics.
 
     Infinite where two metrics have the same value; None where resampling is too slow. Pairs are in the order
     of `numpy.triu_indices`.
@@ -50,14 +52,16 @@ def count_items_to_separate_metrics(
     resampled = bootstrap_meta_metric(meta_metric, scores, draws=draws, seed=seed)
     if resampled is None:
         return None
-    variance_per_item = subtract_all_pairs(resampled).var(axis=1) * scores.human.shape[1]
-    return _count_required_items(
-        variance_per_item, subtract_all_pairs(meta_metric.evaluate_metrics(scores)), alpha, power
+    variance_per_item = subtract_every_two_rows(resampled).var(axis=1) * scores.human.shape[1]
+    return _compute_required_item_count(
+        variance_per_item, subtract_every_two_rows(meta_metric.evaluate_metrics(scores)), alpha, power
     )
 
 
-def _count_required_items(variance: FloatArray, mean: FloatArray, alpha: float, power: float) -> FloatArray:
-    """Compute how many items a one-sided z-test needs to find a mean difference with a given power.
+def _compute_required_item_count(
+    variance: FloatArray, mean: FloatArray, alpha: float, power: float
+) -> FloatArray:
+    """Compute how many items a one-sided z-test needs to detect a mean difference with the given power.
 
     (z_{1 - alpha} + z_power)² · variance / mean², rounded up; infinite for a mean of 0.
     """

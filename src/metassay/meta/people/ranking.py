@@ -13,7 +13,7 @@ from metassay.meta.people.downsampling import evaluate_on_item_subsets
 from metassay.meta.people.intervals import (
     choose_p_value_methods,
     estimate_meta_metric_values,
-    explain_too_little_data,
+    explain_why_data_is_too_small,
 )
 from metassay.meta.people.meta_metrics.base import MetaMetric, MetricDetails
 from metassay.meta.people.meta_metrics.comparison_settings import WILLIAMS, ComparisonSettings
@@ -23,14 +23,14 @@ from metassay.meta.people.metric_comparison import (
     OTHER_TEST,
     POPULATION_OF_TEST,
     PValueMatrices,
-    compute_differences_on_shared_items,
+    compare_all_metrics_on_shared_items,
     compute_p_value_matrices,
     compute_p_values_for_other_population,
 )
-from metassay.meta.people.pair_p_values import list_system_pair_p_values
+from metassay.meta.people.pair_p_values import list_p_values_of_system_pairs
 from metassay.meta.people.ranking_data import BASELINES, GLOBAL, RankingData
 from metassay.meta.people.significance_clusters import (
-    cluster_metrics_by_significance,
+    assign_significance_clusters_by_p_values,
     list_metric_comparisons,
     sort_metrics_best_first,
 )
@@ -48,7 +48,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class RankingPlan:
-    """Which meta-metrics, contexts and tests are used to rank metrics."""
+    """Which meta-metrics (measures of agreement with people), contexts and tests are used to rank metrics."""
 
     meta_metrics: tuple[MetaMetric, ...]
     settings: ComparisonSettings = field(default_factory=ComparisonSettings)
@@ -61,7 +61,9 @@ class RankingPlan:
 
 @dataclass(frozen=True)
 class MetricRanking:
-    """Metrics ranked by one meta-metric on one data set, or in one context of a data set."""
+    """Metrics ranked by how well they agree with people according to one meta-metric, on a data set or in one
+    context of it.
+    """
 
     data: RankingData
     meta_metric: MetaMetric
@@ -87,11 +89,11 @@ class MetricRanking:
 
     @property
     def best_first(self) -> list[int]:
-        """Positions of the metrics, best first, without the baselines."""
+        """Positions of the metrics in the order of the ranking, without the baselines."""
         return sort_metrics_best_first(self.values[: self.data.metric_count], self.data.metric_names)
 
     def to_result(self) -> Ranking:
-        """Convert the ranking to the type of the result."""
+        """Return the ranking in the form in which it is written to JSON."""
         one_sided_by_test = {}
         if self.other_one_sided is not None:
             test = self.settings.test
@@ -121,10 +123,10 @@ class MetricRanking:
         )
 
     def _list_ranked_metrics(self) -> list[RankedMetric]:
-        """List the metrics, best first, followed by the baselines."""
+        """List the values of all metrics, the best first, followed by those of the baselines."""
         count = self.data.metric_count
         baselines = range(count, count + len(BASELINES))
-        clusters = cluster_metrics_by_significance(
+        clusters = assign_significance_clusters_by_p_values(
             self.best_first, self.values, self.p_values.one_sided, holm=self.holm
         )
         rows = []
@@ -141,7 +143,7 @@ class MetricRanking:
                     low=none_if_nan(self.low[metric]),
                     high=none_if_nan(self.high[metric]),
                     rank=clusters.get(metric),
-                    items=self.data.count_items_of_metric(metric),
+                    items=self.data.count_items_scored_by_metric(metric),
                     baseline=metric >= count,
                     uninformed=metric < count and self.data.metric_names[metric] in self.data.uninformed,
                     epsilon=none_if_nan(details.epsilon),
@@ -157,21 +159,25 @@ class MetricRanking:
 def rank_metrics(
     datasets: Sequence[RankingData], plan: RankingPlan, progress: Progress | None = None
 ) -> list[MetricRanking]:
-    """Rank the metrics of every data set by every meta-metric, on all items and in each context."""
+    """Rank the metrics of every data set by each meta-metric (measure of agreement with people), on all items
+    and in each context.
+    """
     _check_williams_test_applies(plan)
     rankings: list[MetricRanking] = []
     total = len(datasets) * len(plan.meta_metrics)
     for number, dataset in enumerate(datasets):
         cube = dataset.cube
-        data = dataset.add_notes(*_note_small_contexts(cube, plan.context_columns, plan.fewest_items))
+        data = dataset.add_notes(
+            *_list_notes_on_small_contexts(cube, plan.context_columns, plan.fewest_items)
+        )
         settings = replace(plan.settings, stream=hash_name_to_integer(cube.dataset))
         meta_metrics, note = replace_undefined_meta_metrics(plan.meta_metrics, len(cube.systems))
         if note is not None:
             data = data.add_notes(f"{cube.dataset}: {note}")
         for position, meta_metric in enumerate(meta_metrics):
-            rankings.append(rank_dataset(data, meta_metric, settings, holm=plan.holm))
+            rankings.append(rank_metrics_of_dataset(data, meta_metric, settings, holm=plan.holm))
             for column in plan.context_columns:
-                rankings += _rank_in_contexts(data, meta_metric, settings, column, plan)
+                rankings += _rank_metrics_in_contexts(data, meta_metric, settings, column, plan)
             if progress is not None:
                 progress("comparing", number * len(plan.meta_metrics) + position + 1, total)
     return rankings
@@ -180,7 +186,9 @@ def rank_metrics(
 def replace_undefined_meta_metrics(
     meta_metrics: Sequence[MetaMetric], system_count: int
 ) -> tuple[tuple[MetaMetric, ...], str | None]:
-    """Replace meta-metrics that are undefined for so few systems by a correlation over items, with a note."""
+    """Replace meta-metrics that need more systems than there are by a correlation over items. Also returns a
+    note that says so.
+    """
     defined = [meta_metric for meta_metric in meta_metrics if meta_metric.fewest_systems <= system_count]
     undefined = [meta_metric for meta_metric in meta_metrics if meta_metric.fewest_systems > system_count]
     if not undefined:
@@ -191,7 +199,7 @@ def replace_undefined_meta_metrics(
     return tuple(dict.fromkeys([*defined, substitute])), note
 
 
-def rank_dataset(
+def rank_metrics_of_dataset(
     ranking_data: RankingData,
     meta_metric: MetaMetric,
     settings: ComparisonSettings,
@@ -201,7 +209,8 @@ def rank_dataset(
     context: str = GLOBAL,
     equal_items: int | None = None,
 ) -> MetricRanking:
-    """Rank the metrics of one data set, or of one context of a data set, by one meta-metric.
+    """Rank the metrics of one data set, or of one context of it, by one measure of agreement with people
+    (meta-metric).
 
     With `equal_items` values are means over random subsets of that size.
     """
@@ -210,13 +219,13 @@ def rank_dataset(
         ranking_data = ranking_data.add_notes(*methods.notes)
     else:  # values on subsets are always in closed form
         methods = replace(methods, is_permuted=np.zeros_like(methods.is_permuted))
-    too_small = explain_too_little_data(ranking_data, meta_metric)
+    too_small = explain_why_data_is_too_small(ranking_data, meta_metric)
     if too_small is not None:
         ranking_data = ranking_data.add_notes(too_small)
     estimates = estimate_meta_metric_values(
         ranking_data, meta_metric, methods, equal_items, with_intervals=too_small is None
     )
-    differences = compute_differences_on_shared_items(ranking_data, meta_metric, methods)
+    differences = compare_all_metrics_on_shared_items(ranking_data, meta_metric, methods)
     is_global = context_column is None
     return MetricRanking(
         data=ranking_data,
@@ -236,26 +245,30 @@ def rank_dataset(
         equal_items=equal_items,
         p_value_method=methods.name,
         is_too_small=too_small is not None,
-        pair_p_values=list_system_pair_p_values(ranking_data, meta_metric, methods) if is_global else None,
+        pair_p_values=list_p_values_of_system_pairs(ranking_data, meta_metric, methods)
+        if is_global
+        else None,
         downsampled=evaluate_on_item_subsets(ranking_data, meta_metric, settings) if is_global else (),
     )
 
 
-def _rank_in_contexts(
+def _rank_metrics_in_contexts(
     ranking_data: RankingData,
     meta_metric: MetaMetric,
     settings: ComparisonSettings,
     column: str,
     plan: RankingPlan,
 ) -> list[MetricRanking]:
-    """Rank metrics within each value of a column, on equal numbers of items; small contexts are skipped."""
+    """Rank metrics in each context of a column, on equal numbers of items. Contexts with too few items are
+    skipped.
+    """
     values, codes = ranking_data.cube.encode_item_metadata(column)
     sizes = {code: int((codes == code).sum()) for code in range(len(values))}
     sizes = {code: size for code, size in sizes.items() if size >= plan.fewest_items}
     rankings = []
     for code in sizes:
         rankings.append(
-            rank_dataset(
+            rank_metrics_of_dataset(
                 ranking_data.restrict_to_context(column, values[code]),
                 meta_metric,
                 settings,
@@ -269,7 +282,7 @@ def _rank_in_contexts(
 
 
 def _check_williams_test_applies(plan: RankingPlan) -> None:
-    """Raise an error if Williams' test is requested for a meta-metric other than Pearson's correlation."""
+    """Raise an error if Williams' test is requested for anything but Pearson's correlation."""
     if plan.settings.test != WILLIAMS:
         return
     if not all(meta_metric.has_williams_test for meta_metric in plan.meta_metrics):
@@ -278,8 +291,10 @@ def _check_williams_test_applies(plan: RankingPlan) -> None:
         )
 
 
-def _note_small_contexts(score_cube: ScoreCube, columns: Sequence[str], fewest_items: int) -> list[str]:
-    """List a note for each column with values that have too few items to be ranked."""
+def _list_notes_on_small_contexts(
+    score_cube: ScoreCube, columns: Sequence[str], fewest_items: int
+) -> list[str]:
+    """Return one note for each column that has contexts with too few items to be ranked."""
     notes = []
     for column in columns:
         values, codes = score_cube.encode_item_metadata(column)

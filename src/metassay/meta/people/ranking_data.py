@@ -30,7 +30,8 @@ SMALLEST_SHARE_OF_ITEMS = 0.5
 
 @dataclass(frozen=True)
 class RankingData:
-    """The outputs of a data set that people rated, with the scores of all metrics and of two baselines.
+    """The outputs of a data set that people scored, with the scores of all metrics and of two baselines
+    (constant and random).
 
     The baselines, a metric that is constant and one that is random, come after the metrics in everything that
     is ordered by metric.
@@ -51,33 +52,33 @@ class RankingData:
 
     @property
     def metric_names(self) -> tuple[str, ...]:
-        """Names of the metrics, sorted, followed by the baselines."""
+        """Names of the metrics, sorted, followed by those of the baselines."""
         return (*self.cube.metric_scores, *BASELINES)
 
     @property
     def metric_count(self) -> int:
-        """Number of metrics without the baselines."""
+        """Number of metrics, not counting the baselines."""
         return len(self.cube.metric_scores)
 
     @property
     def metric_positions(self) -> LongArray:
-        """Positions of the metrics without the baselines."""
+        """Positions of the metrics, without those of the baselines."""
         return np.arange(self.metric_count)
 
     @property
     def is_scored_by_all_metrics(self) -> NDArray[np.bool_]:
-        """Mask of the items on which every metric scored every system."""
+        """Marks the items on which every metric scored the output of every system."""
         return np.asarray(self.scores.has_all_scores[: self.metric_count].all(axis=0))
 
-    def count_items_of_metric(self, metric_index: int) -> int:
-        """Count the items that the value of a metric is computed from."""
+    def count_items_scored_by_metric(self, metric_position: int) -> int:
+        """Count the items from which the agreement of a metric with people is computed."""
         if not self.pairwise:
-            return int(self.scores.has_all_scores[metric_index].sum())
-        has_both = ~np.isnan(self.scores.metrics[metric_index] + self.scores.human)
+            return int(self.scores.has_all_scores[metric_position].sum())
+        has_both = ~np.isnan(self.scores.metrics[metric_position] + self.scores.human)
         return int((has_both.sum(axis=0) >= 2).sum())
 
     def restrict_to(self, is_selected: NDArray[np.bool_]) -> RankingData:
-        """Return the data of the selected items only."""
+        """Return a copy with the selected items only."""
         return replace(
             self,
             cube=self.cube.restrict_to(items=is_selected),
@@ -85,13 +86,13 @@ class RankingData:
         )
 
     def restrict_to_context(self, column: str, value: str) -> RankingData:
-        """Return the data of the items with a given value in a metadata column."""
+        """Return a copy with the items that have the given value in a metadata column."""
         is_inside = np.array([label == value for label in self.cube.item_metadata[column]])
         dropped = self.dropped_metadata.get(column, ()).count(value)
         return replace(self.restrict_to(is_inside), dropped_items=dropped)
 
     def add_notes(self, *notes: str) -> RankingData:
-        """Return the same data with additional notes for the user."""
+        """Return a copy with additional notes for the user."""
         return replace(self, cube=self.cube.add_notes(*notes))
 
 
@@ -105,13 +106,13 @@ def prepare_ranking_data(
     pairwise: bool = False,
     seed: int = 0,
 ) -> RankingData:
-    """Select the rated outputs and the metrics to rank from a score cube, and add two baselines.
+    """Select the outputs that people scored and the metrics to rank, and add two baselines.
 
     Without `metrics` all metrics are ranked. With `pairwise` an item needs the human score of two systems
     only; see `pairwise_deletion`.
     """
     rated = score_cube.select_metrics(metrics).restrict_to_rated_outputs(human, every_system=not pairwise)
-    rated = _leave_out_sparse_metrics(rated, pairwise=pairwise)
+    rated = _drop_metrics_with_few_scores(rated, pairwise=pairwise)
     scores = rated.to_score_arrays(human, tuple(rated.metric_scores), cluster)
     constant = np.zeros(scores.human.shape)
     noise = create_branch_generator(seed, NOISE_METRIC).normal(size=scores.human.shape)
@@ -129,8 +130,9 @@ def prepare_ranking_data(
     )
 
 
-def _leave_out_sparse_metrics(score_cube: ScoreCube, *, pairwise: bool) -> ScoreCube:
-    """Leave out metrics with scores for less than half as many items as another metric, with a note.
+def _drop_metrics_with_few_scores(score_cube: ScoreCube, *, pairwise: bool) -> ScoreCube:
+    """Leave out metrics that scored less than half as many items as another metric, and add a note that names
+    them.
 
     An item counts if it has the scores of every system; with `pairwise`, of two systems.
     """

@@ -16,18 +16,19 @@ from metassay.stats.multiplicity import adjust_holm
 SIGNIFICANCE_LEVEL = 0.05
 
 
-def sort_metrics_best_first(values: FloatArray, names: Sequence[str]) -> list[int]:
-    """Return the positions of metrics by descending value, then by name, undefined values last."""
-    is_undefined = np.isnan(values)
+def sort_metrics_best_first(metric_values: FloatArray, metric_names: Sequence[str]) -> list[int]:
+    """Return the positions of metrics by descending value and then by name. Undefined values come last."""
+    is_undefined = np.isnan(metric_values)
     # rounded, so that values which differ by rounding errors only are ordered by name
-    descending = np.where(is_undefined, 0.0, -np.round(values, 12))
-    return sorted(range(len(values)), key=lambda m: (is_undefined[m], descending[m], names[m]))
+    descending = np.where(is_undefined, 0.0, -np.round(metric_values, 12))
+    return sorted(range(len(metric_values)), key=lambda m: (is_undefined[m], descending[m], metric_names[m]))
 
 
 def assign_significance_clusters(
     best_first: Sequence[int], is_different: NDArray[np.bool_]
 ) -> dict[int, int]:
-    """Assign each metric to a significance cluster, numbered from 1.
+    """Assign each metric to a group of metrics that do not differ significantly, numbered from 1 for the best
+    group.
 
     A metric opens a new cluster if it differs from any metric of the current one. Greedy, as in WMT: two
     metrics of different clusters need not differ from each other.
@@ -44,12 +45,18 @@ def assign_significance_clusters(
     return clusters
 
 
-def cluster_metrics_by_significance(
-    best_first: Sequence[int], values: FloatArray, one_sided_p_values: FloatArray, *, holm: bool = False
+def assign_significance_clusters_by_p_values(
+    best_first: Sequence[int],
+    metric_values: FloatArray,
+    one_sided_p_values: FloatArray,
+    *,
+    holm: bool = False,
 ) -> dict[int, int]:
-    """Return the significance cluster of each metric that has a value; empty where nothing was tested."""
-    defined = [metric for metric in best_first if not np.isnan(values[metric])]
-    pairs = _list_metric_pairs(defined)
+    """Return the significance cluster (group of metrics that do not differ significantly) of each metric.
+    Empty if nothing was tested.
+    """
+    defined = [metric for metric in best_first if not np.isnan(metric_values[metric])]
+    pairs = _list_pairs_better_metric_first(defined)
     p_values = np.array([one_sided_p_values[pair] for pair in pairs])
     if pairs and np.isnan(p_values).all():
         return {}
@@ -70,12 +77,14 @@ def list_metric_comparisons(
     holm: bool = False,
     one_sided_by_test: Mapping[str, FloatArray] | None = None,
 ) -> list[MetricComparison]:
-    """List the p-values of all tested pairs of metrics, the better metric of a pair first.
+    """List the p-values of all pairs of metrics that were tested. The better metric of a pair comes first.
 
     `one_sided_by_test` has the one-sided p-values of `perm-inputs` and `perm-systems` where both were made.
     """
     one_sided_by_test = one_sided_by_test or {}
-    pairs = [pair for pair in _list_metric_pairs(best_first) if not np.isnan(p_values.one_sided[pair])]
+    pairs = [
+        pair for pair in _list_pairs_better_metric_first(best_first) if not np.isnan(p_values.one_sided[pair])
+    ]
     one_sided = [float(p_values.one_sided[pair]) for pair in pairs]
     adjusted = adjust_holm(one_sided) if holm and pairs else None
     comparisons = []
@@ -95,6 +104,6 @@ def list_metric_comparisons(
     return comparisons
 
 
-def _list_metric_pairs(best_first: Sequence[int]) -> list[tuple[int, int]]:
-    """List all pairs of metrics, the better metric of a pair first."""
+def _list_pairs_better_metric_first(best_first: Sequence[int]) -> list[tuple[int, int]]:
+    """List all pairs of metrics with the better metric first, given the metrics in order of their rank."""
     return [(a, b) for position, a in enumerate(best_first) for b in best_first[position + 1 :]]

@@ -24,7 +24,7 @@ from metassay.meta.people.meta_metrics.registry import SPANS
 from metassay.meta.people.metric_comparison import POPULATION_OF_TEST, PValueMatrices
 from metassay.meta.people.ranking_data import GLOBAL
 from metassay.meta.people.significance_clusters import (
-    cluster_metrics_by_significance,
+    assign_significance_clusters_by_p_values,
     list_metric_comparisons,
     sort_metrics_best_first,
 )
@@ -48,7 +48,9 @@ _NO_METADATA = ("seg_id", "system", "hyp", "src", "rater", "source_segment", "re
 
 @dataclass(frozen=True)
 class SpanRatings:
-    """Error spans that raters and metrics marked in the same outputs, one entry per output and rater."""
+    """Errors that raters and metrics marked as spans of characters in the same outputs, with one entry per
+    output and rater.
+    """
 
     dataset: str
     metrics: tuple[str, ...]
@@ -67,12 +69,12 @@ class SpanRatings:
 
     @property
     def metric_count(self) -> int:
-        """Number of metrics without the baselines."""
+        """Number of metrics, not counting the baselines."""
         return len(self.metrics) - len(self.baselines)
 
     @property
     def content_hash(self) -> str:
-        """Hash of all names and numbers in the ratings."""
+        """Hash of everything in this object, which changes if any name or number does."""
         digest = blake2b(digest_size=16)
         names = (self.dataset, self.metrics, self.systems, self.items, sorted(self.metadata.items()))
         digest.update(repr(names).encode())
@@ -80,7 +82,7 @@ class SpanRatings:
         return digest.hexdigest()
 
     def restrict_to(self, is_selected: NDArray[np.bool_]) -> SpanRatings:
-        """Return the selected ratings only."""
+        """Return a copy with the selected ratings only."""
         return replace(
             self,
             counts=self.counts[:, is_selected],
@@ -91,8 +93,10 @@ class SpanRatings:
             },
         )
 
-    def cluster_codes(self, test_name: str, cluster_column: str | None) -> LongArray:
-        """Return the code of what is swapped or resampled together: item, cluster, system or output."""
+    def number_exchanged_units(self, test_name: str, cluster_column: str | None) -> LongArray:
+        """Return an integer code for the unit of each rating that a test exchanges or resamples as a whole:
+        its item, cluster, system or output.
+        """
         names: Sequence[str]
         if test_name == "perm-systems":
             names = self.systems
@@ -110,10 +114,11 @@ class SpanRatings:
         return codes
 
 
-def match_span_ratings(
+def match_human_and_metric_spans(
     human_table: pl.DataFrame, metric_tables: Mapping[str, pl.DataFrame], *, dataset: str
 ) -> SpanRatings:
-    """Match the error spans of people and metrics by output, using the key columns that the tables share.
+    """Match the error spans that people and metrics marked in the same outputs, using the key columns that
+    both tables have.
 
     Tables have the columns `system, seg_id, spans`, and any of `testset, lp, doc_id, rater, hyp`. The
     document is part of the key only where ids of items repeat over documents.
@@ -139,8 +144,8 @@ def match_span_ratings(
             notes.append(
                 f"{dataset}: {name} has spans for the outputs of {scored} of {len(metric_spans)} ratings."
             )
-        counts.append([_count_characters_if_scored(*pair) for pair in zip(human_spans, metric_spans)])
-    baselines = _count_baseline_characters(human_table, human_spans)
+        counts.append([_count_marked_characters_or_nan(*pair) for pair in zip(human_spans, metric_spans)])
+    baselines = _count_characters_marked_by_baselines(human_table, human_spans)
     metadata_columns = [
         name for name, kind in human_table.schema.items() if not kind.is_nested() and name not in _NO_METADATA
     ]
@@ -156,10 +161,12 @@ def match_span_ratings(
     )
 
 
-def _count_baseline_characters(
+def _count_characters_marked_by_baselines(
     human_table: pl.DataFrame, human_spans: Sequence[Spans]
 ) -> dict[str, list[tuple[float, float, float]]]:
-    """Count the characters that two baselines mark: nothing, and everything where output texts are given."""
+    """Count the characters that two baselines mark as errors. One marks nothing, the other marks every output
+    completely.
+    """
     baselines = {NOTHING: [count_marked_characters(spans, []) for spans in human_spans]}
     if "hyp" in human_table.columns and human_table["hyp"].is_not_null().all():
         whole_outputs: list[Spans] = [[(0, len(text))] if text else [] for text in human_table["hyp"]]
@@ -167,22 +174,28 @@ def _count_baseline_characters(
     return baselines
 
 
-def _count_characters_if_scored(human_spans: Spans, metric_spans: Spans | None) -> tuple[float, float, float]:
-    """Count the characters of one output marked by people and by a metric; NaN if the metric lacks it."""
+def _count_marked_characters_or_nan(
+    human_spans: Spans, metric_spans: Spans | None
+) -> tuple[float, float, float]:
+    """Count the characters of one output that people and a metric mark as errors; NaN if the metric did not
+    score the output.
+    """
     if metric_spans is None:
         return (np.nan, np.nan, np.nan)
     return count_marked_characters(human_spans, metric_spans)
 
 
 def _convert_to_start_end_pairs(spans: Any) -> list[tuple[int, int]]:
-    """Convert spans to pairs of start and end."""
+    """Convert spans from dictionaries to pairs of start and end."""
     return [(span["start"], span["end"]) for span in spans]
 
 
 def _index_spans_by_output(
     table: pl.DataFrame, human_table: pl.DataFrame, metric_name: str
 ) -> tuple[dict[tuple[Any, ...], Spans], list[str]]:
-    """Return the spans of a metric by output, and the key columns that both tables have."""
+    """Return a dictionary from output to the spans that a metric marked, and the names of the columns that
+    identify an output.
+    """
     keys = [key for key in _KEY_COLUMNS if key in table.columns and key in human_table.columns]
     if "doc_id" in keys and not table.select(set(keys) - {"doc_id"}).is_duplicated().any():
         keys.remove("doc_id")
@@ -199,7 +212,9 @@ def _index_spans_by_output(
 
 @dataclass(frozen=True)
 class SpanRanking:
-    """Metrics ranked by the F1 of their error spans on one data set, or in one context of it."""
+    """Metrics ranked by how well the errors they mark agree with those that people mark (F1), on all outputs
+    or in one context.
+    """
 
     ratings: SpanRatings
     values: FloatArray
@@ -212,15 +227,15 @@ class SpanRanking:
     context: str
 
     def to_result(self) -> Ranking:
-        """Convert the ranking to the type of the result."""
+        """Return the ranking in the form in which it is written to JSON."""
         ratings = self.ratings
         count = ratings.metric_count
         best_first = sort_metrics_best_first(self.values[:count], ratings.metrics)
-        p_values = PValueMatrices.create_untested(count)
+        p_values = PValueMatrices.create_undefined_matrices(count)
         if self.differences is not None:
             is_defined = ~np.isnan(self.differences.observed)
             p_values = PValueMatrices.create_from_differences(self.differences, count, is_defined)
-        clusters = cluster_metrics_by_significance(
+        clusters = assign_significance_clusters_by_p_values(
             best_first, self.values, p_values.one_sided, holm=self.holm
         )
         baselines = range(count, len(ratings.metrics))
@@ -234,12 +249,14 @@ class SpanRanking:
             dropped_items=0,
             answers_for=POPULATION_OF_TEST.get(self.test),
             method=None,
-            metrics=[self._describe_metric(m, clusters.get(m)) for m in (*best_first, *baselines)],
+            metrics=[self._build_metric_result(m, clusters.get(m)) for m in (*best_first, *baselines)],
             comparisons=list_metric_comparisons(best_first, ratings.metrics, p_values, holm=self.holm),
         )
 
-    def _describe_metric(self, metric_index: int, rank: int | None) -> RankedMetric:
-        """Return precision, recall and F1 of one metric, over all characters and averaged over ratings."""
+    def _build_metric_result(self, metric_index: int, rank: int | None) -> RankedMetric:
+        """Return precision, recall and F1 of the errors that one metric marks, over all characters and
+        averaged over ratings.
+        """
         counts = self.ratings.counts[metric_index]
         is_scored = ~np.isnan(counts).any(axis=-1)
         micro = compute_span_scores(counts[is_scored].sum(axis=0))
@@ -269,7 +286,9 @@ def rank_metrics_by_spans(
     holm: bool = False,
     fewest_items: int = 0,
 ) -> list[SpanRanking]:
-    """Rank metrics by the F1 of their error spans, over all ratings and in each large enough context."""
+    """Rank metrics by how well the errors they mark agree with those that people mark (F1), over all outputs
+    and in each context that is large enough.
+    """
     if settings.test not in SPAN_TESTS:
         raise InputError(
             f"{settings.test} cannot be used with spans.", remedy=f"Use one of {', '.join(SPAN_TESTS)}."
@@ -303,9 +322,11 @@ def _rank_metrics_on_ratings(
     context_column: str | None,
     context: str,
 ) -> SpanRanking:
-    """Compute the F1 of each metric with a bootstrap interval, and compare the metrics."""
+    """Compute F1 of the errors that each metric marks, with bootstrap intervals, and test differences between
+    metrics.
+    """
     sums = _sum_counts_over_clusters(
-        span_ratings.counts, span_ratings.cluster_codes("perm-inputs", cluster_column)
+        span_ratings.counts, span_ratings.number_exchanged_units("perm-inputs", cluster_column)
     )
     weights = _draw_cluster_weights(span_ratings, settings, sums.shape[1])
     resampled = _compute_f1(np.einsum("du,muk->mdk", weights, sums))
@@ -329,7 +350,7 @@ def _rank_metrics_on_ratings(
 def _draw_cluster_weights(
     span_ratings: SpanRatings, settings: ComparisonSettings, cluster_count: int
 ) -> FloatArray:
-    """Draw how often each bootstrap resample contains each cluster, `[draws, clusters]`."""
+    """Draw at random how often each bootstrap resample contains each cluster."""
     rng = create_branch_generator(settings.seed, hash_name_to_integer(span_ratings.dataset), RESAMPLED_UNITS)
     weights = rng.multinomial(cluster_count, np.full(cluster_count, 1 / cluster_count), size=settings.draws)
     return weights.astype(np.float64)
@@ -338,12 +359,15 @@ def _draw_cluster_weights(
 def _compute_f1_differences(
     span_ratings: SpanRatings, settings: ComparisonSettings, cluster_column: str | None
 ) -> MetricDifferences:
-    """Compute observed and random differences in F1 of all pairs of metrics, on ratings that both scored.
+    """Compute the difference in F1 between every two metrics, in the data and in random draws, on outputs
+    that both metrics scored.
 
     Under the null hypothesis clusters of ratings are swapped between A and B; `bootstrap` resamples them.
     """
     is_resampled = settings.test == BOOTSTRAP
-    codes = span_ratings.cluster_codes("perm-inputs" if is_resampled else settings.test, cluster_column)
+    codes = span_ratings.number_exchanged_units(
+        "perm-inputs" if is_resampled else settings.test, cluster_column
+    )
     cluster_count = int(codes.max()) + 1
     if is_resampled:
         weights = _draw_cluster_weights(span_ratings, settings, cluster_count)
@@ -369,7 +393,7 @@ def _compute_f1_differences(
 
 
 def _sum_counts_over_clusters(rating_counts: FloatArray, cluster_codes: LongArray) -> FloatArray:
-    """Sum character counts of ratings over clusters, `[metrics, clusters, 3]`; unscored ratings add 0."""
+    """Sum character counts of ratings over clusters. Outputs that a metric did not score add nothing."""
     sums = np.zeros((len(rating_counts), int(cluster_codes.max()) + 1, 3))
     for metric_counts, metric_sums in zip(rating_counts, sums):
         is_scored = np.asarray(~np.isnan(metric_counts).any(axis=-1))
@@ -378,7 +402,9 @@ def _sum_counts_over_clusters(rating_counts: FloatArray, cluster_codes: LongArra
 
 
 def _compute_f1(character_counts: FloatArray) -> FloatArray:
-    """Compute F1 from the counts in the last axis; NaN where nobody marks anything."""
+    """Compute F1 from counts of characters (shared, marked by the metric, marked by people) in the last axis;
+    NaN where nothing is marked.
+    """
     shared = character_counts[..., 0]
     marked = character_counts[..., 1] + character_counts[..., 2]
     return divide_or_nan(2 * shared, marked)

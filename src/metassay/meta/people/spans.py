@@ -27,7 +27,9 @@ Spans = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True)
 class SpanScores:
-    """Precision, recall and F1 of the error spans of a metric; NaN where undefined."""
+    """Precision, recall and F1 of the errors that a metric marks, compared with those that people mark; NaN
+    where undefined.
+    """
 
     precision: float
     recall: float
@@ -35,7 +37,8 @@ class SpanScores:
 
 
 def compute_span_scores(character_counts: FloatArray) -> SpanScores:
-    """Compute precision, recall and F1 from numbers of characters.
+    """Compute precision, recall and F1 from the numbers of characters that both, the metric and people mark
+    as errors.
 
     The numbers are the characters that both mark, that the metric marks and that people mark. All scores are
     NaN if nobody marks anything; precision also if the metric does not, recall if people do not.
@@ -50,7 +53,8 @@ def compute_span_scores(character_counts: FloatArray) -> SpanScores:
 
 
 def average_span_scores(character_counts: FloatArray) -> SpanScores:
-    """Average precision, recall and F1 over outputs, from `[outputs, 3]` numbers of characters.
+    """Compute precision, recall and F1 for each output from numbers of marked characters, and average over
+    outputs.
 
     An output in which nobody marks anything counts as 1, one in which only one side does as 0.
     """
@@ -60,6 +64,7 @@ def average_span_scores(character_counts: FloatArray) -> SpanScores:
     has_no_span = (marked_by_metric == 0) & (marked_by_people == 0)
 
     def average_ratios(numerators: FloatArray, denominators: FloatArray) -> float:
+        """Divide for each output and average. Outputs in which nothing is marked count as 1."""
         return float(np.where(has_no_span, 1.0, divide_or_zero(numerators, denominators)).mean())
 
     return SpanScores(
@@ -70,21 +75,24 @@ def average_span_scores(character_counts: FloatArray) -> SpanScores:
 
 
 def count_marked_characters(human_spans: Spans, metric_spans: Spans) -> tuple[float, float, float]:
-    """Count the characters of one output that both mark, that the metric marks and that people mark."""
+    """Count the characters of one output that both sides mark as errors, that the metric marks, and that
+    people mark.
+    """
     for start, end in (*human_spans, *metric_spans):
         if not 0 <= start < end:
             raise InputError(f"a span from {start} to {end} is empty.")
     marked_by_metric = float(sum(end - start for start, end in metric_spans))
     marked_by_people = float(sum(end - start for start, end in human_spans))
-    return count_shared_characters(human_spans, metric_spans), marked_by_metric, marked_by_people
+    return count_characters_marked_by_both(human_spans, metric_spans), marked_by_metric, marked_by_people
 
 
-def count_shared_characters(human_spans: Spans, metric_spans: Spans) -> float:
-    """Count the characters shared by the spans of people and metric, with spans matched one to one.
+def count_characters_marked_by_both(human_spans: Spans, metric_spans: Spans) -> float:
+    """Count the characters that lie both in a span marked by people and in the span of the metric that is
+    matched with it. Spans are matched one to one.
 
     Of all ways to match the spans, the one with the most shared characters counts.
 
-    >>> count_shared_characters([(0, 4)], [(0, 2), (2, 4)])
+    >>> count_characters_marked_by_both([(0, 4)], [(0, 2), (2, 4)])
     2.0
     """
     if not human_spans or not metric_spans:

@@ -14,7 +14,7 @@ from math import comb
 import numpy as np
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.people.downsampling import list_subset_sizes
+from metassay.meta.people.downsampling import choose_item_subset_sizes
 from metassay.meta.people.intervals import bootstrap_meta_metric, percentile_interval
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.results.rank import StabilityRow
@@ -31,7 +31,8 @@ def measure_stability_over_systems(
     trials: int = 1000,
     seed: int = 0,
 ) -> list[StabilityRow]:
-    """Correlate the values of metrics on subsets of the systems with those on all systems (Pearson).
+    """Compute the correlation between values of metrics on subsets of the systems and on all systems. A high
+    correlation means that the ranking of metrics is stable.
 
     Uses all subsets if there are at most `trials`, else so many random ones. All meta-metrics are compared on
     the same subsets: if one of them gives all metrics the same value on a subset, it has no correlation
@@ -66,7 +67,7 @@ def measure_stability_over_systems(
 
 
 def _choose_system_subsets(system_count: int, subset_size: int, maximum_count: int, seed: int) -> LongArray:
-    """Choose subsets of the systems: all of a size, or random ones if these are too many."""
+    """Return all subsets of systems of a given size, or random ones if there are too many."""
     if comb(system_count, subset_size) <= maximum_count:
         return np.array(list(combinations(range(system_count), subset_size)))
     rng = create_branch_generator(seed, SYSTEM_SUBSETS, subset_size)
@@ -82,12 +83,12 @@ def measure_stability_over_items(
     trials: int = 1000,
     seed: int = 0,
 ) -> list[StabilityRow]:
-    """Compute the 95 % interval of the value of each metric for several numbers of items.
+    """Compute the 95 % interval of the agreement of each metric with people for several numbers of items.
 
     Empty where resampling would be too slow.
     """
     rows = []
-    for size in list_subset_sizes(scores.cluster_count):
+    for size in choose_item_subset_sizes(scores.cluster_count):
         resampled = bootstrap_meta_metric(
             meta_metric, scores, draws=trials, seed=seed, stream=size, size=size
         )

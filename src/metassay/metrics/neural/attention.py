@@ -26,8 +26,8 @@ Attention = Callable[["Tensor", TokenBatch], "Tensor"]
 
 
 def choose_attention_function(weight: Tensor, head_size: int) -> Attention:
-    """Return the fastest implementation of attention that works
-    on the device and with the precision of these weights.
+    """Return the fastest implementation of attention that works on the device and with the precision of these
+    weights.
     """
     long_attention = build_flash_attention(weight, head_size) or compute_attention_by_text_length
     return build_attention_for_short_texts(weight, head_size, long_attention) or long_attention
@@ -49,8 +49,8 @@ def compute_attention_by_text_length(queries_keys_values: Tensor, batch: TokenBa
 
 
 def build_flash_attention(weight: Tensor, head_size: int) -> Attention | None:
-    """Return a function that computes attention with flash
-    attention; None if the device does not support it.
+    """Return a function that computes attention with flash attention; None if the device does not
+    support it.
     """
     try:
         from torch.nn.attention.varlen import varlen_attn

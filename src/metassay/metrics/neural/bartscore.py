@@ -141,8 +141,8 @@ class BartMetric(NeuralMetric[BartNetwork]):
 
 @dataclass(frozen=True)
 class BartScore(BartMetric):
-    """BARTScore: mean log-likelihood of the output given the reference,
-    of the reference given the output, or of both.
+    """BARTScore: mean log-likelihood of the output given the reference, of the reference given the output, or
+    of both.
 
     `direction` is precision (output given reference), recall (reference given output) or f, the mean of both.
     Several references: the mean.
@@ -161,8 +161,8 @@ class BartScore(BartMetric):
     def score_inputs(
         self, network: BartNetwork, inputs: Sequence[ScoringInput], shared_cache: SharedCache
     ) -> NetworkScores:
-        """Compute how likely output and reference are given
-        each other, in the directions that the user chose.
+        """Compute how likely output and reference are given each other, in the directions that the user
+        chose.
         """
         directions = []
         if self.direction in {PRECISION, BOTH}:

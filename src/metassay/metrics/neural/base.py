@@ -55,8 +55,8 @@ class InputsOfBatch(NamedTuple):
 
 @dataclass(frozen=True)
 class NeuralMetric(Metric, Generic[N]):
-    """Base class of metrics that run a neural network on this machine.
-    `model` is a name on Hugging Face or a folder.
+    """Base class of metrics that run a neural network on this machine. `model` is a name on Hugging Face or a
+    folder.
 
     `dtype` is the precision of the encoder (float32, bfloat16, float16); float32 on the CPU is the reference.
     Scores are the same whatever the order of rows and the number of threads.
@@ -86,14 +86,14 @@ class NeuralMetric(Metric, Generic[N]):
 
     @property
     def network_pass_key(self) -> Hashable:
-        """A key for the cache of network results.
-        Metrics with equal keys are computed by running the network once.
+        """A key for the cache of network results. Metrics with equal keys are computed by running the network
+        once.
         """
         return self
 
     def select_scores_from_pass(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the scores of this metric out of those that
-        the network computed for several metrics at once.
+        """Return the scores of this metric out of those that the network computed for several metrics at
+        once.
         """
         return scores
 
@@ -105,8 +105,8 @@ class NeuralMetric(Metric, Generic[N]):
 
     @property
     def signature(self) -> str:
-        """A text with everything that affects the scores,
-        including hashes of the model's weights and tokenizer.
+        """A text with everything that affects the scores, including hashes of the model's weights and
+        tokenizer.
         """
         if self.needs_torch:
             require_torch()
@@ -159,8 +159,8 @@ class NeuralMetric(Metric, Generic[N]):
 
 
 def collect_distinct_inputs(batch: Batch, needed_fields: frozenset[str]) -> InputsOfBatch:
-    """Return the distinct combinations of output, source and reference
-    in a batch; rows that lack a needed field have none.
+    """Return the distinct combinations of output, source and reference in a batch; rows that lack a needed
+    field have none.
     """
     sources = batch["source"] if "source" in needed_fields else [None] * len(batch)
     references = batch.references if "references" in needed_fields else [(None,)] * len(batch)
@@ -195,8 +195,8 @@ def build_inputs_with_first_reference(batch: Batch, needed_fields: frozenset[str
 def _aggregate_over_references(
     scores: NDArray[np.float64], row_of_score: NDArray[np.int64], row_count: int, aggregation: str
 ) -> Scores:
-    """Combine the scores of each row over its references
-    to their mean or maximum; NaN for rows without a score.
+    """Combine the scores of each row over its references to their mean or maximum; NaN for rows without a
+    score.
     """
     counts = np.bincount(row_of_score, minlength=row_count)
     if aggregation == MAX:

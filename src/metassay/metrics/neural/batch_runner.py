@@ -26,8 +26,8 @@ PACKED_TOKEN_BUDGET = 131_072
 
 
 def choose_device() -> str:
-    """Return the torch device to use: the one in METASSAY_DEVICE,
-    or else a GPU if there is one, or else the CPU.
+    """Return the torch device to use: the one in METASSAY_DEVICE, or else a GPU if there is one, or else the
+    CPU.
     """
     import torch
 
@@ -66,8 +66,8 @@ class BatchRunner:
         pad_id: int,
         segment_ids: TokenizedTexts | None = None,
     ) -> Iterator[tuple[Positions, R]]:
-        """Call `forward` on batches of texts. Yields, for
-        each batch, the positions of its texts and the result.
+        """Call `forward` on batches of texts. Yields, for each batch, the positions of its texts and the
+        result.
         """
         import torch
 
@@ -118,8 +118,8 @@ class BatchRunner:
         *,
         pad_id: int,
     ) -> tuple[Tensor, NDArray[np.bool_]]:
-        """Tokenize texts and call `forward` on them.
-        Returns one row of results per text, and which texts were truncated.
+        """Tokenize texts and call `forward` on them. Returns one row of results per text, and which texts
+        were truncated.
 
         With a GPU, texts are tokenised in the background while it encodes those before.
         """

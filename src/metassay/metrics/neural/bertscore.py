@@ -126,8 +126,8 @@ class TokenEncoder:
         return self.tokenizer([prefix + text if text else text for text in stripped])
 
     def encode(self, texts: list[str], group_levels: Sequence[TextGroups]) -> EncodedTokens:
-        """Compute a vector for each token of the texts.
-        Texts in a group are computed once for all batches that contain them.
+        """Compute a vector for each token of the texts. Texts in a group are computed once for all batches
+        that contain them.
 
         The result has all texts of these groups, also those that were not asked for.
         """
@@ -153,8 +153,8 @@ class TokenEncoder:
         return EncodedTokens(all_texts, tokens, unit_vectors)
 
     def _encode_groups(self, groups: TextGroups, texts: list[str]) -> StoredVectors:
-        """Compute the token vectors of texts that several batches
-        contain, and store them for the rest of the run.
+        """Compute the token vectors of texts that several batches contain, and store them for the rest of the
+        run.
         """
         tokens = self.tokenize(texts)
         vectors = self._allocate_vectors(tokens)
@@ -187,8 +187,8 @@ class TokenEncoder:
             target[target_rows] = vectors if is_packed else vectors[self.runner.move_to_device(is_token)]
 
     def compute_token_weights(self, tokens: TokenizedTexts, idf: TokenWeights | None) -> NDArray[np.float32]:
-        """Return the weight of each token: its inverse document frequency
-        if given, or else 1, and 0 for special tokens.
+        """Return the weight of each token: its inverse document frequency if given, or else 1, and 0 for
+        special tokens.
         """
         if idf is None:
             return (~np.isin(tokens.ids, self.unweighted_ids)).astype(np.float32)
@@ -308,8 +308,8 @@ def _score_pairs_by_greedy_matching(
     pair_positions: NDArray[np.int64],
     token_weights: Tensor,
 ) -> Tensor:
-    """Match each token with the most similar token of the other
-    text, and return precision, recall and F1 of each pair.
+    """Match each token with the most similar token of the other text, and return precision, recall and F1 of
+    each pair.
     """
     import torch
 
@@ -332,8 +332,8 @@ def _score_pairs_by_greedy_matching(
 
 
 def compute_idf(encoder: TokenEncoder, texts: Sequence[str]) -> TokenWeights:
-    """Compute how rare each token is (inverse document frequency):
-    log((N + 1) / (texts with the token + 1)) for N texts.
+    """Compute how rare each token is (inverse document frequency): log((N + 1) / (texts with the token + 1))
+    for N texts.
     """
     tokens = encoder.tokenize(texts)
     text_counts: Counter[int] = Counter()
@@ -351,8 +351,8 @@ def load_token_encoder(model: str, layer: int, dtype: str) -> TokenEncoder:
 
 @dataclass(frozen=True)
 class BertScore(NeuralMetric[TokenEncoder]):
-    """BERTScore: precision, recall or F1 (`part_of`) of matching each
-    token with the most similar token of the other text.
+    """BERTScore: precision, recall or F1 (`part_of`) of matching each token with the most similar token of
+    the other text.
 
     `layer` is bert-score's choice for models it knows. `idf` names a file of texts, one a line, whose rare
     tokens weigh more; `rescale` a language, or a file, of baselines. Of several references the best counts.
@@ -378,8 +378,8 @@ class BertScore(NeuralMetric[TokenEncoder]):
 
     @property
     def chosen_layer(self) -> int:
-        """The layer of the encoder whose vectors are compared:
-        the user's choice, or the recommendation of bert-score.
+        """The layer of the encoder whose vectors are compared: the user's choice, or the recommendation of
+        bert-score.
         """
         if self.layer is not None:
             return self.layer
@@ -397,8 +397,8 @@ class BertScore(NeuralMetric[TokenEncoder]):
         return ("bertscore", *self.get_parameters_except("part_of", "rescale"))
 
     def select_scores_from_pass(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the column that the user chose (precision,
-        recall or F1), rescaled if the user asked for it.
+        """Return the column that the user chose (precision, recall or F1), rescaled if the user asked
+        for it.
         """
         column = PARTS.index(self.part_of)
         selected = scores[:, column]

@@ -52,8 +52,8 @@ class Baseline(NamedTuple):
 
 
 def read_baseline(model: str, layer: int, table: str) -> Baseline:
-    """Read the scores of unrelated sentences for a model
-    and layer, from a file or from the package bert-score.
+    """Read the scores of unrelated sentences for a model and layer, from a file or from the package
+    bert-score.
     """
     file = Path(table)
     if not file.is_file():
@@ -70,8 +70,8 @@ def read_baseline(model: str, layer: int, table: str) -> Baseline:
 
 
 def _find_baseline_table(model: str, language: str) -> Path:
-    """Find the file in the package bert-score that has the
-    scores of unrelated sentences for a model and language.
+    """Find the file in the package bert-score that has the scores of unrelated sentences for a model and
+    language.
     """
     package = importlib.util.find_spec("bert_score")
     if package is None or package.origin is None:

@@ -81,8 +81,8 @@ class SentencepieceVocabulary:
         return [self._tokenize_text(text) for text in texts]
 
     def _tokenize_text(self, text: str) -> list[int]:
-        """Return the token ids of a text. Names of special tokens such as
-        [SEP] in it become these tokens, as in bleurt-pytorch.
+        """Return the token ids of a text. Names of special tokens such as [SEP] in it become these tokens, as
+        in bleurt-pytorch.
         """
         ids: list[int] = []
         for part in _SPECIAL_TOKEN.split(text):
@@ -108,8 +108,8 @@ class TokenizerVocabulary:
 
 
 class BleurtNetwork:
-    """A BLEURT model: an encoder that reads reference and
-    output together, and a layer that computes the score.
+    """A BLEURT model: an encoder that reads reference and output together, and a layer that computes the
+    score.
     """
 
     def __init__(self, folder: Path, model: str, dtype: str, activation: str | None) -> None:
@@ -178,8 +178,8 @@ class BleurtNetwork:
 def truncate_token_pair(
     reference_ids: list[int], output_ids: list[int], max_tokens: int
 ) -> tuple[list[int], list[int]]:
-    """Shorten two lists of token ids, the longer one first,
-    until together they have at most `max_tokens` ids.
+    """Shorten two lists of token ids, the longer one first, until together they have at most `max_tokens`
+    ids.
     """
     excess = len(reference_ids) + len(output_ids) - max_tokens
     if excess <= 0:
@@ -244,8 +244,8 @@ def load_bleurt_network(model: str, dtype: str, activation: str | None) -> Bleur
 
 @dataclass(frozen=True)
 class Bleurt(NeuralMetric[BleurtNetwork]):
-    """BLEURT: a network that reads reference and output together and
-    predicts a score; with several references, their mean.
+    """BLEURT: a network that reads reference and output together and predicts a score; with several
+    references, their mean.
 
     `activation` overrides the encoder's; the first TensorFlow models computed gelu by tanh (`gelu_new`).
     """

@@ -79,8 +79,8 @@ def find_model_folder(model_name: str) -> Path:
 
 
 def _find_cached_snapshot(model_name: str) -> Path | None:
-    """Find the downloaded version of a model in the Hugging
-    Face cache: that of `main`, or else the only one.
+    """Find the downloaded version of a model in the Hugging Face cache: that of `main`, or else the
+    only one.
     """
     folder = get_hub_folder() / f"models--{model_name.replace('/', '--')}"
     main = folder / "refs" / "main"
@@ -178,8 +178,8 @@ def read_json_object(file: Path) -> Mapping[str, Any]:
 
 
 def read_weights(files: Sequence[Path]) -> StateDict:
-    """Read the weights of a model from its files.
-    Pickle files that contain anything but tensors are refused.
+    """Read the weights of a model from its files. Pickle files that contain anything but tensors are
+    refused.
     """
     state: StateDict = {}
     for file in files:
@@ -241,8 +241,8 @@ def hash_file_contents(files: Sequence[Path]) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def _hash_file_cached(file: Path, file_size: int, modification_time: int) -> bytes:
-    """Return the hash of a file. Size and time of change are only keys
-    of the cache, so that a changed file is hashed again.
+    """Return the hash of a file. Size and time of change are only keys of the cache, so that a changed file
+    is hashed again.
     """
     del file_size, modification_time
     with file.open("rb") as stream:

@@ -93,8 +93,8 @@ class SeparateNetwork(CometNetwork):
         return NetworkScores(array, truncated_count, self.tokenizer.limit)
 
     def _score_text_vectors(self, text_vectors: Tensor, vector_positions: NDArray[np.int64]) -> Tensor:
-        """Compute scores from the vectors of output, source and reference.
-        `rows` has the positions of their vectors.
+        """Compute scores from the vectors of output, source and reference. `rows` has the positions of their
+        vectors.
         """
         import torch
 
@@ -112,8 +112,8 @@ class SeparateNetwork(CometNetwork):
 def build_estimator_input(
     output_vectors: Tensor, source_vectors: Tensor, reference_vectors: Tensor | None = None
 ) -> Tensor:
-    """Join the vectors of output, source and reference, their products and
-    differences to the input of the last layers of COMET.
+    """Join the vectors of output, source and reference, their products and differences to the input of the
+    last layers of COMET.
 
     Where there is a reference, the vector of the source itself is left out.
     """
@@ -129,8 +129,8 @@ def build_estimator_input(
 def score_by_vector_distances(
     output_vectors: Tensor, source_vectors: Tensor, reference_vectors: Tensor
 ) -> Tensor:
-    """Return 1 / (1 + d), where d is the harmonic mean of the output's
-    distances to source and reference, as COMET-rank does.
+    """Return 1 / (1 + d), where d is the harmonic mean of the output's distances to source and reference, as
+    COMET-rank does.
     """
     from torch.nn.functional import pairwise_distance
 
@@ -143,8 +143,8 @@ def score_by_vector_distances(
 def load_comet_network(
     model: str, encoder: str | None, dtype: str, document_context: bool
 ) -> SeparateNetwork | UnifiedNetwork:
-    """Load a COMET model, either one that encodes texts
-    separately or one that joins them, such as CometKiwi.
+    """Load a COMET model, either one that encodes texts separately or one that joins them, such as
+    CometKiwi.
     """
     files = find_comet_files(model, encoder)
     if files.model_class != UNIFIED:
@@ -198,8 +198,8 @@ class CometMetric(NeuralMetric[SeparateNetwork | UnifiedNetwork]):
 
 @dataclass(frozen=True)
 class Comet(CometMetric):
-    """COMET: a network that predicts a score from the vectors of output,
-    source and reference; several references are averaged.
+    """COMET: a network that predicts a score from the vectors of output, source and reference; several
+    references are averaged.
     """
 
     model: str = "Unbabel/wmt22-comet-da"

@@ -74,8 +74,8 @@ class CometSettings:
 
     @classmethod
     def from_hyperparameters(cls, model_class: str, hyperparameters: Mapping[str, Any]) -> CometSettings:
-        """Read the settings of a model from its hyperparameters;
-        missing ones get the defaults of the COMET library.
+        """Read the settings of a model from its hyperparameters; missing ones get the defaults of the COMET
+        library.
         """
         values = {**CLASS_DEFAULTS[model_class], **hyperparameters}
         final_activation = values["final_activation"]

@@ -101,8 +101,8 @@ class CometNetwork:
         return transformation == SPARSEMAX
 
     def run_encoder(self, batch: TokenBatch, visit_layer: HiddenStateVisitor) -> Tensor:
-        """Run the encoder on a batch and return the last hidden states.
-        `visit_layer` is called with the states of each layer.
+        """Run the encoder on a batch and return the last hidden states. `visit_layer` is called with the
+        states of each layer.
         """
         if batch.packing is not None and self.packed_encoder is not None:
             return self.packed_encoder(batch, visit_layer)
@@ -122,8 +122,8 @@ class CometNetwork:
 
 
 def _build_estimator(weights: StateDict, settings: CometSettings) -> nn.Module | None:
-    """Build the last layers of a COMET model, which compute the score.
-    None for ranking models, which have none.
+    """Build the last layers of a COMET model, which compute the score. None for ranking models, which have
+    none.
     """
     import torch
 

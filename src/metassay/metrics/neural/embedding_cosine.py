@@ -28,8 +28,8 @@ from metassay.metrics.shared_cache import SharedCache
 
 @dataclass(frozen=True)
 class EmbeddingCosine(NeuralMetric[SentenceEncoder]):
-    """Cosine similarity of the vectors of output and reference;
-    of several references the most similar counts.
+    """Cosine similarity of the vectors of output and reference; of several references the most similar
+    counts.
 
     An empty text has a vector, too: what the encoder makes of nothing.
     """

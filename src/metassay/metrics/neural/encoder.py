@@ -87,8 +87,8 @@ def compile_function(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def skip_random_weight_initialization() -> AbstractContextManager[Any]:
-    """Return a context manager in which new models get
-    no random weights, because they would be overwritten.
+    """Return a context manager in which new models get no random weights, because they would be
+    overwritten.
     """
     try:
         from transformers.initialization import no_init_weights

@@ -24,8 +24,8 @@ ENCODER_LAYERS_PREFIX = "encoder.model.encoder.layer."
 
 
 class LayerCollector(Protocol):
-    """Interface of what adds up the hidden states of the layers of an
-    encoder, each with its weight, to one vector per text.
+    """Interface of what adds up the hidden states of the layers of an encoder, each with its weight, to one
+    vector per text.
     """
 
     def __call__(self, k: int, states: Tensor) -> None:
@@ -39,8 +39,8 @@ class LayerCollector(Protocol):
 
 @dataclass(frozen=True)
 class LayerMix:
-    """How the hidden states h_k of an encoder's layers are combined:
-    a weighted sum γ · Σ w_k h_k, or a single layer.
+    """How the hidden states h_k of an encoder's layers are combined: a weighted sum γ · Σ w_k h_k, or a
+    single layer.
 
     With `normalises_layers`, each h_k is first centred and scaled over all tokens and channels of its text.
     """
@@ -170,8 +170,8 @@ def mark_context_tokens(token_ids: Tensor, separator_id: int) -> Tensor:
 
 
 class PackedCollector:
-    """Combines the layers for a batch without padding, as the
-    mean over the tokens of each text or its first token.
+    """Combines the layers for a batch without padding, as the mean over the tokens of each text or its first
+    token.
 
     It takes one operation for the texts of each length and one for the layer.
     """
@@ -239,8 +239,8 @@ class SplitCollector:
 
 
 def sparsemax(scores: Tensor) -> Tensor:
-    """Turn scores into weights that add up to 1, as softmax does,
-    but with exact zeros (Martins and Astudillo, 2016).
+    """Turn scores into weights that add up to 1, as softmax does, but with exact zeros (Martins and
+    Astudillo, 2016).
     """
     import torch
 

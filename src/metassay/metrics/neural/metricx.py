@@ -104,8 +104,8 @@ class MetricX(NeuralMetric[MetricXNetwork]):
 
     @property
     def chosen_tokenizer(self) -> str:
-        """The model whose tokenizer is used: the user's choice, or
-        else the mT5 model from which this model was trained.
+        """The model whose tokenizer is used: the user's choice, or else the mT5 model from which this model
+        was trained.
         """
         if self.tokenizer is not None:
             return self.tokenizer
@@ -148,8 +148,8 @@ class MetricXQE(MetricX):
 
 
 def format_metricx_input(version: str, scoring_input: ScoringInput) -> str:
-    """Write output, source and reference as one text, in the
-    format that a version of MetricX was trained to read.
+    """Write output, source and reference as one text, in the format that a version of MetricX was trained to
+    read.
 
     >>> format_metricx_input("24", ScoringInput("Hallo", "Hello", None))
     'source: Hello candidate: Hallo'

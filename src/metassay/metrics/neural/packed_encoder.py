@@ -55,8 +55,8 @@ class LayerWeights:
     def from_transformers_layer(
         cls, layer: Any, prepare: Callable[[Tensor, Tensor], Weights]
     ) -> LayerWeights:
-        """Collect the weights of a layer of the transformers library.
-        `prepare` converts each matrix and bias.
+        """Collect the weights of a layer of the transformers library. `prepare` converts each matrix and
+        bias.
         """
         import torch
 
@@ -114,8 +114,8 @@ class PackedEncoder:
         return cls(model, split_products=True) if supports_split_matrix_products(weight) else None
 
     def __call__(self, batch: TokenBatch, visit: HiddenStateVisitor | None = None) -> Tensor:
-        """Return the last hidden state of each token.
-        If `visit` is given, it is called with the states of each layer.
+        """Return the last hidden state of each token. If `visit` is given, it is called with the states of
+        each layer.
         """
         states = self._embed_tokens(batch)
         for k, layer in enumerate(self.layers):
@@ -174,8 +174,8 @@ def _return_weights_unchanged(weight: Tensor, bias: Tensor) -> Weights:
 
 
 def _build_feed_forward(model: Any, linear_function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return the function that computes the part of a layer after attention:
-    projection, feed-forward network and normalisations.
+    """Return the function that computes the part of a layer after attention: projection, feed-forward network
+    and normalisations.
 
     With METASSAY_COMPILE=1 it is compiled once for all layers and any number of tokens, which fuses sums,
     norms and activations; not in float32, where products switch a setting of torch.

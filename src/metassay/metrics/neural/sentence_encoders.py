@@ -56,8 +56,8 @@ class SentenceEncoder(Protocol):
 
 
 class TransformerSentenceEncoder:
-    """A model of sentence-transformers, which turns a text into the mean
-    of its token vectors or into that of the first token.
+    """A model of sentence-transformers, which turns a text into the mean of its token vectors or into that of
+    the first token.
     """
 
     def __init__(self, folder: Path, model: str, dtype: str) -> None:
@@ -129,8 +129,8 @@ class UniversalSentenceEncoder:
         self.backend = NumpyBackend(str(folder / NUMPY_WEIGHTS_FILE), sentencepiece, threads=1)
 
     def encode(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """Compute a vector of length 1 for each text.
-        Also returns which texts were truncated, which is none.
+        """Compute a vector of length 1 for each text. Also returns which texts were truncated, which is
+        none.
         """
         order = np.argsort([len(text) for text in texts], kind="stable")
         vectors = np.empty((len(texts), UNIVERSAL_DIMENSION), dtype=np.float32)

@@ -24,8 +24,8 @@ def compute_once_for_equal_items(
     items: Sequence[K],
     compute: Callable[[list[K]], Iterable[V]],
 ) -> list[V]:
-    """Return the result of `compute` for each item.
-    Equal items are computed once and kept in the cache of the batch.
+    """Return the result of `compute` for each item. Equal items are computed once and kept in the cache of
+    the batch.
     """
     values: dict[K, V] = shared_cache.batch_cache.setdefault(cache_key, {})
     new_items = [item for item in dict.fromkeys(items) if item not in values]
@@ -76,8 +76,8 @@ class TextGroups:
     def compute_once(
         self, network: object, group: TextGroup, compute: Callable[[list[str]], V]
     ) -> tuple[list[str], V]:
-        """Return the texts of a group and what `compute` returns for them.
-        It is called once per group in a run.
+        """Return the texts of a group and what `compute` returns for them. It is called once per group in a
+        run.
         """
         texts = self.stored.members[group]
         if (network, group) not in self.stored.results:
@@ -137,8 +137,8 @@ class EncodedTexts:
 
 
 class TextVectors:
-    """Computes the vectors of texts with a network; each text
-    is encoded once for all batches and metrics of a run.
+    """Computes the vectors of texts with a network; each text is encoded once for all batches and metrics of
+    a run.
 
     `encode` returns the vectors of texts and which texts were truncated; `to_device` moves stored vectors
     back to the device of the network.

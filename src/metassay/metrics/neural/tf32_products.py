@@ -25,8 +25,8 @@ MAX_RELATIVE_ERROR = 2e-6
 
 
 def split_for_tf32(values: Tensor) -> tuple[Tensor, Tensor]:
-    """Split each float32 number into two that add up to it: one
-    that fits into TF32, a shorter format, and the rest.
+    """Split each float32 number into two that add up to it: one that fits into TF32, a shorter format, and
+    the rest.
     """
     import torch
 
@@ -35,15 +35,15 @@ def split_for_tf32(values: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def split_linear_weights(weight: Tensor, bias: Tensor) -> tuple[Tensor, ...]:
-    """Split the weights of a linear layer for `apply_split_linear`.
-    Returns two matrices that add up to the weights, and the bias.
+    """Split the weights of a linear layer for `apply_split_linear`. Returns two matrices that add up to the
+    weights, and the bias.
     """
     return (*split_for_tf32(weight.detach().contiguous()), bias.detach())
 
 
 def apply_split_linear(states: Tensor, upper_weight: Tensor, lower_weight: Tensor, bias: Tensor) -> Tensor:
-    """Apply a linear layer whose weights are split into two matrices.
-    The products are computed on tensor cores.
+    """Apply a linear layer whose weights are split into two matrices. The products are computed on tensor
+    cores.
     """
     import torch
 
@@ -58,8 +58,8 @@ def apply_split_linear(states: Tensor, upper_weight: Tensor, lower_weight: Tenso
 
 
 def supports_split_matrix_products(weight: Tensor) -> bool:
-    """Return whether the device computes such products accurately
-    enough, by comparing a random product with float64.
+    """Return whether the device computes such products accurately enough, by comparing a random product with
+    float64.
     """
     import torch
 
@@ -78,8 +78,8 @@ def supports_split_matrix_products(weight: Tensor) -> bool:
 
 @contextmanager
 def _use_tensor_cores() -> Iterator[None]:
-    """Return a context manager in which torch multiplies float32
-    matrices on tensor cores, in the shorter format TF32.
+    """Return a context manager in which torch multiplies float32 matrices on tensor cores, in the shorter
+    format TF32.
     """
     import torch
 

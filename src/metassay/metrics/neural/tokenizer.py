@@ -70,8 +70,8 @@ class TokenizedTexts:
         return np.diff(self.offsets)
 
     def copy_with_token_ids(self, new_ids: NDArray[np.int64]) -> TokenizedTexts:
-        """Return a copy in which every token has another
-        number, such as a segment id instead of its token id.
+        """Return a copy in which every token has another number, such as a segment id instead of its token
+        id.
         """
         return replace(self, ids=new_ids)
 
@@ -81,8 +81,8 @@ class TokenizedTexts:
         return np.where(is_token, self.ids[positions], pad_id)
 
     def arrange_token_positions(self, text_numbers: Positions) -> tuple[Positions, NDArray[np.bool_]]:
-        """Return an array with one row per text that has the position
-        of each token in `ids`, and which entries are tokens.
+        """Return an array with one row per text that has the position of each token in `ids`, and which
+        entries are tokens.
         """
         lengths = self.lengths[text_numbers]
         columns = np.arange(int(lengths.max()))

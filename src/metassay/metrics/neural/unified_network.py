@@ -77,8 +77,8 @@ def count_truncated_inputs(predictions_by_kind: Predictions) -> int:
 
 
 class UnifiedNetwork(CometNetwork):
-    """A COMET model that reads output, source and reference
-    joined to one text, such as UniTE, CometKiwi or XCOMET.
+    """A COMET model that reads output, source and reference joined to one text, such as UniTE, CometKiwi or
+    XCOMET.
     """
 
     def __init__(self, files: CometFiles, dtype: str = "float32", *, sparsemax: bool | None = None) -> None:
@@ -134,8 +134,8 @@ class UnifiedNetwork(CometNetwork):
     def find_error_spans(
         self, inputs: Sequence[ScoringInput], input_kinds: Sequence[str], shared_cache: SharedCache
     ) -> list[list[ErrorSpan]]:
-        """Return the errors that the network finds in each output;
-        raise an error if it was not trained to find errors.
+        """Return the errors that the network finds in each output; raise an error if it was not trained to
+        find errors.
         """
         if not self.settings.error_labels:
             raise InputError(
@@ -148,8 +148,8 @@ class UnifiedNetwork(CometNetwork):
     def convert_tags_to_error_spans(
         self, inputs: Sequence[ScoringInput], predictions: Predictions, shared_cache: SharedCache
     ) -> list[list[ErrorSpan]]:
-        """Return the errors in each output. The probabilities
-        of error tags are averaged over the kinds of input.
+        """Return the errors in each output. The probabilities of error tags are averaged over the kinds of
+        input.
         """
         outputs = compute_once_for_equal_items(
             shared_cache,
@@ -174,8 +174,8 @@ class UnifiedNetwork(CometNetwork):
     def tokenize_and_join_texts(
         self, text_groups: Sequence[tuple[str, ...]], shared_cache: SharedCache
     ) -> tuple[TokenizedTexts, list[int]]:
-        """Tokenize groups of texts and join each group to one sequence.
-        Also returns how many tokens each output has.
+        """Tokenize groups of texts and join each group to one sequence. Also returns how many tokens each
+        output has.
         """
         distinct_texts = sorted({text for texts in text_groups for text in texts})
         segments = compute_once_for_equal_items(
@@ -210,8 +210,8 @@ class UnifiedNetwork(CometNetwork):
     def _predict_joined_texts(
         self, tokens: TokenizedTexts, output_lengths: Sequence[int]
     ) -> list[Prediction]:
-        """Predict a score for each joined text and, if the network was
-        trained for it, the error tags of the output's tokens.
+        """Predict a score for each joined text and, if the network was trained for it, the error tags of the
+        output's tokens.
         """
         truncated = tokens.truncated.tolist()
         if self.tag_weight is None:
@@ -257,8 +257,8 @@ class UnifiedNetwork(CometNetwork):
 def join_token_segments(
     segments: Sequence[Sequence[int]], *, pad_id: int, limit: int, start_id: int, end_id: int
 ) -> list[int]:
-    """Join the token ids of several texts to one list of at most
-    `limit` ids, in the format `<s> a </s></s> b </s>`.
+    """Join the token ids of several texts to one list of at most `limit` ids, in the format `<s> a </s></s> b
+    </s>`.
 
     Each segment comes with its own special tokens, which are replaced; padding ids inside are dropped. COMET
     cuts only where the texts leave no room for 1 + 2·segments special tokens; the final `</s>` is lost then.

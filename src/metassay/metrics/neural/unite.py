@@ -67,8 +67,8 @@ class UnifiedMetric(NeuralMetric[UnifiedNetwork]):
 
 @dataclass(frozen=True)
 class Unite(UnifiedMetric):
-    """UniTE: mean of three scores of the output, compared
-    with the source, with the reference, and with both.
+    """UniTE: mean of three scores of the output, compared with the source, with the reference, and with
+    both.
     """
 
     model: str = "Unbabel/unite-mup"

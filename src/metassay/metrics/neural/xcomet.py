@@ -93,8 +93,8 @@ class XComet(UnifiedMetric):
 
 @dataclass(frozen=True)
 class XCometQE(XComet):
-    """XCOMET without references: weighted sum of the score against the source
-    (0.78) and the MQM score (0.22) of the errors found.
+    """XCOMET without references: weighted sum of the score against the source (0.78) and the MQM score (0.22)
+    of the errors found.
     """
 
     name: ClassVar[str] = "xcomet_qe"
@@ -106,8 +106,8 @@ class XCometQE(XComet):
 
 @dataclass(frozen=True)
 class XCometReference(XComet):
-    """XCOMET without sources: weighted sum of the score against the reference
-    (0.78) and the MQM score (0.22) of the errors found.
+    """XCOMET without sources: weighted sum of the score against the reference (0.78) and the MQM score (0.22)
+    of the errors found.
     """
 
     name: ClassVar[str] = "xcomet_ref"

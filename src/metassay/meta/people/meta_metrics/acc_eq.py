@@ -38,7 +38,8 @@ from metassay.stats.swaps import simulate_differences_after_swaps, standardize_m
 
 
 class AccuracyWithTies(MetaMetric):
-    """`acc_eq`: share of pairs of outputs ordered as people do, with a calibrated threshold for ties.
+    """Pairwise accuracy with ties (`acc_eq`): share of output pairs that a metric orders or ties as people
+    do, where small score differences count as ties.
 
     Tests calibrate the threshold in every draw, as in the data.
     """
@@ -49,21 +50,24 @@ class AccuracyWithTies(MetaMetric):
     levels = (ITEM,)
 
     def evaluate_metrics(self, scores: ScoreArrays, settings: ComparisonSettings | None = None) -> FloatArray:
-        """Compute `acc_eq` of each metric."""
+        """Compute the share of output pairs that each metric orders or ties as people do."""
         del settings
         return mean_ignoring_nan(self.evaluate_metrics_by_item(scores), axis=-1)
 
     def evaluate_metrics_by_item(self, scores: ScoreArrays) -> FloatArray:
-        """Compute the accuracy of each metric within each item."""
+        """Compute the share of output pairs of each item that each metric orders or ties as people do."""
         results = [tie_calibrated_accuracy(scores.human, metric) for metric in scores.metrics]
         return np.stack([result.item_accuracies for result in results])
 
     def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues:
-        """Return a function that averages the accuracies of resampled items, with a fixed threshold."""
+        """Return a function that averages the accuracies of items for bootstrap resamples. The threshold for
+        ties stays the same.
+        """
         return build_item_resampling_function(scores, self.evaluate_metrics_by_item(scores))
 
     def compare_metrics(self, scores: ScoreArrays, settings: ComparisonSettings) -> MetricDifferences:
-        """Compute the differences between all pairs of metrics, observed and with items swapped at random.
+        """Compute the difference in accuracy between every two metrics, in the data and after swapping their
+        scores on random items.
 
         Whole items are swapped, whatever the test.
         """
@@ -88,14 +92,16 @@ class AccuracyWithTies(MetaMetric):
         return MetricDifferences(observed, drawn)
 
     def compute_metric_details(self, scores: ScoreArrays) -> MetricDetails:
-        """Return the calibrated threshold for ties and the accuracy of a metric without information."""
+        """Return the largest score difference that counts as a tie, and the accuracy of a metric that gives
+        no information.
+        """
         result = tie_calibrated_accuracy(scores.human, scores.metrics[0])
         return MetricDetails(epsilon=result.epsilon, chance=result.chance)
 
 
 @dataclass(frozen=True)
 class TieCalibratedAccuracy:
-    """`acc_eq` of one metric: accuracy, threshold for ties, accuracy per item and of a random metric."""
+    """Pairwise accuracy of one metric, where score differences up to a threshold count as ties."""
 
     accuracy: float
     epsilon: float
@@ -108,7 +114,8 @@ class TieCalibratedAccuracy:
 def tie_calibrated_accuracy(
     human: ArrayLike, metric: ArrayLike, *, epsilon: float | None = None, cross_fit_seed: int | None = None
 ) -> TieCalibratedAccuracy:
-    """Compute `acc_eq` of one metric from `[systems, items]` scores; incomplete items are dropped.
+    """Compute the share of output pairs that a metric orders or ties as people do, where small score
+    differences count as ties.
 
     Args:
         human: Human scores, higher is better.
@@ -120,7 +127,9 @@ def tie_calibrated_accuracy(
     """
     pairs = _SystemPairs.from_scores(*drop_incomplete_items(human, metric))
     if epsilon is None and cross_fit_seed is not None:
-        item_accuracies, epsilon = _cross_fit_tie_threshold(pairs, np.random.default_rng(cross_fit_seed))
+        item_accuracies, epsilon = _compute_cross_fitted_accuracies(
+            pairs, np.random.default_rng(cross_fit_seed)
+        )
     else:
         epsilon = _calibrate_tie_threshold(pairs) if epsilon is None else epsilon
         item_accuracies = pairs.compute_item_accuracies(epsilon)
@@ -131,32 +140,36 @@ def tie_calibrated_accuracy(
 
 @dataclass(frozen=True)
 class _SystemPairs:
-    """Human preference and metric difference of all pairs of systems on each item, `[pairs, items]`."""
+    """Which output people prefer and by how much the metric scores differ, for every two systems on each
+    item.
+    """
 
     human_signs: NDArray[np.int8]
     metric_differences: FloatArray
 
     @classmethod
     def from_scores(cls, human_scores: FloatArray, metric_scores: FloatArray) -> _SystemPairs:
-        """Subtract the scores of each pair of systems."""
+        """Subtract the scores of every two systems on each item."""
         first, second = np.triu_indices(len(human_scores), 1)
         human_signs = np.sign(human_scores[first] - human_scores[second]).astype(np.int8)
         return cls(human_signs, metric_scores[first] - metric_scores[second])
 
     def compute_item_accuracies(self, tie_threshold: float) -> FloatArray:
-        """Compute the share of correctly ordered pairs of each item."""
+        """Compute the share of pairs on each item that the metric orders or ties as people do, with the given
+        threshold for ties.
+        """
         is_tied = np.abs(self.metric_differences) <= tie_threshold
         metric_signs = np.where(is_tied, 0, np.sign(self.metric_differences))
         accuracies: FloatArray = (metric_signs == self.human_signs).mean(axis=0)
         return accuracies
 
     def select_items(self, is_selected: NDArray[np.bool_]) -> _SystemPairs:
-        """Return the pairs of the selected items."""
+        """Return a copy with the selected items only."""
         return _SystemPairs(self.human_signs[:, is_selected], self.metric_differences[:, is_selected])
 
 
 def _calibrate_tie_threshold(system_pairs: _SystemPairs) -> float:
-    """Find the smallest threshold for ties that maximises the number of correctly ordered pairs.
+    """Find the smallest threshold for ties with which the metric orders or ties most pairs as people do.
 
     Raising epsilon past the difference of a pair ties that pair: it becomes right if people tie it, and wrong
     if it was right before. One sort and one cumulative sum therefore try every possible epsilon.
@@ -175,10 +188,11 @@ def _calibrate_tie_threshold(system_pairs: _SystemPairs) -> float:
     return float(candidates[best]) if candidate_gains[best] > 0 else 0.0
 
 
-def _cross_fit_tie_threshold(
+def _compute_cross_fitted_accuracies(
     system_pairs: _SystemPairs, rng: np.random.Generator
 ) -> tuple[FloatArray, float]:
-    """Compute the accuracy of each item with the threshold of the half of the items without it.
+    """Compute the accuracy on each item with a threshold for ties that was chosen on the other half of the
+    items. Also returns the mean threshold.
 
     Returns the accuracies and the mean threshold.
     """

@@ -18,7 +18,7 @@ import numpy as np
 from metassay.data.score_arrays import ScoreArrays
 from metassay.errors import InputError, UnknownName
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
-from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_all_pairs
+from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_every_two_rows
 from metassay.stats.arrays import Float32Array, FloatArray, LongArray, divide_or_nan
 from metassay.stats.swaps import SwapStatistic, simulate_differences_after_swaps
 
@@ -30,7 +30,9 @@ WeightedValues = Callable[[FloatArray], FloatArray]
 
 @dataclass(frozen=True)
 class MetaMetricEstimates:
-    """The value of a meta-metric for each metric, with its 95 % interval; NaN where undefined."""
+    """How well each metric agrees with people according to a meta-metric, with 95 % intervals; NaN where
+    undefined.
+    """
 
     values: FloatArray
     low: FloatArray
@@ -39,7 +41,7 @@ class MetaMetricEstimates:
 
 @dataclass(frozen=True)
 class MetricDetails:
-    """Additional numbers that some meta-metrics report about a metric; NaN where they do not."""
+    """Additional numbers about a metric that only some meta-metrics have; NaN for all others."""
 
     epsilon: float = np.nan
     """acc_eq: the largest difference that counts as a tie."""
@@ -53,7 +55,7 @@ class MetricDetails:
 
 @dataclass(frozen=True)
 class MetaMetric(ABC):
-    """Base class of meta-metrics: measures of how well metrics agree with human scores.
+    """Base class of meta-metrics, which measure how well metrics agree with human scores.
 
     A subclass needs a `name`, a `summary` and `evaluate_metrics`. It then has intervals, by recomputing the
     value on resampled items. For tests between metrics it overrides `build_swapped_difference_function` or
@@ -105,38 +107,44 @@ class MetaMetric(ABC):
 
     @property
     def has_williams_test(self) -> bool:
-        """Whether Williams' test can compare two metrics by this meta-metric."""
+        """Whether Williams' test can compare two metrics according to this meta-metric."""
         return False
 
     @abstractmethod
     def evaluate_metrics(self, scores: ScoreArrays, settings: ComparisonSettings | None = None) -> FloatArray:
-        """Compute the value of the meta-metric for each metric, `[metrics]`; NaN where it is undefined."""
+        """Compute how well each metric agrees with human scores; NaN where this is undefined."""
 
     def evaluate_metrics_by_item(self, scores: ScoreArrays) -> FloatArray | None:  # noqa: ARG002 (for subclasses)
-        """Compute the value of each metric on each item, `[metrics, items]`; None if not defined by item."""
+        """Compute how well each metric agrees with human scores on each single item. None if the meta-metric
+        is not defined for single items.
+        """
         return None
 
     def estimate_values(self, scores: ScoreArrays) -> MetaMetricEstimates | None:  # noqa: ARG002 (for subclasses)
-        """Estimate values with intervals of a special method; None where the bootstrap is used."""
+        """Compute the values of all metrics with intervals of a special method. None if bootstrap intervals
+        are used.
+        """
         return None
 
     def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues | None:
-        """Return a function that computes the meta-metric on resamples (cluster weights); None if too slow.
+        """Return a function that computes the values of all metrics for bootstrap resamples, given as weights
+        of clusters of items. None if that is too slow.
 
         The default repeats every item as often as its cluster was drawn, and recomputes.
         """
 
-        def evaluate_resamples(cluster_weights: FloatArray) -> FloatArray:
+        def evaluate_with_cluster_weights(cluster_weights: FloatArray) -> FloatArray:
             item_weights = cluster_weights[:, scores.cluster_index].astype(np.int64)
             resamples = [scores.repeat_items(counts) for counts in item_weights]
             return np.stack([self.evaluate_metrics(resample) for resample in resamples], axis=1)
 
-        return evaluate_resamples
+        return evaluate_with_cluster_weights
 
     def build_swapped_difference_function(
         self, scores: ScoreArrays, settings: ComparisonSettings
     ) -> SwapStatistic | None:
-        """Return a function that computes differences between metrics whose scores were swapped.
+        """Return a function that computes the differences between metrics after their scores were swapped at
+        random, for a permutation test.
 
         None where the meta-metric has no permutation test.
         """
@@ -144,18 +152,21 @@ class MetaMetric(ABC):
         return None
 
     def compare_metrics(self, scores: ScoreArrays, settings: ComparisonSettings) -> MetricDifferences | None:
-        """Compute the differences between all pairs of metrics, observed and after random swaps."""
+        """Compute the difference between the values of every two metrics, in the data and after swapping
+        scores at random.
+        """
         compare_swapped_metrics = self.build_swapped_difference_function(scores, settings)
         if compare_swapped_metrics is None:
             return None
-        observed = subtract_all_pairs(self.evaluate_metrics(scores, settings))
+        observed = subtract_every_two_rows(self.evaluate_metrics(scores, settings))
         drawn = draw_differences_after_swaps(compare_swapped_metrics, len(observed), scores, settings)
         return MetricDifferences(observed, drawn)
 
     def compare_metric_pairs(
         self, scores: ScoreArrays, settings: ComparisonSettings, metric_pairs: LongArray
     ) -> MetricDifferences | None:
-        """Compute the differences between some pairs of metrics A < B, the rows of `metric_pairs`.
+        """Compute the difference between the values of two metrics for the given pairs, in the data and after
+        swapping scores at random.
 
         The default compares all metrics. A meta-metric for which that is slow overrides it.
         """
@@ -167,7 +178,8 @@ class MetaMetric(ABC):
     def compare_incomplete_metrics(
         self, scores: ScoreArrays, settings: ComparisonSettings, metric_pairs: LongArray
     ) -> MetricDifferences | None:
-        """Compute the differences between pairs of metrics with missing scores (NaN).
+        """Compute the difference between the values of two metrics for the given pairs, where metrics may
+        have missing scores (NaN).
 
         Each pair is compared on the items that both metrics have. None where the meta-metric needs complete
         scores: then pairs of metrics that have the same items are compared together.
@@ -176,7 +188,8 @@ class MetaMetric(ABC):
         return None
 
     def compute_pair_p_values(self, scores: ScoreArrays, settings: ComparisonSettings) -> FloatArray | None:
-        """Compute p-values of system pairs `[1 + metrics, pairs]`, those of human scores in the first row.
+        """Compute p-values for the difference between every two systems, according to people (first row) and
+        to each metric.
 
         Each is the p-value that the first system of a pair scores higher by chance. None for a meta-metric
         that does not compare p-values.
@@ -185,11 +198,13 @@ class MetaMetric(ABC):
         return None
 
     def estimate_closed_form_errors(self, scores: ScoreArrays) -> FloatArray | None:  # noqa: ARG002 (for subclasses)
-        """Estimate the error of normal p-values per pair of systems, `[metrics]`; None without p-values."""
+        """Estimate how inaccurate p-values from the normal distribution are for each metric. None for a
+        meta-metric without p-values.
+        """
         return None
 
     def evaluate_on_system_subsets(self, scores: ScoreArrays, system_subsets: LongArray) -> FloatArray | None:
-        """Compute values `[metrics, subsets]` on subsets of the systems, indices `[subsets, systems]`.
+        """Compute how well each metric agrees with human scores on each of the given subsets of the systems.
 
         None for a meta-metric whose value does not come from an order of the systems.
         """
@@ -199,7 +214,8 @@ class MetaMetric(ABC):
     def evaluate_with_missing_scores(
         self, score_differences: FloatArray, item_weights: FloatArray
     ) -> FloatArray:
-        """Compute values `[draws]` of one metric from score differences of system pairs, 0 where missing.
+        """Compute how well one metric agrees with human scores from score differences between systems, which
+        are 0 where a score is missing.
 
         `score_differences` is `[2, pairs, items]`, of people and of the metric; `item_weights` is `[draws,
         items]`.
@@ -213,7 +229,8 @@ class MetaMetric(ABC):
     def pool_values_over_datasets(
         self, dataset_values: FloatArray, pair_counts: FloatArray
     ) -> FloatArray | None:
-        """Compute the value over the system pairs of all data sets, from `[data sets, metrics]` values.
+        """Compute the value of each metric over the pairs of systems of all data sets, from its values on
+        single data sets.
 
         `pair_counts` has the number of system pairs of each data set. None for a meta-metric that is not a
         mean over system pairs.
@@ -222,14 +239,16 @@ class MetaMetric(ABC):
         return None
 
     def compute_metric_details(self, scores: ScoreArrays) -> MetricDetails:  # noqa: ARG002 (for subclasses)
-        """Compute additional numbers about a metric, the only one in `scores`."""
+        """Compute additional numbers about a single metric, which only some meta-metrics have."""
         return MetricDetails()
 
 
 def draw_differences_after_swaps(
     compare_swapped_metrics: SwapStatistic, pairs: int, scores: ScoreArrays, settings: ComparisonSettings
 ) -> Float32Array:
-    """Swap scores of metrics at random, and compute differences of pairs of metrics, `[pairs, draws]`."""
+    """Swap scores between metrics at random and compute the differences of metrics each time, for a
+    permutation test.
+    """
     return simulate_differences_after_swaps(
         compare_swapped_metrics,
         settings.test,
@@ -244,13 +263,13 @@ def draw_differences_after_swaps(
 
 
 def build_item_resampling_function(scores: ScoreArrays, item_values: FloatArray) -> WeightedValues:
-    """Return a function that averages item values `[metrics, items]` under weights of the clusters."""
+    """Return a function that averages values of items, where each cluster of items has a given weight."""
     is_defined = ~np.isnan(item_values)
     cluster_totals = scores.sum_over_clusters(np.where(is_defined, item_values, 0.0))
     cluster_counts = scores.sum_over_clusters(is_defined.astype(np.float64))
 
-    def evaluate_resamples(cluster_weights: FloatArray) -> FloatArray:
+    def evaluate_with_cluster_weights(cluster_weights: FloatArray) -> FloatArray:
         total = cluster_totals @ cluster_weights.T
         return divide_or_nan(total, cluster_counts @ cluster_weights.T)
 
-    return evaluate_resamples
+    return evaluate_with_cluster_weights

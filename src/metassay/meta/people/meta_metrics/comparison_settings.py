@@ -17,7 +17,7 @@ TESTS = (*SWAP_KINDS, BOOTSTRAP, WILLIAMS, NO_TEST)
 
 @dataclass(frozen=True)
 class ComparisonSettings:
-    """Which test compares two metrics, and how many random draws it makes."""
+    """Which statistical test compares two metrics, and how many random draws it makes."""
 
     test: str = "perm-inputs"
     method: str = NORMAL

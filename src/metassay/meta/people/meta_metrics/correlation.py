@@ -12,7 +12,7 @@ from metassay.stats.swaps import SwapStatistic
 
 
 class CorrelationMetaMetric(MetaMetric):
-    """A correlation of metric scores with human scores, at one of four levels (`correlation_levels`)."""
+    """Correlation of metric scores with human scores, over systems, outputs or items."""
 
     levels = tuple(LEVELS)
     is_correlation = True
@@ -24,7 +24,7 @@ class CorrelationMetaMetric(MetaMetric):
 
     @property
     def _correlation_level(self) -> CorrelationLevel:
-        """The object that computes the correlation at the chosen level."""
+        """The object that computes the correlation over systems, outputs or items."""
         return LEVELS[self.level](self.name)
 
     def evaluate_metrics(self, scores: ScoreArrays, settings: ComparisonSettings | None = None) -> FloatArray:
@@ -33,27 +33,37 @@ class CorrelationMetaMetric(MetaMetric):
         return self._correlation_level.evaluate_metrics(scores)
 
     def evaluate_metrics_by_item(self, scores: ScoreArrays) -> FloatArray | None:
-        """Compute the correlation of each metric with human scores within each item; only at item level."""
+        """Compute the correlation of each metric with human scores on each item. None unless correlations are
+        computed for single items.
+        """
         return self._correlation_level.evaluate_metrics_by_item(scores)
 
     def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues | None:
-        """Return a function that computes correlations from weights of the clusters; None if too slow."""
+        """Return a function that computes the correlations for bootstrap resamples, given as weights of
+        clusters of items. None if that is too slow.
+        """
         return self._correlation_level.build_resampling_function(scores)
 
     def build_swapped_difference_function(
         self, scores: ScoreArrays, settings: ComparisonSettings
     ) -> SwapStatistic | None:
-        """Return a function that compares metrics by correlations of swapped scores; None if too slow."""
+        """Return a function that compares the correlations of metrics whose scores were swapped at random.
+        None if that is too slow.
+        """
         del settings
         return self._correlation_level.build_swapped_difference_function(scores)
 
     def compare_metrics(self, scores: ScoreArrays, settings: ComparisonSettings) -> MetricDifferences | None:
-        """Compute the differences between all pairs of metrics, observed and after random swaps."""
+        """Compute the difference in correlation between every two metrics, in the data and after swapping
+        scores at random.
+        """
         level = self._correlation_level
         if isinstance(level, ItemLevel):
             return level.compare_metrics(scores, settings)
         return super().compare_metrics(scores, settings)
 
     def evaluate_on_system_subsets(self, scores: ScoreArrays, system_subsets: LongArray) -> FloatArray | None:
-        """Compute correlations on subsets of the systems; only at system level."""
+        """Compute the correlations on each of the given subsets of the systems. None unless mean scores of
+        systems are correlated.
+        """
         return self._correlation_level.evaluate_on_system_subsets(scores, system_subsets)

@@ -26,10 +26,10 @@ from metassay.meta.people.meta_metrics.base import (
     build_item_resampling_function,
 )
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
-from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_all_pairs
+from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_every_two_rows
 from metassay.meta.people.meta_metrics.system_means import (
-    build_mean_resampling_function,
-    build_mean_swap_function,
+    build_resampling_function_of_system_means,
+    build_swap_function_of_system_means,
 )
 from metassay.stats.arrays import FloatArray, LongArray, mean_ignoring_nan
 from metassay.stats.correlation import correlate, correlate_system_scores
@@ -44,7 +44,7 @@ SPEARMAN = "spearman"
 
 @dataclass(frozen=True)
 class CorrelationLevel(ABC):
-    """Base class of the levels at which a correlation with human scores is computed.
+    """Base class for the ways to correlate metric and human scores, such as over systems or over outputs.
 
     The methods are those of `MetaMetric`.
     """
@@ -54,45 +54,55 @@ class CorrelationLevel(ABC):
 
     @abstractmethod
     def evaluate_metrics(self, scores: ScoreArrays) -> FloatArray:
-        """Compute the correlation of each metric with human scores, `[metrics]`."""
+        """Compute the correlation of each metric with human scores."""
 
     @abstractmethod
     def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues | None:
-        """Return a function that computes correlations under weights of the clusters; None if too slow."""
+        """Return a function that computes the correlations for bootstrap resamples, given as weights of
+        clusters of items. None if that is too slow.
+        """
 
     def evaluate_metrics_by_item(self, scores: ScoreArrays) -> FloatArray | None:  # noqa: ARG002 (for subclasses)
-        """Compute the correlation within each item, `[metrics, items]`; None except at item level."""
+        """Compute the correlation of each metric with human scores on each item. None unless correlations are
+        computed for single items.
+        """
         return None
 
     def build_swapped_difference_function(self, scores: ScoreArrays) -> SwapStatistic | None:  # noqa: ARG002 (for subclasses)
-        """Return a function that compares metrics by correlations of swapped scores; None if too slow."""
+        """Return a function that compares the correlations of metrics whose scores were swapped at random.
+        None if that is too slow.
+        """
         return None
 
     def evaluate_on_system_subsets(self, scores: ScoreArrays, system_subsets: LongArray) -> FloatArray | None:
-        """Compute correlations `[metrics, subsets]` on subsets of systems; None except at system level."""
+        """Compute the correlations on each of the given subsets of the systems. None unless mean scores of
+        systems are correlated.
+        """
         del scores, system_subsets
         return None
 
 
 class SystemLevel(CorrelationLevel):
-    """Correlation of the mean scores of systems."""
+    """Correlates the mean scores of systems."""
 
     def evaluate_metrics(self, scores: ScoreArrays) -> FloatArray:
-        """Compute the correlation of the mean scores of systems."""
+        """Compute the correlation between the mean metric scores and mean human scores of the systems."""
         return correlate_system_scores(
             self.correlation, scores.human.mean(axis=-1), scores.metrics.mean(axis=-1)
         )
 
     def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues:
-        """Return a function that computes the correlation of weighted system means."""
-        return build_mean_resampling_function(self.correlation, scores)
+        """Return a function that computes the correlation of the mean scores of systems for bootstrap
+        resamples.
+        """
+        return build_resampling_function_of_system_means(self.correlation, scores)
 
     def build_swapped_difference_function(self, scores: ScoreArrays) -> SwapStatistic:
-        """Return a function that compares metrics by the correlation of means of swapped scores."""
-        return build_mean_swap_function(self.correlation, scores)
+        """Return a function that compares the correlations of metrics whose scores were swapped at random."""
+        return build_swap_function_of_system_means(self.correlation, scores)
 
     def evaluate_on_system_subsets(self, scores: ScoreArrays, system_subsets: LongArray) -> FloatArray:
-        """Compute the correlation of system means over each subset of the systems."""
+        """Compute the correlation of the mean scores of systems for each of the given subsets."""
         human_means = scores.human.mean(axis=-1)
         metric_means = scores.metrics.mean(axis=-1)
         return correlate_system_scores(
@@ -101,7 +111,7 @@ class SystemLevel(CorrelationLevel):
 
 
 class SegmentLevel(CorrelationLevel):
-    """Correlation of the scores of all outputs.
+    """Correlates the scores of all outputs of all systems.
 
     Only Pearson's can be resampled, and only Pearson's and Spearman's compared after swaps: the others would
     have to sort all outputs for each draw.
@@ -110,22 +120,27 @@ class SegmentLevel(CorrelationLevel):
     is_per_system = False
 
     def evaluate_metrics(self, scores: ScoreArrays) -> FloatArray:
-        """Compute the correlation over all outputs of all systems."""
+        """Compute the correlation between metric and human scores over all outputs of all systems."""
         human = scores.human.ravel()
         return np.array([correlate(self.correlation, human, metric.ravel()) for metric in scores.metrics])
 
     def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues | None:
-        """Return a function that computes Pearson's r from weighted sums."""
+        """Return a function that computes Pearson's correlation for bootstrap resamples. None for other
+        correlations, which would be slow.
+        """
         if self.correlation != PEARSON:
             return None
         centred_human = scores.human - scores.human.mean()
         standardised_metrics = standardize_metrics(scores.metrics)
 
         def sum_over_weighted_clusters(values: FloatArray, cluster_weights: FloatArray) -> FloatArray:
+            """Sum values over clusters of items with the given weights, for all systems together or for each
+            system.
+            """
             grouped = values if self.is_per_system else values.sum(axis=-2, keepdims=True)
             return np.asarray(scores.sum_over_clusters(grouped) @ cluster_weights.T, dtype=np.float64)
 
-        def evaluate_resamples(cluster_weights: FloatArray) -> FloatArray:
+        def evaluate_with_cluster_weights(cluster_weights: FloatArray) -> FloatArray:
             count = sum_over_weighted_clusters(np.ones_like(centred_human), cluster_weights)
             h = sum_over_weighted_clusters(centred_human, cluster_weights)
             hh = sum_over_weighted_clusters(centred_human * centred_human, cluster_weights)
@@ -138,10 +153,12 @@ class SegmentLevel(CorrelationLevel):
             r = np.where(is_defined, covariances / np.sqrt(np.where(is_defined, variances, 1.0)), np.nan)
             return mean_ignoring_nan(r.swapaxes(-1, -2), axis=-1)
 
-        return evaluate_resamples
+        return evaluate_with_cluster_weights
 
     def build_swapped_difference_function(self, scores: ScoreArrays) -> SwapStatistic | None:
-        """Return a function that compares metrics by Pearson's r or Spearman's rho of swapped scores."""
+        """Return a function that compares the correlations of metrics whose scores were swapped at random.
+        Only for Pearson's and Spearman's correlation, else None.
+        """
         if self.correlation not in {PEARSON, SPEARMAN}:
             return None
         return build_swapped_correlation_function(
@@ -154,47 +171,48 @@ class SegmentLevel(CorrelationLevel):
 
 
 class PerSystemLevel(SegmentLevel):
-    """Correlation over the items of each system, averaged over systems."""
+    """Correlates the scores of the outputs of each system, and averages the correlations over systems."""
 
     is_per_system = True
 
     def evaluate_metrics(self, scores: ScoreArrays) -> FloatArray:
-        """Compute the correlation over items for each system, and average over systems."""
+        """Compute the correlation over the items of each system, averaged over systems."""
         by_system = correlate_system_scores(self.correlation, scores.human, scores.metrics, exact=True)
         return mean_ignoring_nan(by_system, axis=-1)
 
 
 class ItemLevel(CorrelationLevel):
-    """Correlation over the systems on each item, averaged over items."""
+    """Correlates the scores of the systems on each item, and averages the correlations over items."""
 
     def evaluate_metrics(self, scores: ScoreArrays) -> FloatArray:
-        """Compute the correlation over systems for each item, and average over items."""
+        """Compute the correlation over the systems on each item, averaged over items."""
         return mean_ignoring_nan(self.evaluate_metrics_by_item(scores), axis=-1)
 
     def evaluate_metrics_by_item(self, scores: ScoreArrays) -> FloatArray:
-        """Compute the correlation over systems on each item."""
+        """Compute the correlation over the systems on each item."""
         metrics = scores.metrics.swapaxes(-1, -2)
         return correlate_system_scores(self.correlation, scores.human.T, metrics, exact=True)
 
     def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues:
-        """Return a function that averages the correlations of resampled items."""
+        """Return a function that averages the correlations over the items of each bootstrap resample."""
         return build_item_resampling_function(scores, self.evaluate_metrics_by_item(scores))
 
     def compare_metrics(self, scores: ScoreArrays, settings: ComparisonSettings) -> MetricDifferences:
-        """Compute differences between metrics, observed and with random signs on each item.
+        """Compute the difference in correlation between every two metrics, in the data and with the sign of
+        the difference on each item drawn at random.
 
         Swapping two metrics on an item reverses the sign of their difference there, so nothing has to be
         recomputed. Whole items are swapped whatever the test.
         """
         by_item = self.evaluate_metrics_by_item(scores)
-        item_differences = subtract_all_pairs(by_item)
+        item_differences = subtract_every_two_rows(by_item)
         is_defined = ~np.isnan(item_differences)
         defined_items = np.maximum(is_defined.sum(axis=1), 1)
         cluster_sums = scores.sum_over_clusters(np.where(is_defined, item_differences, 0.0))
         rng = create_branch_generator(settings.seed, settings.stream)
         null_sums = sum_under_random_signs(cluster_sums, rng, settings.draws)
         drawn: NDArray[np.float32] = (null_sums / defined_items[:, None]).astype(np.float32)
-        return MetricDifferences(subtract_all_pairs(mean_ignoring_nan(by_item, axis=-1)), drawn)
+        return MetricDifferences(subtract_every_two_rows(mean_ignoring_nan(by_item, axis=-1)), drawn)
 
 
 LEVELS: dict[str, type[CorrelationLevel]] = {

@@ -12,14 +12,14 @@ import numpy as np
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.meta_metrics.base import ITEM, MetaMetric, MetaMetricEstimates, MetricDetails
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
-from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_all_pairs
+from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_every_two_rows
 from metassay.stats.arrays import FloatArray
 from metassay.stats.labels_saved import JackknifedShare, estimate_labels_saved, jackknife_labels_saved
 from metassay.stats.resampling import map_bootstrap_resamples
 
 
 class LabelsSavedShare(MetaMetric):
-    """`labels_saved`: share of human labels that a metric makes unnecessary.
+    """Share of human labels that a metric makes unnecessary when two systems are compared (`labels_saved`).
 
     It is cross-fitted over clusters of items, with jackknife intervals.
     """
@@ -30,12 +30,16 @@ class LabelsSavedShare(MetaMetric):
     levels = (ITEM,)
 
     def evaluate_metrics(self, scores: ScoreArrays, settings: ComparisonSettings | None = None) -> FloatArray:
-        """Compute for each metric the share of labels saved when two systems are compared."""
+        """Compute for each metric the share of human labels that it makes unnecessary when two systems are
+        compared.
+        """
         del settings
         return np.array([share.value for share in _jackknife_labels_saved(scores)])
 
     def estimate_values(self, scores: ScoreArrays) -> MetaMetricEstimates:
-        """Estimate the share of labels saved when two systems are compared, with jackknife intervals."""
+        """Compute for each metric the share of human labels that it makes unnecessary, with jackknife
+        intervals.
+        """
         estimates = [share.to_interval() for share in _jackknife_labels_saved(scores)]
         return MetaMetricEstimates(
             np.array([estimate.value for estimate in estimates]),
@@ -44,7 +48,9 @@ class LabelsSavedShare(MetaMetric):
         )
 
     def compute_metric_details(self, scores: ScoreArrays) -> MetricDetails:
-        """Estimate the share of labels that a metric saves for the mean score of one system."""
+        """Estimate the share of human labels that a metric makes unnecessary when the mean score of one
+        system is estimated.
+        """
         estimate = estimate_labels_saved(scores.human, scores.metrics[0], scores.cluster_index)
         return MetricDetails(for_mean=estimate.value, for_mean_low=estimate.low, for_mean_high=estimate.high)
 
@@ -53,7 +59,8 @@ class LabelsSavedShare(MetaMetric):
         del scores
 
     def compare_metrics(self, scores: ScoreArrays, settings: ComparisonSettings) -> MetricDifferences | None:
-        """Compute differences between all pairs of metrics, observed and from resampled jackknife values.
+        """Compute the difference between the shares of every two metrics, in the data and for resampled
+        jackknife values.
 
         Draws are centred at 0, as under the hypothesis that both metrics save equally many labels.
         """
@@ -65,7 +72,7 @@ class LabelsSavedShare(MetaMetric):
         centred = pseudo_values - pseudo_values.mean(axis=1, keepdims=True)
 
         def average_resampled_differences(cluster_weights: FloatArray) -> FloatArray:
-            return subtract_all_pairs(centred @ cluster_weights.T / cluster_count)
+            return subtract_every_two_rows(centred @ cluster_weights.T / cluster_count)
 
         drawn = map_bootstrap_resamples(
             average_resampled_differences,
@@ -75,14 +82,16 @@ class LabelsSavedShare(MetaMetric):
             stream=settings.stream,
             workers=settings.workers,
         )
-        observed = subtract_all_pairs(np.array([share.value for share in shares]))
+        observed = subtract_every_two_rows(np.array([share.value for share in shares]))
         return MetricDifferences(observed, drawn.astype(np.float32))
 
 
 def _jackknife_labels_saved(scores: ScoreArrays) -> list[JackknifedShare]:
-    """Estimate for each metric the share of labels saved when two systems are compared."""
-    human_differences = subtract_all_pairs(scores.human)
+    """Estimate for each metric the share of human labels that it makes unnecessary when two systems are
+    compared, with jackknife values.
+    """
+    human_differences = subtract_every_two_rows(scores.human)
     return [
-        jackknife_labels_saved(human_differences, subtract_all_pairs(metric), scores.cluster_index)
+        jackknife_labels_saved(human_differences, subtract_every_two_rows(metric), scores.cluster_index)
         for metric in scores.metrics
     ]

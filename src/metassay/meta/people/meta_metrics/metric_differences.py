@@ -15,7 +15,8 @@ _TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class MetricDifferences:
-    """Differences of a meta-metric between all pairs of metrics, observed and drawn at random.
+    """Differences between the values of every two metrics, in the data and in random draws, from which
+    p-values are computed.
 
     A difference is value(A) - value(B), for metrics A < B. Pairs are in the order of `numpy.triu_indices`.
     """
@@ -28,14 +29,14 @@ class MetricDifferences:
     """Whether the draws are bootstrap resamples, which scatter around the observed difference, not 0."""
 
     def select_pairs(self, metric_pairs: LongArray, metric_count: int) -> MetricDifferences:
-        """Return the differences of some pairs A < B, the rows of `metric_pairs`."""
+        """Return a copy with the given pairs of metrics only."""
         positions = find_pair_positions(metric_pairs[:, 0], metric_pairs[:, 1], metric_count)
         return replace(self, observed=self.observed[positions], drawn=self.drawn[positions])
 
     def compute_p_values(
         self, first_is_better: NDArray[np.bool_] | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Compute one- and two-sided p-values for the better metric of each pair.
+        """Compute one-sided and two-sided p-values for the difference between the two metrics of each pair.
 
         The better metric is the one with the higher value, unless `first_is_better` says which.
         """
@@ -51,7 +52,8 @@ class MetricDifferences:
         return one_sided, (extreme + 1) / (self.drawn.shape[1] + 1)
 
     def _compute_one_sided_p_values(self, pair_signs: FloatArray) -> FloatArray:
-        """Compute the share of draws that are at least as extreme as the observed difference.
+        """Compute the share of random draws that are at least as extreme as the observed difference, for each
+        pair.
 
         The observed difference counts as a draw.
         """
@@ -64,15 +66,15 @@ class MetricDifferences:
         return np.asarray((is_extreme.sum(axis=1) + 1) / (draws.shape[1] + 1), dtype=np.float64)
 
 
-def subtract_all_pairs(values: FloatArray) -> FloatArray:
-    """Subtract every two entries along the first axis: `values[a] - values[b]` for all a < b."""
+def subtract_every_two_rows(values: FloatArray) -> FloatArray:
+    """Subtract the second from the first of every two rows: `values[a] - values[b]` for all a < b."""
     first, second = np.triu_indices(len(values), 1)
     differences: FloatArray = values[first] - values[second]
     return differences
 
 
 def find_pair_positions(first_metrics: LongArray, second_metrics: LongArray, metric_count: int) -> LongArray:
-    """Find the positions of pairs first < second among all pairs, in the order of `numpy.triu_indices`."""
+    """Return the positions of given pairs in the list of all pairs, in the order of `numpy.triu_indices`."""
     return (
         first_metrics * metric_count
         - first_metrics * (first_metrics + 1) // 2

@@ -15,8 +15,8 @@ from metassay.meta.people.meta_metrics.array_inputs import drop_incomplete_items
 from metassay.meta.people.meta_metrics.base import MetaMetric, WeightedValues
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.system_means import (
-    build_mean_resampling_function,
-    build_mean_swap_function,
+    build_resampling_function_of_system_means,
+    build_swap_function_of_system_means,
 )
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.sign_flip import TIE_TOLERANCE, find_better_systems
@@ -37,7 +37,7 @@ def pairwise_accuracy(human: ArrayLike, metric: ArrayLike) -> float:
 
 
 class PairwiseAccuracy(MetaMetric):
-    """`pa`: pairwise accuracy, the share of system pairs that a metric orders as people do."""
+    """Pairwise accuracy (`pa`): the share of pairs of systems that a metric orders as people do."""
 
     name = "pa"
     label = "PA"
@@ -46,32 +46,38 @@ class PairwiseAccuracy(MetaMetric):
     def evaluate_metrics(self, scores: ScoreArrays, settings: ComparisonSettings | None = None) -> FloatArray:
         """Compute the pairwise accuracy of each metric."""
         del settings
-        return np.asarray(_orders_pairs_like_humans(scores).mean(axis=-1), dtype=np.float64)
+        return np.asarray(_mark_pairs_ordered_like_humans(scores).mean(axis=-1), dtype=np.float64)
 
     def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues:
-        """Return a function that computes pairwise accuracy from weights of the clusters."""
-        return build_mean_resampling_function(self.name, scores)
+        """Return a function that computes pairwise accuracy for bootstrap resamples, given as weights of
+        clusters of items.
+        """
+        return build_resampling_function_of_system_means(self.name, scores)
 
     def build_swapped_difference_function(
         self, scores: ScoreArrays, settings: ComparisonSettings
     ) -> SwapStatistic:
-        """Return a function that compares the pairwise accuracy of metrics whose scores were swapped."""
+        """Return a function that compares the pairwise accuracies of metrics whose scores were swapped at
+        random.
+        """
         del settings
-        return build_mean_swap_function(self.name, scores)
+        return build_swap_function_of_system_means(self.name, scores)
 
     def evaluate_on_system_subsets(self, scores: ScoreArrays, system_subsets: LongArray) -> FloatArray:
-        """Compute pairwise accuracy on subsets of the systems, as a mean over the pairs within a subset.
+        """Compute the pairwise accuracy of each metric on each of the given subsets of the systems.
 
         The order of two systems does not depend on other systems.
         """
-        return average_over_subset_pairs(
-            _orders_pairs_like_humans(scores).astype(np.float64), system_subsets, len(scores.human)
+        return average_over_pairs_within_subsets(
+            _mark_pairs_ordered_like_humans(scores).astype(np.float64), system_subsets, len(scores.human)
         )
 
     def evaluate_with_missing_scores(
         self, score_differences: FloatArray, item_weights: FloatArray
     ) -> FloatArray:
-        """Compute pairwise accuracy with each pair of systems on the items that both have."""
+        """Compute pairwise accuracy from incomplete scores. Each pair of systems is compared on the items
+        that both have.
+        """
         signs = []
         for pair_differences in score_differences:
             sums = item_weights @ pair_differences.T
@@ -89,10 +95,10 @@ class PairwiseAccuracy(MetaMetric):
         return np.array(pooled, dtype=np.float64)
 
 
-def average_over_subset_pairs(
+def average_over_pairs_within_subsets(
     pair_values: FloatArray, system_subsets: LongArray, system_count: int
 ) -> FloatArray:
-    """Average values of system pairs `[metrics, pairs]` over the pairs within each subset of systems.
+    """Average values of pairs of systems over the pairs whose two systems are in a subset, for each subset.
 
     `system_subsets` holds indices `[subsets, systems in each]`. Returns `[metrics, subsets]`.
     """
@@ -104,7 +110,7 @@ def average_over_subset_pairs(
     return means
 
 
-def _orders_pairs_like_humans(scores: ScoreArrays) -> NDArray[np.bool_]:
-    """Return whether each metric orders each pair of systems as people do, [metrics, pairs]."""
+def _mark_pairs_ordered_like_humans(scores: ScoreArrays) -> NDArray[np.bool_]:
+    """Return which pairs of systems each metric orders as people do."""
     signs = find_better_systems(np.concatenate([scores.human[None], scores.metrics]))
     return np.asarray(signs[1:] == signs[0])

@@ -34,12 +34,12 @@ SPANS_SUMMARY = "F1 of the characters that metric and people mark as errors"
 
 
 def list_meta_metric_names() -> list[str]:
-    """List the names of all meta-metrics, including `spans` and those of plug-ins."""
+    """List the names of all meta-metrics (measures of agreement with people), including those of plug-ins."""
     return [*BUILT_IN, *plugins.list_entry_points(ENTRY_POINT_GROUP), SPANS]
 
 
 def load_meta_metric_classes() -> dict[str, type[MetaMetric]]:
-    """Load the classes of all meta-metrics by name."""
+    """Return a dictionary from the name of each meta-metric to its class."""
     classes = {name: _load_built_in_meta_metric(name) for name in BUILT_IN}
     for name in plugins.list_entry_points(ENTRY_POINT_GROUP):
         classes.setdefault(name, _load_plugin_meta_metric(name))
@@ -47,7 +47,7 @@ def load_meta_metric_classes() -> dict[str, type[MetaMetric]]:
 
 
 def parse_meta_metrics(specifications: str | Iterable[str]) -> tuple[MetaMetric, ...]:
-    """Parse meta-metrics from a list of names or a string such as `spa,pa,kendall:segment`.
+    """Create meta-metrics from a list of names, or from a string such as `spa,pa,kendall:segment`.
 
     >>> [str(meta_metric) for meta_metric in parse_meta_metrics("spa,pearson:item")]
     ['spa', 'pearson:item']
@@ -61,7 +61,7 @@ def parse_meta_metrics(specifications: str | Iterable[str]) -> tuple[MetaMetric,
 
 
 def parse_meta_metric(specification: str) -> MetaMetric:
-    """Parse a meta-metric from its name, with an optional level: `pearson:item`."""
+    """Create a meta-metric from its name, with an optional level as in `pearson:item`."""
     name, _, level = specification.strip().lower().partition(":")
     if name in BUILT_IN:
         meta_metric_class = _load_built_in_meta_metric(name)

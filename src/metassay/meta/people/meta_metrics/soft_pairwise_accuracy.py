@@ -24,7 +24,7 @@ from metassay.meta.people.meta_metrics.array_inputs import drop_incomplete_items
 from metassay.meta.people.meta_metrics.base import MetaMetric, WeightedValues, draw_differences_after_swaps
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences
-from metassay.meta.people.meta_metrics.pairwise_accuracy import average_over_subset_pairs
+from metassay.meta.people.meta_metrics.pairwise_accuracy import average_over_pairs_within_subsets
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.flip_groups import compute_flip_group_p_values, draw_flip_group
 from metassay.stats.sign_flip import (
@@ -75,7 +75,8 @@ def corpus_soft_pairwise_accuracy(
     permutations: int = 1000,
     seed: int = 0,
 ) -> float:
-    """Compute the soft pairwise accuracy of a corpus-level metric from its sufficient statistics.
+    """Compute the soft pairwise accuracy of a corpus-level metric (such as BLEU) from the statistics of each
+    output.
 
     `human_scores` is `[systems, items]` without gaps, `statistics` `[systems, items, s]`. `compute_score`
     computes corpus scores, higher is better, from summed statistics. People and metric share the
@@ -91,7 +92,7 @@ def corpus_soft_pairwise_accuracy(
 def compute_pair_p_values(
     scores: FloatArray, *, method: str = "normal", permutations: int = 1000, seed: int = 0
 ) -> FloatArray:
-    """Compute the p-value of every pair of systems `[..., pairs]` from `[..., systems, items]` scores."""
+    """Compute a p-value for the difference between every two systems from their scores on the same items."""
     if method == "normal":
         return compute_normal_p_values(scores)
     if permutations < 1:
@@ -104,7 +105,8 @@ def compute_pair_p_values(
 
 
 class SoftPairwiseAccuracy(MetaMetric):
-    """`spa`: soft pairwise accuracy, the agreement of metric and human p-values for each pair of systems.
+    """Soft pairwise accuracy (`spa`): how well a metric agrees with people about which of two systems is
+    better, and how certainly.
 
     Resamples use normal p-values whatever the method, because they differ from those of permutations by less
     than Monte Carlo error. Prefer swaps of whole items (`perm-inputs`) in tests: other swaps compare system i
@@ -121,35 +123,43 @@ class SoftPairwiseAccuracy(MetaMetric):
         return soft_accuracy(p[0], p[1:])
 
     def compute_pair_p_values(self, scores: ScoreArrays, settings: ComparisonSettings) -> FloatArray:
-        """Compute p-values of system pairs `[1 + metrics, pairs]`, those of human scores in the first row."""
+        """Compute p-values for the difference between every two systems, according to people (first row) and
+        to each metric.
+        """
         return compute_pair_p_values(
-            _stack_cluster_sums(scores),
+            _sum_human_and_metric_scores_by_cluster(scores),
             method=settings.method,
             permutations=settings.permutations,
             seed=settings.seed,
         )
 
     def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues:
-        """Return a function that computes soft pairwise accuracy from weights of the clusters."""
+        """Return a function that computes soft pairwise accuracy for bootstrap resamples, given as weights of
+        clusters of items.
+        """
         human = scores.sum_over_clusters(scores.human)
         metrics = scores.sum_over_clusters(scores.metrics)
         human_and_metrics = np.concatenate([human[None], metrics])
 
-        def evaluate_resamples(cluster_weights: FloatArray) -> FloatArray:
+        def evaluate_with_cluster_weights(cluster_weights: FloatArray) -> FloatArray:
             p = compute_weighted_p_values(human_and_metrics, cluster_weights)
             return soft_accuracy(p[0], p[1:])
 
-        return evaluate_resamples
+        return evaluate_with_cluster_weights
 
     def compare_metrics(self, scores: ScoreArrays, settings: ComparisonSettings) -> MetricDifferences:
-        """Compute the differences between all pairs of metrics, observed and after random swaps."""
+        """Compute the difference in soft pairwise accuracy between every two metrics, in the data and after
+        swapping scores at random.
+        """
         return self.compare_metric_pairs(scores, settings, list_metric_pairs(len(scores.metrics)))
 
     def compare_metric_pairs(
         self, scores: ScoreArrays, settings: ComparisonSettings, metric_pairs: LongArray
     ) -> MetricDifferences:
-        """Compute the differences between some pairs of metrics, observed and after random swaps."""
-        compare_swapped_metrics = _build_pair_swap_function(scores, settings, metric_pairs)
+        """Compute the difference in soft pairwise accuracy for the given pairs of metrics, in the data and
+        after swapping scores at random.
+        """
+        compare_swapped_metrics = _build_function_comparing_swapped_metrics(scores, settings, metric_pairs)
         drawn = draw_differences_after_swaps(compare_swapped_metrics, len(metric_pairs), scores, settings)
         if settings.method == "normal":
             values = self.evaluate_metrics(scores, settings)
@@ -162,7 +172,8 @@ class SoftPairwiseAccuracy(MetaMetric):
     def compare_incomplete_metrics(
         self, scores: ScoreArrays, settings: ComparisonSettings, metric_pairs: LongArray
     ) -> MetricDifferences | None:
-        """Compute the differences between pairs of metrics, each pair on the items that both have.
+        """Compute the difference in soft pairwise accuracy for the given pairs of metrics, each on the items
+        that both metrics scored.
 
         None for tests and p-values that need complete items.
         """
@@ -175,22 +186,28 @@ class SoftPairwiseAccuracy(MetaMetric):
         return MetricDifferences(values[:, 0] - values[:, 1], drawn)
 
     def estimate_closed_form_errors(self, scores: ScoreArrays) -> FloatArray:
-        """Estimate the error of normal p-values by their Edgeworth correction, averaged over system pairs."""
-        human_and_metrics = _stack_cluster_sums(scores)
+        """Estimate how inaccurate p-values from the normal distribution are for each metric (Edgeworth
+        correction), averaged over pairs of systems.
+        """
+        human_and_metrics = _sum_human_and_metric_scores_by_cluster(scores)
         return estimate_mean_p_value_errors(human_and_metrics[0], human_and_metrics[1:])
 
     def evaluate_on_system_subsets(self, scores: ScoreArrays, system_subsets: LongArray) -> FloatArray:
-        """Compute soft pairwise accuracy on subsets of the systems, as a mean over pairs within a subset.
+        """Compute the soft pairwise accuracy of each metric on each of the given subsets of the systems.
 
         The p-values of two systems do not depend on other systems.
         """
-        p = compute_pair_p_values(_stack_cluster_sums(scores))
-        return average_over_subset_pairs(1.0 - np.abs(p[1:] - p[0]), system_subsets, len(scores.human))
+        p = compute_pair_p_values(_sum_human_and_metric_scores_by_cluster(scores))
+        return average_over_pairs_within_subsets(
+            1.0 - np.abs(p[1:] - p[0]), system_subsets, len(scores.human)
+        )
 
     def evaluate_with_missing_scores(
         self, score_differences: FloatArray, item_weights: FloatArray
     ) -> FloatArray:
-        """Compute soft pairwise accuracy with each pair of systems on the items that both have."""
+        """Compute soft pairwise accuracy from incomplete scores. Each pair of systems is compared on the
+        items that both have.
+        """
         p_human, p_metric = (
             compute_normal_tail(
                 item_weights @ pair_differences.T, item_weights @ (pair_differences * pair_differences).T
@@ -200,15 +217,18 @@ class SoftPairwiseAccuracy(MetaMetric):
         return soft_accuracy(p_human, p_metric)
 
 
-def _stack_cluster_sums(scores: ScoreArrays) -> FloatArray:
-    """Sum human and metric scores over clusters, and stack them to `[1 + metrics, systems, clusters]`."""
+def _sum_human_and_metric_scores_by_cluster(scores: ScoreArrays) -> FloatArray:
+    """Sum human and metric scores over clusters of items, and return them in one array with the human scores
+    first.
+    """
     return scores.sum_over_clusters(np.concatenate([scores.human[None], scores.metrics]))
 
 
-def _build_pair_swap_function(
+def _build_function_comparing_swapped_metrics(
     scores: ScoreArrays, settings: ComparisonSettings, metric_pairs: LongArray
 ) -> SwapStatistic:
-    """Build a function that compares the soft accuracies of pairs of metrics after swaps of scores.
+    """Return a function that computes the difference in soft pairwise accuracy between two metrics whose
+    scores were swapped at random.
 
     p-values are normal, or from one group of sign flips that all draws share.
     """

@@ -12,22 +12,26 @@ from metassay.stats.correlation import compare_correlations_after_swaps, correla
 from metassay.stats.swaps import Swaps, SwapStatistic, standardize_metrics
 
 
-def build_mean_resampling_function(statistic: str, scores: ScoreArrays) -> WeightedValues:
-    """Return a function that computes a statistic of system means from weights of the clusters."""
+def build_resampling_function_of_system_means(statistic: str, scores: ScoreArrays) -> WeightedValues:
+    """Return a function that computes a statistic of the mean scores of systems for bootstrap resamples,
+    given as weights of clusters of items.
+    """
     human = scores.sum_over_clusters(scores.human)
     metrics = scores.sum_over_clusters(scores.metrics)
 
-    def evaluate_resamples(cluster_weights: FloatArray) -> FloatArray:
+    def evaluate_with_cluster_weights(cluster_weights: FloatArray) -> FloatArray:
         # the statistics do not depend on scale, so weighted sums serve as means
         return correlate_system_scores(
             statistic, cluster_weights @ human.T, cluster_weights @ metrics.swapaxes(1, 2)
         )
 
-    return evaluate_resamples
+    return evaluate_with_cluster_weights
 
 
-def build_mean_swap_function(statistic: str, scores: ScoreArrays) -> SwapStatistic:
-    """Return a function that compares metrics by a statistic of the means of swapped scores."""
+def build_swap_function_of_system_means(statistic: str, scores: ScoreArrays) -> SwapStatistic:
+    """Return a function that compares metrics by a statistic of mean scores of systems, after the scores of
+    metrics were swapped at random.
+    """
     human_means = scores.human.mean(axis=-1)
     cluster_sums = scores.sum_over_clusters(standardize_metrics(scores.metrics))
 
