@@ -120,7 +120,7 @@ def test_with_human_scores_there_is_one_row_per_question():
     result = msgspec.structs.replace(result, claims=claims)
     assert write_opening(result) == [
         "Use chrF.",
-        "Avoid TER: behind on perturbed and human pairs.",
+        "Avoid TER: it detects fewer errors and agrees less with people.",
         "100 translations, 50 items, human score mqm.",
     ]
     view = prepare_assay_report(result)

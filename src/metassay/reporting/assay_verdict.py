@@ -156,12 +156,15 @@ def _build_worse_metrics_claim(assay_report: AssayReport) -> Claim | None:
     if not behind:
         return None
     names = assay_report.labels.list_labels_of_metrics(behind)
+    reason = "they detect fewer errors and agree less with people"
+    if len(names) == 1:
+        reason = "it detects fewer errors and agrees less with people"
     return Claim(
         kind="avoid",
         metrics=behind,
         # The claim needs both differences for every metric, so its p-value is the largest.
         p=max(max(p_perturbed[metric], p_human[metric]) for metric in behind),
-        sentence=f"Avoid {join_names(names)}: behind on perturbed and human pairs.",
+        sentence=f"Avoid {join_names(names)}: {reason}.",
     )
 
 
