@@ -195,7 +195,7 @@ def test_directions_of_bartscore_share_their_likelihoods(
     monkeypatch.setattr(
         BartNetwork, "compute_likelihoods", lambda own, pairs: read.extend(pairs) or real(own, pairs)
     )
-    batch = rows.select([0, 1, 2]).build_metric_batch(frozenset({"output", "references"}))
+    batch = rows.select_rows([0, 1, 2]).build_metric_batch(frozenset({"output", "references"}))
     scores_by_direction = {
         direction: parse_metric(f"bartscore(model={folder},direction={direction})").score(batch)
         for direction in ("f", "precision", "recall")
