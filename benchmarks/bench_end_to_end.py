@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,15 +49,16 @@ def measure_cpu_seconds(work: Callable[[], Any]) -> float:
     return time.process_time() - start
 
 
-def score_with_kernels(rows: Any, metrics: str) -> float:
+def score_with_kernels(rows: OutputRows, metrics: str) -> float:
     """Score batches that are ready, each distinct text once, and return the CPU seconds."""
-    spent = 0.0
-    for piece in rows.split_into_batches():
-        distinct = piece.select(np.sort(piece.frame.with_row_index().unique("output")["index"].to_numpy()))
+    seconds = 0.0
+    for batch_rows in rows.split_into_batches():
+        first_rows = batch_rows.frame.with_row_index().unique("output")["index"].to_numpy()
+        distinct_rows = batch_rows.select_rows(np.sort(first_rows))
         for metric in parse_metrics(metrics):
-            batch = distinct.build_metric_batch(metric.needs)
-            spent += measure_cpu_seconds(lambda m=metric, b=batch: m.score(b))
-    return spent
+            batch = distinct_rows.build_metric_batch(metric.needs)
+            seconds += measure_cpu_seconds(partial(metric.score, batch))
+    return seconds
 
 
 def main() -> None:
@@ -66,9 +68,8 @@ def main() -> None:
     try:
         compile_kernels(read(get_sample_path("mt")))
         run: dict[str, Any] = {"workers": 1, "cache": folder / "cache"}
-        with (
-            time_perturbation() as perturbing
-        ):  # in the assay itself: what taggers learn of words stays with them
+        # Measured within the assay, because taggers remember the words that they have seen.
+        with time_perturbation() as perturbing:
             first = measure_cpu_seconds(lambda: assay(data, metrics=METRICS, out=folder / "run", **run))
         second = measure_cpu_seconds(lambda: assay(data, metrics=METRICS, out=folder / "run", **run))
         with time_perturbation() as again:
@@ -99,16 +100,16 @@ def main() -> None:
 @contextmanager
 def time_perturbation() -> Iterator[list[float]]:
     """Measure the CPU seconds of making pairs inside a `with` block."""
-    spent: list[float] = []
+    seconds: list[float] = []
 
-    def call_and_time(*given: Any, **named: Any) -> Any:
+    def call_and_time(*arguments: Any, **keywords: Any) -> Any:
         start = time.process_time()
-        made = make_pairs(*given, **named)
-        spent.append(time.process_time() - start)
-        return made
+        pairs = make_pairs(*arguments, **keywords)
+        seconds.append(time.process_time() - start)
+        return pairs
 
     workflow.make_pairs = call_and_time  # type: ignore[attr-defined]
-    yield spent
+    yield seconds
     workflow.make_pairs = make_pairs  # type: ignore[attr-defined]
 
 
@@ -118,7 +119,7 @@ def compile_kernels(data: Dataset) -> None:
         assay(data, metrics=f"{METRICS},{MORE}", workers=1, out=Path(folder) / "run")
 
 
-def measure_store(rows: Any, folder: Path) -> None:
+def measure_store(rows: OutputRows, folder: Path) -> None:
     """Measure what storing and finding scores costs, as the minimum of five."""
     metrics = parse_metrics(METRICS)
     scores = len(rows) * len(metrics)
