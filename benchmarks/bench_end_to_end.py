@@ -31,7 +31,7 @@ from metassay.metrics.registry import parse_metrics
 from metassay.perturbations.pairs import make_pairs
 from metassay.sample import get_sample_path
 from metassay.store.run_scores import RunScores
-from metassay.workflows import perturb as workflow
+from metassay.workflows import assay_pairs
 from metassay.workflows.assay import assay
 from metassay.workflows.pair_scoring import list_texts_to_score
 from metassay.workflows.read import read
@@ -108,9 +108,9 @@ def time_perturbation() -> Iterator[list[float]]:
         seconds.append(time.process_time() - start)
         return pairs
 
-    workflow.make_pairs = call_and_time  # type: ignore[attr-defined]
+    assay_pairs.make_pairs = call_and_time  # type: ignore[attr-defined]
     yield seconds
-    workflow.make_pairs = make_pairs  # type: ignore[attr-defined]
+    assay_pairs.make_pairs = make_pairs  # type: ignore[attr-defined]
 
 
 def compile_kernels(data: Dataset) -> None:
