@@ -1,12 +1,17 @@
-"""Measure time and memory of an assay as its table grows: `bench_scale.py 1e5 1e6 1e7`, two threads.
+"""Measure time and memory of an assay as its table grows.
 
-The texts of the bundled sample are repeated, in each copy with another word in another place, so that no two
-outputs of the table are alike. Four perturbations; BLEU, chrF and WER. Each size runs in a process of its
-own, whose largest resident memory the kernel tells. Seconds are of the processor: others may be at work.
+python benchmarks/bench_scale.py [--outputs 1e5 1e6 1e7] [--default-perturbations]
+
+The texts of the bundled sample are repeated. Each copy has another word in another place, so that no two
+outputs of the table are alike. The metrics are BLEU, chrF and WER; the perturbations are four fast ones, or
+with `--default-perturbations` those that `metassay assay` uses by default for translations, `entity` among
+them. Each size runs in a process of its own with two threads. Seconds are CPU seconds, because other programs
+may be running. Memory is the largest resident memory of the process.
 """
 
 from __future__ import annotations
 
+import argparse
 import math
 import os
 import shutil
@@ -24,45 +29,50 @@ import pyarrow.parquet as pq
 from metassay.sample import get_sample_path
 
 OPTIONS = (
-    *("--metrics", "bleu,chrf,wer", "--perturbations", "removal,insertion,swapping,removal_20"),
-    *("--language", "en", "--workers", "2", "--cache", "off"),
+    *("--task", "mt", "--language", "en", "--metrics", "bleu,chrf,wer"),
+    *("--workers", "2", "--cache", "off"),
 )
+FAST_PERTURBATIONS = ("--perturbations", "removal,insertion,swapping,removal_20")
 COLUMNS = ("seg_id", "system", "domain", "hyp", "ref")
-WITHIN = 0.15
-"""So far a doubling of the table may be from a doubling of the time."""
+# Time may deviate by this exponent from growing linearly with the number of outputs.
+LINEAR_TOLERANCE = 0.15
 
 
-def generate_copies(outputs: int) -> Iterator[pl.DataFrame]:
+def generate_copies(output_count: int) -> Iterator[pl.DataFrame]:
     """Generate changed copies of the sample until there are this many outputs."""
     sample = pl.read_parquet(get_sample_path("mt")).select(
         pl.concat_str("lp", "seg_id", separator="-").alias("seg_id"), *COLUMNS[1:]
     )
     words = sorted({word for text in sample["ref"] for word in text.split() if word.isalpha()})
-    items = {item: place for place, item in enumerate(sample["seg_id"].unique(maintain_order=True))}
-    places = [items[item] for item in sample["seg_id"]]
-    for copy in range(math.ceil(outputs / sample.height)):
-        changed = {
-            name: [
-                _change_text(text, copy, place, words) for text, place in zip(sample[name].to_list(), places)
+    item_numbers = {item: number for number, item in enumerate(sample["seg_id"].unique(maintain_order=True))}
+    number_of_row = [item_numbers[item] for item in sample["seg_id"]]
+    for copy_number in range(math.ceil(output_count / sample.height)):
+        changed_columns = []
+        for name in ("hyp", "ref"):
+            texts = [
+                insert_word(text, copy_number, item_number, words)
+                for text, item_number in zip(sample[name].to_list(), number_of_row)
             ]
-            for name in ("hyp", "ref")
-        }
-        ids = [f"{copy:05d}-{item}" for item in sample["seg_id"]]
-        frame = sample.with_columns(pl.Series("seg_id", ids), *(pl.Series(n, t) for n, t in changed.items()))
-        yield frame.head(outputs - copy * sample.height)
+            changed_columns.append(pl.Series(name, texts))
+        ids = pl.Series("seg_id", [f"{copy_number:05d}-{item}" for item in sample["seg_id"]])
+        copy = sample.with_columns(ids, *changed_columns)
+        yield copy.head(output_count - copy_number * sample.height)
 
 
-def _change_text(text: str, copy: int, place: int, words: list[str]) -> str:
-    """Put a number and a word into a text; output and reference of an item get the same."""
-    own = text.split(" ")
-    own.insert((copy + place) % (len(own) + 1), f"{words[(31 * copy + place) % len(words)]} {copy}")
-    return " ".join(own)
+def insert_word(text: str, copy_number: int, item_number: int, words: list[str]) -> str:
+    """Insert a word and a number into a text, the same into the output and the reference of an item."""
+    words_of_text = text.split(" ")
+    position = (copy_number + item_number) % (len(words_of_text) + 1)
+    word = words[(31 * copy_number + item_number) % len(words)]
+    words_of_text.insert(position, f"{word} {copy_number}")
+    return " ".join(words_of_text)
 
 
-def write_table(path: Path, outputs: int) -> None:
+def write_table(path: Path, output_count: int) -> None:
     """Write the table in row groups of about 2^16 rows."""
-    frames, writer = [], None
-    for frame in generate_copies(outputs):
+    frames: list[pl.DataFrame] = []
+    writer: pq.ParquetWriter | None = None
+    for frame in generate_copies(output_count):
         frames.append(frame)
         if sum(each.height for each in frames) >= 2**16 or frame.height < frames[0].height:
             table = pl.concat(frames).to_arrow(compat_level=pl.CompatLevel.oldest())
@@ -77,35 +87,47 @@ def write_table(path: Path, outputs: int) -> None:
         writer.close()
 
 
-def read_assay_measurements(table: Path, folder: Path) -> tuple[float, float, float]:
-    """Return CPU seconds, elapsed seconds and peak memory of one assay."""
+def measure_assay(table: Path, run_folder: Path, options: tuple[str, ...]) -> tuple[float, float, float]:
+    """Run an assay; return its CPU seconds, elapsed seconds and peak memory in bytes."""
     start = time.perf_counter()
-    command = [sys.executable, "-m", "metassay", "assay", str(table), "--out", str(folder), *OPTIONS]
+    command = [sys.executable, "-m", "metassay", "assay", str(table), "--out", str(run_folder), *options]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
+    _, status, usage = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"{' '.join(command)} ended with {os.waitstatus_to_exitcode(status)}.")
-    return used.ru_utime + used.ru_stime, time.perf_counter() - start, used.ru_maxrss * 1024
+    return usage.ru_utime + usage.ru_stime, time.perf_counter() - start, usage.ru_maxrss * 1024
 
 
 def main() -> None:
-    sizes = sorted(int(float(size)) for size in sys.argv[1:] or ("1e5", "1e6"))
+    """Print a row per size, and between two sizes how the time grows."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--outputs", nargs="+", type=float, default=[1e5, 1e6])
+    parser.add_argument("--default-perturbations", action="store_true")
+    arguments = parser.parse_args()
+    sizes = sorted(map(int, arguments.outputs))
+    options = OPTIONS if arguments.default_perturbations else (*OPTIONS, *FAST_PERTURBATIONS)
     folder = Path(tempfile.mkdtemp(dir=os.environ.get("BENCH_FOLDER")))
-    spent: list[float] = []
+    all_cpu_seconds: list[float] = []
     try:
-        for outputs in sizes:
-            table, made = folder / f"{outputs}.parquet", folder / f"run-{outputs}"
-            write_table(table, outputs)
-            cpu, wall, memory = read_assay_measurements(table, made)
-            spent.append(cpu)
-            print(f"{outputs:>12,} outputs: {cpu:,.0f} s of the processor, {wall:,.0f} s in all", end=", ")
-            print(f"{1e6 * cpu / outputs:,.0f} µs an output, {memory / 1e9:.2f} GB at most", flush=True)
-            shutil.rmtree(made)
+        for size in sizes:
+            table = folder / f"{size}.parquet"
+            run_folder = folder / f"run-{size}"
+            write_table(table, size)
+            cpu_seconds, seconds, memory = measure_assay(table, run_folder, options)
+            all_cpu_seconds.append(cpu_seconds)
+            print(
+                f"{size:>12,} outputs: {cpu_seconds:,.0f} CPU seconds, {seconds:,.0f} s elapsed, "
+                f"{1e6 * cpu_seconds / size:,.0f} µs an output, at most {memory / 1e9:.2f} GB",
+                flush=True,
+            )
+            shutil.rmtree(run_folder)
             table.unlink()
-        for (small, less), (large, more) in pairwise(zip(sizes, spent)):
-            slope = math.log(more / less) / math.log(large / small)
-            said = "linear" if abs(slope - 1) <= WITHIN else "not linear"
-            print(f"{small:,} to {large:,}: time grows as n^{slope:.2f}, {said} within {WITHIN:.0%}")
+        for (small, less), (large, more) in pairwise(zip(sizes, all_cpu_seconds)):
+            exponent = math.log(more / less) / math.log(large / small)
+            growth = "linear" if abs(exponent - 1) <= LINEAR_TOLERANCE else "not linear"
+            print(f"{small:,} to {large:,}: time grows as n^{exponent:.2f} ({growth})")
     finally:
         shutil.rmtree(folder)
 
