@@ -91,7 +91,7 @@ def test_every_first_screen_names_people_and_keeps_the_words_apart(folder, resul
 
 def test_scores_that_nobody_gave_are_not_passed_off_as_people(result) -> None:
     """The sample says of its own scores that they are simulated; data that does not say so has no warning."""
-    assert any("mqm is simulated" in warning for warning in result["warnings"])
+    assert any("mqm scores are simulated" in warning for warning in result["warnings"])
     rated = read(pl.read_parquet(get_sample_path("mt")).drop("human_kind").head(140))
     found = assay(rated, metrics="chrf", **FAST).to_dict()
     assert found["people"]["human"] == "mqm"

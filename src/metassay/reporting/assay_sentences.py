@@ -73,7 +73,7 @@ def explain_why_metric_ignores_quality(metric: str, determining_property: str) -
 
 def warn_of_simulated_human_scores(human_column: str) -> str:
     """Warn that the human scores were not given by people."""
-    return f"{human_column} is simulated, not given by people."
+    return f"The {human_column} scores are simulated."
 
 
 def warn_of_possible_error_counts(human_column: str) -> str:
