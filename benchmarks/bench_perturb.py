@@ -19,7 +19,7 @@ import polars as pl
 
 from metassay.perturbations.base import Perturbation, View
 from metassay.perturbations.registry import parse_perturbation
-from metassay.stats.streams import Keys, compute_output_keys, derive_purpose_keys
+from metassay.stats.streams import Keys, compute_output_seeds, derive_seeds_from_name
 
 DATA = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SIZE = 10_000
@@ -82,12 +82,12 @@ def measure_cpu_seconds(function: Callable[..., object], *arguments: object) -> 
 
 
 def perturb(method: Perturbation[str], outputs: list[View[str]], keys: Keys) -> None:
-    method.apply_to_outputs(outputs, derive_purpose_keys(keys, method.name))
+    method.apply_to_outputs(outputs, derive_seeds_from_name(keys, method.name))
 
 
 def build_keys(outputs: list[View[str]]) -> Keys:
     """Build the keys of outputs, which a run builds once for all perturbations."""
-    return compute_output_keys(0, (v.item for v in outputs), (v.output for v in outputs))
+    return compute_output_seeds(0, (v.item for v in outputs), (v.output for v in outputs))
 
 
 def perturb_with_numpy(name: str, outputs: list[View[str]]) -> None:

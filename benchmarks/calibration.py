@@ -19,25 +19,25 @@ from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.aggregation.system_comparison import TESTS
 from metassay.meta.contexts.accuracy import sort_pairs_by_item, sum_outcomes_by_context_and_cluster
 from metassay.meta.contexts.column_analysis import AccuracyEstimates
-from metassay.meta.contexts.confounding import measure_dependence_on_perturbation
-from metassay.meta.contexts.context_statistics import build_context_statistics
-from metassay.meta.contexts.h1 import compare_accuracies_between_contexts, cross_contexts_with_perturbations
+from metassay.meta.contexts.confounding import measure_accuracy_dependence_on_perturbation
+from metassay.meta.contexts.context_statistics import build_assay_result
+from metassay.meta.contexts.h1 import combine_contexts_with_perturbations, compare_accuracies_between_contexts
 from metassay.meta.contexts.h2 import extrapolate_agreement_to_full_sample
 from metassay.meta.contexts.human_pairs import HumanPairs
 from metassay.meta.contexts.label_error_correction import LabelReading, correct_accuracy_for_label_errors
 from metassay.meta.contexts.pair_analysis import analyze_pairs
-from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_context_of_all_pairs
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, put_all_pairs_in_one_context
 from metassay.meta.contexts.run_comparison import compare_runs
 from metassay.meta.contexts.saved_labels import estimate_share_of_saved_labels
 from metassay.meta.contexts.trend import compute_p_values_of_accuracy_trends
 from metassay.meta.dependence.deviations import (
-    compute_expected_deviations,
     compute_range_over_groups,
+    measure_how_much_groups_are_overrated,
     system_dependence,
 )
 from metassay.meta.dependence.null_hypotheses import (
-    compute_p_values_of_equal_treatment,
-    compute_p_values_of_fairness,
+    compute_p_values_that_groups_are_treated_equally,
+    compute_p_values_that_metrics_are_noisy_human_scores,
 )
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
@@ -46,9 +46,9 @@ from metassay.meta.people.metric_comparison import compute_metric_differences
 from metassay.metrics.bleu import Bleu
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.intervals import proportion_interval
-from metassay.stats.multiplicity import adjust_holm, select_possible_best
+from metassay.stats.multiplicity import adjust_p_values_by_holm, select_candidates_that_may_be_best
 from metassay.stats.rank_correlation import correlate_rows
-from metassay.stats.sufficient_statistics import compute_mean_from_statistics, make_mean_statistics
+from metassay.stats.sufficient_statistics import compute_means_from_sums_and_counts, pair_scores_with_counts
 
 METRICS = 20
 LEVEL = 0.05
@@ -178,7 +178,7 @@ def measure_rejection_rates(make, replicates, permutations=999, seed=0):
         made, labels = make(rng)
         pairs, (contexts,) = sort_pairs_by_item(made, [labels])
         totals = sum_outcomes_by_context_and_cluster(
-            pairs, cross_contexts_with_perturbations(pairs, contexts)
+            pairs, combine_contexts_with_perturbations(pairs, contexts)
         ).totals
         found = compare_accuracies_between_contexts(
             pairs, contexts, totals, ties="strict", rng=rng, permutations=permutations
@@ -215,12 +215,12 @@ def measure_document_coverage(replicates, documents=40, length=10, by_document=T
 
 
 def _interval_contains(made, truth, rng, resamples):
-    found = AccuracyEstimates.create_from_accuracy_sums(
-        sum_outcomes_by_context_and_cluster(made, build_context_of_all_pairs(made))
+    found = AccuracyEstimates.compute_accuracies_and_variances(
+        sum_outcomes_by_context_and_cluster(made, put_all_pairs_in_one_context(made))
     )
     sums = found.accuracy_sums
     drawn = ClusterBootstrap(rng, resamples).resample_ratios(sums.credit, sums.weight, sums.clusters)
-    low, high = proportion_interval(found.select_estimates_of_context(0), drawn)
+    low, high = proportion_interval(found.get_accuracy_estimates_of_context(0), drawn)
     return ((low <= truth) & (truth <= high)).tolist()
 
 
@@ -238,7 +238,7 @@ def measure_top_group(items, replicates, best=0.82, others=0.80, metrics=8, pair
         drawn = ClusterBootstrap(rng, resamples).resample_ratios(
             values, np.ones((1, items)), np.arange(items, dtype=np.int32)
         )
-        top, _ = select_possible_best(values.mean(axis=1), drawn, items)
+        top, _ = select_candidates_that_may_be_best(values.mean(axis=1), drawn, items)
         kept.append(top[0])
         sizes.append(top.sum())
     return np.mean(kept), np.mean(sizes)
@@ -259,7 +259,9 @@ def measure_confounding_flags(replicates, items=100, systems=4, seed=0):
         right = np.concatenate([length, rng.normal(1.2, 1, (fair, len(output))) + hard > 0])
         made = build_outcomes(right, item, output, item, method)
         bootstrap = ClusterBootstrap(rng, 400)
-        p = measure_dependence_on_perturbation(made, contexts, ties="strict", bootstrap=bootstrap, rng=rng).p
+        p = measure_accuracy_dependence_on_perturbation(
+            made, contexts, ties="strict", bootstrap=bootstrap, rng=rng
+        ).p
         flags.append([p[0] <= LEVEL, (p[1:] <= LEVEL).mean()])
     return np.mean(flags, axis=0)
 
@@ -291,7 +293,7 @@ def run_simulated_assay(rng, contexts, items, gain=0.0, metrics=4, pairs=2, resa
     analysis = analyze_pairs(
         made, columns, human_pairs=side, resamples=resamples, permutations=199, seed=seed
     )
-    return build_context_statistics(analysis).to_dict()
+    return build_assay_result(analysis).to_dict()
 
 
 def draw_human_scores(rng, metrics, segments, gain, systems=8):
@@ -334,7 +336,7 @@ def run_simulated_assay_with_people(rng, rule, people, items=150, per_item=8, re
     side = HumanPairs("mqm", made(people, per_item), [], [])
     seed = int(rng.integers(2**31))
     analysis = analyze_pairs(made(rule, 3), [], human_pairs=side, resamples=resamples, seed=seed)
-    return build_context_statistics(analysis).to_dict()
+    return build_assay_result(analysis).to_dict()
 
 
 def measure_followed_people(rule, people, replicates, seed=0, items=150):
@@ -370,13 +372,13 @@ def measure_corrected_coverage(error, replicates, read=100, items=200, pairs=4, 
             resamples=400,
             seed=int(rng.integers(2**31)),
         )
-        estimates = AccuracyEstimates.create_from_accuracy_sums(
+        estimates = AccuracyEstimates.compute_accuracies_and_variances(
             sum_outcomes_by_context_and_cluster(*_sorted(made))
         )
         raw = ClusterBootstrap(rng, 400)
         part = estimates.accuracy_sums
         low, high = proportion_interval(
-            estimates.select_estimates_of_context(0),
+            estimates.get_accuracy_estimates_of_context(0),
             raw.resample_ratios(part.credit, part.weight, part.clusters),
         )
         ends = rows[0].corrected_low, rows[0].corrected_high
@@ -386,7 +388,7 @@ def measure_corrected_coverage(error, replicates, read=100, items=200, pairs=4, 
 
 def _sorted(made):
     pairs, _ = sort_pairs_by_item(made, [])
-    return pairs, build_context_of_all_pairs(pairs)
+    return pairs, put_all_pairs_in_one_context(pairs)
 
 
 def measure_trend_size(contexts, items, replicates, seed=0):
@@ -422,7 +424,7 @@ def measure_false_alarms(columns, replicates, items=300, seed=0):
     def run():
         made = build_outcomes(rng.random((4, items)) < 0.7, item, item, item)
         labels = [build_contexts(f"c{n}", rng.integers(0, 3, items)) for n in range(columns)]
-        return build_context_statistics(analyze_pairs(made, labels, resamples=200, permutations=9))
+        return build_assay_result(analyze_pairs(made, labels, resamples=200, permutations=9))
 
     return np.mean([compare_runs(run(), run()).changed for _ in range(replicates)])
 
@@ -454,7 +456,7 @@ def measure_sysdep_coverage(systems, segments, replicates, noisy=1.0, seed=0):
     while len(held) < replicates:
         bias, sizes = rng.normal(0, 0.8, systems), np.r_[noisy, np.ones(systems - 1)]
         outputs = build_scored_outputs(*_draw_metric_scores(rng, bias, sizes, 30_000))
-        truth = float(compute_range_over_groups(compute_expected_deviations(outputs)))
+        truth = float(compute_range_over_groups(measure_how_much_groups_are_overrated(outputs)))
         for _ in range(20):
             found = system_dependence(*_draw_metric_scores(rng, bias, sizes, segments), seed=len(held))
             held.append(found.low <= truth <= found.high)
@@ -484,13 +486,15 @@ def measure_dependence_sizes(systems, replicates, kind="even", segments=80, draw
         human = metric + rng.normal(0, 1, metric.shape) * sizes
         if kind == "counts":
             human = -rng.poisson(np.exp(-metric)).astype(float)
-        (equal_p,) = compute_p_values_of_equal_treatment([build_scored_outputs(human, metric)], rng, draws)
+        (equal_p,) = compute_p_values_that_groups_are_treated_equally(
+            [build_scored_outputs(human, metric)], rng, draws
+        )
         equal.append(equal_p <= LEVEL)
         better = np.linspace(0, 1, systems)[:, None]
         people = better + rng.normal(0, 1, segments) + rng.normal(0, 1, (systems, segments))
         seen, noise = (np.minimum(people, -1), 0.2) if kind == "large" else (people, 0.7)
         outputs = build_scored_outputs(people, seen + rng.normal(0, noise, people.shape))
-        (fair_p,) = compute_p_values_of_fairness([outputs], rng, draws)
+        (fair_p,) = compute_p_values_that_metrics_are_noisy_human_scores([outputs], rng, draws)
         fair.append(fair_p is not None and fair_p <= LEVEL)
     return np.mean(equal), np.mean(fair)
 
@@ -702,11 +706,11 @@ def measure_system_tests(test, replicates, means=False, draws=999, seed=0, **des
         statistics = draw_bleu_statistics(rng, **design)
         from_statistics = bleu.from_statistics
         if means:
-            statistics = make_mean_statistics(bleu.segment_scores(statistics))
-            from_statistics = compute_mean_from_statistics
+            statistics = pair_scores_with_counts(bleu.segment_scores(statistics))
+            from_statistics = compute_means_from_sums_and_counts
         p = TESTS[test](statistics, from_statistics, rng, draws=draws).p
         p_values = p[np.triu_indices(len(p), 1)]
-        adjusted = adjust_holm(p_values)
+        adjusted = adjust_p_values_by_holm(p_values)
         any_rejected += adjusted.min() <= LEVEL
         single_rejected += np.mean(p_values <= LEVEL)
         first_rejected += adjusted[0] <= LEVEL

@@ -16,13 +16,13 @@ from scipy.stats import rankdata, t
 
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.contexts.accuracy import sort_pairs_by_item, sum_outcomes_by_context_and_cluster
-from metassay.meta.contexts.h1 import cross_contexts_with_perturbations
+from metassay.meta.contexts.h1 import combine_contexts_with_perturbations
 from metassay.meta.contexts.h2 import estimate_agreement_of_full_samples_from_halves
 from metassay.meta.contexts.pair_outcomes import (
     PairContexts,
     PairOutcomes,
-    build_context_of_all_pairs,
     compare_scores_of_pairs,
+    put_all_pairs_in_one_context,
 )
 from metassay.meta.people.meta_metrics.registry import parse_meta_metric
 from metassay.stats import random
@@ -45,9 +45,9 @@ DRAWS = 4000
 
 def compute_accuracy_by_perturbation(found, ties="strict", fewest=FEWEST):
     """Compute the accuracy of each metric for each perturbation with enough pairs, and for all pairs."""
-    pairs, (one,) = sort_pairs_by_item(found, [build_context_of_all_pairs(found)])
+    pairs, (one,) = sort_pairs_by_item(found, [put_all_pairs_in_one_context(found)])
     sums = sum_outcomes_by_context_and_cluster(
-        pairs, cross_contexts_with_perturbations(pairs, one), ties=ties
+        pairs, combine_contexts_with_perturbations(pairs, one), ties=ties
     )
     counts = np.bincount(found.perturbations, minlength=len(found.perturbation_names))
     every = {
@@ -233,10 +233,10 @@ def compute_human_accuracy(data, kept, ties="strict"):
         data["units"][better],
         np.zeros(len(better), dtype=int),
     )
-    pairs, (one,) = sort_pairs_by_item(found, [build_context_of_all_pairs(found)])
+    pairs, (one,) = sort_pairs_by_item(found, [put_all_pairs_in_one_context(found)])
     sums = sum_outcomes_by_context_and_cluster(pairs, one, ties=ties)
     here, there = ClusterHalves(
-        random.create_generator_for_purpose(0, "halves"), 100
+        random.create_random_generator_from_names(0, "halves"), 100
     ).compute_ratios_in_both_halves(sums.credit, sums.weight, sums.clusters)
     return sums.accuracy()[:, 0], estimate_agreement_of_full_samples_from_halves(here, there, "kendall")
 
@@ -251,7 +251,7 @@ def compute_human_targets(data):
     values["acc_eq"] = parse_meta_metric("acc_eq").evaluate_metrics(ScoreArrays(human, scores))
     values["spa"] = estimate_soft_accuracies(human, scores)
     units = data["units"][data["grid"][0]].astype(np.int32)
-    halves = ClusterHalves(random.create_generator_for_purpose(0, "halves"), 100)
+    halves = ClusterHalves(random.create_random_generator_from_names(0, "halves"), 100)
     first_half = resample_soft_accuracies(human, scores, halves, units)
     second_half = resample_soft_accuracies(human, scores, halves, units, complement=True)
     ceilings["spa"] = estimate_agreement_of_full_samples_from_halves(first_half, second_half, "kendall")

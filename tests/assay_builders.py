@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from metassay.meta.contexts.choice import ChoiceTable, Criteria
-from metassay.meta.contexts.robustness import estimate_true_accuracy_spread, robust_accuracy
+from metassay.meta.contexts.robustness import compute_robust_accuracy, estimate_true_accuracy_spread
 from metassay.reporting.assay_report import prepare_assay_report
 from metassay.reporting.assay_verdict import build_assay_verdict
 from metassay.results.assay import (
@@ -206,7 +206,7 @@ def make_choice_table(
         may_be_best=with_global >= with_global.max(axis=0),
         is_behind=np.zeros(with_global.shape, dtype=np.bool_),
         spread=estimate_true_accuracy_spread(accuracy, np.zeros_like(accuracy)),
-        robust_accuracy=robust_accuracy(accuracy, weights),
+        robust_accuracy=compute_robust_accuracy(accuracy, weights),
         worst_case=accuracy.min(axis=1),
         cost_classes=cost_classes or {},
         criteria=criteria or {},

@@ -17,7 +17,7 @@ from reproduce.findings.contexts import HALF, PERMUTATIONS, RESAMPLES, STRICT
 from reproduce.findings.questions import OFFICIAL_FAMILIES, QUESTIONS, SHARED_PERTURBATIONS
 from reproduce.findings.worth import average_over_sets
 
-from metassay.stats.multiplicity import adjust_holm
+from metassay.stats.multiplicity import adjust_p_values_by_holm
 
 PAGES = {
     "findings.md": "docs/findings.md",
@@ -174,7 +174,7 @@ def render_p(p: float) -> str:
 
 def adjust_context_p_values(rows: Sequence[Row]) -> list[float]:
     """Correct the p-values of all rows together (Holm)."""
-    return [float(p) for p in adjust_holm(np.array([row["p"] for row in rows]))]
+    return [float(p) for p in adjust_p_values_by_holm(np.array([row["p"] for row in rows]))]
 
 
 def count_significant(rows: Sequence[Row], column: str) -> str:

@@ -19,19 +19,19 @@ from reproduce.findings.score_sets import ScoreSet
 from scipy.stats import t
 
 from metassay.meta.contexts.accuracy import sort_pairs_by_item, sum_outcomes_by_context_and_cluster
-from metassay.meta.contexts.h1 import cross_contexts_with_perturbations
+from metassay.meta.contexts.h1 import combine_contexts_with_perturbations
 from metassay.meta.contexts.h2 import extrapolate_agreement_to_full_sample
 from metassay.meta.contexts.human_pairs import correct_tau_for_reliability
 from metassay.meta.contexts.pair_outcomes import (
     PairOutcomes,
-    build_context_of_all_pairs,
     compare_scores_of_pairs,
+    put_all_pairs_in_one_context,
 )
 from metassay.meta.dependence import system_dependence
 from metassay.meta.dependence.shrinkage import split_deviations_into_shrinkage_and_rest
 from metassay.meta.people.meta_metrics.acc_eq import tie_calibrated_accuracy
 from metassay.stats.arrays import BoolArray, FloatArray, LongArray
-from metassay.stats.labels_saved import compute_system_differences, jackknife_labels_saved
+from metassay.stats.labels_saved import compute_system_differences, jackknife_share_of_labels_saved
 from metassay.stats.rank_correlation import correlate_rows
 from metassay.stats.soft_accuracy import estimate_soft_accuracies
 
@@ -142,15 +142,15 @@ class LexicalArrays:
 
 def _average_over_perturbations(outcomes: PairOutcomes, ties: str) -> FloatArray:
     """Compute the accuracy for each perturbation, and average with equal weights."""
-    pairs, (everything,) = sort_pairs_by_item(outcomes, [build_context_of_all_pairs(outcomes)])
+    pairs, (everything,) = sort_pairs_by_item(outcomes, [put_all_pairs_in_one_context(outcomes)])
     accuracy = sum_outcomes_by_context_and_cluster(
-        pairs, cross_contexts_with_perturbations(pairs, everything), ties=ties
+        pairs, combine_contexts_with_perturbations(pairs, everything), ties=ties
     ).accuracy()
     return np.asarray(np.nanmean(accuracy, axis=1))
 
 
 def _compute_accuracy(outcomes: PairOutcomes, ties: str) -> FloatArray:
-    pairs, (everything,) = sort_pairs_by_item(outcomes, [build_context_of_all_pairs(outcomes)])
+    pairs, (everything,) = sort_pairs_by_item(outcomes, [put_all_pairs_in_one_context(outcomes)])
     return np.asarray(sum_outcomes_by_context_and_cluster(pairs, everything, ties=ties).accuracy()[:, 0])
 
 
@@ -164,7 +164,7 @@ def measure_human_questions(scores: ScoreSet) -> Values:
     for metric in scores.metrics:
         acc_eq.append(tie_calibrated_accuracy(scores.human, metric).accuracy)
         labels_saved.append(
-            jackknife_labels_saved(
+            jackknife_share_of_labels_saved(
                 human_differences, compute_system_differences(metric), scores.documents
             ).value
         )

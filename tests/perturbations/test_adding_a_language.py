@@ -18,13 +18,13 @@ NEGATION_SIGNS = "\\bniet\\b\n"
 PERTURB = """
 from metassay.perturbations.base import View
 from metassay.perturbations.registry import parse_perturbation
-from metassay.stats.streams import Stream, derive_purpose_key, compute_output_key
+from metassay.stats.streams import Stream, derive_seed_from_name, compute_output_seed
 
 text = "Gisteren heeft hij het niet gezien."
 for name in ("negation_removal", "pronoun"):
     perturbation = parse_perturbation(name)
     assert "nl" in perturbation.languages
-    perturbed_output = perturbation.apply(View(text, "1", "nl"), Stream(derive_purpose_key(compute_output_key(0, "1", text), name)))
+    perturbed_output = perturbation.apply(View(text, "1", "nl"), Stream(derive_seed_from_name(compute_output_seed(0, "1", text), name)))
     print(f"{name}: {perturbed_output}")
 """
 

@@ -13,14 +13,14 @@ from metassay.errors import InputError
 from metassay.perturbations.base import View
 from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.sentences import BorrowedSpan
-from metassay.stats.streams import Stream, compute_output_key, derive_purpose_key
+from metassay.stats.streams import Stream, compute_output_seed, derive_seed_from_name
 
 
 def worse(text: str, *rivals: str, seed: int = 0, longest: int = 8) -> str | None:
     method = BorrowedSpan(longest)
     return method.apply(
         View(text, "1", rivals=rivals),
-        Stream(derive_purpose_key(compute_output_key(seed, "1", text), method.name)),
+        Stream(derive_seed_from_name(compute_output_seed(seed, "1", text), method.name)),
     )
 
 

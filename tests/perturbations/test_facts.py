@@ -14,7 +14,7 @@ from metassay.perturbations.registry import (
     list_default_perturbations,
     parse_perturbation,
 )
-from metassay.stats.streams import Stream, compute_output_key, derive_purpose_key
+from metassay.stats.streams import Stream, compute_output_seed, derive_seed_from_name
 from metassay.tasks import find_task
 from metassay.text.word_lists import WordLists
 
@@ -25,7 +25,7 @@ def all_worse(
     perturbation = parse_perturbation(method)
     view = View(text, "1", language, source=source)
     return {
-        perturbation.apply(view, Stream(derive_purpose_key(compute_output_key(seed, "1", text), method)))
+        perturbation.apply(view, Stream(derive_seed_from_name(compute_output_seed(seed, "1", text), method)))
         for seed in range(seeds)
     }
 

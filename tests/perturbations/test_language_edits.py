@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from metassay.perturbations.base import View
 from metassay.perturbations.registry import list_default_perturbations, parse_perturbation
-from metassay.stats.streams import Stream, compute_output_key, derive_purpose_key
+from metassay.stats.streams import Stream, compute_output_seed, derive_seed_from_name
 from metassay.tasks import find_task
 
 CAKE = "John said he did not like the cake she baked."
@@ -27,7 +27,7 @@ def worse(method: str, text: str, language: str, *, seed: int = 0) -> str | None
     perturbation = parse_perturbation(method)
     view = View(text, "1", language, collected=NAMES)
     return perturbation.apply(
-        view, Stream(derive_purpose_key(compute_output_key(seed, "1", text), perturbation.name))
+        view, Stream(derive_seed_from_name(compute_output_seed(seed, "1", text), perturbation.name))
     )
 
 

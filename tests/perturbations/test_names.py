@@ -20,7 +20,7 @@ from metassay.perturbations.languages.name_finder import (
     find_nationalities_and_dates,
 )
 from metassay.perturbations.languages.russian_names import add_grammatical_forms_to_names
-from metassay.stats.streams import Stream, compute_output_key, derive_purpose_key
+from metassay.stats.streams import Stream, compute_output_seed, derive_seed_from_name
 from metassay.text import slovnet_names
 from metassay.text.slovnet_names import find_russian_names
 
@@ -37,7 +37,7 @@ def all_worse(texts: list[str], language: str, *, seeds: int = 60) -> set[str]:
     collected = {"entity": method.collect_from_texts(texts, language, method.analyse_texts(texts, language))}
     view = View(texts[0], "1", language, collected=collected)
     worse = {
-        method.apply(view, Stream(derive_purpose_key(compute_output_key(seed, "1", texts[0]), "entity")))
+        method.apply(view, Stream(derive_seed_from_name(compute_output_seed(seed, "1", texts[0]), "entity")))
         for seed in range(seeds)
     }
     return {text for text in worse if text is not None}
@@ -223,7 +223,7 @@ def test_on_wmt_one_name_changes_for_another_of_the_data_set(
     for text in texts:
         worse = method.apply(
             View(text, "1", language, collected={"entity": census}),
-            Stream(derive_purpose_key(compute_output_key(0, "1", text), "entity")),
+            Stream(derive_seed_from_name(compute_output_seed(0, "1", text), "entity")),
         )
         if worse is None:
             continue

@@ -9,7 +9,7 @@ import pytest
 
 from metassay.perturbations.base import View
 from metassay.perturbations.registry import parse_perturbation
-from metassay.stats.streams import Stream, compute_output_key, derive_purpose_key
+from metassay.stats.streams import Stream, compute_output_seed, derive_seed_from_name
 from metassay.text.word_lists import WordLists, find_folders_with_file
 from metassay.text.words import WITHOUT_SPACES, find_dictionary_words
 
@@ -22,7 +22,7 @@ def all_worse(method: str, text: str, language: str) -> set[str | None]:
     perturbation = parse_perturbation(method)
     view = View(text, "1", language)
     return {
-        perturbation.apply(view, Stream(derive_purpose_key(compute_output_key(seed, "1", text), method)))
+        perturbation.apply(view, Stream(derive_seed_from_name(compute_output_seed(seed, "1", text), method)))
         for seed in range(40)
     }
 

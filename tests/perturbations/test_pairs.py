@@ -19,7 +19,7 @@ from metassay.perturbations.registry import parse_perturbation
 from metassay.perturbations.runner import can_run_in_worker_process
 from metassay.perturbations.words import Removal, Swapping
 from metassay.sample import get_sample_path
-from metassay.stats.streams import Stream, compute_output_key, derive_purpose_key
+from metassay.stats.streams import Stream, compute_output_seed, derive_seed_from_name
 from metassay.store.run_texts import RunTexts
 from metassay.workflows.read import read
 
@@ -226,7 +226,9 @@ def test_every_method_draws_from_a_stream_of_its_own_name() -> None:
     pairs = make_pairs(data, perturbations=list(methods), per_output=None, seed=5)
     for row in pairs.frame.iter_rows(named=True):
         method = next(each for each in methods if each.spec == row["perturbation"])
-        stream = Stream(derive_purpose_key(compute_output_key(5, row["item"], row["output"]), method.name))
+        stream = Stream(
+            derive_seed_from_name(compute_output_seed(5, row["item"], row["output"]), method.name)
+        )
         assert row["worse"] == method.apply(View(row["output"], row["item"], "en"), stream)
 
 

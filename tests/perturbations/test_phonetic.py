@@ -16,14 +16,15 @@ from rapidfuzz.distance import Levenshtein
 
 from metassay.perturbations.base import View
 from metassay.perturbations.phonetic import Phonetic, list_respellings
-from metassay.stats.streams import Stream, compute_output_key, derive_purpose_key
+from metassay.stats.streams import Stream, compute_output_seed, derive_seed_from_name
 
 CAKE = "John said he did not like the cake she baked."
 
 
 def worse(text: str, seed: int = 0) -> str | None:
     return Phonetic().apply(
-        View(text, language="en"), Stream(derive_purpose_key(compute_output_key(seed, "1", text), "phonetic"))
+        View(text, language="en"),
+        Stream(derive_seed_from_name(compute_output_seed(seed, "1", text), "phonetic")),
     )
 
 

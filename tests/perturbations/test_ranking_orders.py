@@ -24,7 +24,7 @@ from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.ranking import DEFAULT_COPIES, RankSwapping, Reordering, Shuffle
 from metassay.perturbations.ranking_pairs import RankedPairs, compare_gains_of_reordered_lists
 from metassay.perturbations.registry import list_default_perturbations, parse_perturbation
-from metassay.stats.streams import Stream, compute_output_keys, derive_purpose_keys
+from metassay.stats.streams import Stream, compute_output_seeds, derive_seeds_from_name
 from metassay.tasks import find_task
 
 METHODS = [
@@ -62,7 +62,7 @@ def draw_order(method: Reordering, size: int, key: int) -> list[int]:
 @pytest.mark.parametrize("method", METHODS, ids=str)
 def test_compiled_orders_equal_single_ones(method: Reordering):
     chosen = views([1, 2, 3, 5, 9, 10, 11, 100, 101, 250])
-    keys = compute_output_keys(3, [view.item for view in chosen], ["".join(view.output) for view in chosen])
+    keys = compute_output_seeds(3, [view.item for view in chosen], ["".join(view.output) for view in chosen])
     single = [
         tuple(view.output[position] for position in draw_order(method, len(view.output), key))
         for view, key in zip(chosen, keys.tolist())
@@ -196,7 +196,7 @@ def test_pairs_by_index_equal_pairs_one_list_at_a_time(real_data):
     for method in methods:
         slow = [
             method.apply(view, Stream(int(key)))
-            for view, key in zip(outputs.views, derive_purpose_keys(outputs.keys, method.name))
+            for view, key in zip(outputs.views, derive_seeds_from_name(outputs.keys, method.name))
         ]
         rows = fast.frame.filter(perturbation=method.spec).select("item", "system", "worse")
         found = {(item, system): tuple(worse) for item, system, worse in rows.iter_rows()}

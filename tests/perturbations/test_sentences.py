@@ -25,7 +25,7 @@ from metassay.perturbations.sentences import (
     SentenceSwapping,
 )
 from metassay.sample import get_sample_path
-from metassay.stats.streams import Stream, compute_output_key, derive_purpose_key
+from metassay.stats.streams import Stream, compute_output_seed, derive_seed_from_name
 from metassay.workflows.read import read
 
 SENTENCE_EDITS = [method for method in PERTURBATIONS if issubclass(method, SentenceEdit)]
@@ -40,7 +40,7 @@ CHINESE = st.lists(st.text("天地人大小", min_size=1, max_size=4).map(lambda
 
 def worse(edit: SentenceEdit, text: str, seed: int = 0, **around: object) -> str | None:
     view = View(text, "1", collected={edit.name: FOREIGN_SENTENCES}, **around)
-    return edit.apply(view, Stream(derive_purpose_key(compute_output_key(seed, "1", text), edit.name)))
+    return edit.apply(view, Stream(derive_seed_from_name(compute_output_seed(seed, "1", text), edit.name)))
 
 
 @given(SENTENCES)

@@ -18,10 +18,10 @@ from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.words import Insertion, Removal, RemovalShare, Swapping, WordEdit
 from metassay.stats.streams import (
     Stream,
-    compute_output_key,
-    compute_output_keys,
-    derive_purpose_key,
-    derive_purpose_keys,
+    compute_output_seed,
+    compute_output_seeds,
+    derive_seed_from_name,
+    derive_seeds_from_name,
 )
 from metassay.text import segmentation
 
@@ -44,7 +44,9 @@ def view(text: str) -> View[str]:
 
 
 def worse(edit: WordEdit, text: str, seed: int = 0) -> str | None:
-    return edit.apply(view(text), Stream(derive_purpose_key(compute_output_key(seed, "1", text), edit.name)))
+    return edit.apply(
+        view(text), Stream(derive_seed_from_name(compute_output_seed(seed, "1", text), edit.name))
+    )
 
 
 def words(text: str) -> list[str]:
@@ -98,7 +100,7 @@ def test_removal_20_rounds_to_the_nearest_number(length: int, dropped: int) -> N
 @given(texts=st.lists(TEXTS, max_size=8), seed=st.integers(0, 99))
 def test_compiled_code_agrees_with_apply(edit: WordEdit, texts: list[str], seed: int) -> None:
     views = [view(text) for text in texts]
-    keys = derive_purpose_keys(compute_output_keys(seed, ["1"] * len(texts), texts), edit.name)
+    keys = derive_seeds_from_name(compute_output_seeds(seed, ["1"] * len(texts), texts), edit.name)
     plain = [edit.apply(v, Stream(key)) for v, key in zip(views, keys.tolist())]
     assert edit.apply_to_outputs(views, keys) == plain
     assert all(result != text for result, text in zip(plain, texts))
@@ -109,7 +111,7 @@ def test_words_that_cannot_be_found_are_not_edited(edit: WordEdit) -> None:
     """No package splits Lao, and the language of the second text is unknown."""
     for text, language in (("ພາສາລາວເປັນພາສາທາງການ", "lo"), ("我们在学校学习英语和数学。", None)):
         view = View(text, "1", language, collected={"insertion": ["天气"]})
-        keys = derive_purpose_keys(compute_output_keys(0, ["1"], [text]), edit.name)
+        keys = derive_seeds_from_name(compute_output_seeds(0, ["1"], [text]), edit.name)
         assert edit.apply(view, Stream(int(keys[0]))) is None
         assert edit.apply_to_outputs([view], keys) == [None]
 
@@ -117,7 +119,7 @@ def test_words_that_cannot_be_found_are_not_edited(edit: WordEdit) -> None:
 def test_texts_with_and_without_spaces_are_edited_in_one_batch() -> None:
     texts = ["a b c", "我们在学校学习英语和数学。", "d e"]
     views = [View(text, "1", None) for text in texts]
-    keys = derive_purpose_keys(compute_output_keys(0, ["1"] * 3, texts), "swapping")
+    keys = derive_seeds_from_name(compute_output_seeds(0, ["1"] * 3, texts), "swapping")
     expected = [Swapping().apply(view, Stream(key)) for view, key in zip(views, keys.tolist())]
     assert Swapping().apply_to_outputs(views, keys) == expected
     assert [output is None for output in expected] == [False, True, False]
@@ -161,10 +163,10 @@ def test_word_perturbations_are_left_out_without_a_segmenter(
 def test_compiled_code_agrees_with_apply_on_wmt(real_data: Callable[[str], Path], language: str) -> None:
     frame = pl.read_parquet(real_data(f"wmt22/wmt22_{language}.parquet"))
     texts, items = frame["hyp"].to_list()[:4000], frame["seg_id"].cast(str).to_list()[:4000]
-    keys = compute_output_keys(1, items, texts)
+    keys = compute_output_seeds(1, items, texts)
     views = [view(text) for text in texts]
     for edit in EDITS:
-        own = derive_purpose_keys(keys, edit.name)
+        own = derive_seeds_from_name(keys, edit.name)
         assert edit.apply_to_outputs(views, own) == [
             edit.apply(v, Stream(k)) for v, k in zip(views, own.tolist())
         ]
@@ -211,7 +213,7 @@ def test_compiled_swapping_never_exchanges_equal_words_and_finds_those_of_equal_
     """Words that repeat, that differ in one letter, and that begin alike: as the plain code, for 200 keys."""
     for text in ("a a a b", "cat cat car cat", "one on one on", "x xx x xxx", "same same same"):
         views = [View(text, str(item), "en") for item in range(200)]
-        keys = derive_purpose_keys(compute_output_keys(0, map(str, range(200)), [text] * 200), "swapping")
+        keys = derive_seeds_from_name(compute_output_seeds(0, map(str, range(200)), [text] * 200), "swapping")
         found = Swapping().apply_in_compiled_code(views, keys)
         assert found == [Swapping().apply(v, Stream(k)) for v, k in zip(views, keys.tolist())]
         assert text not in found

@@ -8,8 +8,8 @@ import pytest
 import vl_convert
 
 from metassay.data.score_cube import ScoreCube
-from metassay.meta.dependence.analysis import SamplingSettings, analyze_dependence
-from metassay.meta.dependence.grouped_outputs import group_outputs
+from metassay.meta.dependence.analysis import SamplingSettings, analyze_system_dependence
+from metassay.meta.dependence.grouped_outputs import assign_outputs_to_groups
 from metassay.reporting.charts.dependence import (
     DISADVANTAGED,
     FAVOURED,
@@ -35,7 +35,9 @@ def entry_and_curves():
     cube = ScoreCube(
         "all", names, tuple(f"{i:03}" for i in range(60)), {"mqm": human}, {f"m{HOSTILE}": metric}
     )
-    analysis = analyze_dependence(group_outputs(cube, "mqm"), SamplingSettings(bootstraps=20, draws=19))
+    analysis = analyze_system_dependence(
+        assign_outputs_to_groups(cube, "mqm"), SamplingSettings(bootstraps=20, draws=19)
+    )
     (entry,) = analysis.metrics
     return entry, analysis.curves[entry.metric]
 

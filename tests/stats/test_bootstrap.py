@@ -23,14 +23,14 @@ def made(seed=0, resamples=1000):
 
 
 def test_weights_follow_a_poisson_distribution_with_mean_one():
-    weights = made().draw_weights(np.arange(500, dtype=np.int32))
+    weights = made().draw_cluster_weights(np.arange(500, dtype=np.int32))
     shares = np.bincount(weights.astype(int).ravel()) / weights.size
     assert shares[:5] == pytest.approx(poisson.pmf(np.arange(5), 1), abs=0.003)
     assert weights.mean() == pytest.approx(1, abs=0.005)
 
 
 def test_clusters_and_resamples_are_independent():
-    weights = made().draw_weights(np.arange(300, dtype=np.int32))
+    weights = made().draw_cluster_weights(np.arange(300, dtype=np.int32))
     for table in (weights, weights.T):
         correlation = np.corrcoef(table[:200])[np.triu_indices(200, 1)]
         assert abs(correlation.mean()) < 0.005
@@ -39,8 +39,8 @@ def test_clusters_and_resamples_are_independent():
 
 def test_a_cluster_has_the_same_weights_wherever_it_appears():
     bootstrap = made()
-    everything = bootstrap.draw_weights(np.arange(50, dtype=np.int32))
-    some = bootstrap.draw_weights(np.array([7, 3, 7], dtype=np.int32))
+    everything = bootstrap.draw_cluster_weights(np.arange(50, dtype=np.int32))
+    some = bootstrap.draw_cluster_weights(np.array([7, 3, 7], dtype=np.int32))
     assert (some == everything[[7, 3, 7]]).all()
 
 
@@ -61,13 +61,14 @@ def test_weights_that_another_thread_puts_in_place_meanwhile_do_no_harm():
 
     clusters = np.arange(9, dtype=np.int32)
     alone, raced = (kind(np.random.default_rng(1), 5) for kind in (ClusterBootstrap, Raced))
-    assert np.array_equal(raced.draw_weights(clusters), alone.draw_weights(clusters))
+    assert np.array_equal(raced.draw_cluster_weights(clusters), alone.draw_cluster_weights(clusters))
 
 
 def test_more_resamples_do_not_change_the_first_ones():
     clusters = np.arange(20, dtype=np.int32)
     assert (
-        made(resamples=1000).draw_weights(clusters)[:, :10] == made(resamples=10).draw_weights(clusters)
+        made(resamples=1000).draw_cluster_weights(clusters)[:, :10]
+        == made(resamples=10).draw_cluster_weights(clusters)
     ).all()
 
 
@@ -76,7 +77,7 @@ def test_ratios_are_the_weighted_ratios():
     clusters = rng.integers(0, 900, 3000).astype(np.int32)
     numerator, denominator = rng.random((3, 3000)), rng.random((3, 3000))
     bootstrap = made(resamples=25)
-    weights = bootstrap.draw_weights(clusters)
+    weights = bootstrap.draw_cluster_weights(clusters)
     expected = (numerator @ weights) / (denominator @ weights)
     assert bootstrap.resample_ratios(numerator, denominator, clusters) == pytest.approx(expected)
     shared = (numerator @ weights) / (denominator[:1] @ weights)
@@ -87,7 +88,7 @@ def test_a_resample_without_weight_is_undefined():
     bootstrap = made(resamples=200)
     clusters = np.array([4], dtype=np.int32)
     ratios = bootstrap.resample_ratios(np.array([[0.5]]), np.array([[1.0]]), clusters)
-    empty = bootstrap.draw_weights(clusters)[0] == 0
+    empty = bootstrap.draw_cluster_weights(clusters)[0] == 0
     assert np.isnan(ratios[0, empty]).all()
     assert (ratios[0, ~empty] == 0.5).all()
     assert 0.25 < empty.mean() < 0.5  # e^-1
@@ -104,7 +105,7 @@ def test_halves_split_every_cluster_to_one_side():
     halves = ClusterHalves(rng, 50)
     clusters = np.repeat(np.arange(40, dtype=np.int32), 2)
     values, sizes = rng.random((2, 80)), np.ones((1, 80))
-    side = halves.draw_weights(clusters)
+    side = halves.draw_cluster_weights(clusters)
     assert set(np.unique(side)) == {0.0, 1.0}
     assert (side[::2] == side[1::2]).all()
     here, there = halves.compute_ratios_in_both_halves(values, sizes, clusters)

@@ -13,17 +13,17 @@ from scipy.stats import kstest
 from metassay.metrics.base import Batch
 from metassay.metrics.registry import parse_metric
 from metassay.stats.resampling import (
-    _draw_bootstrap_blocks,
+    _draw_bootstrap_resamples_in_blocks,
     draw_bootstrap_counts,
-    draw_subset_blocks,
+    draw_random_subsets_in_blocks,
     draw_subset_counts,
 )
 from metassay.stats.sufficient_statistics import (
     approximate_randomization,
-    compute_mean_from_statistics,
+    compute_means_from_sums_and_counts,
     compute_scores_of_resamples,
     draw_bootstrap_scores,
-    make_mean_statistics,
+    pair_scores_with_counts,
     paired_bootstrap,
     sum_statistics_within_clusters,
 )
@@ -120,7 +120,10 @@ def test_randomization_converges_to_the_exact_p_value():
     signs = np.array(list(itertools.product([1, -1], repeat=8)))
     exact = np.mean(np.abs(signs @ difference) >= abs(difference.sum()) - 1e-9)
     found = approximate_randomization(
-        make_mean_statistics(scores), compute_mean_from_statistics, np.random.default_rng(0), draws=40_000
+        pair_scores_with_counts(scores),
+        compute_means_from_sums_and_counts,
+        np.random.default_rng(0),
+        draws=40_000,
     )
     assert found.p[0, 1] == pytest.approx(exact, abs=0.01)
 
@@ -132,9 +135,9 @@ def test_randomization_of_clusters_converges_to_the_exact_p_value():
     difference = scores[0] - scores[1]
     signs = np.array(list(itertools.product([1, -1], repeat=5)))[:, clusters]
     exact = np.mean(np.abs(signs @ difference) >= abs(difference.sum()) - 1e-9)
-    sums = sum_statistics_within_clusters(make_mean_statistics(scores), clusters)
+    sums = sum_statistics_within_clusters(pair_scores_with_counts(scores), clusters)
     found = approximate_randomization(
-        sums, compute_mean_from_statistics, np.random.default_rng(0), draws=40_000
+        sums, compute_means_from_sums_and_counts, np.random.default_rng(0), draws=40_000
     )
     assert found.p[0, 1] == pytest.approx(exact, abs=0.01)
     assert found.differences[0, 1] == pytest.approx(difference.mean())
@@ -163,7 +166,10 @@ class TestBothTests:
         rng = np.random.default_rng(11)
         found = [
             test(
-                make_mean_statistics(rng.normal(size=(2, 80))), compute_mean_from_statistics, rng, draws=199
+                pair_scores_with_counts(rng.normal(size=(2, 80))),
+                compute_means_from_sums_and_counts,
+                rng,
+                draws=199,
             ).p[0, 1]
             for _ in range(400)
         ]
@@ -172,15 +178,15 @@ class TestBothTests:
 
 
 def test_a_mean_skips_what_is_undefined():
-    statistics = make_mean_statistics(np.array([[1.0, np.nan, 3.0], [np.nan] * 3]))
-    found = compute_mean_from_statistics(statistics.sum(axis=1))
+    statistics = pair_scores_with_counts(np.array([[1.0, np.nan, 3.0], [np.nan] * 3]))
+    found = compute_means_from_sums_and_counts(statistics.sum(axis=1))
     assert found[0] == 2.0
     assert np.isnan(found[1])
 
 
 def test_blocks_of_draws_are_independent_and_follow_seed_and_stream():
     def blocks(seed=0, key=(1, 2)):
-        return [block.tolist() for block in _draw_bootstrap_blocks(7, 7, 250, seed, key)]
+        return [block.tolist() for block in _draw_bootstrap_resamples_in_blocks(7, 7, 250, seed, key)]
 
     own = blocks()
     assert [len(block) for block in own] == [100, 100, 50]
@@ -193,6 +199,6 @@ def test_blocks_of_draws_are_independent_and_follow_seed_and_stream():
 
 
 def test_subsets_hold_as_many_units_as_asked_for():
-    for block in draw_subset_blocks(9, 4, 120, 0, (0,)):
+    for block in draw_random_subsets_in_blocks(9, 4, 120, 0, (0,)):
         np.testing.assert_array_equal(block.sum(axis=1), 4)
         assert set(np.unique(block)) == {0.0, 1.0}

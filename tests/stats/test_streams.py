@@ -6,17 +6,17 @@ import pytest
 from metassay.stats.stream_kernels import draw_integer_below, mix_bits_in_kernel
 from metassay.stats.streams import (
     Stream,
-    compute_output_key,
-    compute_output_keys,
-    derive_purpose_key,
-    derive_purpose_keys,
+    compute_output_seed,
+    compute_output_seeds,
+    derive_seed_from_name,
+    derive_seeds_from_name,
     mix_bits,
     mix_bits_of_array,
 )
 
 
 def create_stream(seed: int, item: str, text: str, perturbation: str) -> Stream:
-    return Stream(derive_purpose_key(compute_output_key(seed, item, text), perturbation))
+    return Stream(derive_seed_from_name(compute_output_seed(seed, item, text), perturbation))
 
 
 def test_splitmix64_gives_the_published_sequence() -> None:
@@ -37,10 +37,10 @@ def test_splitmix64_gives_the_published_sequence() -> None:
 
 def test_keys_of_many_outputs_equal_single_keys() -> None:
     items, texts = ["1", "2", "2"], ["a b", "", "ä 🙂"]
-    keys = compute_output_keys(3, items, texts)
-    assert keys.tolist() == [compute_output_key(3, item, text) for item, text in zip(items, texts)]
-    assert derive_purpose_keys(keys, "removal").tolist() == [
-        derive_purpose_key(key, "removal") for key in keys.tolist()
+    keys = compute_output_seeds(3, items, texts)
+    assert keys.tolist() == [compute_output_seed(3, item, text) for item, text in zip(items, texts)]
+    assert derive_seeds_from_name(keys, "removal").tolist() == [
+        derive_seed_from_name(key, "removal") for key in keys.tolist()
     ]
 
 
@@ -61,7 +61,7 @@ def test_each_part_of_the_key_matters(other: tuple[int, str, str, str]) -> None:
 
 
 def test_item_and_text_are_separated() -> None:
-    assert compute_output_key(0, "1", "2a") != compute_output_key(0, "12", "a")
+    assert compute_output_seed(0, "1", "2a") != compute_output_seed(0, "12", "a")
 
 
 def test_draws_are_uniform() -> None:
@@ -79,11 +79,11 @@ def test_sample_is_without_replacement_and_reaches_every_order() -> None:
 
 
 def test_lone_surrogates_are_hashed() -> None:
-    assert compute_output_key(0, "1", "\ud800") != compute_output_key(0, "1", "\udfff")
+    assert compute_output_seed(0, "1", "\ud800") != compute_output_seed(0, "1", "\udfff")
 
 
 def test_compiled_draws_equal_those_of_the_stream() -> None:
-    key = compute_output_key(0, "17", "a b")
+    key = compute_output_seed(0, "17", "a b")
     stream, state = Stream(key), key
     for limit in (2, 3, 7, 1000):
         state, drawn = draw_integer_below(np.uint64(state), limit)

@@ -19,7 +19,7 @@ import metassay
 from metassay.data.readers.error_spans import read_error_spans
 from metassay.errors import InputError
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
-from metassay.meta.people.span_ranking import match_human_and_metric_spans, rank_metrics_by_spans
+from metassay.meta.people.span_ranking import match_human_and_metric_spans, rank_metrics_by_error_spans
 from metassay.results.rank import RankContent
 
 
@@ -72,7 +72,7 @@ def test_draws_are_all_that_swapping_segments_can_give(files: dict[str, Path]) -
         {n: read_error_spans(str(files[n])) for n in ("good", "poor")},
     )
     ratings = match_human_and_metric_spans(people, metrics, dataset="x")
-    (ranking,) = rank_metrics_by_spans(ratings, ComparisonSettings(draws=400))
+    (ranking,) = rank_metrics_by_error_spans(ratings, ComparisonSettings(draws=400))
     by_item = {
         item: [ratings.counts[m][[name == item for name in ratings.items]].sum(axis=0) for m in (0, 1)]
         for item in {*ratings.items}

@@ -16,7 +16,7 @@ from metassay.errors import InputError
 from metassay.perturbations.base import AnyPerturbation, View
 from metassay.perturbations.preprocessing import preprocess_text
 from metassay.stats.arrays import LongArray
-from metassay.stats.streams import Keys, compute_output_keys
+from metassay.stats.streams import Keys, compute_output_seeds
 from metassay.text.languages import get_base_language
 
 # A text, or a tuple of document ids.
@@ -92,7 +92,7 @@ def find_distinct_outputs(
             views.append(view)
         positions[row] = position_of[identity]
     texts = (view.output if isinstance(view.output, str) else "\0".join(view.output) for view in views)
-    keys = compute_output_keys(seed, (view.item for view in views), texts)
+    keys = compute_output_seeds(seed, (view.item for view in views), texts)
     return DistinctOutputs(tuple(views), positions, keys)
 
 

@@ -23,7 +23,7 @@ from metassay.perturbations.registry import list_default_perturbations, parse_pe
 from metassay.perturbations.runner import PairSettings, Progress, SkippedByLanguage, perturb_outputs
 from metassay.perturbations.text_store import TextStore
 from metassay.stats.arrays import LongArray
-from metassay.stats.streams import derive_purpose_keys
+from metassay.stats.streams import derive_seeds_from_name
 from metassay.tasks.base import Task
 
 # Perturbations per output, as in Deviyani and Diaz (2025), section 4.2.
@@ -264,7 +264,7 @@ def _build_table_of_pairs(
         # Repeats one value without a Python list of that length.
         names = pl.Series("perturbation", [spec], dtype=pl.String).new_from_index(0, len(rows))
         frames.append(pl.DataFrame([items[rows], systems[rows], names, shown_outputs, perturbed[positions]]))
-        priorities.append(derive_purpose_keys(outputs.keys, f"sample {spec}")[positions])
+        priorities.append(derive_seeds_from_name(outputs.keys, f"sample {spec}")[positions])
         unchanged = int(is_unchanged[outputs.positions].sum())
         counts[spec] = PerturbationCount(
             applied=len(rows), not_applicable=len(dataset) - len(rows) - unchanged, unchanged=unchanged

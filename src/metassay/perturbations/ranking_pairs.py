@@ -22,7 +22,7 @@ from metassay.perturbations.pairs import Pairs, PerturbationCount
 from metassay.perturbations.ranking import Reordering, write_reordered_lists
 from metassay.stats.arrays import LongArray
 from metassay.stats.compilation import kernel
-from metassay.stats.streams import Keys, compute_output_keys, derive_purpose_keys
+from metassay.stats.streams import Keys, compute_output_seeds, derive_seeds_from_name
 
 Grades = NDArray[np.int32]
 
@@ -59,12 +59,12 @@ def make_ranked_pairs(
     outputs = dataset.outputs
     lists = build_ranked_lists(outputs["item"], outputs["output"], dataset.qrels)
     # Readers refuse the null character, so that different lists are different texts.
-    keys = compute_output_keys(seed, outputs["item"], outputs["output"].list.join("\0"))
+    keys = compute_output_seeds(seed, outputs["item"], outputs["output"].list.join("\0"))
     reorderings = [perturbation for perturbation in perturbations if isinstance(perturbation, Reordering)]
     # The pairs of each output then come in the order of the column `perturbation`, as in pairs of texts.
     reorderings.sort(key=lambda reordering: reordering.spec)
     orders = [
-        reordering.draw_document_orders(lists.offsets, derive_purpose_keys(keys, reordering.name))
+        reordering.draw_document_orders(lists.offsets, derive_seeds_from_name(keys, reordering.name))
         for reordering in reorderings
     ]
     has_relevant_document = lists.has_relevant_document
@@ -143,7 +143,7 @@ def _draw_sampling_priorities(
 ) -> Keys:
     """Draw a random number for each pair. Pairs with low numbers are kept first when pairs are sampled."""
     priorities = np.array(
-        [derive_purpose_keys(random_keys, f"sample {reordering.spec}") for reordering in reorderings]
+        [derive_seeds_from_name(random_keys, f"sample {reordering.spec}") for reordering in reorderings]
     )
     return np.asarray(priorities[reordering_numbers, list_numbers], dtype=np.uint64)
 

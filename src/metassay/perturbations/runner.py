@@ -14,7 +14,7 @@ from metassay.perturbations.registry import is_built_in_perturbation
 from metassay.perturbations.text_store import TextStore, choose_text_store, identify_perturbation_code
 from metassay.process_pool import count_processes, map_batches
 from metassay.stats.arrays import LongArray
-from metassay.stats.streams import Keys, derive_purpose_keys
+from metassay.stats.streams import Keys, derive_seeds_from_name
 
 Progress = Callable[[int, int], None]
 # Outputs that are perturbed together and stored together.
@@ -145,7 +145,7 @@ class PerturbationRunner:
         """Create the batch of the outputs at some positions, with the name under which it is stored and the
         random seeds of its outputs.
         """
-        keys = derive_purpose_keys(self.outputs.keys[positions], self.perturbation.name)
+        keys = derive_seeds_from_name(self.outputs.keys[positions], self.perturbation.name)
         digest = hashlib.blake2b(keys.tobytes(), digest_size=16).hexdigest()
         # The keys depend on seed, item and text, so a changed input gives the batch another name.
         name = f"{identify_perturbation_code(self.perturbation)} {digest} {self._content_hash}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from metassay.reporting.report_sections import ResultReport
 from metassay.results.depend import DependContent, MetricCurves, MetricDependence
-from metassay.stats.multiplicity import adjust_holm
+from metassay.stats.multiplicity import adjust_p_values_by_holm
 
 SIGNIFICANT = 0.05
 
@@ -53,5 +53,5 @@ class DependReport(ResultReport[DependContent]):
 def find_metrics_that_favour_systems(dependences: Sequence[MetricDependence]) -> list[MetricDependence]:
     """Find the metrics that are shown to favour some systems (p ≤ .05 after Holm's correction)."""
     p_values = [math.nan if entry.p_fair is None else entry.p_fair for entry in dependences]
-    adjusted = adjust_holm(p_values).tolist()
+    adjusted = adjust_p_values_by_holm(p_values).tolist()
     return [entry for entry, p in zip(dependences, adjusted) if p <= SIGNIFICANT]

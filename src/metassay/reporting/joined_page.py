@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from metassay.meta.people.meta_metrics.registry import label_meta_metric
+from metassay.meta.people.meta_metrics.registry import get_meta_metric_label
 from metassay.reporting.aggregate_page import (
     AggregateReport,
     build_aggregate_page,
@@ -246,7 +246,7 @@ def _describe_agreement_with_people(joined_report: JoinedReport, metric: str, me
     """Say how well a metric agrees with people. If it does not have the first rank, name the metrics that
     have.
     """
-    label = label_meta_metric(meta_metric)
+    label = get_meta_metric_label(meta_metric)
     row = joined_report.find_human_agreement(metric, meta_metric)
     if row is None or row.value is None:
         return "it was not ranked against people"
@@ -295,7 +295,8 @@ def _describe_favoured_systems(joined_report: JoinedReport, metric: str) -> str:
 def _build_table_of_all_metrics(joined_report: JoinedReport) -> Grid:
     rows = [_build_row_of_all_results(joined_report, metric) for metric in joined_report.metrics]
     meta_metric_fields = [
-        Field(f"meta-metric {name}", label_meta_metric(name), "score") for name in joined_report.meta_metrics
+        Field(f"meta-metric {name}", get_meta_metric_label(name), "score")
+        for name in joined_report.meta_metrics
     ]
     fields = [*ASSAY_FIELDS, *meta_metric_fields, *OTHER_FIELDS]
     return build_grid("every metric", "Every metric under all questions", fields, rows)
@@ -345,7 +346,7 @@ def _summarize_results_of_metric(joined_report: JoinedReport, metric: str, row: 
     agreement = joined_report.find_human_agreement(metric, meta_metric)
     if meta_metric is not None and agreement is not None and agreement.value is not None:
         cluster = "" if agreement.rank is None else f" (rank {agreement.rank})"
-        value = f"{label_meta_metric(meta_metric)} {format_number(agreement.value, digits=3)}"
+        value = f"{get_meta_metric_label(meta_metric)} {format_number(agreement.value, digits=3)}"
         clauses.append(f"agrees with people at {value}{cluster}")
     if "prefers" in row:
         clauses.append(row["prefers"])
@@ -376,7 +377,7 @@ def _build_agreement_charts(joined_report: JoinedReport) -> list[Chart]:
             )
     if len(points) < 2:
         return []
-    spec = build_accuracy_agreement_chart(points, label_meta_metric(joined_report.main_meta_metric))
+    spec = build_accuracy_agreement_chart(points, get_meta_metric_label(joined_report.main_meta_metric))
     return [Chart("accuracy and agreement", spec, AGREEMENT_CAPTION)]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from metassay.meta.people.meta_metrics.registry import label_meta_metric
+from metassay.meta.people.meta_metrics.registry import get_meta_metric_label
 from metassay.reporting.charts.ranking import build_comparisons_chart, build_ranking_chart
 from metassay.reporting.charts.theme import make_safe_file_name, render_svg
 from metassay.reporting.data_summary import describe_data_used
@@ -187,7 +187,7 @@ def _describe_agreement_thresholds(threshold_rows: Sequence[Row]) -> list[Block]
 
 
 def _describe_average_ranking(average: AverageRanking, rank_report: RankReport) -> list[Block]:
-    title = f"Average of {label_meta_metric(average.meta_metric)} over {', '.join(average.datasets)}."
+    title = f"Average of {get_meta_metric_label(average.meta_metric)} over {', '.join(average.datasets)}."
     rows = [
         msgspec.to_builtins(metric) | {"metric": rank_report.labels[metric.metric]}
         for metric in average.metrics

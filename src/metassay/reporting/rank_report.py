@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from metassay.meta.people.meta_metrics.registry import label_meta_metric
+from metassay.meta.people.meta_metrics.registry import get_meta_metric_label
 from metassay.reporting.agreement_curves import build_agreement_threshold_rows
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.report_sections import ResultReport
@@ -27,7 +27,7 @@ class RankReport(ResultReport[RankContent]):
         """Name a ranking by its data set, context, meta-metric and human score: `en-de, news: SPA with
         mqm`.
         """
-        meta_metric = label_meta_metric(ranking.meta_metric)
+        meta_metric = get_meta_metric_label(ranking.meta_metric)
         return f"{self.name_dataset_and_context(ranking)}: {meta_metric} with {self.result.human}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metassay.meta.people.meta_metrics.registry import label_meta_metric
+from metassay.meta.people.meta_metrics.registry import get_meta_metric_label
 from metassay.meta.people.metric_comparison import SYSTEMS_LIKE_THESE
 from metassay.reporting.charts.ranking import SIGNIFICANCE_LEVEL
 from metassay.reporting.labels_saved_sentences import describe_labels_saved
@@ -79,9 +79,11 @@ def describe_best_metric(ranking: Ranking, rank_report: RankReport) -> str:
     metrics = ranking.defined_metrics
     if not metrics:
         if any(metric.uninformed and metric.value is not None for metric in ranking.metrics):
-            meta_metric = label_meta_metric(ranking.meta_metric)
+            meta_metric = get_meta_metric_label(ranking.meta_metric)
             return f"No metric is named best by {meta_metric} on {scope}: none of them rates single outputs."
-        return f"No metric has a defined {label_meta_metric(ranking.meta_metric)} with {human} on {scope}."
+        return (
+            f"No metric has a defined {get_meta_metric_label(ranking.meta_metric)} with {human} on {scope}."
+        )
     best = find_best_metric(ranking)
     if ranking.is_too_small:
         size = f"{format_plural(ranking.systems, 'system')} and {format_plural(ranking.items, 'item')}"
@@ -159,7 +161,7 @@ def _build_claims_about_contexts(ranking: Ranking, rank_report: RankReport) -> l
             if winner != best and _is_significantly_better(context, winner, best, level):
                 shown.append(f"{rank_report.labels[winner]} on {context.context}")
         if not others:
-            meta_metric = label_meta_metric(ranking.meta_metric)
+            meta_metric = get_meta_metric_label(ranking.meta_metric)
             sentence = f"{rank_report.labels[best]} has the highest {meta_metric} in every {column}, too."
             claims.append(Claim(kind="finding", scope=ranking.dataset, context=column, sentence=sentence))
             continue
@@ -178,7 +180,7 @@ def _build_context_cost_claim(
     """
     best = find_best_metric(ranking).metric
     label = rank_report.labels[best]
-    meta_metric = label_meta_metric(ranking.meta_metric)
+    meta_metric = get_meta_metric_label(ranking.meta_metric)
     for cost in rank_report.result.context_costs:
         is_same_ranking = (cost.dataset, cost.meta_metric) == (ranking.dataset, ranking.meta_metric)
         if is_same_ranking and cost.column == context_column:
@@ -272,7 +274,7 @@ def list_reasons_to_doubt_ranking(ranking: Ranking, rank_report: RankReport) -> 
 
 def format_metric_value(ranking: Ranking, metric: RankedMetric) -> str:
     """Write the value of a metric with its interval: `SPA 0.95 (95 % interval 0.91–0.97)`."""
-    value = f"{label_meta_metric(ranking.meta_metric)} {_format_value(ranking, metric.value)}"
+    value = f"{get_meta_metric_label(ranking.meta_metric)} {_format_value(ranking, metric.value)}"
     if metric.low is None or metric.high is None:
         return value
     ends = f"{_format_value(ranking, metric.low)}–{_format_value(ranking, metric.high)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from metassay.meta.people.meta_metrics.registry import label_meta_metric
+from metassay.meta.people.meta_metrics.registry import get_meta_metric_label
 from metassay.reporting.charts.watched_runs import build_run_series_chart
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Chart, Page, Section, render_page
@@ -84,7 +84,7 @@ def describe_watched_measure(measure: str) -> str:
     if measure in MEASURES:
         return MEASURES[measure]
     meta_metric, separator, dataset = measure.partition(" on ")
-    return f"{label_meta_metric(meta_metric)}{separator}{dataset}"
+    return f"{get_meta_metric_label(meta_metric)}{separator}{dataset}"
 
 
 def describe_changes_in_run_series(watch_result: WatchContent) -> list[str]:

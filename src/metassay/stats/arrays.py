@@ -103,11 +103,11 @@ def argsort_integers(integers: IntArray, value_count: int) -> IntArray:
     return positions[np.argsort(keys, kind="stable")].astype(np.int32)
 
 
-def find_run_starts(*columns: IntArray) -> LongArray:
+def find_starts_of_equal_rows(*columns: IntArray) -> LongArray:
     """Return the positions at which a row of sorted columns differs from the row before, beginning with 0.
     The last entry is the number of rows.
 
-    >>> find_run_starts(np.array([0, 0, 1, 1], np.int32), np.array([5, 5, 5, 6], np.int32)).tolist()
+    >>> find_starts_of_equal_rows(np.array([0, 0, 1, 1], np.int32), np.array([5, 5, 5, 6], np.int32)).tolist()
     [0, 2, 3, 4]
     """
     length = len(columns[0])
@@ -118,11 +118,11 @@ def find_run_starts(*columns: IntArray) -> LongArray:
     return np.append(np.flatnonzero(is_start), length).astype(np.int64)
 
 
-def compute_row_offsets(rows: Iterable[Sequence[Any]]) -> LongArray:
+def compute_start_of_each_row(rows: Iterable[Sequence[Any]]) -> LongArray:
     """Return the position at which each row begins when all rows are concatenated. The last entry is the
     total length.
 
-    >>> compute_row_offsets(["ab", "", "c"]).tolist()
+    >>> compute_start_of_each_row(["ab", "", "c"]).tolist()
     [0, 2, 2, 3]
     """
     return np.cumsum([0, *map(len, rows)], dtype=np.int64)

@@ -32,7 +32,7 @@ class ClusterBootstrap:
         self._first_weights = np.empty((0, resamples))
         """Weights of the first clusters: if there are few, every context needs the same ones again."""
 
-    def draw_weights(self, clusters: IntArray) -> FloatArray:
+    def draw_cluster_weights(self, clusters: IntArray) -> FloatArray:
         """Draw how often every resample contains each cluster. The result has one row per cluster and one
         column per resample.
 
@@ -40,12 +40,12 @@ class ClusterBootstrap:
         """
         cluster_count = int(clusters.max(initial=-1)) + 1
         if cluster_count > _CLUSTERS_PER_BLOCK or clusters.min(initial=0) < 0:
-            return _draw_weights_by_hashing(self._key, clusters, self.resamples, self._weight_table)
+            return _draw_cluster_weights_by_hashing(self._key, clusters, self.resamples, self._weight_table)
         # Another thread may replace the attribute by fewer weights meanwhile, so it is read once.
         first_weights = self._first_weights
         if cluster_count > len(first_weights):
             first_clusters = np.arange(cluster_count, dtype=np.int32)
-            first_weights = _draw_weights_by_hashing(
+            first_weights = _draw_cluster_weights_by_hashing(
                 self._key, first_clusters, self.resamples, self._weight_table
             )
             self._first_weights = first_weights
@@ -60,7 +60,7 @@ class ClusterBootstrap:
         sums = np.zeros((len(value_rows), self.resamples))
         for start in range(0, len(clusters), _CLUSTERS_PER_BLOCK):
             block = slice(start, start + _CLUSTERS_PER_BLOCK)
-            sums += value_rows[:, block] @ self.draw_weights(clusters[block])
+            sums += value_rows[:, block] @ self.draw_cluster_weights(clusters[block])
         return sums
 
     def resample_ratios(
@@ -99,7 +99,7 @@ class ClusterHalves(ClusterBootstrap):
         return first_ratios, second_ratios
 
 
-def _draw_weights_by_hashing(
+def _draw_cluster_weights_by_hashing(
     key: np.uint64, clusters: IntArray, resamples: int, weight_table: FloatArray
 ) -> FloatArray:
     """Return how often each resample contains each cluster: a random number that depends only on the key, the

@@ -267,8 +267,8 @@ def _compute_kendall_or_share_of_pairs(
     untied_y = 0
     for i in range(n):
         for j in range(i + 1, n):
-            sign_x = _find_sign_unless_tied(x[i] - x[j], largest_tie_x)
-            sign_y = _find_sign_unless_tied(y[i] - y[j], largest_tie_y)
+            sign_x = _compute_sign_unless_tied(x[i] - x[j], largest_tie_x)
+            sign_y = _compute_sign_unless_tied(y[i] - y[j], largest_tie_y)
             concordant_minus_discordant += sign_x * sign_y
             same_sign += sign_x == sign_y
             untied_x += sign_x != 0
@@ -284,9 +284,9 @@ def _compute_kendall_or_share_of_pairs(
 
 
 @kernel
-def _find_sign_unless_tied(difference: float, tie_tolerance: float) -> int:
+def _compute_sign_unless_tied(difference: float, tolerance: float) -> int:
     """Return the sign of a difference: 1, -1, or 0 if it is not larger than the tolerance for ties."""
-    if abs(difference) <= tie_tolerance:
+    if abs(difference) <= tolerance:
         return 0
     return 1 if difference > 0 else -1
 

@@ -38,7 +38,7 @@ class FlipGroup:
     size: int
     """Number of products, a power of 2; with the reversed ones there are twice as many flips."""
 
-    def sum_scores_under_flips(
+    def sum_scores_under_random_signs(
         self, scores_by_segment: Float32Array, segments: LongArray | None = None
     ) -> Float32Array:
         """Sum the scores of each metric and system over segments, once for each random assignment of signs to
@@ -51,11 +51,11 @@ class FlipGroup:
             segments = np.arange(len(scores_by_segment))
         rows = np.ascontiguousarray(scores_by_segment).reshape(len(scores_by_segment), -1)
         sums = np.empty((rows.shape[1], self.size), dtype=np.float32)
-        _write_sums_under_all_signs(rows, self.codes, segments, sums)
+        _write_score_sums_under_all_signs(rows, self.codes, segments, sums)
         return sums.reshape(*scores_by_segment.shape[1:], self.size)
 
 
-def draw_flip_group(rng: np.random.Generator, flips: int, segments: int) -> FlipGroup:
+def draw_random_signs_of_segments(rng: np.random.Generator, flips: int, segments: int) -> FlipGroup:
     """Draw at least `flips` random sign assignments for segments. Each assignment multiplies the score of
     each segment by 1 or -1.
     """
@@ -63,14 +63,16 @@ def draw_flip_group(rng: np.random.Generator, flips: int, segments: int) -> Flip
     return FlipGroup(rng.integers(0, 2**bits, size=segments), 2**bits)
 
 
-def compute_flip_group_p_values(scores: FloatArray, flip_group: FlipGroup) -> FloatArray:
+def compute_p_values_under_random_signs(scores: FloatArray, flip_group: FlipGroup) -> FloatArray:
     """Compute for each pair of systems the p-value that the first is better by chance, from score sums under
     random signs.
     """
-    sums = flip_group.sum_scores_under_flips(scores.T[:, None].astype(np.float32))[0]
+    sums = flip_group.sum_scores_under_random_signs(scores.T[:, None].astype(np.float32))[0]
     tolerance = compute_tie_tolerance(scores[None])
     first, second = np.triu_indices(len(scores), 1)
-    return np.array([compute_flipped_sum_p_value(sums[i], sums[j], tolerance) for i, j in zip(first, second)])
+    return np.array(
+        [compare_sums_under_random_signs(sums[i], sums[j], tolerance) for i, j in zip(first, second)]
+    )
 
 
 def compute_tie_tolerance(scores: FloatArray) -> np.float32:
@@ -81,7 +83,7 @@ def compute_tie_tolerance(scores: FloatArray) -> np.float32:
 
 
 @kernel
-def compute_flipped_sum_p_value(
+def compare_sums_under_random_signs(
     first_sums: Float32Array, second_sums: Float32Array, tolerance: np.float32
 ) -> float:
     """Compute the p-value that one system scores higher than another by chance, from their score sums under
@@ -107,7 +109,7 @@ def compute_flipped_sum_p_value(
 
 
 @kernel
-def _write_sums_under_all_signs(
+def _write_score_sums_under_all_signs(
     scores_by_segment: Float32Array, segment_codes: LongArray, segments: LongArray, sums: Float32Array
 ) -> None:
     """Sum each column of scores over segments under each random sign assignment, and write the results to

@@ -8,7 +8,12 @@ import numpy as np
 
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.intervals import small_sample_factor
-from metassay.stats.isotonic import Counts, fit_isotonic, fit_resamples_by_group, fit_values_by_group
+from metassay.stats.isotonic import (
+    Counts,
+    fit_isotonic,
+    fit_isotonic_to_resamples,
+    fit_isotonic_to_value_rows,
+)
 from metassay.stats.sorted_scores import SortedScores, sort_scores
 
 
@@ -50,15 +55,17 @@ def fit_isotonic_by_group(
     """
     group_count = int(groups.max()) + 1
     cluster_count = int(clusters.max()) + 1
-    pooled_means = fit_values_by_group(sorted_scores, values[np.newaxis], weights, groups, group_count)[0]
-    resampled_fit_means, resampled_means = fit_resamples_by_group(
+    pooled_means = fit_isotonic_to_value_rows(
+        sorted_scores, values[np.newaxis], weights, groups, group_count
+    )[0]
+    resampled_fit_means, resampled_means = fit_isotonic_to_resamples(
         sorted_scores, values, weights, groups, group_count, clusters, resample_counts
     )
     group_fit_means = np.empty((len(resample_counts), group_count))
     group_means = np.empty((len(resample_counts), group_count))
     for group in range(group_count):
         members = np.flatnonzero(groups == group)
-        original, resampled = fit_resamples_by_group(
+        original, resampled = fit_isotonic_to_resamples(
             sort_scores(scores[members]),
             values[members],
             weights[members],

@@ -122,7 +122,7 @@ def fit_non_decreasing_rows(rows: FloatArray, weights: FloatArray) -> tuple[Floa
     return nearest, ((rows - nearest) ** 2 * weights).sum(axis=1)
 
 
-def fit_values_by_group(
+def fit_isotonic_to_value_rows(
     sorted_scores: SortedScores,
     value_rows: FloatArray,
     weights: FloatArray,
@@ -151,7 +151,7 @@ def fit_values_by_group(
     return means
 
 
-def fit_scores_by_group(
+def fit_isotonic_to_score_rows(
     score_rows: FloatArray, values: FloatArray, weights: FloatArray, groups: LongArray, group_count: int
 ) -> FloatArray:
     """Fit a non-decreasing function of each row of scores to the same values, and average each fit over each
@@ -175,7 +175,7 @@ def fit_scores_by_group(
     return sums / np.bincount(groups, weights, minlength=group_count)
 
 
-def fit_permuted_residuals_by_group(
+def fit_isotonic_to_permuted_residuals(
     sorted_scores: SortedScores,
     fitted_values: FloatArray,
     residuals: FloatArray,
@@ -207,7 +207,7 @@ def fit_permuted_residuals_by_group(
     return sums / np.bincount(groups, weights, minlength=group_count)
 
 
-def fit_resamples_by_group(
+def fit_isotonic_to_resamples(
     sorted_scores: SortedScores,
     values: FloatArray,
     weights: FloatArray,
@@ -278,11 +278,11 @@ def _write_isotonic_fit(
     """
     knot_count = _sum_values_at_distinct_scores(knot_of_score, len(knots), values, weights, buffers)
     blocks = _pool_adjacent_violators(knot_count, buffers)
-    _write_fit_from_blocks(blocks, knots, fitted, buffers)
+    _interpolate_isotonic_fit(blocks, knots, fitted, buffers)
 
 
 @kernel
-def _write_fit_from_blocks(
+def _interpolate_isotonic_fit(
     block_count: int, knots: FloatArray, fitted: FloatArray, buffers: _FitBuffers
 ) -> None:
     """Write the fitted value at every distinct score to `fitted`, given the blocks on which the fit is
@@ -449,7 +449,7 @@ def _write_group_sums_for_score_rows(
             buffers.cumulative_weights[count + 1] = total_weight
             knot_ends[count] = p + 1
             count += is_last_of_knot
-        blocks = _find_blocks_from_cumulative_sums(count, buffers)
+        blocks = _find_constant_intervals_of_isotonic_fit(count, buffers)
         row_sums = sums[row]
         row_sums[:] = 0.0
         start = 0
@@ -492,7 +492,7 @@ def _write_deviation_sums_for_permutations(
             output_sums[p] = total_sum
         for knot in range(len(knot_ends)):
             buffers.cumulative_sums[knot + 1] = output_sums[knot_ends[knot] - 1]
-        blocks = _find_blocks_from_cumulative_sums(len(knot_ends), buffers)
+        blocks = _find_constant_intervals_of_isotonic_fit(len(knot_ends), buffers)
         row_sums = sums[row]
         row_sums[:] = 0.0
         start = 0
@@ -505,7 +505,7 @@ def _write_deviation_sums_for_permutations(
 
 
 @kernel
-def _find_blocks_from_cumulative_sums(score_count: int, buffers: _FitBuffers) -> int:
+def _find_constant_intervals_of_isotonic_fit(score_count: int, buffers: _FitBuffers) -> int:
     """Find the blocks on which an isotonic fit is constant, from cumulative sums at the distinct scores, and
     return their number.
 
@@ -609,8 +609,8 @@ def _write_group_means_for_resamples(
             buffers.cumulative_weights[knot + 1] = (
                 buffers.cumulative_weights[knot] + buffers.present_weights[knot]
             )
-        blocks = _find_blocks_from_cumulative_sums(knot_count, buffers)
-        _write_fit_from_blocks(blocks, knots, fitted, buffers)
+        blocks = _find_constant_intervals_of_isotonic_fit(knot_count, buffers)
+        _interpolate_isotonic_fit(blocks, knots, fitted, buffers)
         _write_fit_means_by_group(knot_of_score, offset, knots, fitted, weights, groups, original_means[b])
         _write_fit_means_by_group(
             knot_of_score, offset, knots, fitted, resampled_weights, groups, resampled_means[b]

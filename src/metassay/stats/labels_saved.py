@@ -56,7 +56,7 @@ class JackknifedShare:
         return IntervalEstimate(self.value, self.value - margin, self.value + margin)
 
 
-def estimate_labels_saved(
+def estimate_share_of_labels_saved(
     human_scores: FloatArray, metric_scores: FloatArray, clusters: LongArray
 ) -> IntervalEstimate:
     """Estimate the share of human labels that a metric makes unnecessary, averaged over the rows of scores,
@@ -66,10 +66,10 @@ def estimate_labels_saved(
     differences of pairs of systems (`compute_system_differences`) for a difference. Missing scores are NaN.
     `clusters` numbers the cluster of each item from 0. The interval comes from a jackknife over clusters.
     """
-    return jackknife_labels_saved(human_scores, metric_scores, clusters).to_interval()
+    return jackknife_share_of_labels_saved(human_scores, metric_scores, clusters).to_interval()
 
 
-def jackknife_labels_saved(
+def jackknife_share_of_labels_saved(
     human_scores: FloatArray, metric_scores: FloatArray, clusters: LongArray
 ) -> JackknifedShare:
     """Estimate the share of human labels that a metric makes unnecessary, and how much each cluster of items

@@ -12,7 +12,7 @@ from metassay.stats.intervals import small_sample_factor
 _MIN_OBSERVATIONS = 0.5
 
 
-def adjust_holm(p_values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
+def adjust_p_values_by_holm(p_values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
     """Adjust p-values by Holm's step-down method (1979), which controls the family-wise error rate.
 
     The i-th smallest of n is multiplied by n - i + 1; the results do not decrease in that order and are at
@@ -20,9 +20,9 @@ def adjust_holm(p_values: ArrayLike, weights: ArrayLike | None = None) -> FloatA
     tests are ordered by p / weight and multiplied by the weight of all tests that remain: a test of more
     weight is easier to pass.
 
-    >>> adjust_holm([0.01, 0.04, 0.03]).tolist()
+    >>> adjust_p_values_by_holm([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
-    >>> adjust_holm([0.01, 0.04], weights=[3, 1]).round(4).tolist()
+    >>> adjust_p_values_by_holm([0.01, 0.04], weights=[3, 1]).round(4).tolist()
     [0.0133, 0.04]
     """
     p = np.asarray(p_values, dtype=np.float64)
@@ -36,14 +36,14 @@ def adjust_holm(p_values: ArrayLike, weights: ArrayLike | None = None) -> FloatA
     return adjusted
 
 
-def adjust_benjamini_yekutieli(p_values: ArrayLike) -> FloatArray:
+def adjust_p_values_by_benjamini_yekutieli(p_values: ArrayLike) -> FloatArray:
     """Adjust p-values by Benjamini and Yekutieli's method (2001), which controls the false discovery rate.
 
     It controls the false discovery rate under any dependence. The i-th smallest of n is multiplied by
     (1 + 1/2 + … + 1/n) n / i; the results do not decrease in that order and are at most 1. NaN marks a test
     that was not made: it stays NaN and is not counted.
 
-    >>> adjust_benjamini_yekutieli([0.01, 0.04]).tolist()
+    >>> adjust_p_values_by_benjamini_yekutieli([0.01, 0.04]).tolist()
     [0.03, 0.06]
     """
     p = np.asarray(p_values, dtype=np.float64)
@@ -56,7 +56,7 @@ def adjust_benjamini_yekutieli(p_values: ArrayLike) -> FloatArray:
     return adjusted
 
 
-def select_possible_best(
+def select_candidates_that_may_be_best(
     estimates: FloatArray, resamples: FloatArray, cluster_count: int, level: float = 0.95
 ) -> tuple[BoolArray, FloatArray]:
     """Select the candidates that may be the best at a confidence level. Also return, for each, the p-value of

@@ -18,7 +18,7 @@ UPPER_TAIL: FloatArray = ndtr(
 
 
 @kernel
-def interpolate_normal_tail(total: float, squares: float, upper_tail: FloatArray) -> float:
+def interpolate_normal_tail_probability(total: float, squares: float, upper_tail: FloatArray) -> float:
     """Return the probability that a normal variable exceeds total / √squares, interpolated in a table."""
     if squares <= 0.0:
         return 0.5

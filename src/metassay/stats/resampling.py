@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from metassay.errors import InputError
 from metassay.stats.arrays import FloatArray
 from metassay.stats.parallel import map_blocks_in_threads
-from metassay.stats.random import RESAMPLED_UNITS, create_branch_generator
+from metassay.stats.random import RESAMPLED_UNITS, create_random_generator_from_key
 
 # Each block of draws has a random stream of its own, so that results do not depend on the threads.
 DRAWS_PER_BLOCK = 100
@@ -74,27 +74,27 @@ def map_bootstrap_resamples(
 
     Weights are [draws, units]. Resamples have `sample_size` units, by default as many as there are.
     """
-    blocks = _draw_bootstrap_blocks(
+    blocks = _draw_bootstrap_resamples_in_blocks(
         unit_count, sample_size or unit_count, draws, seed, (stream, RESAMPLED_UNITS)
     )
     return np.concatenate(map_blocks_in_threads(compute_from_weights, blocks, workers), axis=1)
 
 
-def draw_subset_blocks(
-    unit_count: int, subset_size: int, draws: int, seed: int, branch: tuple[int, ...]
+def draw_random_subsets_in_blocks(
+    unit_count: int, subset_size: int, draws: int, seed: int, generator_key: tuple[int, ...]
 ) -> Iterator[FloatArray]:
     """Yield random subsets of units in blocks of rows. A row has weight 1 for units in the subset, and 0 for
     others.
 
     Weights are [draws, units].
     """
-    for rng, block_draws in _split_draws_into_blocks(draws, seed, branch):
+    for rng, block_draws in _split_draws_into_blocks(draws, seed, generator_key):
         order = np.argsort(rng.random((block_draws, unit_count)), axis=1)
         yield (order < subset_size).astype(np.float64)
 
 
-def _draw_bootstrap_blocks(
-    unit_count: int, sample_size: int, draws: int, seed: int, branch: tuple[int, ...]
+def _draw_bootstrap_resamples_in_blocks(
+    unit_count: int, sample_size: int, draws: int, seed: int, generator_key: tuple[int, ...]
 ) -> Iterator[FloatArray]:
     """Yield bootstrap resamples of units in blocks of rows. A row says how often a resample contains each
     unit.
@@ -102,15 +102,18 @@ def _draw_bootstrap_blocks(
     Weights are [draws, units].
     """
     probabilities = np.full(unit_count, 1.0 / unit_count)
-    for rng, block_draws in _split_draws_into_blocks(draws, seed, branch):
+    for rng, block_draws in _split_draws_into_blocks(draws, seed, generator_key):
         yield rng.multinomial(sample_size, probabilities, size=block_draws).astype(np.float64)
 
 
 def _split_draws_into_blocks(
-    draws: int, seed: int, branch: tuple[int, ...]
+    draws: int, seed: int, generator_key: tuple[int, ...]
 ) -> Iterator[tuple[np.random.Generator, int]]:
     """Split a number of random draws into blocks, and yield a random generator and the number of draws of
     each block.
     """
     for block, start in enumerate(range(0, draws, DRAWS_PER_BLOCK)):
-        yield create_branch_generator(seed, *branch, block), min(DRAWS_PER_BLOCK, draws - start)
+        yield (
+            create_random_generator_from_key(seed, *generator_key, block),
+            min(DRAWS_PER_BLOCK, draws - start),
+        )

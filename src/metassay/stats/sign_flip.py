@@ -38,7 +38,7 @@ def compute_normal_p_values(scores: FloatArray) -> FloatArray:
     >>> compute_normal_p_values(np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]))
     array([0.5])
     """
-    return compute_normal_tail(*sum_system_differences(scores))
+    return compute_normal_tail_probability(*sum_score_differences_of_system_pairs(scores))
 
 
 def compute_weighted_p_values(scores: FloatArray, segment_weights: FloatArray) -> FloatArray:
@@ -53,11 +53,11 @@ def compute_weighted_p_values(scores: FloatArray, segment_weights: FloatArray) -
         differences = metric_scores[first] - metric_scores[second]
         sums = segment_weights @ differences.T
         squares = segment_weights @ (differences * differences).T
-        p_values.append(compute_normal_tail(sums, squares))
+        p_values.append(compute_normal_tail_probability(sums, squares))
     return np.stack(p_values)
 
 
-def compute_normal_tail(difference_sums: FloatArray, square_sums: FloatArray) -> FloatArray:
+def compute_normal_tail_probability(difference_sums: FloatArray, square_sums: FloatArray) -> FloatArray:
     """Return the probability that a normal variable with these squared differences exceeds each sum of
     differences. It is 0.5 without differences.
 
@@ -97,7 +97,7 @@ def estimate_normal_p_value_errors(scores: FloatArray) -> FloatArray:
     return errors
 
 
-def sum_system_differences(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+def sum_score_differences_of_system_pairs(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Sum the score differences and the squared score differences of every two systems over all segments.
 
     Both arrays are [..., pairs].
@@ -119,7 +119,7 @@ def find_better_systems(scores: FloatArray) -> NDArray[np.int8]:
     """Find the system with the higher mean score in each pair: 1 for the first system, -1 for the second, 0
     for equal means.
     """
-    sums, squares = sum_system_differences(scores)
+    sums, squares = sum_score_differences_of_system_pairs(scores)
     largest_sums = np.sqrt(scores.shape[-1] * squares)  # at least Σ |d|, by Cauchy and Schwarz
     is_tie = np.abs(sums) <= TIE_TOLERANCE * largest_sums
     signs: NDArray[np.int8] = np.where(is_tie, 0, np.sign(sums)).astype(np.int8)

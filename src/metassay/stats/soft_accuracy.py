@@ -8,7 +8,7 @@ from metassay.stats.arrays import FloatArray, IntArray
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.sign_flip import (
     compute_normal_p_values,
-    compute_normal_tail,
+    compute_normal_tail_probability,
     compute_sign_flip_p_values,
     estimate_normal_p_value_errors,
 )
@@ -80,14 +80,16 @@ def resample_soft_accuracies(
     first, second = np.triu_indices(len(human_scores), 1)
     pairs = len(first)
 
-    def resample_p_values(scores: FloatArray) -> FloatArray:
+    def compute_p_values_on_resamples(scores: FloatArray) -> FloatArray:
         differences = scores[first] - scores[second]
         columns = np.concatenate([differences, differences**2])
         sums = bootstrap.resample_sums(columns, clusters)
         if complement:
             sums = columns.sum(axis=1, keepdims=True) - sums
-        return compute_normal_tail(sums[:pairs].T, np.maximum(sums[pairs:].T, 0))
+        return compute_normal_tail_probability(sums[:pairs].T, np.maximum(sums[pairs:].T, 0))
 
-    human_p_values = resample_p_values(human_scores)
+    human_p_values = compute_p_values_on_resamples(human_scores)
     # One metric at a time, so that memory holds pairs of systems times resamples.
-    return np.array([soft_accuracy(human_p_values, resample_p_values(scores)) for scores in metric_scores])
+    return np.array(
+        [soft_accuracy(human_p_values, compute_p_values_on_resamples(scores)) for scores in metric_scores]
+    )

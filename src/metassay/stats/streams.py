@@ -1,8 +1,8 @@
 """Random numbers for perturbations: they depend on what is perturbed, not on when.
 
-One hash per output gives a 64-bit key, the name of the perturbation is mixed in, and each draw is one step of
-SplitMix64 (Steele, Lea and Flood, 2014). A NumPy generator per output would take longer than the edit itself.
-`stream_kernels.py` has the same steps in compiled code.
+One hash per output gives a 64-bit seed, the name of the perturbation is mixed in, and each draw is one step
+of SplitMix64 (Steele, Lea and Flood, 2014). A NumPy generator per output would take longer than the edit
+itself. `stream_kernels.py` has the same steps in compiled code.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ SPLITMIX_STEP = np.uint64(_INCREMENT)
 
 
 class Stream:
-    """A sequence of random numbers for one output and one perturbation, which depends only on their key.
+    """A sequence of random numbers for one output and one perturbation, which depends only on their seed.
 
-    >>> key = derive_purpose_key(compute_output_key(0, "17", "a b c"), "removal")
-    >>> Stream(key).draw_integer_below(3) == Stream(key).draw_integer_below(3)
+    >>> seed = derive_seed_from_name(compute_output_seed(0, "17", "a b c"), "removal")
+    >>> Stream(seed).draw_integer_below(3) == Stream(seed).draw_integer_below(3)
     True
     """
 
@@ -63,30 +63,34 @@ class Stream:
         return order[:count]
 
 
-def compute_output_key(seed: int, item: str, text: str) -> int:
+def compute_output_seed(seed: int, item: str, text: str) -> int:
     """Compute the 64-bit random seed of an output from a global seed, its item and its text."""
     content = f"{seed} {len(item)} {item}{text}".encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(content, digest_size=8).digest(), "little")
 
 
-def compute_output_keys(seed: int, items: Iterable[str], texts: Iterable[str]) -> Keys:
+def compute_output_seeds(seed: int, items: Iterable[str], texts: Iterable[str]) -> Keys:
     """Compute the 64-bit seed for the random numbers of each of many outputs."""
-    return np.fromiter((compute_output_key(seed, item, text) for item, text in zip(items, texts)), np.uint64)
+    return np.fromiter((compute_output_seed(seed, item, text) for item, text in zip(items, texts)), np.uint64)
 
 
-def derive_purpose_key(output_key: int, purpose: str) -> int:
-    """Derive from the random seed of an output the seed for one purpose, such as one perturbation."""
-    return mix_bits(output_key ^ _hash_purpose_name(purpose))
+def derive_seed_from_name(output_seed: int, name: str) -> int:
+    """Derive from the random seed of an output another seed for the given name, such as that of a
+    perturbation.
+    """
+    return mix_bits(output_seed ^ _hash_name(name))
 
 
-def derive_purpose_keys(output_keys: Keys, purpose: str) -> Keys:
-    """Derive from the random seeds of many outputs the seeds for one purpose, such as one perturbation."""
-    return mix_bits_of_array(output_keys ^ np.uint64(_hash_purpose_name(purpose)))
+def derive_seeds_from_name(output_seeds: Keys, name: str) -> Keys:
+    """Derive from the random seeds of many outputs other seeds for the given name, such as that of a
+    perturbation.
+    """
+    return mix_bits_of_array(output_seeds ^ np.uint64(_hash_name(name)))
 
 
 @functools.lru_cache(maxsize=1024)
-def _hash_purpose_name(name: str) -> int:
-    """Turn the name of a purpose into a 64-bit integer that is always the same for this name."""
+def _hash_name(name: str) -> int:
+    """Turn a name into a 64-bit integer that is always the same for this name."""
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")
 
 

@@ -33,7 +33,7 @@ class SystemComparisons(NamedTuple):
     p: FloatArray
 
 
-def make_mean_statistics(scores: FloatArray) -> FloatArray:
+def pair_scores_with_counts(scores: FloatArray) -> FloatArray:
     """Turn each score into two numbers whose sums give a mean: the score and 1, or 0 and 0 if the score is
     NaN.
     """
@@ -41,7 +41,7 @@ def make_mean_statistics(scores: FloatArray) -> FloatArray:
     return np.stack([np.where(defined, scores, 0.0), defined.astype(np.float64)], axis=-1)
 
 
-def compute_mean_from_statistics(statistics: FloatArray) -> FloatArray:
+def compute_means_from_sums_and_counts(statistics: FloatArray) -> FloatArray:
     """Compute means from sums of scores and their counts. The mean is NaN where the count is 0."""
     total, weight = np.moveaxis(statistics, -1, 0)
     return np.where(weight > 0, total / np.maximum(weight, 1), np.nan)
@@ -71,21 +71,19 @@ def sum_statistics_of_resamples(statistics: FloatArray, resample_counts: FloatAr
 
 
 def compute_scores_of_resamples(
-    statistics: FloatArray, resample_counts: FloatArray, score_from_statistics: FromStatistics
+    statistics: FloatArray, resample_counts: FloatArray, compute_score: FromStatistics
 ) -> FloatArray:
     """Compute the score of each system on every resample from the summed sufficient statistics of its
     segments.
 
     Returns [systems, draws].
     """
-    return score_from_statistics(
-        np.ascontiguousarray(sum_statistics_of_resamples(statistics, resample_counts))
-    )
+    return compute_score(np.ascontiguousarray(sum_statistics_of_resamples(statistics, resample_counts)))
 
 
 def draw_bootstrap_scores(
     statistics: FloatArray,
-    from_statistics: FromStatistics,
+    compute_score: FromStatistics,
     rng: np.random.Generator,
     *,
     draws: int = 1000,
@@ -101,13 +99,13 @@ def draw_bootstrap_scores(
     for start in range(0, draws, draws_per_block):
         block_draws = min(draws_per_block, draws - start)
         counts = draw_bootstrap_counts(segments, size or segments, block_draws, rng)
-        blocks.append(compute_scores_of_resamples(statistics, counts, from_statistics))
+        blocks.append(compute_scores_of_resamples(statistics, counts, compute_score))
     return np.concatenate(blocks, axis=-1)
 
 
 def paired_bootstrap(
     statistics: FloatArray,
-    from_statistics: FromStatistics,
+    compute_score: FromStatistics,
     rng: np.random.Generator,
     *,
     draws: int = 1000,
@@ -120,14 +118,14 @@ def paired_bootstrap(
 
     so the resampled differences are shifted to where the hypothesis expects them (Riezler and Maxwell, 2005).
     """
-    scores = draw_bootstrap_scores(statistics, from_statistics, rng, draws=draws)
-    observed = from_statistics(statistics.sum(axis=1))
+    scores = draw_bootstrap_scores(statistics, compute_score, rng, draws=draws)
+    observed = compute_score(statistics.sum(axis=1))
     differences = observed[:, None] - observed[None, :]
     p = np.ones_like(differences)
     for i in range(len(scores)):
         for j in range(i):
             resampled = scores[i] - scores[j]
-            extreme = _reach_observed_difference(
+            extreme = _are_at_least_observed_difference(
                 np.abs(resampled - resampled.mean()), differences[i, j]
             ).sum()
             p[i, j] = p[j, i] = (extreme + 1) / (len(resampled) + 1)
@@ -136,7 +134,7 @@ def paired_bootstrap(
 
 def approximate_randomization(
     statistics: FloatArray,
-    from_statistics: FromStatistics,
+    compute_score: FromStatistics,
     rng: np.random.Generator,
     *,
     draws: int = 10_000,
@@ -153,7 +151,7 @@ def approximate_randomization(
     systems.
     """
     systems, segments, _ = statistics.shape
-    observed = from_statistics(statistics.sum(axis=1))
+    observed = compute_score(statistics.sum(axis=1))
     differences = observed[:, None] - observed[None, :]
     extreme = np.zeros((systems, systems))
     total = statistics.sum(axis=1)[:, None]
@@ -166,13 +164,15 @@ def approximate_randomization(
         for i in range(systems):
             for j in range(i):
                 exchanged = np.stack([chosen_sums[i] + other_sums[j], chosen_sums[j] + other_sums[i]])
-                first, second = from_statistics(exchanged)
-                extreme[i, j] += _reach_observed_difference(np.abs(first - second), differences[i, j]).sum()
+                first, second = compute_score(exchanged)
+                extreme[i, j] += _are_at_least_observed_difference(
+                    np.abs(first - second), differences[i, j]
+                ).sum()
     extreme += extreme.T + draws * np.eye(systems)
     return SystemComparisons(differences, (extreme + 1) / (draws + 1))
 
 
-def _reach_observed_difference(absolute_differences: FloatArray, observed: float) -> BoolArray:
+def _are_at_least_observed_difference(absolute_differences: FloatArray, observed: float) -> BoolArray:
     """Return which absolute differences are at least as large as the observed difference, up to rounding."""
     threshold = abs(observed)
     reached: BoolArray = absolute_differences >= threshold - _ROUNDING_ERROR * max(1.0, threshold)

@@ -17,7 +17,7 @@ from metassay.stats.swaps import Swaps, SwapStatistic
 _ROUNDING_ERROR = 1e-12
 
 
-def build_swapped_correlation_function(
+def build_function_comparing_swapped_correlations(
     human_scores: FloatArray,
     metric_scores: FloatArray,
     sum_units: Callable[[FloatArray], FloatArray],
@@ -57,15 +57,17 @@ def build_swapped_correlation_function(
         changes = [sums[:, second] - sums[:, first] for sums in swapped]
         first_moments = [total[first] + change for total, change in zip(totals, changes)]
         second_moments = [total[second] - change for total, change in zip(totals, changes)]
-        first_correlation = _compute_mean_correlation(first_moments, cells, human_squares)
-        second_correlation = _compute_mean_correlation(second_moments, cells, human_squares)
+        first_correlation = _compute_mean_correlation_from_sums(first_moments, cells, human_squares)
+        second_correlation = _compute_mean_correlation_from_sums(second_moments, cells, human_squares)
         differences: Float32Array = (first_correlation - second_correlation).astype(np.float32)
         return differences
 
     return compute_correlation_differences
 
 
-def _compute_mean_correlation(moments: list[FloatArray], cells: int, human_squares: FloatArray) -> FloatArray:
+def _compute_mean_correlation_from_sums(
+    moments: list[FloatArray], cells: int, human_squares: FloatArray
+) -> FloatArray:
     """Compute correlations from sums of scores, squares and products, and average those that are defined. NaN
     if none is.
     """

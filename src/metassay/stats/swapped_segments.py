@@ -12,8 +12,12 @@ import numpy as np
 
 from metassay.stats.arrays import BoolArray, Float32Array, FloatArray, LongArray
 from metassay.stats.compilation import kernel
-from metassay.stats.normal_tail import UPPER_TAIL, interpolate_normal_tail
-from metassay.stats.sign_flip import compute_normal_p_values, compute_normal_tail, sum_system_differences
+from metassay.stats.normal_tail import UPPER_TAIL, interpolate_normal_tail_probability
+from metassay.stats.sign_flip import (
+    compute_normal_p_values,
+    compute_normal_tail_probability,
+    sum_score_differences_of_system_pairs,
+)
 from metassay.stats.soft_accuracy import soft_accuracy
 from metassay.stats.swaps import Swaps, compute_metric_scales
 
@@ -57,7 +61,7 @@ class SegmentSwaps:
         for system_pair, (i, j) in enumerate(zip(first, second)):
             differences = self.scores[:, i] - self.scores[:, j]
             powers = np.concatenate([differences, differences * differences])
-            totals, sums = self._sum_present_segments(powers, mask)
+            totals, sums = self._sum_segments_with_scores(powers, mask)
             _add_accuracy_differences_of_system_pair(
                 self.human_p_values[:, system_pair],
                 self.group_of_pair,
@@ -77,13 +81,15 @@ class SegmentSwaps:
 
         Returns [metric pairs, 2].
         """
-        sums, squares = sum_system_differences(self.scores)
+        sums, squares = sum_score_differences_of_system_pairs(self.scores)
         accuracies = np.empty(self.metric_pairs.shape)
         for pattern, missing in enumerate(self.missing_segments):
-            missing_sums, missing_squares = sum_system_differences(self.scores[:, :, missing])
+            missing_sums, missing_squares = sum_score_differences_of_system_pairs(self.scores[:, :, missing])
             shared_squares = squares - missing_squares
             is_rounding = shared_squares <= _ROUNDING * squares
-            p_metrics = compute_normal_tail(sums - missing_sums, np.where(is_rounding, 0.0, shared_squares))
+            p_metrics = compute_normal_tail_probability(
+                sums - missing_sums, np.where(is_rounding, 0.0, shared_squares)
+            )
             for side in range(2):
                 # the segments of A are restricted to those of B, and the other way round
                 pairs = np.flatnonzero(self.pattern_of_metric[self.metric_pairs[:, 1 - side]] == pattern)
@@ -93,20 +99,22 @@ class SegmentSwaps:
                 )
         return accuracies
 
-    def _sum_present_segments(self, powers: FloatArray, mask: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _sum_segments_with_scores(
+        self, rows: FloatArray, is_swapped: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
         """Sum rows over all segments and over the exchanged ones, without the segments that are missing in
         each pattern of missing scores.
 
-        `mask` is [segments, draws]. Returns [patterns, rows] and [patterns, rows, draws].
+        `is_swapped` is [segments, draws]. Returns [patterns, rows] and [patterns, rows, draws].
         """
-        all_totals = powers.sum(axis=1)
-        all_sums = powers @ mask
+        all_totals = rows.sum(axis=1)
+        all_sums = rows @ is_swapped
         totals = np.empty((len(self.missing_segments), *all_totals.shape))
         sums = np.empty((len(self.missing_segments), *all_sums.shape))
         for pattern, missing in enumerate(self.missing_segments):
-            missing_powers = powers[:, missing]
-            totals[pattern] = all_totals - missing_powers.sum(axis=1)
-            sums[pattern] = all_sums - missing_powers @ mask[missing]
+            missing_rows = rows[:, missing]
+            totals[pattern] = all_totals - missing_rows.sum(axis=1)
+            sums[pattern] = all_sums - missing_rows @ is_swapped[missing]
         return totals, sums
 
 
@@ -203,6 +211,6 @@ def _add_accuracy_differences_of_system_pair(
         for draw in range(error_differences.shape[1]):
             change = sums_b[draw] * scale_b - sums_a[draw] * scale_a
             square_change = square_sums_b[draw] * scale_b**2 - square_sums_a[draw] * scale_a**2
-            p_a = interpolate_normal_tail(total_a + change, squares_a + square_change, upper_tail)
-            p_b = interpolate_normal_tail(total_b - change, squares_b - square_change, upper_tail)
+            p_a = interpolate_normal_tail_probability(total_a + change, squares_a + square_change, upper_tail)
+            p_b = interpolate_normal_tail_probability(total_b - change, squares_b - square_change, upper_tail)
             error_differences[column, draw] += abs(p_b - p) - abs(p_a - p)

@@ -10,8 +10,8 @@ import numpy as np
 
 from metassay.stats.arrays import BoolArray, Float32Array, FloatArray, LongArray
 from metassay.stats.compilation import kernel
-from metassay.stats.flip_groups import FlipGroup, compute_flipped_sum_p_value, compute_tie_tolerance
-from metassay.stats.normal_tail import UPPER_TAIL, interpolate_normal_tail
+from metassay.stats.flip_groups import FlipGroup, compare_sums_under_random_signs, compute_tie_tolerance
+from metassay.stats.normal_tail import UPPER_TAIL, interpolate_normal_tail_probability
 from metassay.stats.swaps import Swaps
 
 # A sum of squared differences below this share of the sums of squares is rounding in float32.
@@ -32,10 +32,10 @@ def compare_accuracies_after_score_swaps(
     total = by_segment.T @ by_segment
     swapped_sums = swaps.sum_swapped_scores(scores)
     kept_sums = scores.sum(axis=-1) - swapped_sums
-    accuracy_differences = _allocate_accuracy_differences(len(swaps), metric_pairs)
+    accuracy_differences = _create_empty_array_of_differences(len(swaps), metric_pairs)
     for draw in range(len(swaps)):
-        kept, mixed, exchanged = _multiply_scores_by_swap_state(by_segment, total, swaps, draw)
-        _write_differences_after_score_swaps(
+        kept, mixed, exchanged = _multiply_swapped_and_kept_scores(by_segment, total, swaps, draw)
+        _write_accuracy_differences_after_score_swaps(
             human_p_values,
             metric_pairs,
             kept_sums[draw],
@@ -59,18 +59,18 @@ def compare_permutation_accuracies_after_swaps(
     per draw and metric; the rest is counting, for every pair of metrics.
     """
     by_segment = np.ascontiguousarray(np.moveaxis(scores, 2, 0), dtype=np.float32)
-    total = group.sum_scores_under_flips(by_segment)
+    total = group.sum_scores_under_random_signs(by_segment)
     tolerance = compute_tie_tolerance(scores)
-    accuracy_differences = _allocate_accuracy_differences(len(swaps), metric_pairs)
+    accuracy_differences = _create_empty_array_of_differences(len(swaps), metric_pairs)
     for draw in range(len(swaps)):
         if swaps.cells is not None:
-            swapped = group.sum_scores_under_flips(by_segment * swaps.cells[draw].T[:, None])
+            swapped = group.sum_scores_under_random_signs(by_segment * swaps.cells[draw].T[:, None])
         else:
-            swapped = group.sum_scores_under_flips(by_segment, np.flatnonzero(swaps.columns[draw]))
+            swapped = group.sum_scores_under_random_signs(by_segment, np.flatnonzero(swaps.columns[draw]))
             if swaps.rows[draw].any():
                 # A swapped row exchanges what is outside the chosen segments instead of what is inside.
                 swapped = np.where(swaps.rows[draw][None, :, None], total - swapped, swapped)
-        _write_differences_with_sign_flips(
+        _write_accuracy_differences_with_sign_flips(
             human_p_values, metric_pairs, total, swapped, tolerance, accuracy_differences[draw]
         )
     return accuracy_differences
@@ -85,7 +85,7 @@ def compare_accuracies_after_system_swaps(swap_effects: Float32Array, swaps: Swa
     states.
     """
     accuracy_differences = np.empty((len(swaps), len(swap_effects)), dtype=np.float32)
-    _write_differences_after_system_swaps(swap_effects, swaps.rows, accuracy_differences)
+    _write_accuracy_differences_after_system_swaps(swap_effects, swaps.rows, accuracy_differences)
     return accuracy_differences
 
 
@@ -115,7 +115,7 @@ def tabulate_swap_effects_with_permutation_p_values(
     An effect is |p_B' - p_human| - |p_A' - p_human|. Same table as that of
     `tabulate_swap_effects_with_normal_p_values`, with p-values from a group of sign flips.
     """
-    flipped_sums = group.sum_scores_under_flips(np.moveaxis(scores, 2, 0).astype(np.float32))
+    flipped_sums = group.sum_scores_under_random_signs(np.moveaxis(scores, 2, 0).astype(np.float32))
     swap_effects = np.empty((len(metric_pairs), len(human_p_values), 4), dtype=np.float32)
     _write_swap_effects_with_sign_flips(
         human_p_values, metric_pairs, flipped_sums, compute_tie_tolerance(scores), swap_effects
@@ -123,12 +123,12 @@ def tabulate_swap_effects_with_permutation_p_values(
     return swap_effects
 
 
-def _allocate_accuracy_differences(draws: int, metric_pairs: LongArray) -> Float32Array:
+def _create_empty_array_of_differences(draws: int, metric_pairs: LongArray) -> Float32Array:
     return np.empty((draws, len(metric_pairs)), dtype=np.float32)
 
 
-def _multiply_scores_by_swap_state(
-    by_segment: Float32Array, total: Float32Array, swaps: Swaps, draw: int
+def _multiply_swapped_and_kept_scores(
+    scores_by_segment: Float32Array, total: Float32Array, swaps: Swaps, draw: int
 ) -> tuple[Float32Array, Float32Array, Float32Array]:
     """Multiply the scores of every two systems and metrics, and sum the products separately for scores that
     stay and for exchanged ones.
@@ -139,12 +139,12 @@ def _multiply_scores_by_swap_state(
     systems = swaps.rows.shape[1]
     metrics = len(total) // systems
     if swaps.cells is None:
-        chosen = by_segment[swaps.columns[draw]]
-        return _split_products_by_swap_state(
+        chosen = scores_by_segment[swaps.columns[draw]]
+        return _split_products_of_swapped_and_kept_scores(
             chosen.T @ chosen, total, np.tile(swaps.rows[draw], metrics), systems
         )
-    swapped = by_segment * np.tile(swaps.cells[draw].T, metrics)
-    kept = by_segment - swapped
+    swapped = scores_by_segment * np.tile(swaps.cells[draw].T, metrics)
+    kept = scores_by_segment - swapped
     kept_by_metric = kept.T.reshape(metrics, systems, -1)
     swapped_by_metric = swapped.T.reshape(metrics, systems, -1)
     kept_products = np.matmul(kept_by_metric, kept_by_metric.swapaxes(1, 2))
@@ -153,7 +153,7 @@ def _multiply_scores_by_swap_state(
 
 
 @kernel
-def _split_products_by_swap_state(
+def _split_products_of_swapped_and_kept_scores(
     inside: Float32Array, total: Float32Array, is_swapped: BoolArray, systems: int
 ) -> tuple[Float32Array, Float32Array, Float32Array]:
     """Split sums of products into those of scores that stay, of exchanged ones, and of one with the other. In
@@ -178,7 +178,7 @@ def _split_products_by_swap_state(
 
 
 @kernel
-def _write_products_after_swap(
+def _write_score_products_after_swap(
     kept: Float32Array,
     mixed: Float32Array,
     exchanged: Float32Array,
@@ -201,7 +201,7 @@ def _write_products_after_swap(
 
 
 @kernel
-def _write_differences_after_score_swaps(
+def _write_accuracy_differences_after_score_swaps(
     human_p_values: FloatArray,
     metric_pairs: LongArray,
     kept_sums: FloatArray,
@@ -219,7 +219,7 @@ def _write_differences_after_score_swaps(
         b = metric_pairs[column, 1]
         difference = 0.0
         for metric, other_metric, sign in ((a, b, -1.0), (b, a, 1.0)):  # A', then B'
-            _write_products_after_swap(kept, mixed, exchanged, metric, other_metric, products)
+            _write_score_products_after_swap(kept, mixed, exchanged, metric, other_metric, products)
             pair = 0
             for i in range(systems):
                 for j in range(i + 1, systems):
@@ -227,14 +227,14 @@ def _write_differences_after_score_swaps(
                     squares = max(square_sum - 2.0 * products[i, j], _FLOAT32_RESOLUTION * square_sum)
                     total = kept_sums[metric, i] + swapped_sums[other_metric, i]
                     total -= kept_sums[metric, j] + swapped_sums[other_metric, j]
-                    metric_p_value = interpolate_normal_tail(total, squares, upper_tail)
+                    metric_p_value = interpolate_normal_tail_probability(total, squares, upper_tail)
                     difference += sign * abs(metric_p_value - human_p_values[pair])
                     pair += 1
         accuracy_differences[column] = difference / len(human_p_values)
 
 
 @kernel
-def _write_differences_with_sign_flips(
+def _write_accuracy_differences_with_sign_flips(
     human_p_values: FloatArray,
     metric_pairs: LongArray,
     total: Float32Array,
@@ -258,7 +258,7 @@ def _write_differences_with_sign_flips(
             pair = 0
             for i in range(systems):
                 for j in range(i + 1, systems):
-                    metric_p_value = compute_flipped_sum_p_value(sums[side, i], sums[side, j], tolerance)
+                    metric_p_value = compare_sums_under_random_signs(sums[side, i], sums[side, j], tolerance)
                     difference += sign * abs(metric_p_value - human_p_values[pair])
                     pair += 1
         accuracy_differences[column] = difference / len(human_p_values)
@@ -286,7 +286,7 @@ def _write_swap_effects_with_normal_p_values(
                     other_row = second * systems + j
                     square_sum = products[row, row] + products[other_row, other_row]
                     squares = max(square_sum - 2.0 * products[row, other_row], _ROUNDING * square_sum)
-                    metric_p_value = interpolate_normal_tail(
+                    metric_p_value = interpolate_normal_tail_probability(
                         sums[first, i] - sums[second, j], squares, upper_tail
                     )
                     errors[state] = abs(metric_p_value - human_p_values[pair])
@@ -312,7 +312,7 @@ def _write_swap_effects_with_sign_flips(
                 for state in range(4):
                     first = metric_pairs[column, state >> 1]
                     second = metric_pairs[column, state & 1]
-                    metric_p_value = compute_flipped_sum_p_value(
+                    metric_p_value = compare_sums_under_random_signs(
                         flipped_sums[first, i], flipped_sums[second, j], tolerance
                     )
                     errors[state] = abs(metric_p_value - human_p_values[pair])
@@ -322,7 +322,7 @@ def _write_swap_effects_with_sign_flips(
 
 
 @kernel
-def _write_differences_after_system_swaps(
+def _write_accuracy_differences_after_system_swaps(
     swap_effects: Float32Array, is_swapped: BoolArray, accuracy_differences: Float32Array
 ) -> None:
     draws, systems = is_swapped.shape

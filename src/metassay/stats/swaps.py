@@ -16,7 +16,7 @@ import numpy as np
 from metassay.errors import UnknownName
 from metassay.stats.arrays import BoolArray, Float32Array, FloatArray, LongArray, divide_or_zero
 from metassay.stats.parallel import map_blocks_in_threads
-from metassay.stats.random import create_branch_generator
+from metassay.stats.random import create_random_generator_from_key
 
 SWAP_KINDS = ("perm-inputs", "perm-systems", "perm-both", "cells")
 # Each block of draws has a random stream of its own, so that results do not depend on the threads.
@@ -40,7 +40,7 @@ class Swaps:
         return len(self.rows)
 
     @classmethod
-    def create_without_swaps(cls, systems: int, segments: int) -> Swaps:
+    def create_draw_without_swaps(cls, systems: int, segments: int) -> Swaps:
         """Create a single draw in which no scores are exchanged."""
         return cls(np.zeros((1, systems), bool), np.zeros((1, segments), bool))
 
@@ -100,7 +100,7 @@ def _compute_standard_deviations(metric_scores: FloatArray) -> FloatArray:
     return np.where(varies, deviations, 0.0)
 
 
-def simulate_differences_after_swaps(
+def compute_statistic_differences_after_random_swaps(
     statistic: SwapStatistic,
     swap_kind: str,
     *,
@@ -123,21 +123,21 @@ def simulate_differences_after_swaps(
         start, swaps = block
         differences[start : start + len(swaps)] = statistic(swaps)
 
-    blocks = draw_swap_blocks(
+    blocks = draw_random_swaps_in_blocks(
         swap_kind, draws=draws, systems=systems, segments=segments, seed=seed, stream=stream
     )
     map_blocks_in_threads(write_differences_of_block, blocks, workers)
     return np.ascontiguousarray(differences.T)
 
 
-def draw_swap_blocks(
+def draw_random_swaps_in_blocks(
     swap_kind: str, *, draws: int, systems: int, segments: int, seed: int, stream: int = 0
 ) -> Iterator[tuple[int, Swaps]]:
     """Yield random exchanges of scores in blocks of draws, each with the number of its first draw."""
     if swap_kind not in SWAP_KINDS:
         raise UnknownName("kind of swap", swap_kind, SWAP_KINDS)
     for block, start in enumerate(range(0, draws, DRAWS_PER_BLOCK)):
-        rng = create_branch_generator(seed, stream, block)
+        rng = create_random_generator_from_key(seed, stream, block)
         yield start, _draw_swaps(swap_kind, rng, min(DRAWS_PER_BLOCK, draws - start), systems, segments)
 
 

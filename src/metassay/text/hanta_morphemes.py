@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from metassay.stats.arrays import FloatArray, LongArray, compute_row_offsets
+from metassay.stats.arrays import FloatArray, LongArray, compute_start_of_each_row
 from metassay.stats.compilation import kernel
 
 # Classes with a special meaning in HanTa.
@@ -171,7 +171,7 @@ def _convert_steps_to_arrays(rows: Sequence[Sequence[Step]]) -> Transitions:
     """Convert one list of steps for each state to arrays."""
     steps = [step for row in rows for step in row]
     return Transitions(
-        offsets=compute_row_offsets(rows),
+        offsets=compute_start_of_each_row(rows),
         targets=np.array([target for target, _, _ in steps], np.int64),
         tags=np.array([tag for _, tag, _ in steps], np.int64),
         log_p=np.array([log_p for _, _, log_p in steps]),

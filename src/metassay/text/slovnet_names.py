@@ -27,7 +27,7 @@ from metassay.stats.arrays import (
     BoolArray,
     Float32Array,
     LongArray,
-    compute_row_offsets,
+    compute_start_of_each_row,
     find_distinct_integers,
 )
 from metassay.stats.compilation import kernel
@@ -50,7 +50,7 @@ _NON_SPACE = re.compile(r"\S+")
 
 def find_russian_names(texts: Sequence[str]) -> list[list[Entity]]:
     """Find the names of persons, places and organisations in Russian texts with a model for news."""
-    block_of_text = compute_row_offsets(texts)[:-1] // _BLOCK_LETTERS
+    block_of_text = compute_start_of_each_row(texts)[:-1] // _BLOCK_LETTERS
     # A block ends where the number of letters before a text passes a multiple of the block size.
     boundaries = np.flatnonzero(np.diff(block_of_text, prepend=-1, append=-1)).tolist()
     blocks = [texts[start:end] for start, end in itertools.pairwise(boundaries)]

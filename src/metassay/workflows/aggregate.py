@@ -21,7 +21,7 @@ from metassay.data.score_cautions import warn_of_metrics_contrary_to_human
 from metassay.data.score_cube import ScoreCube
 from metassay.data.summary import summarize_dataset
 from metassay.errors import InputError
-from metassay.meta.aggregation.agreement import compare_aggregations
+from metassay.meta.aggregation.agreement import compare_corpus_segment_and_bootstrap_scores
 from metassay.meta.aggregation.system_scores import ResamplingSettings
 from metassay.metrics.base import StatisticsMetric
 from metassay.metrics.registry import MetricChoice
@@ -96,7 +96,7 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
         scores = score_outputs(data, metrics, workers=options.workers, progress=options.progress)
     cubes = build_score_cubes(data, scores)
     resampling = ResamplingSettings(options.resamples, options.size, options.repeats, seed=options.seed)
-    comparison = compare_aggregations(cubes, metrics, resampling)
+    comparison = compare_corpus_segment_and_bootstrap_scores(cubes, metrics, resampling)
     result = AggregateResult(
         systems=comparison.systems,
         between=comparison.between,

@@ -26,8 +26,8 @@ from metassay.errors import InputError, UnknownName
 from metassay.meta.decisions.item_choice import ChosenItems, choose_items_to_label
 from metassay.meta.decisions.sample_size import (
     NeededItems,
-    count_items_for_difference,
-    count_items_for_interval_width,
+    count_items_needed_for_difference,
+    count_items_needed_for_interval_width,
 )
 from metassay.options import accept_options
 from metassay.reporting.annotate_page import (
@@ -170,14 +170,14 @@ def _plan_number_of_labelled_items(
             remedy="Have some items rated first: metassay annotate DATA --count 50",
         )
     if options.width is not None:
-        plan: NeededItems = count_items_for_interval_width(scores, options.width, options.seed)
+        plan: NeededItems = count_items_needed_for_interval_width(scores, options.width, options.seed)
         return plan.count, explain_items_needed_for_interval_width(
             plan.count, labelled_count, len(scores.items), options.width, plan.hardest
         )
     if len(scores.systems) < 2:
         raise InputError("a difference needs two systems.", remedy="Use --width for a single system.")
     difference = options.difference or 0.0
-    plan = count_items_for_difference(scores, difference, options.power, options.seed)
+    plan = count_items_needed_for_difference(scores, difference, options.power, options.seed)
     reason = explain_items_needed_to_show_difference(
         plan.count, labelled_count, len(scores.items), difference, options.power, plan.hardest
     )

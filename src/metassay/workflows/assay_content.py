@@ -11,10 +11,10 @@ from metassay.data.clusters import find_natural_order_of_items
 from metassay.data.dataset import Dataset
 from metassay.data.reference_systems import REFERENCE_SYSTEM_REASON
 from metassay.data.summary import summarize_dataset
-from metassay.meta.contexts.context_statistics import build_context_statistics
+from metassay.meta.contexts.context_statistics import build_assay_result
 from metassay.meta.contexts.difficulty import (
     compute_quartiles_of_edit_shares,
-    divide_pairs_by_share_of_edits,
+    group_pairs_by_share_of_edited_characters,
     measure_accuracy_by_difficulty,
 )
 from metassay.meta.contexts.label_error_correction import LabelReading, correct_accuracy_for_label_errors
@@ -68,7 +68,7 @@ def build_assay_content(
     perturbation_statistics = _summarize_perturbations(dataset, assay_outcome, edits, sampled_outcomes)
     difficulty = _measure_difficulty(dataset, assay_plan, edits, sampled_outcomes, workers)
     corrected = _correct_accuracies(dataset, assay_plan, assay_outcome, sampled_outcomes)
-    statistics = _insert_corrected_accuracies(build_context_statistics(assay_outcome.analysis), corrected)
+    statistics = _insert_corrected_accuracies(build_assay_result(assay_outcome.analysis), corrected)
     counts = sorted(assay_outcome.pairs.counts.items())
     warnings = [
         *list_context_warnings(assay_outcome.analysis),
@@ -160,7 +160,7 @@ def _measure_difficulty(
         human_distances = compute_quartiles_of_edit_shares(assay_plan.compared_human, distances.shares)
     return measure_accuracy_by_difficulty(
         sampled_outcomes,
-        divide_pairs_by_share_of_edits(edit_distances.shares),
+        group_pairs_by_share_of_edited_characters(edit_distances.shares),
         human_distances,
         ties=assay_plan.settings.ties,
         resamples=assay_plan.settings.resamples,

@@ -24,7 +24,7 @@ from metassay.engine.batches import build_rows_for_metrics
 from metassay.engine.scoring import measure_costs
 from metassay.engine.workers import choose_worker_count
 from metassay.errors import InputError, UnknownName
-from metassay.meta.people.power import count_items_to_separate_systems
+from metassay.meta.people.power import count_items_needed_to_separate_systems
 from metassay.metrics.base import Metric
 from metassay.metrics.selection import choose_metrics
 from metassay.options import OutputReadOptions, accept_options, split_names
@@ -288,7 +288,7 @@ def _find_two_best_systems(dataset: Dataset) -> UndecidedSystems | None:
         if difference == 0 or abs(difference) > _SIGNIFICANT_T * standard_error:
             return None
         # One-sided at 2.5 % is two-sided at 5 %, as is |t| > 2.
-        needed = count_items_to_separate_systems(scores, alpha=0.025)[0]
+        needed = count_items_needed_to_separate_systems(scores, alpha=0.025)[0]
         return UndecidedSystems(human, best, second, abs(difference), len(differences), int(needed))
     return None
 

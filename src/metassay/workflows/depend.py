@@ -20,11 +20,11 @@ from metassay.meta.dependence.analysis import (
     PANEL,
     DependenceAnalysis,
     SamplingSettings,
-    analyze_dependence,
-    analyze_dependence_against_other_metrics,
+    analyze_system_dependence,
+    analyze_system_dependence_without_human_scores,
 )
 from metassay.meta.dependence.correction import CorrectedScores, convert_to_human_scale
-from metassay.meta.dependence.grouped_outputs import SYSTEM, GroupingColumns, group_outputs
+from metassay.meta.dependence.grouped_outputs import SYSTEM, GroupingColumns, assign_outputs_to_groups
 from metassay.meta.people.mapping_evaluation import MappingEvaluator
 from metassay.meta.people.ranking_data import CONSTANT
 from metassay.options import accept_options, split_names
@@ -257,12 +257,14 @@ def _analyze_each_dataset(
     analyses: dict[str, DependenceAnalysis] = {}
     for cube in selected_scores.cubes:
         if options.panel:
-            analysis = analyze_dependence_against_other_metrics(
+            analysis = analyze_system_dependence_without_human_scores(
                 cube, grouping, sampling, progress=options.progress
             )
         else:
-            outputs = group_outputs(cube, selected_scores.human, grouping)
-            analysis = analyze_dependence(outputs, sampling, workers=workers, progress=options.progress)
+            outputs = assign_outputs_to_groups(cube, selected_scores.human, grouping)
+            analysis = analyze_system_dependence(
+                outputs, sampling, workers=workers, progress=options.progress
+            )
         analyses[cube.dataset] = analysis
     return analyses
 
@@ -327,7 +329,7 @@ def _correct_scores_of_dataset(
         corrected = convert_to_human_scale(
             human, metrics[name], clusters, bootstraps=options.bootstraps, seed=options.seed
         )
-        evaluations = evaluator.evaluate_mappings(
+        evaluations = evaluator.evaluate_score_conversions(
             metrics[name],
             **vars(corrected),
             dataset=score_cube.dataset,

@@ -11,7 +11,7 @@ from metassay.errors import InputError, UnknownName
 from metassay.meta.decisions.control_variates import ITEMS_LIKE_THESE, THESE_ITEMS
 from metassay.meta.decisions.labelled_scores import LabelledScores
 from metassay.meta.decisions.metric_choice import MetricChoice, choose_metric_by_labels_saved
-from metassay.meta.decisions.sample_check import check_random_sample
+from metassay.meta.decisions.sample_check import check_labelled_items_are_random_sample
 from metassay.meta.decisions.system_estimates import estimate_system_scores
 from metassay.options import accept_options, split_names
 from metassay.reporting.estimate_page import build_estimate_page, describe_estimate_result
@@ -232,7 +232,7 @@ def _test_random_sample(labelled_scores: LabelledScores, seed: int) -> RandomSam
     """Test whether the rated items differ from the other items by more than chance; None if that cannot be
     tested.
     """
-    check = check_random_sample(labelled_scores, np.random.default_rng(seed))
+    check = check_labelled_items_are_random_sample(labelled_scores, np.random.default_rng(seed))
     if check is None:
         return None
     return RandomSampleTest(check.p, check.metric, check.labelled_mean, check.mean_of_all)

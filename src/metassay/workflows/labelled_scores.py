@@ -17,7 +17,7 @@ from metassay.errors import InputError, InputLocation, UnknownName
 from metassay.meta.decisions.labelled_scores import (
     ITEM,
     LabelledScores,
-    find_unit_of_labelling,
+    detect_whether_documents_are_labelled,
     renumber_codes_from_zero,
 )
 from metassay.options import split_names
@@ -103,7 +103,7 @@ def read_labelled_scores(
     probabilities = _check_selection_probabilities(probabilities, labelled_items, cube.items)
     unit = options.cluster
     if unit is None:
-        unit = find_unit_of_labelling(cube, labelled_items)
+        unit = detect_whether_documents_are_labelled(cube, labelled_items)
     units = (
         np.arange(len(cube.items)) if unit == ITEM else renumber_codes_from_zero(cube.number_clusters(unit))
     )

@@ -17,7 +17,7 @@ from metassay.meta.people.meta_metrics.comparison_settings import BOOTSTRAP, TES
 from metassay.meta.people.meta_metrics.registry import SPANS, parse_meta_metrics
 from metassay.meta.people.ranking import MetricRanking, RankingPlan, rank_metrics
 from metassay.meta.people.ranking_data import RankingData, prepare_ranking_data
-from metassay.meta.people.span_ranking import SpanRanking, SpanRatings, rank_metrics_by_spans
+from metassay.meta.people.span_ranking import SpanRanking, SpanRatings, rank_metrics_by_error_spans
 from metassay.options import accept_options, split_names
 from metassay.reporting.rank_page import build_rank_page, describe_rankings, render_further_rank_files
 from metassay.reporting.rank_report import prepare_rank_report
@@ -249,7 +249,7 @@ def _rank_metrics_by_spans(
     """Rank the metrics by how well the errors they mark agree with those that people mark."""
     rankings: list[SpanRanking] = []
     for ratings in span_ratings:
-        rankings += rank_metrics_by_spans(
+        rankings += rank_metrics_by_error_spans(
             ratings,
             plan.settings,
             context_columns=plan.context_columns,

@@ -17,7 +17,10 @@ from metassay.meta.people.human_ceiling import estimate_agreement_between_raters
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.registry import parse_meta_metrics
-from metassay.meta.people.power import count_items_to_separate_metrics, count_items_to_separate_systems
+from metassay.meta.people.power import (
+    count_items_needed_to_separate_metrics,
+    count_items_needed_to_separate_systems,
+)
 from metassay.meta.people.ranking_data import GLOBAL, RankingData
 from metassay.meta.people.stability import measure_stability_over_items, measure_stability_over_systems
 from metassay.options import Progress
@@ -176,10 +179,10 @@ def _analyze_power(analysis_input: AnalysisInput) -> list[RequiredItems]:
         items = scores.human.shape[1]
         names = (analysis_input.human, *data.cube.metric_scores)
         for name, system_scores in zip(names, (scores.human, *scores.metrics)):
-            required = count_items_to_separate_systems(system_scores)
+            required = count_items_needed_to_separate_systems(system_scores)
             rows.append(_summarize_required_items(dataset, "systems", name, required, items))
         for meta_metric in analysis_input.meta_metrics:
-            required_by_metrics = count_items_to_separate_metrics(
+            required_by_metrics = count_items_needed_to_separate_metrics(
                 meta_metric, scores, draws=settings.draws, seed=settings.seed
             )
             if required_by_metrics is not None:

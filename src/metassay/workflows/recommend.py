@@ -9,7 +9,7 @@ import polars as pl
 from metassay.errors import InputError, UnknownName
 from metassay.meta.contexts.choice import (
     Criteria,
-    build_choice_table_from_result,
+    collect_accuracies_and_costs_from_result,
     recommend_metric_by_context,
 )
 from metassay.reporting.recommendation_reasons import ReasonWriter
@@ -100,6 +100,6 @@ def _recommend_by_criteria(
 ) -> dict[str, Recommendation]:
     """Recommend a metric for every context of a column by the user's criteria, with reasons."""
     recommendations = recommend_metric_by_context(
-        build_choice_table_from_result(assay_result, column, criteria)
+        collect_accuracies_and_costs_from_result(assay_result, column, criteria)
     )
     return ReasonWriter(assay_result, column, criteria=criteria).add_reasons(recommendations)

@@ -15,14 +15,14 @@ from metassay.errors import InputError
 from metassay.meta.aggregation.agreement import (
     HumanCorrelations,
     _compute_median_with_interval,
-    _list_human_agreement,
-    compare_aggregations,
+    _list_correlations_with_human_scores,
+    compare_corpus_segment_and_bootstrap_scores,
 )
 from metassay.meta.aggregation.system_scores import (
     ResamplingSettings,
-    aggregate_scores_of_systems,
     compute_bootstrap_scores,
     compute_corpus_scores,
+    compute_corpus_segment_and_bootstrap_scores,
 )
 from metassay.metrics.base import Batch
 from metassay.metrics.registry import parse_metrics
@@ -62,7 +62,7 @@ def test_corpus_and_segment_scores_equal_those_of_sacrebleu(small):
         (BLEU, corpus_bleu, sentence_bleu),
         (CHRF, corpus_chrf, sentence_chrf),
     ):
-        for row in aggregate_scores_of_systems(cube, metric, FEW):
+        for row in compute_corpus_segment_and_bootstrap_scores(cube, metric, FEW):
             own = outputs[row.system]
             assert row.corpus == pytest.approx(corpus(own, [references]).score, rel=1e-12)
             mean = np.mean([sentence(o, [r]).score for o, r in zip(own, references)])
@@ -72,7 +72,7 @@ def test_corpus_and_segment_scores_equal_those_of_sacrebleu(small):
 def test_bootstrap_is_the_mean_of_official_scores_over_the_same_resamples(small):
     outputs, references, cube = small
     drawn = FEW.create_random_generator(cube.dataset, "bootstrap", 30).integers(0, 30, size=(50, 40))
-    for row in aggregate_scores_of_systems(cube, BLEU, FEW):
+    for row in compute_corpus_segment_and_bootstrap_scores(cube, BLEU, FEW):
         own = outputs[row.system]
         official = [corpus_bleu([own[i] for i in k], [[references[i] for i in k]]).score for k in drawn]
         assert row.bootstrap == pytest.approx(np.mean(official), rel=1e-12)
@@ -82,7 +82,7 @@ def test_bootstrap_is_the_mean_of_official_scores_over_the_same_resamples(small)
 def test_standard_error_of_the_segment_mean_is_sd_over_root_n(small):
     *_, cube = small
     for row, scores in zip(
-        aggregate_scores_of_systems(cube, CHRF, ResamplingSettings(resamples=4000)),
+        compute_corpus_segment_and_bootstrap_scores(cube, CHRF, ResamplingSettings(resamples=4000)),
         cube.metric_scores["chrf"],
     ):
         assert row.standard_errors.segment == pytest.approx(scores.std() / np.sqrt(30), rel=0.06)
@@ -90,18 +90,18 @@ def test_standard_error_of_the_segment_mean_is_sd_over_root_n(small):
 
 def test_results_depend_on_the_seed_and_not_on_other_metrics(small):
     *_, cube = small
-    both = compare_aggregations([cube], [BLEU, CHRF], FEW)
-    assert compare_aggregations([cube], [BLEU, CHRF], FEW) == both
-    only_chrf = compare_aggregations([cube], [CHRF], FEW)
+    both = compare_corpus_segment_and_bootstrap_scores([cube], [BLEU, CHRF], FEW)
+    assert compare_corpus_segment_and_bootstrap_scores([cube], [BLEU, CHRF], FEW) == both
+    only_chrf = compare_corpus_segment_and_bootstrap_scores([cube], [CHRF], FEW)
     assert [row for row in both.systems if row.metric == "chrf"] == only_chrf.systems
-    other_seed = compare_aggregations([cube], [BLEU, CHRF], replace(FEW, seed=1))
+    other_seed = compare_corpus_segment_and_bootstrap_scores([cube], [BLEU, CHRF], replace(FEW, seed=1))
     assert other_seed.systems != both.systems
 
 
 def test_corpus_and_segment_score_of_one_segment_are_equal(small):
     """On a single segment, corpus and segment chrF are the same number."""
     *_, cube = small
-    rows = compare_aggregations([cube], [CHRF], FEW).downsampled
+    rows = compare_corpus_segment_and_bootstrap_scores([cube], [CHRF], FEW).downsampled
     single = next(row for row in rows if row.segments == 1 and row.against == "segment")
     assert single.median == pytest.approx(1)
     assert {(row.aggregation, row.against) for row in rows} == {
@@ -114,7 +114,7 @@ def test_corpus_and_segment_score_of_one_segment_are_equal(small):
 
 def test_human_agreement_is_oriented_and_uses_rated_segments(small):
     outputs, references, cube = small
-    rows = compare_aggregations([cube], [BLEU, TER], FEW).human
+    rows = compare_corpus_segment_and_bootstrap_scores([cube], [BLEU, TER], FEW).human
     means = cube.human_scores["mqm"].mean(axis=1)
     official = [corpus_bleu(own, [references]).score for own in outputs.values()]
     correlations = {(row.metric, row.aggregation, row.group): row.pearson for row in rows}
@@ -125,7 +125,7 @@ def test_human_agreement_is_oriented_and_uses_rated_segments(small):
     half = cube.human_scores["mqm"].copy()
     half[:, 15:] = np.nan
     rated = replace(cube, human_scores={"mqm": half})
-    first = compare_aggregations([rated], [BLEU], FEW).human[0]
+    first = compare_corpus_segment_and_bootstrap_scores([rated], [BLEU], FEW).human[0]
     official = [corpus_bleu(own[:15], [references[:15]]).score for own in outputs.values()]
     assert first.pearson == pytest.approx(pearsonr(official, half[:, :15].mean(axis=1)).statistic)
     assert first.systems == 5
@@ -139,7 +139,7 @@ def test_systems_are_scored_on_the_segments_that_they_have(small):
         scores[1, 20:] = np.nan
         scores[4] = np.nan
     gaps = replace(cube, statistics={"bleu": statistics}, metric_scores={"bleu": segments}, human_scores={})
-    rows = {row.system: row for row in aggregate_scores_of_systems(gaps, BLEU, FEW)}
+    rows = {row.system: row for row in compute_corpus_segment_and_bootstrap_scores(gaps, BLEU, FEW)}
     assert set(rows) == {"s0", "s1", "s2", "s3"}
     expected = corpus_bleu(outputs["s1"][:20], [references[:20]]).score
     assert rows["s1"].corpus == pytest.approx(expected, rel=1e-12)
@@ -148,12 +148,12 @@ def test_systems_are_scored_on_the_segments_that_they_have(small):
     np.testing.assert_array_equal(
         compute_bootstrap_scores(gaps, BLEU, FEW)[:4], [rows[f"s{k}"].bootstrap for k in range(4)]
     )
-    assert len(compare_aggregations([gaps], [BLEU], FEW).between) == 3
+    assert len(compare_corpus_segment_and_bootstrap_scores([gaps], [BLEU], FEW).between) == 3
 
 
 def test_aggregating_nothing_is_an_error():
     with pytest.raises(InputError, match="at least one"):
-        compare_aggregations([], [BLEU])
+        compare_corpus_segment_and_bootstrap_scores([], [BLEU])
 
 
 def test_correlations_with_mqm_on_wmt23(real_data):
@@ -169,7 +169,9 @@ def test_correlations_with_mqm_on_wmt23(real_data):
         cubes.append(build_cube(outputs, references, human, f"2023/{pair}", (BLEU, CHRF)))
         expected = corpus_bleu(outputs[systems[0]], [references]).score
         assert compute_corpus_scores(cubes[-1], BLEU)[0] == pytest.approx(expected, rel=1e-12)
-    rows = compare_aggregations(cubes, [BLEU, CHRF], ResamplingSettings(repeats=2)).human
+    rows = compare_corpus_segment_and_bootstrap_scores(
+        cubes, [BLEU, CHRF], ResamplingSettings(repeats=2)
+    ).human
     means = {(row.metric, row.aggregation): row.pearson for row in rows if row.group == "mean"}
     expected = {
         ("bleu", "corpus"): 0.809,
@@ -187,7 +189,7 @@ def test_undefined_correlations_are_not_in_the_mean():
         "one": HumanCorrelations(3, dict.fromkeys(AGGREGATIONS, 0.5)),
         "two": HumanCorrelations(2, dict.fromkeys(AGGREGATIONS, np.nan)),
     }
-    rows = _list_human_agreement("mqm", "bleu", by_group)
+    rows = _list_correlations_with_human_scores("mqm", "bleu", by_group)
     corpus_rows = [(row.group, row.pearson) for row in rows if row.aggregation == "corpus"]
     assert corpus_rows == [("one", 0.5), ("two", None), ("mean", 0.5)]
 

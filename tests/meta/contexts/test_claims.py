@@ -11,13 +11,13 @@ from scipy.stats import ttest_1samp
 from metassay.meta.contexts.accuracy import sum_outcomes_by_context_and_cluster
 from metassay.meta.contexts.claims import (
     ClaimCandidates,
-    _adjust_claims_by_holm,
+    _adjust_p_values_by_holm,
     _collect_claims_that_accuracy_varies,
-    list_claimable_metric_pairs,
+    list_reportable_metric_pairs,
     select_significant_claims,
 )
-from metassay.meta.contexts.leads import compare_metrics_in_context, compute_p_values_of_leads
-from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_context_of_all_pairs
+from metassay.meta.contexts.leads import compare_metrics_in_context, compute_p_values_of_accuracy_differences
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, put_all_pairs_in_one_context
 from metassay.meta.contexts.trend import compute_p_values_of_accuracy_trends
 from metassay.results.assay import AccuracyTrend, AccuracyVariation
 from metassay.stats.bootstrap import ClusterHalves
@@ -38,10 +38,10 @@ def test_leads_are_those_of_all_signs():
     pairs = made([[0.9, 0.9], [0.5, 0.6], [0.4, 0.5]], context, seed=1)
     contexts = PairContexts("side", ("a", "b"), context)
     sums, rows = sum_outcomes_by_context_and_cluster(pairs, contexts), np.arange(3)
-    overall = sum_outcomes_by_context_and_cluster(pairs, build_context_of_all_pairs(pairs)).accuracy()[:, 0]
+    overall = sum_outcomes_by_context_and_cluster(pairs, put_all_pairs_in_one_context(pairs)).accuracy()[:, 0]
     signs = ClusterHalves(np.random.default_rng(0), 20_000)
     leads = [compare_metrics_in_context(sums, c, rows, overall, signs) for c in (0, 1)]
-    found = compute_p_values_of_leads(leads)
+    found = compute_p_values_of_accuracy_differences(leads)
 
     right = pairs.outcomes == 1
     asked = [(c, i, j) for c in (0, 1) for i in rows for j in rows if i != j and overall[i] <= overall[j]]
@@ -65,7 +65,7 @@ def test_metrics_that_never_differ_lead_nowhere():
         ("a", "b"), ("x",), pairs.outcomes[[0, 0]], pairs.items, pairs.items, pairs.items, pairs.items * 0
     )
     leads = compare_metrics_in_context(
-        sum_outcomes_by_context_and_cluster(same, build_context_of_all_pairs(same)),
+        sum_outcomes_by_context_and_cluster(same, put_all_pairs_in_one_context(same)),
         0,
         np.arange(2),
         None,
@@ -73,7 +73,7 @@ def test_metrics_that_never_differ_lead_nowhere():
     )
     assert np.isnan(leads.statistics).all()
     assert not leads.tested.any()
-    assert not leads.mark_metrics_behind_a_candidate(np.ones(2, dtype=bool)).any()
+    assert not leads.are_metrics_worse_than_some_candidate(np.ones(2, dtype=bool)).any()
 
 
 TWENTY = np.arange(20 * 40) % 20
@@ -116,7 +116,7 @@ def test_a_small_context_claims_nothing_and_is_named():
 
 def test_kinds_share_the_error_rate():
     trends = [AccuracyTrend(column="length", metric=metric, p=p) for metric, p in (("a", 0.01), ("b", 0.03))]
-    trends = _adjust_claims_by_holm(trends)  # .02 and .03
+    trends = _adjust_p_values_by_holm(trends)  # .02 and .03
     variations = [AccuracyVariation(column="domain", metric="a", p=0.024)]
     candidates = ClaimCandidates(
         trends=trends, variations=variations, small_contexts={"domain": ["tiny"], "system": []}
@@ -156,10 +156,10 @@ def test_a_lead_in_every_cluster_has_the_smallest_p_there_is():
     outcome = np.array([np.ones(40), -np.ones(40)], dtype=int)
     pairs = PairOutcomes(("a", "b"), ("x",), outcome, item, item, item, item * 0)
     signs = ClusterHalves(np.random.default_rng(0), 300)
-    (p,) = compute_p_values_of_leads(
+    (p,) = compute_p_values_of_accuracy_differences(
         [
             compare_metrics_in_context(
-                sum_outcomes_by_context_and_cluster(pairs, build_context_of_all_pairs(pairs)),
+                sum_outcomes_by_context_and_cluster(pairs, put_all_pairs_in_one_context(pairs)),
                 0,
                 np.arange(2),
                 None,
@@ -177,14 +177,14 @@ def test_who_is_behind_takes_a_t_of_1_96():
         right = np.stack([item < ahead, (item >= ahead) & (item < 25)]) | (item >= 25)
         pairs = PairOutcomes(("a", "b"), ("x",), np.where(right, 1, -1), item, item, item, item * 0)
         leads = compare_metrics_in_context(
-            sum_outcomes_by_context_and_cluster(pairs, build_context_of_all_pairs(pairs)),
+            sum_outcomes_by_context_and_cluster(pairs, put_all_pairs_in_one_context(pairs)),
             0,
             np.arange(2),
             None,
             ClusterHalves(np.random.default_rng(0), 20),
         )
         assert leads.statistics[0, 1] == pytest.approx((2 * ahead - 25) / 5)
-        assert leads.mark_metrics_behind_a_candidate(np.ones(2, dtype=bool)).tolist() == [False, behind]
+        assert leads.are_metrics_worse_than_some_candidate(np.ones(2, dtype=bool)).tolist() == [False, behind]
 
 
 def test_claims_that_metrics_vary_pay_for_every_column():
@@ -209,6 +209,6 @@ def test_trends_take_five_contexts():
 
 def test_leads_worth_a_row_are_those_of_the_first_choice_and_the_clearest():
     p = np.array([[np.nan, 0.4, np.nan], [0.3, np.nan, 0.01], [0.2, 0.9, np.nan]])
-    assert list_claimable_metric_pairs(p, 0, is_global=True) == [(0, 1)]
-    assert list_claimable_metric_pairs(p, 0, is_global=False) == [(1, 2), (1, 0), (2, 0)]
-    assert list_claimable_metric_pairs(np.full((2, 2), np.nan), 0, is_global=False) == []
+    assert list_reportable_metric_pairs(p, 0, is_global=True) == [(0, 1)]
+    assert list_reportable_metric_pairs(p, 0, is_global=False) == [(1, 2), (1, 0), (2, 0)]
+    assert list_reportable_metric_pairs(np.full((2, 2), np.nan), 0, is_global=False) == []

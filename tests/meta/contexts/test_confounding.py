@@ -9,10 +9,10 @@ from scipy.stats import binom, chi2, norm, t
 
 from metassay.meta.contexts.accuracy import sum_outcomes_by_context_and_cluster
 from metassay.meta.contexts.confounding import (
-    _compute_accuracy_of_combinations,
+    _compute_accuracy_on_perturbation_combinations,
     _find_perturbations_that_metrics_overlook,
     compute_p_values_of_perturbation_dependence,
-    measure_dependence_on_perturbation,
+    measure_accuracy_dependence_on_perturbation,
 )
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.reporting.assay_sentences import describe_confounding
@@ -40,7 +40,7 @@ def study(accuracy_by_method, seed=0, resamples=200, **options):
     judgements, contexts = every_method(accuracy_by_method, seed, **options)
     rng = np.random.default_rng(seed)
     bootstrap = ClusterBootstrap(rng, resamples)
-    return measure_dependence_on_perturbation(
+    return measure_accuracy_dependence_on_perturbation(
         judgements, contexts, ties="strict", bootstrap=bootstrap, rng=rng
     )
 
@@ -49,7 +49,7 @@ def test_length_and_bag_of_words_are_flagged_with_their_methods():
     length = [0, 0, 0, 0, 1, 0]
     bag_of_words = [0.9, 0.9, 0.9, 0.9, 0.9, 0]
     fair = [0.8] * 6
-    rows = study([length, bag_of_words, fair]).to_result_rows()
+    rows = study([length, bag_of_words, fair]).summarize_confounding()
     assert [row.flag for row in rows] == [True, True, False]
     assert [row.responsible for row in rows] == [["removal"], ["swapping"], []]
     assert rows[0].by_perturbation["removal"] == 1
@@ -60,7 +60,7 @@ def test_length_and_bag_of_words_are_flagged_with_their_methods():
 
 
 def test_what_a_metric_cannot_see_is_named_worst_first():
-    rows = study([[0, 0.2, 0.9, 0.9, 0.9, 0.9], [0.9] * 6]).to_result_rows()
+    rows = study([[0, 0.2, 0.9, 0.9, 0.9, 0.9], [0.9] * 6]).summarize_confounding()
     assert [entry.perturbation for entry in rows[0].overlooked] == ["entity", "insertion"]
     assert rows[0].overlooked[0].accuracy == 0
     assert all(entry.p_holm <= 0.05 for entry in rows[0].overlooked)
@@ -72,8 +72,8 @@ def test_a_tie_is_not_seeing_however_ties_count():
     tied = judgements.outcomes.copy()
     tied[0, judgements.perturbations == 2] = 0
     rng = np.random.default_rng(0)
-    found = measure_dependence_on_perturbation(replace(judgements, outcomes=tied), contexts, ties="half", bootstrap=ClusterBootstrap(rng, 50), rng=rng)  # fmt: skip
-    assert [entry.perturbation for entry in found.to_result_rows()[0].overlooked] == ["negation"]
+    found = measure_accuracy_dependence_on_perturbation(replace(judgements, outcomes=tied), contexts, ties="half", bootstrap=ClusterBootstrap(rng, 50), rng=rng)  # fmt: skip
+    assert [entry.perturbation for entry in found.summarize_confounding()[0].overlooked] == ["negation"]
 
 
 @pytest.mark.parametrize("items", [12, 60])
@@ -108,8 +108,8 @@ def test_many_combinations_at_once_give_the_bits_of_one_at_a_time():
     masks = (np.random.default_rng(0).random((6, 40)) < 0.5).astype(float)
     ones = replace(judgements, weights=np.ones(judgements.pair_count))  # weights use the weighted code
     for ties in ("strict", "half"):
-        at_once = _compute_accuracy_of_combinations(judgements, contexts, ties, masks)
-        one_by_one = _compute_accuracy_of_combinations(ones, contexts, ties, masks)
+        at_once = _compute_accuracy_on_perturbation_combinations(judgements, contexts, ties, masks)
+        one_by_one = _compute_accuracy_on_perturbation_combinations(ones, contexts, ties, masks)
         np.testing.assert_array_equal(at_once, one_by_one)
 
 
@@ -134,7 +134,7 @@ def test_net_variance_and_shares_follow_from_the_items_own_deviations():
     judgements, contexts = every_method([[0.9, 0.8, 0.7, 0.5]], items=60)
     rng = np.random.default_rng(0)
     bootstrap = ClusterBootstrap(rng, 4000)
-    found = measure_dependence_on_perturbation(
+    found = measure_accuracy_dependence_on_perturbation(
         judgements, contexts, ties="strict", bootstrap=bootstrap, rng=rng
     )
     right = (judgements.outcomes[0] == 1).reshape(60, SYSTEMS, 4).mean(axis=1)  # items x methods
@@ -142,7 +142,7 @@ def test_net_variance_and_shares_follow_from_the_items_own_deviations():
     added = (apart.var(axis=0) / 60).mean()
     assert found.net_variance[0] == pytest.approx(found.variance[0] - added, abs=0.05 * added)
     centre = right.mean()
-    (row,) = found.to_result_rows()
+    (row,) = found.summarize_confounding()
     assert row.variance_net == found.net_variance[0]
     assert row.share == pytest.approx(row.variance_net / (centre * (1 - centre)))
     assert row.share_low == pytest.approx(row.low / (centre * (1 - centre)))
@@ -159,7 +159,7 @@ def test_interval_of_the_variance_covers_the_truth():
 
 
 def test_one_method_has_no_variance_and_no_curve():
-    row = study([[0.7]]).to_result_rows()[0]
+    row = study([[0.7]]).summarize_confounding()[0]
     assert row.variance == 0
     assert row.by_k == []
     assert not row.flag
@@ -182,7 +182,7 @@ def test_a_method_that_never_applies_is_undefined_and_does_not_count():
     judgements, contexts = every_method([[0.9, 0.2, 0.5]])
     applies = judgements.perturbations != 1
     rng = np.random.default_rng(0)
-    found = measure_dependence_on_perturbation(
+    found = measure_accuracy_dependence_on_perturbation(
         judgements.select_pairs(applies),
         PairContexts("system", contexts.values, contexts.codes[applies]),
         ties="strict",
@@ -235,7 +235,9 @@ def test_the_interval_takes_off_what_sampling_and_resampling_add():
     judgements, _ = every_method([[0.9, 0.5]], items=40)
     found = study([[0.9, 0.5]], resamples=500, items=40)
     right = (judgements.outcomes[0] == 1).reshape(40, SYSTEMS, 2).mean(axis=1)  # items x methods
-    weights = ClusterBootstrap(np.random.default_rng(0), 500).draw_weights(np.arange(40, dtype=np.int32))
+    weights = ClusterBootstrap(np.random.default_rng(0), 500).draw_cluster_weights(
+        np.arange(40, dtype=np.int32)
+    )
     draws = np.array([np.average(right, axis=0, weights=own).var() for own in weights.T])
     added = draws.mean() - right.mean(axis=0).var()
     low, high = np.percentile(draws - 2 * added, [2.5, 97.5])

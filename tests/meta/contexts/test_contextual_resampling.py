@@ -6,7 +6,7 @@ from by_hand import (
     METRICS,
     accuracy,
     assay,
-    compute_p_values_of_leads,
+    compute_p_values_of_accuracy_differences,
     order_p_value,
     random_pairs,
     resampled,
@@ -86,6 +86,6 @@ def test_top_group_and_order_test_agree_with_resampling_by_hand(seed):
     expected = order_p_value(pairs, members, draws)
     assert h2["p_global"][h2["contexts"].index("news")] == pytest.approx(expected, abs=0.12)
     top = result["recommendation"]["domain"]["news"]["top_group"]
-    for metric, p in zip(METRICS, compute_p_values_of_leads(values, draws)):
+    for metric, p in zip(METRICS, compute_p_values_of_accuracy_differences(values, draws)):
         if not 0.01 < p < 0.1:  # near the level, few clusters and other draws may decide otherwise
             assert (metric in top) == (p > 0.05)

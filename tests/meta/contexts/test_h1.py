@@ -9,11 +9,11 @@ from scipy.sparse.csgraph import connected_components
 
 from metassay.meta.contexts.accuracy import sum_outcomes_by_context_and_cluster
 from metassay.meta.contexts.h1 import (
-    _group_contexts_sharing_blocks,
+    _group_labels_that_share_blocks,
+    combine_contexts_with_perturbations,
     compare_accuracies_between_contexts,
     compute_cluster_variance_ratios,
-    cross_contexts_with_perturbations,
-    iterate_exchangeable_units,
+    iterate_units_to_permute,
 )
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 
@@ -41,7 +41,7 @@ LENGTH_DOMAIN = PairContexts("length+domain", tuple(map(str, range(6))), LENGTH.
 
 def change(judgements, contexts, **options):
     totals = sum_outcomes_by_context_and_cluster(
-        judgements, cross_contexts_with_perturbations(judgements, contexts)
+        judgements, combine_contexts_with_perturbations(judgements, contexts)
     ).totals
     rng = np.random.default_rng(0)
     return compare_accuracies_between_contexts(
@@ -61,11 +61,11 @@ def change(judgements, contexts, **options):
     ids=lambda value: getattr(value, "column", None),
 )
 def test_labels_are_exchanged_where_they_vary(contexts, expected):
-    assert [level.name for level in iterate_exchangeable_units(BLANK, contexts, ties="strict")] == expected
+    assert [level.name for level in iterate_units_to_permute(BLANK, contexts, ties="strict")] == expected
 
 
 def test_units_and_blocks_of_every_level():
-    systems_of_documents, clusters = iterate_exchangeable_units(BLANK, CROSSED, ties="strict")
+    systems_of_documents, clusters = iterate_units_to_permute(BLANK, CROSSED, ties="strict")
     assert len(systems_of_documents.labels) == DOCUMENTS * SYSTEMS
     assert np.diff(systems_of_documents.block_starts).tolist() == [SYSTEMS] * DOCUMENTS
     assert (systems_of_documents.total == 2 * PER_DOCUMENT * METHODS).all()  # counts are doubled
@@ -93,7 +93,7 @@ def test_labels_are_linked_as_nodes_of_a_graph_are(seed):
     shape = (size + 40,) * 2
     edges = coo_array((np.ones(len(labels)), (labels, size + block)), shape=shape)
     _, component = connected_components(edges, directed=False)
-    count, group = _group_contexts_sharing_blocks(labels, block)
+    count, group = _group_labels_that_share_blocks(labels, block)
     used = np.unique(labels)
     assert count == len(set(component[used]))
     same = component[used][:, None] == component[used]
@@ -103,14 +103,14 @@ def test_labels_are_linked_as_nodes_of_a_graph_are(seed):
 
 def test_how_many_units_could_move():
     assert [
-        level.exchangeable_share() for level in iterate_exchangeable_units(BLANK, CROSSED, ties="strict")
+        level.exchangeable_share() for level in iterate_units_to_permute(BLANK, CROSSED, ties="strict")
     ] == [
         1,
         1,
     ]
     codes = DOMAIN.codes.copy()
     codes[BLANK.outputs == 0] = 1  # one output of one item strays
-    (level,) = iterate_exchangeable_units(BLANK, PairContexts("stray", ("a", "b"), codes), ties="strict")
+    (level,) = iterate_units_to_permute(BLANK, PairContexts("stray", ("a", "b"), codes), ties="strict")
     assert level.name == "contexts within clusters"
     # Of the first document's two parts both could move; the other documents lie in one context.
     assert level.exchangeable_share() == pytest.approx(2 / (DOCUMENTS + 1))
@@ -118,7 +118,7 @@ def test_how_many_units_could_move():
 
 def test_outputs_are_exchanged_within_items_where_every_item_is_a_cluster():
     items_as_clusters = replace(BLANK, clusters=BLANK.items[::-1].copy())
-    (level,) = iterate_exchangeable_units(items_as_clusters, SYSTEM, ties="strict")
+    (level,) = iterate_units_to_permute(items_as_clusters, SYSTEM, ties="strict")
     assert level.name == "outputs within items"
     assert len(level.labels) == DOCUMENTS * PER_DOCUMENT * SYSTEMS
     assert np.diff(level.block_starts).tolist() == [SYSTEMS] * DOCUMENTS * PER_DOCUMENT
@@ -126,7 +126,7 @@ def test_outputs_are_exchanged_within_items_where_every_item_is_a_cluster():
 
 def test_documents_whose_items_are_not_adjacent_are_still_exchanged_as_a_whole():
     scattered = replace(BLANK, clusters=BLANK.items % DOCUMENTS)
-    (level,) = iterate_exchangeable_units(scattered, SYSTEM, ties="strict")
+    (level,) = iterate_units_to_permute(scattered, SYSTEM, ties="strict")
     assert level.name == "contexts within clusters"
     assert len(level.labels) == DOCUMENTS * SYSTEMS
     assert (level.total == 2 * PER_DOCUMENT * METHODS).all()
@@ -192,7 +192,7 @@ def test_half_ties_are_counted_exactly():
         ("m",), ("x",), np.array([[0, 0, 1, -1, -2]]), np.arange(5), np.arange(5), np.arange(5), np.zeros(5)
     )
     contexts = PairContexts("side", ("a", "b"), np.array([0, 1, 0, 1, 0]))
-    (level,) = iterate_exchangeable_units(tied, contexts, ties="half")
+    (level,) = iterate_units_to_permute(tied, contexts, ties="half")
     assert level.right[:, 0].tolist() == [1, 1, 2, 0, 0]
     assert level.total[:, 0].tolist() == [2, 2, 2, 2, 0]
 

@@ -13,10 +13,10 @@ from metassay.meta.contexts.accuracy import sum_outcomes_by_context_and_cluster
 from metassay.meta.contexts.choice import RunChoice
 from metassay.meta.contexts.context_statistics import build_final_recommendation, group_similar_contexts
 from metassay.meta.contexts.h1 import (
-    _combine_p_values_of_unit_sizes,
+    _combine_p_values_of_permutation_tests,
+    combine_contexts_with_perturbations,
     compare_accuracies_between_contexts,
-    cross_contexts_with_perturbations,
-    iterate_exchangeable_units,
+    iterate_units_to_permute,
 )
 from metassay.meta.contexts.h2 import (
     ContextRankingComparison,
@@ -24,7 +24,7 @@ from metassay.meta.contexts.h2 import (
     compare_rankings_of_all_contexts,
     estimate_ranking_agreement_of_two_samples,
 )
-from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_context_of_all_pairs
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, put_all_pairs_in_one_context
 from metassay.results.assay import Answer, ContextException, MetricLead
 from metassay.stats.bootstrap import ClusterHalves
 
@@ -109,7 +109,7 @@ def test_the_ceiling_is_that_of_two_samples_of_the_full_size():
         halves = ClusterHalves(rng, 40)
         ceilings.append(
             estimate_ranking_agreement_of_two_samples(
-                sum_outcomes_by_context_and_cluster(pairs, build_context_of_all_pairs(pairs)),
+                sum_outcomes_by_context_and_cluster(pairs, put_all_pairs_in_one_context(pairs)),
                 np.arange(8),
                 0,
                 halves,
@@ -120,9 +120,11 @@ def test_the_ceiling_is_that_of_two_samples_of_the_full_size():
 
 
 def test_p_values_of_several_levels_pay_for_their_number():
-    found = _combine_p_values_of_unit_sizes([np.array([0.02, np.nan, 0.7]), np.array([0.03, 0.4, 0.9])], 3)
+    found = _combine_p_values_of_permutation_tests(
+        [np.array([0.02, np.nan, 0.7]), np.array([0.03, 0.4, 0.9])], 3
+    )
     assert found == pytest.approx([0.04, 0.4, 1.0])
-    assert np.isnan(_combine_p_values_of_unit_sizes([], 2)).all()
+    assert np.isnan(_combine_p_values_of_permutation_tests([], 2)).all()
 
 
 def test_the_movable_share_is_that_of_the_level_where_fewest_can_move():
@@ -136,10 +138,10 @@ def test_the_movable_share_is_that_of_the_level_where_fewest_can_move():
     pairs = PairOutcomes(("m",), ("x",), outcome, item, np.arange(32), document, item * 0)
     contexts = PairContexts("both", ("nA", "nB", "tA", "tB"), codes).drop_empty_contexts()
     shares = [
-        level.exchangeable_share() for level in iterate_exchangeable_units(pairs, contexts, ties="strict")
+        level.exchangeable_share() for level in iterate_units_to_permute(pairs, contexts, ties="strict")
     ]
     assert len(set(shares)) == len(shares) == 2
-    crossed = sum_outcomes_by_context_and_cluster(pairs, cross_contexts_with_perturbations(pairs, contexts))
+    crossed = sum_outcomes_by_context_and_cluster(pairs, combine_contexts_with_perturbations(pairs, contexts))
     found = compare_accuracies_between_contexts(
         pairs, contexts, crossed.totals, ties="strict", rng=np.random.default_rng(0), permutations=9
     )

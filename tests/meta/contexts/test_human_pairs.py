@@ -183,7 +183,7 @@ def test_agreement_under_draws_is_that_of_the_segments_drawn_as_often() -> None:
         (ClusterHalves(rng, 6), True),
     ):
         drawn = resample_soft_accuracies(rated.human, rated.metrics, draws, units, complement=rest)
-        weights = draws.draw_weights(np.arange(10, dtype=np.int32)).astype(int)
+        weights = draws.draw_cluster_weights(np.arange(10, dtype=np.int32)).astype(int)
         for draw in range(6):
             own = 1 - weights[:, draw] if rest else weights[:, draw]
             if own.any():
@@ -274,7 +274,7 @@ def test_few_readings_widen_the_interval_and_none_or_half_wrong_labels_leave_it_
 
 
 def simulate_human_pairs(rng, systems=6, items=60):
-    """Draw human scores of systems, and the pairs that `list_pairs_in_contexts_of_both_outputs` and the assay get."""
+    """Draw human scores of systems, and the pairs that `repeat_pairs_that_span_two_contexts` and the assay get."""
     human = rng.normal(size=(items, systems)) + np.linspace(0, 1, systems)
     metric_scores = np.stack([human + rng.normal(size=human.shape) * 1.5, np.zeros_like(human)])
     metric_scores[1, :, -1] = 1  # the second metric only likes the name of the last system

@@ -12,7 +12,7 @@ import pytest
 from metassay.data.dataset import Dataset
 from metassay.meta.contexts.difficulty import (
     compute_quartiles_of_edit_shares,
-    divide_pairs_by_share_of_edits,
+    group_pairs_by_share_of_edited_characters,
     measure_accuracy_by_difficulty,
 )
 from metassay.meta.contexts.pair_outcomes import PairOutcomes
@@ -91,7 +91,12 @@ def judged(seed: int = 0, pairs: int = 400) -> tuple[PairOutcomes, np.ndarray]:
 def test_accuracy_by_difficulty_is_that_of_each_part_counted_by_hand() -> None:
     judgements, shares = judged()
     found = measure_accuracy_by_difficulty(
-        judgements, divide_pairs_by_share_of_edits(shares), None, ties="strict", resamples=200, seed=0
+        judgements,
+        group_pairs_by_share_of_edited_characters(shares),
+        None,
+        ties="strict",
+        resamples=200,
+        seed=0,
     )
     assert found is not None
     assert len(found.bins) == 5
@@ -116,7 +121,7 @@ def test_pairs_of_one_difficulty_have_no_curve() -> None:
     assert (
         measure_accuracy_by_difficulty(
             judgements,
-            divide_pairs_by_share_of_edits(np.full(60, 0.2)),
+            group_pairs_by_share_of_edited_characters(np.full(60, 0.2)),
             None,
             ties="strict",
             resamples=9,
@@ -125,18 +130,23 @@ def test_pairs_of_one_difficulty_have_no_curve() -> None:
         is None
     )
     few = measure_accuracy_by_difficulty(
-        judgements, divide_pairs_by_share_of_edits(shares), None, ties="strict", resamples=9, seed=0
+        judgements,
+        group_pairs_by_share_of_edited_characters(shares),
+        None,
+        ties="strict",
+        resamples=9,
+        seed=0,
     )
     assert few is not None
     assert len(few.bins) == 3  # twenty pairs each
-    few_pairs = judgements.select_pairs(np.arange(39)), divide_pairs_by_share_of_edits(shares[:39])
+    few_pairs = judgements.select_pairs(np.arange(39)), group_pairs_by_share_of_edited_characters(shares[:39])
     assert measure_accuracy_by_difficulty(*few_pairs, None, ties="strict", resamples=9, seed=0) is None
 
 
 def test_people_stand_on_the_same_axis() -> None:
     judgements, shares = judged()
     apart = np.random.default_rng(1).random(101)
-    bins = divide_pairs_by_share_of_edits(shares)
+    bins = group_pairs_by_share_of_edited_characters(shares)
     distances = compute_quartiles_of_edit_shares("mqm", apart)
     found = measure_accuracy_by_difficulty(judgements, bins, distances, ties="strict", resamples=9, seed=0)
     assert found is not None

@@ -18,7 +18,7 @@ from metassay.meta.contexts.column_analysis import AccuracyEstimates, GlobalAnal
 from metassay.meta.contexts.confounding import Confounding
 from metassay.meta.contexts.pair_analysis import analyze_pairs
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
-from metassay.stats.multiplicity import select_possible_best
+from metassay.stats.multiplicity import select_candidates_that_may_be_best
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +166,7 @@ def test_nobody_stands_before_the_first_choice_in_the_order_to_contradict():
     estimates = AccuracyEstimates(None, accuracy, accuracy, accuracy, accuracy)
     overall = GlobalAnalysis(estimates, accuracy, accuracy, None, 0)
     np.testing.assert_array_equal(
-        overall.get_accuracies_with_recommended_on_top(np.arange(3)), [0.9, 0.9, np.nan]
+        overall.get_accuracies_with_recommended_metric_on_top(np.arange(3)), [0.9, 0.9, np.nan]
     )
 
 
@@ -177,7 +177,7 @@ def test_flags_of_confounding_are_adjusted_by_holm():
         ("a", "b", "c"), ("u", "v"), table, zeros, zeros, zeros, zeros, zeros, zeros,
         np.array([0.01, 0.04, 0.03]), np.zeros((3, 1)), (2,), ([], [], []),
     )  # fmt: skip
-    rows = made.to_result_rows()
+    rows = made.summarize_confounding()
     assert [row.p_holm for row in rows] == pytest.approx([0.03, 0.06, 0.06])
     assert [row.flag for row in rows] == [True, False, False]
     assert rows[0].responsible == ["u"]
@@ -243,7 +243,8 @@ def test_a_top_group_rests_on_documents_not_on_items():
         analysis = analyze_pairs(judgements, contexts, resamples=400, permutations=9)
         accuracy, draws = right.mean(axis=1), analysis.overall.resamples
         top, plain = (
-            select_possible_best(accuracy, draws, n)[0].tolist() for n in (len(np.unique(cluster)), 10**9)
+            select_candidates_that_may_be_best(accuracy, draws, n)[0].tolist()
+            for n in (len(np.unique(cluster)), 10**9)
         )
         assert analysis.overall.context.may_be_best.tolist() == top
         found[name] = top, plain

@@ -12,7 +12,10 @@ from wmt23_labels import hide_labels
 from metassay.meta.decisions.control_variates import THESE_ITEMS, LabelledSample, estimate_mean_human_scores
 from metassay.meta.decisions.labelled_scores import LabelledScores
 from metassay.meta.decisions.metric_choice import choose_metric_by_labels_saved
-from metassay.meta.decisions.sample_size import count_items_for_difference, count_items_for_interval_width
+from metassay.meta.decisions.sample_size import (
+    count_items_needed_for_difference,
+    count_items_needed_for_interval_width,
+)
 from metassay.stats.labels_saved import compute_system_differences
 
 
@@ -37,7 +40,7 @@ def measure_power(*, items: int, skewed: bool, repetitions: int, difference: flo
         scores = simulate(seed, items=items, difference=difference, skewed=skewed)
         order = generator.permutation(items)
         pilot = replace(scores, human=hide_labels(scores.human, order[:60]))
-        needed = count_items_for_difference(pilot, difference, 0.8, seed).count
+        needed = count_items_needed_for_difference(pilot, difference, 0.8, seed).count
         sample = replace(scores, human=hide_labels(scores.human, order[: max(needed, 60)]))
         differences = LabelledSample(
             compute_system_differences(sample.human),
@@ -74,7 +77,7 @@ def test_with_every_item_labelled_the_number_is_that_of_a_paired_z_test() -> Non
     scores = simulate(0, items=2000, difference=0.5, skewed=False)
     spread = np.std(scores.human[0] - scores.human[1], ddof=1)
     expected = (norm.ppf(0.975) + norm.ppf(0.8)) ** 2 * spread**2 / 0.5**2
-    needed = count_items_for_difference(scores, 0.5, 0.8, seed=0)
+    needed = count_items_needed_for_difference(scores, 0.5, 0.8, seed=0)
     assert needed.count == pytest.approx(expected, rel=0.02)
     assert needed.hardest == ("a", "b")
 
@@ -85,7 +88,7 @@ def test_intervals_are_as_narrow_as_planned() -> None:
         scores = simulate(seed, items=1500, difference=0.0, skewed=False)
         order = np.random.default_rng(seed).permutation(1500)
         pilot = replace(scores, human=hide_labels(scores.human, order[:60]))
-        needed = count_items_for_interval_width(pilot, 0.8, seed).count
+        needed = count_items_needed_for_interval_width(pilot, 0.8, seed).count
         sample = LabelledSample(
             hide_labels(scores.human, order[:needed]), scores.metrics["m"], scores.unit_of_item
         )

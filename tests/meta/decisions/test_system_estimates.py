@@ -11,7 +11,7 @@ from wmt23_labels import hide_labels, read_wmt23
 from metassay.meta.decisions.control_variates import THESE_ITEMS
 from metassay.meta.decisions.labelled_scores import LabelledScores
 from metassay.meta.decisions.metric_choice import choose_metric_by_labels_saved
-from metassay.meta.decisions.sample_check import check_random_sample
+from metassay.meta.decisions.sample_check import check_labelled_items_are_random_sample
 from metassay.meta.decisions.system_estimates import estimate_system_scores
 
 FEW_METRICS = {
@@ -135,7 +135,9 @@ def test_random_samples_are_called_random_in_95_percent() -> None:
     for seed in range(120):
         scores = simulate(seed)
         noise = {f"noise{n}": generator.exponential(size=scores.human.shape) for n in range(5)}
-        check = check_random_sample(replace(scores, metrics=scores.metrics | noise), generator, 99)
+        check = check_labelled_items_are_random_sample(
+            replace(scores, metrics=scores.metrics | noise), generator, 99
+        )
         p_values.append(check.p)
     # Three standard errors above 5 %.
     assert np.mean(np.array(p_values) <= 0.05) <= 0.11
@@ -146,6 +148,8 @@ def test_a_sample_of_the_worst_items_is_noticed() -> None:
     item_means = scores.metrics["useful"].mean(axis=0)
     full = np.random.default_rng(0).normal(size=scores.human.shape)
     worst = np.argsort(item_means)[:80]
-    check = check_random_sample(replace(scores, human=hide_labels(full, worst)), np.random.default_rng(0))
+    check = check_labelled_items_are_random_sample(
+        replace(scores, human=hide_labels(full, worst)), np.random.default_rng(0)
+    )
     assert (check.p, check.metric) == (0.001, "useful")
     assert check.labelled_mean < check.mean_of_all

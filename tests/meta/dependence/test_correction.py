@@ -108,7 +108,7 @@ def test_agreement_is_the_mean_over_folds(scores):
     corrected = convert_to_human_scale(human, metric, clusters, bootstraps=10)
     rows = {
         row.mapping: row
-        for row in MappingEvaluator(human, clusters, draws=200, seed=0).evaluate_mappings(
+        for row in MappingEvaluator(human, clusters, draws=200, seed=0).evaluate_score_conversions(
             metric, **vars(corrected), **NAMES
         )
     }
@@ -137,11 +137,11 @@ def test_unrated_system_is_mapped_but_not_evaluated(scores):
     corrected = convert_to_human_scale(human, metric, clusters, bootstraps=5)
     assert not np.isnan(corrected.pooled_scores[4]).any()
     assert np.isnan(corrected.system_scores[4]).all()
-    with_unrated = MappingEvaluator(human, clusters, draws=20, seed=0).evaluate_mappings(
+    with_unrated = MappingEvaluator(human, clusters, draws=20, seed=0).evaluate_score_conversions(
         metric, **vars(corrected), **NAMES
     )
     without = convert_to_human_scale(human[:4], metric[:4], clusters, bootstraps=5)
-    without_unrated = MappingEvaluator(human[:4], clusters, draws=20, seed=0).evaluate_mappings(
+    without_unrated = MappingEvaluator(human[:4], clusters, draws=20, seed=0).evaluate_score_conversions(
         metric[:4], **vars(without), **NAMES
     )
     assert with_unrated == without_unrated

@@ -14,7 +14,7 @@ from sklearn.isotonic import IsotonicRegression
 from metassay.errors import InputError
 from metassay.meta.dependence.deviations import (
     estimate_range_interval,
-    predict_human_means,
+    predict_mean_human_scores,
     system_dependence,
 )
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
@@ -108,7 +108,9 @@ small = arrays(float, (4, 12), elements=st.integers(-20, 20).map(float))
 def test_deviations_need_no_fit_per_system_because_fits_keep_the_mean(human, metric):
     outputs = build_scored_outputs(human, metric)
     single = deviations_with_scikit_learn(human, metric)
-    np.testing.assert_allclose(predict_human_means(outputs) - human.mean(axis=1), single, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        predict_mean_human_scores(outputs) - human.mean(axis=1), single, rtol=0, atol=1e-12
+    )
 
 
 @settings(deadline=None)

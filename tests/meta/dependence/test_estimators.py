@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 from scipy.stats import spearmanr
 
-from metassay.meta.dependence.deviations import compute_expected_deviations
+from metassay.meta.dependence.deviations import measure_how_much_groups_are_overrated
 from metassay.meta.dependence.estimators import (
     ESTIMATORS,
-    compute_deviations_by_prediction_method,
-    predict_human_by_binned_means,
-    predict_human_by_monotone_spline,
+    measure_overrating_with_each_prediction_method,
+    predict_human_scores_by_binned_means,
+    predict_human_scores_by_monotone_spline,
 )
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
 
@@ -38,14 +38,14 @@ def test_spline_of_decreasing_data_is_constant():
     rng = np.random.default_rng(1)
     metric = rng.normal(size=(2, 300))
     falling = build_scored_outputs(-metric + 0.1 * rng.normal(size=metric.shape), metric)
-    fitted = predict_human_by_monotone_spline(falling)
+    fitted = predict_human_scores_by_monotone_spline(falling)
     np.testing.assert_allclose(fitted, falling.human_scores.mean(), atol=1e-8)
 
 
 def test_spline_fits_a_line_exactly(outputs):
     metric = outputs.metric_scores.reshape(4, -1)
     line = build_scored_outputs(2 * metric + 1, metric)
-    np.testing.assert_allclose(predict_human_by_monotone_spline(line), line.human_scores, atol=1e-8)
+    np.testing.assert_allclose(predict_human_scores_by_monotone_spline(line), line.human_scores, atol=1e-8)
 
 
 def test_equal_scores_are_in_one_bin():
@@ -53,7 +53,8 @@ def test_equal_scores_are_in_one_bin():
     human = np.array([[1.0, 2, 3, 4], [6, 8, 0, 1]])
     expected = [[3, 3, 5, 5], [3, 5, 0.5, 0.5]]
     np.testing.assert_allclose(
-        predict_human_by_binned_means(build_scored_outputs(human, metric), bins=50).reshape(2, 4), expected
+        predict_human_scores_by_binned_means(build_scored_outputs(human, metric), bins=50).reshape(2, 4),
+        expected,
     )
 
 
@@ -66,8 +67,8 @@ def test_constant_metric_predicts_the_mean_for_every_output(name):
 
 def test_isotonic_estimator_gives_the_expected_deviations(outputs):
     np.testing.assert_allclose(
-        compute_deviations_by_prediction_method(outputs)["isotonic"],
-        compute_expected_deviations(outputs),
+        measure_overrating_with_each_prediction_method(outputs)["isotonic"],
+        measure_how_much_groups_are_overrated(outputs),
         rtol=0,
         atol=1e-12,
     )
@@ -81,7 +82,7 @@ def test_estimators_agree_on_the_order_of_wmt23_metrics_by_sysdep(real_data, pai
     sysdep = {name: [] for name in ESTIMATORS}
     for column in table.columns[4::3]:
         outputs = build_scored_outputs(human, table[column].to_numpy().reshape(shape))
-        for name, deviations in compute_deviations_by_prediction_method(outputs).items():
+        for name, deviations in measure_overrating_with_each_prediction_method(outputs).items():
             sysdep[name].append(np.ptp(deviations))
     assert spearmanr(sysdep["isotonic"], sysdep["binned"]).statistic > 0.95
     assert spearmanr(sysdep["isotonic"], sysdep["spline"]).statistic > 0.95

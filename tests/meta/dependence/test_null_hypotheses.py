@@ -9,24 +9,27 @@ import pytest
 from scipy.stats import ks_2samp
 from sklearn.isotonic import IsotonicRegression
 
-from metassay.meta.dependence.deviations import compute_expected_deviations, compute_range_over_groups
+from metassay.meta.dependence.deviations import (
+    compute_range_over_groups,
+    measure_how_much_groups_are_overrated,
+)
 from metassay.meta.dependence.null_hypotheses import (
-    compute_p_values_of_equal_treatment,
-    compute_p_values_of_fairness,
+    compute_p_values_that_groups_are_treated_equally,
+    compute_p_values_that_metrics_are_noisy_human_scores,
     compute_pearson_over_all_outputs,
-    fill_permuted_positions,
-    simulate_dependence_if_groups_are_alike,
+    permute_outputs_between_systems,
+    simulate_dependence_if_groups_are_treated_equally,
     simulate_residual_ranges_if_metric_is_fair,
 )
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
 
 
 def equal_mapping_p_value(outputs, rng, draws=999):
-    return compute_p_values_of_equal_treatment([outputs], rng, draws)[0]
+    return compute_p_values_that_groups_are_treated_equally([outputs], rng, draws)[0]
 
 
 def fair_metric_p_value(outputs, rng, draws=999):
-    return compute_p_values_of_fairness([outputs], rng, draws)[0]
+    return compute_p_values_that_metrics_are_noisy_human_scores([outputs], rng, draws)[0]
 
 
 def simulate_equal_mapping(rng, *, systems=5, segments=60, shift=0.0):
@@ -97,7 +100,7 @@ def test_the_equal_test_rejects_a_noisy_but_fair_metric_and_the_fair_test_does_n
 
 def permute(table, item_clusters, uniforms, residual):
     sources = np.full(len(residual), -1, dtype=np.int32)
-    fill_permuted_positions(table, item_clusters, uniforms, sources)
+    permute_outputs_between_systems(table, item_clusters, uniforms, sources)
     return residual[sources]
 
 
@@ -133,7 +136,7 @@ def test_groups_of_whole_clusters_are_permuted_where_items_belong_to_one_group()
     human[0, :4] = [0, 1, 5, 5]
     human[1, 4:] = [2, 2, 4, 7]
     outputs = build_scored_outputs(human, np.zeros((2, 8)), clusters=[0, 0, 1, 1, 2, 2, 3, 3])
-    simulated = simulate_dependence_if_groups_are_alike([outputs], np.random.default_rng(0), 400)[0]
+    simulated = simulate_dependence_if_groups_are_treated_equally([outputs], np.random.default_rng(0), 400)[0]
     # the residuals are the scores minus their mean, because the fit to a constant metric has one step
     document_means = np.array([0.5, 5, 2, 5.5])
     inflation = np.sqrt(8 / 6.5)
@@ -172,8 +175,8 @@ def test_metrics_that_are_tested_together_have_the_p_values_that_they_have_alone
         scores = metrics[0].human_scores + rng.normal(0, noise, len(metrics[0].human_scores))
         metrics.append(metrics[0].replace_metric_scores(scores))
     alone, together = {
-        "equal": (equal_mapping_p_value, compute_p_values_of_equal_treatment),
-        "fair": (fair_metric_p_value, compute_p_values_of_fairness),
+        "equal": (equal_mapping_p_value, compute_p_values_that_groups_are_treated_equally),
+        "fair": (fair_metric_p_value, compute_p_values_that_metrics_are_noisy_human_scores),
     }[test]
     expected = [alone(metric, np.random.default_rng(0), 99) for metric in metrics]
     assert together(metrics, np.random.default_rng(0), 99, workers=2) == expected
@@ -192,7 +195,7 @@ def test_metric_with_negative_correlation_is_compared_with_noise():
     assert compute_pearson_over_all_outputs(backwards) == pytest.approx(-1)
     assert fair_metric_p_value(backwards, np.random.default_rng(0), 99) == 1
     simulated = simulate_residual_ranges_if_metric_is_fair([backwards], np.random.default_rng(0), 20)[0]
-    assert simulated.max() < compute_range_over_groups(compute_expected_deviations(backwards))
+    assert simulated.max() < compute_range_over_groups(measure_how_much_groups_are_overrated(backwards))
 
 
 def test_fairness_of_two_systems_cannot_be_tested():

@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 from scipy.stats import linregress
 
-from metassay.meta.dependence.deviations import compute_expected_deviations, system_dependence
+from metassay.meta.dependence.deviations import measure_how_much_groups_are_overrated, system_dependence
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
 from metassay.meta.dependence.shrinkage import (
-    compute_dependence_of_constant_metric,
-    compute_dependence_without_each_group,
+    compute_system_dependence_of_constant_metric,
+    compute_system_dependence_without_each_group,
     split_deviations_into_shrinkage_and_rest,
 )
 
@@ -39,25 +39,27 @@ def test_deviations_of_a_constant_metric_are_shrinkage_only():
     rng = np.random.default_rng(1)
     outputs = build_scored_outputs(rng.normal(size=(6, 40)), np.zeros((6, 40)))
     parts = split_deviations_into_shrinkage_and_rest(
-        compute_expected_deviations(outputs), outputs.human_means
+        measure_how_much_groups_are_overrated(outputs), outputs.human_means
     )
     assert parts.slope == pytest.approx(-1)
     assert parts.residual_range == pytest.approx(0, abs=1e-12)
-    assert compute_dependence_of_constant_metric(outputs) == pytest.approx(np.ptp(outputs.human_means))
+    assert compute_system_dependence_of_constant_metric(outputs) == pytest.approx(np.ptp(outputs.human_means))
 
 
 def test_sysdep_without_a_system_equals_that_of_the_other_rows():
     rng = np.random.default_rng(2)
     human = rng.normal(size=(4, 50)) + np.arange(4)[:, None]
     metric = human + rng.normal(size=(4, 50))
-    sysdep = compute_dependence_without_each_group(build_scored_outputs(human, metric))
+    sysdep = compute_system_dependence_without_each_group(build_scored_outputs(human, metric))
     for system in range(4):
         others = np.delete(np.arange(4), system)
         assert sysdep[system] == system_dependence(human[others], metric[others], bootstraps=0).sysdep
 
 
 def test_sysdep_without_one_of_two_systems_is_undefined():
-    assert np.isnan(compute_dependence_without_each_group(build_scored_outputs(np.eye(2), np.eye(2)))).all()
+    assert np.isnan(
+        compute_system_dependence_without_each_group(build_scored_outputs(np.eye(2), np.eye(2)))
+    ).all()
 
 
 def test_residual_range_orders_bleu_and_xcomet_differently_from_sysdep(real_data):
@@ -67,7 +69,7 @@ def test_residual_range_orders_bleu_and_xcomet_differently_from_sysdep(real_data
     for name in ("XCOMET-Ensemble-refA", "BLEU-refA"):
         outputs = build_scored_outputs(human, table[name].to_numpy().reshape(12, -1))
         ranges[name] = split_deviations_into_shrinkage_and_rest(
-            compute_expected_deviations(outputs), outputs.human_means
+            measure_how_much_groups_are_overrated(outputs), outputs.human_means
         ).residual_range
     assert round(ranges["XCOMET-Ensemble-refA"], 1) == 2.0
     assert round(ranges["BLEU-refA"], 1) == 0.9
@@ -82,5 +84,5 @@ def test_deviations_of_common_metrics_correlate_with_human_means(real_data, pair
     outputs = build_scored_outputs(
         table["mqm"].to_numpy().reshape(shape), table[name].to_numpy().reshape(shape)
     )
-    correlation = np.corrcoef(compute_expected_deviations(outputs), outputs.human_means)[0, 1]
+    correlation = np.corrcoef(measure_how_much_groups_are_overrated(outputs), outputs.human_means)[0, 1]
     assert round(correlation, 2) <= -0.94

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from metassay.meta.judges.self_preference import (
-    estimate_preference_against_panel,
+    estimate_preference_against_other_judges,
     estimate_preference_at_equal_quality,
 )
 from metassay.stats.resampling import draw_bootstrap_counts
@@ -112,7 +112,7 @@ def test_panel_is_the_mean_of_the_z_scores_of_the_other_judges():
     z = stats.zscore(scores.mean(axis=2), axis=1)
     deviations = z[1] - (z[0] + z[2]) / 2
     in_family = np.array([True, False, True, False, False])
-    preference = estimate_preference_against_panel(scores, 1, in_family, draw_counts(40))
+    preference = estimate_preference_against_other_judges(scores, 1, in_family, draw_counts(40))
     assert preference.deviation == pytest.approx(deviations[in_family].mean() - deviations[~in_family].mean())
 
 
@@ -122,7 +122,7 @@ def test_judge_that_favours_its_family_is_detected_by_the_panel():
     scores = quality + rng.normal(size=(3, 6, 200)) * 0.5
     in_family = np.arange(6) < 2
     scores[0, in_family] += 0.8
-    preference = estimate_preference_against_panel(scores, 0, in_family, draw_counts(200))
+    preference = estimate_preference_against_other_judges(scores, 0, in_family, draw_counts(200))
     assert preference.deviation > 0
     assert preference.p < 0.001
 
@@ -130,7 +130,7 @@ def test_judge_that_favours_its_family_is_detected_by_the_panel():
 def test_preference_is_undefined_without_other_families():
     every_system = np.ones(3, dtype=bool)
     scores = np.random.default_rng(0).normal(size=(2, 3, 10))
-    assert np.isnan(estimate_preference_against_panel(scores, 0, every_system, draw_counts(10)).p)
+    assert np.isnan(estimate_preference_against_other_judges(scores, 0, every_system, draw_counts(10)).p)
     assert np.isnan(estimate_preference_at_equal_quality(scores[0], scores[1], every_system).p)
     missing = np.full((3, 10), np.nan)
     assert np.isnan(estimate_preference_at_equal_quality(missing, scores[1], np.arange(3) < 1).p)
@@ -146,6 +146,7 @@ def test_judge_that_agrees_with_the_panel_is_rejected_in_at_most_five_percent(of
         quality = rng.normal(size=(4, 60)) + np.array(offsets)[:, None]
         scores = quality + rng.normal(size=(4, 4, 60))
         rejected += (
-            estimate_preference_against_panel(scores, 0, in_family, draw_counts(60, 200, draw)).p <= 0.05
+            estimate_preference_against_other_judges(scores, 0, in_family, draw_counts(60, 200, draw)).p
+            <= 0.05
         )
     assert rejected <= stats.binom.ppf(0.9995, draws, 0.05)

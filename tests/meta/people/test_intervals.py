@@ -7,7 +7,7 @@ import pytest
 
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.intervals import (
-    bootstrap_meta_metric,
+    evaluate_meta_metric_on_bootstrap_resamples,
     evaluate_meta_metric_on_weighted_clusters,
     percentile_interval,
 )
@@ -50,7 +50,7 @@ def test_a_resample_equals_repeating_the_drawn_segments(
 
 def test_the_interval_of_a_mean_over_items_is_the_textbook_one(scores: ScoreArrays) -> None:
     meta_metric = parse_meta_metric("acc_eq")
-    values = bootstrap_meta_metric(meta_metric, scores, draws=4000, seed=0)
+    values = evaluate_meta_metric_on_bootstrap_resamples(meta_metric, scores, draws=4000, seed=0)
     assert values is not None
     by_item = meta_metric.evaluate_metrics_by_item(scores)
     low, high = percentile_interval(values)
@@ -61,4 +61,4 @@ def test_the_interval_of_a_mean_over_items_is_the_textbook_one(scores: ScoreArra
 
 def test_kendall_over_all_cells_has_no_bootstrap(scores: ScoreArrays) -> None:
     meta_metric = parse_meta_metric("kendall:segment")
-    assert bootstrap_meta_metric(meta_metric, scores, draws=5, seed=0) is None
+    assert evaluate_meta_metric_on_bootstrap_resamples(meta_metric, scores, draws=5, seed=0) is None

@@ -22,7 +22,7 @@ from metassay.meta.people.metric_comparison import (
     compute_metric_differences,
     compute_williams_p_values,
 )
-from metassay.stats.swaps import SWAP_KINDS, draw_swap_blocks, standardize_metrics
+from metassay.stats.swaps import SWAP_KINDS, draw_random_swaps_in_blocks, standardize_metrics
 
 SYSTEMS, ITEMS, METRICS = 6, 40, 4
 
@@ -51,7 +51,7 @@ def recompute_swapped(meta_metric: MetaMetric, scores: ScoreArrays, test: str, d
         meta_metric = parse_meta_metric(f"pearson:{meta_metric.level}")
         scores = ScoreArrays(human, scores.metrics, scores.clusters)
     rows = []
-    for _, swaps in draw_swap_blocks(
+    for _, swaps in draw_random_swaps_in_blocks(
         test, draws=draws, systems=len(scores.human), segments=scores.cluster_count, seed=0
     ):
         cells = swaps.rows[:, :, None] ^ swaps.columns[:, None, :] if swaps.cells is None else swaps.cells
@@ -336,7 +336,7 @@ def test_draws_with_missing_scores_equal_recomputing_on_the_items_that_both_metr
     assert differences is not None
     masks = [
         swaps.columns[draw]
-        for _, swaps in draw_swap_blocks("perm-inputs", draws=60, systems=5, segments=30, seed=0)
+        for _, swaps in draw_random_swaps_in_blocks("perm-inputs", draws=60, systems=5, segments=30, seed=0)
         for draw in range(len(swaps))
     ]
     for row, pair in enumerate(pairs):

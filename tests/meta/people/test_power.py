@@ -8,13 +8,16 @@ from scipy import stats
 
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.meta_metrics.registry import parse_meta_metric
-from metassay.meta.people.power import count_items_to_separate_metrics, count_items_to_separate_systems
+from metassay.meta.people.power import (
+    count_items_needed_to_separate_metrics,
+    count_items_needed_to_separate_systems,
+)
 
 
 def test_the_required_items_give_the_promised_power_in_a_simulation() -> None:
     rng = np.random.default_rng(2)
     pilot = np.stack([np.zeros(4000), rng.normal(0.25, 1.0, 4000)])
-    items = int(count_items_to_separate_systems(pilot)[0])
+    items = int(count_items_needed_to_separate_systems(pilot)[0])
     assert items == pytest.approx((1.645 + 0.842) ** 2 / 0.25**2, rel=0.15)
     p_values = [
         stats.ttest_1samp(rng.normal(0.25, 1.0, items), 0, alternative="greater").pvalue for _ in range(800)
@@ -23,7 +26,7 @@ def test_the_required_items_give_the_promised_power_in_a_simulation() -> None:
 
 
 def test_systems_with_equal_means_cannot_be_separated() -> None:
-    assert np.isinf(count_items_to_separate_systems(np.ones((2, 5)))[0])
+    assert np.isinf(count_items_needed_to_separate_systems(np.ones((2, 5)))[0])
 
 
 def test_metrics_that_differ_more_need_fewer_items() -> None:
@@ -31,7 +34,7 @@ def test_metrics_that_differ_more_need_fewer_items() -> None:
     human = rng.normal(size=(7, 1)) * 0.5 + rng.normal(size=(7, 120))
     noise = np.array([0.5, 1.0, 2.0, 8.0])[:, None, None]
     scores = ScoreArrays(human, human + noise * rng.normal(size=(4, 7, 120)))
-    items = count_items_to_separate_metrics(parse_meta_metric("spa"), scores, draws=200)
+    items = count_items_needed_to_separate_metrics(parse_meta_metric("spa"), scores, draws=200)
     assert items is not None
     assert (items >= 1).all()
     assert items[2] < items[0]  # metrics 0 and 3 differ more than 0 and 1
@@ -40,6 +43,6 @@ def test_metrics_that_differ_more_need_fewer_items() -> None:
 def test_equal_metrics_cannot_be_separated() -> None:
     human = np.random.default_rng(0).normal(size=(7, 120))
     scores = ScoreArrays(human, np.stack([human, human]))
-    items = count_items_to_separate_metrics(parse_meta_metric("spa"), scores, draws=50)
+    items = count_items_needed_to_separate_metrics(parse_meta_metric("spa"), scores, draws=50)
     assert items is not None
     assert np.isinf(items[0])

@@ -9,8 +9,8 @@ import pytest
 
 from metassay.errors import InputError
 from metassay.meta.people.spans import (
-    average_span_scores,
-    compute_span_scores,
+    average_precision_recall_and_f1,
+    compute_precision_recall_and_f1,
     count_characters_marked_by_both,
     count_marked_characters,
 )
@@ -27,7 +27,7 @@ def score_spans(people, metric):
     """Micro and macro scores of the spans of a metric, given per output."""
     counts = [count_marked_characters(*spans) for spans in zip(people, metric, strict=True)]
     array = np.array(counts, dtype=np.float64).reshape(-1, 3)
-    return compute_span_scores(array.sum(axis=0)), average_span_scores(array)
+    return compute_precision_recall_and_f1(array.sum(axis=0)), average_precision_recall_and_f1(array)
 
 
 def draw_spans(rng, most=4):
@@ -74,7 +74,7 @@ def test_where_nothing_is_marked_nothing_is_claimed():
     assert np.isnan(micro.f1)
     assert macro.f1 == 1
     assert np.isnan(score_spans([], [])[1].f1)
-    assert np.isnan(compute_span_scores(np.array([0.0, 0.0, 4.0])).precision)
+    assert np.isnan(compute_precision_recall_and_f1(np.array([0.0, 0.0, 4.0])).precision)
 
 
 def test_spans_that_mark_nothing_are_refused():

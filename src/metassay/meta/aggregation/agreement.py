@@ -15,8 +15,8 @@ from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
 from metassay.meta.aggregation.system_scores import (
     ResamplingSettings,
-    aggregate_scores_of_systems,
-    mark_scored_outputs,
+    are_outputs_scored,
+    compute_corpus_segment_and_bootstrap_scores,
 )
 from metassay.metrics.base import Scores, StatisticsMetric
 from metassay.results.aggregate import (
@@ -33,8 +33,8 @@ from metassay.results.aggregate import (
 from metassay.results.base import none_if_nan
 from metassay.stats.resampling import draw_subset_counts
 from metassay.stats.sufficient_statistics import (
-    compute_mean_from_statistics,
-    make_mean_statistics,
+    compute_means_from_sums_and_counts,
+    pair_scores_with_counts,
     sum_statistics_of_resamples,
 )
 
@@ -56,7 +56,7 @@ class AggregationComparison:
     human: list[HumanAgreement]
 
 
-def compare_aggregations(
+def compare_corpus_segment_and_bootstrap_scores(
     score_cubes: Sequence[ScoreCube],
     metrics: Sequence[StatisticsMetric],
     resampling: ResamplingSettings | None = None,
@@ -72,17 +72,19 @@ def compare_aggregations(
         downsampled: list[DownsampledAgreement] = []
         for metric in metrics:
             systems = [
-                row for cube in score_cubes for row in aggregate_scores_of_systems(cube, metric, resampling)
+                row
+                for cube in score_cubes
+                for row in compute_corpus_segment_and_bootstrap_scores(cube, metric, resampling)
             ]
             systems_by_metric[metric.spec] = systems
         for metric in metrics:
-            downsampled += _compare_aggregations_on_segment_samples(
+            downsampled += _correlate_scores_on_small_segment_samples(
                 score_cubes, metric, systems_by_metric[metric.spec], resampling
             )
         human = _correlate_with_human_scores(score_cubes, metrics, systems_by_metric, resampling)
     return AggregationComparison(
         systems=list(itertools.chain.from_iterable(systems_by_metric.values())),
-        between=_correlate_aggregations(metrics, systems_by_metric),
+        between=_correlate_system_scores_of_metrics(metrics, systems_by_metric),
         downsampled=downsampled,
         human=human,
     )
@@ -95,7 +97,7 @@ def _negate_if_lower_is_better(metric: StatisticsMetric, score: float | None) ->
     return orient_scores(score, higher_is_better=metric.higher_is_better)
 
 
-def _correlate_aggregations(
+def _correlate_system_scores_of_metrics(
     metrics: Sequence[StatisticsMetric], systems_by_metric: SystemsByMetric
 ) -> list[AggregationPair]:
     """Compute the correlation between system scores of every two combinations of metric and aggregation
@@ -120,7 +122,7 @@ def _correlate_aggregations(
     return pairs
 
 
-def _compare_aggregations_on_segment_samples(
+def _correlate_scores_on_small_segment_samples(
     score_cubes: Sequence[ScoreCube],
     metric: StatisticsMetric,
     systems: Sequence[AggregatedSystem],
@@ -175,7 +177,7 @@ def _score_systems_on_segment_samples(
     A segment that a system lacks adds nothing to the sums of that system.
     """
     statistics = score_cube.statistics[metric.spec]
-    is_present = mark_scored_outputs(statistics)
+    is_present = are_outputs_scored(statistics)
     has_outputs = is_present.any(axis=1)
     segment_count = statistics.shape[1]
     rng = resampling.create_random_generator(score_cube.dataset, f"downsampled {sample_size}", segment_count)
@@ -183,10 +185,10 @@ def _score_systems_on_segment_samples(
     statistics_or_zero = np.where(is_present[..., None], statistics, 0.0)[has_outputs]
     sums = sum_statistics_of_resamples(statistics_or_zero, counts)
     segment_scores = score_cube.metric_scores[metric.spec][has_outputs]
-    segment_sums = sum_statistics_of_resamples(make_mean_statistics(segment_scores), counts)
+    segment_sums = sum_statistics_of_resamples(pair_scores_with_counts(segment_scores), counts)
     return SampleScores(
         corpus=metric.from_statistics(np.ascontiguousarray(sums)),
-        segment=compute_mean_from_statistics(segment_sums),
+        segment=compute_means_from_sums_and_counts(segment_sums),
     )
 
 
@@ -217,10 +219,10 @@ def _correlate_with_human_scores(
         for metric in metrics:
             by_group = {}
             for cube in rated_cubes:
-                by_group[cube.dataset] = _correlate_test_set_with_human(
+                by_group[cube.dataset] = _correlate_with_human_scores_on_test_set(
                     cube, human, metric, systems_by_metric[metric.spec], resampling
                 )
-            rows += _list_human_agreement(human, metric.spec, by_group)
+            rows += _list_correlations_with_human_scores(human, metric.spec, by_group)
     return rows
 
 
@@ -242,7 +244,7 @@ class HumanCorrelations:
     by_aggregation: Mapping[str, float]
 
 
-def _correlate_test_set_with_human(
+def _correlate_with_human_scores_on_test_set(
     score_cube: ScoreCube,
     human_column: str,
     metric: StatisticsMetric,
@@ -252,11 +254,11 @@ def _correlate_test_set_with_human(
     """Correlate system scores on the segments that people scored with mean human scores of the systems."""
     human_scores = score_cube.human_scores[human_column]
     is_rated = ~np.isnan(human_scores)
-    is_present = mark_scored_outputs(score_cube.statistics[metric.spec])
+    is_present = are_outputs_scored(score_cube.statistics[metric.spec])
     if (is_rated | ~is_present).all():  # all scored segments are rated: the scores are known already
         rows = [row for row in systems if row.group == score_cube.dataset]
     else:
-        rows = aggregate_scores_of_systems(score_cube, metric, resampling, is_rated)
+        rows = compute_corpus_segment_and_bootstrap_scores(score_cube, metric, resampling, is_rated)
     human_means = [float(np.nanmean(human_scores[score_cube.systems.index(row.system)])) for row in rows]
     by_aggregation = {}
     for aggregation in AGGREGATIONS:
@@ -267,7 +269,7 @@ def _correlate_test_set_with_human(
     return HumanCorrelations(len(rows), by_aggregation)
 
 
-def _list_human_agreement(
+def _list_correlations_with_human_scores(
     human_column: str, metric: str, correlations_by_test_set: Mapping[str, HumanCorrelations]
 ) -> list[HumanAgreement]:
     """List the correlations with human scores on each test set, followed by their mean, for each way to

@@ -13,12 +13,12 @@ from metassay.metrics.base import Metric, StatisticsMetric
 from metassay.results.base import none_if_nan
 from metassay.results.score import SystemComparison
 from metassay.stats.arrays import FloatArray
-from metassay.stats.multiplicity import adjust_holm
+from metassay.stats.multiplicity import adjust_p_values_by_holm
 from metassay.stats.sufficient_statistics import (
     FromStatistics,
     approximate_randomization,
-    compute_mean_from_statistics,
-    make_mean_statistics,
+    compute_means_from_sums_and_counts,
+    pair_scores_with_counts,
     paired_bootstrap,
     sum_statistics_within_clusters,
 )
@@ -59,7 +59,7 @@ def compare_systems(
     rng = ResamplingSettings(seed=seed).create_random_generator(score_cube.dataset, test_name, units.shape[1])
     result = TESTS[test_name](units, from_statistics, rng, draws=draws)
     pairs = list(combinations(range(len(score_cube.systems)), 2))
-    adjusted = adjust_holm([result.p[pair] for pair in pairs])
+    adjusted = adjust_p_values_by_holm([result.p[pair] for pair in pairs])
     comparisons = []
     for (a, b), p_holm in zip(pairs, adjusted):
         comparisons.append(
@@ -89,6 +89,6 @@ def select_sufficient_statistics(
     if isinstance(metric, StatisticsMetric) and not use_segment_means:
         return score_cube.statistics[metric.spec], metric.from_statistics
     segment_scores = score_cube.metric_scores[metric.spec]
-    statistics = make_mean_statistics(segment_scores)
+    statistics = pair_scores_with_counts(segment_scores)
     statistics[np.isnan(segment_scores)] = np.nan
-    return statistics, compute_mean_from_statistics
+    return statistics, compute_means_from_sums_and_counts

@@ -20,12 +20,12 @@ from metassay.results.aggregate import AggregatedSystem, StandardErrors
 from metassay.results.base import none_if_nan
 from metassay.stats.arrays import LongArray
 from metassay.stats.intervals import small_sample_factor
-from metassay.stats.random import create_generator_from_text
+from metassay.stats.random import create_random_generator_from_text
 from metassay.stats.sufficient_statistics import (
     FromStatistics,
-    compute_mean_from_statistics,
+    compute_means_from_sums_and_counts,
     draw_bootstrap_scores,
-    make_mean_statistics,
+    pair_scores_with_counts,
     sum_statistics_within_clusters,
 )
 
@@ -48,13 +48,13 @@ class ResamplingSettings:
     sample_sizes: tuple[int, ...] = (1, 10, 100)
     seed: int = 0
 
-    def create_random_generator(self, test_set: str, purpose: str, segment_count: int) -> np.random.Generator:
+    def create_random_generator(self, test_set: str, name: str, segment_count: int) -> np.random.Generator:
         """Create a random generator that depends only on the seed, the test set, the purpose and the number
         of segments.
 
         Systems and metrics with the same segments therefore get the same resamples.
         """
-        return create_generator_from_text(self.seed, f"{test_set}\0{purpose}\0{segment_count}")
+        return create_random_generator_from_text(self.seed, f"{test_set}\0{name}\0{segment_count}")
 
 
 @dataclass(frozen=True)
@@ -66,14 +66,14 @@ class SystemsWithSameSegments:
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
 
-    def select_outputs(self, output_values: Scores) -> Scores:
+    def select_systems_and_segments(self, output_values: Scores) -> Scores:
         """Return the part of an array `[systems, segments, ...]` that belongs to these systems and their
         segments.
         """
         return output_values[np.ix_(self.rows, self.columns)]
 
 
-def group_systems_by_segments(has_output: BoolArray) -> list[SystemsWithSameSegments]:
+def group_systems_with_same_segments(has_output: BoolArray) -> list[SystemsWithSameSegments]:
     """Group systems that have outputs for exactly the same segments, so that these can be resampled together.
 
     `has_output` is `[systems, segments]`. Systems without any segment are left out.
@@ -88,12 +88,12 @@ def group_systems_by_segments(has_output: BoolArray) -> list[SystemsWithSameSegm
     ]
 
 
-def mark_scored_outputs(statistics: Scores) -> BoolArray:
+def are_outputs_scored(statistics: Scores) -> BoolArray:
     """Return which outputs have statistics, that is, were scored."""
     return ~np.isnan(statistics[..., 0])
 
 
-def aggregate_scores_of_systems(
+def compute_corpus_segment_and_bootstrap_scores(
     score_cube: ScoreCube,
     metric: StatisticsMetric,
     resampling: ResamplingSettings,
@@ -105,28 +105,28 @@ def aggregate_scores_of_systems(
     `is_included`, `[systems, segments]`, restricts the segments of each system. Systems without segments are
     left out.
     """
-    is_present = mark_scored_outputs(score_cube.statistics[metric.spec])
+    is_present = are_outputs_scored(score_cube.statistics[metric.spec])
     if is_included is not None:
         is_present &= is_included
     aggregated: dict[int, AggregatedSystem] = {}
-    for systems in group_systems_by_segments(is_present):
-        rows = _aggregate_systems_with_same_segments(score_cube, metric, systems, resampling)
+    for systems in group_systems_with_same_segments(is_present):
+        rows = _compute_scores_of_system_group(score_cube, metric, systems, resampling)
         aggregated.update(zip(systems.rows.tolist(), rows))
     return [aggregated[system] for system in sorted(aggregated)]
 
 
-def _aggregate_systems_with_same_segments(
+def _compute_scores_of_system_group(
     score_cube: ScoreCube,
     metric: StatisticsMetric,
     system_group: SystemsWithSameSegments,
     resampling: ResamplingSettings,
 ) -> list[AggregatedSystem]:
     """Compute scores and standard errors of systems that have outputs for exactly the same segments."""
-    statistics = system_group.select_outputs(score_cube.statistics[metric.spec])
-    segment_scores = system_group.select_outputs(score_cube.metric_scores[metric.spec])
+    statistics = system_group.select_systems_and_segments(score_cube.statistics[metric.spec])
+    segment_scores = system_group.select_systems_and_segments(score_cube.metric_scores[metric.spec])
     segment_count = segment_scores.shape[1]
     corpus = metric.from_statistics(statistics.sum(axis=1))
-    segment = compute_mean_from_statistics(make_mean_statistics(segment_scores).sum(axis=1))
+    segment = compute_means_from_sums_and_counts(pair_scores_with_counts(segment_scores).sum(axis=1))
     resampled_bootstrap = _resample_corpus_scores(score_cube.dataset, metric, statistics, resampling)
     bootstrap = resampled_bootstrap.mean(axis=1)
 
@@ -135,12 +135,12 @@ def _aggregate_systems_with_same_segments(
         return np.stack(
             [
                 metric.from_statistics(statistic_sums[..., :-2]),
-                compute_mean_from_statistics(statistic_sums[..., -2:]),
+                compute_means_from_sums_and_counts(statistic_sums[..., -2:]),
             ]
         )
 
     # one array with the statistics of both, so that their standard errors come from the same resamples
-    both_statistics = np.concatenate([statistics, make_mean_statistics(segment_scores)], axis=2)
+    both_statistics = np.concatenate([statistics, pair_scores_with_counts(segment_scores)], axis=2)
     rng = resampling.create_random_generator(score_cube.dataset, "standard error", segment_count)
     resampled_corpus, resampled_segment = draw_bootstrap_scores(
         both_statistics, compute_corpus_and_segment_scores, rng, draws=resampling.resamples
@@ -187,7 +187,7 @@ def compute_corpus_scores(score_cube: ScoreCube, metric: StatisticsMetric) -> Sc
     """Compute the corpus score of each system on the segments for which it has outputs, else NaN."""
     statistics = score_cube.statistics[metric.spec]
     scores = metric.from_statistics(np.nansum(statistics, axis=1))
-    has_outputs = mark_scored_outputs(statistics).any(axis=1)
+    has_outputs = are_outputs_scored(statistics).any(axis=1)
     return np.where(has_outputs, scores, np.nan)
 
 
@@ -199,8 +199,8 @@ def compute_bootstrap_scores(
     """
     statistics = score_cube.statistics[metric.spec]
     scores = np.full(len(score_cube.systems), np.nan)
-    for systems in group_systems_by_segments(mark_scored_outputs(statistics)):
-        group_statistics = systems.select_outputs(statistics)
+    for systems in group_systems_with_same_segments(are_outputs_scored(statistics)):
+        group_statistics = systems.select_systems_and_segments(statistics)
         resampled = _resample_corpus_scores(score_cube.dataset, metric, group_statistics, resampling)
         scores[systems.rows] = resampled.mean(axis=1)
     return scores
@@ -208,7 +208,7 @@ def compute_bootstrap_scores(
 
 def estimate_score_intervals(
     statistics: Scores,
-    from_statistics: FromStatistics,
+    compute_score: FromStatistics,
     test_set: str,
     resampling: ResamplingSettings,
     cluster_numbers: LongArray | None = None,
@@ -222,8 +222,8 @@ def estimate_score_intervals(
     """
     low = np.full(len(statistics), np.nan)
     high = np.full(len(statistics), np.nan)
-    for systems in group_systems_by_segments(mark_scored_outputs(statistics)):
-        present_statistics = systems.select_outputs(statistics)
+    for systems in group_systems_with_same_segments(are_outputs_scored(statistics)):
+        present_statistics = systems.select_systems_and_segments(statistics)
         if cluster_numbers is not None:
             present_statistics = sum_statistics_within_clusters(
                 present_statistics, cluster_numbers[systems.columns]
@@ -234,10 +234,8 @@ def estimate_score_intervals(
         rng = resampling.create_random_generator(test_set, "interval", unit_count)
         if unit_count > MOST_RESAMPLED_SEGMENTS:
             present_statistics = _sum_statistics_over_random_groups(present_statistics, rng)
-        resampled = draw_bootstrap_scores(
-            present_statistics, from_statistics, rng, draws=resampling.resamples
-        )
-        scores = from_statistics(present_statistics.sum(axis=1))
+        resampled = draw_bootstrap_scores(present_statistics, compute_score, rng, draws=resampling.resamples)
+        scores = compute_score(present_statistics.sum(axis=1))
         widening = small_sample_factor(np.array(unit_count)) * np.sqrt(unit_count / (unit_count - 1))
         lower, upper = np.quantile(resampled, [0.025, 0.975], axis=1)
         low[systems.rows] = scores + (lower - scores) * widening

@@ -31,7 +31,7 @@ from metassay.stats.arrays import (
     argsort_integers,
     count_occurrences,
     divide_or_nan,
-    find_run_starts,
+    find_starts_of_equal_rows,
 )
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.compilation import kernel
@@ -68,7 +68,9 @@ class AccuracySums:
         """Return the accuracy of each metric in each context, averaged over items. It is NaN where a context
         has no pair.
         """
-        return divide_or_nan(self._sum_by_context(self.credit), self._sum_by_context(self.weight))
+        return divide_or_nan(
+            self._sum_cluster_values_by_context(self.credit), self._sum_cluster_values_by_context(self.weight)
+        )
 
     def compute_accuracy_over_pairs(self) -> FloatArray:
         """Return the accuracy of each metric in each context, averaged over pairs instead of items."""
@@ -92,7 +94,7 @@ class AccuracySums:
 
     def count_clusters(self) -> LongArray:
         """Count the clusters of items in which each metric scored a pair, for each context."""
-        return self._sum_by_context(self.weight > 0).astype(np.int64)
+        return self._sum_cluster_values_by_context(self.weight > 0).astype(np.int64)
 
     def estimate_accuracy_variances(self) -> FloatArray:
         """Estimate the sampling variance of each accuracy from the spread between clusters of items.
@@ -103,11 +105,11 @@ class AccuracySums:
         # Σ (credit − accuracy · weight)² written out, so that no array of residuals by cell is needed.
         accuracy = np.nan_to_num(self.accuracy())
         clusters = self.count_clusters().astype(np.float64)
-        squares = self._sum_by_context(self.credit, self.credit)
-        squares -= 2 * accuracy * self._sum_by_context(self.credit, self.weight)
-        squares += accuracy**2 * self._sum_by_context(self.weight, self.weight)
+        squares = self._sum_cluster_values_by_context(self.credit, self.credit)
+        squares -= 2 * accuracy * self._sum_cluster_values_by_context(self.credit, self.weight)
+        squares += accuracy**2 * self._sum_cluster_values_by_context(self.weight, self.weight)
         small_sample_factor = divide_or_nan(clusters, clusters - 1)
-        total_weight = self._sum_by_context(self.weight)
+        total_weight = self._sum_cluster_values_by_context(self.weight)
         # Rounding can make a sum of squares slightly negative.
         return small_sample_factor * divide_or_nan(np.maximum(squares, 0), total_weight**2)
 
@@ -135,26 +137,32 @@ class AccuracySums:
             starts=np.zeros_like(self.starts),
         )
 
-    def get_context_slice(self, context_position: int) -> slice:
+    def get_array_slice_of_context(self, context_position: int) -> slice:
         """Return the slice of the arrays `credit`, `weight` and `clusters` that belongs to one context."""
         return slice(int(self.starts[context_position]), int(self.starts[context_position + 1]))
 
-    def resample_accuracies(self, context_position: int, bootstrap: ClusterBootstrap) -> FloatArray:
+    def resample_accuracies_in_context(
+        self, context_position: int, bootstrap: ClusterBootstrap
+    ) -> FloatArray:
         """Compute the accuracy of each metric in one context on bootstrap resamples of clusters of items."""
-        cells = self.get_context_slice(context_position)
+        cells = self.get_array_slice_of_context(context_position)
         return bootstrap.resample_ratios(self.credit[:, cells], self.weight[:, cells], self.clusters[cells])
 
-    def _sum_by_context(self, cell_values: NDArray[Any], factors: FloatArray | None = None) -> FloatArray:
+    def _sum_cluster_values_by_context(
+        self, cluster_values: NDArray[Any], factors: FloatArray | None = None
+    ) -> FloatArray:
         """Sum one value per cluster over the clusters of each context. With `factors`, sum the products of
         value and factor.
         """
-        sums = np.zeros((len(cell_values), len(self.starts) - 1))
+        sums = np.zeros((len(cluster_values), len(self.starts) - 1))
         has_cells = self.starts[1:] > self.starts[:-1]
         # `reduceat` returns an element, not 0, for an empty range: contexts without cells are left out.
         starts = self.starts[:-1][has_cells]
         if not len(starts):
             return sums
-        for m, row in enumerate(cell_values):  # one metric at a time, to hold one row of products in memory
+        for m, row in enumerate(
+            cluster_values
+        ):  # one metric at a time, to hold one row of products in memory
             if factors is None:
                 products = row.astype(np.float64)
             else:
@@ -187,7 +195,7 @@ def sort_pairs_by_item(
     return pair_outcomes.select_pairs(order), [column.select_pairs(order) for column in contexts]
 
 
-def list_pairs_in_contexts_of_both_outputs(
+def repeat_pairs_that_span_two_contexts(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts
 ) -> tuple[PairOutcomes, PairContexts]:
     """Repeat each pair whose two outputs belong to different contexts, so that it counts in both of them.
@@ -218,14 +226,16 @@ def sum_outcomes_by_context_and_cluster(
     must be sorted by item.
     """
     batches = split_contexts_into_batches(pair_contexts)
-    sums_by_batch = iterate_outcome_sums_by_context_batch(pair_outcomes, pair_contexts, ties=ties)
+    sums_by_batch = sum_outcomes_in_batches_of_contexts(pair_outcomes, pair_contexts, ties=ties)
     if len(batches) == 1:
         return next(sums_by_batch)
     metrics = len(pair_outcomes.metrics)
     # An upper bound: a cluster may hold several items of a context.
     most_cells = 0
     for _, pairs in batches:
-        most_cells += len(find_run_starts(pair_contexts.codes[pairs], pair_outcomes.items[pairs])) - 1
+        most_cells += (
+            len(find_starts_of_equal_rows(pair_contexts.codes[pairs], pair_outcomes.items[pairs])) - 1
+        )
     # Filled batch by batch: concatenating finished batches would need twice the memory.
     credit = np.empty((metrics, most_cells))
     # Metrics that scored all pairs share one row of weights.
@@ -257,7 +267,7 @@ def _has_missing_outcomes(pair_outcomes: PairOutcomes) -> bool:
     return int(pair_outcomes.outcomes.min()) == MISSING
 
 
-def iterate_outcome_sums_by_context_batch(
+def sum_outcomes_in_batches_of_contexts(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str = "strict"
 ) -> Iterator[AccuracySums]:
     """Yield the sums of pair outcomes for a few contexts at a time, because all contexts at once may not fit
@@ -312,12 +322,10 @@ def _sum_outcomes_of_context_range(
     outputs = pair_outcomes.outputs[pair_positions]
     codes = pair_contexts.codes[pair_positions]
     first_context = context_range.start
-    item_starts = find_run_starts(codes, pair_outcomes.items[pair_positions])
+    item_starts = find_starts_of_equal_rows(codes, pair_outcomes.items[pair_positions])
     context_of_item = codes[item_starts[:-1]] - first_context
     cluster_of_item = pair_outcomes.clusters[pair_positions][item_starts[:-1]]
-    cell_of_item, first_item_of_cell = _number_distinct_context_cluster_pairs(
-        context_of_item, cluster_of_item
-    )
+    cell_of_item, first_item_of_cell = _assign_ids_to_context_cluster_pairs(context_of_item, cluster_of_item)
     weights = np.empty(0) if pair_outcomes.weights is None else pair_outcomes.weights[pair_positions]
     metrics = len(pair_outcomes.metrics)
     context_count = context_range.stop - first_context
@@ -361,16 +369,16 @@ def compute_accuracy_by_context(
     """
     accuracies = []
     totals = []
-    for accuracy_sums in iterate_outcome_sums_by_context_batch(pair_outcomes, pair_contexts, ties=ties):
+    for accuracy_sums in sum_outcomes_in_batches_of_contexts(pair_outcomes, pair_contexts, ties=ties):
         accuracies.append(accuracy_sums.accuracy())
         totals.append(accuracy_sums.totals)
     return np.concatenate(accuracies, axis=1), np.concatenate(totals, axis=2)
 
 
-def _number_distinct_context_cluster_pairs(
+def _assign_ids_to_context_cluster_pairs(
     context_of_item: IntArray, cluster_of_item: IntArray
 ) -> tuple[LongArray, LongArray]:
-    """Number the distinct combinations of context and cluster that occur among items.
+    """Assign an integer to each combination of context and cluster that occurs among items.
 
     Returns the cell of each item and the first item of each cell.
     """

@@ -14,7 +14,7 @@ from metassay.errors import InputError
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.results.assay import AgreementPrediction
 from metassay.stats.arrays import FloatArray, LongArray, count_occurrences
-from metassay.stats.random import create_generator_from_numbers
+from metassay.stats.random import create_random_generator_from_numbers
 
 # Facts about the contexts of a column: by name, one value per context.
 ContextFacts = Mapping[str, Sequence[str | float]]
@@ -26,11 +26,11 @@ _ROUNDING = 1e-9
 _PAIRS_PER_COEFFICIENT = 3
 
 
-def predict_agreement_of_contexts(
+def predict_ranking_agreement_of_contexts(
     agreement_matrix: FloatArray,
     context_facts: ContextFacts,
     *,
-    have_equal_cluster_overlap: bool = True,
+    do_all_or_no_contexts_share_clusters: bool = True,
 ) -> AgreementPrediction | None:
     """Predict how similarly two contexts rank the metrics from facts about both contexts, by a least-squares
     fit.
@@ -75,12 +75,12 @@ def predict_agreement_of_contexts(
         explained=1 - (rmse / baseline_rmse) ** 2 if baseline_rmse > 0 else None,
         pairs=len(first),
         p=_compute_permutation_p_value(agreement_matrix, context_facts, (first, second), observed)
-        if have_equal_cluster_overlap
+        if do_all_or_no_contexts_share_clusters
         else None,
     )
 
 
-def have_equal_cluster_overlap(pair_outcomes: PairOutcomes, pair_contexts: PairContexts) -> bool:
+def do_all_or_no_contexts_share_clusters(pair_outcomes: PairOutcomes, pair_contexts: PairContexts) -> bool:
     """Return whether every two contexts share clusters of items (such as documents), or no two contexts do.
 
     Neither holds where columns are crossed: `A+news` shares its documents with `B+news`, not with `A+talk`.
@@ -151,7 +151,7 @@ def _compute_permutation_p_value(
     """Compute how often facts predict the agreement of contexts as well as observed when they are assigned to
     contexts at random.
     """
-    rng = create_generator_from_numbers(0, len(agreement_matrix))
+    rng = create_random_generator_from_numbers(0, len(agreement_matrix))
     first, second = pairs
     agreements = agreement_matrix[first, second]
     similarities = [

@@ -47,7 +47,7 @@ class ChoiceTable:
     criteria: Criteria = field(default_factory=dict)
     uninformed: frozenset[str] = frozenset()
 
-    def drop_uninformed_metrics(self, metric_positions: Sequence[int]) -> list[int]:
+    def drop_metrics_unrelated_to_quality(self, metric_positions: Sequence[int]) -> list[int]:
         """Return the given positions without the metrics whose scores say nothing about quality."""
         return [m for m in metric_positions if self.metrics[m] not in self.uninformed]
 
@@ -75,7 +75,7 @@ def round_accuracy_spreads(spreads: FloatArray) -> FloatArray:
     return np.asarray(np.round(spreads / STABILITY_STEP))
 
 
-def build_choice_table_from_result(
+def collect_accuracies_and_costs_from_result(
     assay_result: ContextStatistics, column: str, criteria: Criteria
 ) -> ChoiceTable:
     """Collect accuracies and costs of metrics in the contexts of one column from the result of an assay."""
@@ -140,7 +140,7 @@ def choose_metric_for_all_contexts(
 
 
 def recommend_metric_by_context(
-    choice_table: ChoiceTable, run_choice: RunChoice | None = None
+    metric_table: ChoiceTable, overall_choice: RunChoice | None = None
 ) -> dict[str, Recommendation]:
     """Recommend a metric for each context, and list the metrics that may be the best there.
 
@@ -149,83 +149,83 @@ def recommend_metric_by_context(
     accuracy decides where it is clear (those behind come last), the preference where it is not. The choice is
     that of the run, which then comes first in its top groups; else the first of the top group.
     """
-    preferences = _build_metric_sort_keys(choice_table)
+    preferences = _build_metric_sort_keys(metric_table)
     recommendations = {}
-    for c, context in enumerate(choice_table.contexts):
-        recommendations[context] = _recommend_for_context(choice_table, c, preferences, run_choice)
-    robust_choice = choose_robust_metric(choice_table)
+    for c, context in enumerate(metric_table.contexts):
+        recommendations[context] = _recommend_metric_for_context(metric_table, c, preferences, overall_choice)
+    robust_choice = choose_robust_metric(metric_table)
     recommendations[GLOBAL] = msgspec.structs.replace(recommendations[GLOBAL], robust_choice=robust_choice)
     return recommendations
 
 
-def choose_robust_metric(choice_table: ChoiceTable) -> str | None:
+def choose_robust_metric(metric_table: ChoiceTable) -> str | None:
     """Choose the metric for unknown contexts, which has the highest accuracy under an unfavourable mix of
     contexts. Ties are broken by the accuracy in the worst context.
     """
-    robust = np.round(choice_table.robust_accuracy, _TIE_DECIMALS).tolist()
-    worst_case = choice_table.worst_case.tolist()
-    known = choice_table.drop_uninformed_metrics(
-        [m for m in range(len(choice_table.metrics)) if not np.isnan(robust[m])]
+    robust = np.round(metric_table.robust_accuracy, _TIE_DECIMALS).tolist()
+    worst_case = metric_table.worst_case.tolist()
+    known = metric_table.drop_metrics_unrelated_to_quality(
+        [m for m in range(len(metric_table.metrics)) if not np.isnan(robust[m])]
     )
     if not known:
         return None
     best = max(known, key=lambda m: (robust[m], _replace_nan_by_infinity(worst_case[m]), -m))
-    return choice_table.metrics[best]
+    return metric_table.metrics[best]
 
 
-def _build_metric_sort_keys(choice_table: ChoiceTable) -> list[tuple[float, ...]]:
+def _build_metric_sort_keys(metric_table: ChoiceTable) -> list[tuple[float, ...]]:
     """Return a sort key for each metric, so that sorting by it puts preferred metrics first."""
-    spread = round_accuracy_spreads(choice_table.spread).tolist()
-    robust = np.round(choice_table.robust_accuracy, _TIE_DECIMALS).tolist()
+    spread = round_accuracy_spreads(metric_table.spread).tolist()
+    robust = np.round(metric_table.robust_accuracy, _TIE_DECIMALS).tolist()
     keys = []
-    for m, metric in enumerate(choice_table.metrics):
-        by_criteria = [-numbers.get(metric, -np.inf) for numbers in choice_table.criteria.values()]
-        cost = get_rank_of_cost_class(choice_table.cost_classes.get(metric))
+    for m, metric in enumerate(metric_table.metrics):
+        by_criteria = [-numbers.get(metric, -np.inf) for numbers in metric_table.criteria.values()]
+        cost = get_rank_of_cost_class(metric_table.cost_classes.get(metric))
         keys.append(
             (_replace_nan_by_infinity(spread[m]), cost, *by_criteria, _replace_nan_by_infinity(-robust[m]))
         )
     return keys
 
 
-def _recommend_for_context(
-    choice_table: ChoiceTable,
+def _recommend_metric_for_context(
+    metric_table: ChoiceTable,
     context_position: int,
     sort_key_of_metric: list[tuple[float, ...]],
-    run_choice: RunChoice | None,
+    overall_choice: RunChoice | None,
 ) -> Recommendation:
     """Recommend a metric for one context, and list the metrics that may be the best in it."""
-    accuracy = np.round(choice_table.accuracy[:, context_position], _TIE_DECIMALS).tolist()
-    positions = range(len(choice_table.metrics))
+    accuracy = np.round(metric_table.accuracy[:, context_position], _TIE_DECIMALS).tolist()
+    positions = range(len(metric_table.metrics))
     by_accuracy = sorted(
         positions,
         key=lambda m: (
-            choice_table.metrics[m] in choice_table.uninformed,
+            metric_table.metrics[m] in metric_table.uninformed,
             _replace_nan_by_infinity(-accuracy[m]),
             sort_key_of_metric[m],
             m,
         ),
     )
-    ordered_metrics = [choice_table.metrics[m] for m in by_accuracy]
-    if run_choice is not None and run_choice.human_top_group is not None:
+    ordered_metrics = [metric_table.metrics[m] for m in by_accuracy]
+    if overall_choice is not None and overall_choice.human_top_group is not None:
         return Recommendation(
             metrics=ordered_metrics,
-            top_group=list(run_choice.human_top_group),
+            top_group=list(overall_choice.human_top_group),
             behind=[],
-            choice=run_choice.metric,
+            choice=overall_choice.metric,
         )
     chosen = (
         None
-        if run_choice is None
-        else _find_recommended_metric_with_scores(choice_table, context_position, by_accuracy, run_choice)
+        if overall_choice is None
+        else _find_metric_that_run_recommends(metric_table, context_position, by_accuracy, overall_choice)
     )
-    candidates = choice_table.drop_uninformed_metrics(
-        [m for m in positions if choice_table.may_be_best[m, context_position]]
+    candidates = metric_table.drop_metrics_unrelated_to_quality(
+        [m for m in positions if metric_table.may_be_best[m, context_position]]
     )
     top = sorted(
         candidates,
         key=lambda m: (
             m != chosen,
-            choice_table.is_behind[m, context_position],
+            metric_table.is_behind[m, context_position],
             sort_key_of_metric[m],
             -accuracy[m],
             m,
@@ -235,45 +235,44 @@ def _recommend_for_context(
         chosen = top[0]
     return Recommendation(
         metrics=ordered_metrics,
-        top_group=[choice_table.metrics[m] for m in top],
-        behind=[choice_table.metrics[m] for m in top if choice_table.is_behind[m, context_position]],
-        choice=None if chosen is None else choice_table.metrics[chosen],
+        top_group=[metric_table.metrics[m] for m in top],
+        behind=[metric_table.metrics[m] for m in top if metric_table.is_behind[m, context_position]],
+        choice=None if chosen is None else metric_table.metrics[chosen],
     )
 
 
-def _find_recommended_metric_with_scores(
-    choice_table: ChoiceTable, context_position: int, metrics_by_accuracy: list[int], run_choice: RunChoice
+def _find_metric_that_run_recommends(
+    metric_table: ChoiceTable,
+    context_position: int,
+    metrics_by_accuracy: list[int],
+    overall_choice: RunChoice,
 ) -> int | None:
-    """Return the metric that a run recommends for one context. If that metric has no scores there, return
-    None.
-
-    None where it scored no pair here.
-    """
-    ahead = run_choice.ahead.get(choice_table.contexts[context_position], ())
-    wanted = [m for m in metrics_by_accuracy if choice_table.metrics[m] in ahead]
-    wanted += [m for m in metrics_by_accuracy if choice_table.metrics[m] == run_choice.metric]
-    for m in choice_table.drop_uninformed_metrics(wanted):
-        if not np.isnan(choice_table.accuracy[m, context_position]):
+    """Return the metric that a run recommends for one context; None if no such metric has scores there."""
+    ahead = overall_choice.ahead.get(metric_table.contexts[context_position], ())
+    wanted = [m for m in metrics_by_accuracy if metric_table.metrics[m] in ahead]
+    wanted += [m for m in metrics_by_accuracy if metric_table.metrics[m] == overall_choice.metric]
+    for m in metric_table.drop_metrics_unrelated_to_quality(wanted):
+        if not np.isnan(metric_table.accuracy[m, context_position]):
             return m
     return None
 
 
-def list_metrics_on_pareto_front(choice_table: ChoiceTable) -> list[str] | None:
+def list_metrics_on_pareto_front(metric_table: ChoiceTable) -> list[str] | None:
     """List the metrics that no other metric beats in both accuracy and cost. None if no costs are known."""
-    if not choice_table.cost_classes:
+    if not metric_table.cost_classes:
         return None
     costs = np.array(
-        [get_rank_of_cost_class(choice_table.cost_classes.get(metric)) for metric in choice_table.metrics]
+        [get_rank_of_cost_class(metric_table.cost_classes.get(metric)) for metric in metric_table.metrics]
     )
-    is_uninformed = np.array([metric in choice_table.uninformed for metric in choice_table.metrics])
+    is_uninformed = np.array([metric in metric_table.uninformed for metric in metric_table.metrics])
     costs = np.where(np.isinf(costs) | is_uninformed, np.nan, costs)
     return [
-        choice_table.metrics[m]
-        for m in np.flatnonzero(mark_metrics_on_pareto_front(choice_table.accuracy[:, 0], costs))
+        metric_table.metrics[m]
+        for m in np.flatnonzero(are_metrics_on_pareto_front(metric_table.accuracy[:, 0], costs))
     ]
 
 
-def mark_metrics_on_pareto_front(accuracies: FloatArray, cost_ranks: FloatArray) -> BoolArray:
+def are_metrics_on_pareto_front(accuracies: FloatArray, cost_ranks: FloatArray) -> BoolArray:
     """Return which metrics no other metric beats in both accuracy and cost.
 
     Metrics without accuracy or cost (NaN) are not marked.

@@ -17,7 +17,7 @@ import numpy as np
 
 from metassay.meta.contexts.column_analysis import ColumnAnalysis, GlobalAnalysis
 from metassay.meta.contexts.confounding import Confounding
-from metassay.meta.contexts.leads import ContextLeads, compute_p_values_of_leads
+from metassay.meta.contexts.leads import ContextLeads, compute_p_values_of_accuracy_differences
 from metassay.results.assay import (
     GLOBAL,
     AccuracyTrend,
@@ -29,7 +29,7 @@ from metassay.results.assay import (
     PredictableAgreement,
 )
 from metassay.stats.arrays import FloatArray
-from metassay.stats.multiplicity import adjust_holm
+from metassay.stats.multiplicity import adjust_p_values_by_holm
 
 # Probability that any claim of a run is wrong, over all kinds of claims together.
 ERROR_RATE = 0.05
@@ -70,13 +70,13 @@ def select_significant_claims(claim_candidates: ClaimCandidates) -> Claims:
         by_kind["people"] = claim_candidates.human_leads
     tests = {kind: len(tested) for kind, tested in by_kind.items()}
     kinds = sum(count > 0 for count in tests.values())
-    all_leads = _adjust_claims_by_bonferroni(claim_candidates.leads, kinds)
+    all_leads = _adjust_p_values_by_bonferroni(claim_candidates.leads, kinds)
     order: dict[str, dict[str, float]] = {}
     for lead in all_leads:
         if lead.column is not None:
             p_by_context = order.setdefault(lead.column, {})
             p_by_context[lead.context] = min(lead.p, p_by_context.get(lead.context, 1.0))
-    all_variations = _adjust_claims_by_bonferroni(claim_candidates.variations, kinds)
+    all_variations = _adjust_p_values_by_bonferroni(claim_candidates.variations, kinds)
     variation_p: dict[str, dict[str, float]] = {}
     for variation in all_variations:
         variation_p.setdefault(variation.column, {})[variation.metric] = variation.p
@@ -86,29 +86,29 @@ def select_significant_claims(claim_candidates: ClaimCandidates) -> Claims:
         small_contexts={
             column: list(names) for column, names in claim_candidates.small_contexts.items() if names
         },
-        leads=_select_significant_after_bonferroni(claim_candidates.leads, kinds),
-        variations=_select_significant_after_bonferroni(claim_candidates.variations, kinds),
-        trends=_select_significant_after_bonferroni(claim_candidates.trends, kinds),
-        predictions=_select_significant_after_bonferroni(claim_candidates.predictions, kinds),
-        perturbation_dependences=_select_significant_after_bonferroni(
+        leads=_select_claims_significant_after_bonferroni(claim_candidates.leads, kinds),
+        variations=_select_claims_significant_after_bonferroni(claim_candidates.variations, kinds),
+        trends=_select_claims_significant_after_bonferroni(claim_candidates.trends, kinds),
+        predictions=_select_claims_significant_after_bonferroni(claim_candidates.predictions, kinds),
+        perturbation_dependences=_select_claims_significant_after_bonferroni(
             claim_candidates.perturbation_dependences, kinds
         ),
-        human_leads=_select_significant_after_bonferroni(claim_candidates.human_leads or (), kinds),
+        human_leads=_select_claims_significant_after_bonferroni(claim_candidates.human_leads or (), kinds),
         order=order,
         variation_p=variation_p,
     )
 
 
-def _adjust_claims_by_bonferroni(candidates: Sequence[ClaimT], kind_count: int) -> list[ClaimT]:
+def _adjust_p_values_by_bonferroni(claims: Sequence[ClaimT], kind_count: int) -> list[ClaimT]:
     """Return the claims with p-values multiplied by the number of kinds of claims (Bonferroni's correction),
     at most 1.
     """
-    return [msgspec.structs.replace(claim, p=min(claim.p * kind_count, 1.0)) for claim in candidates]
+    return [msgspec.structs.replace(claim, p=min(claim.p * kind_count, 1.0)) for claim in claims]
 
 
-def _select_significant_after_bonferroni(candidates: Sequence[ClaimT], kind_count: int) -> list[ClaimT]:
+def _select_claims_significant_after_bonferroni(claims: Sequence[ClaimT], kind_count: int) -> list[ClaimT]:
     """Select the claims that are significant after correction for the number of kinds of claims."""
-    return [claim for claim in _adjust_claims_by_bonferroni(candidates, kind_count) if claim.p <= ERROR_RATE]
+    return [claim for claim in _adjust_p_values_by_bonferroni(claims, kind_count) if claim.p <= ERROR_RATE]
 
 
 def collect_testable_claims(
@@ -150,10 +150,10 @@ def _collect_claims_that_one_metric_is_better(
     for name, column in column_analyses.items():
         contexts = zip(column.contexts.values, column.context_analyses, column.is_large)
         places += [(name, value, analysis.leads) for value, analysis, is_large in contexts if is_large]
-    p_by_place = compute_p_values_of_leads([leads for _, _, leads in places])
+    p_by_place = compute_p_values_of_accuracy_differences([leads for _, _, leads in places])
     candidates = []
     for (column_name, context, _), p in zip(places, p_by_place):
-        for i, j in list_claimable_metric_pairs(
+        for i, j in list_reportable_metric_pairs(
             p, global_analysis.first_choice, is_global=column_name is None
         ):
             candidates.append(
@@ -168,7 +168,7 @@ def _collect_claims_that_one_metric_is_better(
     return candidates
 
 
-def list_claimable_metric_pairs(
+def list_reportable_metric_pairs(
     p_values: FloatArray, recommended_metric: int, *, is_global: bool
 ) -> list[tuple[int, int]]:
     """List the pairs of metrics (better, worse) whose difference in accuracy a report may claim.
@@ -219,7 +219,7 @@ def _collect_claims_that_accuracy_has_trend(
         for metric in metric_names:
             p = float(column.trend_p[all_metrics.index(metric)])
             candidates.append(AccuracyTrend(column=name, metric=metric, p=p))
-    return _adjust_claims_by_holm(candidates)
+    return _adjust_p_values_by_holm(candidates)
 
 
 def _collect_claims_that_facts_predict_agreement(
@@ -230,7 +230,7 @@ def _collect_claims_that_facts_predict_agreement(
     for name, prediction in predictions.items():
         if prediction is not None and prediction.p is not None:
             candidates.append(PredictableAgreement(column=name, p=prediction.p))
-    return _adjust_claims_by_holm(candidates)
+    return _adjust_p_values_by_holm(candidates)
 
 
 def _collect_claims_that_perturbation_matters(
@@ -243,16 +243,16 @@ def _collect_claims_that_perturbation_matters(
     for metric in metric_names:
         p = float(confounding.p[confounding.metrics.index(metric)])
         candidates.append(PerturbationDependence(metric=metric, p=p))
-    return _adjust_claims_by_holm(candidates)
+    return _adjust_p_values_by_holm(candidates)
 
 
-def _adjust_claims_by_holm(candidates: Sequence[ClaimT]) -> list[ClaimT]:
+def _adjust_p_values_by_holm(claims: Sequence[ClaimT]) -> list[ClaimT]:
     """Return the claims with p-values adjusted by Holm's method, without claims that could not be tested
     (NaN).
     """
-    adjusted = adjust_holm(np.array([claim.p for claim in candidates], dtype=np.float64))
+    adjusted = adjust_p_values_by_holm(np.array([claim.p for claim in claims], dtype=np.float64))
     tested_candidates = []
-    for claim, p in zip(candidates, adjusted.tolist()):
+    for claim, p in zip(claims, adjusted.tolist()):
         if not np.isnan(p):
             tested_candidates.append(msgspec.structs.replace(claim, p=p))
     return tested_candidates

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
 from metassay.meta.contexts.accuracy import (
-    iterate_outcome_sums_by_context_batch,
-    list_pairs_in_contexts_of_both_outputs,
+    repeat_pairs_that_span_two_contexts,
+    sum_outcomes_in_batches_of_contexts,
 )
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.stats.arrays import BoolArray, FloatArray, IntArray
@@ -76,14 +76,14 @@ class MatchedCredits:
         return _test_whether_changes_differ_from_zero(changes, deviations)
 
 
-def iterate_cluster_sums_of_contexts(
+def sum_item_accuracies_by_context_and_cluster(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str
 ) -> Iterator[tuple[str, ClusterCredits]]:
     """Yield each context with sums of item accuracies and item weights of its clusters, for each metric."""
-    pair_outcomes, pair_contexts = list_pairs_in_contexts_of_both_outputs(pair_outcomes, pair_contexts)
-    for accuracy_sums in iterate_outcome_sums_by_context_batch(pair_outcomes, pair_contexts, ties=ties):
+    pair_outcomes, pair_contexts = repeat_pairs_that_span_two_contexts(pair_outcomes, pair_contexts)
+    for accuracy_sums in sum_outcomes_in_batches_of_contexts(pair_outcomes, pair_contexts, ties=ties):
         for number, context in enumerate(accuracy_sums.contexts):
-            cells = accuracy_sums.get_context_slice(number)
+            cells = accuracy_sums.get_array_slice_of_context(number)
             weights = np.broadcast_to(accuracy_sums.weight[:, cells], accuracy_sums.credit[:, cells].shape)
             yield (
                 context,
@@ -95,7 +95,7 @@ def iterate_cluster_sums_of_contexts(
             )
 
 
-def subtract_cluster_contributions_of_two_runs(
+def compute_accuracy_changes_by_cluster(
     sums_before: ClusterCredits, sums_after: ClusterCredits, metrics: Sequence[str]
 ) -> MatchedCredits:
     """Subtract the contributions of clusters to the accuracies of two runs. A cluster that one run lacks
@@ -109,10 +109,10 @@ def subtract_cluster_contributions_of_two_runs(
     changes = {}
     deviations = {}
     for metric in metrics:
-        old_parts, old_deviations = _compute_contribution_of_each_cluster(
+        old_parts, old_deviations = _compute_accuracy_contribution_of_clusters(
             sums_before, metric, old_positions, len(names)
         )
-        new_parts, new_deviations = _compute_contribution_of_each_cluster(
+        new_parts, new_deviations = _compute_accuracy_contribution_of_clusters(
             sums_after, metric, new_positions, len(names)
         )
         changes[metric] = new_parts - old_parts
@@ -120,7 +120,7 @@ def subtract_cluster_contributions_of_two_runs(
     return MatchedCredits(changes, deviations)
 
 
-def _compute_contribution_of_each_cluster(
+def _compute_accuracy_contribution_of_clusters(
     cluster_sums: ClusterCredits, metric: str, cluster_positions: NDArray[np.intp], cluster_count: int
 ) -> tuple[FloatArray, FloatArray]:
     """Compute how much each cluster of items contributes to the accuracy of a metric, and how far this is

@@ -11,15 +11,15 @@ import numpy as np
 from metassay.meta.contexts.accuracy import (
     AccuracySums,
     compute_accuracy_by_context,
-    list_pairs_in_contexts_of_both_outputs,
+    repeat_pairs_that_span_two_contexts,
     sum_outcomes_by_context_and_cluster,
 )
-from metassay.meta.contexts.agreement_prediction import have_equal_cluster_overlap
+from metassay.meta.contexts.agreement_prediction import do_all_or_no_contexts_share_clusters
 from metassay.meta.contexts.choice import choose_metric_for_all_contexts
 from metassay.meta.contexts.h1 import (
     AccuracyTests,
+    combine_contexts_with_perturbations,
     compare_accuracies_between_contexts,
-    cross_contexts_with_perturbations,
 )
 from metassay.meta.contexts.h2 import (
     ALL_INTERVALS,
@@ -31,12 +31,12 @@ from metassay.meta.contexts.h2 import (
     estimate_ranking_agreement_of_two_samples,
 )
 from metassay.meta.contexts.leads import ContextLeads, compare_metrics_in_context
-from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_context_of_all_pairs
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, put_all_pairs_in_one_context
 from metassay.meta.contexts.trend import compute_p_values_of_accuracy_trends
 from metassay.stats.arrays import BoolArray, FloatArray, LongArray, count_occurrences, divide_or_nan
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
 from metassay.stats.intervals import ClusteredProportions, proportion_interval
-from metassay.stats.multiplicity import select_possible_best
+from metassay.stats.multiplicity import select_candidates_that_may_be_best
 
 # Accuracies that agree to so many decimals are tied: sums over items round differently.
 _TIE_DECIMALS = 12
@@ -75,7 +75,7 @@ class AccuracyEstimates:
     pairs: LongArray
 
     @classmethod
-    def create_from_accuracy_sums(cls, accuracy_sums: AccuracySums) -> AccuracyEstimates:
+    def compute_accuracies_and_variances(cls, accuracy_sums: AccuracySums) -> AccuracyEstimates:
         """Compute accuracies, their variances and numbers of clusters from sums of pair outcomes."""
         accuracy = accuracy_sums.accuracy()
         clusters = np.broadcast_to(accuracy_sums.count_clusters(), accuracy.shape)
@@ -87,7 +87,7 @@ class AccuracyEstimates:
             accuracy_sums.count_pairs(),
         )
 
-    def select_estimates_of_context(self, context_position: int) -> ClusteredProportions:
+    def get_accuracy_estimates_of_context(self, context_position: int) -> ClusteredProportions:
         """Return the accuracy estimates of all metrics in one context."""
         return ClusteredProportions(
             estimate=self.accuracy[:, context_position],
@@ -118,7 +118,7 @@ class ContextAnalysis:
         """Marks metrics that are among those that may be the best, although a paired test finds them less
         accurate than another one.
         """
-        return self.leads.mark_metrics_behind_a_candidate(self.may_be_best) & self.may_be_best
+        return self.leads.are_metrics_worse_than_some_candidate(self.may_be_best) & self.may_be_best
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class GlobalAnalysis:
     context: ContextAnalysis
     first_choice: int
 
-    def get_accuracies_with_recommended_on_top(self, metric_positions: LongArray) -> FloatArray:
+    def get_accuracies_with_recommended_metric_on_top(self, metric_positions: LongArray) -> FloatArray:
         """Return the rounded accuracies over all outputs, with the accuracy of the recommended metric raised
         to the highest one.
 
@@ -152,9 +152,9 @@ class ColumnAnalysis:
 
     `perturbation_shares` is [contexts, perturbations]: shares among a context's pairs. `is_large` marks the
     contexts that have enough items to take part in claims. `trend_p` is [metrics].
-    `have_equal_cluster_overlap` says whether every two contexts have pairs of the same clusters, or no two
-    do. `h1` (equal accuracy) and `h2` (agreement of rankings) are None for a single context; `h2` also for a
-    single metric.
+    `do_all_or_no_contexts_share_clusters` says whether every two contexts have pairs of the same clusters, or
+    no two do. `h1` (equal accuracy) and `h2` (agreement of rankings) are None for a single context; `h2` also
+    for a single metric.
     """
 
     contexts: PairContexts
@@ -166,19 +166,19 @@ class ColumnAnalysis:
     h1: AccuracyTests | None
     h2: AgreementMatrix | None
     trend_p: FloatArray
-    have_equal_cluster_overlap: bool
+    do_all_or_no_contexts_share_clusters: bool
 
 
-def analyze_all_pairs(pair_outcomes: PairOutcomes, settings: AnalysisSettings) -> GlobalAnalysis:
+def analyze_accuracy_on_all_pairs(pair_outcomes: PairOutcomes, settings: AnalysisSettings) -> GlobalAnalysis:
     """Compute the accuracy of each metric on all pairs together, and choose the metric to recommend."""
-    contexts = build_context_of_all_pairs(pair_outcomes)
-    estimates = AccuracyEstimates.create_from_accuracy_sums(
+    contexts = put_all_pairs_in_one_context(pair_outcomes)
+    estimates = AccuracyEstimates.compute_accuracies_and_variances(
         sum_outcomes_by_context_and_cluster(pair_outcomes, contexts, ties=settings.ties)
     )
-    crossed = cross_contexts_with_perturbations(pair_outcomes, contexts)
+    crossed = combine_contexts_with_perturbations(pair_outcomes, contexts)
     by_perturbation, _ = compute_accuracy_by_context(pair_outcomes, crossed, ties=settings.ties)
-    resamples = estimates.accuracy_sums.resample_accuracies(0, settings.bootstrap)
-    analysis = _analyze_context(
+    resamples = estimates.accuracy_sums.resample_accuracies_in_context(0, settings.bootstrap)
+    analysis = _analyze_accuracy_in_context(
         estimates,
         0,
         resamples,
@@ -195,11 +195,11 @@ def analyze_all_pairs(pair_outcomes: PairOutcomes, settings: AnalysisSettings) -
         settings.cost_ranks,
         settings.is_uninformed,
     )
-    standardised = average_with_equal_perturbation_shares(by_perturbation, pair_outcomes, 1)
+    standardised = average_accuracies_over_perturbations(by_perturbation, pair_outcomes, 1)
     return GlobalAnalysis(estimates, standardised, resamples, analysis, first_choice)
 
 
-def analyze_contexts_in_column(
+def analyze_accuracy_by_context(
     pair_outcomes: PairOutcomes,
     pair_contexts: PairContexts,
     global_analysis: GlobalAnalysis,
@@ -211,20 +211,20 @@ def analyze_contexts_in_column(
 
     The pairs are sorted by `sort_pairs_by_item`.
     """
-    pair_outcomes, pair_contexts = list_pairs_in_contexts_of_both_outputs(pair_outcomes, pair_contexts)
-    estimates = AccuracyEstimates.create_from_accuracy_sums(
+    pair_outcomes, pair_contexts = repeat_pairs_that_span_two_contexts(pair_outcomes, pair_contexts)
+    estimates = AccuracyEstimates.compute_accuracies_and_variances(
         sum_outcomes_by_context_and_cluster(pair_outcomes, pair_contexts, ties=settings.ties)
     )
-    crossed = cross_contexts_with_perturbations(pair_outcomes, pair_contexts)
+    crossed = combine_contexts_with_perturbations(pair_outcomes, pair_contexts)
     by_perturbation, totals = compute_accuracy_by_context(pair_outcomes, crossed, ties=settings.ties)
     context_count = len(pair_contexts.values)
-    expected_order = global_analysis.get_accuracies_with_recommended_on_top(settings.competing)
+    expected_order = global_analysis.get_accuracies_with_recommended_metric_on_top(settings.competing)
 
     def analyze_one_context(context_index: int) -> ContextAnalysis:
-        return _analyze_context(
+        return _analyze_accuracy_in_context(
             estimates,
             context_index,
-            estimates.accuracy_sums.resample_accuracies(context_index, settings.bootstrap),
+            estimates.accuracy_sums.resample_accuracies_in_context(context_index, settings.bootstrap),
             settings,
             global_accuracy=global_analysis.estimates.accuracy[:, 0],
             global_resamples=global_analysis.resamples,
@@ -256,7 +256,7 @@ def analyze_contexts_in_column(
     return ColumnAnalysis(
         contexts=pair_contexts,
         estimates=estimates,
-        standardised=average_with_equal_perturbation_shares(by_perturbation, pair_outcomes, context_count),
+        standardised=average_accuracies_over_perturbations(by_perturbation, pair_outcomes, context_count),
         perturbation_shares=_compute_perturbation_shares(
             crossed, context_count, len(pair_outcomes.perturbation_names)
         ),
@@ -265,8 +265,8 @@ def analyze_contexts_in_column(
         h1=h1,
         h2=h2,
         trend_p=trend_p,
-        have_equal_cluster_overlap=context_count <= FULL_MATRIX
-        and have_equal_cluster_overlap(pair_outcomes, pair_contexts),
+        do_all_or_no_contexts_share_clusters=context_count <= FULL_MATRIX
+        and do_all_or_no_contexts_share_clusters(pair_outcomes, pair_contexts),
     )
 
 
@@ -278,20 +278,20 @@ def estimate_accuracy_intervals(
 
     The pairs of an output may lie in several contexts here.
     """
-    estimates = AccuracyEstimates.create_from_accuracy_sums(
+    estimates = AccuracyEstimates.compute_accuracies_and_variances(
         sum_outcomes_by_context_and_cluster(pair_outcomes, pair_contexts, ties=ties)
     )
     lows = []
     highs = []
     for context in range(len(pair_contexts.values)):
-        resamples = estimates.accuracy_sums.resample_accuracies(context, bootstrap)
-        low, high = proportion_interval(estimates.select_estimates_of_context(context), resamples)
+        resamples = estimates.accuracy_sums.resample_accuracies_in_context(context, bootstrap)
+        low, high = proportion_interval(estimates.get_accuracy_estimates_of_context(context), resamples)
         lows.append(low)
         highs.append(high)
     return estimates, np.stack(lows, axis=1), np.stack(highs, axis=1)
 
 
-def average_with_equal_perturbation_shares(
+def average_accuracies_over_perturbations(
     accuracy_by_perturbation: FloatArray, pair_outcomes: PairOutcomes, context_count: int
 ) -> FloatArray:
     """Average accuracies over perturbations with the same weights in every context, so that a context is not
@@ -317,7 +317,7 @@ def _compute_perturbation_shares(
     return divide_or_nan(table, table.sum(axis=1, keepdims=True))
 
 
-def _analyze_context(
+def _analyze_accuracy_in_context(
     estimates: AccuracyEstimates,
     context: int,
     resamples: FloatArray,
@@ -336,9 +336,9 @@ def _analyze_context(
     competing = settings.competing
     accuracy = estimates.accuracy[competing, context]
     competing_resamples = resamples[competing]
-    low, high = proportion_interval(estimates.select_estimates_of_context(context), resamples)
+    low, high = proportion_interval(estimates.get_accuracy_estimates_of_context(context), resamples)
     cluster_count = int(estimates.clusters[competing, context].max(initial=0))
-    top_group, _ = select_possible_best(accuracy, competing_resamples, cluster_count)
+    top_group, _ = select_candidates_that_may_be_best(accuracy, competing_resamples, cluster_count)
     agreement_low, agreement_high, order_p = compare_context_with_global_ranking(
         accuracy,
         competing_resamples,

@@ -22,11 +22,11 @@ import numpy as np
 from metassay.meta.contexts.accuracy import (
     TIE_CREDIT,
     AccuracySums,
-    iterate_outcome_sums_by_context_batch,
     split_contexts_into_batches,
     sum_outcomes_by_context_and_cluster,
+    sum_outcomes_in_batches_of_contexts,
 )
-from metassay.meta.contexts.h1 import cross_contexts_with_perturbations
+from metassay.meta.contexts.h1 import combine_contexts_with_perturbations
 from metassay.meta.contexts.pair_outcomes import MISSING, RIGHT, TIE, PairContexts, PairOutcomes
 from metassay.results.assay import CombinationVariance, MetricConfounding, OverlookedPerturbation
 from metassay.results.base import none_if_nan, replace_nan_by_none
@@ -35,12 +35,12 @@ from metassay.stats.arrays import (
     IntArray,
     LongArray,
     divide_or_nan,
-    find_run_starts,
+    find_starts_of_equal_rows,
     mean_ignoring_nan,
 )
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.intervals import percentile_interval, small_sample_factor
-from metassay.stats.multiplicity import adjust_holm
+from metassay.stats.multiplicity import adjust_p_values_by_holm
 
 _LEVEL = 0.05
 # Combinations of perturbations per size, min(C(n, k), 10), as in the appendix of Deviyani and Diaz (2025).
@@ -76,13 +76,13 @@ class Confounding:
     combination_counts: tuple[int, ...]
     overlooked: tuple[list[OverlookedPerturbation], ...]
 
-    def to_result_rows(self, sentinels: Collection[str] = ()) -> list[MetricConfounding]:
+    def summarize_confounding(self, control_metrics: Collection[str] = ()) -> list[MetricConfounding]:
         """Return one result per metric, which says whether its accuracy depends significantly on the
         perturbation.
 
         p-values are adjusted by Holm.
         """
-        p_holm = adjust_holm(self.p)
+        p_holm = adjust_p_values_by_holm(self.p)
         rows = []
         for m, metric in enumerate(self.metrics):
             is_flagged = bool(p_holm[m] <= _LEVEL)
@@ -103,7 +103,7 @@ class Confounding:
                     p_holm=none_if_nan(p_holm[m]),
                     responsible=self._find_perturbations_causing_most_variance(m) if is_flagged else [],
                     overlooked=self.overlooked[m],
-                    sentinel=metric in sentinels,
+                    sentinel=metric in control_metrics,
                 )
             )
         return rows
@@ -138,7 +138,7 @@ class Confounding:
         return [self.perturbations[k] for k in order[:enough]]
 
 
-def measure_dependence_on_perturbation(
+def measure_accuracy_dependence_on_perturbation(
     pair_outcomes: PairOutcomes,
     pair_contexts: PairContexts,
     *,
@@ -151,8 +151,8 @@ def measure_dependence_on_perturbation(
 
     The pairs are sorted and hold all applicable perturbations of every output.
     """
-    crossed = cross_contexts_with_perturbations(pair_outcomes, pair_contexts)
-    crossed_sums = iterate_outcome_sums_by_context_batch(pair_outcomes, crossed, ties=ties)
+    crossed = combine_contexts_with_perturbations(pair_outcomes, pair_contexts)
+    crossed_sums = sum_outcomes_in_batches_of_contexts(pair_outcomes, crossed, ties=ties)
     accuracy, resampled = _compute_accuracy_by_perturbation(crossed_sums, pair_outcomes, bootstrap, workers)
     by_perturbation = mean_ignoring_nan(accuracy, axis=1)
     variance = _compute_variance_ignoring_nan(by_perturbation)
@@ -198,7 +198,7 @@ def _find_perturbations_that_metrics_overlook(
     accuracy_sums = sum_outcomes_by_context_and_cluster(pair_outcomes, contexts, ties="strict")
     accuracy = accuracy_sums.accuracy()
     p = accuracy_sums.test_accuracies_below_half()
-    p_holm = adjust_holm(p.ravel()).reshape(p.shape)
+    p_holm = adjust_p_values_by_holm(p.ravel()).reshape(p.shape)
     found: list[list[OverlookedPerturbation]] = []
     for m, accuracies in enumerate(accuracy):
         rows = []
@@ -237,10 +237,10 @@ def _compute_accuracy_by_perturbation(
         """Add the resampled accuracies of one perturbation in a batch of contexts to the sums."""
         first = (perturbation - first_context) % perturbation_count
         for context in range(first, len(accuracy_sums.contexts), perturbation_count):
-            cells = accuracy_sums.get_context_slice(context)
+            cells = accuracy_sums.get_array_slice_of_context(context)
             if cells.start == cells.stop:
                 continue
-            drawn = accuracy_sums.resample_accuracies(context, bootstrap)
+            drawn = accuracy_sums.resample_accuracies_in_context(context, bootstrap)
             sums[perturbation] += np.nan_to_num(drawn)
             counts[perturbation] += ~np.isnan(drawn)
 
@@ -310,7 +310,7 @@ def _compute_variance_over_perturbation_combinations(
         for combination in group:
             masks[list(combination), column] = 1
             column += 1
-    accuracy = _compute_accuracy_of_combinations(pair_outcomes, pair_contexts, ties, masks)
+    accuracy = _compute_accuracy_on_perturbation_combinations(pair_outcomes, pair_contexts, ties, masks)
     counts = tuple(len(group) for group in chosen)
     ends = np.cumsum(counts)
     variances = [
@@ -337,7 +337,7 @@ def _sample_perturbation_combinations(
     return sorted(drawn)
 
 
-def _compute_accuracy_of_combinations(
+def _compute_accuracy_on_perturbation_combinations(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, ties: str, combination_masks: FloatArray
 ) -> FloatArray:
     """Compute the accuracy of each metric on the pairs of each combination of perturbations, averaged over
@@ -347,14 +347,14 @@ def _compute_accuracy_of_combinations(
     for _, pairs in split_contexts_into_batches(pair_contexts):
         if len(pair_contexts.codes[pairs]):
             local.append(
-                _compute_accuracy_of_combinations_by_context(
+                _compute_accuracy_on_combinations_by_context(
                     pair_outcomes, pair_contexts, ties, combination_masks, pairs
                 )
             )
     return mean_ignoring_nan(np.concatenate(local, axis=2), axis=2)
 
 
-def _compute_accuracy_of_combinations_by_context(
+def _compute_accuracy_on_combinations_by_context(
     pair_outcomes: PairOutcomes,
     pair_contexts: PairContexts,
     ties: str,
@@ -366,13 +366,13 @@ def _compute_accuracy_of_combinations_by_context(
     The result is [metrics, combinations, contexts].
     """
     codes = pair_contexts.codes[pair_positions]
-    item_starts = find_run_starts(codes, pair_outcomes.items[pair_positions])
+    item_starts = find_starts_of_equal_rows(codes, pair_outcomes.items[pair_positions])
     item_count = len(item_starts) - 1
     item_of_pair = np.repeat(np.arange(item_count), np.diff(item_starts))
     perturbation_count = len(pair_outcomes.perturbation_names)
     slot_of_pair = item_of_pair * perturbation_count + pair_outcomes.perturbations[pair_positions]
     weights = np.ones(len(codes)) if pair_outcomes.weights is None else pair_outcomes.weights[pair_positions]
-    context_starts = find_run_starts(codes[item_starts[:-1]])[:-1]
+    context_starts = find_starts_of_equal_rows(codes[item_starts[:-1]])[:-1]
     tie_credit = TIE_CREDIT[ties]
 
     def sum_by_item_and_perturbation(values: FloatArray) -> FloatArray:

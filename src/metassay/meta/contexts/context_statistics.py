@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from metassay.meta.contexts.agreement_prediction import ContextFacts, predict_agreement_of_contexts
+from metassay.meta.contexts.agreement_prediction import ContextFacts, predict_ranking_agreement_of_contexts
 from metassay.meta.contexts.choice import (
     ChoiceTable,
     RunChoice,
@@ -18,7 +18,7 @@ from metassay.meta.contexts.choice import (
 from metassay.meta.contexts.claims import collect_testable_claims, select_significant_claims
 from metassay.meta.contexts.column_analysis import AccuracyEstimates, ColumnAnalysis, ContextAnalysis
 from metassay.meta.contexts.pair_analysis import PairAnalysis
-from metassay.meta.contexts.robustness import estimate_true_accuracy_spread, robust_accuracy
+from metassay.meta.contexts.robustness import compute_robust_accuracy, estimate_true_accuracy_spread
 from metassay.meta.contexts.trend import compute_accuracy_trends
 from metassay.results.assay import (
     GLOBAL,
@@ -38,13 +38,13 @@ from metassay.results.assay import (
 )
 from metassay.results.base import Interval, none_if_nan, replace_nan_by_none
 from metassay.stats.arrays import FloatArray
-from metassay.stats.multiplicity import adjust_holm
+from metassay.stats.multiplicity import adjust_p_values_by_holm
 from metassay.stats.regret import ContextAccuracies, estimate_metric_regret
 
 AccuracyT = TypeVar("AccuracyT", bound=MetricAccuracy)
 
 
-def build_context_statistics(pair_analysis: PairAnalysis) -> ContextStatistics:
+def build_assay_result(pair_analysis: PairAnalysis) -> ContextStatistics:
     """Convert the analysis of all pairs to the result of the command `assay`."""
     # Least squares in one thread, so that results have the same bytes on any machine.
     with threadpool_limits(1):
@@ -70,11 +70,11 @@ def build_context_statistics(pair_analysis: PairAnalysis) -> ContextStatistics:
     human_comparison = None
     if pair_analysis.human is not None:
         human_choice = pair_analysis.human.choose_better_metric(first, claims, eligible)
-        human_comparison = pair_analysis.human.to_result(claims, first, eligible)
+        human_comparison = pair_analysis.human.build_human_comparison(claims, first, eligible)
     tables = {}
     recommendation = {}
     for name, column in pair_analysis.columns.items():
-        tables[name] = build_choice_table(pair_analysis, column)
+        tables[name] = collect_accuracies_and_costs(pair_analysis, column)
         run_choice = human_choice or build_recommendation_with_exceptions(
             claims, name, first, pair_analysis.uninformed
         )
@@ -99,7 +99,9 @@ def build_context_statistics(pair_analysis: PairAnalysis) -> ContextStatistics:
         contexts=contexts,
         overall=_build_accuracies_over_all_outputs(pair_analysis, competing, GlobalAccuracy),
         sentinels=_build_accuracies_over_all_outputs(pair_analysis, sentinels, MetricAccuracy),
-        confounding=pair_analysis.confounding.to_result_rows([pair_analysis.metrics[m] for m in sentinels]),
+        confounding=pair_analysis.confounding.summarize_confounding(
+            [pair_analysis.metrics[m] for m in sentinels]
+        ),
         answer=answer,
         human_comparison=human_comparison,
         recommendation=recommendation,
@@ -168,7 +170,7 @@ def build_final_recommendation(
     return Answer(metric=choice.metric, top_group=top_group, exceptions=exceptions)
 
 
-def build_choice_table(pair_analysis: PairAnalysis, column: ColumnAnalysis) -> ChoiceTable:
+def collect_accuracies_and_costs(pair_analysis: PairAnalysis, column: ColumnAnalysis) -> ChoiceTable:
     """Collect the accuracies and costs by which a metric is recommended in each context of a column."""
     competing = pair_analysis.settings.competing
     estimates = column.estimates
@@ -184,7 +186,7 @@ def build_choice_table(pair_analysis: PairAnalysis, column: ColumnAnalysis) -> C
         may_be_best=np.stack([context.may_be_best for context in analyses], axis=1),
         is_behind=np.stack([context.is_behind for context in analyses], axis=1),
         spread=estimate_true_accuracy_spread(estimates.accuracy[competing], estimates.variance[competing]),
-        robust_accuracy=robust_accuracy(estimates.accuracy[competing], shares, pair_analysis.radius),
+        robust_accuracy=compute_robust_accuracy(estimates.accuracy[competing], shares, pair_analysis.radius),
         worst_case=np.where(np.isinf(worst_case), np.nan, worst_case),
         cost_classes=pair_analysis.cost_classes,
         uninformed=pair_analysis.uninformed,
@@ -194,7 +196,7 @@ def build_choice_table(pair_analysis: PairAnalysis, column: ColumnAnalysis) -> C
 def _build_column_result(
     pair_analysis: PairAnalysis,
     column: ColumnAnalysis,
-    choice_table: ChoiceTable,
+    metric_table: ChoiceTable,
     prediction: AgreementPrediction | None,
     regret: Interval | None,
 ) -> ContextColumn:
@@ -215,9 +217,9 @@ def _build_column_result(
         local_accuracy=_build_accuracies_by_context(pair_analysis, column, competing),
         h1=None if column.h1 is None else column.h1.to_result_rows(),
         h1_exchanges=None if column.h1 is None else list(column.h1.exchanges),
-        h2=_build_ranking_agreement_result(column, choice_table, prediction),
+        h2=_build_ranking_agreement_result(column, metric_table, prediction),
         perturbation_shares=shares,
-        robustness=_build_robustness_of_metrics(column, choice_table, competing),
+        robustness=_summarize_robustness_of_metrics(column, metric_table, competing),
         trend=None if trends is None else dict(zip(metrics, trends)),
         trend_p=None if all(p is None for p in trend_p) else dict(zip(metrics, trend_p)),
         regret=regret,
@@ -340,15 +342,15 @@ def predict_ranking_agreement_from_facts(
         return None
     kept = np.flatnonzero(column.is_large[h2.order])
     ordered_facts = {name: [values[c] for c in h2.order[kept]] for name, values in facts.items()}
-    return predict_agreement_of_contexts(
+    return predict_ranking_agreement_of_contexts(
         h2.matrix[1:, 1:][np.ix_(kept, kept)],
         ordered_facts,
-        have_equal_cluster_overlap=column.have_equal_cluster_overlap,
+        do_all_or_no_contexts_share_clusters=column.do_all_or_no_contexts_share_clusters,
     )
 
 
 def _build_ranking_agreement_result(
-    column: ColumnAnalysis, choice_table: ChoiceTable, prediction: AgreementPrediction | None
+    column: ColumnAnalysis, metric_table: ChoiceTable, prediction: AgreementPrediction | None
 ) -> RankAgreement | None:
     """Return how similarly the contexts of a column rank the metrics, as part of the result. None for a
     single context.
@@ -367,27 +369,27 @@ def _build_ranking_agreement_result(
         high=replace_nan_by_none(h2.high),
         ceiling=replace_nan_by_none(h2.ceiling),
         p_global=replace_nan_by_none(p_global),
-        p_global_holm=replace_nan_by_none(adjust_holm(np.where(is_tested, p_global, np.nan))),
-        context_groups=group_similar_contexts(column, choice_table),
+        p_global_holm=replace_nan_by_none(adjust_p_values_by_holm(np.where(is_tested, p_global, np.nan))),
+        context_groups=group_similar_contexts(column, metric_table),
         prediction=prediction,
     )
 
 
-def group_similar_contexts(column: ColumnAnalysis, choice_table: ChoiceTable) -> list[ContextGroup]:
+def group_similar_contexts(column: ColumnAnalysis, metric_table: ChoiceTable) -> list[ContextGroup]:
     """Group contexts that rank the metrics similarly. Each group names the metrics that may be the best in
     all of its contexts.
     """
     h2 = column.h2
     if h2 is None or len(h2.matrix) == 1:
         return []
-    by_preference = recommend_metric_by_context(choice_table)[GLOBAL].metrics
+    by_preference = recommend_metric_by_context(metric_table)[GLOBAL].metrics
     agreements = h2.matrix[1:, 1:]
     groups = []
     for group in range(int(h2.groups.max()) + 1):
         positions = np.flatnonzero(h2.groups == group)
         table_columns = 1 + h2.order[positions]  # the table has "global" first
-        best_in_all = choice_table.may_be_best[:, table_columns].all(axis=1)
-        serving = {choice_table.metrics[m] for m in np.flatnonzero(best_in_all)}
+        best_in_all = metric_table.may_be_best[:, table_columns].all(axis=1)
+        serving = {metric_table.metrics[m] for m in np.flatnonzero(best_in_all)}
         inside = agreements[np.ix_(positions, positions)][np.triu_indices(len(positions), 1)]
         inside = inside[~np.isnan(inside)]
         groups.append(
@@ -400,21 +402,21 @@ def group_similar_contexts(column: ColumnAnalysis, choice_table: ChoiceTable) ->
     return groups
 
 
-def _build_robustness_of_metrics(
-    column: ColumnAnalysis, choice_table: ChoiceTable, competing_metrics: Sequence[int]
+def _summarize_robustness_of_metrics(
+    column: ColumnAnalysis, metric_table: ChoiceTable, competing_metrics: Sequence[int]
 ) -> list[MetricRobustness]:
     """Return for each metric how its accuracy varies over the contexts of a column, and where it is worst."""
     low = np.array([analysis.low for analysis in column.context_analyses])[:, competing_metrics]
     worst_contexts = np.where(np.isnan(low), np.inf, low).argmin(axis=0)
     rows = []
-    for m, metric in enumerate(choice_table.metrics):
+    for m, metric in enumerate(metric_table.metrics):
         rows.append(
             MetricRobustness(
                 metric=metric,
-                stability=none_if_nan(choice_table.spread[m]),
-                worst_case=none_if_nan(choice_table.worst_case[m]),
+                stability=none_if_nan(metric_table.spread[m]),
+                worst_case=none_if_nan(metric_table.worst_case[m]),
                 worst_context=column.contexts.values[worst_contexts[m]],
-                robust_accuracy=none_if_nan(choice_table.robust_accuracy[m]),
+                robust_accuracy=none_if_nan(metric_table.robust_accuracy[m]),
             )
         )
     return rows

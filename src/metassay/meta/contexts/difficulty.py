@@ -37,13 +37,13 @@ class DifficultyBins:
     bins: list[DifficultyBin]
 
 
-def divide_pairs_by_share_of_edits(edit_shares: FloatArray) -> DifficultyBins:
+def group_pairs_by_share_of_edited_characters(edit_shares: FloatArray) -> DifficultyBins:
     """Divide pairs into up to five bins of about equal size by the share of characters that were edited.
 
     Pairs with equal shares are in the same bin.
     """
     ordered = np.sort(edit_shares)
-    starts = _find_starts_of_equal_bins(ordered)
+    starts = _find_starts_of_equal_sized_bins(ordered)
     lowest = ordered[starts[:-1]]
     codes = np.empty(len(edit_shares), dtype=np.int32)
     for start in range(0, len(edit_shares), _SHARES_PER_BATCH):
@@ -55,12 +55,12 @@ def divide_pairs_by_share_of_edits(edit_shares: FloatArray) -> DifficultyBins:
         bins.append(
             DifficultyBin(
                 low=float(shares[0]),
-                median=_median_of_sorted(shares),
+                median=_compute_median_of_sorted_values(shares),
                 high=float(shares[-1]),
                 pairs=len(shares),
             )
         )
-    median = _median_of_sorted(ordered) if len(ordered) else float("nan")
+    median = _compute_median_of_sorted_values(ordered) if len(ordered) else float("nan")
     return DifficultyBins(codes, median, bins)
 
 
@@ -84,7 +84,7 @@ def measure_accuracy_by_difficulty(
     contexts = PairContexts("difficulty", tuple(map(str, range(bin_count))), difficulty_bins.codes)
     pairs, (contexts,) = sort_pairs_by_item(pair_outcomes, [contexts])
     with threadpool_limits(1):  # so that results have the same bytes on any machine
-        bootstrap = ClusterBootstrap(random.create_generator_for_purpose(seed, "bootstrap"), resamples)
+        bootstrap = ClusterBootstrap(random.create_random_generator_from_names(seed, "bootstrap"), resamples)
         estimates, low, high = estimate_accuracy_intervals(pairs, contexts, ties, bootstrap)
     tie_share = estimates.accuracy_sums.compute_tie_shares()
     items = estimates.accuracy_sums.count_items()
@@ -126,12 +126,12 @@ def compute_quartiles_of_edit_shares(
     )
 
 
-def _median_of_sorted(sorted_values: FloatArray) -> float:
+def _compute_median_of_sorted_values(sorted_values: FloatArray) -> float:
     """Compute the median of values that are sorted already."""
     return float((sorted_values[(len(sorted_values) - 1) // 2] + sorted_values[len(sorted_values) // 2]) / 2)
 
 
-def _find_starts_of_equal_bins(sorted_shares: FloatArray) -> list[int]:
+def _find_starts_of_equal_sized_bins(sorted_shares: FloatArray) -> list[int]:
     """Return the positions at which bins of sorted values begin, followed by the number of values."""
     size = len(sorted_shares)
     bin_count = max(min(_BINS, size // _FEWEST_PAIRS), 1)

@@ -32,11 +32,11 @@ from metassay.stats.arrays import (
     argsort_integers,
     count_occurrences,
     divide_or_zero,
-    find_run_starts,
+    find_starts_of_equal_rows,
 )
 from metassay.stats.contingency import chi_square_test, cochran_mantel_haenszel_test
 from metassay.stats.label_permutation import run_label_permutation_test
-from metassay.stats.multiplicity import adjust_holm
+from metassay.stats.multiplicity import adjust_p_values_by_holm
 
 # Below this sum of squares all items of a metric have the same accuracy, up to rounding.
 _ROUNDING = 1e-12
@@ -68,9 +68,9 @@ class AccuracyTests:
         """Return the test results of each metric, with p-values also adjusted for the number of metrics
         (Holm).
         """
-        p_holm = adjust_holm(self.p)
-        p_permutation_holm = adjust_holm(self.p_permutation)
-        p_cmh_holm = adjust_holm(self.p_cmh)
+        p_holm = adjust_p_values_by_holm(self.p)
+        p_permutation_holm = adjust_p_values_by_holm(self.p_permutation)
+        p_cmh_holm = adjust_p_values_by_holm(self.p_cmh)
         rows = []
         for m, metric in enumerate(self.metrics):
             rows.append(
@@ -136,12 +136,12 @@ def compare_accuracies_between_contexts(
     right, pairs = _count_right_and_all_pairs(pair_totals, len(pair_contexts.values))
     chi_square_tests = [chi_square_test(r.sum(axis=0), n.sum(axis=0)) for r, n in zip(right, pairs)]
     stratified_tests = [cochran_mantel_haenszel_test(r, n) for r, n in zip(right, pairs)]
-    tested_contexts = pair_contexts if is_large is None else pair_contexts.restrict_to_contexts(is_large)
+    tested_contexts = pair_contexts if is_large is None else pair_contexts.select_contexts(is_large)
     p_by_level = []
     p_family_by_level = []
     level_names = []
     exchangeable_share = 1.0
-    for level in iterate_exchangeable_units(pair_outcomes, tested_contexts, ties=ties):
+    for level in iterate_units_to_permute(pair_outcomes, tested_contexts, ties=ties):
         permuted = run_label_permutation_test(
             level.right,
             level.total,
@@ -164,8 +164,8 @@ def compare_accuracies_between_contexts(
         dof=np.array([test.dof for test in chi_square_tests]),
         p=np.array([test.p for test in chi_square_tests]),
         cramers_v=np.array([test.cramers_v for test in chi_square_tests]),
-        p_permutation=_combine_p_values_of_unit_sizes(p_by_level, metric_count),
-        p_family=_combine_p_values_of_unit_sizes(p_family_by_level, metric_count),
+        p_permutation=_combine_p_values_of_permutation_tests(p_by_level, metric_count),
+        p_family=_combine_p_values_of_permutation_tests(p_family_by_level, metric_count),
         p_cmh=np.array([test.p for test in stratified_tests]),
         cluster_variance_ratio=compute_cluster_variance_ratios(pair_outcomes, tested_contexts, ties=ties),
         exchanges=tuple(level_names),
@@ -173,7 +173,9 @@ def compare_accuracies_between_contexts(
     )
 
 
-def _combine_p_values_of_unit_sizes(p_values_by_unit_size: list[FloatArray], metric_count: int) -> FloatArray:
+def _combine_p_values_of_permutation_tests(
+    p_values_by_unit_size: list[FloatArray], metric_count: int
+) -> FloatArray:
     """Combine the p-values of permutation tests that exchange different units. The result is the smallest
     p-value times the number of tests.
     """
@@ -186,7 +188,7 @@ def _combine_p_values_of_unit_sizes(p_values_by_unit_size: list[FloatArray], met
     return np.asarray(np.minimum(smallest * known_levels, 1))
 
 
-def cross_contexts_with_perturbations(
+def combine_contexts_with_perturbations(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts
 ) -> PairContexts:
     """Combine every context with every perturbation to a new context, and return the new context of each
@@ -212,7 +214,7 @@ def _count_right_and_all_pairs(pair_totals: FloatArray, context_count: int) -> t
     return np.swapaxes(right, 1, 2), np.swapaxes(pairs, 1, 2)
 
 
-def iterate_exchangeable_units(
+def iterate_units_to_permute(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str
 ) -> Iterator[ExchangeableUnits]:
     """Yield the kinds of units (outputs, then clusters of items) whose contexts a permutation test may
@@ -232,7 +234,7 @@ def iterate_exchangeable_units(
         labels = (np.cumsum(is_used) - 1).astype(np.int32)[labels]
     if _has_cluster_of_several_items(pair_outcomes):
         within_clusters = "contexts within clusters"
-        units = _number_distinct_cluster_label_pairs(pair_outcomes.clusters, labels)
+        units = _assign_ids_to_cluster_label_pairs(pair_outcomes.clusters, labels)
     else:
         within_clusters = "outputs within items"
         units = pair_outcomes.outputs
@@ -242,10 +244,10 @@ def iterate_exchangeable_units(
         ("clusters", pair_outcomes.clusters, one_block),
     )
     for name, level_units, blocks in levels:
-        group_count, group_of_label = _group_contexts_sharing_blocks(labels, blocks)
+        group_count, group_of_label = _group_labels_that_share_blocks(labels, blocks)
         if group_count == int(labels.max()) + 1:
             continue  # every block lies in one context: nothing to exchange at this level
-        yield _build_exchangeable_units(name, pair_outcomes, labels, level_units, blocks, ties)
+        yield _build_units_to_permute(name, pair_outcomes, labels, level_units, blocks, ties)
         if group_count == 1:
             return
         # Labels that were exchanged at this level count as one at the next, coarser level.
@@ -261,8 +263,8 @@ def _has_cluster_of_several_items(pair_outcomes: PairOutcomes) -> bool:
     return bool(items_per_cluster.max() > 1)
 
 
-def _number_distinct_cluster_label_pairs(clusters: IntArray, labels: IntArray) -> IntArray:
-    """Number the distinct combinations of cluster and label, in the order of the clusters."""
+def _assign_ids_to_cluster_label_pairs(clusters: IntArray, labels: IntArray) -> IntArray:
+    """Assign an integer to each combination of cluster and label, in the order of the clusters."""
     combined = clusters.astype(np.int64) * (int(labels.max()) + 1) + labels
     numbers = np.unique(combined, return_inverse=True)[1]
     return np.asarray(numbers, dtype=np.int32)
@@ -287,18 +289,18 @@ def compute_cluster_variance_ratios(
     labels = pair_contexts.codes[in_context]
     if not _has_cluster_of_several_items(pair_outcomes):
         return undefined
-    cells = _build_exchangeable_units(
+    cells = _build_units_to_permute(
         "items",
         pair_outcomes,
         labels,
-        _number_distinct_cluster_label_pairs(pair_outcomes.items, labels),
+        _assign_ids_to_cluster_label_pairs(pair_outcomes.items, labels),
         pair_outcomes.items,
         ties,
     )
     item_of_cell = np.repeat(np.arange(len(cells.block_starts) - 1), np.diff(cells.block_starts))
     first_pair = np.unique(pair_outcomes.items, return_index=True)[1]
     cluster_of_cell = pair_outcomes.clusters[first_pair][item_of_cell]
-    combinations = _number_distinct_cluster_label_pairs(cluster_of_cell, cells.labels)
+    combinations = _assign_ids_to_cluster_label_pairs(cluster_of_cell, cells.labels)
     ratios = []
     for m in range(len(pair_outcomes.metrics)):
         total = cells.total[:, m if cells.total.shape[1] > 1 else 0]
@@ -319,7 +321,7 @@ def _subtract_group_means(values: FloatArray, group_codes: IntArray | LongArray)
     return np.asarray(values - means[group_codes])
 
 
-def _group_contexts_sharing_blocks(labels: IntArray, blocks: IntArray) -> tuple[int, IntArray]:
+def _group_labels_that_share_blocks(labels: IntArray, blocks: IntArray) -> tuple[int, IntArray]:
     """Group contexts that occur in the same blocks, such as documents. Returns the number of groups and the
     group of each context.
 
@@ -340,16 +342,16 @@ def _group_contexts_sharing_blocks(labels: IntArray, blocks: IntArray) -> tuple[
     return len(groups), group_of_label
 
 
-def _build_exchangeable_units(
+def _build_units_to_permute(
     name: str, pair_outcomes: PairOutcomes, labels: IntArray, units: IntArray, blocks: IntArray, ties: str
 ) -> ExchangeableUnits:
     """Count the correctly ordered pairs and all pairs of each output or cluster whose context can be
     exchanged.
     """
     # Outputs are sorted within their items already; other units are numbered in the order of their blocks.
-    order = _find_order_that_sorts_keys(blocks if units is pair_outcomes.outputs else units)
+    order = _argsort_stably(blocks if units is pair_outcomes.outputs else units)
     units, blocks, labels = units[order], blocks[order], labels[order]
-    first_pairs = find_run_starts(units)[:-1]
+    first_pairs = find_starts_of_equal_rows(units)[:-1]
     doubled_tie_credit = round(2 * TIE_CREDIT[ties])
     metric_count = len(pair_outcomes.metrics)
     has_missing = pair_outcomes.outcomes.min() == MISSING
@@ -366,10 +368,12 @@ def _build_exchangeable_units(
             total[:, m] = np.add.reduceat(scored, first_pairs, dtype=np.int32)
     if (total == total[:, :1]).all():
         total = total[:, :1].copy()
-    return ExchangeableUnits(name, right, total, labels[first_pairs], find_run_starts(blocks[first_pairs]))
+    return ExchangeableUnits(
+        name, right, total, labels[first_pairs], find_starts_of_equal_rows(blocks[first_pairs])
+    )
 
 
-def _find_order_that_sorts_keys(keys: IntArray) -> IntArray | slice:
+def _argsort_stably(keys: IntArray) -> IntArray | slice:
     """Return the positions that sort the keys, where equal keys keep their order. Sorted keys need none, so
     that the result is a full slice.
     """

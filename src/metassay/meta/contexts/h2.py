@@ -80,14 +80,16 @@ def compare_context_with_global_ranking(
     nearest ones with the deviations of the resamples, stretched for small numbers of clusters.
     """
     # the order of all outputs is the reference of statistics that are not symmetric
-    agreement = compare_rankings(global_accuracies, global_resamples, accuracies, resamples, statistic)
+    agreement = correlate_metric_rankings(
+        global_accuracies, global_resamples, accuracies, resamples, statistic
+    )
     if np.isnan(agreement.value):
         return float("nan"), float("nan"), float("nan")
     p = _compute_p_value_of_same_ranking(accuracies, resamples, global_accuracies, cluster_count)
     return agreement.low, agreement.high, p
 
 
-def compare_rankings(
+def correlate_metric_rankings(
     first_values: FloatArray,
     first_resamples: FloatArray,
     second_values: FloatArray,
@@ -146,7 +148,7 @@ def estimate_ranking_agreement_of_two_samples(
     The agreement of random halves of the context's clusters is extrapolated to the full number of clusters
     (`extrapolate_agreement_to_full_sample`).
     """
-    cells = accuracy_sums.get_context_slice(context_position)
+    cells = accuracy_sums.get_array_slice_of_context(context_position)
     weight = (
         accuracy_sums.weight if len(accuracy_sums.weight) == 1 else accuracy_sums.weight[metric_positions]
     )

@@ -25,7 +25,7 @@ import numpy as np
 
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.contexts.accuracy import (
-    list_pairs_in_contexts_of_both_outputs,
+    repeat_pairs_that_span_two_contexts,
     sort_pairs_by_item,
     sum_outcomes_by_context_and_cluster,
 )
@@ -35,10 +35,10 @@ from metassay.meta.contexts.column_analysis import (
     AnalysisSettings,
     ColumnAnalysis,
     GlobalAnalysis,
-    analyze_all_pairs,
+    analyze_accuracy_on_all_pairs,
 )
-from metassay.meta.contexts.h2 import compare_rankings, estimate_ranking_agreement_of_two_samples
-from metassay.meta.contexts.leads import compute_p_values_of_leads
+from metassay.meta.contexts.h2 import correlate_metric_rankings, estimate_ranking_agreement_of_two_samples
+from metassay.meta.contexts.leads import compute_p_values_of_accuracy_differences
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.meta.contexts.saved_labels import SavedLabels
 from metassay.meta.contexts.soft_pairwise_accuracy import KENDALL, SoftAccuracyEstimates
@@ -157,7 +157,7 @@ class HumanAnalysis:
         """Compute p-values that the metric that agrees best with people on pairs of outputs is no more
         accurate than each other metric.
         """
-        p_values = compute_p_values_of_leads([self.overall.context.leads])[0][self.best]
+        p_values = compute_p_values_of_accuracy_differences([self.overall.context.leads])[0][self.best]
         best = self.metrics[self.best]
         candidates = []
         for worse, p in zip(self.metrics, p_values.tolist()):
@@ -240,25 +240,25 @@ class HumanAnalysis:
             )
         return sorted(rows, key=lambda row: row.rank or len(rows) + 1)
 
-    def to_result(
-        self, claims: Claims, perturbed_choice: str, eligible_metrics: Collection[str]
+    def build_human_comparison(
+        self, claims: Claims, metric_chosen_by_perturbations: str, eligible_metrics: Collection[str]
     ) -> HumanComparison:
         """Return the comparison of metrics with human scores in the form in which it is written to JSON.
 
-        `perturbed_choice` is the metric chosen on perturbed pairs.
+        `metric_chosen_by_perturbations` is the metric chosen on perturbed pairs.
         """
         accuracy_sums = self.overall.estimates.accuracy_sums
         contexts = {}
         for column, analyses in self.contexts.items():
-            contexts[column] = [self._build_context_result(analysis) for analysis in analyses]
+            contexts[column] = [self._build_human_comparison_in_context(analysis) for analysis in analyses]
         return HumanComparison(
             human=self.human,
             items=int(accuracy_sums.count_items().max()),
             pairs=int(accuracy_sums.count_pairs().max()),
             systems=None if self.spa is None else self.spa.systems,
             segments=None if self.spa is None else self.spa.segments,
-            followed=any(lead.worse == perturbed_choice for lead in claims.human_leads),
-            by_perturbed_pairs=MetricChoice(metric=perturbed_choice),
+            followed=any(lead.worse == metric_chosen_by_perturbations for lead in claims.human_leads),
+            by_perturbed_pairs=MetricChoice(metric=metric_chosen_by_perturbations),
             by_human_pairs=HumanChoice(
                 metric=self.metrics[self.best],
                 top_group=self._list_metrics_not_worse_than_best(claims, eligible_metrics),
@@ -284,7 +284,9 @@ class HumanAnalysis:
             contexts=contexts,
         )
 
-    def _build_context_result(self, context_analysis: HumanContextAnalysis) -> ContextHumanAgreement:
+    def _build_human_comparison_in_context(
+        self, context_analysis: HumanContextAnalysis
+    ) -> ContextHumanAgreement:
         """Return the comparison of metrics with human scores in one context, in the form written to JSON."""
         metrics = []
         for m, metric in enumerate(self.metrics):
@@ -326,7 +328,7 @@ def analyze_pairs_with_human_scores(
     settings = replace(settings, agreement=KENDALL)
     used_contexts = [contexts.drop_empty_contexts() for contexts in human_pairs.contexts]
     outcomes, sorted_contexts = sort_pairs_by_item(human_pairs.outcomes, used_contexts)
-    overall = analyze_all_pairs(outcomes, settings)
+    overall = analyze_accuracy_on_all_pairs(outcomes, settings)
     competing = settings.competing
     accuracy = overall.estimates.accuracy[competing, 0]
     # A metric that knows nothing of quality is last in every order, and would make them look alike.
@@ -384,8 +386,8 @@ def _analyze_human_pairs_by_context(
     """Compare metrics with human scores in each context that has enough pairs with human scores and enough
     pairs with perturbed outputs.
     """
-    pair_outcomes, pair_contexts = list_pairs_in_contexts_of_both_outputs(pair_outcomes, pair_contexts)
-    estimates = AccuracyEstimates.create_from_accuracy_sums(
+    pair_outcomes, pair_contexts = repeat_pairs_that_span_two_contexts(pair_outcomes, pair_contexts)
+    estimates = AccuracyEstimates.compute_accuracies_and_variances(
         sum_outcomes_by_context_and_cluster(pair_outcomes, pair_contexts, ties=settings.ties)
     )
     competing = settings.competing
@@ -401,8 +403,8 @@ def _analyze_human_pairs_by_context(
             or items_of_competing[human_context] < settings.minimum_items
         ):
             continue
-        resamples = estimates.accuracy_sums.resample_accuracies(human_context, settings.bootstrap)
-        low, high = proportion_interval(estimates.select_estimates_of_context(human_context), resamples)
+        resamples = estimates.accuracy_sums.resample_accuracies_in_context(human_context, settings.bootstrap)
+        low, high = proportion_interval(estimates.get_accuracy_estimates_of_context(human_context), resamples)
         accuracy = estimates.accuracy[competing, human_context]
         by_perturbed = MetricRankingValues(
             analysis_of_perturbed_pairs.estimates.accuracy[competing, c],
@@ -436,7 +438,7 @@ def _compare_metric_rankings(
     if second_ranking is None:
         return RankingComparison(_UNDEFINED, _UNDEFINED)
     if first_ranking.resamples is None or second_ranking.resamples is None:
-        agreement = compare_rankings(
+        agreement = correlate_metric_rankings(
             first_ranking.values,
             first_ranking.values[:, None],
             second_ranking.values,
@@ -444,7 +446,7 @@ def _compare_metric_rankings(
             KENDALL,
         )
         return RankingComparison(replace(agreement, low=float("nan"), high=float("nan")), _UNDEFINED)
-    observed = compare_rankings(
+    observed = correlate_metric_rankings(
         first_ranking.values,
         first_ranking.resamples,
         second_ranking.values,

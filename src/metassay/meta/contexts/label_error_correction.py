@@ -41,7 +41,7 @@ class LabelReading:
 def correct_accuracy_for_label_errors(
     pair_outcomes: PairOutcomes,
     kind_of_pair: IntArray,
-    readings_by_kind: Sequence[LabelReading],
+    label_checks_by_kind: Sequence[LabelReading],
     *,
     ties: str,
     resamples: int,
@@ -51,24 +51,27 @@ def correct_accuracy_for_label_errors(
     and Gladen, 1978).
 
     A stratum is a perturbation and a language; `kind_of_pair` has the stratum of every pair,
-    `readings_by_kind` what is known of each. Let v, u and e be the shares of pairs whose perturbed output is
-    worse, equal and better, t the share of ties and c the credit for a tie; then m = 1 - (1 - 2 c) t is what
-    a metric and its opposite get together. A metric of accuracy a on pairs with a true difference, undecided
-    on equal ones, is seen to be right in
+    `label_checks_by_kind` how many of its perturbed outputs people found worse, equal and better. Let v, u
+    and e be the shares of pairs whose perturbed output is worse, equal and better, t the share of ties and c
+    the credit for a tie; then m = 1 - (1 - 2 c) t is what a metric and its opposite get together. A metric of
+    accuracy a on pairs with a true difference, undecided on equal ones, is seen to be right in
 
         v a + e (m - a) + u m / 2,     hence     a = (seen - (e + u / 2) m) / (v - e)
 
     for each stratum. Intervals have both errors: clusters are resampled, and rates drawn from Beta
     distributions (Jeffreys). None where v - e is below .2 in a stratum.
     """
-    equal = np.array([reading.equal for reading in readings_by_kind], dtype=np.float64)
-    better = np.array([reading.better for reading in readings_by_kind], dtype=np.float64)
-    worse = np.array([reading.read for reading in readings_by_kind], dtype=np.float64) - equal - better
-    if not len(readings_by_kind) or ((worse - better) / (worse + equal + better) < _LEAST_INFORMATION).any():
+    equal = np.array([reading.equal for reading in label_checks_by_kind], dtype=np.float64)
+    better = np.array([reading.better for reading in label_checks_by_kind], dtype=np.float64)
+    worse = np.array([reading.read for reading in label_checks_by_kind], dtype=np.float64) - equal - better
+    if (
+        not len(label_checks_by_kind)
+        or ((worse - better) / (worse + equal + better) < _LEAST_INFORMATION).any()
+    ):
         return None
-    stratum_count = len(readings_by_kind)
-    bootstrap = ClusterBootstrap(random.create_generator_for_purpose(seed, "bootstrap"), resamples)
-    rng = random.create_generator_for_purpose(seed, "labels")
+    stratum_count = len(label_checks_by_kind)
+    bootstrap = ClusterBootstrap(random.create_random_generator_from_names(seed, "bootstrap"), resamples)
+    rng = random.create_random_generator_from_names(seed, "labels")
     shape = (stratum_count, resamples)
     drawn_not_worse = rng.beta((equal + better)[:, None] + 0.5, worse[:, None] + 0.5, shape)
     drawn_better = drawn_not_worse * rng.beta(better[:, None] + 0.5, equal[:, None] + 0.5, shape)

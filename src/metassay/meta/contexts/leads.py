@@ -38,7 +38,7 @@ class ContextLeads:
     tested: BoolArray
     largest_by_chance: FloatArray
 
-    def mark_metrics_behind_a_candidate(self, is_candidate: BoolArray) -> BoolArray:
+    def are_metrics_worse_than_some_candidate(self, is_candidate: BoolArray) -> BoolArray:
         """Return which metrics are significantly less accurate than at least one of the given metrics."""
         is_clear = np.nan_to_num(self.statistics) >= _CLEAR
         return np.asarray(is_clear[is_candidate].any(axis=0))
@@ -56,7 +56,7 @@ def compare_metrics_in_context(
     Leads that agree with `expected_order` (one number per metric, higher first) are not tested; with None all
     are. `random_signs` draws which half of the clusters keeps its sign.
     """
-    cells = accuracy_sums.get_context_slice(context_position)
+    cells = accuracy_sums.get_array_slice_of_context(context_position)
     weight = np.broadcast_to(accuracy_sums.weight[:, cells], accuracy_sums.credit[:, cells].shape)[
         metric_positions
     ]
@@ -95,7 +95,7 @@ def _find_largest_scaled_difference_per_draw(values: FloatArray, scale: FloatArr
     return largest
 
 
-def compute_p_values_of_leads(context_leads: Sequence[ContextLeads]) -> list[FloatArray]:
+def compute_p_values_of_accuracy_differences(context_leads: Sequence[ContextLeads]) -> list[FloatArray]:
     """Compute the p-value that one metric is no more accurate than another, for every two metrics and each
     context. The p-values are adjusted for all contexts together.
     """

@@ -19,16 +19,16 @@ from metassay.meta.contexts.column_analysis import (
     AnalysisSettings,
     ColumnAnalysis,
     GlobalAnalysis,
-    analyze_all_pairs,
-    analyze_contexts_in_column,
+    analyze_accuracy_by_context,
+    analyze_accuracy_on_all_pairs,
 )
-from metassay.meta.contexts.confounding import Confounding, measure_dependence_on_perturbation
+from metassay.meta.contexts.confounding import Confounding, measure_accuracy_dependence_on_perturbation
 from metassay.meta.contexts.human_pairs import HumanAnalysis, HumanPairs, analyze_pairs_with_human_scores
 from metassay.meta.contexts.pair_outcomes import (
     PairContexts,
     PairOutcomes,
-    build_context_of_all_pairs,
     check_pair_outcomes_and_contexts,
+    put_all_pairs_in_one_context,
 )
 from metassay.meta.contexts.saved_labels import estimate_share_of_saved_labels
 from metassay.meta.contexts.shared_errors import (
@@ -118,9 +118,9 @@ def analyze_pairs(
         permutations=permutations,
         workers=workers,
         competing=np.array(competing, dtype=np.int64),
-        bootstrap=ClusterBootstrap(random.create_generator_for_purpose(seed, "bootstrap"), resamples),
-        halves=ClusterHalves(random.create_generator_for_purpose(seed, "halves"), _SPLITS),
-        signs=ClusterHalves(random.create_generator_for_purpose(seed, "signs"), resamples),
+        bootstrap=ClusterBootstrap(random.create_random_generator_from_names(seed, "bootstrap"), resamples),
+        halves=ClusterHalves(random.create_random_generator_from_names(seed, "halves"), _SPLITS),
+        signs=ClusterHalves(random.create_random_generator_from_names(seed, "signs"), resamples),
         minimum_items=minimum_items,
         cost_ranks=np.array(
             [get_rank_of_cost_class(known_costs.get(metric)) for metric in competing_metrics]
@@ -128,7 +128,7 @@ def analyze_pairs(
         is_uninformed=np.array([metric in uninformed for metric in competing_metrics], dtype=np.bool_),
     )
     pairs, columns = sort_pairs_by_item(pair_outcomes, [column.drop_empty_contexts() for column in contexts])
-    combinations_rng = random.create_generator_for_purpose(seed, "combinations")
+    combinations_rng = random.create_random_generator_from_names(seed, "combinations")
     # Without human scores of systems there are no test sets, and nothing to compare metrics with.
     test_sets = () if human_pairs is None else human_pairs.test_sets
     concurrent_workers = workers if pairs.pair_count <= _MOST_CONCURRENT_PAIRS else 1
@@ -138,13 +138,20 @@ def analyze_pairs(
             get_spa = start(measure_soft_pairwise_accuracy, test_sets, settings, seed)
             get_saved_labels = start(estimate_share_of_saved_labels, test_sets, settings.competing)
         get_confounding = start(
-            _measure_dependence_on_perturbation, all_perturbations, pairs, columns, settings, combinations_rng
+            _measure_accuracy_dependence_on_perturbation,
+            all_perturbations,
+            pairs,
+            columns,
+            settings,
+            combinations_rng,
         )
-        overall = analyze_all_pairs(pairs, settings)
+        overall = analyze_accuracy_on_all_pairs(pairs, settings)
         column_analyses = {}
         for column in columns:
-            rng = random.create_generator_for_purpose(seed, "exchange", column.column)
-            column_analyses[column.column] = analyze_contexts_in_column(pairs, column, overall, settings, rng)
+            rng = random.create_random_generator_from_names(seed, "exchange", column.column)
+            column_analyses[column.column] = analyze_accuracy_by_context(
+                pairs, column, overall, settings, rng
+            )
         spa = get_spa() if test_sets else None
         confounding = get_confounding()
         human = None
@@ -189,7 +196,7 @@ def _open_background_executor(workers: int) -> Iterator[Callable[..., Callable[[
         yield lambda function, *arguments: pool.submit(function, *arguments).result
 
 
-def _measure_dependence_on_perturbation(
+def _measure_accuracy_dependence_on_perturbation(
     all_perturbations: PairOutcomes | None,
     pairs: PairOutcomes,
     context_columns: Sequence[PairContexts],
@@ -199,7 +206,7 @@ def _measure_dependence_on_perturbation(
     """Measure how much the accuracy of each metric depends on the perturbation that made the worse outputs.
     Accuracies are averaged over contexts unless there are too many.
     """
-    contexts = build_context_of_all_pairs(pairs)
+    contexts = put_all_pairs_in_one_context(pairs)
     if context_columns and 1 < len(context_columns[0].values) <= _MOST_CONFOUNDING_CONTEXTS:
         contexts = context_columns[0]
     if all_perturbations is not None and all_perturbations is not pairs:
@@ -209,7 +216,7 @@ def _measure_dependence_on_perturbation(
         codes = context_of_output[all_perturbations.outputs]
         contexts = PairContexts(contexts.column, contexts.values, codes)
         pairs, (contexts,) = sort_pairs_by_item(all_perturbations, [contexts])
-    return measure_dependence_on_perturbation(
+    return measure_accuracy_dependence_on_perturbation(
         pairs,
         contexts,
         ties=settings.ties,

@@ -121,7 +121,7 @@ class PairContexts:
 
     A context is a set of outputs. `codes` are the contexts of the better outputs, `worse_codes` those of the
     worse outputs where these are outputs of the data too; None for pairs with a perturbed version. A pair of
-    two systems' outputs belongs to the contexts of both (see `list_pairs_in_contexts_of_both_outputs`).
+    two systems' outputs belongs to the contexts of both (see `repeat_pairs_that_span_two_contexts`).
     """
 
     column: str
@@ -133,12 +133,12 @@ class PairContexts:
         object.__setattr__(self, "codes", np.ascontiguousarray(self.codes, dtype=np.int32))
         if len(set(self.values)) < len(self.values):
             raise InputError(f"contexts of {self.column} are not distinct.")
-        self._check_codes(self.codes)
+        self._check_context_codes(self.codes)
         if self.worse_codes is not None:
             object.__setattr__(self, "worse_codes", np.ascontiguousarray(self.worse_codes, dtype=np.int32))
-            self._check_codes(self.worse_codes)
+            self._check_context_codes(self.worse_codes)
 
-    def _check_codes(self, context_codes: IntArray) -> None:
+    def _check_context_codes(self, context_codes: IntArray) -> None:
         """Raise an error if the number of a context does not exist, or a pair has no number."""
         has_bad_code = context_codes.size and (
             context_codes.min() < -1 or context_codes.max() >= len(self.values)
@@ -171,10 +171,10 @@ class PairContexts:
         worse_codes = None if self.worse_codes is None else self.worse_codes[selection]
         return PairContexts(self.column, self.values, self.codes[selection], worse_codes)
 
-    def restrict_to_contexts(self, is_selected: BoolArray) -> PairContexts:
+    def select_contexts(self, is_selected: BoolArray) -> PairContexts:
         """Return a copy in which pairs of other contexts belong to no context.
 
-        For contexts of which every pair lies in one, as `list_pairs_in_contexts_of_both_outputs` returns
+        For contexts of which every pair lies in one, as `repeat_pairs_that_span_two_contexts` returns
         them.
         """
         if is_selected.all():
@@ -183,7 +183,7 @@ class PairContexts:
         return PairContexts(self.column, self.values, np.where(is_kept, self.codes, -1))
 
 
-def build_context_of_all_pairs(pair_outcomes: PairOutcomes) -> PairContexts:
+def put_all_pairs_in_one_context(pair_outcomes: PairOutcomes) -> PairContexts:
     """Return a single context that contains every pair."""
     return PairContexts(GLOBAL, (GLOBAL,), np.zeros(pair_outcomes.pair_count, dtype=np.int32))
 
@@ -232,14 +232,14 @@ def check_pair_outcomes_and_contexts(
     pair_outcomes: PairOutcomes,
     contexts: Sequence[PairContexts],
     agreement_name: str,
-    sentinels: Collection[str],
+    control_metrics: Collection[str],
 ) -> None:
     """Raise an error if the pairs, contexts, control metrics or rank correlation do not allow an assay."""
     if agreement_name not in STATISTICS:
         raise UnknownName("rank agreement", agreement_name, STATISTICS)
     if pair_outcomes.pair_count == 0:
         raise InputError("there are no pairs to compare.", remedy="No perturbation applied to any output.")
-    if not set(pair_outcomes.metrics) - set(sentinels):
+    if not set(pair_outcomes.metrics) - set(control_metrics):
         raise InputError("there is no metric to assay.")
     for column in contexts:
         if column.codes.shape != (pair_outcomes.pair_count,):

@@ -10,7 +10,9 @@ from metassay.stats.arrays import FloatArray, divide_or_zero
 _BISECTION_STEPS = 200
 
 
-def robust_accuracy(accuracy: FloatArray, context_shares: FloatArray, radius: float = 0.1) -> FloatArray:
+def compute_robust_accuracy(
+    accuracy: FloatArray, context_shares: FloatArray, radius: float = 0.1
+) -> FloatArray:
     """Compute the lowest accuracy that each metric has under any mix of contexts that is similar to the
     observed mix.
 

@@ -18,13 +18,13 @@ from scipy.special import ndtr, ndtri
 from metassay.meta.contexts.cluster_credits import (
     ClusterCredits,
     MatchedCredits,
-    subtract_cluster_contributions_of_two_runs,
+    compute_accuracy_changes_by_cluster,
 )
 from metassay.results.assay import GLOBAL, ContextStatistics, MetricAccuracy, Recommendation
 from metassay.results.base import none_if_nan
 from metassay.results.compare import AccuracyChange, ChoiceChange, MetricSwap, OrderChange, RunComparison
 from metassay.stats.arrays import BoolArray, FloatArray
-from metassay.stats.multiplicity import adjust_holm
+from metassay.stats.multiplicity import adjust_p_values_by_holm
 from metassay.stats.rank_correlation import correlate_rows
 
 _LEVEL = 0.05
@@ -65,7 +65,7 @@ def compare_runs(
             matched = None
             if credits_before is not None and credits_after is not None:
                 key = (name, context)
-                matched = subtract_cluster_contributions_of_two_runs(
+                matched = compute_accuracy_changes_by_cluster(
                     credits_before[key], credits_after[key], metrics
                 )
             old_rows = old_table[context]
@@ -96,8 +96,8 @@ def compare_runs(
     return RunComparison(
         paired=credits_before is not None and credits_after is not None,
         columns=columns,
-        only_before=_list_contexts_missing_elsewhere(new_result, old_result),
-        only_after=_list_contexts_missing_elsewhere(old_result, new_result),
+        only_before=_list_missing_contexts(new_result, old_result),
+        only_after=_list_missing_contexts(old_result, new_result),
         metrics_only_before=[metric for metric in old_metrics if metric not in new_metrics],
         metrics_only_after=[metric for metric in new_metrics if metric not in old_metrics],
         accuracies=accuracy_changes,
@@ -120,9 +120,7 @@ def _map_contexts_to_metric_accuracies(assay_result: ContextStatistics, column: 
     return table
 
 
-def _list_contexts_missing_elsewhere(
-    other_result: ContextStatistics, assay_result: ContextStatistics
-) -> list[str]:
+def _list_missing_contexts(other_result: ContextStatistics, assay_result: ContextStatistics) -> list[str]:
     """List the contexts of one result, written as `column=value`, that another result does not have."""
     missing = []
     for column in assay_result.contexts:
@@ -171,7 +169,7 @@ def _adjust_p_values_of_changes(
     for change in accuracy_changes:
         is_small = (change.column, change.context) in small_contexts
         is_tested = change.p is not None and change.p_holm is None and not is_small
-        p_values.append(_check_number_is_defined(change.p) if is_tested else np.nan)
+        p_values.append(_check_not_none(change.p) if is_tested else np.nan)
     is_overall = [change.column == GLOBAL for change in accuracy_changes]
     unchanged_pairs = 0
     for order in order_changes:
@@ -184,7 +182,9 @@ def _adjust_p_values_of_changes(
     p_values += [1.0] * unchanged_pairs
     is_overall += [False] * (len(p_values) - len(is_overall))
     adjusted = iter(
-        _adjust_overall_and_local_p_values(np.array(p_values), np.array(is_overall, dtype=np.bool_)).tolist()
+        _adjust_p_values_overall_and_in_contexts(
+            np.array(p_values), np.array(is_overall, dtype=np.bool_)
+        ).tolist()
     )
     adjusted_changes = []
     for change in accuracy_changes:
@@ -207,7 +207,7 @@ def _is_significant(p_value: float | None) -> bool:
     return p_value is not None and p_value <= _LEVEL
 
 
-def _adjust_overall_and_local_p_values(p_values: FloatArray, is_overall: BoolArray) -> FloatArray:
+def _adjust_p_values_overall_and_in_contexts(p_values: FloatArray, is_overall: BoolArray) -> FloatArray:
     """Adjust p-values by Holm's method. Tests over all outputs get a fixed share of the error rate, and tests
     in single contexts the rest.
     """
@@ -216,7 +216,7 @@ def _adjust_overall_and_local_p_values(p_values: FloatArray, is_overall: BoolArr
     other_tests = int((is_tested & ~is_overall).sum())
     overall_weight = _OVERALL_SHARE / max(overall_tests, 1)
     other_weight = (1 - _OVERALL_SHARE) / max(other_tests, 1)
-    return adjust_holm(p_values, weights=np.where(is_overall, overall_weight, other_weight))
+    return adjust_p_values_by_holm(p_values, weights=np.where(is_overall, overall_weight, other_weight))
 
 
 def _compare_accuracies_of_two_runs(
@@ -228,8 +228,8 @@ def _compare_accuracies_of_two_runs(
     """Return the change of a metric's accuracy between two runs, with an interval and a p-value that is not
     yet adjusted. It is not tested if an accuracy lacks its interval.
     """
-    before = _check_number_is_defined(old_accuracy.accuracy)
-    after = _check_number_is_defined(new_accuracy.accuracy)
+    before = _check_not_none(old_accuracy.accuracy)
+    after = _check_not_none(new_accuracy.accuracy)
     difference = after - before
     low: float | None = None
     high: float | None = None
@@ -244,14 +244,14 @@ def _compare_accuracies_of_two_runs(
     elif has_intervals:
         below = float(
             np.hypot(
-                after - _check_number_is_defined(new_accuracy.low),
-                _check_number_is_defined(old_accuracy.high) - before,
+                after - _check_not_none(new_accuracy.low),
+                _check_not_none(old_accuracy.high) - before,
             )
         )
         above = float(
             np.hypot(
-                _check_number_is_defined(new_accuracy.high) - after,
-                before - _check_number_is_defined(old_accuracy.low),
+                _check_not_none(new_accuracy.high) - after,
+                before - _check_not_none(old_accuracy.low),
             )
         )
         low = difference - below
@@ -273,7 +273,7 @@ def _compare_accuracies_of_two_runs(
     )
 
 
-def _check_number_is_defined(number: float | None) -> float:
+def _check_not_none(number: float | None) -> float:
     """Return the given number, or raise an error if it is None."""
     if number is None:
         raise ValueError("a number that is compared must be defined")
@@ -319,12 +319,12 @@ def _find_reversed_metric_pairs(
     swaps = []
     for i, first in enumerate(metrics):
         for second in metrics[i + 1 :]:
-            lead_before = _check_number_is_defined(
-                old_accuracy_by_metric[first].accuracy
-            ) - _check_number_is_defined(old_accuracy_by_metric[second].accuracy)
-            lead_after = _check_number_is_defined(
-                new_accuracy_by_metric[first].accuracy
-            ) - _check_number_is_defined(new_accuracy_by_metric[second].accuracy)
+            lead_before = _check_not_none(old_accuracy_by_metric[first].accuracy) - _check_not_none(
+                old_accuracy_by_metric[second].accuracy
+            )
+            lead_after = _check_not_none(new_accuracy_by_metric[first].accuracy) - _check_not_none(
+                new_accuracy_by_metric[second].accuracy
+            )
             rows = (
                 old_accuracy_by_metric[first],
                 old_accuracy_by_metric[second],
@@ -338,9 +338,7 @@ def _find_reversed_metric_pairs(
             if matched_credits is None:
                 p = _compute_two_sided_p_value(lead_after - lead_before, float(np.sqrt(sum(variances))))
             else:
-                p = _check_number_is_defined(
-                    matched_credits.test_change_of_accuracy_difference(first, second).p
-                )
+                p = _check_not_none(matched_credits.test_change_of_accuracy_difference(first, second).p)
             swaps.append(
                 MetricSwap(better_before=better, better_after=worse, p=p, p_holm=None, is_significant=False)
             )

@@ -17,7 +17,7 @@ from metassay.data.score_arrays import ScoreArrays
 from metassay.results.assay import SavingChoice
 from metassay.results.base import none_if_nan
 from metassay.stats.arrays import FloatArray, LongArray
-from metassay.stats.labels_saved import compute_system_differences, jackknife_labels_saved
+from metassay.stats.labels_saved import compute_system_differences, jackknife_share_of_labels_saved
 
 _LEVEL = 0.05
 
@@ -51,11 +51,11 @@ class SavedLabels:
         best = int(np.nanargmax(values))
         candidates = np.flatnonzero(~np.isnan(values)).tolist()
         count = len(candidates)
-        p_saves = self._compute_p_value_of_not_positive(self.values[best], self.contributions[best])
+        p_saves = self._test_whether_value_is_positive(self.values[best], self.contributions[best])
         top_group = [metrics[best]]
         for m in sorted(candidates, key=lambda position: -values[position]):
             difference = self.contributions[best] - self.contributions[m]
-            p_behind = self._compute_p_value_of_not_positive(self.values[best] - self.values[m], difference)
+            p_behind = self._test_whether_value_is_positive(self.values[best] - self.values[m], difference)
             is_behind = not np.isnan(p_behind) and p_behind * count * (count - 1) <= _LEVEL
             if m != best and not is_behind:
                 top_group.append(metrics[m])
@@ -63,7 +63,7 @@ class SavedLabels:
             metric=metrics[best], top_group=top_group, p=none_if_nan(min(1.0, p_saves * count))
         )
 
-    def _compute_p_value_of_not_positive(self, value: float, contributions: FloatArray) -> float:
+    def _test_whether_value_is_positive(self, value: float, contributions: FloatArray) -> float:
         """Compute the one-sided p-value of the hypothesis that the true value is 0 or negative."""
         cluster_count = len(contributions)
         error = _compute_standard_error(contributions)
@@ -88,7 +88,9 @@ def estimate_share_of_saved_labels(
         human_differences = compute_system_differences(test_set.human)
         for m, metric in enumerate(competing_metrics):
             metric_differences = compute_system_differences(test_set.metrics[metric])
-            share = jackknife_labels_saved(human_differences, metric_differences, cluster_index.ravel())
+            share = jackknife_share_of_labels_saved(
+                human_differences, metric_differences, cluster_index.ravel()
+            )
             values[number, m] = share.value
             deviations = share.pseudo_values - share.pseudo_values.mean()
             contributions[m, positions] += deviations / len(clusters) / len(test_sets)

@@ -84,7 +84,7 @@ def compute_p_values_of_accuracy_trends(
     contrast = np.zeros(len(weight))
     cluster_parts = np.zeros((len(weight), int(accuracy_sums.clusters.max()) + 1))
     for rank_weight, context in zip(rank_weights, large_contexts):
-        cells = accuracy_sums.get_context_slice(int(context))
+        cells = accuracy_sums.get_array_slice_of_context(int(context))
         credit = accuracy_sums.credit[:, cells]
         cell_weights = weight[:, cells]
         total_weight = cell_weights.sum(axis=1, keepdims=True)

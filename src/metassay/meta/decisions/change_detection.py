@@ -78,7 +78,7 @@ def compute_running_means_with_margins(
 ) -> tuple[FloatArray, FloatArray]:
     """Compute the mean of the first 1, 2, … runs, with margins that hold for all of these means at once."""
     return _compute_running_means_and_margins(
-        run_series.values, _raise_unusually_small_variances(run_series), error_rate
+        run_series.values, _increase_unusually_small_variances(run_series), error_rate
     )
 
 
@@ -89,7 +89,7 @@ def detect_change(run_series: RunSeries, error_rate: float = ERROR_RATE) -> Dete
     """
     if len(run_series.values) < 2:
         return None
-    variances = _raise_unusually_small_variances(run_series)
+    variances = _increase_unusually_small_variances(run_series)
     log_evidence = _compute_log_evidence_of_change(run_series.values, variances)
     starts = np.arange(1, len(run_series.values))
     # A change after the last look has had no effect yet: its evidence is 1, times its weight.
@@ -122,7 +122,7 @@ def estimate_detection_delay(
     single two-sided test at a number of runs that is fixed in advance, with a power of 50 %; it must not be
     repeated. None beyond a thousand runs.
     """
-    variances = _raise_unusually_small_variances(run_series)
+    variances = _increase_unusually_small_variances(run_series)
     start = len(variances)
     future_variances = np.full(_MOST_RUNS, float(variances.mean()))
     all_variances = np.concatenate([variances, future_variances])
@@ -137,8 +137,8 @@ def estimate_detection_delay(
     return delay, delay_of_test
 
 
-def _raise_unusually_small_variances(run_series: RunSeries) -> FloatArray:
-    """Raise variances that are smaller than the mean of all runs so far, because they would make chance
+def _increase_unusually_small_variances(run_series: RunSeries) -> FloatArray:
+    """Increase variances that are smaller than the mean of all runs so far, because they would make chance
     differences look like changes.
 
     A run in which a metric was right by chance nearly always has a small variance, and would count as

@@ -128,7 +128,7 @@ def estimate_mean_human_scores(
     slopes = np.empty(series_count)
     t_draws = np.empty((resamples, series_count))
     for series in range(series_count):
-        unit_sums = _sum_scores_by_unit(labelled_sample, series, use_metric=use_metric)
+        unit_sums = _sum_scores_by_item_or_document(labelled_sample, series, use_metric=use_metric)
         values[series], slopes[series], residuals = _estimate_mean_from_units(
             units_with_labels, unit_sums.labelled, unit_sums.metric_variance
         )
@@ -165,7 +165,9 @@ class _UnitSums:
 _COUNT, _HUMAN, _METRIC, _PRODUCT, _METRIC_SQUARED = range(5)
 
 
-def _sum_scores_by_unit(labelled_sample: LabelledSample, series: int, *, use_metric: bool) -> _UnitSums:
+def _sum_scores_by_item_or_document(
+    labelled_sample: LabelledSample, series: int, *, use_metric: bool
+) -> _UnitSums:
     """Sum the human and metric scores over the items of each unit (item or document) that was drawn for
     labelling.
 

@@ -53,7 +53,7 @@ def choose_items_to_label(
     rates = (1 - UNIFORM_SHARE) * errors / errors.sum() + UNIFORM_SHARE * sizes / sizes.sum()
     # Also computed for labelled units: the probability of either round needs it.
     now = _scale_rates_to_probabilities(rates, sizes, ~is_labelled, item_count)
-    drawn_units = _draw_sampling_units(np.where(is_labelled, 0.0, now), rng)
+    drawn_units = _draw_items_or_documents(np.where(is_labelled, 0.0, now), rng)
     is_drawn = np.zeros(unit_count, dtype=bool)
     is_drawn[drawn_units] = True
     combined = earlier + (1 - earlier) * now
@@ -169,7 +169,7 @@ def _compute_expected_item_count(
     return float((np.minimum(probabilities, 1.0) * unit_sizes)[is_unlabelled].sum())
 
 
-def _draw_sampling_units(unit_probabilities: FloatArray, rng: np.random.Generator) -> LongArray:
+def _draw_items_or_documents(unit_probabilities: FloatArray, rng: np.random.Generator) -> LongArray:
     """Draw items or documents at random with the given probabilities. The number drawn is the sum of the
     probabilities, rounded up or down.
 

@@ -63,7 +63,7 @@ def renumber_codes_from_zero(codes: LongArray) -> LongArray:
     return np.asarray(np.unique(codes, return_inverse=True)[1], dtype=np.int64)
 
 
-def find_unit_of_labelling(score_cube: ScoreCube, labelled_items: NDArray[np.bool_]) -> str:
+def detect_whether_documents_are_labelled(score_cube: ScoreCube, labelled_items: NDArray[np.bool_]) -> str:
     """Return whether people labelled single items or whole documents: the name of the document column if each
     document is labelled completely or not at all, else `ITEM`.
 

@@ -15,7 +15,7 @@ from metassay.meta.decisions.system_differences import (
     AGREEMENT_SHARES,
     TAILS,
     HumanAgreement,
-    build_agreement_points,
+    build_agreement_curve_points,
 )
 from metassay.results.rank import AgreementPoint, AgreementThreshold
 from metassay.stats.arrays import FloatArray, divide_or_zero
@@ -29,7 +29,7 @@ RESAMPLES = 200
 _SMALLEST_WEIGHT = 1e-9
 
 
-def estimate_human_agreement_between_outputs(
+def estimate_human_agreement_on_output_pairs(
     scores: ScoreArrays, metric_index: int, rng: np.random.Generator, resamples: int = RESAMPLES
 ) -> HumanAgreement | None:
     """Estimate how often people agree that one output is better than another, depending on the difference
@@ -91,7 +91,7 @@ def _list_points_of_agreement_curve(
     and at the largest difference.
     """
     differences = np.append(bin_differences, largest_difference)
-    return build_agreement_points(differences, np.column_stack([curves, curves[:, -1]]))
+    return build_agreement_curve_points(differences, np.column_stack([curves, curves[:, -1]]))
 
 
 def _find_difference_with_agreement(

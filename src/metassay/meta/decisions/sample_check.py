@@ -22,7 +22,7 @@ class SampleCheck:
     mean_of_all: float
 
 
-def check_random_sample(
+def check_labelled_items_are_random_sample(
     labelled_scores: LabelledScores, rng: np.random.Generator, permutations: int = 999
 ) -> SampleCheck | None:
     """Test whether the labelled items are a random sample of all items, by comparing their metric scores with

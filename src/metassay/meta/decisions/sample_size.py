@@ -29,7 +29,7 @@ class NeededItems:
     hardest: tuple[str, ...]
 
 
-def count_items_for_interval_width(
+def count_items_needed_for_interval_width(
     labelled_scores: LabelledScores, interval_width: float, seed: int
 ) -> NeededItems:
     """Compute how many items people must label, so that no 95 % interval is wider than the given width."""
@@ -37,7 +37,7 @@ def count_items_for_interval_width(
     human = labelled_scores.human
     metric = None if choice.metric is None else labelled_scores.metrics[choice.metric]
     estimates = estimate_means_from_labels(
-        labelled_scores, human, metric, _choose_mean_to_estimate(labelled_scores), seed
+        labelled_scores, human, metric, _choose_population_of_estimated_mean(labelled_scores), seed
     )
     lows, highs = estimates.compute_intervals()
     hardest = int(np.argmax(highs - lows))
@@ -49,7 +49,7 @@ def count_items_for_interval_width(
     )
 
 
-def count_items_for_difference(
+def count_items_needed_for_difference(
     labelled_scores: LabelledScores, difference: float, power: float, seed: int
 ) -> NeededItems:
     """Compute how many items people must label to detect a given difference between two systems with a given
@@ -64,7 +64,7 @@ def count_items_for_difference(
     if choice.metric is not None and choice.use_for_differences:
         metric = compute_system_differences(labelled_scores.metrics[choice.metric])
     estimates = estimate_means_from_labels(
-        labelled_scores, human, metric, _choose_mean_to_estimate(labelled_scores), seed
+        labelled_scores, human, metric, _choose_population_of_estimated_mean(labelled_scores), seed
     )
     hardest = int(np.argmax(estimates.standard_errors))
     pairs = np.column_stack(np.triu_indices(len(labelled_scores.systems), 1))
@@ -80,7 +80,7 @@ def count_items_for_difference(
     return NeededItems(count, names)
 
 
-def _choose_mean_to_estimate(labelled_scores: LabelledScores) -> str:
+def _choose_population_of_estimated_mean(labelled_scores: LabelledScores) -> str:
     """Return which mean is estimated: over the given items, or, if all of them are labelled, over the
     population that they come from.
     """

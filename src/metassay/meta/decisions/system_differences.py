@@ -85,7 +85,7 @@ def compute_human_preferences_on_resamples(
     )
 
 
-def estimate_human_agreement_between_systems(
+def estimate_human_agreement_on_system_pairs(
     scores: ScoreArrays, metric_index: int, resampled_pairs: ResampledSystemPairs
 ) -> HumanAgreement | None:
     """Estimate how often people agree that one system is better than another, depending on the difference
@@ -194,10 +194,10 @@ def _list_points_of_agreement_curve(slopes: FloatArray, largest_difference: floa
     intervals.
     """
     differences = np.linspace(0.0, largest_difference, POINTS)
-    return build_agreement_points(differences, expit(slopes[:, None] * differences))
+    return build_agreement_curve_points(differences, expit(slopes[:, None] * differences))
 
 
-def build_agreement_points(differences: FloatArray, probabilities: FloatArray) -> list[AgreementPoint]:
+def build_agreement_curve_points(differences: FloatArray, probabilities: FloatArray) -> list[AgreementPoint]:
     """Build the points of a curve that shows how often people agree with a metric, with 95 % intervals from
     resampled curves.
     """

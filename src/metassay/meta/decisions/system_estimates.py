@@ -17,8 +17,8 @@ from metassay.meta.decisions.metric_choice import MetricChoice
 from metassay.results.base import Interval, none_if_nan
 from metassay.results.estimate import SystemDifference, SystemEstimate
 from metassay.stats.arrays import FloatArray
-from metassay.stats.labels_saved import compute_system_differences, estimate_labels_saved
-from metassay.stats.multiplicity import adjust_holm
+from metassay.stats.labels_saved import compute_system_differences, estimate_share_of_labels_saved
+from metassay.stats.multiplicity import adjust_p_values_by_holm
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def estimate_system_scores(
     differences = _estimate_system_differences(
         labelled_scores, metric_of_differences, order, target, seed, resamples
     )
-    shares_saved = [_estimate_labels_saved(labelled_scores, metric, system) for system in order]
+    shares_saved = [_estimate_share_of_labels_saved(labelled_scores, metric, system) for system in order]
     ranks = _find_best_and_worst_possible_ranks(
         [labelled_scores.systems[system] for system in order], differences
     )
@@ -123,7 +123,7 @@ def _estimate_system_differences(
         labelled_scores, human_differences, metric_differences, target, seed, resamples
     )
     lows, highs = estimates.compute_simultaneous_intervals()
-    p_values = adjust_holm(estimates.compute_p_values())
+    p_values = adjust_p_values_by_holm(estimates.compute_p_values())
     names = [labelled_scores.systems[system] for system in best_first]
     differences = []
     for position, (better, worse) in enumerate(combinations(names, 2)):
@@ -148,7 +148,7 @@ def _list_means_with_intervals(system_estimates: SeriesEstimates) -> list[Interv
     ]
 
 
-def _estimate_labels_saved(
+def _estimate_share_of_labels_saved(
     labelled_scores: LabelledScores, metric_scores: FloatArray | None, system: int
 ) -> float | None:
     """Estimate the share of human labels that a metric makes unnecessary for the mean of one system. It is 0
@@ -157,7 +157,7 @@ def _estimate_labels_saved(
     if metric_scores is None:
         return 0.0
     labelled = ~np.isnan(labelled_scores.human[system])
-    share = estimate_labels_saved(
+    share = estimate_share_of_labels_saved(
         labelled_scores.human[[system]][:, labelled],
         metric_scores[[system]][:, labelled],
         labelled_scores.unit_of_item[labelled],

@@ -15,42 +15,45 @@ from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
 from metassay.meta.dependence.comparison import (
     DependenceDifference,
-    compare_dependence_of_two_metrics,
-    measure_and_compare_dependence,
+    compare_measured_system_dependences,
+    compare_system_dependence_of_metrics,
 )
-from metassay.meta.dependence.curves import fit_human_score_by_metric_score
+from metassay.meta.dependence.curves import fit_human_score_as_function_of_metric_score
 from metassay.meta.dependence.deviations import (
     SystemDependence,
     compute_range_over_groups,
     measure_system_dependence,
 )
-from metassay.meta.dependence.estimators import compute_deviations_by_prediction_method
+from metassay.meta.dependence.estimators import measure_overrating_with_each_prediction_method
 from metassay.meta.dependence.grouped_outputs import (
     GroupedOutputs,
     GroupingColumns,
-    group_outputs,
+    assign_outputs_to_groups,
     list_metrics_to_analyze,
 )
 from metassay.meta.dependence.null_hypotheses import (
     DRAWS,
-    compute_p_values_of_equal_treatment,
-    compute_p_values_of_fairness,
+    compute_p_values_that_groups_are_treated_equally,
+    compute_p_values_that_metrics_are_noisy_human_scores,
     compute_pearson_over_all_outputs,
 )
 from metassay.meta.dependence.panel import average_other_metrics, standardize_scores
-from metassay.meta.dependence.rankings import find_groups_ordered_differently, rank_groups
+from metassay.meta.dependence.rankings import (
+    find_groups_ranked_unlike_humans,
+    rank_groups_by_human_and_metric_scores,
+)
 from metassay.meta.dependence.scored_outputs import ScoredOutputs
-from metassay.meta.dependence.sensitivity import measure_dependence_sensitivity
+from metassay.meta.dependence.sensitivity import measure_sensitivity_of_system_dependence
 from metassay.meta.dependence.shrinkage import (
-    compute_dependence_of_constant_metric,
-    compute_dependence_without_each_group,
+    compute_system_dependence_of_constant_metric,
+    compute_system_dependence_without_each_group,
     split_deviations_into_shrinkage_and_rest,
 )
 from metassay.results.base import replace_nan_by_none
 from metassay.results.depend import DependenceComparison, LocalDependence, MetricCurves, MetricDependence
 from metassay.stats.arrays import FloatArray
 from metassay.stats.isotonic import Counts
-from metassay.stats.random import EQUAL_DEPENDENCE, FAIR_DEPENDENCE, create_generator_from_numbers
+from metassay.stats.random import EQUAL_DEPENDENCE, FAIR_DEPENDENCE, create_random_generator_from_numbers
 from metassay.stats.resampling import draw_cluster_counts
 
 Progress = Callable[[str, int, int], None]
@@ -119,13 +122,13 @@ class DependenceAnalysis:
         curves: dict[str, MetricCurves] = {}
         for entry in self.metrics:
             measurement = self.measurements[entry.metric]
-            curves[entry.metric] = fit_human_score_by_metric_score(
+            curves[entry.metric] = fit_human_score_as_function_of_metric_score(
                 measurement.outputs, measurement.resample_counts
             )
         return curves
 
 
-def analyze_dependence(
+def analyze_system_dependence(
     outputs: GroupedOutputs,
     sampling: SamplingSettings | None = None,
     *,
@@ -142,23 +145,23 @@ def analyze_dependence(
     resample_counts = draw_cluster_counts(len(outputs.cluster.names), sampling.bootstraps, sampling.seed)
     left_out: dict[str, str] = {}
     for metric in outputs.metrics:
-        reason = _explain_why_not_measurable(outputs, metric)
+        reason = _explain_why_dependence_cannot_be_measured(outputs, metric)
         if reason is not None:
             left_out[metric] = reason
     metrics = sorted(set(outputs.metrics) - set(left_out))
     if not metrics:
         raise InputError("no metric has scores next to human scores for two or more groups.")
 
-    def measure_metric(metric: str) -> MetricMeasurement:
-        return _measure_metric_dependence(outputs, metric, resample_counts)
+    def measure_dependence_of_metric(metric: str) -> MetricMeasurement:
+        return _measure_system_dependence_of_metric(outputs, metric, resample_counts)
 
     workers = max(1, workers)
     with ThreadPoolExecutor(workers) as pool:
-        measurements = dict(zip(metrics, pool.map(measure_metric, metrics)))
+        measurements = dict(zip(metrics, pool.map(measure_dependence_of_metric, metrics)))
         p_values = _compute_p_values_of_metrics(measurements, sampling, workers)
 
         def build_result_of_metric(metric: str) -> MetricDependence:
-            return _build_metric_result(
+            return _build_dependence_result(
                 outputs, metric, measurements[metric], p_values[metric], resample_counts, sampling
             )
 
@@ -174,7 +177,7 @@ def analyze_dependence(
     return DependenceAnalysis(sort_by_system_dependence(entries), comparisons, left_out, measurements)
 
 
-def analyze_dependence_against_other_metrics(
+def analyze_system_dependence_without_human_scores(
     score_cube: ScoreCube,
     grouping: GroupingColumns,
     sampling: SamplingSettings,
@@ -201,8 +204,8 @@ def analyze_dependence_against_other_metrics(
             score_cube, human_scores={PANEL: average_other_metrics(standardized_scores, metric)}
         )
         try:
-            outputs = group_outputs(panel_cube, PANEL, replace(grouping, metrics=(metric,)))
-            analysis = analyze_dependence(outputs, sampling)
+            outputs = assign_outputs_to_groups(panel_cube, PANEL, replace(grouping, metrics=(metric,)))
+            analysis = analyze_system_dependence(outputs, sampling)
         except InputError as error:
             left_out[metric] = str(error).rstrip(".")
         else:
@@ -220,7 +223,7 @@ def sort_by_system_dependence(metric_results: Sequence[MetricDependence]) -> lis
     return sorted(metric_results, key=lambda entry: (entry.sysdep, entry.metric))
 
 
-def _explain_why_not_measurable(outputs: GroupedOutputs, *metrics: str) -> str | None:
+def _explain_why_dependence_cannot_be_measured(outputs: GroupedOutputs, *metrics: str) -> str | None:
     """Return why it cannot be measured whether the given metrics overrate some system; None if it can be.
 
     Several metrics are measured on the outputs that all of them scored.
@@ -233,7 +236,7 @@ def _explain_why_not_measurable(outputs: GroupedOutputs, *metrics: str) -> str |
     return None
 
 
-def _measure_metric_dependence(
+def _measure_system_dependence_of_metric(
     outputs: GroupedOutputs, metric: str, resample_counts: Counts
 ) -> MetricMeasurement:
     """Measure how much more one metric overrates some system than another, on the outputs that it scored."""
@@ -257,15 +260,19 @@ def _compute_p_values_of_metrics(
     for metrics in metrics_by_outputs.values():
         scored = [measurements[metric].outputs for metric in metrics]
         # every metric gets the same random numbers, so that no metric depends on which others there are
-        equal_rng = create_generator_from_numbers(sampling.seed, EQUAL_DEPENDENCE)
-        fair_rng = create_generator_from_numbers(sampling.seed, FAIR_DEPENDENCE)
-        equal = compute_p_values_of_equal_treatment(scored, equal_rng, sampling.draws, workers=workers)
-        fair = compute_p_values_of_fairness(scored, fair_rng, sampling.draws, workers=workers)
+        equal_rng = create_random_generator_from_numbers(sampling.seed, EQUAL_DEPENDENCE)
+        fair_rng = create_random_generator_from_numbers(sampling.seed, FAIR_DEPENDENCE)
+        equal = compute_p_values_that_groups_are_treated_equally(
+            scored, equal_rng, sampling.draws, workers=workers
+        )
+        fair = compute_p_values_that_metrics_are_noisy_human_scores(
+            scored, fair_rng, sampling.draws, workers=workers
+        )
         p_values.update(zip(metrics, map(PValues, equal, fair)))
     return p_values
 
 
-def _build_metric_result(
+def _build_dependence_result(
     grouped_outputs: GroupedOutputs,
     metric: str,
     measurement: MetricMeasurement,
@@ -279,9 +286,9 @@ def _build_metric_result(
     outputs = measurement.outputs
     dependence = measurement.dependence
     parts = split_deviations_into_shrinkage_and_rest(dependence.deviations, outputs.human_means)
-    constant = compute_dependence_of_constant_metric(outputs)
+    constant = compute_system_dependence_of_constant_metric(outputs)
     estimators = {}
-    for name, deviations in compute_deviations_by_prediction_method(outputs).items():
+    for name, deviations in measure_overrating_with_each_prediction_method(outputs).items():
         estimators[name] = float(compute_range_over_groups(deviations))
     return MetricDependence(
         metric=metric,
@@ -300,17 +307,19 @@ def _build_metric_result(
         deviations=_map_groups_to_values(outputs, dependence.deviations),
         shrinkage=_map_groups_to_values(outputs, parts.shrinkage),
         residual=_map_groups_to_values(outputs, parts.residual),
-        inversions=find_groups_ordered_differently(outputs, dependence.deviations),
+        inversions=find_groups_ranked_unlike_humans(outputs, dependence.deviations),
         deviations_low=_map_groups_to_optional_values(outputs, dependence.deviations_low),
         deviations_high=_map_groups_to_optional_values(outputs, dependence.deviations_high),
-        leave_one_out=_map_groups_to_optional_values(outputs, compute_dependence_without_each_group(outputs)),
+        leave_one_out=_map_groups_to_optional_values(
+            outputs, compute_system_dependence_without_each_group(outputs)
+        ),
         human_means=_map_groups_to_values(outputs, outputs.human_means),
         metric_means=_map_groups_to_values(outputs, outputs.metric_means),
         remapped_means=_map_groups_to_values(outputs, outputs.human_means + dependence.deviations),
-        rankings=rank_groups(outputs, dependence.deviations),
+        rankings=rank_groups_by_human_and_metric_scores(outputs, dependence.deviations),
         estimators=estimators,
-        local=_measure_dependence_in_contexts(grouped_outputs, metric, resample_counts),
-        sensitivity=measure_dependence_sensitivity(outputs, seed=sampling.seed)
+        local=_measure_system_dependence_by_context(grouped_outputs, metric, resample_counts),
+        sensitivity=measure_sensitivity_of_system_dependence(outputs, seed=sampling.seed)
         if sampling.sensitivity
         else [],
     )
@@ -330,7 +339,7 @@ def _map_groups_to_optional_values(
     return dict(zip(outputs.group_names, replace_nan_by_none(group_values)))
 
 
-def _measure_dependence_in_contexts(
+def _measure_system_dependence_by_context(
     outputs: GroupedOutputs, metric: str, resample_counts: Counts
 ) -> list[LocalDependence]:
     """Measure in every context (such as a domain) how much more a metric overrates one group than another, if
@@ -348,14 +357,14 @@ def _measure_dependence_in_contexts(
             in_context = is_scored & (column.codes == code)
             if len(outputs.group.find_codes_of_selected_outputs(in_context)) < 2:
                 continue
-            entry = _measure_dependence_in_context(
+            entry = _measure_system_dependence_in_context(
                 outputs, metric, resample_counts, in_context, column_name, column.names[code]
             )
             entries.append(entry)
     return entries
 
 
-def _measure_dependence_in_context(
+def _measure_system_dependence_in_context(
     grouped_outputs: GroupedOutputs,
     metric: str,
     resample_counts: Counts,
@@ -374,7 +383,7 @@ def _measure_dependence_in_context(
         sysdep=dependence.sysdep,
         low=dependence.low,
         high=dependence.high,
-        constant=compute_dependence_of_constant_metric(outputs),
+        constant=compute_system_dependence_of_constant_metric(outputs),
         residual_range=split_deviations_into_shrinkage_and_rest(
             dependence.deviations, outputs.human_means
         ).residual_range,
@@ -437,12 +446,12 @@ def _compare_two_metrics(
     first = measurements[first_metric]
     second = measurements[second_metric]
     if np.array_equal(first.is_scored, second.is_scored):
-        return compare_dependence_of_two_metrics(first.dependence, second.dependence)
-    if _explain_why_not_measurable(outputs, first_metric, second_metric) is not None:
+        return compare_measured_system_dependences(first.dependence, second.dependence)
+    if _explain_why_dependence_cannot_be_measured(outputs, first_metric, second_metric) is not None:
         return None
     # the metrics were measured on different outputs: measure both again on those that they share
     is_scored_by_both = first.is_scored & second.is_scored
     shared_outputs = outputs.select_scored_outputs(first_metric, is_scored_by_both)
     other_scores = outputs.get_scores(second_metric)[is_scored_by_both]
     shared_resamples = outputs.restrict_resamples_to_outputs(resample_counts, is_scored_by_both)
-    return measure_and_compare_dependence(shared_outputs, other_scores, shared_resamples)
+    return compare_system_dependence_of_metrics(shared_outputs, other_scores, shared_resamples)

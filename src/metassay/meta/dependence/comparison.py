@@ -26,7 +26,7 @@ class DependenceDifference:
     p: float
 
 
-def measure_and_compare_dependence(
+def compare_system_dependence_of_metrics(
     outputs: ScoredOutputs, other_metric_scores: FloatArray, resample_counts: Counts
 ) -> DependenceDifference:
     """Measure the system dependence of two metrics on the same outputs and test their difference.
@@ -34,13 +34,13 @@ def measure_and_compare_dependence(
     One metric is that of `outputs`; the other is given by its scores of the same outputs.
     """
     other_outputs = outputs.replace_metric_scores(other_metric_scores)
-    return compare_dependence_of_two_metrics(
+    return compare_measured_system_dependences(
         measure_system_dependence(outputs, resample_counts),
         measure_system_dependence(other_outputs, resample_counts),
     )
 
 
-def compare_dependence_of_two_metrics(
+def compare_measured_system_dependences(
     first_dependence: SystemDependence, second_dependence: SystemDependence
 ) -> DependenceDifference:
     """Test the difference in system dependence between two metrics that were measured on the same resamples.

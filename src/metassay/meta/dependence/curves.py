@@ -17,7 +17,7 @@ from metassay.stats.sorted_scores import sort_scores
 POINTS = 60
 
 
-def fit_human_score_by_metric_score(
+def fit_human_score_as_function_of_metric_score(
     outputs: ScoredOutputs, resample_counts: Counts, *, points: int = POINTS
 ) -> MetricCurves:
     """Fit the human score as a function of the metric score, once for all outputs and once for each group.
@@ -58,12 +58,12 @@ def _fit_human_score_of_selected_outputs(
     tail = (1 - CONFIDENCE) / 2
     is_outside = (grid < scores.knots[0]) | (grid > scores.knots[-1])
 
-    def clear_outside_observed_range(curve_values: FloatArray) -> list[float | None]:
+    def remove_values_outside_observed_range(curve_values: FloatArray) -> list[float | None]:
         """Replace values by None where the metric score lies outside the observed scores."""
         return replace_nan_by_none(np.where(is_outside, np.nan, curve_values))
 
     return Curve(
-        mean=clear_outside_observed_range(curves.mean(axis=0)),
-        low=clear_outside_observed_range(np.quantile(curves, tail, axis=0)),
-        high=clear_outside_observed_range(np.quantile(curves, 1 - tail, axis=0)),
+        mean=remove_values_outside_observed_range(curves.mean(axis=0)),
+        low=remove_values_outside_observed_range(np.quantile(curves, tail, axis=0)),
+        high=remove_values_outside_observed_range(np.quantile(curves, 1 - tail, axis=0)),
     )

@@ -23,7 +23,7 @@ from metassay.errors import InputError
 from metassay.meta.dependence.scored_outputs import ScoredOutputs, build_scored_outputs
 from metassay.stats.arrays import FloatArray
 from metassay.stats.group_fits import fit_isotonic_by_group
-from metassay.stats.isotonic import Counts, fit_values_by_group
+from metassay.stats.isotonic import Counts, fit_isotonic_to_value_rows
 from metassay.stats.resampling import draw_cluster_counts
 
 CONFIDENCE = 0.95
@@ -101,7 +101,7 @@ def measure_system_dependence(outputs: ScoredOutputs, resample_counts: Counts) -
     resamples can be compared pair by pair.
     """
     if not len(resample_counts):
-        deviations = compute_expected_deviations(outputs)
+        deviations = measure_how_much_groups_are_overrated(outputs)
         return SystemDependence(
             float(compute_range_over_groups(deviations)), None, None, deviations, deviations
         )
@@ -162,21 +162,21 @@ def compute_error_inflation_factor(fitted_values: FloatArray, output_count: int)
     return float(np.sqrt(output_count / remaining))
 
 
-def compute_expected_deviations(outputs: ScoredOutputs) -> FloatArray:
+def measure_how_much_groups_are_overrated(outputs: ScoredOutputs) -> FloatArray:
     """Compute how much the metric overrates each group: the mean human score predicted from the metric minus
     the actual mean.
 
     This is ED(k) from one fit to all data. f_k is not needed: pool-adjacent-violators keeps the mean, so that
     the mean of f_k(m) over the outputs of k is their mean human score.
     """
-    return predict_human_means(outputs) - outputs.human_means
+    return predict_mean_human_scores(outputs) - outputs.human_means
 
 
-def predict_human_means(outputs: ScoredOutputs) -> FloatArray:
+def predict_mean_human_scores(outputs: ScoredOutputs) -> FloatArray:
     """Predict the mean human score of each group from metric scores, by one isotonic regression for all
     groups.
     """
-    means: FloatArray = fit_values_by_group(
+    means: FloatArray = fit_isotonic_to_value_rows(
         outputs.sorted_metric_scores,
         outputs.human_scores[np.newaxis],
         outputs.weights,

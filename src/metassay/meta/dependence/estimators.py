@@ -23,7 +23,7 @@ SPLINE_KNOTS = 8
 SPLINE_DEGREE = 2
 
 
-def predict_human_by_isotonic_regression(outputs: ScoredOutputs) -> FloatArray:
+def predict_human_scores_by_isotonic_regression(outputs: ScoredOutputs) -> FloatArray:
     """Predict the human score of every output by isotonic regression on the metric score.
 
     This is the estimator of the published definition.
@@ -33,7 +33,7 @@ def predict_human_by_isotonic_regression(outputs: ScoredOutputs) -> FloatArray:
     return predict_isotonic(scores, fit, outputs.metric_scores)
 
 
-def predict_human_by_binned_means(outputs: ScoredOutputs, bins: int = BINS) -> FloatArray:
+def predict_human_scores_by_binned_means(outputs: ScoredOutputs, bins: int = BINS) -> FloatArray:
     """Predict the human score of every output as the mean human score of outputs with similar metric scores
     (in the same bin).
 
@@ -49,7 +49,7 @@ def predict_human_by_binned_means(outputs: ScoredOutputs, bins: int = BINS) -> F
     return means
 
 
-def predict_human_by_monotone_spline(outputs: ScoredOutputs) -> FloatArray:
+def predict_human_scores_by_monotone_spline(outputs: ScoredOutputs) -> FloatArray:
     """Predict the human score of every output by a quadratic spline of the metric score that never decreases.
 
     The knots are quantiles of the metric scores. A spline whose B-spline coefficients never decrease is
@@ -76,13 +76,13 @@ def predict_human_by_monotone_spline(outputs: ScoredOutputs) -> FloatArray:
 
 
 ESTIMATORS: Mapping[str, Callable[[ScoredOutputs], FloatArray]] = {
-    "isotonic": predict_human_by_isotonic_regression,
-    "binned": predict_human_by_binned_means,
-    "spline": predict_human_by_monotone_spline,
+    "isotonic": predict_human_scores_by_isotonic_regression,
+    "binned": predict_human_scores_by_binned_means,
+    "spline": predict_human_scores_by_monotone_spline,
 }
 
 
-def compute_deviations_by_prediction_method(outputs: ScoredOutputs) -> dict[str, FloatArray]:
+def measure_overrating_with_each_prediction_method(outputs: ScoredOutputs) -> dict[str, FloatArray]:
     """Compute how much a metric overrates each group, with each of several methods to predict human scores
     from it.
     """

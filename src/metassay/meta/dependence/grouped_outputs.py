@@ -47,7 +47,7 @@ class LabelColumn:
     codes: LongArray
 
     @classmethod
-    def encode_labels(cls, labels: NDArray[np.str_]) -> LabelColumn:
+    def encode_labels_as_integers(cls, labels: NDArray[np.str_]) -> LabelColumn:
         """Create a column from one label per output."""
         names, codes = np.unique(labels, return_inverse=True)
         return cls(tuple(names.tolist()), codes.astype(np.int64))
@@ -121,7 +121,7 @@ class GroupedOutputs:
         )
 
 
-def group_outputs(
+def assign_outputs_to_groups(
     score_cube: ScoreCube, human_column: str, grouping: GroupingColumns | None = None
 ) -> GroupedOutputs:
     """Assign each output of a data set to a group (usually its system) and a cluster, and give it a weight.
@@ -141,10 +141,12 @@ def group_outputs(
         by=grouping.by,
         metrics=list_metrics_to_analyze(score_cube, grouping),
         positions=positions,
-        group=LabelColumn.encode_labels(groups[positions].astype(np.str_)),
-        system=LabelColumn.encode_labels(_get_output_labels(score_cube, SYSTEM)[positions].astype(np.str_)),
-        item=LabelColumn.encode_labels(items[positions]),
-        cluster=LabelColumn.encode_labels(clusters[positions]),
+        group=LabelColumn.encode_labels_as_integers(groups[positions].astype(np.str_)),
+        system=LabelColumn.encode_labels_as_integers(
+            _get_output_labels(score_cube, SYSTEM)[positions].astype(np.str_)
+        ),
+        item=LabelColumn.encode_labels_as_integers(items[positions]),
+        cluster=LabelColumn.encode_labels_as_integers(clusters[positions]),
         weights=_get_output_weights(score_cube, grouping.weight)[positions],
         contexts=_encode_context_columns(score_cube, contexts, positions),
     )
@@ -177,7 +179,7 @@ def _encode_context_columns(
     for name in column_names:
         labels = _get_output_labels(score_cube, name)
         shown_labels = np.array([NO_LABEL if label is None else label for label in labels])
-        columns[name] = LabelColumn.encode_labels(shown_labels[output_positions])
+        columns[name] = LabelColumn.encode_labels_as_integers(shown_labels[output_positions])
     return columns
 
 

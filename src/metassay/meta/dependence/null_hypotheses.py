@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from metassay.meta.dependence.deviations import (
     compute_error_inflation_factor,
-    compute_expected_deviations,
     compute_range_over_groups,
+    measure_how_much_groups_are_overrated,
 )
 from metassay.meta.dependence.scored_outputs import ScoredOutputs
 from metassay.meta.dependence.shrinkage import (
@@ -35,8 +35,8 @@ from metassay.stats.arrays import FloatArray, IntArray, LongArray
 from metassay.stats.compilation import kernel
 from metassay.stats.isotonic import (
     fit_isotonic,
-    fit_permuted_residuals_by_group,
-    fit_scores_by_group,
+    fit_isotonic_to_permuted_residuals,
+    fit_isotonic_to_score_rows,
     predict_isotonic,
 )
 
@@ -48,7 +48,7 @@ ANGLE_STEP = np.pi / 64
 BATCH_NUMBERS = 2**19
 
 
-def compute_p_values_of_equal_treatment(
+def compute_p_values_that_groups_are_treated_equally(
     outputs_by_metric: Sequence[ScoredOutputs],
     rng: np.random.Generator,
     draws: int = DRAWS,
@@ -61,15 +61,17 @@ def compute_p_values_of_equal_treatment(
     Under the null hypothesis, the expected human score given the metric score is the same function for every
     group. All metrics scored the same outputs.
     """
-    simulated = simulate_dependence_if_groups_are_alike(outputs_by_metric, rng, draws, workers=workers)
+    simulated = simulate_dependence_if_groups_are_treated_equally(
+        outputs_by_metric, rng, draws, workers=workers
+    )
     p_values = []
     for outputs, sysdep in zip(outputs_by_metric, simulated):
-        observed = float(compute_range_over_groups(compute_expected_deviations(outputs)))
+        observed = float(compute_range_over_groups(measure_how_much_groups_are_overrated(outputs)))
         p_values.append(_compute_p_value(observed, sysdep, outputs))
     return p_values
 
 
-def compute_p_values_of_fairness(
+def compute_p_values_that_metrics_are_noisy_human_scores(
     outputs_by_metric: Sequence[ScoredOutputs],
     rng: np.random.Generator,
     draws: int = DRAWS,
@@ -88,7 +90,7 @@ def compute_p_values_of_fairness(
     p_values: list[float | None] = []
     for outputs, residual_ranges in zip(outputs_by_metric, simulated):
         observed = split_deviations_into_shrinkage_and_rest(
-            compute_expected_deviations(outputs), outputs.human_means
+            measure_how_much_groups_are_overrated(outputs), outputs.human_means
         ).residual_range
         p_values.append(_compute_p_value(observed, residual_ranges, outputs))
     return p_values
@@ -103,7 +105,7 @@ def _compute_p_value(observed: float, simulated: FloatArray, outputs: ScoredOutp
     return float((1 + np.count_nonzero(simulated >= observed - tolerance)) / (1 + len(simulated)))
 
 
-def simulate_dependence_if_groups_are_alike(
+def simulate_dependence_if_groups_are_treated_equally(
     outputs_by_metric: Sequence[ScoredOutputs],
     rng: np.random.Generator,
     draws: int = DRAWS,
@@ -176,7 +178,7 @@ def _simulate_residual_ranges_of_noisy_metrics(
                 # cos · h + sin · noise is ordered like h + tan · noise
                 """Simulate one metric with the given correlation angle for each row of noise."""
                 scores = np.cos(angle) * human_scores + np.sin(angle) * human_sd * noise
-                means = fit_scores_by_group(
+                means = fit_isotonic_to_score_rows(
                     scores, human_scores, outputs.weights, outputs.groups, outputs.group_count
                 )
                 return compute_residual_ranges(means - outputs.human_means, outputs.human_means)
@@ -265,14 +267,14 @@ def _simulate_dependence_by_permuting_residuals(
             sources = np.empty((batch.stop - batch.start, len(outputs.items)), dtype=np.int32)
             for row in sources:
                 uniform_numbers = rng.random((outputs.cluster_count, output_positions.shape[1]))
-                fill_permuted_positions(output_positions, item_clusters, uniform_numbers, row)
+                permute_outputs_between_systems(output_positions, item_clusters, uniform_numbers, row)
 
             def simulate_dependence(
                 metric: ScoredOutputs, fit: tuple[FloatArray, FloatArray], sources: IntArray = sources
             ) -> FloatArray:
                 """Fit the permuted residuals of one metric again and return the range over groups."""
                 fitted, residuals = fit
-                deviations = fit_permuted_residuals_by_group(
+                deviations = fit_isotonic_to_permuted_residuals(
                     metric.sorted_metric_scores,
                     fitted,
                     residuals,
@@ -299,7 +301,7 @@ def _tabulate_output_positions_by_item(outputs: ScoredOutputs) -> LongArray:
 
 
 @kernel
-def fill_permuted_positions(
+def permute_outputs_between_systems(
     output_positions: NDArray[np.int64],
     item_clusters: NDArray[np.int64],
     uniform_numbers: FloatArray,

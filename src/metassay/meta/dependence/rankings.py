@@ -10,7 +10,9 @@ from metassay.results.depend import Inversion, Rankings
 from metassay.stats.arrays import FloatArray
 
 
-def rank_groups(outputs: ScoredOutputs, expected_deviations: FloatArray) -> Rankings:
+def rank_groups_by_human_and_metric_scores(
+    outputs: ScoredOutputs, expected_deviations: FloatArray
+) -> Rankings:
     """Rank groups (usually systems) by mean human score, by mean metric score, and by the human score that
     the metric predicts.
     """
@@ -27,7 +29,7 @@ def sort_names_by_descending_mean(group_names: Sequence[str], group_means: Float
     return [name for _, name in sorted(zip((-group_means).tolist(), group_names))]
 
 
-def find_groups_ordered_differently(
+def find_groups_ranked_unlike_humans(
     outputs: ScoredOutputs, expected_deviations: FloatArray
 ) -> list[Inversion]:
     """Find all pairs of groups that people and the metric order differently, the largest difference in human

@@ -72,10 +72,10 @@ class ScoredOutputs:
             human_scores=self.human_scores[is_selected],
             metric_scores=self.metric_scores[is_selected],
             weights=self.weights[is_selected],
-            groups=replace_labels_by_codes(self.groups[is_selected]),
-            systems=replace_labels_by_codes(self.systems[is_selected]),
-            items=replace_labels_by_codes(self.items[is_selected]),
-            clusters=replace_labels_by_codes(self.clusters[is_selected]),
+            groups=replace_labels_by_integers(self.groups[is_selected]),
+            systems=replace_labels_by_integers(self.systems[is_selected]),
+            items=replace_labels_by_integers(self.items[is_selected]),
+            clusters=replace_labels_by_integers(self.clusters[is_selected]),
             group_names=tuple(self.group_names[group] for group in remaining_groups),
         )
 
@@ -84,10 +84,10 @@ class ScoredOutputs:
         return replace(self, metric_scores=metric_scores)
 
 
-def replace_labels_by_codes(labels: NDArray[np.generic]) -> LongArray:
+def replace_labels_by_integers(labels: NDArray[np.generic]) -> LongArray:
     """Replace each label by its position among the sorted distinct labels.
 
-    >>> replace_labels_by_codes(np.array([7, 3, 7]))
+    >>> replace_labels_by_integers(np.array([7, 3, 7]))
     array([1, 0, 1])
     """
     codes: LongArray = np.unique(labels, return_inverse=True)[1].astype(np.int64)
@@ -128,8 +128,8 @@ def build_scored_outputs(
         weights=weight_matrix[is_scored],
         groups=systems.astype(np.int64),
         systems=systems.astype(np.int64),
-        items=replace_labels_by_codes(segments),
-        clusters=replace_labels_by_codes(segment_clusters[segments]),
+        items=replace_labels_by_integers(segments),
+        clusters=replace_labels_by_integers(segment_clusters[segments]),
         group_names=tuple(str(system) for system in range(len(human)))
         if system_names is None
         else tuple(system_names),

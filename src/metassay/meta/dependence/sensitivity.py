@@ -7,18 +7,18 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from metassay.meta.dependence.deviations import (
-    compute_expected_deviations,
     compute_range_over_groups,
+    measure_how_much_groups_are_overrated,
     measure_system_dependence,
 )
 from metassay.meta.dependence.scored_outputs import ScoredOutputs
 from metassay.meta.dependence.shrinkage import (
-    compute_dependence_of_constant_metric,
+    compute_system_dependence_of_constant_metric,
     split_deviations_into_shrinkage_and_rest,
 )
 from metassay.results.depend import Sensitivity
 from metassay.stats.arrays import FloatArray
-from metassay.stats.random import NUMBERS_OF_SYSTEMS, SAMPLE_SIZES, create_generator_from_numbers
+from metassay.stats.random import NUMBERS_OF_SYSTEMS, SAMPLE_SIZES, create_random_generator_from_numbers
 from metassay.stats.resampling import draw_cluster_counts
 
 BOOTSTRAPS = (50, 100, 200, 500)
@@ -30,21 +30,25 @@ _SEEDS = 3
 OutputsWithDeviations = tuple[ScoredOutputs, FloatArray]
 
 
-def measure_dependence_sensitivity(outputs: ScoredOutputs, *, seed: int = 0) -> list[Sensitivity]:
+def measure_sensitivity_of_system_dependence(outputs: ScoredOutputs, *, seed: int = 0) -> list[Sensitivity]:
     """Measure how system dependence changes with the number of resamples, the sample size, and the number and
     quality of systems.
     """
     return [
-        *measure_dependence_by_number_of_resamples(outputs, seed=seed),
-        *measure_dependence_by_sample_size(outputs, create_generator_from_numbers(seed, SAMPLE_SIZES)),
-        *measure_dependence_by_number_of_systems(
-            outputs, create_generator_from_numbers(seed, NUMBERS_OF_SYSTEMS)
+        *measure_system_dependence_by_number_of_resamples(outputs, seed=seed),
+        *measure_system_dependence_by_sample_size(
+            outputs, create_random_generator_from_numbers(seed, SAMPLE_SIZES)
         ),
-        *measure_dependence_by_quality_of_systems(outputs),
+        *measure_system_dependence_by_number_of_systems(
+            outputs, create_random_generator_from_numbers(seed, NUMBERS_OF_SYSTEMS)
+        ),
+        *measure_system_dependence_by_quality_of_systems(outputs),
     ]
 
 
-def measure_dependence_by_number_of_resamples(outputs: ScoredOutputs, *, seed: int = 0) -> list[Sensitivity]:
+def measure_system_dependence_by_number_of_resamples(
+    outputs: ScoredOutputs, *, seed: int = 0
+) -> list[Sensitivity]:
     """Measure the system dependence of a metric with different numbers of bootstrap resamples, each with
     several seeds.
     """
@@ -55,12 +59,14 @@ def measure_dependence_by_number_of_resamples(outputs: ScoredOutputs, *, seed: i
             yield outputs, measure_system_dependence(outputs, resample_counts).deviations
 
     return [
-        _average_dependence_over_draws("bootstraps", str(count), measure_with_each_seed(count))
+        _average_system_dependence_over_draws("bootstraps", str(count), measure_with_each_seed(count))
         for count in BOOTSTRAPS
     ]
 
 
-def measure_dependence_by_sample_size(outputs: ScoredOutputs, rng: np.random.Generator) -> list[Sensitivity]:
+def measure_system_dependence_by_sample_size(
+    outputs: ScoredOutputs, rng: np.random.Generator
+) -> list[Sensitivity]:
     """Measure the system dependence of a metric on random subsets of the clusters of items. It is larger with
     less data, because of noise.
     """
@@ -74,7 +80,7 @@ def measure_dependence_by_sample_size(outputs: ScoredOutputs, rng: np.random.Gen
     sensitivities = []
     for share in SHARES:
         sensitivities.append(
-            _average_dependence_over_draws(
+            _average_system_dependence_over_draws(
                 "share of clusters",
                 f"{share:g}",
                 _iterate_subsets_with_deviations(draw_cluster_subsets(share)),
@@ -83,7 +89,7 @@ def measure_dependence_by_sample_size(outputs: ScoredOutputs, rng: np.random.Gen
     return sensitivities
 
 
-def measure_dependence_by_number_of_systems(
+def measure_system_dependence_by_number_of_systems(
     outputs: ScoredOutputs, rng: np.random.Generator
 ) -> list[Sensitivity]:
     """Measure the system dependence of a metric on random subsets of the groups. It is larger with more
@@ -98,14 +104,14 @@ def measure_dependence_by_number_of_systems(
     candidates = {3, outputs.group_count // 2, outputs.group_count - 2}
     smaller_sizes = sorted(size for size in candidates if 3 <= size < outputs.group_count)
     return [
-        _average_dependence_over_draws(
+        _average_system_dependence_over_draws(
             "systems", str(size), _iterate_subsets_with_deviations(draw_group_subsets(size))
         )
         for size in [*smaller_sizes, outputs.group_count]
     ]
 
 
-def measure_dependence_by_quality_of_systems(outputs: ScoredOutputs) -> list[Sensitivity]:
+def measure_system_dependence_by_quality_of_systems(outputs: ScoredOutputs) -> list[Sensitivity]:
     """Measure the system dependence of a metric among the better half of the systems, the worse half, and the
     best and worst thirds together.
     """
@@ -122,7 +128,9 @@ def measure_dependence_by_quality_of_systems(outputs: ScoredOutputs) -> list[Sen
         if is_selected.sum() >= 2:
             subset = outputs.select_outputs(is_selected[outputs.groups])
             rows.append(
-                _average_dependence_over_draws("quality", name, _iterate_subsets_with_deviations([subset]))
+                _average_system_dependence_over_draws(
+                    "quality", name, _iterate_subsets_with_deviations([subset])
+                )
             )
     return rows
 
@@ -132,10 +140,10 @@ def _iterate_subsets_with_deviations(
 ) -> Iterator[OutputsWithDeviations]:
     """Yield each subset of the outputs, together with how much the metric overrates each of its groups."""
     for subset in output_subsets:
-        yield subset, compute_expected_deviations(subset)
+        yield subset, measure_how_much_groups_are_overrated(subset)
 
 
-def _average_dependence_over_draws(
+def _average_system_dependence_over_draws(
     changed_setting: str, setting_value: str, outputs_with_deviations: Iterable[OutputsWithDeviations]
 ) -> Sensitivity:
     """Average the system dependence of a metric over repeated random draws with the same setting."""
@@ -144,7 +152,7 @@ def _average_dependence_over_draws(
     residual_range = []
     for outputs, deviations in outputs_with_deviations:
         sysdep.append(float(compute_range_over_groups(deviations)))
-        constant.append(compute_dependence_of_constant_metric(outputs))
+        constant.append(compute_system_dependence_of_constant_metric(outputs))
         residual_range.append(
             split_deviations_into_shrinkage_and_rest(deviations, outputs.human_means).residual_range
         )

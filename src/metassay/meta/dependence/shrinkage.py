@@ -16,7 +16,7 @@ import numpy as np
 from metassay.meta.dependence.deviations import compute_range_over_groups
 from metassay.meta.dependence.scored_outputs import ScoredOutputs
 from metassay.stats.arrays import FloatArray
-from metassay.stats.isotonic import fit_values_by_group
+from metassay.stats.isotonic import fit_isotonic_to_value_rows
 
 
 @dataclass(frozen=True)
@@ -63,14 +63,14 @@ def compute_residual_ranges(deviations: FloatArray, human_means: FloatArray) -> 
     return compute_range_over_groups(deviations - slopes[:, np.newaxis] * centred_means)
 
 
-def compute_dependence_of_constant_metric(outputs: ScoredOutputs) -> float:
+def compute_system_dependence_of_constant_metric(outputs: ScoredOutputs) -> float:
     """Return the system dependence of a metric that gives every output the same score. It is the range of the
     mean human scores.
     """
     return float(compute_range_over_groups(outputs.human_means))
 
 
-def compute_dependence_without_each_group(outputs: ScoredOutputs) -> FloatArray:
+def compute_system_dependence_without_each_group(outputs: ScoredOutputs) -> FloatArray:
     """Compute the system dependence of a metric with each group left out in turn; NaN where fewer than two
     groups remain.
 
@@ -82,7 +82,7 @@ def compute_dependence_without_each_group(outputs: ScoredOutputs) -> FloatArray:
     for group in range(outputs.group_count):
         # a group without weight does not change the fit, and its mean is NaN
         weights = np.where(outputs.groups == group, 0.0, outputs.weights)
-        predicted_means = fit_values_by_group(
+        predicted_means = fit_isotonic_to_value_rows(
             outputs.sorted_metric_scores,
             outputs.human_scores[np.newaxis],
             weights,

@@ -106,7 +106,7 @@ def _arrange_verdicts_by_question(
     return arranged
 
 
-def mark_verdicts_for_first_output(
+def find_verdicts_for_first_output(
     verdicts: FloatArray, is_swapped: BoolArray, questions: IntArray
 ) -> FloatArray:
     """Return for each verdict 1 if it prefers the output that was shown first, 0 for the second and ½ for a

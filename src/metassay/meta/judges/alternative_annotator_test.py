@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from metassay.stats.arrays import FloatArray
-from metassay.stats.multiplicity import adjust_benjamini_yekutieli
+from metassay.stats.multiplicity import adjust_p_values_by_benjamini_yekutieli
 
 # Annotators who share fewer items with others are left out.
 MINIMUM_ITEMS = 30
@@ -87,7 +87,7 @@ def alternative_annotator_test(
         p_values[annotator] = _compute_non_inferiority_p_value(
             annotator_wins.astype(np.float64) - judge_wins, epsilon
         )
-    p_fdr = adjust_benjamini_yekutieli(p_values)
+    p_fdr = adjust_p_values_by_benjamini_yekutieli(p_values)
     is_tested = ~np.isnan(p_values)
     winning_rate = np.nan
     advantage = np.nan

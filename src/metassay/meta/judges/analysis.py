@@ -17,22 +17,22 @@ from metassay.meta.judges.judge_measures import (
     JudgeMeasures,
     estimate_accuracy_by_context,
     estimate_accuracy_change,
-    measure_label_judge,
-    measure_preference_judge,
-    measure_score_judge,
-    measure_score_judge_across_items,
+    evaluate_label_judge,
+    evaluate_pairwise_judge,
+    evaluate_score_judge,
+    evaluate_score_judge_across_items,
 )
 from metassay.meta.judges.label_correction import ShareCorrection
 from metassay.meta.judges.self_preference import (
     FamilyPreference,
-    estimate_preference_against_panel,
+    estimate_preference_against_other_judges,
     estimate_preference_at_equal_quality,
 )
 from metassay.meta.judges.verdict_arrays import VerdictArrays
 from metassay.results import judge as results
 from metassay.results.base import none_if_nan
 from metassay.stats.bootstrap import ClusterBootstrap
-from metassay.stats.multiplicity import adjust_holm
+from metassay.stats.multiplicity import adjust_p_values_by_holm
 from metassay.stats.resampling import draw_bootstrap_counts
 
 RESAMPLES = 1000
@@ -70,7 +70,9 @@ def analyze_judges(
     columns = arrays.choose_default_contexts() if contexts is None else contexts
     measures = {}
     for judge in arrays.judges:
-        measures[judge] = _measure_judge(arrays, judge, arrays.get_verdicts_of_judge(judge), bootstrap, ties)
+        measures[judge] = _measure_accuracy_and_biases_of_judge(
+            arrays, judge, arrays.get_verdicts_of_judge(judge), bootstrap, ties
+        )
     return JudgeAnalysis(
         items=len(arrays.items),
         compares_items=verdict_table.kind == GRADE and arrays.has_one_output_per_item,
@@ -79,7 +81,8 @@ def analyze_judges(
             for judge, judge_measures in measures.items()
         ],
         contexts={
-            column: _measure_judges_in_contexts(arrays, column, measures, bootstrap) for column in columns
+            column: _estimate_judge_accuracy_in_contexts(arrays, column, measures, bootstrap)
+            for column in columns
         },
         alt_test=_test_judges_as_annotators(arrays, epsilon),
         self_preference=_estimate_self_preference(arrays, seed),
@@ -87,7 +90,7 @@ def analyze_judges(
     )
 
 
-def _measure_judge(
+def _measure_accuracy_and_biases_of_judge(
     verdict_arrays: VerdictArrays,
     judge: str,
     verdict_rows: pl.DataFrame,
@@ -97,17 +100,17 @@ def _measure_judge(
     """Measure accuracy, consistency and biases of one judge from the rows with its verdicts."""
     verdicts = verdict_arrays.convert_rows_to_judge_verdicts(verdict_rows)
     if verdict_arrays.table.kind == PAIRWISE:
-        return measure_preference_judge(verdicts, bootstrap, ties=ties)
+        return evaluate_pairwise_judge(verdicts, bootstrap, ties=ties)
     if verdict_arrays.table.kind == LABEL:
-        return measure_label_judge(verdicts, bootstrap)
+        return evaluate_label_judge(verdicts, bootstrap)
     if verdict_arrays.has_one_output_per_item:
-        return measure_score_judge_across_items(
+        return evaluate_score_judge_across_items(
             verdict_arrays.average_verdicts_by_item(judge),
             verdict_arrays.human_score_by_item,
             verdicts,
             bootstrap,
         )
-    return measure_score_judge(
+    return evaluate_score_judge(
         verdict_arrays.average_verdicts_by_output(judge),
         verdict_arrays.human_score_matrix,
         verdicts,
@@ -142,14 +145,14 @@ def _build_judge_result(
         length_bias=none_if_nan(measures.length_bias.value),
         repeats_same=none_if_nan(measures.repeats_same.value),
         missing=measures.missing_count,
-        corrected=_convert_share_correction(measures.corrected),
+        corrected=_build_result_of_corrected_share(measures.corrected),
         cost=float(verdict_rows["cost"].sum()) if has_costs else price,
         verdicts=verdict_rows.height,
         intervals=intervals,
     )
 
 
-def _convert_share_correction(correction: ShareCorrection | None) -> results.CorrectedShare | None:
+def _build_result_of_corrected_share(correction: ShareCorrection | None) -> results.CorrectedShare | None:
     """Return the corrected share of good outputs in the form in which it is written to JSON; None if it is
     undefined.
     """
@@ -166,7 +169,7 @@ def _convert_share_correction(correction: ShareCorrection | None) -> results.Cor
     )
 
 
-def _measure_judges_in_contexts(
+def _estimate_judge_accuracy_in_contexts(
     verdict_arrays: VerdictArrays,
     column: str,
     measures_by_judge: Mapping[str, JudgeMeasures],
@@ -201,7 +204,7 @@ def _test_judges_as_annotators(
         return []
     entries = []
     for judge in verdict_arrays.judges:
-        judge_ratings, rater_ratings = verdict_arrays.average_ratings_of_judge_and_raters(judge)
+        judge_ratings, rater_ratings = verdict_arrays.get_ratings_of_judge_and_humans(judge)
         test = alternative_annotator_test(
             judge_ratings, rater_ratings, epsilon=epsilon, categories=verdict_arrays.table.kind != GRADE
         )
@@ -245,11 +248,13 @@ def _estimate_self_preference(verdict_arrays: VerdictArrays, seed: int) -> list[
                     scores[position], verdict_arrays.human_score_matrix, in_family
                 )
             else:
-                preference = estimate_preference_against_panel(scores, position, in_family, resample_counts)
+                preference = estimate_preference_against_other_judges(
+                    scores, position, in_family, resample_counts
+                )
             preferences.append((judge, family, preference))
     is_own = [verdict_arrays.family_by_judge.get(judge) == family for judge, family, _ in preferences]
     tested_p_values = [preference.p for (_, _, preference), own in zip(preferences, is_own) if own]
-    adjusted = iter(adjust_holm(tested_p_values).tolist())
+    adjusted = iter(adjust_p_values_by_holm(tested_p_values).tolist())
     return [
         results.SelfPreference(
             judge=judge,
@@ -282,8 +287,8 @@ def _estimate_accuracy_drift(
             continue
         first_rows = rows.filter(pl.col("date") == dates[0])
         last_rows = rows.filter(pl.col("date") == dates[-1])
-        before = _measure_judge(verdict_arrays, judge, first_rows, bootstrap, ties)
-        after = _measure_judge(verdict_arrays, judge, last_rows, bootstrap, ties)
+        before = _measure_accuracy_and_biases_of_judge(verdict_arrays, judge, first_rows, bootstrap, ties)
+        after = _measure_accuracy_and_biases_of_judge(verdict_arrays, judge, last_rows, bootstrap, ties)
         # only grades are compared across items, and they were left out above
         assert isinstance(before.judge_credits, JudgeCredits)
         assert isinstance(after.judge_credits, JudgeCredits)

@@ -30,7 +30,7 @@ class ItemOrderCredits:
     label_positions: NDArray[np.int64]
     """The item of each output, which is also where its context label is."""
 
-    def estimate_accuracy(
+    def estimate_judge_accuracy(
         self, bootstrap: ClusterBootstrap | None = None, is_selected: BoolArray | None = None
     ) -> ItemEstimate:
         """Estimate how often a judge orders two outputs as humans do, over all pairs of outputs or of
@@ -40,10 +40,14 @@ class ItemOrderCredits:
         """
         del bootstrap
         selected = slice(None) if is_selected is None else is_selected
-        return estimate_order_accuracy(self.judge_scores[selected], self.human_scores[selected])
+        return estimate_share_of_pairs_ordered_like_humans(
+            self.judge_scores[selected], self.human_scores[selected]
+        )
 
 
-def estimate_order_accuracy(judge_scores: FloatArray, human_scores: FloatArray) -> ItemEstimate:
+def estimate_share_of_pairs_ordered_like_humans(
+    judge_scores: FloatArray, human_scores: FloatArray
+) -> ItemEstimate:
     """Estimate how often a judge orders two outputs as humans do, with a 95 % interval.
 
     The interval is Wilson's with the jackknife variance; NaN where a single output decides whether there are

@@ -15,7 +15,7 @@ from metassay.meta.judges.agreement import (
     compare_verdicts_with_gold_labels,
     compute_accuracy_expected_by_chance,
     compute_repeat_agreement,
-    mark_verdicts_for_first_output,
+    find_verdicts_for_first_output,
 )
 from metassay.meta.judges.estimates import (
     UNDEFINED,
@@ -77,7 +77,7 @@ class JudgeCredits:
     items: IntArray
     label_positions: NDArray[np.int64]
 
-    def estimate_accuracy(
+    def estimate_judge_accuracy(
         self, bootstrap: ClusterBootstrap, is_selected: BoolArray | None = None
     ) -> ItemEstimate:
         """Estimate the accuracy of a judge from all of its verdicts, or from the selected ones only."""
@@ -105,7 +105,7 @@ class JudgeMeasures:
     missing_count: int = 0
 
 
-def measure_preference_judge(
+def evaluate_pairwise_judge(
     verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap, *, ties: str = "half"
 ) -> JudgeMeasures:
     """Measure accuracy, consistency and biases of a judge that says which of two outputs is better, asked in
@@ -120,10 +120,10 @@ def measure_preference_judge(
     judge_credits = JudgeCredits(
         compare_verdicts_with_gold_labels(combined.verdicts, gold, ties=ties), items, first
     )
-    prefers_first = mark_verdicts_for_first_output(verdicts.values, verdicts.swapped, verdicts.pair_questions)
+    prefers_first = find_verdicts_for_first_output(verdicts.values, verdicts.swapped, verdicts.pair_questions)
     return JudgeMeasures(
         judge_credits=judge_credits,
-        accuracy=judge_credits.estimate_accuracy(bootstrap),
+        accuracy=judge_credits.estimate_judge_accuracy(bootstrap),
         base_rate=compute_accuracy_expected_by_chance(combined.verdicts, gold, ties=ties),
         both_orders_same=estimate_mean_over_items(combined.is_consistent, items, bootstrap),
         position_bias=estimate_mean_over_items(prefers_first, verdicts.items, bootstrap).add_constant(-0.5),
@@ -154,7 +154,7 @@ def _estimate_length_bias(
     )
 
 
-def measure_label_judge(verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap) -> JudgeMeasures:
+def evaluate_label_judge(verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap) -> JudgeMeasures:
     """Measure accuracy and consistency of a judge that labels single outputs as good or bad.
 
     The share of good outputs is corrected for the errors of the judge.
@@ -171,7 +171,7 @@ def measure_label_judge(verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap) ->
     )
     return JudgeMeasures(
         judge_credits=judge_credits,
-        accuracy=judge_credits.estimate_accuracy(bootstrap),
+        accuracy=judge_credits.estimate_judge_accuracy(bootstrap),
         base_rate=compute_accuracy_expected_by_chance(verdicts.values, verdicts.gold, ties="strict"),
         repeats_same=verdicts.estimate_repeat_agreement(bootstrap),
         corrected=corrected,
@@ -179,7 +179,7 @@ def measure_label_judge(verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap) ->
     )
 
 
-def measure_score_judge(
+def evaluate_score_judge(
     judge_scores: FloatArray, human_scores: FloatArray, verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap
 ) -> JudgeMeasures:
     """Measure accuracy and consistency of a judge that gives scores, by comparing the outputs of different
@@ -192,14 +192,14 @@ def measure_score_judge(
     judge_credits = JudgeCredits(pair_credits, items, items.astype(np.int64))
     return JudgeMeasures(
         judge_credits=judge_credits,
-        accuracy=judge_credits.estimate_accuracy(bootstrap),
+        accuracy=judge_credits.estimate_judge_accuracy(bootstrap),
         base_rate=0.5 if len(pair_credits) else np.nan,
         repeats_same=verdicts.estimate_repeat_agreement(bootstrap),
         missing_count=verdicts.missing_count,
     )
 
 
-def measure_score_judge_across_items(
+def evaluate_score_judge_across_items(
     judge_scores: FloatArray, human_scores: FloatArray, verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap
 ) -> JudgeMeasures:
     """Measure accuracy and consistency of a judge that gives scores, by comparing outputs of different items,
@@ -209,7 +209,7 @@ def measure_score_judge_across_items(
     """
     items = np.flatnonzero(~np.isnan(judge_scores) & ~np.isnan(human_scores))
     judge_credits = ItemOrderCredits(judge_scores[items], human_scores[items], items)
-    accuracy = judge_credits.estimate_accuracy()
+    accuracy = judge_credits.estimate_judge_accuracy()
     return JudgeMeasures(
         judge_credits=judge_credits,
         accuracy=accuracy,
@@ -247,5 +247,6 @@ def estimate_accuracy_by_context(
     )
     contexts = sorted({label for label in credit_labels.tolist() if label is not None})
     return {
-        context: judge_credits.estimate_accuracy(bootstrap, credit_labels == context) for context in contexts
+        context: judge_credits.estimate_judge_accuracy(bootstrap, credit_labels == context)
+        for context in contexts
     }

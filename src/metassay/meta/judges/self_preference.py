@@ -62,8 +62,8 @@ def estimate_preference_at_equal_quality(
     is_member = in_family[systems].astype(np.float64)
     if len(np.unique(is_member)) < 2 or len(np.unique(items)) < 2:
         return UNDEFINED
-    normal_scores = _convert_to_normal_scores(judge_scores[is_scored])
-    basis = _build_basis_of_human_score_functions(human_scores[is_scored])
+    normal_scores = _replace_scores_by_normal_quantiles(judge_scores[is_scored])
+    basis = _build_spline_basis(human_scores[is_scored])
     membership = _remove_projection(is_member, basis)
     sum_of_squares = float(membership @ membership)
     if sum_of_squares <= _ROUNDING * len(membership):
@@ -78,10 +78,12 @@ def estimate_preference_at_equal_quality(
     # few items carry the comparison where families hardly overlap in human scores
     item_weights = np.bincount(items, membership**2)
     effective_items = sum_of_squares**2 / float(item_weights @ item_weights)
-    return _build_family_preference(deviation, float(np.sqrt(variance)), max(effective_items - 1, 1.0))
+    return _compute_interval_and_p_value_of_preference(
+        deviation, float(np.sqrt(variance)), max(effective_items - 1, 1.0)
+    )
 
 
-def estimate_preference_against_panel(
+def estimate_preference_against_other_judges(
     scores_by_judge: FloatArray, judge: int, in_family: BoolArray, resample_counts: Counts
 ) -> FamilyPreference:
     """Estimate how much higher a judge rates one family of systems than other judges do.
@@ -92,20 +94,22 @@ def estimate_preference_against_panel(
     every_item = np.ones((1, scores_by_judge.shape[2]), dtype=np.uint32)
     deviation = float(
         _compare_family_with_other_systems(
-            _subtract_panel_means(scores_by_judge, judge, every_item), in_family
+            _subtract_mean_of_other_judges(scores_by_judge, judge, every_item), in_family
         )[0]
     )
     resampled = _compare_family_with_other_systems(
-        _subtract_panel_means(scores_by_judge, judge, resample_counts), in_family
+        _subtract_mean_of_other_judges(scores_by_judge, judge, resample_counts), in_family
     )
     resampled = resampled[~np.isnan(resampled)]
     item_count = int((~np.isnan(scores_by_judge[judge])).any(axis=0).sum())
     if np.isnan(deviation) or len(resampled) < 2 or item_count < 2:
         return FamilyPreference(deviation, np.nan, np.nan, np.nan)
-    return _build_family_preference(deviation, float(resampled.std(ddof=1)), item_count - 1.0)
+    return _compute_interval_and_p_value_of_preference(
+        deviation, float(resampled.std(ddof=1)), item_count - 1.0
+    )
 
 
-def _build_family_preference(
+def _compute_interval_and_p_value_of_preference(
     deviation: float, standard_error: float, degrees_of_freedom: float
 ) -> FamilyPreference:
     """Compute the interval and the p-value of a preference from its standard error by Student's t."""
@@ -117,13 +121,13 @@ def _build_family_preference(
     return FamilyPreference(deviation, deviation - half_width, deviation + half_width, p)
 
 
-def _build_basis_of_human_score_functions(human_scores: FloatArray) -> FloatArray:
+def _build_spline_basis(human_scores: FloatArray) -> FloatArray:
     """Return orthonormal columns of which all modelled functions of the human score are combinations."""
     values, positions = np.unique(human_scores, return_inverse=True)
     if len(values) <= FEW_VALUES:
         steps = np.eye(len(values))[positions]
         return np.asarray(steps / np.sqrt(steps.sum(axis=0)))
-    normal_scores = _convert_to_normal_scores(human_scores)
+    normal_scores = _replace_scores_by_normal_quantiles(human_scores)
     shares = np.linspace(0, 1, SPLINE_KNOTS + 2)[1:-1]
     knots = np.unique(np.quantile(normal_scores, shares))
     bends = np.maximum(normal_scores[:, None] - knots, 0)
@@ -138,7 +142,7 @@ def _remove_projection(values: FloatArray, basis: FloatArray) -> FloatArray:
     return np.asarray(values - basis @ (basis.T @ values))
 
 
-def _convert_to_normal_scores(scores: FloatArray) -> FloatArray:
+def _replace_scores_by_normal_quantiles(scores: FloatArray) -> FloatArray:
     """Replace each score by the quantile of the normal distribution that belongs to its rank. Equal scores
     stay equal.
     """
@@ -147,7 +151,9 @@ def _convert_to_normal_scores(scores: FloatArray) -> FloatArray:
     return np.asarray(ndtri((middle_ranks - 0.5) / len(scores))[positions])
 
 
-def _subtract_panel_means(scores_by_judge: FloatArray, judge: int, resample_counts: Counts) -> FloatArray:
+def _subtract_mean_of_other_judges(
+    scores_by_judge: FloatArray, judge: int, resample_counts: Counts
+) -> FloatArray:
     """Subtract the mean scores that other judges give each system from those of one judge, after
     standardisation, on each resample of the items.
     """

@@ -40,8 +40,8 @@ class VerdictArrays:
             values=_get_float_column(verdict_rows, "value"),
             gold=_get_float_column(verdict_rows, "gold"),
             items=_find_positions_in_sorted_names(verdict_rows["item"], self.items),
-            pair_questions=_number_distinct_rows(verdict_rows, [*question, "repeat"]),
-            repeat_questions=_number_distinct_rows(verdict_rows, [*question, "swapped"]),
+            pair_questions=_assign_ids_to_distinct_rows(verdict_rows, [*question, "repeat"]),
+            repeat_questions=_assign_ids_to_distinct_rows(verdict_rows, [*question, "swapped"]),
             swapped=verdict_rows["swapped"].to_numpy(),
             longer=_get_float_column(verdict_rows, "longer"),
         )
@@ -148,7 +148,7 @@ class VerdictArrays:
             )
         return dict(families.sort("judge").iter_rows())
 
-    def average_ratings_of_judge_and_raters(self, judge: str) -> tuple[FloatArray, FloatArray]:
+    def get_ratings_of_judge_and_humans(self, judge: str) -> tuple[FloatArray, FloatArray]:
         """Return the rating of each output by a judge, and the ratings of the same outputs by each human
         rater.
         """
@@ -234,7 +234,9 @@ def _find_positions_in_sorted_names(column: pl.Series, sorted_names: Sequence[st
     return np.array([positions[value] for value in column], dtype=np.int32)
 
 
-def _number_distinct_rows(verdict_rows: pl.DataFrame, column_names: Sequence[str]) -> NDArray[np.int32]:
+def _assign_ids_to_distinct_rows(
+    verdict_rows: pl.DataFrame, column_names: Sequence[str]
+) -> NDArray[np.int32]:
     """Return a number for each row, counted from 0, so that rows with equal values in the given columns have
     the same number.
     """

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from metassay.meta.people.meta_metrics.base import MetaMetric
-from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, find_pair_positions
+from metassay.meta.people.meta_metrics.metric_differences import (
+    MetricDifferences,
+    find_upper_triangle_positions,
+)
 from metassay.meta.people.metric_comparison import PValueMatrices
 from metassay.meta.people.significance_clusters import (
     assign_significance_clusters_by_p_values,
@@ -111,7 +114,7 @@ def _test_differences_averaged_over_datasets(
     is_resampled = False
     for ranking, index in zip(rankings, metric_positions):
         if ranking.differences is None or count < 2:
-            return PValueMatrices.create_undefined_matrices(count)
+            return PValueMatrices.create_nan_matrices(count)
         differences = _select_differences_of_pairs(
             ranking.differences, index[first], index[second], ranking.data.metric_count
         )
@@ -119,7 +122,7 @@ def _test_differences_averaged_over_datasets(
         drawn = drawn + np.float32(scale / len(rankings)) * differences.drawn
         is_resampled = differences.is_resampled
     mean = MetricDifferences(observed, drawn, is_resampled)
-    return PValueMatrices.create_from_differences(mean, count, ~np.isnan(observed))
+    return PValueMatrices.compute_p_values_from_differences(mean, count, ~np.isnan(observed))
 
 
 def _select_differences_of_pairs(
@@ -128,7 +131,7 @@ def _select_differences_of_pairs(
     """Return the differences of the given pairs of metrics. The sign is reversed where the pair is in reverse
     order.
     """
-    positions = find_pair_positions(
+    positions = find_upper_triangle_positions(
         np.minimum(first_metrics, second_metrics), np.maximum(first_metrics, second_metrics), metric_count
     )
     sign: FloatArray = np.where(first_metrics < second_metrics, 1.0, -1.0)

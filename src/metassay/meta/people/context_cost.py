@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from metassay.meta.people.intervals import bootstrap_meta_metric
+from metassay.meta.people.intervals import evaluate_meta_metric_on_bootstrap_resamples
 from metassay.meta.people.meta_metrics.comparison_settings import NORMAL
 from metassay.meta.people.ranking import MetricRanking
 from metassay.results.rank import ContextCost
@@ -97,7 +97,7 @@ def _evaluate_metrics_on_context_resamples(
         return None
     scores = data.scores.select_metrics(metric_positions).restrict_to(items=is_complete)
     settings = replace(ranking.settings, method=NORMAL)  # as the values in contexts
-    resamples = bootstrap_meta_metric(
+    resamples = evaluate_meta_metric_on_bootstrap_resamples(
         ranking.meta_metric,
         scores,
         draws=settings.draws,

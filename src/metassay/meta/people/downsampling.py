@@ -24,7 +24,7 @@ def choose_item_subset_sizes(item_count: int) -> list[int]:
     return sorted({max(2, round(share * item_count)) for share in SHARES_OF_ITEMS})
 
 
-def evaluate_on_item_subsets(
+def evaluate_metrics_on_item_subsets(
     ranking_data: RankingData, meta_metric: MetaMetric, settings: ComparisonSettings
 ) -> list[DownsampledValue]:
     """Compute how well each metric agrees with people on random subsets of the items, for several subset

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.people.intervals import bootstrap_meta_metric, percentile_interval
+from metassay.meta.people.intervals import evaluate_meta_metric_on_bootstrap_resamples, percentile_interval
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.results.base import none_if_nan
 from metassay.results.rank import HumanCeiling
@@ -41,7 +41,9 @@ def estimate_agreement_between_raters(
         if is_shared.any():
             shared = ScoreArrays(others_mean[:, is_shared], scores[None][:, :, is_shared])
             value = none_if_nan(meta_metric.evaluate_metrics(shared)[0])
-            resampled = bootstrap_meta_metric(meta_metric, shared, draws=draws, seed=seed)
+            resampled = evaluate_meta_metric_on_bootstrap_resamples(
+                meta_metric, shared, draws=draws, seed=seed
+            )
             if resampled is not None:
                 lows, highs = percentile_interval(resampled)
                 low = none_if_nan(lows[0])

@@ -13,12 +13,12 @@ import numpy as np
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.meta_metrics.base import SYSTEM, MetaMetric, MetaMetricEstimates
 from metassay.meta.people.meta_metrics.comparison_settings import NORMAL, PERMUTATION, ComparisonSettings
-from metassay.meta.people.pairwise_deletion import estimate_with_pairwise_deletion
+from metassay.meta.people.pairwise_deletion import estimate_human_agreement_with_pairwise_deletion
 from metassay.meta.people.ranking_data import BASELINES, RankingData
 from metassay.stats.arrays import BoolArray, FloatArray
 from metassay.stats.parallel import map_blocks_in_threads
 from metassay.stats.random import SEGMENT_SUBSETS
-from metassay.stats.resampling import draw_subset_blocks, map_bootstrap_resamples
+from metassay.stats.resampling import draw_random_subsets_in_blocks, map_bootstrap_resamples
 from metassay.stats.soft_accuracy import MAX_NORMAL_ERROR
 
 # Two systems form one pair, which every metric orders either as people do or not.
@@ -55,11 +55,11 @@ class PValueMethods:
         of_metrics = self.is_permuted[: -len(BASELINES)]
         return PERMUTATION if of_metrics.all() else f"{self.settings.method} or {PERMUTATION}"
 
-    def select_settings(self, *, permuted: bool) -> ComparisonSettings:
+    def get_settings_for_p_values(self, *, by_permutation: bool) -> ComparisonSettings:
         """Return the settings for metrics whose p-values come from permutations, or for those with normal
         p-values.
         """
-        return replace(self.settings, method=PERMUTATION) if permuted else self.settings
+        return replace(self.settings, method=PERMUTATION) if by_permutation else self.settings
 
 
 def choose_p_value_methods(
@@ -155,7 +155,7 @@ def estimate_meta_metric_values(
                 values[metrics] = subset_values.mean(axis=1)
         if not with_intervals or scores.cluster_count < FEWEST_CLUSTERS:
             continue
-        resampled = bootstrap_meta_metric(
+        resampled = evaluate_meta_metric_on_bootstrap_resamples(
             meta_metric,
             scores,
             draws=settings.draws,
@@ -180,7 +180,7 @@ def compute_meta_metric_values(
     for permuted in (False, True):
         metrics = np.flatnonzero(is_permuted == permuted)
         if len(metrics):
-            settings = p_value_methods.select_settings(permuted=permuted)
+            settings = p_value_methods.get_settings_for_p_values(by_permutation=permuted)
             values[metrics] = meta_metric.evaluate_metrics(scores.select_metrics(metrics), settings)
     return values
 
@@ -194,7 +194,7 @@ def _estimate_values_by_pairwise_deletion(
     estimates = []
     for metric in ranking_data.scores.metrics:
         estimates.append(
-            estimate_with_pairwise_deletion(
+            estimate_human_agreement_with_pairwise_deletion(
                 meta_metric, ranking_data.scores.human, metric, draws=settings.draws, seed=settings.seed
             )
         )
@@ -205,7 +205,7 @@ def _estimate_values_by_pairwise_deletion(
     )
 
 
-def bootstrap_meta_metric(
+def evaluate_meta_metric_on_bootstrap_resamples(
     meta_metric: MetaMetric,
     scores: ScoreArrays,
     *,
@@ -248,7 +248,9 @@ def evaluate_meta_metric_on_random_items(
     slow.
     """
     without_clusters = ScoreArrays(scores.human, scores.metrics)
-    subsets = draw_subset_blocks(scores.human.shape[1], items, draws, seed, (stream, SEGMENT_SUBSETS))
+    subsets = draw_random_subsets_in_blocks(
+        scores.human.shape[1], items, draws, seed, (stream, SEGMENT_SUBSETS)
+    )
     return evaluate_meta_metric_on_weighted_clusters(meta_metric, without_clusters, subsets, workers)
 
 

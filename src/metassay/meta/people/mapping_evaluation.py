@@ -18,7 +18,7 @@ from metassay.meta.people.meta_metrics.registry import parse_meta_metric
 from metassay.results.base import none_if_nan
 from metassay.results.depend import Correction
 from metassay.stats.arrays import FloatArray, LongArray
-from metassay.stats.random import CORRECTION_DRAWS, create_branch_generator
+from metassay.stats.random import CORRECTION_DRAWS, create_random_generator_from_key
 
 # Scores as they are; mapped by f_G; by an f_G fitted without the two systems; by the f_k of each system.
 RAW, POOLED, UNSEEN, OWN = "raw", "f_G", "f_G unseen", "f_k"
@@ -45,13 +45,13 @@ class MappingEvaluator:
 
     def __init__(self, human: FloatArray, clusters: LongArray, *, draws: int, seed: int) -> None:
         count = int(clusters.max()) + 1
-        rng = create_branch_generator(seed, CORRECTION_DRAWS)
+        rng = create_random_generator_from_key(seed, CORRECTION_DRAWS)
         cluster_weights = rng.multinomial(count, np.full(count, 1 / count), size=draws)
         self._human = human
         # the first row is the data itself
         self._weights = np.concatenate([np.ones((1, len(clusters))), cluster_weights[:, clusters]])
 
-    def evaluate_mappings(
+    def evaluate_score_conversions(
         self,
         metric_scores: FloatArray,
         *,
@@ -90,7 +90,7 @@ class MappingEvaluator:
         first, second = np.triu_indices(len(rated), 1)
         human_differences = human[first] - human[second]
         differences = {name: array[first] - array[second] for name, array in scores.items()}
-        rated_pairs = _find_rated_pair_positions(len(self._human), rated)
+        rated_pairs = _find_positions_of_rated_system_pairs(len(self._human), rated)
         differences[UNSEEN] = unseen_differences[np.ix_(rated_pairs, items)]
         stacked = {}
         for name in (RAW, POOLED, UNSEEN, OWN):
@@ -108,8 +108,8 @@ class MappingEvaluator:
 
         evaluations = []
         for name in stacked:
-            spa_gain = _estimate_gain_of_mapping(spa, name)
-            pa_gain = _estimate_gain_of_mapping(pa, name)
+            spa_gain = _estimate_gain_of_score_conversion(spa, name)
+            pa_gain = _estimate_gain_of_score_conversion(pa, name)
             evaluations.append(
                 Correction(
                     dataset=dataset,
@@ -128,7 +128,7 @@ class MappingEvaluator:
                     kendall_item=kendall.get(name),
                     tied=None
                     if name == UNSEEN
-                    else _compute_share_tied_by_mapping(differences[RAW], differences[name]),
+                    else _compute_share_of_pairs_tied_by_conversion(differences[RAW], differences[name]),
                     sysdep=_average_deviation_range(human, scores[name], folds)
                     if name in {POOLED, OWN}
                     else None,
@@ -153,7 +153,7 @@ def _average_meta_metric_over_folds(
     return mean
 
 
-def _find_rated_pair_positions(system_count: int, rated_systems: LongArray) -> LongArray:
+def _find_positions_of_rated_system_pairs(system_count: int, rated_systems: LongArray) -> LongArray:
     """Return the positions of the pairs of rated systems in the list of all pairs of systems."""
     positions = np.full((system_count, system_count), -1)
     positions[np.triu_indices(system_count, 1)] = np.arange(system_count * (system_count - 1) // 2)
@@ -162,7 +162,9 @@ def _find_rated_pair_positions(system_count: int, rated_systems: LongArray) -> L
     return pair_positions
 
 
-def _estimate_gain_of_mapping(values_by_mapping: Mapping[str, FloatArray], mapping: str) -> _GainEstimate:
+def _estimate_gain_of_score_conversion(
+    values_by_mapping: Mapping[str, FloatArray], mapping: str
+) -> _GainEstimate:
     """Estimate how much a conversion of metric scores improves agreement with people. The first of the given
     values is for the data, the others are for resamples.
     """
@@ -188,7 +190,7 @@ def _compute_kendall_within_items(
     return {name: none_if_nan(float(value)) for name, value in zip(scores_by_mapping, values)}
 
 
-def _compute_share_tied_by_mapping(
+def _compute_share_of_pairs_tied_by_conversion(
     raw_differences: FloatArray, mapped_differences: FloatArray
 ) -> float | None:
     """Compute the share of output pairs with different metric scores that become equal by the conversion.

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.people.intervals import PValueMethods, bootstrap_meta_metric
+from metassay.meta.people.intervals import PValueMethods, evaluate_meta_metric_on_bootstrap_resamples
 from metassay.meta.people.meta_metrics.base import SYSTEM, MetaMetric
 from metassay.meta.people.meta_metrics.comparison_settings import (
     BOOTSTRAP,
@@ -60,17 +60,17 @@ class PValueMatrices:
     two_sided: FloatArray
 
     @classmethod
-    def create_undefined_matrices(cls, metric_count: int) -> PValueMatrices:
+    def create_nan_matrices(cls, metric_count: int) -> PValueMatrices:
         """Create matrices of NaN for metrics that were not tested against each other."""
         shape = (metric_count, metric_count)
         return cls(np.full(shape, np.nan), np.full(shape, np.nan))
 
     @classmethod
-    def create_from_differences(
+    def compute_p_values_from_differences(
         cls, differences: MetricDifferences, metric_count: int, is_defined: NDArray[np.bool_]
     ) -> PValueMatrices:
         """Compute p-values in both directions for all pairs of metrics whose difference is defined."""
-        matrices = cls.create_undefined_matrices(metric_count)
+        matrices = cls.create_nan_matrices(metric_count)
         first, second = np.triu_indices(metric_count, 1)
         for first_is_better in (True, False):
             one_sided, two_sided = differences.compute_p_values(np.full(len(first), first_is_better))
@@ -95,7 +95,7 @@ def compute_metric_differences(
         metric_pairs = list_metric_pairs(len(scores.metrics))
     if settings.test != BOOTSTRAP:
         return meta_metric.compare_metric_pairs(scores, settings, metric_pairs)
-    resampled = bootstrap_meta_metric(
+    resampled = evaluate_meta_metric_on_bootstrap_resamples(
         meta_metric,
         scores,
         draws=settings.draws,
@@ -132,7 +132,10 @@ def compare_all_metrics_on_shared_items(
         if not len(pairs):
             continue
         differences = compare_metrics_on_shared_items(
-            meta_metric, scores, p_value_methods.select_settings(permuted=permuted), metric_pairs[pairs]
+            meta_metric,
+            scores,
+            p_value_methods.get_settings_for_p_values(by_permutation=permuted),
+            metric_pairs[pairs],
         )
         if differences is None:
             return None
@@ -188,12 +191,14 @@ def compute_p_value_matrices(
         )
         return PValueMatrices(one_sided, 2 * np.minimum(one_sided, one_sided.T))
     if differences is None:
-        return PValueMatrices.create_undefined_matrices(ranking_data.metric_count)
+        return PValueMatrices.create_nan_matrices(ranking_data.metric_count)
     first, second = np.triu_indices(ranking_data.metric_count, 1)
     is_defined = ~(
         np.isnan(differences.observed) | np.isnan(metric_values[first]) | np.isnan(metric_values[second])
     )
-    return PValueMatrices.create_from_differences(differences, ranking_data.metric_count, is_defined)
+    return PValueMatrices.compute_p_values_from_differences(
+        differences, ranking_data.metric_count, is_defined
+    )
 
 
 def compute_p_values_for_other_population(

@@ -65,5 +65,5 @@ def _iterate_metrics_by_p_value_method(
         for permuted in (False, True):
             positions = np.flatnonzero(p_value_methods.is_permuted[metrics] == permuted)
             if len(positions):
-                settings = p_value_methods.select_settings(permuted=permuted)
+                settings = p_value_methods.get_settings_for_p_values(by_permutation=permuted)
                 yield metrics[positions], scores.select_metrics(positions), settings

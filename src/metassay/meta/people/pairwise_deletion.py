@@ -11,10 +11,10 @@ import numpy as np
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.stats.arrays import FloatArray
 from metassay.stats.intervals import IntervalEstimate
-from metassay.stats.random import PAIRWISE_DELETION, create_branch_generator
+from metassay.stats.random import PAIRWISE_DELETION, create_random_generator_from_key
 
 
-def estimate_with_pairwise_deletion(
+def estimate_human_agreement_with_pairwise_deletion(
     meta_metric: MetaMetric,
     human_scores: FloatArray,
     metric_scores: FloatArray,
@@ -41,7 +41,7 @@ def estimate_with_pairwise_deletion(
         ]
     )
     items = human_scores.shape[1]
-    rng = create_branch_generator(seed, PAIRWISE_DELETION)
+    rng = create_random_generator_from_key(seed, PAIRWISE_DELETION)
     weights = rng.multinomial(items, np.full(items, 1 / items), size=draws).astype(np.float64)
     low, high = np.quantile(meta_metric.evaluate_with_missing_scores(differences, weights), [0.025, 0.975])
     value = meta_metric.evaluate_with_missing_scores(differences, np.ones((1, items)))[0]

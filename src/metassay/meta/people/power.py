@@ -11,14 +11,14 @@ import numpy as np
 from scipy.special import ndtri
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.people.intervals import bootstrap_meta_metric
+from metassay.meta.people.intervals import evaluate_meta_metric_on_bootstrap_resamples
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.meta.people.meta_metrics.metric_differences import subtract_every_two_rows
 from metassay.stats.arrays import FloatArray
-from metassay.stats.sign_flip import sum_system_differences
+from metassay.stats.sign_flip import sum_score_differences_of_system_pairs
 
 
-def count_items_to_separate_systems(
+def count_items_needed_to_separate_systems(
     scores: FloatArray, *, alpha: float = 0.05, power: float = 0.8
 ) -> FloatArray:
     """Compute how many items are needed for a significant difference between two systems, for each pair of
@@ -28,13 +28,13 @@ def count_items_to_separate_systems(
     mean. The test is one-sided at level `alpha`.
     """
     items = scores.shape[-1]
-    sums, squares = sum_system_differences(scores)
+    sums, squares = sum_score_differences_of_system_pairs(scores)
     mean = sums / items
     variance = np.maximum(squares / items - mean**2, 0.0)
     return _compute_required_item_count(variance, mean, alpha, power)
 
 
-def count_items_to_separate_metrics(
+def count_items_needed_to_separate_metrics(
     meta_metric: MetaMetric,
     scores: ScoreArrays,
     *,
@@ -49,7 +49,7 @@ def count_items_to_separate_metrics(
     Infinite where two metrics have the same value; None where resampling is too slow. Pairs are in the order
     of `numpy.triu_indices`.
     """
-    resampled = bootstrap_meta_metric(meta_metric, scores, draws=draws, seed=seed)
+    resampled = evaluate_meta_metric_on_bootstrap_resamples(meta_metric, scores, draws=draws, seed=seed)
     if resampled is None:
         return None
     variance_per_item = subtract_every_two_rows(resampled).var(axis=1) * scores.human.shape[1]

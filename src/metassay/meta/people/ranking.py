@@ -9,7 +9,7 @@ import numpy as np
 
 from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
-from metassay.meta.people.downsampling import evaluate_on_item_subsets
+from metassay.meta.people.downsampling import evaluate_metrics_on_item_subsets
 from metassay.meta.people.intervals import (
     choose_p_value_methods,
     estimate_meta_metric_values,
@@ -248,7 +248,9 @@ def rank_metrics_of_dataset(
         pair_p_values=list_p_values_of_system_pairs(ranking_data, meta_metric, methods)
         if is_global
         else None,
-        downsampled=evaluate_on_item_subsets(ranking_data, meta_metric, settings) if is_global else (),
+        downsampled=evaluate_metrics_on_item_subsets(ranking_data, meta_metric, settings)
+        if is_global
+        else (),
     )
 
 
@@ -269,7 +271,7 @@ def _rank_metrics_in_contexts(
     for code in sizes:
         rankings.append(
             rank_metrics_of_dataset(
-                ranking_data.restrict_to_context(column, values[code]),
+                ranking_data.select_items_of_context(column, values[code]),
                 meta_metric,
                 settings,
                 holm=plan.holm,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from metassay.data.score_arrays import ScoreArrays
 from metassay.data.score_cube import Metadata, ScoreCube
 from metassay.stats.arrays import LongArray
-from metassay.stats.random import NOISE_METRIC, create_branch_generator
+from metassay.stats.random import NOISE_METRIC, create_random_generator_from_key
 
 # The context of all items.
 GLOBAL = "global"
@@ -77,7 +77,7 @@ class RankingData:
         has_both = ~np.isnan(self.scores.metrics[metric_position] + self.scores.human)
         return int((has_both.sum(axis=0) >= 2).sum())
 
-    def restrict_to(self, is_selected: NDArray[np.bool_]) -> RankingData:
+    def select_items(self, is_selected: NDArray[np.bool_]) -> RankingData:
         """Return a copy with the selected items only."""
         return replace(
             self,
@@ -85,11 +85,11 @@ class RankingData:
             scores=self.scores.restrict_to(items=is_selected),
         )
 
-    def restrict_to_context(self, column: str, value: str) -> RankingData:
+    def select_items_of_context(self, column: str, value: str) -> RankingData:
         """Return a copy with the items that have the given value in a metadata column."""
         is_inside = np.array([label == value for label in self.cube.item_metadata[column]])
         dropped = self.dropped_metadata.get(column, ()).count(value)
-        return replace(self.restrict_to(is_inside), dropped_items=dropped)
+        return replace(self.select_items(is_inside), dropped_items=dropped)
 
     def add_notes(self, *notes: str) -> RankingData:
         """Return a copy with additional notes for the user."""
@@ -115,7 +115,7 @@ def prepare_ranking_data(
     rated = _drop_metrics_with_few_scores(rated, pairwise=pairwise)
     scores = rated.to_score_arrays(human, tuple(rated.metric_scores), cluster)
     constant = np.zeros(scores.human.shape)
-    noise = create_branch_generator(seed, NOISE_METRIC).normal(size=scores.human.shape)
+    noise = create_random_generator_from_key(seed, NOISE_METRIC).normal(size=scores.human.shape)
     with_baselines = ScoreArrays(scores.human, np.stack([*scores.metrics, constant, noise]), scores.clusters)
     rated_items = set(rated.items)
     dropped = score_cube.restrict_to(items=np.array([item not in rated_items for item in score_cube.items]))

@@ -11,7 +11,7 @@ from metassay.meta.people.metric_comparison import PValueMatrices
 from metassay.results.base import none_if_nan
 from metassay.results.rank import MetricComparison
 from metassay.stats.arrays import FloatArray
-from metassay.stats.multiplicity import adjust_holm
+from metassay.stats.multiplicity import adjust_p_values_by_holm
 
 SIGNIFICANCE_LEVEL = 0.05
 
@@ -61,7 +61,7 @@ def assign_significance_clusters_by_p_values(
     if pairs and np.isnan(p_values).all():
         return {}
     if holm:
-        p_values = adjust_holm(p_values)
+        p_values = adjust_p_values_by_holm(p_values)
     symmetric = np.full(one_sided_p_values.shape, np.nan)
     for (a, b), p in zip(pairs, p_values):
         symmetric[a, b] = p
@@ -86,7 +86,7 @@ def list_metric_comparisons(
         pair for pair in _list_pairs_better_metric_first(best_first) if not np.isnan(p_values.one_sided[pair])
     ]
     one_sided = [float(p_values.one_sided[pair]) for pair in pairs]
-    adjusted = adjust_holm(one_sided) if holm and pairs else None
+    adjusted = adjust_p_values_by_holm(one_sided) if holm and pairs else None
     comparisons = []
     for position, pair in enumerate(pairs):
         p_by_test = {test: none_if_nan(matrix[pair]) for test, matrix in one_sided_by_test.items()}

@@ -30,14 +30,19 @@ from metassay.meta.people.significance_clusters import (
 )
 from metassay.meta.people.spans import (
     Spans,
-    average_span_scores,
-    compute_span_scores,
+    average_precision_recall_and_f1,
+    compute_precision_recall_and_f1,
     count_marked_characters,
 )
 from metassay.results.base import none_if_nan
 from metassay.results.rank import RankedMetric, Ranking
 from metassay.stats.arrays import FloatArray, LongArray, divide_or_nan
-from metassay.stats.random import RESAMPLED_UNITS, SPAN_SWAPS, create_branch_generator, hash_name_to_integer
+from metassay.stats.random import (
+    RESAMPLED_UNITS,
+    SPAN_SWAPS,
+    create_random_generator_from_key,
+    hash_name_to_integer,
+)
 
 SPAN_TESTS = ("perm-inputs", "perm-systems", "cells", BOOTSTRAP, NO_TEST)
 # Baselines: a metric that marks nothing, and one that marks every output completely.
@@ -81,7 +86,7 @@ class SpanRatings:
         digest.update(self.counts.tobytes())
         return digest.hexdigest()
 
-    def restrict_to(self, is_selected: NDArray[np.bool_]) -> SpanRatings:
+    def select_ratings(self, is_selected: NDArray[np.bool_]) -> SpanRatings:
         """Return a copy with the selected ratings only."""
         return replace(
             self,
@@ -93,7 +98,7 @@ class SpanRatings:
             },
         )
 
-    def number_exchanged_units(self, test_name: str, cluster_column: str | None) -> LongArray:
+    def assign_ids_to_exchanged_units(self, test_name: str, cluster_column: str | None) -> LongArray:
         """Return an integer code for the unit of each rating that a test exchanges or resamples as a whole:
         its item, cluster, system or output.
         """
@@ -231,10 +236,10 @@ class SpanRanking:
         ratings = self.ratings
         count = ratings.metric_count
         best_first = sort_metrics_best_first(self.values[:count], ratings.metrics)
-        p_values = PValueMatrices.create_undefined_matrices(count)
+        p_values = PValueMatrices.create_nan_matrices(count)
         if self.differences is not None:
             is_defined = ~np.isnan(self.differences.observed)
-            p_values = PValueMatrices.create_from_differences(self.differences, count, is_defined)
+            p_values = PValueMatrices.compute_p_values_from_differences(self.differences, count, is_defined)
         clusters = assign_significance_clusters_by_p_values(
             best_first, self.values, p_values.one_sided, holm=self.holm
         )
@@ -249,18 +254,20 @@ class SpanRanking:
             dropped_items=0,
             answers_for=POPULATION_OF_TEST.get(self.test),
             method=None,
-            metrics=[self._build_metric_result(m, clusters.get(m)) for m in (*best_first, *baselines)],
+            metrics=[
+                self._build_span_result_of_metric(m, clusters.get(m)) for m in (*best_first, *baselines)
+            ],
             comparisons=list_metric_comparisons(best_first, ratings.metrics, p_values, holm=self.holm),
         )
 
-    def _build_metric_result(self, metric_index: int, rank: int | None) -> RankedMetric:
+    def _build_span_result_of_metric(self, metric_index: int, rank: int | None) -> RankedMetric:
         """Return precision, recall and F1 of the errors that one metric marks, over all characters and
         averaged over ratings.
         """
         counts = self.ratings.counts[metric_index]
         is_scored = ~np.isnan(counts).any(axis=-1)
-        micro = compute_span_scores(counts[is_scored].sum(axis=0))
-        macro = average_span_scores(counts[is_scored])
+        micro = compute_precision_recall_and_f1(counts[is_scored].sum(axis=0))
+        macro = average_precision_recall_and_f1(counts[is_scored])
         return RankedMetric(
             metric=self.ratings.metrics[metric_index],
             value=none_if_nan(self.values[metric_index]),
@@ -277,7 +284,7 @@ class SpanRanking:
         )
 
 
-def rank_metrics_by_spans(
+def rank_metrics_by_error_spans(
     span_ratings: SpanRatings,
     settings: ComparisonSettings,
     *,
@@ -294,7 +301,7 @@ def rank_metrics_by_spans(
             f"{settings.test} cannot be used with spans.", remedy=f"Use one of {', '.join(SPAN_TESTS)}."
         )
     rankings = [
-        _rank_metrics_on_ratings(
+        _rank_metrics_on_span_ratings(
             span_ratings, settings, cluster, holm=holm, context_column=None, context=GLOBAL
         )
     ]
@@ -303,17 +310,17 @@ def rank_metrics_by_spans(
             raise UnknownName("column with one value per segment", column, span_ratings.metadata)
         labels = span_ratings.metadata[column]
         for context in sorted({label for label in labels if label is not None}):
-            in_context = span_ratings.restrict_to(np.array([label == context for label in labels]))
+            in_context = span_ratings.select_ratings(np.array([label == context for label in labels]))
             if len(set(in_context.items)) >= fewest_items:
                 rankings.append(
-                    _rank_metrics_on_ratings(
+                    _rank_metrics_on_span_ratings(
                         in_context, settings, cluster, holm=holm, context_column=column, context=context
                     )
                 )
     return rankings
 
 
-def _rank_metrics_on_ratings(
+def _rank_metrics_on_span_ratings(
     span_ratings: SpanRatings,
     settings: ComparisonSettings,
     cluster_column: str | None,
@@ -326,7 +333,7 @@ def _rank_metrics_on_ratings(
     metrics.
     """
     sums = _sum_counts_over_clusters(
-        span_ratings.counts, span_ratings.number_exchanged_units("perm-inputs", cluster_column)
+        span_ratings.counts, span_ratings.assign_ids_to_exchanged_units("perm-inputs", cluster_column)
     )
     weights = _draw_cluster_weights(span_ratings, settings, sums.shape[1])
     resampled = _compute_f1(np.einsum("du,muk->mdk", weights, sums))
@@ -351,7 +358,9 @@ def _draw_cluster_weights(
     span_ratings: SpanRatings, settings: ComparisonSettings, cluster_count: int
 ) -> FloatArray:
     """Draw at random how often each bootstrap resample contains each cluster."""
-    rng = create_branch_generator(settings.seed, hash_name_to_integer(span_ratings.dataset), RESAMPLED_UNITS)
+    rng = create_random_generator_from_key(
+        settings.seed, hash_name_to_integer(span_ratings.dataset), RESAMPLED_UNITS
+    )
     weights = rng.multinomial(cluster_count, np.full(cluster_count, 1 / cluster_count), size=settings.draws)
     return weights.astype(np.float64)
 
@@ -365,14 +374,16 @@ def _compute_f1_differences(
     Under the null hypothesis clusters of ratings are swapped between A and B; `bootstrap` resamples them.
     """
     is_resampled = settings.test == BOOTSTRAP
-    codes = span_ratings.number_exchanged_units(
+    codes = span_ratings.assign_ids_to_exchanged_units(
         "perm-inputs" if is_resampled else settings.test, cluster_column
     )
     cluster_count = int(codes.max()) + 1
     if is_resampled:
         weights = _draw_cluster_weights(span_ratings, settings, cluster_count)
     else:
-        rng = create_branch_generator(settings.seed, hash_name_to_integer(span_ratings.dataset), SPAN_SWAPS)
+        rng = create_random_generator_from_key(
+            settings.seed, hash_name_to_integer(span_ratings.dataset), SPAN_SWAPS
+        )
         weights = (rng.random((settings.draws, cluster_count)) < 0.5).astype(np.float64)
     pairs = list(itertools.combinations(range(span_ratings.metric_count), 2))
     observed = np.empty(len(pairs))

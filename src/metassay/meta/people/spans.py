@@ -36,7 +36,7 @@ class SpanScores:
     f1: float
 
 
-def compute_span_scores(character_counts: FloatArray) -> SpanScores:
+def compute_precision_recall_and_f1(character_counts: FloatArray) -> SpanScores:
     """Compute precision, recall and F1 from the numbers of characters that both, the metric and people mark
     as errors.
 
@@ -52,7 +52,7 @@ def compute_span_scores(character_counts: FloatArray) -> SpanScores:
     )
 
 
-def average_span_scores(character_counts: FloatArray) -> SpanScores:
+def average_precision_recall_and_f1(character_counts: FloatArray) -> SpanScores:
     """Compute precision, recall and F1 for each output from numbers of marked characters, and average over
     outputs.
 

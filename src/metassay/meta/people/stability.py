@@ -15,12 +15,12 @@ import numpy as np
 
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.downsampling import choose_item_subset_sizes
-from metassay.meta.people.intervals import bootstrap_meta_metric, percentile_interval
+from metassay.meta.people.intervals import evaluate_meta_metric_on_bootstrap_resamples, percentile_interval
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.results.rank import StabilityRow
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.correlation import correlate_system_scores
-from metassay.stats.random import SYSTEM_SUBSETS, create_branch_generator
+from metassay.stats.random import SYSTEM_SUBSETS, create_random_generator_from_key
 
 
 def measure_stability_over_systems(
@@ -70,7 +70,7 @@ def _choose_system_subsets(system_count: int, subset_size: int, maximum_count: i
     """Return all subsets of systems of a given size, or random ones if there are too many."""
     if comb(system_count, subset_size) <= maximum_count:
         return np.array(list(combinations(range(system_count), subset_size)))
-    rng = create_branch_generator(seed, SYSTEM_SUBSETS, subset_size)
+    rng = create_random_generator_from_key(seed, SYSTEM_SUBSETS, subset_size)
     return np.argsort(rng.random((maximum_count, system_count)), axis=1)[:, :subset_size]
 
 
@@ -89,7 +89,7 @@ def measure_stability_over_items(
     """
     rows = []
     for size in choose_item_subset_sizes(scores.cluster_count):
-        resampled = bootstrap_meta_metric(
+        resampled = evaluate_meta_metric_on_bootstrap_resamples(
             meta_metric, scores, draws=trials, seed=seed, stream=size, size=size
         )
         if resampled is None:

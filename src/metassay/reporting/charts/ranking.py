@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import msgspec
 
-from metassay.meta.people.meta_metrics.registry import label_meta_metric
+from metassay.meta.people.meta_metrics.registry import get_meta_metric_label
 from metassay.reporting.charts.theme import (
     Spec,
     build_channel_of_names,
@@ -36,7 +36,7 @@ def build_ranking_chart(ranking: Ranking, metric_labels: MetricLabels) -> Spec:
             row = {name: getattr(metric, name) for name in names}
             rows.append({"metric": metric_labels[metric.metric], **row})
     order = [row["metric"] for row in rows]
-    meta_metric = label_meta_metric(ranking.meta_metric)
+    meta_metric = get_meta_metric_label(ranking.meta_metric)
     ranked = [row for row in rows if row["rank"] is not None]
     first_of_clusters = [
         {"metric": row["metric"]} for before, row in pairwise(ranked) if row["rank"] != before["rank"]
@@ -88,7 +88,7 @@ def build_comparisons_chart(ranking: Ranking, metric_labels: MetricLabels) -> Sp
             ("p_systems", "p, systems like these", ".3f"),
         ]
     population = f", for {ranking.answers_for}" if ranking.answers_for else ""
-    meta_metric = label_meta_metric(ranking.meta_metric)
+    meta_metric = get_meta_metric_label(ranking.meta_metric)
     is_significant = {"test": f"datum.p <= {SIGNIFICANCE_LEVEL}", "value": 0.85}
     cells: Spec = {
         "mark": {"type": "rect", "fill": {"expr": "ink"}},

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from metassay.meta.people.downsampling import SUBSETS_PER_SIZE
-from metassay.meta.people.meta_metrics.registry import label_meta_metric
+from metassay.meta.people.meta_metrics.registry import get_meta_metric_label
 from metassay.reporting.charts.downsampling import build_subset_size_chart
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.rank_report import RankReport
@@ -56,7 +56,7 @@ def _build_random_subsets_subsection(ranking: Ranking, rank_report: RankReport) 
     """Build the chart, table and sentences that show one ranking of metrics on random subsets of its
     items.
     """
-    meta_metric = label_meta_metric(ranking.meta_metric)
+    meta_metric = get_meta_metric_label(ranking.meta_metric)
     title = f"{ranking.dataset}: {meta_metric}"
     metrics = [metric.metric for metric in ranking.defined_metrics]
     baseline_rows = [row for row in ranking.downsampled if row.metric not in metrics]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from metassay.meta.people.meta_metrics.registry import label_meta_metric
+from metassay.meta.people.meta_metrics.registry import get_meta_metric_label
 from metassay.reporting.charts.ranking import build_comparisons_chart, build_ranking_chart
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.rank_report import THRESHOLDS, RankReport, build_table_rows_by_analysis
@@ -142,7 +142,7 @@ def build_averages_section(rank_report: RankReport) -> Section | None:
 
 
 def _build_average_table(average: AverageRanking, rank_report: RankReport) -> Grid:
-    title = f"Average of {label_meta_metric(average.meta_metric)}"
+    title = f"Average of {get_meta_metric_label(average.meta_metric)}"
     rows = [
         msgspec.to_builtins(metric) | {"metric": rank_report.labels[metric.metric]}
         for metric in average.metrics

@@ -34,7 +34,7 @@ from metassay.stats.swapped_tie_calibration import (
     compare_calibrated_accuracies_after_swaps,
     count_right_pairs,
 )
-from metassay.stats.swaps import simulate_differences_after_swaps, standardize_metrics
+from metassay.stats.swaps import compute_statistic_differences_after_random_swaps, standardize_metrics
 
 
 class AccuracyWithTies(MetaMetric):
@@ -78,7 +78,7 @@ class AccuracyWithTies(MetaMetric):
             item_counts = counts.swapaxes(1, 2).astype(np.float64)
             counts = scores.sum_over_clusters(item_counts).swapaxes(1, 2).astype(np.float32)
         observed = compare_calibrated_accuracies(counts, pair_count)
-        drawn = simulate_differences_after_swaps(
+        drawn = compute_statistic_differences_after_random_swaps(
             partial(compare_calibrated_accuracies_after_swaps, counts, pair_count),
             "perm-inputs",
             draws=settings.draws,
@@ -125,7 +125,7 @@ def tie_calibrated_accuracy(
             gives the accuracy to expect on new items.
 
     """
-    pairs = _SystemPairs.from_scores(*drop_incomplete_items(human, metric))
+    pairs = _SystemPairs.subtract_scores_of_system_pairs(*drop_incomplete_items(human, metric))
     if epsilon is None and cross_fit_seed is not None:
         item_accuracies, epsilon = _compute_cross_fitted_accuracies(
             pairs, np.random.default_rng(cross_fit_seed)
@@ -148,7 +148,9 @@ class _SystemPairs:
     metric_differences: FloatArray
 
     @classmethod
-    def from_scores(cls, human_scores: FloatArray, metric_scores: FloatArray) -> _SystemPairs:
+    def subtract_scores_of_system_pairs(
+        cls, human_scores: FloatArray, metric_scores: FloatArray
+    ) -> _SystemPairs:
         """Subtract the scores of every two systems on each item."""
         first, second = np.triu_indices(len(human_scores), 1)
         human_signs = np.sign(human_scores[first] - human_scores[second]).astype(np.int8)

@@ -20,7 +20,7 @@ from metassay.errors import InputError, UnknownName
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_every_two_rows
 from metassay.stats.arrays import Float32Array, FloatArray, LongArray, divide_or_nan
-from metassay.stats.swaps import SwapStatistic, simulate_differences_after_swaps
+from metassay.stats.swaps import SwapStatistic, compute_statistic_differences_after_random_swaps
 
 SYSTEM, SEGMENT, ITEM, PER_SYSTEM = "system", "segment", "item", "per_system"
 
@@ -159,7 +159,9 @@ class MetaMetric(ABC):
         if compare_swapped_metrics is None:
             return None
         observed = subtract_every_two_rows(self.evaluate_metrics(scores, settings))
-        drawn = draw_differences_after_swaps(compare_swapped_metrics, len(observed), scores, settings)
+        drawn = compute_differences_after_random_swaps(
+            compare_swapped_metrics, len(observed), scores, settings
+        )
         return MetricDifferences(observed, drawn)
 
     def compare_metric_pairs(
@@ -243,13 +245,13 @@ class MetaMetric(ABC):
         return MetricDetails()
 
 
-def draw_differences_after_swaps(
+def compute_differences_after_random_swaps(
     compare_swapped_metrics: SwapStatistic, pairs: int, scores: ScoreArrays, settings: ComparisonSettings
 ) -> Float32Array:
     """Swap scores between metrics at random and compute the differences of metrics each time, for a
     permutation test.
     """
-    return simulate_differences_after_swaps(
+    return compute_statistic_differences_after_random_swaps(
         compare_swapped_metrics,
         settings.test,
         draws=settings.draws,

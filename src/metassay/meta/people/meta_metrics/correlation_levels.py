@@ -33,9 +33,9 @@ from metassay.meta.people.meta_metrics.system_means import (
 )
 from metassay.stats.arrays import FloatArray, LongArray, mean_ignoring_nan
 from metassay.stats.correlation import correlate, correlate_system_scores
-from metassay.stats.random import create_branch_generator
+from metassay.stats.random import create_random_generator_from_key
 from metassay.stats.sign_flip import sum_under_random_signs
-from metassay.stats.swapped_correlations import build_swapped_correlation_function
+from metassay.stats.swapped_correlations import build_function_comparing_swapped_correlations
 from metassay.stats.swaps import SwapStatistic, standardize_metrics
 
 PEARSON = "pearson"
@@ -161,7 +161,7 @@ class SegmentLevel(CorrelationLevel):
         """
         if self.correlation not in {PEARSON, SPEARMAN}:
             return None
-        return build_swapped_correlation_function(
+        return build_function_comparing_swapped_correlations(
             scores.human,
             standardize_metrics(scores.metrics),
             scores.sum_over_clusters,
@@ -209,7 +209,7 @@ class ItemLevel(CorrelationLevel):
         is_defined = ~np.isnan(item_differences)
         defined_items = np.maximum(is_defined.sum(axis=1), 1)
         cluster_sums = scores.sum_over_clusters(np.where(is_defined, item_differences, 0.0))
-        rng = create_branch_generator(settings.seed, settings.stream)
+        rng = create_random_generator_from_key(settings.seed, settings.stream)
         null_sums = sum_under_random_signs(cluster_sums, rng, settings.draws)
         drawn: NDArray[np.float32] = (null_sums / defined_items[:, None]).astype(np.float32)
         return MetricDifferences(subtract_every_two_rows(mean_ignoring_nan(by_item, axis=-1)), drawn)

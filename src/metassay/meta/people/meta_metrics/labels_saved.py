@@ -14,7 +14,11 @@ from metassay.meta.people.meta_metrics.base import ITEM, MetaMetric, MetaMetricE
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_every_two_rows
 from metassay.stats.arrays import FloatArray
-from metassay.stats.labels_saved import JackknifedShare, estimate_labels_saved, jackknife_labels_saved
+from metassay.stats.labels_saved import (
+    JackknifedShare,
+    estimate_share_of_labels_saved,
+    jackknife_share_of_labels_saved,
+)
 from metassay.stats.resampling import map_bootstrap_resamples
 
 
@@ -34,13 +38,13 @@ class LabelsSavedShare(MetaMetric):
         compared.
         """
         del settings
-        return np.array([share.value for share in _jackknife_labels_saved(scores)])
+        return np.array([share.value for share in _jackknife_share_of_labels_saved(scores)])
 
     def estimate_values(self, scores: ScoreArrays) -> MetaMetricEstimates:
         """Compute for each metric the share of human labels that it makes unnecessary, with jackknife
         intervals.
         """
-        estimates = [share.to_interval() for share in _jackknife_labels_saved(scores)]
+        estimates = [share.to_interval() for share in _jackknife_share_of_labels_saved(scores)]
         return MetaMetricEstimates(
             np.array([estimate.value for estimate in estimates]),
             np.array([estimate.low for estimate in estimates]),
@@ -51,7 +55,7 @@ class LabelsSavedShare(MetaMetric):
         """Estimate the share of human labels that a metric makes unnecessary when the mean score of one
         system is estimated.
         """
-        estimate = estimate_labels_saved(scores.human, scores.metrics[0], scores.cluster_index)
+        estimate = estimate_share_of_labels_saved(scores.human, scores.metrics[0], scores.cluster_index)
         return MetricDetails(for_mean=estimate.value, for_mean_low=estimate.low, for_mean_high=estimate.high)
 
     def build_resampling_function(self, scores: ScoreArrays) -> None:
@@ -64,7 +68,7 @@ class LabelsSavedShare(MetaMetric):
 
         Draws are centred at 0, as under the hypothesis that both metrics save equally many labels.
         """
-        shares = _jackknife_labels_saved(scores)
+        shares = _jackknife_share_of_labels_saved(scores)
         pseudo_values = np.stack([share.pseudo_values for share in shares])
         cluster_count = pseudo_values.shape[1]
         if cluster_count < 2:
@@ -86,12 +90,14 @@ class LabelsSavedShare(MetaMetric):
         return MetricDifferences(observed, drawn.astype(np.float32))
 
 
-def _jackknife_labels_saved(scores: ScoreArrays) -> list[JackknifedShare]:
+def _jackknife_share_of_labels_saved(scores: ScoreArrays) -> list[JackknifedShare]:
     """Estimate for each metric the share of human labels that it makes unnecessary when two systems are
     compared, with jackknife values.
     """
     human_differences = subtract_every_two_rows(scores.human)
     return [
-        jackknife_labels_saved(human_differences, subtract_every_two_rows(metric), scores.cluster_index)
+        jackknife_share_of_labels_saved(
+            human_differences, subtract_every_two_rows(metric), scores.cluster_index
+        )
         for metric in scores.metrics
     ]

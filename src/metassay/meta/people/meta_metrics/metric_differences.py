@@ -30,7 +30,7 @@ class MetricDifferences:
 
     def select_pairs(self, metric_pairs: LongArray, metric_count: int) -> MetricDifferences:
         """Return a copy with the given pairs of metrics only."""
-        positions = find_pair_positions(metric_pairs[:, 0], metric_pairs[:, 1], metric_count)
+        positions = find_upper_triangle_positions(metric_pairs[:, 0], metric_pairs[:, 1], metric_count)
         return replace(self, observed=self.observed[positions], drawn=self.drawn[positions])
 
     def compute_p_values(
@@ -73,12 +73,6 @@ def subtract_every_two_rows(values: FloatArray) -> FloatArray:
     return differences
 
 
-def find_pair_positions(first_metrics: LongArray, second_metrics: LongArray, metric_count: int) -> LongArray:
+def find_upper_triangle_positions(rows: LongArray, columns: LongArray, size: int) -> LongArray:
     """Return the positions of given pairs in the list of all pairs, in the order of `numpy.triu_indices`."""
-    return (
-        first_metrics * metric_count
-        - first_metrics * (first_metrics + 1) // 2
-        + second_metrics
-        - first_metrics
-        - 1
-    )
+    return rows * size - rows * (rows + 1) // 2 + columns - rows - 1

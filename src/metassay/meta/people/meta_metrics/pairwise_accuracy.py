@@ -46,7 +46,7 @@ class PairwiseAccuracy(MetaMetric):
     def evaluate_metrics(self, scores: ScoreArrays, settings: ComparisonSettings | None = None) -> FloatArray:
         """Compute the pairwise accuracy of each metric."""
         del settings
-        return np.asarray(_mark_pairs_ordered_like_humans(scores).mean(axis=-1), dtype=np.float64)
+        return np.asarray(_find_pairs_ordered_like_humans(scores).mean(axis=-1), dtype=np.float64)
 
     def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues:
         """Return a function that computes pairwise accuracy for bootstrap resamples, given as weights of
@@ -69,7 +69,7 @@ class PairwiseAccuracy(MetaMetric):
         The order of two systems does not depend on other systems.
         """
         return average_over_pairs_within_subsets(
-            _mark_pairs_ordered_like_humans(scores).astype(np.float64), system_subsets, len(scores.human)
+            _find_pairs_ordered_like_humans(scores).astype(np.float64), system_subsets, len(scores.human)
         )
 
     def evaluate_with_missing_scores(
@@ -110,7 +110,7 @@ def average_over_pairs_within_subsets(
     return means
 
 
-def _mark_pairs_ordered_like_humans(scores: ScoreArrays) -> NDArray[np.bool_]:
+def _find_pairs_ordered_like_humans(scores: ScoreArrays) -> NDArray[np.bool_]:
     """Return which pairs of systems each metric orders as people do."""
     signs = find_better_systems(np.concatenate([scores.human[None], scores.metrics]))
     return np.asarray(signs[1:] == signs[0])

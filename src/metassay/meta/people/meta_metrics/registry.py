@@ -72,7 +72,7 @@ def parse_meta_metric(specification: str) -> MetaMetric:
     return meta_metric_class(level)
 
 
-def label_meta_metric(specification: str) -> str:
+def get_meta_metric_label(specification: str) -> str:
     """Return the label of a meta-metric in reports: `Pearson (item level)` for `pearson:item`.
 
     A meta-metric that is not installed here keeps its name.

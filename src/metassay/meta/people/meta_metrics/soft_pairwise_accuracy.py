@@ -21,16 +21,20 @@ from numpy.typing import ArrayLike
 from metassay.data.score_arrays import ScoreArrays
 from metassay.errors import InputError, UnknownName
 from metassay.meta.people.meta_metrics.array_inputs import drop_incomplete_items
-from metassay.meta.people.meta_metrics.base import MetaMetric, WeightedValues, draw_differences_after_swaps
+from metassay.meta.people.meta_metrics.base import (
+    MetaMetric,
+    WeightedValues,
+    compute_differences_after_random_swaps,
+)
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences
 from metassay.meta.people.meta_metrics.pairwise_accuracy import average_over_pairs_within_subsets
 from metassay.stats.arrays import FloatArray, LongArray
-from metassay.stats.flip_groups import compute_flip_group_p_values, draw_flip_group
+from metassay.stats.flip_groups import compute_p_values_under_random_signs, draw_random_signs_of_segments
 from metassay.stats.sign_flip import (
     compute_corpus_p_values,
     compute_normal_p_values,
-    compute_normal_tail,
+    compute_normal_tail_probability,
     compute_p_values_like_mt_metrics_eval,
     compute_sign_flip_p_values,
     compute_weighted_p_values,
@@ -160,12 +164,14 @@ class SoftPairwiseAccuracy(MetaMetric):
         after swapping scores at random.
         """
         compare_swapped_metrics = _build_function_comparing_swapped_metrics(scores, settings, metric_pairs)
-        drawn = draw_differences_after_swaps(compare_swapped_metrics, len(metric_pairs), scores, settings)
+        drawn = compute_differences_after_random_swaps(
+            compare_swapped_metrics, len(metric_pairs), scores, settings
+        )
         if settings.method == "normal":
             values = self.evaluate_metrics(scores, settings)
             return MetricDifferences(values[metric_pairs[:, 0]] - values[metric_pairs[:, 1]], drawn)
         # a draw equals the observed difference only if both are from the same sign flips
-        no_swaps = Swaps.create_without_swaps(len(scores.human), scores.cluster_count)
+        no_swaps = Swaps.create_draw_without_swaps(len(scores.human), scores.cluster_count)
         observed = compare_swapped_metrics(no_swaps)[0].astype(np.float64)
         return MetricDifferences(observed, drawn)
 
@@ -181,7 +187,7 @@ class SoftPairwiseAccuracy(MetaMetric):
         if not can_share_items or scores.clusters is not None:
             return None
         segment_swaps = prepare_segment_swaps(scores.human, scores.metrics, metric_pairs)
-        drawn = draw_differences_after_swaps(segment_swaps, len(metric_pairs), scores, settings)
+        drawn = compute_differences_after_random_swaps(segment_swaps, len(metric_pairs), scores, settings)
         values = segment_swaps.compute_unswapped_accuracies()
         return MetricDifferences(values[:, 0] - values[:, 1], drawn)
 
@@ -209,7 +215,7 @@ class SoftPairwiseAccuracy(MetaMetric):
         items that both have.
         """
         p_human, p_metric = (
-            compute_normal_tail(
+            compute_normal_tail_probability(
                 item_weights @ pair_differences.T, item_weights @ (pair_differences * pair_differences).T
             )
             for pair_differences in score_differences
@@ -250,8 +256,8 @@ def _build_function_comparing_swapped_metrics(
             f"{settings.permutations} permutations are too few.", remedy="Use at least 1; 1000 is usual."
         )
     rng = np.random.default_rng(settings.seed)
-    group = draw_flip_group(rng, settings.permutations, human.shape[1])
-    p_human = compute_flip_group_p_values(human, group)
+    group = draw_random_signs_of_segments(rng, settings.permutations, human.shape[1])
+    p_human = compute_p_values_under_random_signs(human, group)
     if swaps_systems:
         return partial(
             compare_accuracies_after_system_swaps,
