@@ -36,8 +36,8 @@ from metassay.meta.dependence.deviations import (
     system_dependence,
 )
 from metassay.meta.dependence.null_hypotheses import (
-    compute_p_values_that_groups_are_treated_equally,
-    compute_p_values_that_metrics_are_noisy_human_scores,
+    compute_equal_treatment_p_values,
+    compute_fairness_p_values,
 )
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
@@ -486,15 +486,13 @@ def measure_dependence_sizes(systems, replicates, kind="even", segments=80, draw
         human = metric + rng.normal(0, 1, metric.shape) * sizes
         if kind == "counts":
             human = -rng.poisson(np.exp(-metric)).astype(float)
-        (equal_p,) = compute_p_values_that_groups_are_treated_equally(
-            [build_scored_outputs(human, metric)], rng, draws
-        )
+        (equal_p,) = compute_equal_treatment_p_values([build_scored_outputs(human, metric)], rng, draws)
         equal.append(equal_p <= LEVEL)
         better = np.linspace(0, 1, systems)[:, None]
         people = better + rng.normal(0, 1, segments) + rng.normal(0, 1, (systems, segments))
         seen, noise = (np.minimum(people, -1), 0.2) if kind == "large" else (people, 0.7)
         outputs = build_scored_outputs(people, seen + rng.normal(0, noise, people.shape))
-        (fair_p,) = compute_p_values_that_metrics_are_noisy_human_scores([outputs], rng, draws)
+        (fair_p,) = compute_fairness_p_values([outputs], rng, draws)
         fair.append(fair_p is not None and fair_p <= LEVEL)
     return np.mean(equal), np.mean(fair)
 

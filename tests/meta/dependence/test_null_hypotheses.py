@@ -14,8 +14,8 @@ from metassay.meta.dependence.deviations import (
     measure_how_much_groups_are_overrated,
 )
 from metassay.meta.dependence.null_hypotheses import (
-    compute_p_values_that_groups_are_treated_equally,
-    compute_p_values_that_metrics_are_noisy_human_scores,
+    compute_equal_treatment_p_values,
+    compute_fairness_p_values,
     compute_pearson_over_all_outputs,
     permute_outputs_between_systems,
     simulate_dependence_if_groups_are_treated_equally,
@@ -25,11 +25,11 @@ from metassay.meta.dependence.scored_outputs import build_scored_outputs
 
 
 def equal_mapping_p_value(outputs, rng, draws=999):
-    return compute_p_values_that_groups_are_treated_equally([outputs], rng, draws)[0]
+    return compute_equal_treatment_p_values([outputs], rng, draws)[0]
 
 
 def fair_metric_p_value(outputs, rng, draws=999):
-    return compute_p_values_that_metrics_are_noisy_human_scores([outputs], rng, draws)[0]
+    return compute_fairness_p_values([outputs], rng, draws)[0]
 
 
 def simulate_equal_mapping(rng, *, systems=5, segments=60, shift=0.0):
@@ -175,8 +175,8 @@ def test_metrics_that_are_tested_together_have_the_p_values_that_they_have_alone
         scores = metrics[0].human_scores + rng.normal(0, noise, len(metrics[0].human_scores))
         metrics.append(metrics[0].replace_metric_scores(scores))
     alone, together = {
-        "equal": (equal_mapping_p_value, compute_p_values_that_groups_are_treated_equally),
-        "fair": (fair_metric_p_value, compute_p_values_that_metrics_are_noisy_human_scores),
+        "equal": (equal_mapping_p_value, compute_equal_treatment_p_values),
+        "fair": (fair_metric_p_value, compute_fairness_p_values),
     }[test]
     expected = [alone(metric, np.random.default_rng(0), 99) for metric in metrics]
     assert together(metrics, np.random.default_rng(0), 99, workers=2) == expected

@@ -33,8 +33,8 @@ from metassay.meta.dependence.grouped_outputs import (
 )
 from metassay.meta.dependence.null_hypotheses import (
     DRAWS,
-    compute_p_values_that_groups_are_treated_equally,
-    compute_p_values_that_metrics_are_noisy_human_scores,
+    compute_equal_treatment_p_values,
+    compute_fairness_p_values,
     compute_pearson_over_all_outputs,
 )
 from metassay.meta.dependence.panel import average_other_metrics, standardize_scores
@@ -262,12 +262,8 @@ def _compute_p_values_of_metrics(
         # every metric gets the same random numbers, so that no metric depends on which others there are
         equal_rng = create_random_generator_from_numbers(sampling.seed, EQUAL_DEPENDENCE)
         fair_rng = create_random_generator_from_numbers(sampling.seed, FAIR_DEPENDENCE)
-        equal = compute_p_values_that_groups_are_treated_equally(
-            scored, equal_rng, sampling.draws, workers=workers
-        )
-        fair = compute_p_values_that_metrics_are_noisy_human_scores(
-            scored, fair_rng, sampling.draws, workers=workers
-        )
+        equal = compute_equal_treatment_p_values(scored, equal_rng, sampling.draws, workers=workers)
+        fair = compute_fairness_p_values(scored, fair_rng, sampling.draws, workers=workers)
         p_values.update(zip(metrics, map(PValues, equal, fair)))
     return p_values
 

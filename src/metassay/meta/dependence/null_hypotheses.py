@@ -48,7 +48,7 @@ ANGLE_STEP = np.pi / 64
 BATCH_NUMBERS = 2**19
 
 
-def compute_p_values_that_groups_are_treated_equally(
+def compute_equal_treatment_p_values(
     outputs_by_metric: Sequence[ScoredOutputs],
     rng: np.random.Generator,
     draws: int = DRAWS,
@@ -71,7 +71,7 @@ def compute_p_values_that_groups_are_treated_equally(
     return p_values
 
 
-def compute_p_values_that_metrics_are_noisy_human_scores(
+def compute_fairness_p_values(
     outputs_by_metric: Sequence[ScoredOutputs],
     rng: np.random.Generator,
     draws: int = DRAWS,
