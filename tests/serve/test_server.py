@@ -127,7 +127,7 @@ def test_an_overview_of_very_many_runs_reads_those_of_one_page(
     assert "run-0999" in page
     assert 'href="/?page=19"' in page
     assert "run-0049" in dashboard.render_overview("1")
-    assert json.loads(dashboard.encode_overview("2"))["runs"][0]["name"] == "run-0050"
+    assert json.loads(dashboard.build_overview_json("2"))["runs"][0]["name"] == "run-0050"
     assert RunCollection([tmp_path]).summarize_runs_on_page().total == 1000
 
 

@@ -22,15 +22,15 @@ from metassay.data.columns import (
     build_missing_column_error,
     check_chosen_columns,
     find_columns_by_role,
-    find_columns_named,
     find_unusable_columns,
     is_human_rating_criterion,
     is_numeric,
     is_row_number_column,
-    is_unusable_column_type,
+    is_unsupported_column_type,
+    select_columns_by_name,
 )
 from metassay.data.dataset import Dataset
-from metassay.data.languages import warn_of_language_pair_given_as_language
+from metassay.data.languages import warn_if_language_is_language_pair
 from metassay.data.memory import release_memory
 from metassay.data.readers.base import RawTable
 from metassay.data.readers.delimited import DELIMITERS
@@ -70,7 +70,7 @@ class _OutputTable:
     ignored_columns: Mapping[str, str]
 
 
-def assemble_texts(
+def combine_output_tables(
     tables: Sequence[RawTable],
     *,
     task: str | Task,
@@ -100,8 +100,8 @@ def assemble_texts(
     for table in tables:
         left_out.update(table.left_out)
     outputs, notes = _drop_repeated_rows(outputs, rows_are_pairs=rows_are_pairs)
-    notes += _check_equal_references(outputs, references)
-    notes += warn_of_language_pair_given_as_language(language)
+    notes += _check_that_rows_of_item_share_references(outputs, references)
+    notes += warn_if_language_is_language_pair(language)
     release_memory()
     outputs = outputs.drop(_FILE, _ROW)
     if rows_are_pairs:
@@ -126,7 +126,7 @@ def _rename_pair_columns(table: RawTable, chosen_columns: Mapping[str, str] | No
     """
     chosen = {}
     for role in PAIR_COLUMNS:
-        candidates = find_columns_named(table.frame.columns, [role])
+        candidates = select_columns_by_name(table.frame.columns, [role])
         if chosen_columns and chosen_columns.get(role):
             candidates = [chosen_columns[role]]
         if candidates:
@@ -164,7 +164,7 @@ def _convert_to_output_table(
     declared_human = [name for name in declared if name]
     if declared_human:
         chosen["human"] = ",".join(declared_human)
-    roles = find_columns_by_role(frame.columns, task=task, chosen=chosen, file=file)
+    roles = find_columns_by_role(frame.columns, task=task, chosen_columns=chosen, file=file)
     # A column like `quality` with words instead of numbers is metadata, unless the user says otherwise.
     human = tuple(
         name
@@ -208,7 +208,7 @@ def _list_metadata_columns(frame: pl.DataFrame, column_roles: ColumnRoles) -> li
     used.update(ROLE_COLUMN_NAMES)
     metadata_columns = []
     for name, dtype in frame.schema.items():
-        if name not in used and not is_unusable_column_type(dtype) and not is_row_number_column(name):
+        if name not in used and not is_unsupported_column_type(dtype) and not is_row_number_column(name):
             metadata_columns.append(name)
     return metadata_columns
 
@@ -361,7 +361,7 @@ def _drop_repeated_rows(outputs: pl.DataFrame, *, rows_are_pairs: bool) -> tuple
     """
     if (
         not rows_are_pairs
-        and _count_distinct_hashes(outputs.select(pl.struct("item", "system"))) == outputs.height
+        and _count_distinct_values_by_hash(outputs.select(pl.struct("item", "system"))) == outputs.height
     ):
         return outputs, []
     content = [name for name in outputs.columns if name not in {_FILE, _ROW}]
@@ -375,7 +375,7 @@ def _drop_repeated_rows(outputs: pl.DataFrame, *, rows_are_pairs: bool) -> tuple
     return distinct, [f"{rows} of another row and {'was' if repeats == 1 else 'were'} left out."]
 
 
-def _count_distinct_hashes(column_frame: pl.DataFrame) -> int:
+def _count_distinct_values_by_hash(column_frame: pl.DataFrame) -> int:
     """Count how many different hashes the values of a column have. This is never more than the number of
     different values, and usually equal to it.
 
@@ -404,7 +404,7 @@ def _reject_several_outputs_per_item(outputs: pl.DataFrame) -> None:
     )
 
 
-def _check_equal_references(outputs: pl.DataFrame, references_rule: str) -> list[str]:
+def _check_that_rows_of_item_share_references(outputs: pl.DataFrame, references_rule: str) -> list[str]:
     """Raise an error if rows of one item have different references, unless each row may keep its own (the
     rule "per-output").
 
@@ -415,8 +415,8 @@ def _check_equal_references(outputs: pl.DataFrame, references_rule: str) -> list
     references = pl.col("references").list
     has_single_references = bool((outputs["references"].list.len() == 1).all())
     reference_key = (references.first() if has_single_references else references.join("\x1f")).alias("key")
-    distinct_items = _count_distinct_hashes(outputs.select("item"))
-    if distinct_items == _count_distinct_hashes(outputs.select(pl.struct("item", reference_key))):
+    distinct_items = _count_distinct_values_by_hash(outputs.select("item"))
+    if distinct_items == _count_distinct_values_by_hash(outputs.select(pl.struct("item", reference_key))):
         return []
     keys = outputs.select("item", _FILE, _ROW, reference_key)
     counts = keys.group_by("item").agg(pl.col("key").n_unique().alias("references"))

@@ -48,7 +48,7 @@ class ScoreGrid:
             _find_positions_of_names(item_of_row, items),
         )
 
-    def arrange_as_systems_by_items(self, row_values: FloatArray) -> FloatArray:
+    def arrange_as_system_by_item_matrix(self, row_values: FloatArray) -> FloatArray:
         """Arrange one value per table row as an array with a row per system and a column per item, with NaN
         where there is no value.
         """

@@ -59,7 +59,7 @@ def build_web_application(dashboard: Dashboard, host: str) -> ASGIApp:
 
     async def send_overview(request: Request) -> Response:
         page = request.query_params.get("page")
-        content = await run_in_thread(lambda: dashboard.encode_overview(page))
+        content = await run_in_thread(lambda: dashboard.build_overview_json(page))
         return Response(content, media_type="application/json")
 
     async def show_watch(_: Request) -> Response:

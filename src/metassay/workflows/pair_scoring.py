@@ -259,14 +259,14 @@ def _score_both_outputs_of_pairs(
     )
 
 
-def score_selected_parts(
+def score_selected_pair_batches(
     dataset: Dataset,
     pairs: Pairs,
     metrics: Sequence[Metric],
-    part_numbers: Collection[int],
+    batch_numbers: Collection[int],
     execution: ExecutionOptions,
     *,
-    first_part: int = 0,
+    first_batch: int = 0,
     further_rows: LongArray | None = None,
 ) -> SelectedBatches:
     """Score and store the selected batches of a run that several processes share. Metrics that ask a language
@@ -278,10 +278,10 @@ def score_selected_parts(
     return score_selected_batches(
         [metric for metric in metrics if not isinstance(metric, Judge)],
         _list_outputs_to_score(dataset, pairs, rows, further_rows),
-        part_numbers,
+        batch_numbers,
         store=execution.score_store,
         workers=execution.workers,
-        first_batch=first_part,
+        first_batch=first_batch,
         progress=execution.progress,
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from metassay.data.readers.json_tables import report_malformed_content
+from metassay.data.readers.json_tables import report_malformed_file
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Reader(ABC):
     def read_tables(self, path: str, options: ReaderOptions) -> list[RawTable]:
         """Read all tables of a file or folder. A reader that uses options overrides this method."""
         del options  # most formats have none
-        with report_malformed_content(path):
+        with report_malformed_file(path):
             return convert_to_raw_tables(path, self.read(path), self.task)
 
 

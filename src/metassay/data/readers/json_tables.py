@@ -101,7 +101,7 @@ def check_json_value(value: Any, location: InputLocation, depth: int = 0) -> Non
 
 
 @contextmanager
-def report_malformed_content(path: str, subject: str = "this is") -> Iterator[None]:
+def report_malformed_file(path: str, subject: str = "this is") -> Iterator[None]:
     """Replace errors that show that a file has unexpected content, such as a KeyError, by an error message
     for the user.
     """
@@ -127,7 +127,7 @@ def _load_json_strictly(text: str, location: InputLocation) -> Any:
     try:
         return json.loads(
             text,
-            parse_constant=_reject_json_constant,
+            parse_constant=_reject_nan_and_infinity,
             parse_float=_parse_finite_float,
             object_pairs_hook=_build_dict_without_repeated_keys,
         )
@@ -156,7 +156,7 @@ def _parse_finite_float(text: str) -> float:
     return number
 
 
-def _reject_json_constant(name: str) -> float:
+def _reject_nan_and_infinity(name: str) -> float:
     """Raise an error for NaN and Infinity, which the JSON standard does not allow."""
     raise ValueError(f"{name} is not a JSON number")
 

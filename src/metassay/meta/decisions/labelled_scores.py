@@ -76,7 +76,7 @@ def find_unit_of_labelling(score_cube: ScoreCube, labelled_items: NDArray[np.boo
     for name in CLUSTER_COLUMNS:
         if name not in columns:
             continue
-        documents = renumber_codes_from_zero(score_cube.number_clusters(columns[name]))
+        documents = renumber_codes_from_zero(score_cube.assign_items_to_clusters(columns[name]))
         sizes = np.bincount(documents)
         labelled_counts = np.bincount(documents, labelled_items)
         is_whole = (labelled_counts == 0) | (labelled_counts == sizes)

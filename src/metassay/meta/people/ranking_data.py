@@ -111,7 +111,9 @@ def prepare_ranking_data(
     Without `metrics` all metrics are ranked. With `pairwise` an item needs the human score of two systems
     only; see `pairwise_deletion`.
     """
-    rated = score_cube.select_metrics(metrics).restrict_to_rated_outputs(human, every_system=not pairwise)
+    rated = score_cube.select_metrics(metrics).select_outputs_with_human_scores(
+        human, every_system=not pairwise
+    )
     rated = _drop_metrics_with_few_scores(rated, pairwise=pairwise)
     scores = rated.to_score_arrays(human, tuple(rated.metric_scores), cluster)
     constant = np.zeros(scores.human.shape)
