@@ -156,7 +156,7 @@ def test_criteria_are_human_unless_a_metric_is_called_so() -> None:
     columns = ("coherence", "relevance", "X")
     frame = pl.DataFrame({"system": ["a"], "seg_id": [1], **{name: [1.0] for name in columns}})
     assert find_score_columns(frame) == (["coherence", "relevance"], ["X"])
-    assert find_score_columns(frame, metrics=["relevance"]) == (["coherence"], ["relevance", "X"])
+    assert find_score_columns(frame, known_metrics=["relevance"]) == (["coherence"], ["relevance", "X"])
     assert find_score_columns(frame, ["X"]) == (["X", "coherence", "relevance"], [])
 
 
@@ -172,7 +172,7 @@ def test_the_direction_travels_with_the_scores(wide: pl.DataFrame) -> None:
 
 def test_a_part_of_a_cube_keeps_what_belongs_to_it(wide: pl.DataFrame) -> None:
     (whole,) = build_score_cubes(wide, lower_is_better_metrics=["COMET"])
-    part = whole.restrict_to(items=np.array([False, True]), systems=np.array([True, False]))
+    part = whole.select_items_and_systems(items=np.array([False, True]), systems=np.array([True, False]))
     (expected,) = build_score_cubes(
         wide.filter(pl.col("seg_id") == 10, pl.col("system") == "a"), lower_is_better_metrics=["COMET"]
     )
@@ -190,7 +190,7 @@ def test_a_segment_without_a_cluster_is_a_unit_of_its_own() -> None:
 
 
 def test_rows_that_have_no_place_in_a_grid_are_passed_over() -> None:
-    grid = ScoreGrid.locate_rows(
+    grid = ScoreGrid.find_row_positions(
         pl.Series(["b", "c", "a"]), pl.Series(["1", "1", "3"]), ["a", "b"], ["1", "2"]
     )
     np.testing.assert_array_equal(

@@ -36,7 +36,7 @@ def combine_ranking_tables(
     qrels: pl.DataFrame,
     *,
     task: str | Task = RANKING,
-    columns: Mapping[str, str] | None = None,
+    chosen_columns: Mapping[str, str] | None = None,
     add_empty_lists: bool = True,
 ) -> Dataset:
     """Build a data set of ranked lists from tables of retrieved documents and relevance judgements.
@@ -46,7 +46,7 @@ def combine_ranking_tables(
     trec_eval); with `add_empty_lists=False` it is left out.
     """
     task_definition = find_task(task)
-    parts = [_build_table_of_retrieved_documents(table, task_definition, columns) for table in tables]
+    parts = [_build_table_of_retrieved_documents(table, task_definition, chosen_columns) for table in tables]
     documents = pl.concat(parts, how="diagonal_relaxed")
     _reject_repeated_documents(documents)
     documents, left_out, notes = _drop_unjudged_topics(documents, qrels)
@@ -82,7 +82,7 @@ def _build_table_of_retrieved_documents(
     """
     frame = raw_table.frame
     file = raw_table.file
-    roles = _find_columns_of_rankings(frame, task, chosen_columns, file)
+    roles = _find_ranking_columns(frame, task, chosen_columns, file)
     document_columns = {}
     for role, name in roles.items():
         if role != "score":
@@ -111,7 +111,7 @@ def _build_table_of_retrieved_documents(
     return documents
 
 
-def _find_columns_of_rankings(
+def _find_ranking_columns(
     frame: pl.DataFrame, task: Task, chosen_columns: Mapping[str, str] | None, file: str
 ) -> dict[str, str]:
     """Find which columns hold systems, items, documents and scores. Only the column of systems may be

@@ -74,38 +74,41 @@ def combine_output_tables(
     tables: Sequence[RawTable],
     *,
     task: str | Task,
-    columns: Mapping[str, str] | None = None,
-    references: str = "per-item",
+    chosen_columns: Mapping[str, str] | None = None,
+    references_rule: str = "per-item",
     language: str | None = None,
     rows_are_pairs: bool = False,
 ) -> Dataset:
     """Combine tables of outputs, which were read from one or more files, to one data set of texts.
 
-    `columns` has the columns that the user chose, by role. With `references="per-item"`, all rows of an item
-    must have the same references. With `rows_are_pairs`, each row is a pair, with the worse text in the
-    column `worse`.
+    `chosen_columns` has the columns that the user chose, by role. With `references_rule="per-item"`, all rows
+    of an item must have the same references. With `rows_are_pairs`, each row is a pair, with the worse text
+    in the column `worse`.
     """
-    if references not in REFERENCE_RULES:
+    if references_rule not in REFERENCE_RULES:
         raise InputError(
-            f"unknown rule for references {references!r}.", remedy=f"Known: {', '.join(REFERENCE_RULES)}."
+            f"unknown rule for references {references_rule!r}.",
+            remedy=f"Known: {', '.join(REFERENCE_RULES)}.",
         )
     task_definition = find_task(task)
     if rows_are_pairs:
-        tables = [_rename_pair_columns(table, columns) for table in tables]
-        columns = {role: name for role, name in (columns or {}).items() if role not in PAIR_COLUMNS}
-    parts = [_convert_to_output_table(table, task_definition, columns) for table in tables]
+        tables = [_rename_pair_columns(table, chosen_columns) for table in tables]
+        chosen_columns = {
+            role: name for role, name in (chosen_columns or {}).items() if role not in PAIR_COLUMNS
+        }
+    parts = [_rename_and_check_columns(table, task_definition, chosen_columns) for table in tables]
     outputs = _concatenate_tables([part.frame for part in parts])
     outputs, incomplete = _drop_incomplete_rows(outputs, rows_are_pairs=rows_are_pairs)
     left_out = Counter(incomplete)
     for table in tables:
         left_out.update(table.left_out)
     outputs, notes = _drop_repeated_rows(outputs, rows_are_pairs=rows_are_pairs)
-    notes += _check_that_rows_of_item_share_references(outputs, references)
+    notes += _check_that_rows_of_item_share_references(outputs, references_rule)
     notes += warn_if_language_is_language_pair(language)
     release_memory()
     outputs = outputs.drop(_FILE, _ROW)
     if rows_are_pairs:
-        outputs = _sort_pairs(outputs)
+        outputs = _sort_pairs_by_all_columns(outputs)
     return Dataset(
         task_definition.name,
         outputs,
@@ -145,7 +148,7 @@ def _rename_pair_columns(table: RawTable, chosen_columns: Mapping[str, str] | No
     return replace(table, frame=frame)
 
 
-def _sort_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
+def _sort_pairs_by_all_columns(pairs: pl.DataFrame) -> pl.DataFrame:
     """Sort pairs by the values of all columns that can be sorted, so that the order of the input does not
     matter.
     """
@@ -153,7 +156,7 @@ def _sort_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
     return pairs.sort(sorted(sortable, key=lambda name: (name != "perturbation", name)))
 
 
-def _convert_to_output_table(
+def _rename_and_check_columns(
     raw_table: RawTable, task: Task, chosen_columns: Mapping[str, str] | None
 ) -> _OutputTable:
     """Rename the columns of an input table to those of a data set, and check its ids, texts and scores."""

@@ -172,17 +172,17 @@ def is_reserved_column(column_name: str) -> bool:
 
 def find_score_columns(
     table: pl.DataFrame,
-    human: Sequence[str] = (),
-    metrics: Collection[str] = (),
+    known_human_columns: Sequence[str] = (),
+    known_metrics: Collection[str] = (),
     metadata_columns: Collection[str] = (),
 ) -> tuple[list[str], list[str]]:
     """Return the names of the columns that hold human scores, and of those that hold metric scores.
 
     Every column of numbers is a metric, unless its name is known to be an id, metadata, a text or a human
-    score. `human` and `metadata_columns` name further columns of these kinds; `metrics` are metrics that are
-    named like something that people rate.
+    score. `known_human_columns` and `metadata_columns` name further columns of these kinds; `known_metrics`
+    are metrics that are named like something that people rate.
     """
-    for name in human:
+    for name in known_human_columns:
         if name not in table.columns:
             raise UnknownName("column", name, table.columns)
     other_names = {*TEST_SET_COLUMNS, *KNOWN_METADATA_COLUMNS, *TEXT_COLUMNS["source"]}
@@ -196,9 +196,9 @@ def find_score_columns(
     by_lower_name = {name.lower().replace("-", "_"): name for name in reversed(table.columns)}
     well_known = [by_lower_name[name] for name in HUMAN_SCORE_NAMES if name in by_lower_name]
     recognised = [
-        name for name in candidates if is_human_score_column(name, metrics) and is_numeric(table[name])
+        name for name in candidates if is_human_score_column(name, known_metrics) and is_numeric(table[name])
     ]
-    human_columns = list(dict.fromkeys([*human, *well_known, *recognised]))
+    human_columns = list(dict.fromkeys([*known_human_columns, *well_known, *recognised]))
     if not human_columns and "score" in by_lower_name:
         human_columns = [by_lower_name["score"]]
     metric_columns = [name for name in candidates if name not in human_columns and is_numeric(table[name])]

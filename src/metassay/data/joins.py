@@ -96,8 +96,8 @@ def _align_segment_numbers(table: pl.DataFrame, other_table: pl.DataFrame) -> tu
     columns = ["doc_id", "seg_id"]
     if not all(name in part.columns for part in (table, other_table) for name in columns):
         return other_table, ""
-    ours = _list_document_segments(table)
-    theirs = _list_document_segments(other_table)
+    ours = _list_segments_of_documents(table)
+    theirs = _list_segments_of_documents(other_table)
     shared = theirs.filter(pl.col("doc_id").is_in(ours["doc_id"].unique().implode()))
     if shared.is_empty() or shared["seg_id"].null_count() or ours["seg_id"].null_count():
         return other_table, ""
@@ -112,7 +112,7 @@ def _align_segment_numbers(table: pl.DataFrame, other_table: pl.DataFrame) -> tu
     return other_table, ""
 
 
-def _list_document_segments(table: pl.DataFrame) -> pl.DataFrame:
+def _list_segments_of_documents(table: pl.DataFrame) -> pl.DataFrame:
     """Return a table of the different pairs of document and segment, with the segment as a number, or null if
     it is not a number.
     """

@@ -131,7 +131,7 @@ def _build_ranking_dataset(tables: Sequence[RawTable], task: Task, options: Read
         download_if_remote(options.qrels), rating_threshold=options.relevant_from
     )
     return combine_ranking_tables(
-        tables, qrels, task=task, columns=options.columns, add_empty_lists=options.complete
+        tables, qrels, task=task, chosen_columns=options.columns, add_empty_lists=options.complete
     )
 
 
@@ -144,9 +144,9 @@ def _build_text_dataset(tables: Sequence[RawTable], task: Task, options: ReadOpt
     return combine_output_tables(
         tables,
         task=task,
-        columns=columns,
+        chosen_columns=columns,
         # Each pair has a reference of its own, so that an item may have several.
-        references="per-output" if options.pairs else options.references,
+        references_rule="per-output" if options.pairs else options.references,
         language=options.language,
         rows_are_pairs=options.pairs,
     )

@@ -123,7 +123,7 @@ class ScoreCube:
         selected = {name: self.metric_scores[name] for name in self.check_metric_names(metric_names)}
         return replace(self, metric_scores=selected)
 
-    def restrict_to(
+    def select_items_and_systems(
         self, *, items: NDArray[np.bool_] | None = None, systems: NDArray[np.bool_] | None = None
     ) -> ScoreCube:
         """Return the cube with only those items and systems for which a mask is true. Without a mask, all are
@@ -175,7 +175,7 @@ class ScoreCube:
                 f"{self.dataset}: no item has a {human_score} score for every system.",
                 remedy="To compare each pair of systems on the items that both have, add --missing pairwise.",
             )
-        rated = self.restrict_to(items=items, systems=systems)
+        rated = self.select_items_and_systems(items=items, systems=systems)
         if every_system:
             notes += _describe_metrics_with_missing_scores(rated)
         return rated.add_notes(*notes)

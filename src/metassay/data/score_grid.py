@@ -34,10 +34,10 @@ class ScoreGrid:
         """Build the grid of all systems and items that occur in the rows of a table."""
         systems = system_of_row.unique().sort().to_list()
         items = sort_items(item_of_row.unique().to_list())
-        return cls.locate_rows(system_of_row, item_of_row, systems, items)
+        return cls.find_row_positions(system_of_row, item_of_row, systems, items)
 
     @classmethod
-    def locate_rows(
+    def find_row_positions(
         cls, system_of_row: pl.Series, item_of_row: pl.Series, systems: Sequence[str], items: Sequence[str]
     ) -> ScoreGrid:
         """Build a grid of the given systems and items, and find the position of each row of a table in it."""

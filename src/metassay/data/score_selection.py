@@ -84,7 +84,7 @@ def select_score_cubes(
         direction for cube in usable_cubes for direction in cube.directions
     )
     human = choose_human_score(usable_cubes, score_request.human) if needs_human_scores else ""
-    oriented_cubes = _apply_requested_directions(usable_cubes, score_request.directions)
+    oriented_cubes = _set_lower_is_better_scores(usable_cubes, score_request.directions)
     for cube in oriented_cubes:
         cube.check_metric_names(metrics or None)  # raises an error for a name that is no metric
     cautions = warn_of_doubtful_scores(oriented_cubes, human, has_clusters=score_request.has_clusters)
@@ -108,7 +108,7 @@ def _build_no_comparable_scores_error(score_cubes: Sequence[ScoreCube]) -> Input
     )
 
 
-def _apply_requested_directions(
+def _set_lower_is_better_scores(
     score_cubes: Sequence[ScoreCube], requested_directions: RequestedDirections
 ) -> list[ScoreCube]:
     """Return the data sets after setting for each score whether lower or higher is better, as the user

@@ -69,7 +69,7 @@ def build_score_cubes(
     keyed = wide.with_columns(
         cells.parse_id_column(wide[item_column], file).alias("_item"),
         cells.parse_id_column(wide[system_column], file).alias("_system"),
-        _name_dataset_of_each_row(wide, dataset_columns, file).alias("_dataset"),
+        _build_dataset_name_of_each_row(wide, dataset_columns, file).alias("_dataset"),
     )
     keyed = keyed.with_columns(
         [cells.parse_score_column(wide[name], file) for name in (*human_columns, *metric_columns)]
@@ -157,7 +157,7 @@ def _find_column_of_role(table: pl.DataFrame, role: str, file: str) -> str:
     return columns[0]
 
 
-def _name_dataset_of_each_row(table: pl.DataFrame, name_columns: Sequence[str], file: str) -> pl.Series:
+def _build_dataset_name_of_each_row(table: pl.DataFrame, name_columns: Sequence[str], file: str) -> pl.Series:
     """Return the name of the data set of each row. It joins the values of some columns by `/`, as in
     `2023/en-de`.
     """

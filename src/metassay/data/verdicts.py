@@ -144,7 +144,7 @@ def parse_verdicts(
     rater_columns = [name for name in raters if name in frame.columns]
     verdict_column = roles["winner"] if "winner" in roles else roles["score"]
     human_columns = [name for name in (gold, *rater_columns) if name is not None]
-    table = _add_question_columns(frame, roles, file)
+    table = _add_item_and_judge_columns(frame, roles, file)
     _check_raters_exist(table, raters)
     ratings = _RatingColumns(frame, table, verdict_column, human_columns, tuple(raters))
     kind, type_notes = _choose_verdict_type(ratings, roles, verdict_type)
@@ -426,7 +426,9 @@ def _is_yes_no_column(column: pl.Series) -> bool:
     return bool(text.is_in([*TRUE, *FALSE]).all())
 
 
-def _add_question_columns(frame: pl.DataFrame, role_columns: Mapping[str, str], file: str) -> pl.DataFrame:
+def _add_item_and_judge_columns(
+    frame: pl.DataFrame, role_columns: Mapping[str, str], file: str
+) -> pl.DataFrame:
     """Add columns that say what each verdict is about, such as the item, the judge and the systems, under
     names that are the same for all tables.
     """

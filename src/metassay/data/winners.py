@@ -64,8 +64,8 @@ def parse_winners(
     winners = frame[winner_column].cast(pl.String).str.strip_chars().str.to_lowercase()
     codes, note = _find_output_meant_by_each_number(winners, winner_column)
     swapped = verdicts["swapped"].fill_null(value=False)
-    first_systems = _get_lower_case_column(verdicts, "system_1")
-    second_systems = _get_lower_case_column(verdicts, "system_2")
+    first_systems = _get_column_in_lower_case(verdicts, "system_1")
+    second_systems = _get_column_in_lower_case(verdicts, "system_2")
     values: list[float | None] = []
     rows = zip(winners, swapped, first_systems, second_systems)
     for row, (winner, is_swapped, first_system, second_system) in enumerate(rows, start=1):
@@ -145,7 +145,7 @@ def _find_output_meant_by_each_number(winners: pl.Series, column: str) -> tuple[
     return {}, None
 
 
-def _get_lower_case_column(table: pl.DataFrame, column_name: str) -> Sequence[str | None]:
+def _get_column_in_lower_case(table: pl.DataFrame, column_name: str) -> Sequence[str | None]:
     """Return the texts of a column in lower case, or None for every row if the table lacks the column."""
     if column_name not in table.columns:
         return [None] * table.height

@@ -100,7 +100,7 @@ def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
     labelled_data = read_labelled_scores(data, options, needs_labels=False)
     scores = labelled_data.scores
     labelled = int(scores.labelled_items.sum())
-    needed, reason = _compute_required_number_of_labels(labelled_data, labelled, options)
+    needed, reason = _compute_required_number_of_labelled_items(labelled_data, labelled, options)
     run = _open_annotate_run_folder(labelled_data, options)
     chosen = None
     if needed > labelled and labelled < len(scores.items):
@@ -151,7 +151,7 @@ def _check_annotate_options(data: Source, options: AnnotateOptions) -> None:
         reject_overwriting_inputs(options.csv, inputs)
 
 
-def _compute_required_number_of_labels(
+def _compute_required_number_of_labelled_items(
     labelled_data: LabelledData, labelled_count: int, options: AnnotateOptions
 ) -> tuple[int, str]:
     """Return how many items must be labelled in total to reach the goal of the user, and a sentence that

@@ -33,7 +33,7 @@ from metassay.workflows.pair_scoring import (
     score_pairs,
 )
 from metassay.workflows.run_files import collect_warnings
-from metassay.workflows.score_sample import ScoreSample, sample_scores
+from metassay.workflows.score_sample import ScoreSample, sample_scored_outputs
 from metassay.workflows.shards import ShardScorer
 
 # Label errors by perturbation and language; None where nobody read such pairs.
@@ -164,7 +164,7 @@ def make_and_score_pairs(
                 further_rows=prepared_assay.find_human_scored_rows(),
             )
         if not dataset.task_definition.is_ranking:
-            score_sample = sample_scores(dataset, scored)
+            score_sample = sample_scored_outputs(dataset, scored)
     scored = replace(scored, notes=(*scored.notes, *notes, *scored.metric_notes))
     return sample, scored, metrics, score_sample
 

@@ -52,7 +52,7 @@ from metassay.workflows.assay_run_files import is_run_finished
 from metassay.workflows.given_pairs import drop_identical_pairs
 from metassay.workflows.human_pairs import choose_human_score_for_comparison, find_human_column
 from metassay.workflows.options import AssayOptions
-from metassay.workflows.perturb import add_answer_cache, describe_language_model
+from metassay.workflows.perturb import describe_language_model, store_llm_answers_in_run
 from metassay.workflows.read import Source, read
 from metassay.workflows.run_files import AUTOMATIC_FOLDER, make_run_folder_name
 
@@ -107,7 +107,7 @@ def prepare_assay(source: Dataset | Source | None, options: AssayOptions) -> Pre
     folder = make_run_folder_name(identity) if options.out == AUTOMATIC_FOLDER else options.out
     run = None if folder is None else RunFolder.open(folder, identity, data=fingerprint)
     environment = collect_code_and_package_versions(dataset.languages)
-    llm = None if options.llm is None else add_answer_cache(options.llm, run)
+    llm = None if options.llm is None else store_llm_answers_in_run(options.llm, run)
     plan = replace(plan, metrics=connect_judges(plan.metrics, llm))
     return PreparedAssay(
         dataset=dataset,

@@ -40,7 +40,9 @@ def is_run_finished(
         if not metric.is_cacheable and not isinstance(metric, (PrecomputedScores, *SENTINELS)):
             return False
     return run_folder.has_finished_results(
-        hash_dependencies(environment, plan.metrics, _list_other_run_inputs(run_folder, dataset, plan))
+        hash_dependencies(
+            environment, plan.metrics, _list_inputs_besides_settings_and_data(run_folder, dataset, plan)
+        )
     )
 
 
@@ -79,7 +81,9 @@ def write_assay_run(run_folder: RunFolder, assay_result: AssayResult, environmen
         "seconds_per_1000_outputs": assay_result.measure_costs(),
     }
     files[REPORT] = render_page(page)
-    further_inputs = _list_other_run_inputs(run_folder, assay_result.dataset, assay_result.plan)
+    further_inputs = _list_inputs_besides_settings_and_data(
+        run_folder, assay_result.dataset, assay_result.plan
+    )
     run_folder.write_result_files(
         files, **manifest, basis=hash_dependencies(environment, assay_result.metrics, further_inputs)
     )
@@ -92,7 +96,9 @@ def select_manifest_entries_for_report(manifest: Mapping[str, Any]) -> dict[str,
     return {key: value for key, value in manifest.items() if key not in {"basis", "files"}}
 
 
-def _list_other_run_inputs(run_folder: RunFolder, dataset: Dataset, plan: AssayPlan) -> list[Any]:
+def _list_inputs_besides_settings_and_data(
+    run_folder: RunFolder, dataset: Dataset, plan: AssayPlan
+) -> list[Any]:
     """List everything besides settings and data that changes the result, such as code of the user.
 
     Contexts and perturbations may be code of the user; notes and left-out rows depend on how data was read.

@@ -55,13 +55,13 @@ def find_kind_of_table(source: Source, options: CheckOptions) -> str | None:
     columns = [name for table in tables for name in table.frame.columns]
     if not tables or any(name not in columns for name in chosen.values()):
         return None
-    if _are_rows_pairs(columns, chosen):
+    if _has_pair_columns(columns, chosen):
         return PAIRS
     # `judge` does not select systems, because a verdict may be about two.
     selects_systems = bool(options.systems or options.exclude_systems)
-    if _are_rows_verdicts(columns, chosen) and not selects_systems:
+    if _has_verdict_columns(columns, chosen) and not selects_systems:
         return VERDICTS
-    if all(_are_rows_metric_scores(table.frame, options) for table in tables):
+    if all(_has_metric_score_columns(table.frame, options) for table in tables):
         return SCORES
     return None
 
@@ -79,7 +79,7 @@ def _read_tables_again(source: Source, options: CheckOptions) -> list[RawTable]:
         return []
 
 
-def _are_rows_pairs(column_names: Sequence[str], chosen_columns: Mapping[str, str]) -> bool:
+def _has_pair_columns(column_names: Sequence[str], chosen_columns: Mapping[str, str]) -> bool:
     """Return whether a table with these columns has in each row an output and a worse one."""
     has_outputs = "output" in chosen_columns or select_columns_by_name(
         column_names, list_possible_column_names("output")
@@ -89,7 +89,7 @@ def _are_rows_pairs(column_names: Sequence[str], chosen_columns: Mapping[str, st
     )
 
 
-def _are_rows_verdicts(column_names: Sequence[str], chosen_columns: Mapping[str, str]) -> bool:
+def _has_verdict_columns(column_names: Sequence[str], chosen_columns: Mapping[str, str]) -> bool:
     """Return whether a table with these columns has in each row the verdict of a judge, or two outputs that a
     judge can compare.
 
@@ -114,7 +114,7 @@ def _are_rows_verdicts(column_names: Sequence[str], chosen_columns: Mapping[str,
     return has_two_outputs and has_column_of_role("better")
 
 
-def _are_rows_metric_scores(frame: pl.DataFrame, options: CheckOptions) -> bool:
+def _has_metric_score_columns(frame: pl.DataFrame, options: CheckOptions) -> bool:
     """Return whether a table has columns for the item, the system and at least one metric."""
     names = {name.lower() for name in frame.columns}
     chosen = options.columns or {}

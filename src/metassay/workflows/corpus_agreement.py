@@ -64,7 +64,7 @@ def _arrange_counts_by_system_and_item(
     text get NaN.
     """
     outputs = text_dataset.outputs
-    grid = ScoreGrid.locate_rows(
+    grid = ScoreGrid.find_row_positions(
         outputs["system"], outputs["item"], ranking_data.cube.systems, ranking_data.cube.qualified_items
     )
     return grid.arrange_as_system_by_item_matrix(output_counts)

@@ -57,7 +57,7 @@ class Dashboard:
         self._overview_page: tuple[OverviewContent, str] | None = None
         self._open_runs: OrderedDict[RunState, tuple[PairExplorer, Lock]] = OrderedDict()
 
-    def render_overview(self, page: str | None = None) -> str:
+    def render_run_list(self, page: str | None = None) -> str:
         """Render one page of the list of all runs as HTML. By default it is the last page."""
         with self._overview_lock:
             overview = self.runs.summarize_runs_on_page(_parse_page_number(page))
@@ -67,7 +67,7 @@ class Dashboard:
                 self._overview_page = (overview, render_overview(overview, links))
             return self._overview_page[1]
 
-    def build_overview_json(self, page: str | None = None) -> str:
+    def build_run_list_json(self, page: str | None = None) -> str:
         """Return one page of the list of all runs as JSON. By default it is the last page."""
         with self._overview_lock:
             return self.runs.summarize_runs_on_page(_parse_page_number(page)).to_json()
@@ -97,7 +97,7 @@ class Dashboard:
         # One query at a time for each run: the explorer changes its caches while it reads.
         with lock:
             page = explorer.read_page_of_pairs(query, other_table)
-        view = self._build_explorer_content(run_name, run, explorer, page, other_table)
+        view = self._collect_pair_explorer_data(run_name, run, explorer, page, other_table)
 
         def build_link_to_changed_query(**changes: Any) -> str:
             """Return the URL of the same query with some fields changed. It leads to the first page of the
@@ -146,7 +146,7 @@ class Dashboard:
                 self._open_runs.popitem(last=False)
             return self._open_runs[state]
 
-    def _build_explorer_content(
+    def _collect_pair_explorer_data(
         self,
         run_name: str,
         run_folder: RunFolder,
@@ -174,7 +174,7 @@ class Dashboard:
             context_values=table.list_distinct_values(f"context/{column}") if column else [],
             systems=table.list_distinct_values("system"),
             perturbations=table.list_distinct_values("perturbation"),
-            accuracies=table.read_accuracies(column) if column else [],
+            accuracies=table.read_metric_accuracies(column) if column else [],
             search_parts=explorer.search_part_count,
             other_runs=[other for other in self.runs.list_runs_with_pairs() if other != run_name],
             other_metrics=table.metrics if other_table is None else other_table.metrics,

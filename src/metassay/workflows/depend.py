@@ -348,16 +348,16 @@ def _predict_human_scores_of_dataset(
             corrections += evaluations
             if name != CONSTANT:
                 tables += [
-                    _build_long_table(score_cube, name, metrics[name]),
-                    _build_long_table(score_cube, f"f_G({name})", corrected.pooled_scores),
-                    _build_long_table(score_cube, f"f_k({name})", corrected.system_scores),
+                    _build_table_with_row_per_score(score_cube, name, metrics[name]),
+                    _build_table_with_row_per_score(score_cube, f"f_G({name})", corrected.pooled_scores),
+                    _build_table_with_row_per_score(score_cube, f"f_k({name})", corrected.system_scores),
                 ]
             if options.progress is not None:
                 options.progress("correcting", done, len(metrics))
     return tables, corrections
 
 
-def _build_long_table(score_cube: ScoreCube, metric: str, scores: FloatArray) -> pl.DataFrame:
+def _build_table_with_row_per_score(score_cube: ScoreCube, metric: str, scores: FloatArray) -> pl.DataFrame:
     """Build a table of scores with one row per system and item."""
     items = score_cube.qualified_items
     return pl.DataFrame(

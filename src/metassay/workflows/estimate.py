@@ -48,10 +48,12 @@ class EstimateResult(ResultDisplay, EstimateContent, frozen=True, kw_only=True):
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table of estimated human scores with one row per system, the best system first."""
-        return pl.DataFrame([_build_estimate_row(entry) for entry in self.systems], infer_schema_length=None)
+        return pl.DataFrame(
+            [_convert_estimate_to_row(entry) for entry in self.systems], infer_schema_length=None
+        )
 
 
-def _build_estimate_row(system_estimate: SystemEstimate) -> dict[str, Any]:
+def _convert_estimate_to_row(system_estimate: SystemEstimate) -> dict[str, Any]:
     """Build the table row of one system."""
     return {
         "system": system_estimate.system,
@@ -108,7 +110,7 @@ def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
             f"estimates need at least {SMALLEST_SAMPLE}.",
             remedy="Choose more items to have rated with: metassay annotate DATA --count 100",
         )
-    target = _choose_estimated_population(scores, options)
+    target = _choose_target_population(scores, options)
     run = _open_estimate_run_folder(labelled_data, target, options)
     choice = choose_metric_by_labels_saved(scores)
     estimated = estimate_system_scores(
@@ -147,7 +149,7 @@ def _describe_what_was_rated(labelled_scores: LabelledScores) -> str:
     return "items" if labelled_scores.unit == "item" else f"values of {labelled_scores.unit}"
 
 
-def _choose_estimated_population(labelled_scores: LabelledScores, options: EstimateOptions) -> str:
+def _choose_target_population(labelled_scores: LabelledScores, options: EstimateOptions) -> str:
     """Choose what is estimated: the mean human score over the items in the data, or over all items that are
     like these.
 

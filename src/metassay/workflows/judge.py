@@ -29,7 +29,7 @@ from metassay.results.judge import AskedModel, JudgeContent, JudgeEntry
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.ask_judge import ask_judge, choose_judge, compute_price_of_answers
 from metassay.workflows.options import JudgeOptions
-from metassay.workflows.perturb import add_answer_cache
+from metassay.workflows.perturb import store_llm_answers_in_run
 from metassay.workflows.run_files import VERDICTS, write_result
 from metassay.workflows.verdict_files import hash_verdict_rows, read_verdicts
 
@@ -50,7 +50,9 @@ class JudgeResult(ResultDisplay, JudgeContent, frozen=True, kw_only=True):
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per judge and one column for each measure of its reliability."""
-        return pl.DataFrame([_build_judge_row(entry) for entry in self.judges], infer_schema_length=None)
+        return pl.DataFrame(
+            [_convert_judge_result_to_row(entry) for entry in self.judges], infer_schema_length=None
+        )
 
     def describe(self) -> list[str]:
         """Return the sentences about the judges that stand at the top of the report page and of the terminal
@@ -63,10 +65,14 @@ class JudgeResult(ResultDisplay, JudgeContent, frozen=True, kw_only=True):
         return [claim.sentence for claim in self.verdict]
 
 
-def _build_judge_row(judge: JudgeEntry) -> dict[str, Any]:
+def _convert_judge_result_to_row(judge_result: JudgeEntry) -> dict[str, Any]:
     """Build the table row of one judge."""
-    row = {name: value for name, value in msgspec.structs.asdict(judge).items() if name not in NESTED_FIELDS}
-    return row | {"corrected": None if judge.corrected is None else judge.corrected.value}
+    row = {
+        name: value
+        for name, value in msgspec.structs.asdict(judge_result).items()
+        if name not in NESTED_FIELDS
+    }
+    return row | {"corrected": None if judge_result.corrected is None else judge_result.corrected.value}
 
 
 @accept_options_as_keywords(JudgeOptions)
@@ -206,7 +212,7 @@ def _ask_model_for_verdicts(
     """Ask a language model about every row of a table. Returns the rows with verdicts, a summary of what was
     asked, and notes.
     """
-    asker = Asker.from_settings(add_answer_cache(llm, run) or llm)
+    asker = Asker.from_settings(store_llm_answers_in_run(llm, run) or llm)
     judged_rows, connected_judge = ask_judge(
         judged_rows, model_judge, asker, repeats=options.repeats, language=options.language
     )

@@ -68,7 +68,7 @@ def read_labelled_scores(
     if human in cube.human_scores:
         notes += warn_if_score_scales_differ(human, dict(zip(cube.systems, cube.human_scores[human])))
         systems, system_notes = _select_labelled_systems(cube, human)
-        cube = cube.restrict_to(systems=systems)
+        cube = cube.select_items_and_systems(systems=systems)
         notes += system_notes
         # If lower is known to be better, a count of errors is no surprise.
         if human not in cube.lower_is_better:
@@ -85,7 +85,7 @@ def read_labelled_scores(
         )
     if not is_scored.any():
         raise InputError("no item has a metric score for every system.")
-    cube = cube.restrict_to(items=is_scored)
+    cube = cube.select_items_and_systems(items=is_scored)
     probabilities = None if probabilities is None else probabilities[is_scored]
     metrics, metric_notes = _select_complete_metrics(cube, metric_names)
     notes += metric_notes
@@ -208,13 +208,13 @@ def _choose_human_column(
     if names or has_labels:
         return choose_human_score(selected_scores.cubes, names)
     if not selected_scores.metrics:
-        _reject_partly_filled_column(selected_scores.cubes)
+        _reject_metrics_with_unscored_items(selected_scores.cubes)
     if needs_labels:
         raise build_no_labels_error("the human score")
     return "human"
 
 
-def _reject_partly_filled_column(score_cubes: Sequence[ScoreCube]) -> None:
+def _reject_metrics_with_unscored_items(score_cubes: Sequence[ScoreCube]) -> None:
     """Raise an error if a column that seems to hold metric scores is empty on some items, because it may hold
     human scores.
     """

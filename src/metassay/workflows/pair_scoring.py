@@ -23,7 +23,7 @@ from metassay.perturbations.pairs import Pairs
 from metassay.perturbations.ranking_pairs import RankedPairs
 from metassay.stats.arrays import BoolArray, FloatArray, IntArray, LongArray
 from metassay.workflows.assay_plan import ExecutionOptions
-from metassay.workflows.pair_verdicts import build_verdict_table, judge_pairs
+from metassay.workflows.pair_verdicts import ask_judge_about_pairs, build_verdict_table
 from metassay.workflows.spilled_pairs import SpilledPairs
 
 OUTPUT_KEY = ["item", "system"]
@@ -201,7 +201,7 @@ def _score_text_pairs(
         if metric.compares_two_outputs:
             started = time.perf_counter()
             rows = build_rows_for_metrics(dataset).frame[find_rows_of_better_outputs(dataset, sample)]
-            comparison = judge_pairs(metric, rows, sample.frame)
+            comparison = ask_judge_about_pairs(metric, rows, sample.frame)
             better[m, is_sampled] = comparison.preferred_outputs
             worse[m, is_sampled] = 1 - comparison.preferred_outputs
             verdicts.append(build_verdict_table(metric, sample.frame, comparison.by_order))

@@ -163,7 +163,7 @@ class PairTable:
             self._values[column] = sorted(name for name in names if name is not None)
         return self._values[column]
 
-    def read_accuracies(self, context_column: str) -> list[ContextAccuracy]:
+    def read_metric_accuracies(self, context_column: str) -> list[ContextAccuracy]:
         """Read the accuracy of each metric in each context of a column, from the result of the assay."""
         file = self.run.find_intact_file(ACCURACIES_FILE)
         if file is None:

@@ -63,7 +63,7 @@ def describe_language_model(llm: LlmSettings | None) -> dict[str, str | None] | 
     return {"model": llm.model_name, "prompt": prompt}
 
 
-def add_answer_cache(llm: LlmSettings | None, run: RunFolder | None) -> LlmSettings | None:
+def store_llm_answers_in_run(llm: LlmSettings | None, run: RunFolder | None) -> LlmSettings | None:
     """Let a language model store its answers in the run folder, so that a resumed run does not ask the same
     question again.
     """
@@ -152,7 +152,7 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
         preprocess=options.preprocess,
         workers=choose_worker_count(options.workers),
         strict_resources=options.strict_resources,
-        llm=add_answer_cache(options.llm, run),
+        llm=store_llm_answers_in_run(options.llm, run),
         store=None
         if run is None
         else run.open_texts(json.dumps(collect_code_and_package_versions(data.languages))),

@@ -67,7 +67,7 @@ class AnalysisInput:
                     remedy="Name only metrics with complete scores: --metrics.",
                 )
             metrics = data.scores.select_metrics(data.metric_positions)
-            yield data, metrics.restrict_to(items=data.is_scored_by_all_metrics)
+            yield data, metrics.select_items_and_systems(items=data.is_scored_by_all_metrics)
 
 
 def run_analyses(
@@ -157,7 +157,7 @@ def _estimate_human_agreement_by_score_difference(analysis_input: AnalysisInput)
                 is_inside = labels == context
                 if is_inside.sum() >= analysis_input.fewest_items:
                     curves += estimate_human_agreement_curves(
-                        scores.restrict_to(items=is_inside),
+                        scores.select_items_and_systems(items=is_inside),
                         metrics,
                         dataset=dataset,
                         context=context,

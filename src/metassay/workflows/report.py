@@ -99,21 +99,23 @@ def report(
     return target
 
 
-def _reject_replacing_other_file(target: Path) -> None:
+def _reject_replacing_other_file(report_file: Path) -> None:
     """Raise an error if the page would replace a file that is not a report page."""
     try:
-        if not target.exists():
+        if not report_file.exists():
             return
-        with target.open("rb") as file:
+        with report_file.open("rb") as file:
             beginning = file.read(_MOST_BYTES_BEFORE_TITLE)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot be written ({reason}).", location=InputLocation(file=str(target))) from None
+        raise InputError(
+            f"cannot be written ({reason}).", location=InputLocation(file=str(report_file))
+        ) from None
     # An empty file may be replaced.
     if beginning and not (beginning.startswith(_PAGE_START) and _TITLE_END in beginning):
         raise InputError(
             "this file exists and is not a report.",
-            location=InputLocation(file=str(target)),
+            location=InputLocation(file=str(report_file)),
             remedy="Name another --out.",
         )
 

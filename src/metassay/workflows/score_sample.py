@@ -44,7 +44,9 @@ class ScoreSample:
         return uninformed
 
 
-def sample_scores(dataset: Dataset, scored_pairs: ScoredPairs, shard: slice | None = None) -> ScoreSample:
+def sample_scored_outputs(
+    dataset: Dataset, scored_pairs: ScoredPairs, shard: slice | None = None
+) -> ScoreSample:
     """Take a sample of the scored outputs: those of the pairs of every n-th output, of the whole data set or
     of a slice (shard) of it.
 

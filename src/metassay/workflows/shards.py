@@ -29,7 +29,7 @@ from metassay.stats.arrays import BoolArray, FloatArray, IntArray, LongArray
 from metassay.workflows.outcome_tables import ShardPosition, build_outcome_table, build_pair_search_table
 from metassay.workflows.pair_scoring import ScoredPairs, score_pairs, score_selected_pair_batches
 from metassay.workflows.pair_table import EXPLORER_FILE, OUTCOMES_FILE, PAIRS_FILE
-from metassay.workflows.score_sample import ScoreSample, join_score_samples, sample_scores
+from metassay.workflows.score_sample import ScoreSample, join_score_samples, sample_scored_outputs
 from metassay.workflows.spilled_pairs import SpilledPairs
 from metassay.workflows.wrong_pairs import LargestErrors
 
@@ -115,7 +115,7 @@ class ShardScorer:
             seconds = {metric: spent + scored.seconds[metric] for metric, spent in seconds.items()}
             if scored_outputs:
                 output_scores[:, shard] = scored.output_scores
-            score_samples.append(sample_scores(self.dataset, scored, shard))
+            score_samples.append(sample_scored_outputs(self.dataset, scored, shard))
             self._store_results_of_shard(shard, sample, scored)
             del pairs, sample, scored  # free their memory before the next shard is made
             release_memory()

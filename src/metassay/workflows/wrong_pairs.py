@@ -92,7 +92,7 @@ def collect_wrong_pairs(
     rows = scored_pairs.rows[errors.positions[np.array(chosen, dtype=np.int64)]].tolist()
     texts = read_pair_texts(scored_pairs, errors.positions)[chosen].rows(named=True)
     known = _read_sources_and_references_of_rows(dataset, rows)
-    outcomes = _list_outcomes_of_pairs(metrics, errors, chosen)
+    outcomes = _list_scores_and_outcomes_of_pairs(metrics, errors, chosen)
     pairs: list[WrongPair] = []
     characters_left = MOST_CHARACTERS
     for n, row in enumerate(rows):
@@ -149,7 +149,7 @@ def _read_sources_and_references_of_rows(dataset: Dataset, rows: Sequence[int]) 
     return dataset.outputs.select(columns)[list(rows)].rows(named=True)
 
 
-def _list_outcomes_of_pairs(
+def _list_scores_and_outcomes_of_pairs(
     metrics: Sequence[Metric], largest_errors: LargestErrors, chosen_pairs: Sequence[int]
 ) -> list[dict[str, ScoredOutcome]]:
     """Return for each chosen pair the scores of both outputs by every metric, and whether the metric ordered

@@ -69,10 +69,10 @@ class Reader(ABC):
         """Read all tables of a file or folder. A reader that uses options overrides this method."""
         del options  # most formats have none
         with report_malformed_file(path):
-            return convert_to_raw_tables(path, self.read(path), self.task)
+            return convert_reader_result_to_tables(path, self.read(path), self.task)
 
 
-def convert_to_raw_tables(
+def convert_reader_result_to_tables(
     path: str, reader_result: pl.DataFrame | RawTable | list[RawTable], task: str | None
 ) -> list[RawTable]:
     """Convert whatever a reader returned, such as a single data frame, to a list of `RawTable` objects."""

@@ -25,7 +25,7 @@ from metassay.data.readers.files import (
     read_first_lines_without_comments,
     read_text,
 )
-from metassay.data.readers.json_tables import check_json_value
+from metassay.data.readers.json_tables import check_json_depth_and_characters
 from metassay.data.readers.sample_columns import (
     build_sample_table,
     parse_optional_score,
@@ -85,7 +85,7 @@ class InspectLogReader(Reader):
                 rows[-1]["seg_id"] = f"{sample_id}#{sample.get('epoch', 1)}"
                 rows[-1]["doc_id"] = sample_id
             metadata.append(select_metadata_values(sample.get("metadata")))
-            check_json_value([rows[-1], metadata[-1]], location)
+            check_json_depth_and_characters([rows[-1], metadata[-1]], location)
             scores.append(_parse_sample_scores(sample.get("scores"), location))
         outputs = pl.DataFrame(
             rows, schema_overrides={"references": pl.List(pl.String)}, infer_schema_length=None

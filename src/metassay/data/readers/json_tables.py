@@ -83,7 +83,7 @@ def parse_json_object(text: str, location: InputLocation) -> dict[str, Any]:
     return record
 
 
-def check_json_value(value: Any, location: InputLocation, depth: int = 0) -> None:
+def check_json_depth_and_characters(value: Any, location: InputLocation, depth: int = 0) -> None:
     """Raise an error if a JSON value is nested too deeply, or if a text in it contains NUL or half a
     character (a lone surrogate).
     """
@@ -97,7 +97,7 @@ def check_json_value(value: Any, location: InputLocation, depth: int = 0) -> Non
             raise InputError("this JSON is nested too deeply.", location=location)
         parts = value if isinstance(value, list) else [*value, *value.values()]
         for part in parts:
-            check_json_value(part, location, depth + 1)
+            check_json_depth_and_characters(part, location, depth + 1)
 
 
 @contextmanager
@@ -119,7 +119,7 @@ def report_malformed_file(path: str, subject: str = "this is") -> Iterator[None]
 def _check_values_of_json_object(json_object: dict[str, Any], location: InputLocation) -> None:
     """Raise an error that names the column if an object contains a value that cannot be part of a table."""
     for name, value in json_object.items():
-        check_json_value([name, value], replace(location, column=shorten_text(name)))
+        check_json_depth_and_characters([name, value], replace(location, column=shorten_text(name)))
 
 
 def _load_json_strictly(text: str, location: InputLocation) -> Any:

@@ -88,7 +88,7 @@ def _extract_relevance_judgements(table: pl.DataFrame, path: str) -> pl.DataFram
         {
             "item": cells.parse_id_column(table[item], path),
             "document": cells.parse_id_column(table[document], path),
-            "grade": _parse_table_grades(table[grade], path),
+            "grade": _parse_integer_grades(table[grade], path),
         }
     )
     is_first = judgements.select(pl.struct("item", "document").is_first_distinct())["item"]
@@ -114,7 +114,7 @@ def _find_required_judgement_column(
     raise build_missing_column_error(role, accepted_names, table.columns, path)
 
 
-def _parse_table_grades(column: pl.Series, path: str) -> pl.Series:
+def _parse_integer_grades(column: pl.Series, path: str) -> pl.Series:
     """Convert relevance grades to integers. Fractions and missing grades are errors."""
     if column.dtype.is_integer() or column.dtype == pl.String:
         grades = column.cast(pl.Int32, strict=False)

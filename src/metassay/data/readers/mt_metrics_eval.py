@@ -167,12 +167,12 @@ def read_language_pairs(folder: str | Path, *, reference: Sequence[str] = ()) ->
 
 
 def read_marked_errors(
-    folder: str | Path, human: str | None = None, *, reference: Sequence[str] = ()
+    folder: str | Path, human_score: str | None = None, *, reference: Sequence[str] = ()
 ) -> list[MarkedErrors]:
     """Read the positions of the errors that people and metrics marked in outputs, separately for every
     language pair.
 
-    If people left several rating files, that of the human score `human` is read, else the first.
+    If people left several rating files, that of the human score `human_score` is read, else the first.
     """
     marked = []
     test_sets = _list_test_sets(Path(folder))
@@ -180,7 +180,7 @@ def read_marked_errors(
         files = sorted((test_set / "human-scores").glob(f"{lp}.*.seg.rating"))
         if not files:
             continue
-        requested = [path for path in files if human and path.name.startswith(f"{lp}.{human}.")]
+        requested = [path for path in files if human_score and path.name.startswith(f"{lp}.{human_score}.")]
         pair = _LanguagePair.load_language_pair(test_set, lp)
         by_people = _read_human_error_spans(
             pair, [*requested, *files][0], _choose_references(pair, reference)

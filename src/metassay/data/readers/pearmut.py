@@ -23,7 +23,7 @@ from metassay.data.readers.files import (
     read_first_lines_without_comments,
     read_text,
 )
-from metassay.data.readers.json_tables import check_json_value
+from metassay.data.readers.json_tables import check_json_depth_and_characters
 from metassay.data.readers.rater_scores import add_rater_scores
 from metassay.errors import InputError, InputLocation
 
@@ -64,7 +64,7 @@ class PearmutReader(Reader):
                 tests += 1
                 continue
             for output in segment.list_outputs():
-                check_json_value(output.row, output.location)
+                check_json_depth_and_characters(output.row, output.location)
                 rows.setdefault(output.output_key, output.row)
                 # The log only grows, so the last score of a user for an output is the valid one.
                 scores.setdefault(output.output_key, {})[output.user] = output.score

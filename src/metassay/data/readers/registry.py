@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from metassay import plugins
-from metassay.data.readers.base import RawTable, Reader, ReaderOptions, convert_to_raw_tables
+from metassay.data.readers.base import RawTable, Reader, ReaderOptions, convert_reader_result_to_tables
 from metassay.data.readers.files import check_readable_path, get_file_ending, is_pipe
 from metassay.data.readers.in_memory import convert_to_polars_frame
 from metassay.data.readers.remote_files import download_if_remote
@@ -130,7 +130,7 @@ class PluginReader(Reader):
         author sees them.
         """
         del options
-        return convert_to_raw_tables(path, self.read(path), self.task)
+        return convert_reader_result_to_tables(path, self.read(path), self.task)
 
 
 def load_plugin_readers() -> list[Reader]:

@@ -25,7 +25,7 @@ import polars as pl
 
 from metassay.data.readers.base import RawTable, Reader
 from metassay.data.readers.files import get_file_ending, read_first_lines_without_comments, read_text
-from metassay.data.readers.json_tables import check_json_value
+from metassay.data.readers.json_tables import check_json_depth_and_characters
 from metassay.data.readers.rater_scores import add_rater_scores
 from metassay.errors import InputError, InputLocation
 
@@ -168,7 +168,7 @@ def _iterate_json_objects(path: str) -> Iterator[tuple[dict[str, Any], InputLoca
                 raise InputError("this is not JSON.", location=location) from None
             if not isinstance(record, dict):
                 raise InputError("a JSON object was expected.", location=location)
-            check_json_value(record, location)
+            check_json_depth_and_characters(record, location)
             yield record, location
 
 

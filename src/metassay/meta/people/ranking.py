@@ -134,7 +134,9 @@ class MetricRanking:
             items = self.data.scores.has_all_scores[metric]
             details = MetricDetails()
             if items.any():
-                scores = self.data.scores.select_metrics(np.array([metric])).restrict_to(items=items)
+                scores = self.data.scores.select_metrics(np.array([metric])).select_items_and_systems(
+                    items=items
+                )
                 details = self.meta_metric.compute_metric_details(scores)
             rows.append(
                 RankedMetric(

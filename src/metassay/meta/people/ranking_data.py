@@ -81,8 +81,8 @@ class RankingData:
         """Return a copy with the selected items only."""
         return replace(
             self,
-            cube=self.cube.restrict_to(items=is_selected),
-            scores=self.scores.restrict_to(items=is_selected),
+            cube=self.cube.select_items_and_systems(items=is_selected),
+            scores=self.scores.select_items_and_systems(items=is_selected),
         )
 
     def restrict_to_context(self, column: str, value: str) -> RankingData:
@@ -120,7 +120,9 @@ def prepare_ranking_data(
     noise = create_branch_generator(seed, NOISE_METRIC).normal(size=scores.human.shape)
     with_baselines = ScoreArrays(scores.human, np.stack([*scores.metrics, constant, noise]), scores.clusters)
     rated_items = set(rated.items)
-    dropped = score_cube.restrict_to(items=np.array([item not in rated_items for item in score_cube.items]))
+    dropped = score_cube.select_items_and_systems(
+        items=np.array([item not in rated_items for item in score_cube.items])
+    )
     return RankingData(
         rated,
         human,
