@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 
 from metassay.data.dataset import Dataset
-from metassay.data.preparation import prepare_dataset
+from metassay.data.preparation import prepare_dataset_for_scoring
 from metassay.engine.batches import OutputRows
 from metassay.engine.scoring import score_rows
 from metassay.metrics.registry import parse_metrics
@@ -63,7 +63,7 @@ def score_with_kernels(rows: OutputRows, metrics: str) -> float:
 
 def main() -> None:
     data = read(WMT if WMT.exists() else get_sample_path("mt"))
-    clean: Dataset = prepare_dataset(data, normalize=None, keep_references=False)
+    clean: Dataset = prepare_dataset_for_scoring(data, normalize=None, keep_references=False)
     folder = Path(tempfile.mkdtemp())
     try:
         compile_kernels(read(get_sample_path("mt")))

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from metassay.meta.contexts.accuracy import sort_pairs_by_item
 from metassay.meta.contexts.column_analysis import estimate_accuracy_intervals
-from metassay.meta.contexts.context_statistics import build_assay_result
+from metassay.meta.contexts.context_statistics import build_context_statistics
 from metassay.meta.contexts.pair_analysis import analyze_pairs
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.stats.bootstrap import ClusterBootstrap
@@ -90,7 +90,9 @@ def main(largest=10_000_000):
     ratio = slow / seconds[1_000_000]
     print(f"scipy.stats.bootstrap, 1,000,000 pairs: {slow:.0f} s, from {few} contexts: {ratio:.0f} × ours")
     outcomes, contexts = draw_outcomes(1_000_000)
-    took = measure_seconds(lambda: build_assay_result(analyze_pairs(outcomes, [contexts], workers=WORKERS)))
+    took = measure_seconds(
+        lambda: build_context_statistics(analyze_pairs(outcomes, [contexts], workers=WORKERS))
+    )
     print(f"the whole assay, 1,000,000 pairs × {METRICS} metrics × {CONTEXTS} contexts: {took:.1f} s")
 
 

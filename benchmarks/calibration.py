@@ -20,7 +20,7 @@ from metassay.meta.aggregation.system_comparison import TESTS
 from metassay.meta.contexts.accuracy import sort_pairs_by_item, sum_outcomes_by_context_and_cluster
 from metassay.meta.contexts.column_analysis import AccuracyEstimates
 from metassay.meta.contexts.confounding import measure_accuracy_dependence_on_perturbation
-from metassay.meta.contexts.context_statistics import build_assay_result
+from metassay.meta.contexts.context_statistics import build_context_statistics
 from metassay.meta.contexts.h1 import combine_contexts_with_perturbations, compare_accuracies_between_contexts
 from metassay.meta.contexts.h2 import extrapolate_agreement_to_full_sample
 from metassay.meta.contexts.human_pairs import HumanPairs
@@ -293,7 +293,7 @@ def run_simulated_assay(rng, contexts, items, gain=0.0, metrics=4, pairs=2, resa
     analysis = analyze_pairs(
         made, columns, human_pairs=side, resamples=resamples, permutations=199, seed=seed
     )
-    return build_assay_result(analysis).to_dict()
+    return build_context_statistics(analysis).to_dict()
 
 
 def draw_human_scores(rng, metrics, segments, gain, systems=8):
@@ -336,7 +336,7 @@ def run_simulated_assay_with_people(rng, rule, people, items=150, per_item=8, re
     side = HumanPairs("mqm", made(people, per_item), [], [])
     seed = int(rng.integers(2**31))
     analysis = analyze_pairs(made(rule, 3), [], human_pairs=side, resamples=resamples, seed=seed)
-    return build_assay_result(analysis).to_dict()
+    return build_context_statistics(analysis).to_dict()
 
 
 def measure_followed_people(rule, people, replicates, seed=0, items=150):
@@ -424,7 +424,7 @@ def measure_false_alarms(columns, replicates, items=300, seed=0):
     def run():
         made = build_outcomes(rng.random((4, items)) < 0.7, item, item, item)
         labels = [build_contexts(f"c{n}", rng.integers(0, 3, items)) for n in range(columns)]
-        return build_assay_result(analyze_pairs(made, labels, resamples=200, permutations=9))
+        return build_context_statistics(analyze_pairs(made, labels, resamples=200, permutations=9))
 
     return np.mean([compare_runs(run(), run()).changed for _ in range(replicates)])
 

@@ -42,7 +42,11 @@ def list_splits(splits: int) -> Iterator[tuple[str, ScoreArrays, ScoreArrays]]:
     for scores in scores_by_name.values():
         for _ in range(splits):
             is_fitted = generator.permutation(scores.human.shape[1]) % 2 == 0
-            yield "items", scores.restrict_to(items=is_fitted), scores.restrict_to(items=~is_fitted)
+            yield (
+                "items",
+                scores.select_items_and_systems(items=is_fitted),
+                scores.select_items_and_systems(items=~is_fitted),
+            )
     for fitted in LANGUAGE_PAIRS:
         for predicted in LANGUAGE_PAIRS:
             if fitted != predicted:

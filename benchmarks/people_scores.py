@@ -21,12 +21,12 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from metassay.data.clusters import assign_outputs_to_clusters
-from metassay.data.preparation import prepare_dataset
+from metassay.data.preparation import prepare_dataset_for_scoring
 from metassay.metrics.registry import parse_metrics
 from metassay.metrics.selection import choose_metrics
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.workflows.assay_plan import ExecutionOptions
-from metassay.workflows.given_pairs import build_given_pairs, drop_identical_pairs
+from metassay.workflows.given_pairs import build_pairs_from_user_table, drop_identical_pairs
 from metassay.workflows.human_pairs import find_human_pairs
 from metassay.workflows.pair_scoring import score_pairs
 from metassay.workflows.read import read
@@ -91,7 +91,9 @@ def draw_data(name):
         task="text" if name == "realsumm" else None,
         language="en" if name == "realsumm" else None,
     )
-    data = prepare_dataset(data.declare_human_column(human), normalize=None, keep_references=False)
+    data = prepare_dataset_for_scoring(
+        data.declare_human_column(human), normalize=None, keep_references=False
+    )
     items = draw_items(data, human, FEWER.get(name, ITEMS))
     data = data.filter_rows(data.outputs["item"].is_in(items.implode()), reason="not drawn")
     rated = data.outputs.filter(pl.col(human).is_not_null())["system"].unique()
@@ -158,7 +160,10 @@ def score_demetr(folder):
     metrics = choose_metrics(data, parse_metrics(METRICS), "none", "none")
     made = make_pairs(data, perturbations=METHODS, per_output=None, workers=1)
     arrays = {}
-    for side, source, pairs in (("theirs", theirs, build_given_pairs(theirs)), ("ours", data, made)):
+    for side, source, pairs in (
+        ("theirs", theirs, build_pairs_from_user_table(theirs)),
+        ("ours", data, made),
+    ):
         found = score_pairs(
             source,
             pairs,

@@ -1,7 +1,8 @@
 """A Griffe extension that adapts our docstrings and signatures for the API reference (docs/api.md).
 
 mkdocstrings builds the reference with Griffe, which reads source code. Two things it cannot know: a verb
-decorated with `accept_options(Options)` has the fields of `Options` as keywords, and doctests are code.
+decorated with `accept_options_as_keywords(Options)` has the fields of `Options` as keywords, and doctests are
+code.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ class ApiPages(griffe.Extension):
 
     def on_function(self, *, func: griffe.Function, **_: Any) -> None:
         """Give a verb the parameters that its decorator gives it."""
-        if any(str(decorator.value).startswith("accept_options(") for decorator in func.decorators):
+        if any(
+            str(decorator.value).startswith("accept_options_as_keywords(") for decorator in func.decorators
+        ):
             verb = getattr(importlib.import_module(func.module.path), func.name)
             parameters = inspect.signature(verb).parameters.values()
             func.parameters = griffe.Parameters(*map(convert_parameter, parameters))

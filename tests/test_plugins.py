@@ -83,7 +83,7 @@ def test_a_reader_of_another_package_is_asked_first(announced, tmp_path) -> None
 def test_files_that_do_not_hold_what_is_named(tmp_path, location, expected) -> None:
     (tmp_path / "m.py").write_text("X = 1\n")
     with pytest.raises(InputError, match=expected):
-        plugins.load_from_file(location.format(here=tmp_path))
+        plugins.load_object_from_python_file(location.format(here=tmp_path))
 
 
 def test_installed_packages_are_scanned_once(monkeypatch) -> None:

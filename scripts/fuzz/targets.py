@@ -17,15 +17,15 @@ import polars as pl
 import pyarrow as pa
 from scripts.fuzz.mutations import SPECIAL_BYTES, SPECIAL_VALUES, damage_content
 
-from metassay.data.context import divide_outputs_into_contexts
+from metassay.data.context import group_outputs_by_context
 from metassay.data.readers.base import ReaderOptions
 from metassay.data.readers.error_spans import read_error_spans
 from metassay.data.readers.registry import read_tables
 from metassay.metrics.registry import parse_metrics
-from metassay.options import get_options
+from metassay.options import get_cli_options
 from metassay.perturbations.registry import parse_perturbations
 from metassay.reporting.overview_page import render_overview
-from metassay.specs import parse_spec
+from metassay.specs import parse_name_and_parameters
 from metassay.tasks import find_task
 from metassay.workflows import options
 from metassay.workflows.assay import assay
@@ -217,10 +217,10 @@ def _read_specs(folder: Path, random: Random) -> Any:
         "utf-8", "replace"
     )
     readers: list[Callable[[str], Any]] = [
-        parse_spec,
+        parse_name_and_parameters,
         parse_metrics,
         lambda text: parse_perturbations(text, task=find_task("mt")),
-        lambda text: divide_outputs_into_contexts(_load_dataset(), text),
+        lambda text: group_outputs_by_context(_load_dataset(), text),
     ]
     random.choice(readers)(text)
 
@@ -239,7 +239,7 @@ def _read_settings(folder: Path, random: Random) -> Any:
     del folder
     if random.random() < 0.5:
         kind: Any = random.choice((*_SETTINGS, *_OTHER_SETTINGS))
-        bounded = [name for name, option in get_options(kind).items() if option.minimum is not None]
+        bounded = [name for name, option in get_cli_options(kind).items() if option.minimum is not None]
         kind(
             **{
                 name: random.choice((*SPECIAL_VALUES, float("nan"), 2**40))

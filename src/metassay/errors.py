@@ -62,18 +62,18 @@ def is_remote_path(path: str | os.PathLike[str]) -> bool:
     return isinstance(path, str) and _ADDRESS.match(path) is not None
 
 
-def display_path(path: str | os.PathLike[str]) -> str:
+def format_path_for_user(path: str | os.PathLike[str]) -> str:
     """Return a path as the user wrote it. For the downloaded copy of a remote file that is its address."""
     text = os.fspath(path)
     for copy, address in LOCAL_COPIES.items():
         if text == copy:
             return address
         if text.startswith(copy + os.sep):
-            return _extend_address(address, text[len(copy) + 1 :])
+            return _append_path_to_address(address, text[len(copy) + 1 :])
     return text
 
 
-def _extend_address(address: str, relative_path: str) -> str:
+def _append_path_to_address(address: str, relative_path: str) -> str:
     """Append a relative path to the address of a remote folder, which may be inside an archive
     (`zip::s3://…`).
     """
@@ -84,15 +84,15 @@ def _extend_address(address: str, relative_path: str) -> str:
     return "::".join(parts)
 
 
-def _format_one_line(text: str, maximum_length: int) -> str:
+def _shorten_to_one_line(text: str, maximum_length: int) -> str:
     """Return a sentence on one line, with long values shortened and control characters replaced."""
     text = shorten_text(text, 4 * _MAX_MESSAGE_LENGTH)
     for long_value in (_LONG_QUOTE, _LONG_WORD):
         text = long_value.sub(lambda match: shorten_text(match[0]), text)
-    return shorten_text(_escape_unprintable(" ".join(text.split())), maximum_length)
+    return shorten_text(_escape_unprintable_characters(" ".join(text.split())), maximum_length)
 
 
-def _escape_unprintable(text: str) -> str:
+def _escape_unprintable_characters(text: str) -> str:
     """Replace unprintable characters by escape sequences."""
     if text.isprintable():
         return text
@@ -118,14 +118,14 @@ class InputLocation:
     def __str__(self) -> str:
         parts = []
         if self.file is not None:
-            file = shorten_text(display_path(self.file), _MAX_FILE_LENGTH)
-            parts.append(shorten_text(_escape_unprintable(file), _MAX_FILE_LENGTH))
+            file = shorten_text(format_path_for_user(self.file), _MAX_FILE_LENGTH)
+            parts.append(shorten_text(_escape_unprintable_characters(file), _MAX_FILE_LENGTH))
         if self.row is not None:
             parts.append(f"row {self.row}")
         if self.line is not None:
             parts.append(f"line {self.line}")
         if self.column is not None:
-            parts.append(f"column {_format_one_line(self.column, MAX_QUOTED_LENGTH)}")
+            parts.append(f"column {_shorten_to_one_line(self.column, MAX_QUOTED_LENGTH)}")
         return ", ".join(parts)
 
 
@@ -143,25 +143,25 @@ class InputError(MetassayError, ValueError):
     ) -> None:
         self.location = location or InputLocation()
         prefix = str(self.location)
-        self.message = _format_one_line(
+        self.message = _shorten_to_one_line(
             message, _MAX_SENTENCE_LENGTH if prefix else _MAX_SENTENCE_LENGTH + 60
         )
         first_line = f"{prefix}: {self.message}" if prefix else self.message
         first_line = shorten_text(first_line, _MAX_MESSAGE_LENGTH - MAX_QUOTED_LENGTH)
-        self.remedy = remedy and _format_one_line(remedy, _MAX_MESSAGE_LENGTH - len(first_line))
+        self.remedy = remedy and _shorten_to_one_line(remedy, _MAX_MESSAGE_LENGTH - len(first_line))
         super().__init__(f"{first_line}\n{self.remedy}" if self.remedy else first_line)
 
     def replace_options_by_keywords(self) -> None:
         """Replace options of the command line in the message by keywords of the Python functions."""
-        self.message = _replace_options_by_keywords(self.message)
-        self.remedy = self.remedy and _replace_options_by_keywords(self.remedy)
-        self.args = (_replace_options_by_keywords(str(self)), *self.args[1:])
+        self.message = _replace_cli_options_by_python_keywords(self.message)
+        self.remedy = self.remedy and _replace_cli_options_by_python_keywords(self.remedy)
+        self.args = (_replace_cli_options_by_python_keywords(str(self)), *self.args[1:])
 
 
-def _replace_options_by_keywords(text: str) -> str:
+def _replace_cli_options_by_python_keywords(text: str) -> str:
     """Replace names of command-line options in a text by the keywords of the Python functions.
 
-    >>> _replace_options_by_keywords("Name it with --column item=COLUMN, or try --quoting none.")
+    >>> _replace_cli_options_by_python_keywords("Name it with --column item=COLUMN, or try --quoting none.")
     'Name it with columns={"item": "COLUMN"}, or try quoting="none".'
     """
     text = re.sub(r"--column (\w+)=(\w+)", r'columns={"\1": "\2"}', text)

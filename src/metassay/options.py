@@ -3,7 +3,7 @@
 An option is a field of a frozen dataclass, annotated with an `Option` that holds its help text. From such a
 class come
 
-- the keywords of the Python function, with their types (`accept_options`),
+- the keywords of the Python function, with their types (`accept_options_as_keywords`),
 - the options of the command line (`metassay.cli.options`),
 - the configuration that a run folder records (`Settings.to_dict`).
 
@@ -100,11 +100,16 @@ def declare_repeatable_option(
 ) -> Option:
     """Return the annotation of an option that may be given several times; without it, the value is None."""
 
-    def parse_values(values: list[str]) -> Any:
+    def parse_repeated_values(values: list[str]) -> Any:
         return (parse_texts or list)(values) if values else None
 
     return declare_option(
-        help_text, flag, command_line_type=list[str], metavar=metavar, parse=parse_values, **attributes
+        help_text,
+        flag,
+        command_line_type=list[str],
+        metavar=metavar,
+        parse=parse_repeated_values,
+        **attributes,
     )
 
 
@@ -113,7 +118,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         settings_class: Any = type(self)
-        for name, field_option in get_options(settings_class).items():
+        for name, field_option in get_cli_options(settings_class).items():
             value = getattr(self, name)
             if field_option.minimum is not None and value is not None:
                 maximum = _LARGEST_COUNT if field_option.maximum is None else field_option.maximum
@@ -126,7 +131,7 @@ class Settings:
 
 
 @functools.cache
-def get_options(settings_class: Any) -> dict[str, Option]:
+def get_cli_options(settings_class: Any) -> dict[str, Option]:
     """Return the command-line option that each field of a class declares, by the name of the field."""
     hints = typing.get_type_hints(settings_class, include_extras=True)
     options: dict[str, Option] = {}
@@ -138,43 +143,45 @@ def get_options(settings_class: Any) -> dict[str, Option]:
     return options
 
 
-def accept_options(
+def accept_options_as_keywords(
     options_class: Callable[OptionNames, OptionsT],
 ) -> Callable[[Callable[[DataT, OptionsT], ResultT]], Callable[Concatenate[DataT, OptionNames], ResultT]]:
-    """Decorate a function `verb(data, options)` so that callers pass the fields of `options` as keywords.
+    """Decorate a function of `data` and `options` so that callers pass the fields of `options` as keywords.
 
-    Type checkers see the fields as keywords of the verb, because a dataclass is a callable with exactly
+    Type checkers see the fields as keywords of the function, because a dataclass is a callable with exactly
     these parameters.
     """
 
-    def decorate(
-        verb: Callable[[DataT, OptionsT], ResultT],
+    def add_keyword_parameters(
+        function: Callable[[DataT, OptionsT], ResultT],
     ) -> Callable[Concatenate[DataT, OptionNames], ResultT]:
-        signature = _build_keyword_signature(verb, options_class)
+        signature = _build_keyword_signature(function, options_class)
         names = list(signature.parameters)[1:]
 
-        @functools.wraps(verb)
-        def call(data: DataT, /, *args: OptionNames.args, **keywords: OptionNames.kwargs) -> ResultT:
+        @functools.wraps(function)
+        def call_with_keywords(
+            data: DataT, /, *args: OptionNames.args, **keywords: OptionNames.kwargs
+        ) -> ResultT:
             unknown = sorted(set(keywords) - set(names))
             if unknown:
-                raise UnknownName(f"option of {verb.__name__}", unknown[0], names)
+                raise UnknownName(f"option of {function.__name__}", unknown[0], names)
             try:
-                return verb(data, options_class(*args, **keywords))
+                return function(data, options_class(*args, **keywords))
             except InputError as error:
                 if CURRENT_COMMAND.get() is None:
                     error.replace_options_by_keywords()
                 raise
 
-        call.__signature__ = signature  # type: ignore[attr-defined]
-        return call
+        call_with_keywords.__signature__ = signature  # type: ignore[attr-defined]
+        return call_with_keywords
 
-    return decorate
+    return add_keyword_parameters
 
 
-def _build_keyword_signature(verb: Callable[..., Any], options_class: Any) -> inspect.Signature:
-    """Return the signature of `verb(data, options)` in which keywords take the place of `options`."""
+def _build_keyword_signature(function: Callable[..., Any], options_class: Any) -> inspect.Signature:
+    """Return the signature of a function of `data` and `options`, with keywords in place of `options`."""
     hints = typing.get_type_hints(options_class)
-    data_parameter = next(iter(inspect.signature(verb).parameters.values()))
+    data_parameter = next(iter(inspect.signature(function).parameters.values()))
     keywords = [
         inspect.Parameter(
             field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
@@ -194,7 +201,7 @@ def check_number(option_name: str, value: Any, minimum: float, maximum: float) -
         raise InputError(f"{option_name} is {value}; it must be at most {maximum:,.0f}.")
 
 
-def check_execution_options(*, seed: Any = None, workers: Any = None) -> None:
+def check_seed_and_worker_count(*, seed: Any = None, workers: Any = None) -> None:
     """Raise an error unless the seed and the number of workers are valid."""
     if seed is not None:
         check_number("seed", seed, 0, _LARGEST_SEED)
@@ -202,10 +209,10 @@ def check_execution_options(*, seed: Any = None, workers: Any = None) -> None:
         check_number("workers", workers, 1, _LARGEST_WORKERS)
 
 
-def parse_size(text: str) -> int:
+def parse_byte_size(text: str) -> int:
     """Convert a size such as `4GB` to bytes.
 
-    >>> parse_size("4GB"), parse_size("1.5 GiB")
+    >>> parse_byte_size("4GB"), parse_byte_size("1.5 GiB")
     (4000000000, 1610612736)
     """
     match = re.fullmatch(r"\s*([0-9]{1,6}(?:\.[0-9]{1,6})?)\s*([MGT]i?B)\s*", text, re.IGNORECASE)
@@ -215,12 +222,12 @@ def parse_size(text: str) -> int:
     return size
 
 
-def parse_comma_list(text: str | None) -> list[str] | None:
+def parse_comma_separated_list(text: str | None) -> list[str] | None:
     """Split a text at commas outside parentheses; None is returned unchanged."""
     return None if text is None else split_at_commas(text)
 
 
-def parse_assignments(assignments: Sequence[str]) -> dict[str, str]:
+def parse_name_value_pairs(assignments: Sequence[str]) -> dict[str, str]:
     """Convert `["item=seg_id"]` to `{"item": "seg_id"}`."""
     values: dict[str, str] = {}
     for text in assignments:
@@ -231,16 +238,16 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, str]:
     return values
 
 
-def parse_filters(filters: Sequence[str]) -> dict[str, list[str]]:
+def parse_column_filters(filters: Sequence[str]) -> dict[str, list[str]]:
     """Convert `["domain=news", "domain=social"]` to `{"domain": ["news", "social"]}`."""
     accepted: dict[str, list[str]] = {}
     for text in filters:
-        for name, value in parse_assignments([text]).items():
+        for name, value in parse_name_value_pairs([text]).items():
             accepted.setdefault(name, []).append(value)
     return accepted
 
 
-def split_names(names: Names | None) -> tuple[str, ...]:
+def split_comma_separated_names(names: Names | None) -> tuple[str, ...]:
     """Split one or several texts of comma-separated names; commas in parentheses do not split."""
     if names is None:
         return ()
@@ -248,7 +255,7 @@ def split_names(names: Names | None) -> tuple[str, ...]:
     return tuple(name for text in texts for name in split_at_commas(text))
 
 
-def is_table_of_pairs(pairs_option: Any) -> bool:
+def are_pairs_read_from_table(pairs_option: Any) -> bool:
     """Return whether the option `pairs` names a table of pairs, not one of the built-in kinds of pairs."""
     if not isinstance(pairs_option, str):
         return True
@@ -270,7 +277,7 @@ class ExecutionOptions(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_execution_options(seed=self.seed, workers=self.workers)
+        check_seed_and_worker_count(seed=self.seed, workers=self.workers)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -292,7 +299,7 @@ class TableReadOptions(Settings):
             "Use COLUMN for ROLE if its name is not recognised, for example item=seg_id. Repeatable.",
             "--column",
             "ROLE=COLUMN",
-            parse_assignments,
+            parse_name_value_pairs,
             panel=DATA_PANEL,
         ),
     ] = None
@@ -302,7 +309,7 @@ class TableReadOptions(Settings):
             "Read only rows with this value in this column. Repeatable.",
             "--where",
             "COLUMN=VALUE",
-            parse_filters,
+            parse_column_filters,
             panel=DATA_PANEL,
         ),
     ] = None
@@ -311,7 +318,7 @@ class TableReadOptions(Settings):
         declare_option(
             "Read only these systems, comma-separated.",
             command_line_type=str | None,
-            parse=parse_comma_list,
+            parse=parse_comma_separated_list,
             panel=DATA_PANEL,
         ),
     ] = None
@@ -320,7 +327,7 @@ class TableReadOptions(Settings):
         declare_option(
             "Leave out these systems, comma-separated.",
             command_line_type=str | None,
-            parse=parse_comma_list,
+            parse=parse_comma_separated_list,
             panel=DATA_PANEL,
         ),
     ] = None

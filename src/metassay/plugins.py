@@ -70,7 +70,7 @@ def _load_entry_point_object(entry_point: Any, group: str) -> Any:
             _remember_plugin_location(package, description)
         return entry_point.load()
     except Exception as error:
-        user_error = describe_user_error(error)
+        user_error = explain_error_in_user_code(error)
         if user_error is not None:
             raise user_error from error
         reason = " ".join(str(error).split())
@@ -80,19 +80,21 @@ def _load_entry_point_object(entry_point: Any, group: str) -> Any:
         ) from error
 
 
-def _remember_plugin_location(package_name: str, description: str) -> None:
+def _remember_plugin_location(package_name: str, plugin_description: str) -> None:
     """Record the folder of a plug-in, so that error messages can name the plug-in."""
     spec = importlib.util.find_spec(package_name)
     if spec is not None:
         for location in spec.submodule_search_locations or [str(spec.origin)]:
-            _plugin_locations[str(location)] = description
+            _plugin_locations[str(location)] = plugin_description
 
 
-def load_from_file(file_and_name: str) -> Any:
+def load_object_from_python_file(file_and_object_name: str) -> Any:
     """Execute a Python file and return one of its objects, as named by `my_metric.py:MyMetric`."""
-    path, _, name = file_and_name.rpartition(":")
+    path, _, name = file_and_object_name.rpartition(":")
     if not path:
-        raise InputError(f"{file_and_name!r} does not say which object.", remedy="Write it as FILE.py:NAME.")
+        raise InputError(
+            f"{file_and_object_name!r} does not say which object.", remedy="Write it as FILE.py:NAME."
+        )
     file = Path(path)
     try:
         exists = file.is_file()
@@ -109,13 +111,13 @@ def load_from_file(file_and_name: str) -> Any:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise describe_user_error(error) or error from error
+        raise explain_error_in_user_code(error) or error from error
     if not hasattr(module, name):
         raise InputError(f"it defines no {name}.", location=InputLocation(file=path))
     return getattr(module, name)
 
 
-def describe_user_error(error: BaseException) -> InputError | None:
+def explain_error_in_user_code(error: BaseException) -> InputError | None:
     """Return an error message for an exception that code of the user raised; None if metassay itself raised
     it.
     """
@@ -148,11 +150,11 @@ def _find_plugin_of_file(file: str) -> str | None:
     return None
 
 
-def locate_definition(definition: Any) -> InputLocation:
+def find_source_location(class_or_function: Any) -> InputLocation:
     """Return the file and line where a function or class is defined, as far as they can be found."""
     try:
-        file = str(inspect.getsourcefile(definition))
-        _, line = inspect.getsourcelines(definition)
+        file = str(inspect.getsourcefile(class_or_function))
+        _, line = inspect.getsourcelines(class_or_function)
     except (OSError, TypeError):
         return InputLocation()
     if file in _user_files:
@@ -160,7 +162,7 @@ def locate_definition(definition: Any) -> InputLocation:
     return InputLocation(file=file, line=line)
 
 
-def hash_user_source(user_object: Any) -> str:
+def hash_user_code(user_object: Any) -> str:
     """Return a hash of the source code of a user's function, class or object; empty for objects of metassay.
 
     The whole file is hashed, since other functions in it may be called, and the files of base classes. An
@@ -169,21 +171,21 @@ def hash_user_source(user_object: Any) -> str:
     definition: Any = user_object
     if not inspect.isroutine(user_object) and not isinstance(user_object, type):
         definition = type(user_object)
-    return _hash_source_of_definition(definition)
+    return _hash_source_code(definition)
 
 
 @functools.lru_cache(maxsize=1024)
-def _hash_source_of_definition(definition: Any) -> str:
+def _hash_source_code(class_or_function: Any) -> str:
     """Return a hash of the source code of a class or function, and of its base classes; empty for code of
     metassay.
     """
-    definitions = definition.__mro__ if isinstance(definition, type) else [definition]
+    definitions = class_or_function.__mro__ if isinstance(class_or_function, type) else [class_or_function]
     content: list[bytes] = []
     is_user_code = False
     for part in definitions:
         if not _belongs_to_metassay(getattr(part, "__module__", None) or ""):
             is_user_code = True
-            content += _collect_source_of_definition(part)
+            content += _hash_file_or_compiled_code(part)
     return _hash_text(b"\0".join(dict.fromkeys(content))) if is_user_code else ""
 
 
@@ -204,41 +206,41 @@ def _belongs_to_metassay(module_name: str) -> bool:
     return package == "metassay" or (package in sys.stdlib_module_names and package != "__main__")
 
 
-def _collect_source_of_definition(definition: Any) -> list[bytes]:
+def _hash_file_or_compiled_code(class_or_function: Any) -> list[bytes]:
     """Return a hash of the file that defines a class or function or, if there is no file, its compiled
     code.
     """
-    file = getattr(sys.modules.get(definition.__module__), "__file__", None)
+    file = getattr(sys.modules.get(class_or_function.__module__), "__file__", None)
     if file in _user_files:
         return [_user_files[file].content_hash.encode()]
     if file is not None:
         return [_hash_text(Path(file).read_bytes()).encode()]
-    members = vars(definition).values() if isinstance(definition, type) else [definition]
+    members = vars(class_or_function).values() if isinstance(class_or_function, type) else [class_or_function]
     content: list[bytes] = []
     for member in members:
-        content += _collect_member_code(member)
+        content += _get_compiled_code(member)
     return content
 
 
-def _collect_member_code(member: Any) -> list[bytes]:
+def _get_compiled_code(class_member: Any) -> list[bytes]:
     """Return the compiled code of a function, method or property; other attributes are returned as text."""
-    if isinstance(member, str | int | float | bytes | None):
-        return [repr(member).encode()]
+    if isinstance(class_member, str | int | float | bytes | None):
+        return [repr(class_member).encode()]
     content: list[bytes] = []
-    wrapped = (getattr(member, name, None) for name in ("__func__", "fget", "func"))
-    for function in (member, *wrapped):
+    wrapped = (getattr(class_member, name, None) for name in ("__func__", "fget", "func"))
+    for function in (class_member, *wrapped):
         code = getattr(function, "__code__", None)
         if code is not None:
-            content += _collect_code_parts(code)
+            content += _list_instructions_and_constants(code)
     return content
 
 
-def _collect_code_parts(code: CodeType) -> list[bytes]:
+def _list_instructions_and_constants(compiled_code: CodeType) -> list[bytes]:
     """Return instructions, names and constants of compiled code, including those of nested functions."""
-    content = [code.co_code, repr(code.co_names).encode()]
-    for constant in code.co_consts:
+    content = [compiled_code.co_code, repr(compiled_code.co_names).encode()]
+    for constant in compiled_code.co_consts:
         if isinstance(constant, CodeType):
-            content += _collect_code_parts(constant)
+            content += _list_instructions_and_constants(constant)
         else:
             content.append(repr(constant).encode())
     return content

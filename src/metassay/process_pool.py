@@ -33,12 +33,12 @@ _QUEUED_PER_PROCESS = 2
 _MAXIMUM_AHEAD = 16
 
 
-def count_processes(text_count: int, workers: int) -> int:
+def choose_process_count(text_count: int, workers: int) -> int:
     """Return how many worker processes to use for a number of texts."""
     return max(0, min(workers - 1, text_count // TEXTS_PER_PROCESS, MAXIMUM_PROCESSES))
 
 
-def map_batches(
+def map_batches_in_parallel(
     function: Callable[[Batch], Result], batches: Iterable[Batch], process_count: int
 ) -> Iterator[Result]:
     """Yield `function(batch)` for every batch, in order. The batches are shared between this process and
@@ -59,7 +59,7 @@ def map_batches(
 
 
 class _ParallelMap(Generic[Batch, Result]):
-    """Computes the results of one call of `map_batches`, in this process and in worker processes."""
+    """Computes the results of `map_batches_in_parallel`, in this process and in worker processes."""
 
     def __init__(self, function: Callable[[Batch], Result], batches: Iterable[Batch], processes: int) -> None:
         self._function = function

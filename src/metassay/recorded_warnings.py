@@ -38,7 +38,7 @@ class WarningRecorder:
         warnings.simplefilter("always", UserWarning)
         show_other_warning = warnings.showwarning
 
-        def record(message: Warning | str, category: type[Warning], *location: Any) -> None:
+        def record_warning_of_thread(message: Warning | str, category: type[Warning], *location: Any) -> None:
             if not issubclass(category, UserWarning):
                 show_other_warning(message, category, *location)
                 return
@@ -47,7 +47,7 @@ class WarningRecorder:
                 warning = (message.count, message.text)
             self._per_thread.warnings = (*getattr(self._per_thread, "warnings", ()), warning)
 
-        warnings.showwarning = record  # type: ignore[assignment]
+        warnings.showwarning = record_warning_of_thread  # type: ignore[assignment]
         return self
 
     def __exit__(self, *_: object) -> None:

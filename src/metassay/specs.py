@@ -15,10 +15,10 @@ _SPEC = re.compile(r"\s*(?P<name>[^\s()=,]+)\s*(?:\((?P<parameters>.*)\))?\s*", 
 _CONSTANTS: dict[str, Any] = {"true": True, "false": False, "none": None}
 
 
-def format_spec(name: str, parameters: Mapping[str, Any]) -> str:
+def format_name_with_parameters(name: str, parameters: Mapping[str, Any]) -> str:
     """Return the text form of a metric or perturbation, such as `chrf(word_order=2)`.
 
-    >>> format_spec("chrf", {"word_order": 2, "whitespace": False})
+    >>> format_name_with_parameters("chrf", {"word_order": 2, "whitespace": False})
     'chrf(word_order=2,whitespace=false)'
     """
     if not parameters:
@@ -27,10 +27,10 @@ def format_spec(name: str, parameters: Mapping[str, Any]) -> str:
     return f"{name}({','.join(assignments)})"
 
 
-def format_label(title: str, parameters: Mapping[str, Any]) -> str:
+def format_title_with_parameters(title: str, parameters: Mapping[str, Any]) -> str:
     """Return a title followed by parameters in parentheses, for reports.
 
-    >>> format_label("BLEU", {"tokenizer": "char"})
+    >>> format_title_with_parameters("BLEU", {"tokenizer": "char"})
     'BLEU (tokenizer=char)'
     """
     if not parameters:
@@ -52,23 +52,23 @@ def format_settings_by_language(
         for language, settings in settings_by_language.items()
     }
     distinct = set(values.values())
-    return distinct.pop() if len(distinct) == 1 else format_spec("by-language", values)
+    return distinct.pop() if len(distinct) == 1 else format_name_with_parameters("by-language", values)
 
 
-def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
+def parse_name_and_parameters(text: str) -> tuple[str, dict[str, Any]]:
     """Split a text such as `chrf(word_order=2)` into a name, in lower case, and parameters.
 
-    >>> parse_spec("chrF(word_order=2)")
+    >>> parse_name_and_parameters("chrF(word_order=2)")
     ('chrf', {'word_order': 2})
     """
-    match = _SPEC.fullmatch(spec)
+    match = _SPEC.fullmatch(text)
     if match is None:
-        raise InputError(f"{spec!r} is not NAME or NAME(parameter=value,…).")
+        raise InputError(f"{text!r} is not NAME or NAME(parameter=value,…).")
     parameters: dict[str, Any] = {}
     for assignment in split_at_commas(match["parameters"] or ""):
         key, equals, value = assignment.partition("=")
         if not equals:
-            raise InputError(f"{assignment!r} in {spec!r} is not parameter=value.")
+            raise InputError(f"{assignment!r} in {text!r} is not parameter=value.")
         parameters[key.strip().lower()] = parse_parameter_value(value.strip())
     return match["name"].lower(), parameters
 
@@ -114,16 +114,16 @@ def split_at_commas(text: str) -> list[str]:
     return [entry.strip() for entry in entries if entry.strip()]
 
 
-def split_specs(specs: str | T | Iterable[str | T]) -> list[str | T]:
+def split_metric_names(metrics: str | T | Iterable[str | T]) -> list[str | T]:
     """Return a list of metrics from a comma-separated text, an object, or a sequence of both.
 
-    >>> split_specs(["bleu,chrf", 3])
+    >>> split_metric_names(["bleu,chrf", 3])
     ['bleu', 'chrf', 3]
     """
-    if isinstance(specs, str) or not isinstance(specs, Iterable):
-        specs = [specs]
+    if isinstance(metrics, str) or not isinstance(metrics, Iterable):
+        metrics = [metrics]
     separate: list[str | T] = []
-    for spec in specs:
+    for spec in metrics:
         if isinstance(spec, str):
             separate.extend(split_at_commas(spec))
         else:
@@ -131,9 +131,9 @@ def split_specs(specs: str | T | Iterable[str | T]) -> list[str | T]:
     return separate
 
 
-def reject_duplicate_specs(specs: Sequence[str]) -> None:
+def reject_duplicate_metrics(metric_names: Sequence[str]) -> None:
     """Raise an error if a metric is named more than once."""
-    repeated = sorted(spec for spec, count in Counter(specs).items() if count > 1)
+    repeated = sorted(spec for spec, count in Counter(metric_names).items() if count > 1)
     if repeated:
         raise InputError(f"{', '.join(repeated)} is asked for twice.")
 

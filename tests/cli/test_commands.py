@@ -414,9 +414,9 @@ def test_less_memory_changes_no_result(capfd, monkeypatch) -> None:
     monkeypatch.setattr(memory, "_memory_target", memory._memory_target)
     asked = "assay", get_sample_path("text"), "--metrics", "rouge1,rougel", "--workers", "1"
     usual = as_json(capfd, *asked)
-    assert not memory.should_stay_on_disk(len(read(get_sample_path("text"))))
+    assert not memory.is_table_too_large_for_memory(len(read(get_sample_path("text"))))
     assert as_json(capfd, *asked, "--memory", "1MB") == usual
-    assert memory.should_stay_on_disk(len(read(get_sample_path("text"))))
+    assert memory.is_table_too_large_for_memory(len(read(get_sample_path("text"))))
     for size in ("4", "lots", "-1GB", "0.1MB"):
         code, _, error = metassay(capfd, *asked, "--memory", size)
         assert (code, "Write it as 4GB" in error) == (2, True)

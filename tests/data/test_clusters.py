@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from metassay.data.clusters import assign_outputs_to_clusters, find_natural_order_of_items
+from metassay.data.clusters import assign_outputs_to_clusters, find_sort_order_of_items
 from metassay.data.dataset import Dataset
 from metassay.sample import get_sample_path
 from metassay.workflows.assay import assay
@@ -71,7 +71,7 @@ def test_items_are_sorted_by_the_numbers_in_their_ids() -> None:
     names = [f"talk-{n}" for n in (10, 9, 2, 1, 100, 3)]
     renamed = data.outputs.with_columns(pl.Series("item", [name for name in names for _ in "AB"]))
     renamed_data = Dataset("mt", renamed)
-    ordered = [renamed_data.items[index] for index in find_natural_order_of_items(renamed_data)]
+    ordered = [renamed_data.items[index] for index in find_sort_order_of_items(renamed_data)]
     assert ordered == [f"talk-{n}" for n in (1, 2, 3, 9, 10, 100)]
 
 

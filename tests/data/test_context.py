@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from metassay.data.context import choose_default_contexts, divide_outputs_into_contexts
+from metassay.data.context import choose_default_context_columns, group_outputs_by_context
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
 from metassay.meta.contexts.trend import parse_context_number
@@ -30,30 +30,30 @@ def data() -> Dataset:
 
 
 def test_a_column_and_its_gaps(data) -> None:
-    context = divide_outputs_into_contexts(data, "domain")
+    context = group_outputs_by_context(data, "domain")
     assert context.values == ("chat", "news")
     assert context.codes.tolist() == [1, 0, -1] * 4
     assert context.notes == ("4 outputs have no value of domain, so they belong to none of its contexts.",)
 
 
 def test_a_crossing_joins_in_the_order_asked(data) -> None:
-    assert divide_outputs_into_contexts(data, "year+system").values == (
+    assert group_outputs_by_context(data, "year+system").values == (
         "2022+a",
         "2022+b",
         "2023+a",
         "2023+b",
     )
-    assert divide_outputs_into_contexts(data, "system+year").values[0] == "a+2022"
+    assert group_outputs_by_context(data, "system+year").values[0] == "a+2022"
 
 
 def test_equal_scores_share_a_bucket(data) -> None:
-    context = divide_outputs_into_contexts(data, "mqm:4")
+    context = group_outputs_by_context(data, "mqm:4")
     assert context.values == ("[-6,-4]", "[-3,-1]", "[0,0]")
-    assert divide_outputs_into_contexts(data, "human:4").values == context.values
+    assert group_outputs_by_context(data, "human:4").values == context.values
 
 
 def test_buckets_hold_equal_numbers_where_nothing_ties(data) -> None:
-    context = divide_outputs_into_contexts(data, "length:3")
+    context = group_outputs_by_context(data, "length:3")
     assert np.bincount(context.codes).tolist() == [4, 4, 4]
     assert context.values == ("[1,4]", "[5,8]", "[9,12]")
 
@@ -72,7 +72,7 @@ def scored(numbers: list[float]) -> Dataset:
 
 def test_labels_keep_close_buckets_apart() -> None:
     """Four buckets of scores that agree in their first seven digits are four contexts."""
-    context = divide_outputs_into_contexts(scored([0.5 + n * 1e-9 for n in range(40)]), "mqm:4")
+    context = group_outputs_by_context(scored([0.5 + n * 1e-9 for n in range(40)]), "mqm:4")
     assert np.bincount(context.codes).tolist() == [10, 10, 10, 10]
     lows = [float(value[1:].split(",")[0]) for value in context.values]
     assert lows == sorted(lows)
@@ -80,22 +80,22 @@ def test_labels_keep_close_buckets_apart() -> None:
 
 
 def test_large_numbers_sort_as_numbers() -> None:
-    context = divide_outputs_into_contexts(scored([n * 3e8 for n in range(12)]), "mqm:4")
+    context = group_outputs_by_context(scored([n * 3e8 for n in range(12)]), "mqm:4")
     assert context.values == ("[0,6e08]", "[9e08,1.5e09]", "[1.8e09,2.4e09]", "[2.7e09,3.3e09]")
     assert context.codes.tolist() == sorted(context.codes.tolist())
     assert [parse_context_number(value) for value in context.values] == [0, 9e8, 1.8e9, 2.7e9]
 
 
 def test_a_note_says_when_fewer_buckets_came_out(data) -> None:
-    assert divide_outputs_into_contexts(data, "length:3").notes == ()
-    assert divide_outputs_into_contexts(data, "mqm:4").notes == (
+    assert group_outputs_by_context(data, "length:3").notes == ()
+    assert group_outputs_by_context(data, "mqm:4").notes == (
         "mqm has 3 buckets instead of 4, because equal values stay together.",
     )
 
 
 def test_ranges_and_functions(data) -> None:
-    assert divide_outputs_into_contexts(data, "mqm:-6..-3..0").values == ("[-6,-3]", "[-3,0]")
-    context = divide_outputs_into_contexts(
+    assert group_outputs_by_context(data, "mqm:-6..-3..0").values == ("[-6,-3]", "[-3,0]")
+    context = group_outputs_by_context(
         data, lambda row: row["system"].upper() if row["year"] == 2022 else None
     )
     assert context.values == ("A", "B")
@@ -107,21 +107,21 @@ def test_ranges_and_functions(data) -> None:
 )
 def test_bad_requests(data, wanted) -> None:
     with pytest.raises(InputError):
-        divide_outputs_into_contexts(data, wanted)
+        group_outputs_by_context(data, wanted)
 
 
 def test_unknown_columns_offer_the_nearest(data) -> None:
     with pytest.raises(UnknownName, match="Did you mean domain"):
-        divide_outputs_into_contexts(data, "domian")
+        group_outputs_by_context(data, "domian")
 
 
 def test_defaults(data) -> None:
-    assert choose_default_contexts(data) == ("system", "domain")
+    assert choose_default_context_columns(data) == ("system", "domain")
 
 
 def test_real_quality_buckets_are_few_since_scores_pile_up(real_data) -> None:
     for pair in ("en-de", "zh-en", "en-ru"):
-        context = divide_outputs_into_contexts(read(real_data(f"wmt22/wmt22_{pair}.parquet")), "mqm:250")
+        context = group_outputs_by_context(read(real_data(f"wmt22/wmt22_{pair}.parquet")), "mqm:250")
         assert 19 <= len(context.values) <= 33
 
 
@@ -136,7 +136,7 @@ def test_buckets_are_made_within_a_language_pair() -> None:
             "mqm": [-1.0, -2.0, -3.0, -4.0, -10.0, -20.0, -30.0, -40.0],
         }
     )
-    made = divide_outputs_into_contexts(Dataset("mt", frame, human=("mqm",)), "mqm:2")
+    made = group_outputs_by_context(Dataset("mt", frame, human=("mqm",)), "mqm:2")
     labels = [made.values[code] for code in made.codes]
     assert labels == [
         *["en-de+[-2,-1]"] * 2,

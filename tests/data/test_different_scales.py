@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import metassay
-from metassay.data.score_cautions import warn_of_different_scales, warn_of_different_scales_in_table
+from metassay.data.score_cautions import warn_if_score_scales_differ, warn_if_score_scales_differ_in_table
 
 FEW_DRAWS = {"resamples": 20, "permutations": 19, "workers": 1}
 
@@ -65,8 +65,8 @@ def test_verbs_name_the_system_with_another_scale(verb: str) -> None:
 )
 def test_other_scales_are_noticed(scale: Callable[[pl.Expr], pl.Expr], count: int) -> None:
     outputs = make_outputs(count)
-    assert warn_of_different_scales_in_table(outputs, "human") == []
-    (note,) = warn_of_different_scales_in_table(rescale(outputs, scale), "human")
+    assert warn_if_score_scales_differ_in_table(outputs, "human") == []
+    (note,) = warn_if_score_scales_differ_in_table(rescale(outputs, scale), "human")
     assert note.startswith("human of C may be on another scale")
 
 
@@ -74,8 +74,8 @@ def test_few_equal_or_missing_scores_are_no_other_scale() -> None:
     rng = np.random.default_rng(0)
     others = {name: rng.uniform(0, 100, size=50) for name in "AB"}
     for scores in (np.array([0.5] * 9), np.full(50, 100.0), np.full(50, np.nan), np.zeros(0)):
-        assert warn_of_different_scales("human", others | {"C": scores}) == []
-    assert warn_of_different_scales("human", {"C": np.arange(50.0)}) == []
+        assert warn_if_score_scales_differ("human", others | {"C": scores}) == []
+    assert warn_if_score_scales_differ("human", {"C": np.arange(50.0)}) == []
 
 
 FILES_WITH_HUMAN_SCORES = {
@@ -92,7 +92,7 @@ def test_published_human_scores_raise_no_alarm(file: str, real_data: Callable[[s
     outputs = pl.read_parquet(real_data(file))
     for human_score in FILES_WITH_HUMAN_SCORES[file]:
         assert outputs[human_score].count() > 0
-        assert warn_of_different_scales_in_table(outputs, human_score) == []
+        assert warn_if_score_scales_differ_in_table(outputs, human_score) == []
 
 
 def test_official_scores_of_wmt23_raise_no_alarm(real_data: Callable[[str], Path]) -> None:
@@ -103,4 +103,4 @@ def test_official_scores_of_wmt23_raise_no_alarm(real_data: Callable[[str], Path
         rows = pl.read_csv(
             file, separator="\t", has_header=False, new_columns=["system", "score"], null_values="None"
         )
-        assert warn_of_different_scales_in_table(rows, "score") == [], file.name
+        assert warn_if_score_scales_differ_in_table(rows, "score") == [], file.name

@@ -7,7 +7,11 @@ import polars as pl
 import pytest
 
 import metassay
-from metassay.data.directions import RequestedDirections, find_score_direction, has_name_of_error_count
+from metassay.data.directions import (
+    RequestedDirections,
+    decide_if_higher_is_better,
+    does_name_suggest_error_count,
+)
 from metassay.data.score_cautions import CONTRARY_LEVEL, does_metric_contradict_human_scores
 from metassay.metrics.registry import load_metric_classes
 from metassay.sample import get_sample_path
@@ -16,31 +20,44 @@ from metassay.sample import get_sample_path
 @pytest.mark.parametrize("kind", ["human", "metric"])
 @pytest.mark.parametrize("name", ["TER", "WER", "cer", "TER-refA", "MetricX", "MetricX-24", "hter", "errors"])
 def test_error_rates_are_lower_is_better(name: str, kind: str) -> None:
-    assert find_score_direction(name, np.array([3.0, 0.0, 12.5]), kind=kind).better == "lower"
-    assert find_score_direction(name, np.array([-3.0, 0.0, -12.5]), kind=kind).better == "higher"
+    assert decide_if_higher_is_better(name, np.array([3.0, 0.0, 12.5]), score_kind=kind).better == "lower"
+    assert decide_if_higher_is_better(name, np.array([-3.0, 0.0, -12.5]), score_kind=kind).better == "higher"
 
 
 @pytest.mark.parametrize("name", ["BLEU", "COMET", "recip_rank", "mbr-metricx-qe-src", "character_f1", "wip"])
 def test_similarities_are_higher_is_better(name: str) -> None:
-    assert find_score_direction(name, np.array([3.0, 0.0, 12.5]), kind="metric").better == "higher"
+    assert (
+        decide_if_higher_is_better(name, np.array([3.0, 0.0, 12.5]), score_kind="metric").better == "higher"
+    )
 
 
 def test_every_metric_of_ours_has_the_direction_of_its_name() -> None:
     for name, metric_class in load_metric_classes().items():
-        assert has_name_of_error_count(name, "metric") == (not metric_class.higher_is_better), name
+        assert does_name_suggest_error_count(name, "metric") == (not metric_class.higher_is_better), name
 
 
 def test_mqm_counts_errors_if_most_outputs_have_none() -> None:
-    assert find_score_direction("mqm", np.array([0.0, 0.0, 5.0]), kind="human").better == "lower"
-    assert find_score_direction("mqm", np.array([0.0, 0.0, -5.0]), kind="human").better == "higher"
-    assert find_score_direction("mqm", np.array([100.0, 100.0, 80.0]), kind="human").better == "higher"
+    assert decide_if_higher_is_better("mqm", np.array([0.0, 0.0, 5.0]), score_kind="human").better == "lower"
+    assert (
+        decide_if_higher_is_better("mqm", np.array([0.0, 0.0, -5.0]), score_kind="human").better == "higher"
+    )
+    assert (
+        decide_if_higher_is_better("mqm", np.array([100.0, 100.0, 80.0]), score_kind="human").better
+        == "higher"
+    )
 
 
 def test_the_user_decides() -> None:
     requested = RequestedDirections(lower_is_better=("BLEU",), higher_is_better=("TER",))
     scores = np.array([1.0, 2.0])
-    assert find_score_direction("BLEU", scores, kind="metric", requested=requested).better == "lower"
-    assert find_score_direction("TER", scores, kind="metric", requested=requested).better == "higher"
+    assert (
+        decide_if_higher_is_better("BLEU", scores, score_kind="metric", requested_directions=requested).better
+        == "lower"
+    )
+    assert (
+        decide_if_higher_is_better("TER", scores, score_kind="metric", requested_directions=requested).better
+        == "higher"
+    )
 
 
 def test_a_metric_that_knows_nothing_is_rarely_called_worse_than_a_constant() -> None:

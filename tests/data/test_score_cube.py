@@ -156,25 +156,25 @@ def test_criteria_are_human_unless_a_metric_is_called_so() -> None:
     columns = ("coherence", "relevance", "X")
     frame = pl.DataFrame({"system": ["a"], "seg_id": [1], **{name: [1.0] for name in columns}})
     assert find_score_columns(frame) == (["coherence", "relevance"], ["X"])
-    assert find_score_columns(frame, metrics=["relevance"]) == (["coherence"], ["relevance", "X"])
+    assert find_score_columns(frame, known_metrics=["relevance"]) == (["coherence"], ["relevance", "X"])
     assert find_score_columns(frame, ["X"]) == (["X", "coherence", "relevance"], [])
 
 
 def test_the_direction_travels_with_the_scores(wide: pl.DataFrame) -> None:
-    (table,) = build_score_cubes(wide, lower_metrics=["COMET", "elsewhere"])
+    (table,) = build_score_cubes(wide, lower_is_better_metrics=["COMET", "elsewhere"])
     assert table.lower_is_better == {"COMET"}
-    np.testing.assert_array_equal(table.get_oriented_scores("COMET"), -table.metric_scores["COMET"])
-    np.testing.assert_array_equal(table.get_oriented_scores("mqm"), table.human_scores["mqm"])
+    np.testing.assert_array_equal(table.get_higher_is_better_scores("COMET"), -table.metric_scores["COMET"])
+    np.testing.assert_array_equal(table.get_higher_is_better_scores("mqm"), table.human_scores["mqm"])
     assert table.content_hash != build_score_cubes(wide)[0].content_hash
     with pytest.raises(UnknownName, match="Did you mean COMET"):
-        table.get_oriented_scores("COMT")
+        table.get_higher_is_better_scores("COMT")
 
 
 def test_a_part_of_a_cube_keeps_what_belongs_to_it(wide: pl.DataFrame) -> None:
-    (whole,) = build_score_cubes(wide, lower_metrics=["COMET"])
-    part = whole.restrict_to(items=np.array([False, True]), systems=np.array([True, False]))
+    (whole,) = build_score_cubes(wide, lower_is_better_metrics=["COMET"])
+    part = whole.select_items_and_systems(items=np.array([False, True]), systems=np.array([True, False]))
     (expected,) = build_score_cubes(
-        wide.filter(pl.col("seg_id") == 10, pl.col("system") == "a"), lower_metrics=["COMET"]
+        wide.filter(pl.col("seg_id") == 10, pl.col("system") == "a"), lower_is_better_metrics=["COMET"]
     )
     assert (part.systems, part.items, part.lower_is_better) == (("a",), ("10",), {"COMET"})
     for name in ("BLEU-refA", "COMET"):
@@ -185,18 +185,18 @@ def test_a_part_of_a_cube_keeps_what_belongs_to_it(wide: pl.DataFrame) -> None:
 def test_a_segment_without_a_cluster_is_a_unit_of_its_own() -> None:
     scores = np.zeros((1, 4))
     cube = ScoreCube("x", ("a",), tuple("1234"), {"mqm": scores}, {}, {"doc": ("b", None, "a", None)})
-    assert cube.encode_item_metadata("doc")[1].tolist() == [1, -1, 0, -1]
-    assert cube.number_clusters("doc").tolist() == [1, 2, 0, 3]
+    assert cube.encode_metadata_as_integers("doc")[1].tolist() == [1, -1, 0, -1]
+    assert cube.assign_items_to_clusters("doc").tolist() == [1, 2, 0, 3]
 
 
 def test_rows_that_have_no_place_in_a_grid_are_passed_over() -> None:
-    grid = ScoreGrid.locate_rows(
+    grid = ScoreGrid.find_row_positions(
         pl.Series(["b", "c", "a"]), pl.Series(["1", "1", "3"]), ["a", "b"], ["1", "2"]
     )
     np.testing.assert_array_equal(
-        grid.arrange_as_systems_by_items(np.array([5.0, 6.0, 7.0])), [[np.nan, np.nan], [5.0, np.nan]]
+        grid.arrange_as_system_by_item_matrix(np.array([5.0, 6.0, 7.0])), [[np.nan, np.nan], [5.0, np.nan]]
     )
-    statistics = grid.arrange_as_systems_by_items(np.arange(6.0).reshape(3, 2))
+    statistics = grid.arrange_as_system_by_item_matrix(np.arange(6.0).reshape(3, 2))
     assert statistics.shape == (2, 2, 2)
     assert statistics[1, 0].tolist() == [0.0, 1.0]
 

@@ -9,7 +9,7 @@ from scipy.optimize import isotonic_regression
 from scipy.stats import chi2 as chi2_distribution
 from scipy.stats import f as f_distribution
 
-from metassay.meta.contexts.context_statistics import build_assay_result
+from metassay.meta.contexts.context_statistics import build_context_statistics
 from metassay.meta.contexts.pair_analysis import analyze_pairs
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 
@@ -30,7 +30,7 @@ class Pair:
 
 
 def assay_pairs(outcomes, contexts, **options):
-    return build_assay_result(analyze_pairs(outcomes, contexts, **options))
+    return build_context_statistics(analyze_pairs(outcomes, contexts, **options))
 
 
 def random_pairs(seed, *, weighted, items=24):

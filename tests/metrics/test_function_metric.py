@@ -113,7 +113,7 @@ def test_candidates_that_are_no_metric_are_refused_with_their_place(candidate, m
 
 
 def test_only_signatures_of_user_metrics_have_a_source_hash():
-    assert plugins.hash_user_source(parse_metric("bleu")) == ""
+    assert plugins.hash_user_code(parse_metric("bleu")) == ""
     assert "source:" not in parse_metric("bleu").signature
     assert "|source:" in convert_to_metric(count_shared_words).signature
     Named = type("Named", (MetricWithoutName,), {"name": "named", "__module__": __name__})
@@ -131,7 +131,9 @@ def test_editing_the_file_changes_the_signature(tmp_path, kind):
     signatures = []
     for text in (code, code.replace("len(o)", "-len(o)"), code):
         (tmp_path / "mine.py").write_text(text)
-        signatures.append(convert_to_metric(plugins.load_from_file(f"{tmp_path}/mine.py:mine")).signature)
+        signatures.append(
+            convert_to_metric(plugins.load_object_from_python_file(f"{tmp_path}/mine.py:mine")).signature
+        )
     assert signatures[0] == signatures[2] != signatures[1]
 
 

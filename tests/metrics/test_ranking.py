@@ -14,10 +14,10 @@ import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metassay.data.assemble_rankings import assemble_rankings
+from metassay.data.assemble_rankings import combine_ranking_tables
 from metassay.data.ranked_lists import (
     build_ranked_lists,
-    build_ranked_lists_from_mappings,
+    build_ranked_lists_from_dicts,
     sort_documents_into_ranked_lists,
 )
 from metassay.data.readers.base import RawTable
@@ -61,7 +61,9 @@ def compare_with_expected_file(folder, expected: str) -> int:
     run, qrels, options = TREC_EVAL_SUITE[expected]
     judged = read_relevance_judgements(str(folder / qrels))
     complete = expected in {"out.test.aqc", "out.test.aqcM"}
-    data = assemble_rankings([RawTable(run, read_trec_run(str(folder / run)))], judged, complete=complete)
+    data = combine_ranking_tables(
+        [RawTable(run, read_trec_run(str(folder / run)))], judged, add_empty_lists=complete
+    )
     lists = build_ranked_lists(data.outputs["item"], data.outputs["output"], judged)
     rows = {item: row for row, item in enumerate(data.outputs["item"])}
     count = 0
@@ -88,7 +90,7 @@ def test_values_equal_the_test_suite_of_trec_eval(real_data):
 def test_values_equal_the_trec_covid_leaderboard(real_data):
     runs = pl.read_parquet(real_data("trec_covid/runs_top100.parquet"))
     judged = read_relevance_judgements(str(real_data("trec_covid/qrels-round1.txt")))
-    data = assemble_rankings([RawTable("runs_top100.parquet", runs)], judged)
+    data = combine_ranking_tables([RawTable("runs_top100.parquet", runs)], judged)
     lists = build_ranked_lists(data.outputs["item"], data.outputs["output"], judged)
     metrics = parse_metrics("nDCG@10,P@5")
     frame = pl.DataFrame(score_rankings(metrics, lists), schema=[str(m) for m in metrics])
@@ -143,7 +145,7 @@ def test_every_measure_equals_pytrec_eval_on_random_runs(seed):
 
 def test_interpolated_precision_rounds_half_up():
     """Five relevant documents: recall 0.1 needs round(0.5) = 1 of them, 0.3 needs round(1.5) = 2."""
-    lists = build_ranked_lists_from_mappings([["n1", "a", "n2", "b", "c"]], [dict.fromkeys("abcde", 1)])
+    lists = build_ranked_lists_from_dicts([["n1", "a", "n2", "b", "c"]], [dict.fromkeys("abcde", 1)])
     scores = score_rankings(parse_metrics("iprec_at_recall_0,iprec@.1,iprec@.3,iprec@.9,iprec@1"), lists)
     np.testing.assert_allclose(scores[0], [3 / 5, 3 / 5, 3 / 5, 0, 0])
 
@@ -207,13 +209,13 @@ def test_document_ids_with_mappings_score_like_arrays():
 
 
 def test_an_empty_list_and_a_topic_without_relevant_documents_score_zero():
-    lists = build_ranked_lists_from_mappings([[], ["a", "b"], ["a"]], [{"a": 1}, {"a": 0}, {}])
+    lists = build_ranked_lists_from_dicts([[], ["a", "b"], ["a"]], [{"a": 1}, {"a": 0}, {}])
     measures = [metric for metric in RANKING_METRICS if metric.name != "judged"]
     assert not score_rankings(measures, lists).any()
 
 
 def test_slicing_and_reordering_keep_documents_and_grades_together():
-    lists = build_ranked_lists_from_mappings([["a", "b", "c"], ["c", "x"]], [{"a": 2, "c": 1}] * 2)
+    lists = build_ranked_lists_from_dicts([["a", "b", "c"], ["c", "x"]], [{"a": 2, "c": 1}] * 2)
     assert list(lists) == [("a", "b", "c"), ("c", "x")]
     assert lists.grades.tolist() == [2, -1, 1, 1, -1]
     assert list(lists[1:]) == [("c", "x")]
@@ -245,7 +247,7 @@ def test_sentinels_score_arrays_like_document_ids():
 
 def test_weights_depths_and_recall_levels_equal_hand_computed_values() -> None:
     """Relevant are a, b and c; the list has a first and b fourth of six."""
-    lists = build_ranked_lists_from_mappings(
+    lists = build_ranked_lists_from_dicts(
         [["a", "x", "y", "b", "z", "w"]], [{"a": 1, "b": 1, "c": 1, "x": 0}]
     )
     specs = {
@@ -264,7 +266,7 @@ def test_weights_depths_and_recall_levels_equal_hand_computed_values() -> None:
 
 def test_rbp_err_and_judged_equal_a_walk_through_the_list():
     """Grades 2, unjudged, 0, 1, 4: every term written out."""
-    lists = build_ranked_lists_from_mappings(
+    lists = build_ranked_lists_from_dicts(
         [["a", "x", "b", "c", "d"]], [{"a": 2, "b": 0, "c": 1, "d": 4, "e": 3}]
     )
     found = dict(
@@ -285,7 +287,7 @@ def test_rbp_err_and_judged_equal_a_walk_through_the_list():
         "err_5(highest=5)": other,
         "Judged@3": 2 / 3,
     })  # fmt: skip
-    short = build_ranked_lists_from_mappings([["a", "x"], [], ["x"]], [{"a": 1}, {"a": 1}, {"a": 0}])
+    short = build_ranked_lists_from_dicts([["a", "x"], [], ["x"]], [{"a": 1}, {"a": 1}, {"a": 0}])
     assert score_rankings(parse_metrics("judged_10,err_20,rbp"), short).tolist() == [
         [0.5, 1 / 16, pytest.approx(0.1)],
         [0, 0, 0],
@@ -305,9 +307,7 @@ def test_rbp_equals_ir_measures():
     for _ in range(6):
         judgements.append({d: draw.choice([0, 0, 1, 1, 2, 3]) for d in documents if draw.random() < 0.5})
         outputs.append(draw.sample(documents, draw.choice([3, 10, 25, 40])))
-    found = score_rankings(
-        parse_metrics(list(official)), build_ranked_lists_from_mappings(outputs, judgements)
-    )
+    found = score_rankings(parse_metrics(list(official)), build_ranked_lists_from_dicts(outputs, judgements))
     np.testing.assert_allclose(found.T, list(official.values()), atol=1e-6)
 
 
@@ -319,7 +319,7 @@ def test_err_and_judged_equal_gdeval_and_ir_measures_on_trec_covid(real_data):
     names = runs["run"].unique().sort()
     few = runs.filter(pl.col("run").is_in(names.gather_every(24).implode()))
     judged = read_relevance_judgements(str(qrels))
-    data = assemble_rankings([RawTable("runs", few)], judged)
+    data = combine_ranking_tables([RawTable("runs", few)], judged)
     lists = build_ranked_lists(data.outputs["item"], data.outputs["output"], judged)
     scores = score_rankings(parse_metrics("ERR@20,Judged@10"), lists)
     find_measure = {

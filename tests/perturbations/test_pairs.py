@@ -343,14 +343,14 @@ def test_several_processes_make_the_pairs_that_one_makes(tmp_path, monkeypatch) 
     monkeypatch.setattr(runner, "BATCH_SIZE", 50)
     monkeypatch.setattr(process_pool, "TEXTS_PER_PROCESS", 50)
     used = []
-    map_batches = process_pool.map_batches
+    map_batches_in_parallel = process_pool.map_batches_in_parallel
 
     def record_processes(function, batches, processes):
         used.append(processes)
-        return map_batches(function, batches, processes)
+        return map_batches_in_parallel(function, batches, processes)
 
-    monkeypatch.setattr(collection, "map_batches", record_processes)
-    monkeypatch.setattr(runner, "map_batches", record_processes)
+    monkeypatch.setattr(collection, "map_batches_in_parallel", record_processes)
+    monkeypatch.setattr(runner, "map_batches_in_parallel", record_processes)
     for store in (None, RunTexts(tmp_path, ""), RunTexts(tmp_path, "")):
         pairs = make_pairs(data, per_output=None, workers=3, store=store)
         assert pairs.frame.equals(expected.frame)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metassay.data.assemble_rankings import assemble_rankings
+from metassay.data.assemble_rankings import combine_ranking_tables
 from metassay.data.dataset import Dataset
-from metassay.data.ranked_lists import build_ranked_lists_from_mappings, sort_documents_into_ranked_lists
+from metassay.data.ranked_lists import build_ranked_lists_from_dicts, sort_documents_into_ranked_lists
 from metassay.data.readers.base import RawTable
 from metassay.data.readers.judgements import read_relevance_judgements
 from metassay.errors import InputError
@@ -69,9 +69,7 @@ def test_compiled_orders_equal_single_ones(method: Reordering):
     ]
     assert [method.apply(view, Stream(key)) for view, key in zip(chosen, keys.tolist())] == single
     assert method.apply_to_outputs(chosen, keys) == single
-    lists = build_ranked_lists_from_mappings(
-        [view.output for view in chosen], [view.grades for view in chosen]
-    )
+    lists = build_ranked_lists_from_dicts([view.output for view in chosen], [view.grades for view in chosen])
     assert list(lists.reorder_documents(method.draw_document_orders(lists.offsets, keys))) == single
     for view, copy in zip(chosen, single):
         assert sorted(copy) == sorted(view.output)
@@ -144,7 +142,7 @@ def test_clearly_worse_is_worse_under_every_discount(grades):
     documents = [f"d{i}" for i in range(len(grades))]
     judged = {name: grade for name, grade in zip(documents, grades) if grade >= 0}
     orders = list(itertools.permutations(range(len(grades))))
-    before = build_ranked_lists_from_mappings([documents] * len(orders), [judged] * len(orders))
+    before = build_ranked_lists_from_dicts([documents] * len(orders), [judged] * len(orders))
     after = before.reorder_documents(
         np.concatenate([np.array(o) + i * len(grades) for i, o in enumerate(orders)])
     )
@@ -184,7 +182,7 @@ def trec_covid(real_data, topics: int) -> Dataset:
     runs = pl.read_parquet(real_data("trec_covid/runs_top100.parquet")).filter(pl.col("topic") <= topics)
     judged = read_relevance_judgements(str(real_data("trec_covid/qrels-round1.txt")))
     judged = judged.filter(pl.col("item").cast(pl.Int32) <= topics)
-    return assemble_rankings([RawTable("runs.parquet", runs)], judged)
+    return combine_ranking_tables([RawTable("runs.parquet", runs)], judged)
 
 
 def test_pairs_by_index_equal_pairs_one_list_at_a_time(real_data):

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from metassay.cli import run as command
-from metassay.data.fingerprint import fingerprint_data
+from metassay.data.fingerprint import hash_outputs_and_human_scores
 from metassay.errors import InputError
 from metassay.reporting.joined_page import build_joined_page
 from metassay.results.aggregate import AggregateContent
@@ -176,12 +176,12 @@ def test_marks_tell_data_apart_and_nothing_else():
     """The same whatever the order of rows and the sign of a score; another if a name or a score is another."""
     rows = {"item": ["1", "2", "1"], "system": ["a", "a", "b"], "mqm": [-1.0, None, 0.0]}
     frame = pl.DataFrame(rows)
-    marks = fingerprint_data(frame, ["mqm"])
+    marks = hash_outputs_and_human_scores(frame, ["mqm"])
     assert (marks["items"], marks["systems"]) == (2, 2)
-    assert fingerprint_data(frame[[2, 0, 1]].with_columns(-pl.col("mqm")), ["mqm"]) == marks
-    other = fingerprint_data(frame.with_columns(mqm=pl.Series([-2.0, None, 0.0])), ["mqm"])
+    assert hash_outputs_and_human_scores(frame[[2, 0, 1]].with_columns(-pl.col("mqm")), ["mqm"]) == marks
+    other = hash_outputs_and_human_scores(frame.with_columns(mqm=pl.Series([-2.0, None, 0.0])), ["mqm"])
     assert (other["keys"], other["human"] != marks["human"]) == (marks["keys"], True)
-    assert fingerprint_data(frame.with_columns(item=pl.lit("3")), [])["keys"] != marks["keys"]
+    assert hash_outputs_and_human_scores(frame.with_columns(item=pl.lit("3")), [])["keys"] != marks["keys"]
 
 
 @pytest.mark.parametrize("verb", ["rank", "depend", "aggregate", "assay"])

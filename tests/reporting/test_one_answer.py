@@ -11,7 +11,7 @@ import pytest
 from assay_builders import make_content, make_perturbation
 from metassay.cli.printing import format_cell, print_result_blocks
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.contexts.context_statistics import build_assay_result
+from metassay.meta.contexts.context_statistics import build_context_statistics
 from metassay.meta.contexts.human_pairs import HumanPairs
 from metassay.meta.contexts.pair_analysis import analyze_pairs
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
@@ -102,7 +102,7 @@ def random_result(seed: int) -> AssayContent:
         pairs_from="rule",
         human_pairs=random_people(rng, metrics, columns, item, cluster) if seed % 3 else None,
     )
-    statistics = build_assay_result(analysis)
+    statistics = build_context_statistics(analysis)
     fields = {name: getattr(statistics, name) for name in statistics.__struct_fields__}
     overall, contexts_found = fields.pop("overall"), fields.pop("contexts")
     content = make_content(

@@ -121,13 +121,13 @@ def test_an_overview_of_very_many_runs_reads_those_of_one_page(
         run_collection, "_summarize_run", lambda folder: summarized.append(folder) or summarize(folder)
     )
     dashboard = Dashboard([tmp_path], writable=False)
-    page = dashboard.render_overview()
+    page = dashboard.render_run_list()
     assert len(summarized) == run_collection.RUNS_PER_PAGE
     assert "Page 20 of 20 with " in page
     assert "run-0999" in page
     assert 'href="/?page=19"' in page
-    assert "run-0049" in dashboard.render_overview("1")
-    assert json.loads(dashboard.encode_overview("2"))["runs"][0]["name"] == "run-0050"
+    assert "run-0049" in dashboard.render_run_list("1")
+    assert json.loads(dashboard.build_run_list_json("2"))["runs"][0]["name"] == "run-0050"
     assert RunCollection([tmp_path]).summarize_runs_on_page().total == 1000
 
 

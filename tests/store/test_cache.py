@@ -73,7 +73,7 @@ class Length(Metric):
 @pytest.fixture
 def length(monkeypatch) -> Length:
     Length.asked.clear()
-    monkeypatch.setattr(metric_cache, "hash_user_source", lambda _: "")  # as if it were one of ours
+    monkeypatch.setattr(metric_cache, "hash_user_code", lambda _: "")  # as if it were one of ours
     return Length()
 
 

@@ -59,7 +59,7 @@ READERS = {
     "report": report,
     "recommend": recommend,
     "compare": lambda run: compare(run, run),
-    "explorer": lambda run: PairTable(RunFolder.load(run)).read_accuracies("domain"),
+    "explorer": lambda run: PairTable(RunFolder.load(run)).read_metric_accuracies("domain"),
     "page": lambda run: read_report(RunFolder.load(run)),
 }
 

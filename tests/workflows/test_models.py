@@ -6,7 +6,7 @@ import hashlib
 import json
 
 from metassay.cli import run
-from metassay.workflows.models import list_models
+from metassay.workflows.models import list_installed_models
 
 
 def cached(folder, name: str, files: dict[str, str]):
@@ -27,7 +27,7 @@ def test_models_in_the_hub_cache_have_hash_and_licence(monkeypatch, tmp_path) ->
         tmp_path, "me/own", {"config.json": '{"model_type": "bert"}', "README.md": "---\nlicense: mit\n---"}
     )
     cached(tmp_path, "some/chatbot", {"config.json": '{"model_type": "llama"}', "model.safetensors": "w"})
-    installed = {model.model: model for model in list_models().models}
+    installed = {model.model: model for model in list_installed_models().models}
     assert "some/chatbot" not in installed
     comet_kiwi = installed["Unbabel/wmt22-cometkiwi-da"]
     assert comet_kiwi.weights == hashlib.sha256(hashlib.sha256(b"w").digest()).hexdigest()[:16]
@@ -43,7 +43,7 @@ def test_lfs_pointer_is_noted_and_has_no_size(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     pointer = "version https://git-lfs.github.com/spec/v1\nsize 9\n"
     cached(tmp_path, "me/own", {"config.json": '{"model_type": "bert"}', "model.safetensors": pointer})
-    model = next(model for model in list_models().models if model.model == "me/own")
+    model = next(model for model in list_installed_models().models if model.model == "me/own")
     assert model.megabytes is None
     assert "git-lfs pointer" in model.note
 

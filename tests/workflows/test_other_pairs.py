@@ -11,12 +11,12 @@ import sacrebleu
 
 from metassay.cli import run
 from metassay.data.clusters import assign_outputs_to_clusters
-from metassay.data.context import divide_outputs_into_contexts
+from metassay.data.context import group_outputs_by_context
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
 from metassay.sample import get_sample_path
 from metassay.workflows.assay import assay
-from metassay.workflows.context_facts import collect_context_facts
+from metassay.workflows.context_facts import describe_contexts
 from metassay.workflows.human_pairs import _build_score_arrays, find_human_column, make_human_pairs
 from metassay.workflows.output_weights import compute_output_weights
 from metassay.workflows.read import read
@@ -63,7 +63,7 @@ def test_length_agrees_with_people_here(data) -> None:
 
 
 def test_weights_from_a_column_shift_the_mean(data) -> None:
-    weights = compute_output_weights(data, "views", [divide_outputs_into_contexts(data, "system")])
+    weights = compute_output_weights(data, "views", [group_outputs_by_context(data, "system")])
     assert weights.tolist() == [1, 2, 1, 3, 1, 1]
     assert compute_output_weights(data, "uniform", []) is None
     with pytest.raises(InputError, match="weights are positive numbers"):
@@ -78,7 +78,7 @@ def test_density_gives_typical_outputs_more_weight() -> None:
         {"item": [f"{i:02d}" for i in range(31)], "system": "s", "output": ["w " * n for n in lengths]}
     )
     data = Dataset("mt", frame)
-    weights = compute_output_weights(data, "density", [divide_outputs_into_contexts(data, "system")])
+    weights = compute_output_weights(data, "density", [group_outputs_by_context(data, "system")])
     assert weights[-1] < weights[0]
     assert weights.mean() == pytest.approx(1)
 
@@ -87,8 +87,8 @@ def test_metadata_of_contexts_is_what_is_constant_in_them(data) -> None:
     frame = data.outputs.with_columns(
         family=pl.col("system").replace_strict({"a": "x", "b": "x", "c": "y"}), nothing=pl.lit("same")
     )
-    found = collect_context_facts(
-        Dataset("mt", frame, human=("mqm",)), [divide_outputs_into_contexts(data, "system")]
+    found = describe_contexts(
+        Dataset("mt", frame, human=("mqm",)), [group_outputs_by_context(data, "system")]
     )
     known = found["system"]
     assert known["family"] == ["x", "x", "y"]

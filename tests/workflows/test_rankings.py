@@ -16,7 +16,7 @@ from metassay.errors import InputError
 from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.ranking_pairs import compare_gains_of_reordered_lists
 from metassay.workflows.assay import read_bundled_sample
-from metassay.workflows.ranking_validity import check_ranking_gains
+from metassay.workflows.ranking_validity import check_if_rankings_became_worse
 
 GOOD = "q1 Q0 a 1 3 bm25\nq1 Q0 b 2 2 bm25\nq1 Q0 c 3 1 bm25\nq2 Q0 a 1 3 bm25\n"
 OTHER = "q1 Q0 c 1 3 dense\nq1 Q0 a 2 2 dense\nq2 Q0 b 1 1 dense\n"
@@ -192,18 +192,18 @@ def test_a_method_whose_copies_gain_as_often_as_not_is_refused(tmp_path):
     (tmp_path / "qrels.txt").write_text("q1 0 d5 1\nq2 0 d5 1\n")
     data = metassay.read(tmp_path / "run.txt", qrels=tmp_path / "qrels.txt")
     pairs = make_pairs(data, perturbations="shuffle", per_output=None, seed=0)
-    gained = compare_gains_of_reordered_lists(pairs.lists.take(pairs.rows), pairs.copies)
+    gained = compare_gains_of_reordered_lists(pairs.lists.select_lists(pairs.rows), pairs.copies)
     assert (gained.change >= 0).all()
     with pytest.raises(InputError, match="no pair is valid"):
-        check_ranking_gains(pairs, valid_only=True)
-    assert len(check_ranking_gains(pairs, valid_only=False)) == len(pairs)
+        check_if_rankings_became_worse(pairs, valid_only=True)
+    assert len(check_if_rankings_became_worse(pairs, valid_only=False)) == len(pairs)
 
 
 def test_a_refused_method_is_named_and_its_pairs_are_gone():
     """Of shuffle's pairs that lost gain all but a few are taken away: the rest gained as often as not."""
     data = read_bundled_sample("ranking")
     pairs = make_pairs(data, perturbations="rank_swapping,shuffle", per_output=None, seed=0)
-    found = compare_gains_of_reordered_lists(pairs.lists.take(pairs.rows), pairs.copies)
+    found = compare_gains_of_reordered_lists(pairs.lists.select_lists(pairs.rows), pairs.copies)
     methods = pairs.frame["perturbation"].to_numpy()
     bad = np.flatnonzero((methods == "shuffle") & (found.change < 0))[3:]
     kept = np.ones(len(pairs), dtype=bool)
@@ -211,7 +211,7 @@ def test_a_refused_method_is_named_and_its_pairs_are_gone():
     lame = pairs.filter_rows(kept)
     gained = int(((methods == "shuffle") & (found.change > 0)).sum())
     assert gained >= 3
-    result = check_ranking_gains(lame, valid_only=True)
+    result = check_if_rankings_became_worse(lame, valid_only=True)
     assert set(result.frame["perturbation"]) == {"rank_swapping"}
     assert result.validity["shuffle"]["refused"] == 1
     assert "refused" not in result.validity["rank_swapping"]

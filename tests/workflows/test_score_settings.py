@@ -12,7 +12,7 @@ from metassay.meta.dependence.deviations import system_dependence
 from metassay.meta.pairwise import soft_pairwise_accuracy
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.ranking_data import prepare_ranking_data
-from metassay.workflows.corpus_agreement import measure_corpus_agreement
+from metassay.workflows.corpus_agreement import compare_corpus_scores_with_segment_means
 from metassay.workflows.depend import depend
 from metassay.workflows.rank import rank
 
@@ -161,7 +161,7 @@ def test_corpus_scores_of_error_rates_are_turned_around(translations) -> None:
     frame = translations.filter(pl.col("seg_id") != 4).with_columns(other=pl.lit(0.0) + pl.col("seg_id"))
     (cube,) = build_score_cubes(frame)
     people = cube.human_scores["mqm"].mean(axis=1)
-    (row,) = measure_corpus_agreement(
+    (row,) = compare_corpus_scores_with_segment_means(
         frame,
         [prepare_ranking_data(cube, human="mqm")],
         ComparisonSettings(draws=10, permutations=50),

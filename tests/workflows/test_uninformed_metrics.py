@@ -6,7 +6,7 @@ import pytest
 
 import metassay
 from metassay.data.score_cube import ScoreCube
-from metassay.data.uninformed_scores import find_uninformed_metrics
+from metassay.data.uninformed_scores import find_metrics_that_ignore_output_text
 from metassay.sample import get_sample_path
 
 
@@ -70,7 +70,7 @@ def test_missing_scores_do_not_hide_that_a_metric_knows_only_systems():
     cube = ScoreCube(
         "all", ("A", "B", "C"), tuple(map(str, range(30))), human, {"by_name": by_name, "informed": informed}
     )
-    assert find_uninformed_metrics(cube) == {"by_name": "system"}
+    assert find_metrics_that_ignore_output_text(cube) == {"by_name": "system"}
 
 
 def test_without_an_informed_metric_an_assay_names_none():

@@ -137,7 +137,7 @@ def _print_unexpected_error(error: BaseException) -> int:
     """
     import traceback
 
-    from metassay.plugins import describe_user_error
+    from metassay.plugins import explain_error_in_user_code
 
     if isinstance(error, MemoryError):
         print(OUT_OF_MEMORY, file=sys.stderr)
@@ -146,7 +146,7 @@ def _print_unexpected_error(error: BaseException) -> int:
         print(f"The output cannot be written ({error.strerror}). Free some disk space.", file=sys.stderr)
         _discard_output()
         return EXIT_BAD_INPUT
-    plugin_error = describe_user_error(error)
+    plugin_error = explain_error_in_user_code(error)
     if plugin_error is not None:
         print(plugin_error, file=sys.stderr)
         return plugin_error.exit_code

@@ -16,9 +16,9 @@ from metassay.options import (
     DATA_PANEL,
     OutputReadOptions,
     Settings,
-    check_execution_options,
+    check_seed_and_worker_count,
     declare_option,
-    parse_size,
+    parse_byte_size,
 )
 
 if TYPE_CHECKING:
@@ -184,9 +184,9 @@ class OutputOptions(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_execution_options(seed=self.seed, workers=self.workers)
+        check_seed_and_worker_count(seed=self.seed, workers=self.workers)
         if self.memory is not None:
-            size = parse_size(self.memory)
+            size = parse_byte_size(self.memory)
             from metassay.workflows.read import set_memory_target
 
             set_memory_target(size)

@@ -22,7 +22,7 @@ import typer
 
 from metassay.cli.completion import build_completer
 from metassay.errors import InputError
-from metassay.options import CURRENT_COMMAND, Option, get_options
+from metassay.options import CURRENT_COMMAND, Option, get_cli_options
 
 # What was typed after the name of the command. The parsed options have lost the order.
 TYPED_ARGUMENTS: ContextVar[tuple[str, ...]] = ContextVar("typed_arguments", default=())
@@ -135,7 +135,7 @@ def flatten_option_groups(command: Callable[..., None]) -> Callable[..., None]:
 def _list_field_parameters(group_class: Any) -> list[inspect.Parameter]:
     """Return a function parameter for each field of a dataclass of options."""
     hints = typing.get_type_hints(group_class, include_extras=True)
-    options = get_options(group_class)
+    options = get_cli_options(group_class)
     parameters: list[inspect.Parameter] = []
     for field in dataclasses.fields(group_class):
         annotation = hints[field.name]
@@ -184,7 +184,7 @@ def _convert_default_to_typed_text(default: Any, command_line_type: Any) -> Any:
 
 def _build_option_group(group_class: Any, parsed_values: Mapping[str, Any]) -> Any:
     """Build a group of options from values that the command line parsed."""
-    options = get_options(group_class)
+    options = get_cli_options(group_class)
     field_values = {}
     for field in dataclasses.fields(group_class):
         value = parsed_values[field.name]

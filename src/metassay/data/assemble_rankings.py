@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from metassay.data import cells
-from metassay.data.columns import build_missing_column_error, check_chosen_columns, find_columns_named
+from metassay.data.columns import build_missing_column_error, check_chosen_columns, select_columns_by_name
 from metassay.data.dataset import Dataset
 from metassay.data.ranked_lists import sort_documents_into_ranked_lists
 from metassay.data.readers.base import RawTable
@@ -31,22 +31,22 @@ _RANK = "rank"
 _IGNORED_COLUMNS = ("rank", "iteration", "q0", _LINE)
 
 
-def assemble_rankings(
+def combine_ranking_tables(
     tables: Sequence[RawTable],
     qrels: pl.DataFrame,
     *,
     task: str | Task = RANKING,
-    columns: Mapping[str, str] | None = None,
-    complete: bool = True,
+    chosen_columns: Mapping[str, str] | None = None,
+    add_empty_lists: bool = True,
 ) -> Dataset:
     """Build a data set of ranked lists from tables of retrieved documents and relevance judgements.
 
     `qrels` has `item`, `document` and `grade`. Lists for topics without judgements are left out and counted.
     A judged topic for which a system has no list gets an empty one, so that every metric is 0 there (`-c` of
-    trec_eval); with `complete=False` it is left out.
+    trec_eval); with `add_empty_lists=False` it is left out.
     """
     task_definition = find_task(task)
-    parts = [_build_table_of_retrieved_documents(table, task_definition, columns) for table in tables]
+    parts = [_build_table_of_retrieved_documents(table, task_definition, chosen_columns) for table in tables]
     documents = pl.concat(parts, how="diagonal_relaxed")
     _reject_repeated_documents(documents)
     documents, left_out, notes = _drop_unjudged_topics(documents, qrels)
@@ -58,8 +58,8 @@ def assemble_rankings(
     outputs = keys.with_columns(lists.to_series().cast(pl.List(pl.String)))
     missing = _build_empty_lists_for_missing_topics(keys, qrels)
     if missing.height:
-        notes.append(_describe_missing_ranked_lists(missing, complete=complete))
-        if complete:
+        notes.append(_describe_missing_ranked_lists(missing, are_lists_added=add_empty_lists))
+        if add_empty_lists:
             outputs = pl.concat([outputs, missing])
         else:
             left_out[MISSING_LIST_REASON] = missing.height
@@ -82,7 +82,7 @@ def _build_table_of_retrieved_documents(
     """
     frame = raw_table.frame
     file = raw_table.file
-    roles = _find_columns_of_rankings(frame, task, chosen_columns, file)
+    roles = _find_ranking_columns(frame, task, chosen_columns, file)
     document_columns = {}
     for role, name in roles.items():
         if role != "score":
@@ -90,7 +90,7 @@ def _build_table_of_retrieved_documents(
     if "system" not in document_columns:
         document_columns["system"] = pl.Series([get_file_stem(file)]).new_from_index(0, frame.height)
     document_columns["score"] = cells.parse_score_column(frame[roles["score"]], file)
-    rank_columns = find_columns_named(frame.columns, [_RANK])
+    rank_columns = select_columns_by_name(frame.columns, [_RANK])
     if rank_columns and rank_columns[0] not in roles.values():
         document_columns[_RANK] = frame[rank_columns[0]].cast(pl.Float64, strict=False)
     for name, dtype in frame.schema.items():
@@ -106,12 +106,12 @@ def _build_table_of_retrieved_documents(
     if documents["score"].has_nulls():
         first = documents.filter(pl.col("score").is_null()).row(0, named=True)
         raise InputError(
-            "the retrieval score is missing.", location=_find_location_of_document(first, roles["score"])
+            "the retrieval score is missing.", location=_get_file_location_of_document(first, roles["score"])
         )
     return documents
 
 
-def _find_columns_of_rankings(
+def _find_ranking_columns(
     frame: pl.DataFrame, task: Task, chosen_columns: Mapping[str, str] | None, file: str
 ) -> dict[str, str]:
     """Find which columns hold systems, items, documents and scores. Only the column of systems may be
@@ -121,7 +121,7 @@ def _find_columns_of_rankings(
     check_chosen_columns(chosen, set(task.column_names), frame.columns, file)
     roles = {}
     for role, names in task.column_names.items():
-        present = find_columns_named(frame.columns, names)
+        present = select_columns_by_name(frame.columns, names)
         if role in chosen:
             roles[role] = chosen[role]
         elif present:
@@ -131,7 +131,7 @@ def _find_columns_of_rankings(
     return roles
 
 
-def _find_location_of_document(
+def _get_file_location_of_document(
     document_row: Mapping[str, object], column: str | None = None
 ) -> InputLocation:
     """Return where in the input a retrieved document stands, for error messages."""
@@ -153,11 +153,11 @@ def _reject_repeated_documents(documents: pl.DataFrame) -> None:
         return
     repeated = documents.filter(~is_first).row(0, named=True)
     has_same_key = pl.all_horizontal(pl.col(name) == repeated[name] for name in key)
-    first_place = _find_location_of_document(documents.filter(has_same_key).row(0, named=True))
+    first_place = _get_file_location_of_document(documents.filter(has_same_key).row(0, named=True))
     raise InputError(
         f"document {repeated['document']} was already retrieved for topic {repeated['item']} by "
         f"{repeated['system']} ({first_place}).",
-        location=_find_location_of_document(repeated),
+        location=_get_file_location_of_document(repeated),
         remedy="Remove one of the two, or give the runs different tags.",
     )
 
@@ -177,13 +177,13 @@ def _drop_unjudged_topics(
     if not is_judged.any():
         raise InputError(
             f"{message}, and neither has any other of the {documents['item'].n_unique()} topics.",
-            location=_find_location_of_document(first),
+            location=_get_file_location_of_document(first),
             remedy="Check that the judgements belong to these runs.",
         )
     lists = unjudged.select("system", "item").n_unique()
     topics = unjudged["item"].n_unique()
     note = (
-        f"{_find_location_of_document(first)}: {message}. "
+        f"{_get_file_location_of_document(first)}: {message}. "
         f"Topics without judgements are left out: {topics} ({lists} lists)."
     )
     return documents.filter(is_judged), {UNJUDGED_TOPIC_REASON: lists}, [note]
@@ -198,7 +198,7 @@ def _check_that_documents_are_judged(documents: pl.DataFrame, qrels: pl.DataFram
         raise InputError(
             f"no retrieved document has a relevance judgement. The runs contain {documents['document'][0]}, "
             f"the judgements {qrels['document'][0]}.",
-            location=_find_location_of_document(documents.row(0, named=True)),
+            location=_get_file_location_of_document(documents.row(0, named=True)),
             remedy="Check that runs and judgements write document ids in the same way.",
         )
     judged_systems = documents.filter(is_judged)["system"].unique()
@@ -242,9 +242,9 @@ def _build_empty_lists_for_missing_topics(existing_lists: pl.DataFrame, qrels: p
     return missing.with_columns(pl.lit([], dtype=pl.List(pl.String)).alias("output"))
 
 
-def _describe_missing_ranked_lists(missing_lists: pl.DataFrame, *, complete: bool) -> str:
+def _describe_missing_ranked_lists(missing_lists: pl.DataFrame, *, are_lists_added: bool) -> str:
     """Return a note on how many ranked lists are missing for judged topics, and what follows from that."""
-    consequence = "They get a score of 0." if complete else "They are left out of the means."
+    consequence = "They get a score of 0." if are_lists_added else "They are left out of the means."
     systems = missing_lists["system"].n_unique()
     return (
         f"Lists missing for judged topics: {missing_lists.height}, in {systems} of the runs "

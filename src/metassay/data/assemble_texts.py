@@ -22,15 +22,15 @@ from metassay.data.columns import (
     build_missing_column_error,
     check_chosen_columns,
     find_columns_by_role,
-    find_columns_named,
     find_unusable_columns,
     is_human_rating_criterion,
     is_numeric,
     is_row_number_column,
-    is_unusable_column_type,
+    is_unsupported_column_type,
+    select_columns_by_name,
 )
 from metassay.data.dataset import Dataset
-from metassay.data.languages import warn_of_language_pair_given_as_language
+from metassay.data.languages import warn_if_language_is_language_pair
 from metassay.data.memory import release_memory
 from metassay.data.readers.base import RawTable
 from metassay.data.readers.delimited import DELIMITERS
@@ -70,42 +70,45 @@ class _OutputTable:
     ignored_columns: Mapping[str, str]
 
 
-def assemble_texts(
+def combine_output_tables(
     tables: Sequence[RawTable],
     *,
     task: str | Task,
-    columns: Mapping[str, str] | None = None,
-    references: str = "per-item",
+    chosen_columns: Mapping[str, str] | None = None,
+    references_rule: str = "per-item",
     language: str | None = None,
     rows_are_pairs: bool = False,
 ) -> Dataset:
     """Combine tables of outputs, which were read from one or more files, to one data set of texts.
 
-    `columns` has the columns that the user chose, by role. With `references="per-item"`, all rows of an item
-    must have the same references. With `rows_are_pairs`, each row is a pair, with the worse text in the
-    column `worse`.
+    `chosen_columns` has the columns that the user chose, by role. With `references_rule="per-item"`, all rows
+    of an item must have the same references. With `rows_are_pairs`, each row is a pair, with the worse text
+    in the column `worse`.
     """
-    if references not in REFERENCE_RULES:
+    if references_rule not in REFERENCE_RULES:
         raise InputError(
-            f"unknown rule for references {references!r}.", remedy=f"Known: {', '.join(REFERENCE_RULES)}."
+            f"unknown rule for references {references_rule!r}.",
+            remedy=f"Known: {', '.join(REFERENCE_RULES)}.",
         )
     task_definition = find_task(task)
     if rows_are_pairs:
-        tables = [_rename_pair_columns(table, columns) for table in tables]
-        columns = {role: name for role, name in (columns or {}).items() if role not in PAIR_COLUMNS}
-    parts = [_convert_to_output_table(table, task_definition, columns) for table in tables]
+        tables = [_rename_pair_columns(table, chosen_columns) for table in tables]
+        chosen_columns = {
+            role: name for role, name in (chosen_columns or {}).items() if role not in PAIR_COLUMNS
+        }
+    parts = [_rename_and_check_columns(table, task_definition, chosen_columns) for table in tables]
     outputs = _concatenate_tables([part.frame for part in parts])
     outputs, incomplete = _drop_incomplete_rows(outputs, rows_are_pairs=rows_are_pairs)
     left_out = Counter(incomplete)
     for table in tables:
         left_out.update(table.left_out)
     outputs, notes = _drop_repeated_rows(outputs, rows_are_pairs=rows_are_pairs)
-    notes += _check_equal_references(outputs, references)
-    notes += warn_of_language_pair_given_as_language(language)
+    notes += _check_that_rows_of_item_share_references(outputs, references_rule)
+    notes += warn_if_language_is_language_pair(language)
     release_memory()
     outputs = outputs.drop(_FILE, _ROW)
     if rows_are_pairs:
-        outputs = _sort_pairs(outputs)
+        outputs = _sort_pairs_by_all_columns(outputs)
     return Dataset(
         task_definition.name,
         outputs,
@@ -126,7 +129,7 @@ def _rename_pair_columns(table: RawTable, chosen_columns: Mapping[str, str] | No
     """
     chosen = {}
     for role in PAIR_COLUMNS:
-        candidates = find_columns_named(table.frame.columns, [role])
+        candidates = select_columns_by_name(table.frame.columns, [role])
         if chosen_columns and chosen_columns.get(role):
             candidates = [chosen_columns[role]]
         if candidates:
@@ -145,7 +148,7 @@ def _rename_pair_columns(table: RawTable, chosen_columns: Mapping[str, str] | No
     return replace(table, frame=frame)
 
 
-def _sort_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
+def _sort_pairs_by_all_columns(pairs: pl.DataFrame) -> pl.DataFrame:
     """Sort pairs by the values of all columns that can be sorted, so that the order of the input does not
     matter.
     """
@@ -153,7 +156,7 @@ def _sort_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
     return pairs.sort(sorted(sortable, key=lambda name: (name != "perturbation", name)))
 
 
-def _convert_to_output_table(
+def _rename_and_check_columns(
     raw_table: RawTable, task: Task, chosen_columns: Mapping[str, str] | None
 ) -> _OutputTable:
     """Rename the columns of an input table to those of a data set, and check its ids, texts and scores."""
@@ -164,7 +167,7 @@ def _convert_to_output_table(
     declared_human = [name for name in declared if name]
     if declared_human:
         chosen["human"] = ",".join(declared_human)
-    roles = find_columns_by_role(frame.columns, task=task, chosen=chosen, file=file)
+    roles = find_columns_by_role(frame.columns, task=task, chosen_columns=chosen, file=file)
     # A column like `quality` with words instead of numbers is metadata, unless the user says otherwise.
     human = tuple(
         name
@@ -208,7 +211,7 @@ def _list_metadata_columns(frame: pl.DataFrame, column_roles: ColumnRoles) -> li
     used.update(ROLE_COLUMN_NAMES)
     metadata_columns = []
     for name, dtype in frame.schema.items():
-        if name not in used and not is_unusable_column_type(dtype) and not is_row_number_column(name):
+        if name not in used and not is_unsupported_column_type(dtype) and not is_row_number_column(name):
             metadata_columns.append(name)
     return metadata_columns
 
@@ -361,7 +364,7 @@ def _drop_repeated_rows(outputs: pl.DataFrame, *, rows_are_pairs: bool) -> tuple
     """
     if (
         not rows_are_pairs
-        and _count_distinct_hashes(outputs.select(pl.struct("item", "system"))) == outputs.height
+        and _count_distinct_values_by_hash(outputs.select(pl.struct("item", "system"))) == outputs.height
     ):
         return outputs, []
     content = [name for name in outputs.columns if name not in {_FILE, _ROW}]
@@ -375,7 +378,7 @@ def _drop_repeated_rows(outputs: pl.DataFrame, *, rows_are_pairs: bool) -> tuple
     return distinct, [f"{rows} of another row and {'was' if repeats == 1 else 'were'} left out."]
 
 
-def _count_distinct_hashes(column_frame: pl.DataFrame) -> int:
+def _count_distinct_values_by_hash(column_frame: pl.DataFrame) -> int:
     """Count how many different hashes the values of a column have. This is never more than the number of
     different values, and usually equal to it.
 
@@ -404,7 +407,7 @@ def _reject_several_outputs_per_item(outputs: pl.DataFrame) -> None:
     )
 
 
-def _check_equal_references(outputs: pl.DataFrame, references_rule: str) -> list[str]:
+def _check_that_rows_of_item_share_references(outputs: pl.DataFrame, references_rule: str) -> list[str]:
     """Raise an error if rows of one item have different references, unless each row may keep its own (the
     rule "per-output").
 
@@ -415,8 +418,8 @@ def _check_equal_references(outputs: pl.DataFrame, references_rule: str) -> list
     references = pl.col("references").list
     has_single_references = bool((outputs["references"].list.len() == 1).all())
     reference_key = (references.first() if has_single_references else references.join("\x1f")).alias("key")
-    distinct_items = _count_distinct_hashes(outputs.select("item"))
-    if distinct_items == _count_distinct_hashes(outputs.select(pl.struct("item", reference_key))):
+    distinct_items = _count_distinct_values_by_hash(outputs.select("item"))
+    if distinct_items == _count_distinct_values_by_hash(outputs.select(pl.struct("item", reference_key))):
         return []
     keys = outputs.select("item", _FILE, _ROW, reference_key)
     counts = keys.group_by("item").agg(pl.col("key").n_unique().alias("references"))

@@ -49,21 +49,21 @@ def assign_to_equal_frequency_buckets(
     return labels, notes
 
 
-def assign_to_ranges(
-    numbers: NDArray[np.float64], range_bounds: str, context_request: str
+def find_range_of_each_number(
+    numbers: NDArray[np.float64], range_bounds: str, context_definition: str
 ) -> list[str | None]:
     """Return for each number the name of the range that it lies in, or None. The bounds of the ranges are a
     text such as `-25..-5..0`.
 
-    A range includes its lower bound, the last one also its upper bound. Errors quote `context_request`, the
-    text with which the user asked for these contexts, such as `length:0..10..20`.
+    A range includes its lower bound, the last one also its upper bound. Errors quote `context_definition`,
+    the text with which the user asked for these contexts, such as `length:0..10..20`.
     """
     try:
         bounds = np.array([float(bound) for bound in range_bounds.split("..")])
     except ValueError:
-        raise InputError(f"{context_request!r} has bounds that are not numbers.") from None
+        raise InputError(f"{context_definition!r} has bounds that are not numbers.") from None
     if len(bounds) < 2 or not (np.diff(bounds) > 0).all():
-        raise InputError(f"{context_request!r} needs two or more bounds in increasing order.")
+        raise InputError(f"{context_definition!r} needs two or more bounds in increasing order.")
     codes = np.searchsorted(bounds, numbers, side="right") - 1
     codes[numbers == bounds[-1]] = len(bounds) - 2
     is_inside = (codes >= 0) & (codes < len(bounds) - 1) & ~np.isnan(numbers)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from metassay.errors import InputError, InputLocation, display_path, shorten_text
+from metassay.errors import InputError, InputLocation, format_path_for_user, shorten_text
 
 # What people write for a score that is not there, in lower case.
 MISSING_SCORES = frozenset({"", "none", "na", "n/a", "n.a.", "n.a", "#n/a", "null", "nan", "-"})
@@ -20,7 +20,7 @@ _DECIMAL_COMMA = r"^\s*[+-]?\d*,\d+\s*$"
 
 def parse_id_column(column: pl.Series, file: str) -> pl.Series:
     """Convert a column of ids to text. An id that is neither a text nor a whole number is an error."""
-    unsuitable_type = _describe_type_unsuitable_for_ids(column.dtype)
+    unsuitable_type = _explain_why_type_cannot_hold_ids(column.dtype)
     if unsuitable_type is not None:
         raise InputError(
             f"an id must be text or a whole number, not {unsuitable_type} ({shorten_text(str(column[0]))}).",
@@ -51,7 +51,7 @@ def join_id_columns(table: pl.DataFrame, column_names: Sequence[str], file: str)
     return pl.DataFrame(ids).select(pl.concat_str(pl.all(), separator="/")).to_series()
 
 
-def _describe_type_unsuitable_for_ids(dtype: pl.DataType) -> str | None:
+def _explain_why_type_cannot_hold_ids(dtype: pl.DataType) -> str | None:
     """Return words for a column type that cannot hold ids, such as "a float"; None if it can."""
     if dtype.is_float():
         return "a float"
@@ -214,7 +214,7 @@ def replace_decimal_commas(table: pl.DataFrame, file: str, notes: list[str]) -> 
     columns = [name for name, column in table.to_dict().items() if _has_decimal_commas(column)]
     if columns:
         notes.append(
-            f"{display_path(file)}: commas in these columns were read as decimal points: "
+            f"{format_path_for_user(file)}: commas in these columns were read as decimal points: "
             f"{', '.join(columns)}."
         )
     return table.with_columns(pl.col(columns).str.replace(",", ".", literal=True))

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metassay.data.cells import build_natural_sort_key
-from metassay.data.columns import TEST_SET_COLUMNS, find_columns_named
+from metassay.data.columns import TEST_SET_COLUMNS, select_columns_by_name
 from metassay.data.dataset import Dataset
 from metassay.errors import UnknownName
 
@@ -45,7 +45,7 @@ def assign_outputs_to_clusters(dataset: Dataset, cluster_column: str | None) -> 
     to the cluster of its item; a note counts such outputs.
     """
     outputs = dataset.outputs
-    items = _number_distinct_labels(outputs["item"])
+    items = _encode_labels_as_integers(outputs["item"])
     requested = cluster_column is not None
     if cluster_column is None:
         cluster_column = find_cluster_column(dataset)
@@ -54,7 +54,7 @@ def assign_outputs_to_clusters(dataset: Dataset, cluster_column: str | None) -> 
         return Clusters(items, items, "item", "asked for" if requested else why)
     if cluster_column not in outputs.columns:
         raise UnknownName("cluster column", cluster_column, ("item", *dataset.metadata))
-    codes = _number_distinct_labels(_build_cluster_labels(outputs, cluster_column))
+    codes = _encode_labels_as_integers(_build_cluster_labels(outputs, cluster_column))
     why = (
         f"{len(dataset.items)} items belong to {len(np.unique(codes))} of them, and items of one are similar"
     )
@@ -73,7 +73,7 @@ def list_cluster_names(dataset: Dataset, clusters: Clusters) -> pl.Series:
     return labels.unique().sort()
 
 
-def find_natural_order_of_items(dataset: Dataset) -> NDArray[np.int64]:
+def find_sort_order_of_items(dataset: Dataset) -> NDArray[np.int64]:
     """Return the positions that sort the items so that numbers in their ids are compared by size: `talk-2`
     before `talk-10`.
     """
@@ -101,7 +101,7 @@ def _build_cluster_labels(outputs: pl.DataFrame, cluster_column: str) -> pl.Seri
 
 def find_cluster_column(dataset: Dataset) -> str | None:
     """Return the first column that groups items, such as a document id; None if there is no such column."""
-    for column in find_columns_named(dataset.metadata, CLUSTER_COLUMNS):
+    for column in select_columns_by_name(dataset.metadata, CLUSTER_COLUMNS):
         labels = _build_cluster_labels(dataset.outputs, column)
         item_clusters = pl.DataFrame({"item": dataset.outputs["item"], "cluster": labels})
         each_item_in_one = item_clusters.unique().height == len(dataset.items)
@@ -110,6 +110,6 @@ def find_cluster_column(dataset: Dataset) -> str | None:
     return None
 
 
-def _number_distinct_labels(labels: pl.Series) -> NDArray[np.int32]:
+def _encode_labels_as_integers(labels: pl.Series) -> NDArray[np.int32]:
     """Replace each label by a number, from 0 and in sorted order of the labels."""
     return labels.rank("dense").cast(pl.Int32).to_numpy() - np.int32(1)

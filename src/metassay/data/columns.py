@@ -72,20 +72,20 @@ def find_columns_by_role(
     column_names: Sequence[str],
     *,
     task: Task = FALLBACK_TASK,
-    chosen: Mapping[str, str] | None = None,
+    chosen_columns: Mapping[str, str] | None = None,
     file: str = "",
 ) -> ColumnRoles:
     """Find which columns of a table hold items, systems, outputs, references, sources and scores.
 
-    `chosen` has the columns that the user chose, by role. Several columns are separated by commas. Without a
-    column of ids, the source identifies the item.
+    `chosen_columns` has the columns that the user chose, by role. Several columns are separated by commas.
+    Without a column of ids, the source identifies the item.
     """
-    chosen = resolve_role_aliases(chosen)
-    check_chosen_columns(chosen, {*task.column_names, "references", "human"}, column_names, file)
+    chosen_columns = replace_short_role_names(chosen_columns)
+    check_chosen_columns(chosen_columns, {*task.column_names, "references", "human"}, column_names, file)
     roles: dict[str, str | None] = {}
     for role, names in task.column_names.items():
         unused = [column for column in column_names if column not in roles.values()]
-        roles[role] = chosen.get(role) or next(iter(find_columns_named(unused, names)), None)
+        roles[role] = chosen_columns.get(role) or next(iter(select_columns_by_name(unused, names)), None)
     item = roles["item"] or roles["source"]
     output = roles["output"]
     if item is None:
@@ -93,37 +93,37 @@ def find_columns_by_role(
     if output is None:
         raise build_missing_column_error("output", task.column_names["output"], column_names, file)
     references = find_reference_columns(column_names)
-    if "references" in chosen:
-        references = chosen["references"].split(",")
+    if "references" in chosen_columns:
+        references = chosen_columns["references"].split(",")
     return ColumnRoles(
         item=item,
         output=output,
         system=roles["system"],
         source=roles["source"],
         references=tuple(references),
-        test_set=tuple(find_columns_named(column_names, TEST_SET_COLUMNS)),
-        human=_find_columns_of_human_scores(column_names, chosen.get("human")),
+        test_set=tuple(select_columns_by_name(column_names, TEST_SET_COLUMNS)),
+        human=_find_columns_of_human_scores(column_names, chosen_columns.get("human")),
     )
 
 
-def find_columns_named(column_names: Iterable[str], accepted_names: Iterable[str]) -> list[str]:
+def select_columns_by_name(column_names: Iterable[str], accepted_names: Iterable[str]) -> list[str]:
     """Return the columns whose name is one of the accepted names, ignoring case, in the order of the accepted
     names.
 
     Of columns whose names differ only in case, the first counts.
 
-    >>> find_columns_named(["lp", "Seg_ID", "seg_id"], ("item", "seg_id", "lp"))
+    >>> select_columns_by_name(["lp", "Seg_ID", "seg_id"], ("item", "seg_id", "lp"))
     ['Seg_ID', 'lp']
     """
     by_lower_name = {name.lower(): name for name in reversed(list(column_names))}
     return [by_lower_name[name] for name in accepted_names if name in by_lower_name]
 
 
-def resolve_role_aliases(columns_by_role: Mapping[str, str] | None) -> dict[str, str]:
+def replace_short_role_names(columns_by_role: Mapping[str, str] | None) -> dict[str, str]:
     """Replace short names that a user may write for the role of a column, such as `ref` and `hyp`, by the
     full names `references` and `output`.
 
-    >>> resolve_role_aliases({"hyp": "translation", "item": "n"})
+    >>> replace_short_role_names({"hyp": "translation", "item": "n"})
     {'output': 'translation', 'item': 'n'}
     """
     return {ROLE_ALIASES.get(role, role): column for role, column in (columns_by_role or {}).items()}
@@ -172,22 +172,22 @@ def is_reserved_column(column_name: str) -> bool:
 
 def find_score_columns(
     table: pl.DataFrame,
-    human: Sequence[str] = (),
-    metrics: Collection[str] = (),
+    known_human_columns: Sequence[str] = (),
+    known_metrics: Collection[str] = (),
     metadata_columns: Collection[str] = (),
 ) -> tuple[list[str], list[str]]:
     """Return the names of the columns that hold human scores, and of those that hold metric scores.
 
     Every column of numbers is a metric, unless its name is known to be an id, metadata, a text or a human
-    score. `human` and `metadata_columns` name further columns of these kinds; `metrics` are metrics that are
-    named like something that people rate.
+    score. `known_human_columns` and `metadata_columns` name further columns of these kinds; `known_metrics`
+    are metrics that are named like something that people rate.
     """
-    for name in human:
+    for name in known_human_columns:
         if name not in table.columns:
             raise UnknownName("column", name, table.columns)
     other_names = {*TEST_SET_COLUMNS, *KNOWN_METADATA_COLUMNS, *TEXT_COLUMNS["source"]}
     for role in ("item", "system", "output"):
-        other_names.update(list_column_names_of_role(role))
+        other_names.update(list_possible_column_names(role))
     candidates = []
     for name in table.columns:
         is_id = name.lower() in other_names or name.lower().endswith("_id") or is_row_number_column(name)
@@ -196,9 +196,9 @@ def find_score_columns(
     by_lower_name = {name.lower().replace("-", "_"): name for name in reversed(table.columns)}
     well_known = [by_lower_name[name] for name in HUMAN_SCORE_NAMES if name in by_lower_name]
     recognised = [
-        name for name in candidates if is_human_score_column(name, metrics) and is_numeric(table[name])
+        name for name in candidates if is_human_score_column(name, known_metrics) and is_numeric(table[name])
     ]
-    human_columns = list(dict.fromkeys([*human, *well_known, *recognised]))
+    human_columns = list(dict.fromkeys([*known_human_columns, *well_known, *recognised]))
     if not human_columns and "score" in by_lower_name:
         human_columns = [by_lower_name["score"]]
     metric_columns = [name for name in candidates if name not in human_columns and is_numeric(table[name])]
@@ -222,7 +222,7 @@ def find_unusable_columns(table: pl.DataFrame) -> dict[str, str]:
     for name, dtype in table.schema.items():
         if is_row_number_column(name):
             ignored[name or "without a name"] = "row numbers"
-        elif is_unusable_column_type(dtype) and not _REFERENCE.fullmatch(name.lower()):
+        elif is_unsupported_column_type(dtype) and not _REFERENCE.fullmatch(name.lower()):
             ignored[name] = "nested values" if dtype.is_nested() else f"values of type {dtype}"
         elif dtype == pl.String and _MOSTLY_NUMBERS <= _compute_share_of_numbers(table[name]) < 1:
             ignored[name] = f"not only numbers: {_find_first_non_number(table[name])!r}"
@@ -253,7 +253,7 @@ def _has_only_marks_of_missing_scores(column: pl.Series) -> bool:
     return bool(find_missing_scores(present).all() and (present.str.strip_chars() != "").any())
 
 
-def is_unusable_column_type(dtype: pl.DataType) -> bool:
+def is_unsupported_column_type(dtype: pl.DataType) -> bool:
     """Return whether values of a type, such as lists, can be used neither as scores nor to group outputs."""
     return dtype.is_nested() or dtype in (pl.Binary, pl.Duration, pl.Object)
 
@@ -282,7 +282,7 @@ def _find_first_non_number(column: pl.Series) -> str:
     return shorten_text(column.filter(is_word).sort()[0])
 
 
-def list_column_names_of_role(role: str) -> tuple[str, ...]:
+def list_possible_column_names(role: str) -> tuple[str, ...]:
     """Return all names that a column with a role, such as "item", may have in any task."""
     names = list(TEXT_COLUMNS.get(role, ()))
     for task in load_tasks().values():

@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metassay.data.buckets import assign_to_equal_frequency_buckets, assign_to_ranges
+from metassay.data.buckets import assign_to_equal_frequency_buckets, find_range_of_each_number
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
 
@@ -55,39 +55,39 @@ class Context:
         return len(self.values) > 1
 
 
-def divide_outputs_into_contexts(dataset: Dataset, context_request: str | RowLabel) -> Context:
+def group_outputs_by_context(dataset: Dataset, context_definition: str | RowLabel) -> Context:
     """Divide the outputs into contexts by a column, by several columns as in `year+domain`, or by a function
     that labels each row.
     """
-    if callable(context_request):
-        labels = [context_request(row) for row in dataset.outputs.iter_rows(named=True)]
+    if callable(context_definition):
+        labels = [context_definition(row) for row in dataset.outputs.iter_rows(named=True)]
         texts = [None if label is None else str(label) for label in labels]
-        name = getattr(context_request, "__name__", "function")
+        name = getattr(context_definition, "__name__", "function")
         return _build_context_from_labels(name, pl.Series(texts, dtype=pl.String), ())
     columns = []
     notes: list[str] = []
-    for number, part in enumerate(context_request.split("+")):
+    for number, part in enumerate(context_definition.split("+")):
         labels_of_part, notes_of_part = _label_outputs_by_column_or_ranges(dataset, part.strip())
         columns.append(labels_of_part.alias(str(number)))
         notes += notes_of_part
     crossed = pl.DataFrame(columns).select(pl.concat_str(pl.all(), separator="+")).to_series()
-    return _build_context_from_labels(context_request, crossed, notes)
+    return _build_context_from_labels(context_definition, crossed, notes)
 
 
-def build_contexts(
-    dataset: Dataset, context_requests: str | RowLabel | Sequence[str | RowLabel] | None
+def group_outputs_by_all_contexts(
+    dataset: Dataset, context_definitions: str | RowLabel | Sequence[str | RowLabel] | None
 ) -> tuple[Context, ...]:
     """Divide the outputs into groups, called contexts, once for each requested column, or else for the
     default columns.
     """
-    if isinstance(context_requests, str) or callable(context_requests):
-        context_requests = [context_requests]
+    if isinstance(context_definitions, str) or callable(context_definitions):
+        context_definitions = [context_definitions]
     contexts = tuple(
-        divide_outputs_into_contexts(dataset, request)
-        for request in context_requests or choose_default_contexts(dataset)
+        group_outputs_by_context(dataset, request)
+        for request in context_definitions or choose_default_context_columns(dataset)
     )
     # Pairs that someone else made can be assayed without any context.
-    needs_contexts = bool(context_requests) or not dataset.rows_are_pairs
+    needs_contexts = bool(context_definitions) or not dataset.rows_are_pairs
     if needs_contexts and not any(context.has_several_contexts for context in contexts):
         names = ", ".join(context.name for context in contexts)
         raise InputError(
@@ -97,7 +97,7 @@ def build_contexts(
     return contexts
 
 
-def choose_default_contexts(dataset: Dataset) -> tuple[str, ...]:
+def choose_default_context_columns(dataset: Dataset) -> tuple[str, ...]:
     """Return the columns by which outputs are divided if the user names none: `system` and, if the data has
     it, `domain`. Pairs that someone else made have other defaults.
     """
@@ -108,22 +108,26 @@ def choose_default_contexts(dataset: Dataset) -> tuple[str, ...]:
     return tuple(varying) or ("system",)
 
 
-def _label_outputs_by_column_or_ranges(dataset: Dataset, context_request: str) -> tuple[pl.Series, list[str]]:
+def _label_outputs_by_column_or_ranges(
+    dataset: Dataset, context_definition: str
+) -> tuple[pl.Series, list[str]]:
     """Return the context of each output by the value of one column, or by ranges of a column of numbers. Also
     returns notes.
 
     A part is the name of a column, or a column of numbers that is divided: `length:20` into 20 buckets,
     `length:0..10..20` into ranges.
     """
-    column, colon, division = context_request.partition(":")
+    column, colon, division = context_definition.partition(":")
     if not colon:
         return _label_outputs_by_column(dataset, column), []
     numbers = _get_number_column(dataset, column)
     if ".." in division:
-        return pl.Series(assign_to_ranges(numbers, division, context_request), dtype=pl.String), []
+        return pl.Series(
+            find_range_of_each_number(numbers, division, context_definition), dtype=pl.String
+        ), []
     if not division.isdecimal() or len(division) > _MAXIMUM_COUNT_DIGITS or int(division) < 1:
         raise InputError(
-            f"{context_request!r} does not say how to divide {column}.",
+            f"{context_definition!r} does not say how to divide {column}.",
             remedy=f"Write {column}:20 for 20 buckets, or {column}:0..10..20 for ranges.",
         )
     labels, notes = assign_to_equal_frequency_buckets(

@@ -12,7 +12,7 @@ from types import MappingProxyType
 import polars as pl
 
 from metassay.data.directions import ScoreDirection
-from metassay.data.fingerprint import DataFingerprint, fingerprint_data, hash_rows
+from metassay.data.fingerprint import DataFingerprint, hash_outputs_and_human_scores, hash_rows
 from metassay.data.languages import find_target_languages
 from metassay.errors import InputError, UnknownName
 from metassay.tasks import find_task
@@ -45,7 +45,9 @@ class Dataset:
     """Name of the task."""
     outputs: pl.DataFrame
     human: tuple[str, ...] = ()
-    """Columns of human scores, as they stand in the data until `orient_human_scores` is called."""
+    """Columns of human scores, as they stand in the data until `reverse_human_scores_if_lower_is_better` is
+    called.
+    """
     language: str | None = None
     """Target language of all outputs. None if it differs by row or is unknown, see `languages`."""
     qrels: pl.DataFrame | None = None
@@ -72,7 +74,9 @@ class Dataset:
     ignored_columns: Mapping[str, str] = field(default_factory=dict)
     """Columns of the input that are not used, with the reason."""
     directions: tuple[ScoreDirection, ...] = ()
-    """Direction that each human score had before `orient_human_scores`. Empty if that was not called."""
+    """Direction that each human score had before `reverse_human_scores_if_lower_is_better`. Empty if that was
+    not called.
+    """
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "task", self.task_definition.name)
@@ -146,7 +150,7 @@ class Dataset:
     @property
     def fingerprint(self) -> DataFingerprint:
         """Counts and hashes by which a later run recognises the same data."""
-        return fingerprint_data(self.outputs, self.human)
+        return hash_outputs_and_human_scores(self.outputs, self.human)
 
     def filter_rows(self, keep: pl.Series, *, reason: str) -> Dataset:
         """Return the data set with only the rows for which `keep` is true. The others are counted in

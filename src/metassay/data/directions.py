@@ -1,7 +1,8 @@
 """Directions of scores: for which human scores and metrics lower is better, and their reversal.
 
-All comparisons work on oriented scores, for which higher is better. `find_score_direction` decides for every
-verb, from the user's request (`--lower-is-better`, `--higher-is-better`), the name of the score and its sign.
+All comparisons work on oriented scores, for which higher is better. `decide_if_higher_is_better` decides for
+every verb, from the user's request (`--lower-is-better`, `--higher-is-better`), the name of the score and its
+sign.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
-from metassay.options import Names, split_names
+from metassay.options import Names, split_comma_separated_names
 from metassay.results.data_summary import HIGHER, HUMAN_SCORE, LOWER
 
 if TYPE_CHECKING:
@@ -64,11 +65,13 @@ class RequestedDirections:
     higher_is_better: tuple[str, ...] = ()
 
     @classmethod
-    def parse(cls, lower_is_better: Names, higher_is_better: Names) -> Self:
+    def parse_direction_options(cls, lower_is_better: Names, higher_is_better: Names) -> Self:
         """Create the request from the values of the two options. Each may be a list of names or a text with
         commas.
         """
-        return cls(split_names(lower_is_better), split_names(higher_is_better))
+        return cls(
+            split_comma_separated_names(lower_is_better), split_comma_separated_names(higher_is_better)
+        )
 
     @property
     def named_scores(self) -> tuple[str, ...]:
@@ -85,7 +88,7 @@ class RequestedDirections:
             names = ", ".join(sorted(contradictory))
             raise InputError(f"{names} cannot be both lower and higher is better.")
 
-    def list_lower_is_better(self, known_names: Collection[str]) -> frozenset[str]:
+    def list_scores_where_lower_is_better(self, known_names: Collection[str]) -> frozenset[str]:
         """Return the names of all scores for which lower is better: the known names, corrected by what the
         user requested.
         """
@@ -109,13 +112,13 @@ def orient_scores(scores: ScoresT, *, higher_is_better: bool) -> ScoresT:
     return -scores
 
 
-def find_score_direction(
+def decide_if_higher_is_better(
     score_name: str,
     scores: NDArray[np.float64],
     *,
-    kind: str,
-    requested: RequestedDirections | None = None,
-    lower_metrics: Collection[str] = (),
+    score_kind: str,
+    requested_directions: RequestedDirections | None = None,
+    lower_is_better_metrics: Collection[str] = (),
 ) -> ScoreDirection:
     """Decide whether higher or lower values of a score are better, from the user's request, the name and the
     values of the score.
@@ -125,36 +128,37 @@ def find_score_direction(
     mostly negative, because then somebody has reversed them already. MQM counts errors if it is never
     negative and most often 0. All other scores are higher is better.
 
-    `kind` is `HUMAN_SCORE` or `METRIC_SCORE`; `lower_metrics` are names of metrics of which lower is better.
+    `score_kind` is `HUMAN_SCORE` or `METRIC_SCORE`; `lower_is_better_metrics` are names of metrics of which
+    lower is better.
 
-    >>> find_score_direction("TER-refA", np.array([20.0, 35.0]), kind="metric").better
+    >>> decide_if_higher_is_better("TER-refA", np.array([20.0, 35.0]), score_kind="metric").better
     'lower'
-    >>> find_score_direction("TER-refA", np.array([-20.0, -35.0]), kind="metric").better
+    >>> decide_if_higher_is_better("TER-refA", np.array([-20.0, -35.0]), score_kind="metric").better
     'higher'
     """
-    requested = requested or RequestedDirections()
-    if score_name in requested.lower_is_better:
-        return ScoreDirection(score_name, kind, LOWER, REQUESTED)
-    if score_name in requested.higher_is_better:
-        return ScoreDirection(score_name, kind, HIGHER, REQUESTED)
-    if score_name in lower_metrics or has_name_of_error_count(score_name, kind):
+    requested_directions = requested_directions or RequestedDirections()
+    if score_name in requested_directions.lower_is_better:
+        return ScoreDirection(score_name, score_kind, LOWER, REQUESTED)
+    if score_name in requested_directions.higher_is_better:
+        return ScoreDirection(score_name, score_kind, HIGHER, REQUESTED)
+    if score_name in lower_is_better_metrics or does_name_suggest_error_count(score_name, score_kind):
         # Some tables hold error metrics with reversed sign, so that higher is better.
         if _is_mostly_negative(scores):
-            return ScoreDirection(score_name, kind, HIGHER, "an error rate with reversed sign")
-        return ScoreDirection(score_name, kind, LOWER, "named like an error rate")
+            return ScoreDirection(score_name, score_kind, HIGHER, "an error rate with reversed sign")
+        return ScoreDirection(score_name, score_kind, LOWER, "named like an error rate")
     if do_scores_look_like_error_counts(score_name, scores) and _is_zero_most_frequent(scores):
-        return ScoreDirection(score_name, kind, LOWER, "MQM that is never negative counts errors")
-    return ScoreDirection(score_name, kind, HIGHER, "default")
+        return ScoreDirection(score_name, score_kind, LOWER, "MQM that is never negative counts errors")
+    return ScoreDirection(score_name, score_kind, HIGHER, "default")
 
 
-def has_name_of_error_count(score_name: str, score_kind: str) -> bool:
+def does_name_suggest_error_count(score_name: str, score_kind: str) -> bool:
     """Return whether the name of a score, such as `ter` or `errors`, suggests that it counts errors, so that
     lower is better.
 
     >>> names = ("TER", "WER_norm", "sacrebleu-ter", "MetricX-24-ref", "mbr-metricx-qe", "recip_rank")
-    >>> [has_name_of_error_count(name, "metric") for name in names]
+    >>> [does_name_suggest_error_count(name, "metric") for name in names]
     [True, True, True, True, False, False]
-    >>> has_name_of_error_count("hter", "human"), has_name_of_error_count("rank", "human")
+    >>> does_name_suggest_error_count("hter", "human"), does_name_suggest_error_count("rank", "human")
     (True, True)
     """
     base_name = _REFERENCE_SUFFIX.sub("", score_name.lower())
@@ -168,7 +172,7 @@ def has_name_of_error_count(score_name: str, score_kind: str) -> bool:
     return score_kind == HUMAN_SCORE and words[-1] in _RANK_WORDS
 
 
-def orient_human_scores(
+def reverse_human_scores_if_lower_is_better(
     dataset: Dataset, requested_directions: RequestedDirections
 ) -> tuple[Dataset, RequestedDirections]:
     """Return the data set with human scores negated where lower is better, so that higher is always better.
@@ -181,17 +185,19 @@ def orient_human_scores(
     notes = []
     for name in dataset.human:
         scores = dataset.outputs[name].cast(pl.Float64).to_numpy()
-        direction = find_score_direction(name, scores, kind=HUMAN_SCORE, requested=requested_directions)
+        direction = decide_if_higher_is_better(
+            name, scores, score_kind=HUMAN_SCORE, requested_directions=requested_directions
+        )
         directions.append(direction)
         if direction.better == LOWER:
             reversed_columns.append(-dataset.outputs[name])
-            notes.append(_describe_negated_score(direction))
+            notes.append(_explain_why_score_was_negated(direction))
     outputs = dataset.outputs.with_columns(reversed_columns) if reversed_columns else dataset.outputs
     oriented = replace(dataset, outputs=outputs, directions=tuple(directions))
     return oriented.add_notes(*notes), requested_directions.exclude_scores(dataset.human)
 
 
-def _describe_negated_score(score_direction: ScoreDirection) -> str:
+def _explain_why_score_was_negated(score_direction: ScoreDirection) -> str:
     """Return a note that a human score was negated, and why."""
     note = f"Lower {score_direction.score} is better, so its sign was reversed."
     if score_direction.why == REQUESTED:
@@ -199,7 +205,7 @@ def _describe_negated_score(score_direction: ScoreDirection) -> str:
     return f"{note} If higher is better, add --higher-is-better {score_direction.score}."
 
 
-def describe_negated_scores(score_directions: Iterable[ScoreDirection]) -> list[str]:
+def warn_of_negated_scores(score_directions: Iterable[ScoreDirection]) -> list[str]:
     """Return a note that names the scores that were negated although the user did not ask for it."""
     reversed_scores = set()
     for direction in score_directions:

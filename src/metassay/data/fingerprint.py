@@ -25,7 +25,7 @@ class DataFingerprint(TypedDict):
     """Hash of each human score together with the ids of its outputs."""
 
 
-def fingerprint_data(outputs: pl.DataFrame, human_columns: Sequence[str]) -> DataFingerprint:
+def hash_outputs_and_human_scores(outputs: pl.DataFrame, human_columns: Sequence[str]) -> DataFingerprint:
     """Compute counts and hashes by which a later run recognises the same outputs and human scores.
 
     The order of rows does not matter. The signs of scores do not matter either, because some verbs reverse
@@ -33,13 +33,11 @@ def fingerprint_data(outputs: pl.DataFrame, human_columns: Sequence[str]) -> Dat
     """
     items = outputs["item"].unique().sort()
     systems = outputs["system"].unique().sort()
-    human = {
-        name: _hash_texts_together(_list_scored_outputs(outputs, name)) for name in sorted(human_columns)
-    }
+    human = {name: _hash_text_column(_list_scored_outputs(outputs, name)) for name in sorted(human_columns)}
     return DataFingerprint(
         items=len(items),
         systems=len(systems),
-        keys=_hash_texts_together(items) + _hash_texts_together(systems),
+        keys=_hash_text_column(items) + _hash_text_column(systems),
         human=human,
     )
 
@@ -71,7 +69,7 @@ def _list_scored_outputs(outputs: pl.DataFrame, score_column: str) -> pl.Series:
     return scored.select(pl.concat_str(pl.all().cast(pl.String), separator="\0")).to_series().sort()
 
 
-def _hash_texts_together(texts: pl.Series) -> str:
+def _hash_text_column(texts: pl.Series) -> str:
     """Return one hash of a column of texts."""
     digest = hashlib.blake2b(digest_size=16)
     for start in range(0, len(texts), _BATCH_ROWS):

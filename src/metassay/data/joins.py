@@ -10,8 +10,8 @@ import polars as pl
 from metassay.data.columns import (
     TEST_SET_COLUMNS,
     is_row_number_column,
-    is_unusable_column_type,
-    list_column_names_of_role,
+    is_unsupported_column_type,
+    list_possible_column_names,
 )
 from metassay.errors import InputError, InputLocation
 
@@ -19,24 +19,28 @@ from metassay.errors import InputError, InputLocation
 _OTHER_KEYS = ("doc_id", "speaker_id")
 
 
-def join_columns(
-    table: pl.DataFrame, other_table: pl.DataFrame, *, file: str, chosen: Mapping[str, str] | None = None
+def join_tables_by_id(
+    table: pl.DataFrame,
+    other_table: pl.DataFrame,
+    *,
+    file: str,
+    chosen_columns: Mapping[str, str] | None = None,
 ) -> tuple[pl.DataFrame, str]:
     """Add to a table the columns that only another table has. Rows are matched by the id columns that both
     tables have.
 
-    Also returns a note that says how many rows have a match. `file` is the file of `other_table`; `chosen`
-    has the columns that the user chose, by role.
+    Also returns a note that says how many rows have a match. `file` is the file of `other_table`;
+    `chosen_columns` has the columns that the user chose, by role.
     """
-    chosen_keys = [name for role, name in (chosen or {}).items() if role in ("item", "system")]
+    chosen_keys = [name for role, name in (chosen_columns or {}).items() if role in ("item", "system")]
     for role in ("item", "system"):
         other_table = _rename_id_column_for_join(
-            other_table, (chosen or {}).get(role), list_column_names_of_role(role), table.columns
+            other_table, (chosen_columns or {}).get(role), list_possible_column_names(role), table.columns
         )
     possible_keys = [
         *TEST_SET_COLUMNS,
-        *list_column_names_of_role("item"),
-        *list_column_names_of_role("system"),
+        *list_possible_column_names("item"),
+        *list_possible_column_names("system"),
         *_OTHER_KEYS,
     ]
     keys = []
@@ -53,7 +57,7 @@ def join_columns(
         )
     for key in keys:
         for keyed_table, keyed_file in ((table, None), (other_table, file)):
-            if is_unusable_column_type(keyed_table.schema[key]):
+            if is_unsupported_column_type(keyed_table.schema[key]):
                 raise InputError(
                     f"a key must be text or a number, not {keyed_table.schema[key]}.",
                     location=InputLocation(file=keyed_file, column=key),
@@ -92,8 +96,8 @@ def _align_segment_numbers(table: pl.DataFrame, other_table: pl.DataFrame) -> tu
     columns = ["doc_id", "seg_id"]
     if not all(name in part.columns for part in (table, other_table) for name in columns):
         return other_table, ""
-    ours = _list_document_segments(table)
-    theirs = _list_document_segments(other_table)
+    ours = _list_segments_of_documents(table)
+    theirs = _list_segments_of_documents(other_table)
     shared = theirs.filter(pl.col("doc_id").is_in(ours["doc_id"].unique().implode()))
     if shared.is_empty() or shared["seg_id"].null_count() or ours["seg_id"].null_count():
         return other_table, ""
@@ -108,7 +112,7 @@ def _align_segment_numbers(table: pl.DataFrame, other_table: pl.DataFrame) -> tu
     return other_table, ""
 
 
-def _list_document_segments(table: pl.DataFrame) -> pl.DataFrame:
+def _list_segments_of_documents(table: pl.DataFrame) -> pl.DataFrame:
     """Return a table of the different pairs of document and segment, with the segment as a number, or null if
     it is not a number.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from metassay.data.columns import find_columns_named
+from metassay.data.columns import select_columns_by_name
 from metassay.text.languages import (
     find_target_language,
     get_base_language,
@@ -23,7 +23,7 @@ def find_target_languages(outputs: pl.DataFrame) -> list[str | None] | None:
     The target language of `lp` is used. Without `lp`, another column of languages is used if all of its
     values are languages.
     """
-    language_pair_columns = find_columns_named(outputs.columns, ["lp"])
+    language_pair_columns = select_columns_by_name(outputs.columns, ["lp"])
     if language_pair_columns:
         pairs = outputs[language_pair_columns[0]].cast(pl.String)
         targets = {pair: find_target_language(pair or "") for pair in pairs.unique()}
@@ -31,7 +31,7 @@ def find_target_languages(outputs: pl.DataFrame) -> list[str | None] | None:
     names = list(TARGET_LANGUAGE_COLUMNS)
     if "source" not in outputs.columns:
         names += LANGUAGE_COLUMNS
-    for column in find_columns_named(outputs.columns, names):
+    for column in select_columns_by_name(outputs.columns, names):
         values = outputs[column].cast(pl.String)
         codes = {value: parse_language(value) for value in values.drop_nulls().unique()}
         # A column `target` may also hold texts.
@@ -40,7 +40,7 @@ def find_target_languages(outputs: pl.DataFrame) -> list[str | None] | None:
     return None
 
 
-def warn_of_language_pair_given_as_language(requested_language: str | None) -> list[str]:
+def warn_if_language_is_language_pair(requested_language: str | None) -> list[str]:
     """Return a note if the user gave a language pair such as `en-de` where a language is expected."""
     if requested_language is None or "-" not in requested_language:
         return []

@@ -39,7 +39,7 @@ def set_memory_target(byte_count: int) -> None:
     _memory_target = byte_count
 
 
-def should_stay_on_disk(row_count: int) -> bool:
+def is_table_too_large_for_memory(row_count: int) -> bool:
     """Return whether a table with this many rows is too large to be held in memory."""
     return row_count * _TARGET_PER_ROW > _memory_target
 

@@ -29,7 +29,7 @@ def normalise_texts(dataset: Dataset, normalisation_scheme: str) -> Dataset:
     if dataset.task_definition.is_ranking:
         return dataset
     if normalisation_scheme == "none":
-        return _add_note_on_style_difference(dataset)
+        return _note_case_and_punctuation_differences(dataset)
     outputs = dataset.outputs
     text_columns = ["output", "worse"] if dataset.rows_are_pairs else ["output"]
     texts = [outputs[name].alias("text") for name in text_columns]
@@ -47,7 +47,7 @@ def normalise_texts(dataset: Dataset, normalisation_scheme: str) -> Dataset:
     return replace(dataset, outputs=outputs.with_columns(columns))
 
 
-def _add_note_on_style_difference(dataset: Dataset) -> Dataset:
+def _note_case_and_punctuation_differences(dataset: Dataset) -> Dataset:
     """Return the data set with a note if outputs and references differ in case or punctuation, which makes
     almost every word count as an error.
     """
@@ -56,27 +56,29 @@ def _add_note_on_style_difference(dataset: Dataset) -> Dataset:
     if "references" not in dataset.outputs.columns:
         return dataset
     references = [references[0] for references in dataset.outputs["references"]]
-    difference = describe_style_difference(dataset.outputs["output"].to_list(), references)
+    difference = describe_case_and_punctuation_differences(dataset.outputs["output"].to_list(), references)
     if difference is None:
         return dataset
     return dataset.add_notes(difference)
 
 
-def describe_style_difference(outputs: Sequence[str], references: Sequence[str]) -> str | None:
+def describe_case_and_punctuation_differences(
+    outputs: Sequence[str], references: Sequence[str]
+) -> str | None:
     """Return a sentence on how outputs and references differ in case and punctuation; None if they do not
     differ.
 
     Looks only at the first texts of each side.
     """
-    output_style = _measure_text_style(outputs)
-    reference_style = _measure_text_style(references)
+    output_style = _measure_case_and_punctuation(outputs)
+    reference_style = _measure_case_and_punctuation(references)
     differences = []
-    if _are_shares_different(output_style.upper_case, reference_style.upper_case):
+    if _do_shares_differ_clearly(output_style.upper_case, reference_style.upper_case):
         differences.append(
             f"{_format_percent(output_style.upper_case)} of the letters in outputs are upper case, "
             f"{_format_percent(reference_style.upper_case)} in references"
         )
-    if _are_shares_different(output_style.punctuated, reference_style.punctuated):
+    if _do_shares_differ_clearly(output_style.punctuated, reference_style.punctuated):
         differences.append(
             f"{_format_percent(output_style.punctuated)} of the outputs have punctuation, "
             f"{_format_percent(reference_style.punctuated)} of the references"
@@ -96,7 +98,7 @@ class _TextStyle:
     """Share of texts that have punctuation."""
 
 
-def _measure_text_style(texts: Iterable[str]) -> _TextStyle:
+def _measure_case_and_punctuation(texts: Iterable[str]) -> _TextStyle:
     """Measure the shares of upper-case letters and of texts with punctuation."""
     upper_case = 0
     letters = 0
@@ -110,7 +112,7 @@ def _measure_text_style(texts: Iterable[str]) -> _TextStyle:
     return _TextStyle(upper_case / max(letters, 1), punctuated / max(count, 1))
 
 
-def _are_shares_different(share: float, other_share: float) -> bool:
+def _do_shares_differ_clearly(share: float, other_share: float) -> bool:
     """Return whether two shares differ by more than two percentage points and at least fivefold."""
     low, high = sorted((share, other_share))
     return high - low > 0.02 and high >= 5 * low

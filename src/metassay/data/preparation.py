@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from metassay.data.dataset import Dataset
 from metassay.data.normalisation import choose_text_normalisation, normalise_texts
-from metassay.data.reference_systems import drop_reference_systems
+from metassay.data.reference_systems import drop_systems_equal_to_references
 from metassay.text.words import is_spaceless_script
 
 # Number of outputs that are checked for spaces.
 _LANGUAGE_SAMPLE = 1000
 
 
-def prepare_dataset(dataset: Dataset, *, normalize: str | None, keep_references: bool) -> Dataset:
+def prepare_dataset_for_scoring(dataset: Dataset, *, normalize: str | None, keep_references: bool) -> Dataset:
     """Prepare a data set for scoring: drop systems whose outputs equal the references, and normalise all
     texts.
 
     `normalize` names a scheme of `text.normalize`; None means the default of the task.
     """
     if not keep_references:
-        dataset = drop_reference_systems(dataset)
+        dataset = drop_systems_equal_to_references(dataset)
     notes = warn_of_unknown_language(dataset)
     normalised = normalise_texts(dataset, choose_text_normalisation(dataset, normalize))
     return normalised.add_notes(*notes)

@@ -59,7 +59,7 @@ def sort_grades_of_topics(topic_offsets: LongArray, grades: Codes) -> tuple[Code
 
 
 @kernel
-def concatenate_lists_of_rows(
+def select_lists_by_row(
     values: Codes, list_offsets: LongArray, row_numbers: LongArray, result_offsets: LongArray
 ) -> Codes:
     """Return the values of the ranked lists with some row numbers, one list after another."""

@@ -57,7 +57,7 @@ class RankedLists(Sequence[tuple[str, ...]]):
     def __getitem__(self, index: int | slice) -> tuple[str, ...] | RankedLists:
         rows = range(len(self))[index]
         if isinstance(rows, range):
-            return self.take(np.asarray(rows, dtype=np.int64))
+            return self.select_lists(np.asarray(rows, dtype=np.int64))
         return tuple(self.names.gather(self.documents[self.offsets[rows] : self.offsets[rows + 1]]))
 
     def __iter__(self) -> Iterator[tuple[str, ...]]:
@@ -66,16 +66,16 @@ class RankedLists(Sequence[tuple[str, ...]]):
         for start, end in pairwise(bounds):
             yield tuple(names[code] for code in self.documents[start:end].tolist())
 
-    def take(self, row_numbers: LongArray) -> RankedLists:
+    def select_lists(self, row_numbers: LongArray) -> RankedLists:
         """Return the ranked lists with these row numbers, in the order of the numbers."""
-        from metassay.data.ranked_list_kernels import concatenate_lists_of_rows
+        from metassay.data.ranked_list_kernels import select_lists_by_row
 
         offsets = _compute_list_offsets(np.diff(self.offsets)[row_numbers])
         return replace(
             self,
             offsets=offsets,
-            documents=concatenate_lists_of_rows(self.documents, self.offsets, row_numbers, offsets),
-            grades=concatenate_lists_of_rows(self.grades, self.offsets, row_numbers, offsets),
+            documents=select_lists_by_row(self.documents, self.offsets, row_numbers, offsets),
+            grades=select_lists_by_row(self.grades, self.offsets, row_numbers, offsets),
             topics=self.topics[row_numbers],
         )
 
@@ -121,7 +121,7 @@ def build_ranked_lists(items: pl.Series, outputs: pl.Series, qrels: pl.DataFrame
     listed = outputs.filter(pl.Series(lengths > 0)).explode()
     if listed.dtype != pl.String:
         listed = listed.cast(pl.String)
-    (documents, judged), names = _encode_texts_in_sorted_order(listed, qrels["document"])
+    (documents, judged), names = _encode_texts_as_sorted_integers(listed, qrels["document"])
     topics = qrels["item"].unique().sort()
     judgements = _JudgementTable(
         _find_topic_numbers(qrels["item"], topics),
@@ -135,7 +135,7 @@ def build_ranked_lists(items: pl.Series, outputs: pl.Series, qrels: pl.DataFrame
     )
 
 
-def build_ranked_lists_from_mappings(
+def build_ranked_lists_from_dicts(
     ranked_documents: Sequence[Sequence[str]], grades_by_document: Sequence[Mapping[str, int]]
 ) -> RankedLists:
     """Build ranked lists with grades from lists of document ids. Each list comes with a dictionary of the
@@ -178,11 +178,11 @@ def sort_documents_into_ranked_lists(
     Scores are compared as float32, highest first; equal ones by document id, last in byte order first.
     Returns a table `system, item`, one row per list and sorted, and the lists. Every item must be judged.
     """
-    (systems,), system_names = _encode_texts_in_sorted_order(table["system"])
-    (documents, judged), names = _encode_texts_in_sorted_order(table["document"], qrels["document"])
+    (systems,), system_names = _encode_texts_as_sorted_integers(table["system"])
+    (documents, judged), names = _encode_texts_as_sorted_integers(table["document"], qrels["document"])
     topics = qrels["item"].unique().sort()
     keys = systems.astype(np.int64) * len(topics) + _find_topic_numbers(table["item"], topics)
-    order = _find_order_of_documents(keys, table["score"].to_numpy().astype(np.float32), documents)
+    order = _find_sort_order_of_documents(keys, table["score"].to_numpy().astype(np.float32), documents)
     keys = keys[order]
     starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
     own_system, own_topic = np.divmod(keys[starts], len(topics))
@@ -198,7 +198,7 @@ def sort_documents_into_ranked_lists(
     return index, judgements.build_lists_with_grades(offsets, documents[order], own_topic, names)
 
 
-def _find_order_of_documents(
+def _find_sort_order_of_documents(
     list_numbers: LongArray, scores: NDArray[np.float32], documents: Codes
 ) -> LongArray:
     """Return the order in which documents are sorted: by list, then by descending score, then by descending
@@ -264,7 +264,7 @@ def _convert_grades_to_array(qrels: pl.DataFrame) -> Codes:
     return qrels["grade"].to_numpy().astype(np.int32)
 
 
-def _encode_texts_in_sorted_order(*columns: pl.Series) -> tuple[tuple[Codes, ...], pl.Series]:
+def _encode_texts_as_sorted_integers(*columns: pl.Series) -> tuple[tuple[Codes, ...], pl.Series]:
     """Replace texts by integers that sort in the same order as the texts. Also returns the sorted different
     texts.
     """

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from metassay.data.assemble_rankings import assemble_rankings
-from metassay.data.assemble_texts import assemble_texts
-from metassay.data.columns import resolve_role_aliases
+from metassay.data.assemble_rankings import combine_ranking_tables
+from metassay.data.assemble_texts import combine_output_tables
+from metassay.data.columns import replace_short_role_names
 from metassay.data.dataset import Dataset
-from metassay.data.joins import join_columns
-from metassay.data.memory import release_memory, should_stay_on_disk, spill_to_disk
+from metassay.data.joins import join_tables_by_id
+from metassay.data.memory import is_table_too_large_for_memory, release_memory, spill_to_disk
 from metassay.data.readers.base import RawTable, ReaderOptions
 from metassay.data.readers.judgements import read_relevance_judgements
 from metassay.data.readers.line_scores import is_score_per_line_file, read_score_per_line_file
@@ -22,8 +22,8 @@ from metassay.data.readers.registry import download_remote_paths, read_table_to_
 from metassay.data.readers.remote_files import download_if_remote
 from metassay.data.readers.transcripts import read_transcripts
 from metassay.data.row_selection import select_rows
-from metassay.errors import InputError, InputLocation, UnknownName, display_path
-from metassay.options import OutputReadOptions, accept_options, split_names
+from metassay.errors import InputError, InputLocation, UnknownName, format_path_for_user
+from metassay.options import OutputReadOptions, accept_options_as_keywords, split_comma_separated_names
 from metassay.tasks import asr, find_task, guess_task
 from metassay.tasks.base import TableEvidence, Task
 
@@ -41,7 +41,7 @@ class ReadOptions(OutputReadOptions):
     pairs: bool = False
 
 
-@accept_options(ReadOptions)
+@accept_options_as_keywords(ReadOptions)
 def read(source: Source, options: ReadOptions) -> Dataset:
     """Read the outputs of systems from files, folders or tables.
 
@@ -61,7 +61,7 @@ def read(source: Source, options: ReadOptions) -> Dataset:
     """
     if isinstance(source, Dataset):
         return source
-    options = replace(options, columns=resolve_role_aliases(options.columns))
+    options = replace(options, columns=replace_short_role_names(options.columns))
     task_name = None if options.task is None else find_task(options.task).name
     reader_options = ReaderOptions(quoting=options.quoting, task=task_name)
     tables = read_tables(source, reader_options)
@@ -77,7 +77,7 @@ def read(source: Source, options: ReadOptions) -> Dataset:
     dataset = replace(dataset, task_guess=task_guess, input_files=input_files)
     dataset = dataset.add_notes(*dict.fromkeys(notes))
     dataset = _select_requested_rows(dataset, options)
-    if should_stay_on_disk(len(dataset)):
+    if is_table_too_large_for_memory(len(dataset)):
         dataset = replace(dataset, outputs=spill_to_disk([dataset.outputs]))
         release_memory()
     return dataset
@@ -111,7 +111,7 @@ def read_parallel_files(
         table = RawTable(outputs[0], read_parallel_lines(references, outputs, source))
     tables, notes = _join_further_files([table], join, ReaderOptions())
     chosen_task, task_guess = _choose_task(table, task, language=language, has_source_file=source is not None)
-    dataset = assemble_texts(tables, task=chosen_task, language=language)
+    dataset = combine_output_tables(tables, task=chosen_task, language=language)
     input_files = _list_input_files([*references, *outputs], source, join)
     return replace(dataset, task_guess=task_guess, input_files=input_files).add_notes(*notes)
 
@@ -130,21 +130,23 @@ def _build_ranking_dataset(tables: Sequence[RawTable], task: Task, options: Read
     qrels = read_relevance_judgements(
         download_if_remote(options.qrels), rating_threshold=options.relevant_from
     )
-    return assemble_rankings(tables, qrels, task=task, columns=options.columns, complete=options.complete)
+    return combine_ranking_tables(
+        tables, qrels, task=task, chosen_columns=options.columns, add_empty_lists=options.complete
+    )
 
 
 def _build_text_dataset(tables: Sequence[RawTable], task: Task, options: ReadOptions) -> Dataset:
     """Build a data set of texts from tables, as the options of the user say."""
     columns = dict(options.columns or {})
-    human = split_names(options.human)
+    human = split_comma_separated_names(options.human)
     if human:
         columns["human"] = ",".join(human)
-    return assemble_texts(
+    return combine_output_tables(
         tables,
         task=task,
-        columns=columns,
+        chosen_columns=columns,
         # Each pair has a reference of its own, so that an item may have several.
-        references="per-output" if options.pairs else options.references,
+        references_rule="per-output" if options.pairs else options.references,
         language=options.language,
         rows_are_pairs=options.pairs,
     )
@@ -208,7 +210,7 @@ def _join_further_files(
         other = read_table_to_join(file, options)
         notes += other.notes
         for index, table in enumerate(joined):
-            frame, note = join_columns(table.frame, other.frame, file=file, chosen=columns)
+            frame, note = join_tables_by_id(table.frame, other.frame, file=file, chosen_columns=columns)
             left_out = table.left_out if index else Counter(table.left_out) + Counter(other.left_out)
             joined[index] = replace(table, frame=frame, left_out=left_out)
             notes.append(note)
@@ -236,7 +238,8 @@ def _add_human_scores_by_line(
         human_columns = (*table.human_columns, scores.name)
         joined.append(replace(table, frame=table.frame.with_columns(part), human_columns=human_columns))
         start += table.frame.height
-    note = f"{display_path(score_file)}: the lines are read as human scores ({scores.name}), one per output."
+    file = format_path_for_user(score_file)
+    note = f"{file}: the lines are read as human scores ({scores.name}), one per output."
     return joined, [note]
 
 

@@ -21,7 +21,7 @@ MINIMUM_EQUAL_SHARE = 0.99
 REFERENCE_SYSTEM_REASON = "system is its own reference"
 
 
-def find_reference_systems(dataset: Dataset) -> tuple[str, ...]:
+def find_systems_equal_to_references(dataset: Dataset) -> tuple[str, ...]:
     """Return the names of systems whose outputs equal the references, which are thus no real systems."""
     return tuple(sorted(_find_reference_outputs(dataset)["name"].unique()))
 
@@ -31,7 +31,7 @@ def has_only_reference_systems(dataset: Dataset) -> bool:
     return _find_reference_outputs(dataset).height == len(dataset)
 
 
-def drop_reference_systems(dataset: Dataset) -> Dataset:
+def drop_systems_equal_to_references(dataset: Dataset) -> Dataset:
     """Return the data set without systems whose outputs equal the references, with a note that names them."""
     references = _find_reference_outputs(dataset)
     if references.is_empty():
@@ -50,7 +50,7 @@ def drop_reference_systems(dataset: Dataset) -> Dataset:
     )
 
 
-def find_reference_rows(
+def find_rows_with_reference_as_output(
     table: pl.DataFrame, output_column: str, reference_columns: Sequence[str], *, group_columns: Sequence[str]
 ) -> pl.Series:
     """Return for each row of a table whether it belongs to a system whose outputs equal the references.
@@ -96,6 +96,8 @@ def _find_reference_outputs(dataset: Dataset) -> pl.DataFrame:
     name = pl.col("system")
     if test_set and outputs.select(test_set).n_unique() > 1:
         name = pl.concat_str([*test_set, "system"], separator="/")
-    is_reference = find_reference_rows(outputs, "output", ["references"], group_columns=[*test_set, "system"])
+    is_reference = find_rows_with_reference_as_output(
+        outputs, "output", ["references"], group_columns=[*test_set, "system"]
+    )
     named = outputs.with_row_index("row").with_columns(name.alias("name"))
     return named.filter(is_reference).select("row", "name")

@@ -58,7 +58,7 @@ class ScoreArrays:
         """The number of clusters of items. Tests and intervals treat clusters, not items, as independent."""
         return int(self.cluster_index.max()) + 1
 
-    def restrict_to(
+    def select_items_and_systems(
         self, *, items: NDArray[np.bool_] | None = None, systems: LongArray | None = None
     ) -> ScoreArrays:
         """Return the arrays with only the items for which a mask is true and the systems at some positions.
@@ -80,18 +80,18 @@ class ScoreArrays:
         """Return the arrays with only the metrics at these positions."""
         return ScoreArrays(self.human, self.metrics[positions], self.clusters)
 
-    def repeat_items(self, repetitions: LongArray) -> ScoreArrays:
+    def repeat_items(self, repetition_counts: LongArray) -> ScoreArrays:
         """Return the arrays with each item repeated a given number of times, as in a bootstrap sample. Copies
         of an item are in different clusters.
         """
-        positions = np.repeat(np.arange(len(repetitions)), repetitions)
+        positions = np.repeat(np.arange(len(repetition_counts)), repetition_counts)
         human = self.human[:, positions]
         metrics = self.metrics[:, :, positions]
         if self.clusters is None:
             return ScoreArrays(human, metrics)
-        first_copies = np.repeat(np.cumsum(repetitions) - repetitions, repetitions)
+        first_copies = np.repeat(np.cumsum(repetition_counts) - repetition_counts, repetition_counts)
         copy_numbers = np.arange(len(positions)) - first_copies
-        clusters = self.cluster_index[positions] * (int(repetitions.max()) + 1) + copy_numbers
+        clusters = self.cluster_index[positions] * (int(repetition_counts.max()) + 1) + copy_numbers
         return ScoreArrays(human, metrics, clusters)
 
     def split_by_complete_items(self) -> Iterator[tuple[LongArray, ScoreArrays]]:
@@ -104,7 +104,7 @@ class ScoreArrays:
         for number, items in enumerate(patterns):
             if items.any():
                 metrics = np.flatnonzero(pattern_of_metric.ravel() == number)
-                yield metrics, self.select_metrics(metrics).restrict_to(items=items)
+                yield metrics, self.select_metrics(metrics).select_items_and_systems(items=items)
 
     def sum_over_clusters(self, scores: FloatArray) -> FloatArray:
         """Return the sums of scores over the items of each cluster. The last axis of the array, items,

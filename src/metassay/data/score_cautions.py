@@ -9,7 +9,7 @@ import polars as pl
 from scipy.special import stdtr
 
 from metassay.data.clusters import CLUSTER_COLUMNS
-from metassay.data.columns import find_columns_named
+from metassay.data.columns import select_columns_by_name
 from metassay.data.directions import warn_of_scores_that_may_count_errors
 from metassay.data.score_cube import ScoreCube
 from metassay.stats.arrays import FloatArray
@@ -37,16 +37,16 @@ def warn_of_doubtful_scores(
             continue
         if human_score not in cube.lower_is_better:
             notes += warn_of_scores_that_may_count_errors(human_score, cube.human_scores[human_score])
-        notes += warn_of_different_scales(
+        notes += warn_if_score_scales_differ(
             human_score, dict(zip(cube.systems, cube.human_scores[human_score]))
         )
-        notes += warn_of_metrics_contrary_to_human(cube, human_score)
+        notes += warn_of_metrics_that_contradict_humans(cube, human_score)
         if not has_clusters:
             notes += _suggest_cluster_column(cube)
     return list(dict.fromkeys(notes))
 
 
-def warn_of_different_scales(human_score: str, scores_by_system: Mapping[str, FloatArray]) -> list[str]:
+def warn_if_score_scales_differ(human_score: str, scores_by_system: Mapping[str, FloatArray]) -> list[str]:
     """Return a note on each system whose human scores seem to be on another scale than those of other
     systems, such as 0–1 instead of 0–100.
 
@@ -72,7 +72,7 @@ def warn_of_different_scales(human_score: str, scores_by_system: Mapping[str, Fl
     return notes
 
 
-def warn_of_different_scales_in_table(outputs: pl.DataFrame, human_score: str) -> list[str]:
+def warn_if_score_scales_differ_in_table(outputs: pl.DataFrame, human_score: str) -> list[str]:
     """Return a note on each system in a table of outputs whose human scores seem to be on another scale than
     those of other systems.
     """
@@ -80,7 +80,7 @@ def warn_of_different_scales_in_table(outputs: pl.DataFrame, human_score: str) -
     for system in sorted(outputs["system"].unique()):
         scores = outputs.filter(pl.col("system") == system)[human_score]
         scores_by_system[system] = scores.cast(pl.Float64).fill_null(np.nan).to_numpy()
-    return warn_of_different_scales(human_score, scores_by_system)
+    return warn_if_score_scales_differ(human_score, scores_by_system)
 
 
 def _has_different_spread(scores: FloatArray, scores_of_other_systems: Sequence[FloatArray]) -> bool:
@@ -118,12 +118,12 @@ def _lies_outside_range_of_others(scores: FloatArray, scores_of_other_systems: S
     return bool(is_below or is_above)
 
 
-def warn_of_metrics_contrary_to_human(score_cube: ScoreCube, human_score: str) -> list[str]:
+def warn_of_metrics_that_contradict_humans(score_cube: ScoreCube, human_score: str) -> list[str]:
     """Return a note on metrics that prefer the outputs with lower human scores, more often than by chance."""
-    human_scores = score_cube.get_oriented_scores(human_score)
+    human_scores = score_cube.get_higher_is_better_scores(human_score)
     contrary = []
     for name in score_cube.metric_scores:
-        if does_metric_contradict_human_scores(human_scores, score_cube.get_oriented_scores(name)):
+        if does_metric_contradict_human_scores(human_scores, score_cube.get_higher_is_better_scores(name)):
             contrary.append(name)
     if not contrary:
         return []
@@ -171,8 +171,8 @@ def _suggest_cluster_column(score_cube: ScoreCube) -> list[str]:
     """Return a note that suggests the first column that groups items, such as a document id, for tests and
     intervals.
     """
-    for column in find_columns_named(score_cube.item_metadata, CLUSTER_COLUMNS):
-        clusters = len(np.unique(score_cube.number_clusters(column)))
+    for column in select_columns_by_name(score_cube.item_metadata, CLUSTER_COLUMNS):
+        clusters = len(np.unique(score_cube.assign_items_to_clusters(column)))
         if 1 < clusters < len(score_cube.items):
             note = (
                 f"Intervals and tests treat items as independent, but several items share one {column}. If "

@@ -86,7 +86,7 @@ class ScoreCube:
             digest.update(f"lower {name}".encode())
         return digest.hexdigest()
 
-    def get_oriented_scores(self, score_name: str) -> FloatArray:
+    def get_higher_is_better_scores(self, score_name: str) -> FloatArray:
         """Return the array of a human or metric score, negated if lower is better, so that higher is always
         better.
         """
@@ -102,10 +102,10 @@ class ScoreCube:
 
         `cluster_column` names the metadata column whose values are resampled together.
         """
-        oriented = [self.get_oriented_scores(name) for name in metrics]
+        oriented = [self.get_higher_is_better_scores(name) for name in metrics]
         stacked = np.stack(oriented) if oriented else np.empty((0, len(self.systems), len(self.items)))
-        clusters = None if cluster_column is None else self.number_clusters(cluster_column)
-        return ScoreArrays(self.get_oriented_scores(human_score), stacked, clusters)
+        clusters = None if cluster_column is None else self.assign_items_to_clusters(cluster_column)
+        return ScoreArrays(self.get_higher_is_better_scores(human_score), stacked, clusters)
 
     def check_metric_names(self, metric_names: Sequence[str] | None) -> tuple[str, ...]:
         """Return the sorted names of the requested metrics, or of all metrics if None. A name that does not
@@ -123,7 +123,7 @@ class ScoreCube:
         selected = {name: self.metric_scores[name] for name in self.check_metric_names(metric_names)}
         return replace(self, metric_scores=selected)
 
-    def restrict_to(
+    def select_items_and_systems(
         self, *, items: NDArray[np.bool_] | None = None, systems: NDArray[np.bool_] | None = None
     ) -> ScoreCube:
         """Return the cube with only those items and systems for which a mask is true. Without a mask, all are
@@ -132,10 +132,10 @@ class ScoreCube:
         rows = np.arange(len(self.systems)) if systems is None else np.flatnonzero(systems)
         columns = np.arange(len(self.items)) if items is None else np.flatnonzero(items)
 
-        def restrict_score_arrays(scores_by_name: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        def select_scores(scores_by_name: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
             return {name: array[np.ix_(rows, columns)] for name, array in scores_by_name.items()}
 
-        def restrict_metadata(
+        def select_metadata(
             metadata: Metadata, kept_positions: LongArray
         ) -> dict[str, tuple[str | None, ...]]:
             return {name: tuple(values[k] for k in kept_positions) for name, values in metadata.items()}
@@ -144,15 +144,15 @@ class ScoreCube:
             self,
             systems=tuple(self.systems[row] for row in rows),
             items=tuple(self.items[column] for column in columns),
-            human_scores=restrict_score_arrays(self.human_scores),
-            metric_scores=restrict_score_arrays(self.metric_scores),
-            item_metadata=restrict_metadata(self.item_metadata, columns),
-            system_metadata=restrict_metadata(self.system_metadata, rows),
-            statistics=restrict_score_arrays(self.statistics),
-            text_measures=restrict_score_arrays(self.text_measures),
+            human_scores=select_scores(self.human_scores),
+            metric_scores=select_scores(self.metric_scores),
+            item_metadata=select_metadata(self.item_metadata, columns),
+            system_metadata=select_metadata(self.system_metadata, rows),
+            statistics=select_scores(self.statistics),
+            text_measures=select_scores(self.text_measures),
         )
 
-    def restrict_to_rated_outputs(self, human_score: str, *, every_system: bool = True) -> ScoreCube:
+    def select_outputs_with_human_scores(self, human_score: str, *, every_system: bool = True) -> ScoreCube:
         """Return the cube with only those systems and items that can be compared, because they have human
         scores and systems also metric scores.
 
@@ -175,7 +175,7 @@ class ScoreCube:
                 f"{self.dataset}: no item has a {human_score} score for every system.",
                 remedy="To compare each pair of systems on the items that both have, add --missing pairwise.",
             )
-        rated = self.restrict_to(items=items, systems=systems)
+        rated = self.select_items_and_systems(items=items, systems=systems)
         if every_system:
             notes += _describe_metrics_with_missing_scores(rated)
         return rated.add_notes(*notes)
@@ -184,7 +184,7 @@ class ScoreCube:
         """Return the cube with further notes for the user."""
         return replace(self, notes=(*self.notes, *notes))
 
-    def encode_item_metadata(self, metadata_column: str) -> tuple[list[str], LongArray]:
+    def encode_metadata_as_integers(self, metadata_column: str) -> tuple[list[str], LongArray]:
         """Replace the values of a metadata column by numbers. Returns the sorted different values, and the
         number of the value of each item.
         """
@@ -196,11 +196,11 @@ class ScoreCube:
         codes = np.array([positions.get(label, -1) for label in labels], dtype=np.int64)
         return values, codes
 
-    def number_clusters(self, cluster_column: str) -> LongArray:
+    def assign_items_to_clusters(self, cluster_column: str) -> LongArray:
         """Return the number, from 0, of the cluster that each item belongs to. An item without a value in the
         column is a cluster of its own.
         """
-        values, codes = self.encode_item_metadata(cluster_column)
+        values, codes = self.encode_metadata_as_integers(cluster_column)
         without_value = codes < 0
         codes[without_value] = len(values) + np.arange(int(without_value.sum()))
         return codes

@@ -34,10 +34,10 @@ class ScoreGrid:
         """Build the grid of all systems and items that occur in the rows of a table."""
         systems = system_of_row.unique().sort().to_list()
         items = sort_items(item_of_row.unique().to_list())
-        return cls.locate_rows(system_of_row, item_of_row, systems, items)
+        return cls.find_row_positions(system_of_row, item_of_row, systems, items)
 
     @classmethod
-    def locate_rows(
+    def find_row_positions(
         cls, system_of_row: pl.Series, item_of_row: pl.Series, systems: Sequence[str], items: Sequence[str]
     ) -> ScoreGrid:
         """Build a grid of the given systems and items, and find the position of each row of a table in it."""
@@ -48,7 +48,7 @@ class ScoreGrid:
             _find_positions_of_names(item_of_row, items),
         )
 
-    def arrange_as_systems_by_items(self, row_values: FloatArray) -> FloatArray:
+    def arrange_as_system_by_item_matrix(self, row_values: FloatArray) -> FloatArray:
         """Arrange one value per table row as an array with a row per system and a column per item, with NaN
         where there is no value.
         """

@@ -19,11 +19,11 @@ from metassay.data import cells
 from metassay.data.columns import (
     KNOWN_METADATA_COLUMNS,
     TEST_SET_COLUMNS,
-    find_columns_named,
     find_reference_columns,
     is_numeric,
     is_row_number_column,
-    list_column_names_of_role,
+    list_possible_column_names,
+    select_columns_by_name,
 )
 from metassay.data.readers.compression import COMPRESSION_ENDINGS
 from metassay.data.readers.files import decode_text, get_file_ending, get_file_stem, read_bytes
@@ -59,7 +59,7 @@ class ScoreList:
     predicted_errors: bool = False
     """Whether scores are predicted errors, so that lower is better."""
 
-    def find_location_of_score(self, score_index: int) -> InputLocation:
+    def get_file_location_of_score(self, score_index: int) -> InputLocation:
         """Return where in the file a score stands, for error messages."""
         row = int(self.rows[score_index])
         if self.keys is None:
@@ -185,7 +185,7 @@ def _select_columns_that_identify_outputs(
     These are `id` if it holds ids of `texts.jsonl`; or else `output` with `item`, or with `source` and
     `reference` as far as the table has them.
     """
-    output_column = _find_text_column(table, columns_by_lower_name, list_column_names_of_role("output"))
+    output_column = _find_text_column(table, columns_by_lower_name, list_possible_column_names("output"))
     id_column = columns_by_lower_name.get("id")
     if id_column is not None:
         holds_text_ids = table[id_column].cast(pl.String).str.contains(_TEXT_ID_PATTERN).all()
@@ -198,10 +198,10 @@ def _select_columns_that_identify_outputs(
             remedy="Keep the column id of texts.jsonl, or item and output.",
         )
     keys = {"output": cells.check_text_column(table[output_column], file)}
-    for name in list_column_names_of_role("item"):
+    for name in list_possible_column_names("item"):
         item_column = columns_by_lower_name.get(name)
         if item_column is not None and item_column != output_column:
-            test_set = find_columns_named(table.columns, TEST_SET_COLUMNS)
+            test_set = select_columns_by_name(table.columns, TEST_SET_COLUMNS)
             keys["item"] = cells.join_id_columns(table, [*test_set, item_column], file)
             return pl.DataFrame(keys)
     source_column = _find_text_column(table, columns_by_lower_name, TEXT_COLUMNS["source"])
@@ -234,9 +234,9 @@ def _find_metric_columns(table: pl.DataFrame) -> list[str]:
     other_names = {
         *TEST_SET_COLUMNS,
         *KNOWN_METADATA_COLUMNS,
-        *list_column_names_of_role("item"),
-        *list_column_names_of_role("system"),
-        *list_column_names_of_role("output"),
+        *list_possible_column_names("item"),
+        *list_possible_column_names("system"),
+        *list_possible_column_names("output"),
         *TEXT_COLUMNS["source"],
         "variance",
     }

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import polars as pl
 
-from metassay.data.directions import RequestedDirections, describe_negated_scores
-from metassay.data.fingerprint import DataFingerprint, fingerprint_data
+from metassay.data.directions import RequestedDirections, warn_of_negated_scores
+from metassay.data.fingerprint import DataFingerprint, hash_outputs_and_human_scores
 from metassay.data.score_cautions import warn_of_doubtful_scores
 from metassay.data.score_cube import ScoreCube
 from metassay.data.summary import summarize_score_cubes
@@ -49,7 +49,7 @@ class SelectedScores:
     summary: DataSummary | None = None
     """Counts of items, systems and scores. None if no scores were read."""
 
-    def select_human_score(self, human_score: str) -> SelectedScores:
+    def select_datasets_with_human_score(self, human_score: str) -> SelectedScores:
         """Return only the data sets that have a human score of this name."""
         cubes = tuple(cube for cube in self.cubes if human_score in cube.human_scores)
         if not cubes:
@@ -80,11 +80,11 @@ def select_score_cubes(
             unusable_notes.append(f"{cube.dataset} was left out because it has no metric or no human scores.")
     if not usable_cubes:
         raise _build_no_comparable_scores_error(score_cubes)
-    reversal_notes = describe_negated_scores(
+    reversal_notes = warn_of_negated_scores(
         direction for cube in usable_cubes for direction in cube.directions
     )
     human = choose_human_score(usable_cubes, score_request.human) if needs_human_scores else ""
-    oriented_cubes = _set_score_directions(usable_cubes, score_request.directions)
+    oriented_cubes = _set_lower_is_better_scores(usable_cubes, score_request.directions)
     for cube in oriented_cubes:
         cube.check_metric_names(metrics or None)  # raises an error for a name that is no metric
     cautions = warn_of_doubtful_scores(oriented_cubes, human, has_clusters=score_request.has_clusters)
@@ -94,7 +94,7 @@ def select_score_cubes(
         metrics=tuple(metrics),
         notes=(*notes, *unusable_notes, *reversal_notes, *cautions),
         hashes={cube.dataset: cube.content_hash for cube in oriented_cubes},
-        fingerprint=fingerprint_score_cubes(oriented_cubes),
+        fingerprint=hash_human_scores(oriented_cubes),
         summary=summarize_score_cubes(oriented_cubes, human or None),
     )
 
@@ -108,7 +108,7 @@ def _build_no_comparable_scores_error(score_cubes: Sequence[ScoreCube]) -> Input
     )
 
 
-def _set_score_directions(
+def _set_lower_is_better_scores(
     score_cubes: Sequence[ScoreCube], requested_directions: RequestedDirections
 ) -> list[ScoreCube]:
     """Return the data sets after setting for each score whether lower or higher is better, as the user
@@ -118,7 +118,7 @@ def _set_score_directions(
     requested_directions.check_score_names(names)
     oriented = []
     for cube in score_cubes:
-        lower = requested_directions.list_lower_is_better(cube.lower_is_better)
+        lower = requested_directions.list_scores_where_lower_is_better(cube.lower_is_better)
         oriented.append(replace(cube, lower_is_better=lower))
     return oriented
 
@@ -140,7 +140,7 @@ def choose_human_score(score_cubes: Sequence[ScoreCube], requested_names: Sequen
     return names[0]
 
 
-def fingerprint_score_cubes(score_cubes: Sequence[ScoreCube]) -> DataFingerprint:
+def hash_human_scores(score_cubes: Sequence[ScoreCube]) -> DataFingerprint:
     """Compute counts and hashes by which a later run recognises the same human scores, over all data sets
     together.
     """
@@ -154,4 +154,4 @@ def fingerprint_score_cubes(score_cubes: Sequence[ScoreCube]) -> DataFingerprint
         missing = [no_scores.alias(name) for name in human_names if name not in cube.human_scores]
         table = pl.DataFrame(columns | scores).with_columns(missing)
         tables.append(table.select("item", "system", *human_names))
-    return fingerprint_data(pl.concat(tables), human_names)
+    return hash_outputs_and_human_scores(pl.concat(tables), human_names)

@@ -14,11 +14,11 @@ from metassay.data.columns import (
     find_reference_columns,
     find_score_columns,
     find_unusable_columns,
-    list_column_names_of_role,
-    resolve_role_aliases,
+    list_possible_column_names,
+    replace_short_role_names,
 )
 from metassay.data.dataset import Dataset
-from metassay.data.joins import drop_repeated_rows, join_columns
+from metassay.data.joins import drop_repeated_rows, join_tables_by_id
 from metassay.data.readers.base import RawTable, ReaderOptions
 from metassay.data.readers.registry import download_remote_paths, read_table_to_join, read_tables
 from metassay.data.row_selection import select_rows
@@ -61,7 +61,7 @@ def read_score_table(
     are scores, also if they are numbers in one table and text in another.
     """
     reader_options = ReaderOptions(options.quoting, reference=tuple(references))
-    columns = resolve_role_aliases(options.columns)
+    columns = replace_short_role_names(options.columns)
     notes: list[str] = []
     left_out: Counter[str] = Counter()
     raw_tables = _read_raw_tables(source, reader_options)
@@ -82,7 +82,7 @@ def read_score_table(
         left_out.update(join_table.left_out)
         for index, frame in enumerate(frames):
             left, right = _add_missing_item_column(frame, join_frame)
-            frames[index], note = join_columns(left, right, file=path, chosen=columns)
+            frames[index], note = join_tables_by_id(left, right, file=path, chosen_columns=columns)
             notes.append(note)
     frames = [_rename_chosen_columns(frame, columns) for frame in frames]
     human_columns = _list_distinct_names(name for table in raw_tables for name in table.human_columns)
@@ -115,8 +115,8 @@ def _add_missing_item_column(
     left_table: pl.DataFrame, right_table: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Add the column `item` to one of two tables if only the other has it, so that they can be joined."""
-    left_names = [name for name in list_column_names_of_role("item") if name in left_table.columns]
-    right_names = [name for name in list_column_names_of_role("item") if name in right_table.columns]
+    left_names = [name for name in list_possible_column_names("item") if name in left_table.columns]
+    right_names = [name for name in list_possible_column_names("item") if name in right_table.columns]
     if not left_names or not right_names or {*left_names} & {*right_names}:
         return left_table, right_table
     if left_names == ["item"]:
@@ -183,6 +183,6 @@ def find_ignored_score_columns(table: pl.DataFrame) -> dict[str, str]:
     """
     role_names = {*find_reference_columns(table.columns), *TEST_SET_COLUMNS}
     for role in ("item", "system", "output", "source"):
-        role_names.update(list_column_names_of_role(role))
+        role_names.update(list_possible_column_names(role))
     without_role = [name for name in table.columns if name.lower() not in role_names]
     return find_unusable_columns(table.select(without_role))

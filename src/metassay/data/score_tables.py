@@ -14,15 +14,15 @@ import polars as pl
 from metassay.data import cells
 from metassay.data.columns import (
     TEST_SET_COLUMNS,
-    find_columns_named,
     find_reference_columns,
     find_score_columns,
-    is_unusable_column_type,
-    list_column_names_of_role,
+    is_unsupported_column_type,
+    list_possible_column_names,
+    select_columns_by_name,
 )
-from metassay.data.directions import RequestedDirections, find_score_direction
+from metassay.data.directions import RequestedDirections, decide_if_higher_is_better
 from metassay.data.joins import drop_repeated_rows
-from metassay.data.reference_systems import REFERENCE_SYSTEM_REASON, find_reference_rows
+from metassay.data.reference_systems import REFERENCE_SYSTEM_REASON, find_rows_with_reference_as_output
 from metassay.data.score_cube import UNNAMED_DATASET, ScoreCube
 from metassay.data.score_grid import ScoreGrid
 from metassay.data.text_measures import measure_text_lengths_of_table
@@ -37,8 +37,8 @@ def build_score_cubes(
     human: Sequence[str] = (),
     metrics: Sequence[str] = (),
     metadata: Sequence[str] = (),
-    lower_metrics: Collection[str] = (),
-    requested: RequestedDirections | None = None,
+    lower_is_better_metrics: Collection[str] = (),
+    requested_directions: RequestedDirections | None = None,
     file: str = "",
     keep_references: bool = False,
 ) -> list[ScoreCube]:
@@ -53,8 +53,8 @@ def build_score_cubes(
         human: Columns of human scores beside those known by name.
         metrics: Columns of metric scores whose name could also be that of a human score.
         metadata: Columns of numbers that are no scores.
-        lower_metrics: Names of metrics of which lower is better.
-        requested: Directions that the user requested.
+        lower_is_better_metrics: Names of metrics of which lower is better.
+        requested_directions: Directions that the user requested.
         file: The file to name in errors.
         keep_references: Keep systems whose output is the reference.
     """
@@ -63,13 +63,13 @@ def build_score_cubes(
     item_column = _find_column_of_role(wide, "item", file)
     system_column = _find_column_of_role(wide, "system", file)
     dataset_columns = [
-        name for name in find_columns_named(wide.columns, TEST_SET_COLUMNS) if name != item_column
+        name for name in select_columns_by_name(wide.columns, TEST_SET_COLUMNS) if name != item_column
     ]
     human_columns, metric_columns = find_score_columns(wide, human, metrics, metadata)
     keyed = wide.with_columns(
         cells.parse_id_column(wide[item_column], file).alias("_item"),
         cells.parse_id_column(wide[system_column], file).alias("_system"),
-        _name_dataset_of_each_row(wide, dataset_columns, file).alias("_dataset"),
+        _build_dataset_name_of_each_row(wide, dataset_columns, file).alias("_dataset"),
     )
     keyed = keyed.with_columns(
         [cells.parse_score_column(wide[name], file) for name in (*human_columns, *metric_columns)]
@@ -79,8 +79,12 @@ def build_score_cubes(
         for name in names:
             scores = keyed[name].to_numpy()
             directions.append(
-                find_score_direction(
-                    name, scores, kind=kind, requested=requested, lower_metrics=lower_metrics
+                decide_if_higher_is_better(
+                    name,
+                    scores,
+                    score_kind=kind,
+                    requested_directions=requested_directions,
+                    lower_is_better_metrics=lower_is_better_metrics,
                 )
             )
     other_columns = {*human_columns, *metric_columns, item_column, system_column}
@@ -88,7 +92,9 @@ def build_score_cubes(
     cubes = []
     for (dataset,), rows in sorted(keyed.group_by("_dataset"), key=lambda group: str(group[0])):
         _check_unique_outputs(rows, str(dataset), file)
-        outputs, reference_notes = _drop_reference_systems(rows, str(dataset), keep=keep_references)
+        outputs, reference_notes = _drop_systems_equal_to_references(
+            rows, str(dataset), keep_references=keep_references
+        )
         cube = _build_score_cube_of_dataset(
             outputs, str(dataset), human_columns, metric_columns, metadata_columns
         )
@@ -114,7 +120,11 @@ def pivot_long_scores(table: pl.DataFrame, file: str = "") -> pl.DataFrame:
         return table
     metric_column = columns["metric"]
     score_column = columns["score"]
-    key_names = (*TEST_SET_COLUMNS, *list_column_names_of_role("item"), *list_column_names_of_role("system"))
+    key_names = (
+        *TEST_SET_COLUMNS,
+        *list_possible_column_names("item"),
+        *list_possible_column_names("system"),
+    )
     keys = [columns[name] for name in key_names if name in columns]
     table = table.with_columns(cells.parse_score_column(table[score_column], file))
     is_repeated = table.select([*keys, metric_column]).is_duplicated()
@@ -136,8 +146,8 @@ def pivot_long_scores(table: pl.DataFrame, file: str = "") -> pl.DataFrame:
 
 def _find_column_of_role(table: pl.DataFrame, role: str, file: str) -> str:
     """Return the name of the column that holds the items or the systems, whichever `role` says."""
-    names = list_column_names_of_role(role)
-    columns = find_columns_named(table.columns, names)
+    names = list_possible_column_names(role)
+    columns = select_columns_by_name(table.columns, names)
     if not columns:
         raise InputError(
             f"no column holds the {role} (looked for {', '.join(names)}).",
@@ -147,7 +157,7 @@ def _find_column_of_role(table: pl.DataFrame, role: str, file: str) -> str:
     return columns[0]
 
 
-def _name_dataset_of_each_row(table: pl.DataFrame, name_columns: Sequence[str], file: str) -> pl.Series:
+def _build_dataset_name_of_each_row(table: pl.DataFrame, name_columns: Sequence[str], file: str) -> pl.Series:
     """Return the name of the data set of each row. It joins the values of some columns by `/`, as in
     `2023/en-de`.
     """
@@ -178,36 +188,36 @@ def _build_score_cube_of_dataset(
     """Build the `ScoreCube` of one data set from its rows. Columns without any score are left out."""
     grid = ScoreGrid.from_rows(rows["_system"], rows["_item"])
 
-    def arrange_score_columns(columns: Sequence[str]) -> dict[str, FloatArray]:
+    def convert_columns_to_score_matrices(columns: Sequence[str]) -> dict[str, FloatArray]:
         """Return each column that has a score as an array with a row per system and a column per item."""
         filled = [column for column in columns if rows[column].is_not_null().any()]
-        return {column: grid.arrange_as_systems_by_items(rows[column].to_numpy()) for column in filled}
+        return {column: grid.arrange_as_system_by_item_matrix(rows[column].to_numpy()) for column in filled}
 
     text_measures = {
-        name: grid.arrange_as_systems_by_items(values.cast(pl.Float64).to_numpy())
+        name: grid.arrange_as_system_by_item_matrix(values.cast(pl.Float64).to_numpy())
         for name, values in measure_text_lengths_of_table(rows).items()
     }
     return ScoreCube(
         dataset_name,
         grid.systems,
         grid.items,
-        human_scores=arrange_score_columns(human_columns),
-        metric_scores=arrange_score_columns(metric_columns),
-        item_metadata=_collect_columns_with_one_value_per_key(rows, metadata_columns, "_item", grid.items),
-        system_metadata=_collect_columns_with_one_value_per_key(
+        human_scores=convert_columns_to_score_matrices(human_columns),
+        metric_scores=convert_columns_to_score_matrices(metric_columns),
+        item_metadata=_collect_metadata_of_items_or_systems(rows, metadata_columns, "_item", grid.items),
+        system_metadata=_collect_metadata_of_items_or_systems(
             rows, metadata_columns, "_system", grid.systems
         ),
         text_measures=text_measures,
     )
 
 
-def _collect_columns_with_one_value_per_key(
+def _collect_metadata_of_items_or_systems(
     rows: pl.DataFrame, columns: Sequence[str], key_column: str, key_values: Sequence[str]
 ) -> dict[str, tuple[str | None, ...]]:
     """Return the values of columns that have only one value for each item (or system), in the order of the
     given items or systems.
     """
-    flat = [column for column in columns if not is_unusable_column_type(rows.schema[column])]
+    flat = [column for column in columns if not is_unsupported_column_type(rows.schema[column])]
     if not flat:
         return {}
     counts = rows.group_by(key_column).agg(pl.col(flat).n_unique())
@@ -220,17 +230,19 @@ def _collect_columns_with_one_value_per_key(
     return {column: tuple(values[column].gather(order)) for column in single_valued}
 
 
-def _drop_reference_systems(
-    rows: pl.DataFrame, dataset_name: str, *, keep: bool
+def _drop_systems_equal_to_references(
+    rows: pl.DataFrame, dataset_name: str, *, keep_references: bool
 ) -> tuple[pl.DataFrame, list[str]]:
     """Drop the rows of systems whose outputs are the reference translation, and return a note for the
     user.
     """
-    output_columns = find_columns_named(rows.columns, list_column_names_of_role("output"))
+    output_columns = select_columns_by_name(rows.columns, list_possible_column_names("output"))
     references = find_reference_columns(rows.columns)
-    if keep or not output_columns or not references:
+    if keep_references or not output_columns or not references:
         return rows, []
-    is_reference = find_reference_rows(rows, output_columns[0], references, group_columns=["_system"])
+    is_reference = find_rows_with_reference_as_output(
+        rows, output_columns[0], references, group_columns=["_system"]
+    )
     systems = rows.filter(is_reference)["_system"].unique().sort().to_list()
     if not systems:
         return rows, []

@@ -10,7 +10,7 @@ import polars as pl
 
 from metassay.data.columns import find_unusable_columns
 from metassay.data.dataset import Dataset
-from metassay.data.directions import ScoreDirection, find_score_direction
+from metassay.data.directions import ScoreDirection, decide_if_higher_is_better
 from metassay.data.score_cube import ScoreCube
 from metassay.data.verdicts import VerdictTable
 from metassay.results.data_summary import (
@@ -37,7 +37,7 @@ def summarize_dataset(dataset: Dataset, higher_is_better: Mapping[str, bool] | N
     counts = dataset.outputs.group_by("system").agg(
         pl.len().alias("outputs"),
         pl.col("item").n_unique(),
-        build_empty_output_expression(dataset.outputs["output"].dtype).sum(),
+        build_filter_for_empty_outputs(dataset.outputs["output"].dtype).sum(),
     )
     languages = sorted({language for language in dataset.languages if language is not None})
     scores = [_summarize_human_score(dataset, name, languages) for name in dataset.human]
@@ -54,7 +54,7 @@ def summarize_dataset(dataset: Dataset, higher_is_better: Mapping[str, bool] | N
     )
 
 
-def build_empty_output_expression(output_dtype: pl.DataType) -> pl.Expr:
+def build_filter_for_empty_outputs(output_dtype: pl.DataType) -> pl.Expr:
     """Return a Polars expression for whether an output is empty, which for a ranked list means that it has no
     document.
     """
@@ -72,7 +72,7 @@ def _summarize_human_score(dataset: Dataset, score_name: str, languages: list[st
         if known_direction.score == score_name:
             direction = known_direction
     if direction is None:
-        direction = find_score_direction(score_name, scores.to_numpy(), kind=HUMAN_SCORE)
+        direction = decide_if_higher_is_better(score_name, scores.to_numpy(), score_kind=HUMAN_SCORE)
     rated = len(scores) - scores.null_count()
     return ScoreSummary(score_name, HUMAN_SCORE, direction.better, direction.why, languages, rated)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from metassay.data.columns import find_columns_named, find_reference_columns, list_column_names_of_role
+from metassay.data.columns import find_reference_columns, list_possible_column_names, select_columns_by_name
 
 WORDS = "words"
 CHARACTERS = "characters"
@@ -44,7 +44,7 @@ def measure_text_lengths_of_table(table: pl.DataFrame) -> dict[str, pl.Series]:
     """Return the lengths of the outputs and references in a table with a row per output; empty if the table
     has no outputs.
     """
-    outputs = find_columns_named(table.columns, list_column_names_of_role("output"))
+    outputs = select_columns_by_name(table.columns, list_possible_column_names("output"))
     if not outputs:
         return {}
     references = find_reference_columns(table.columns)

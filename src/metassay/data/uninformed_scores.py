@@ -43,14 +43,14 @@ _FIRST_ITEMS = 100
 _RELATIVE_TOLERANCE = 1e-9
 
 
-def list_output_properties(dataset: Dataset) -> pl.DataFrame:
+def build_table_of_output_lengths(dataset: Dataset) -> pl.DataFrame:
     """Return a table with the system, the item and the text lengths of each output, which should not alone
     determine its scores.
     """
-    return list_text_properties(dataset.outputs)
+    return build_table_of_text_lengths(dataset.outputs)
 
 
-def list_text_properties(text_table: pl.DataFrame) -> pl.DataFrame:
+def build_table_of_text_lengths(text_table: pl.DataFrame) -> pl.DataFrame:
     """Return a table with the system, the item and the text lengths of each row of a table of texts."""
     references = text_table["references"] if "references" in text_table.columns else None
     return text_table.select(SYSTEM, ITEM).with_columns(
@@ -69,11 +69,11 @@ def find_property_that_determines_scores(scores: FloatArray, properties: pl.Data
     """
     table = properties.with_columns(pl.Series(_SCORE, scores)).filter(pl.col(_SCORE).is_not_nan())
     for name in (SYSTEM, ITEM):
-        if _are_scores_determined_by_columns(table, (name,), fewest_scores=1):
+        if _are_scores_determined_by_columns(table, (name,), minimum_score_count=1):
             return name
     for name, columns in LENGTHS.items():
         if set(columns) <= set(table.columns) and _are_scores_determined_by_columns(
-            table, columns, fewest_scores=2
+            table, columns, minimum_score_count=2
         ):
             return name
     if _are_scores_sums_of_system_and_item(table):
@@ -81,7 +81,7 @@ def find_property_that_determines_scores(scores: FloatArray, properties: pl.Data
     return None
 
 
-def find_uninformed_metrics(score_cube: ScoreCube) -> dict[str, str]:
+def find_metrics_that_ignore_output_text(score_cube: ScoreCube) -> dict[str, str]:
     """Find metrics whose scores say nothing about quality, because they depend only on the system, the item
     or the length of outputs.
 
@@ -102,7 +102,7 @@ def find_uninformed_metrics(score_cube: ScoreCube) -> dict[str, str]:
 
 
 def _are_scores_determined_by_columns(
-    table: pl.DataFrame, determining_columns: tuple[str, ...], *, fewest_scores: int
+    table: pl.DataFrame, determining_columns: tuple[str, ...], *, minimum_score_count: int
 ) -> bool:
     """Return whether outputs that are equal in some columns always have equal scores, and whether there are
     enough of them to conclude that.
@@ -117,7 +117,7 @@ def _are_scores_determined_by_columns(
     groups = table.group_by(determining_columns).agg(pl.len().alias("count"), pl.col(_SCORE).first())
     repeated = groups.filter(pl.col("count") > 1)
     repetitions = int((repeated["count"] - 1).sum())
-    return repetitions >= _FEWEST_REPETITIONS and repeated[_SCORE].n_unique() >= fewest_scores
+    return repetitions >= _FEWEST_REPETITIONS and repeated[_SCORE].n_unique() >= minimum_score_count
 
 
 def _have_equal_rows_equal_scores(table: pl.DataFrame, columns: tuple[str, ...]) -> bool:
@@ -132,11 +132,11 @@ def _are_scores_sums_of_system_and_item(table: pl.DataFrame) -> bool:
         return False
     first_items = table[ITEM].unique(maintain_order=True).head(_FIRST_ITEMS)
     return _do_systems_differ_by_constants(
-        table.filter(pl.col(ITEM).is_in(first_items.implode())), fewest=1
-    ) and _do_systems_differ_by_constants(table, fewest=_FEWEST_REPETITIONS)
+        table.filter(pl.col(ITEM).is_in(first_items.implode())), minimum_repetitions=1
+    ) and _do_systems_differ_by_constants(table, minimum_repetitions=_FEWEST_REPETITIONS)
 
 
-def _do_systems_differ_by_constants(table: pl.DataFrame, *, fewest: int) -> bool:
+def _do_systems_differ_by_constants(table: pl.DataFrame, *, minimum_repetitions: int) -> bool:
     base_system = table[SYSTEM].value_counts(sort=True)[SYSTEM][0]
     base = table.filter(pl.col(SYSTEM) == base_system)
     differences = table.filter(pl.col(SYSTEM) != base_system).join(base, on=ITEM, suffix="_base")
@@ -148,4 +148,4 @@ def _do_systems_differ_by_constants(table: pl.DataFrame, *, fewest: int) -> bool
     )
     largest_score = np.abs(table[_SCORE].to_numpy()).max()
     is_constant = (by_system["spread"] <= _RELATIVE_TOLERANCE * largest_score).all()
-    return bool(is_constant) and int(by_system["repetitions"].sum()) >= fewest
+    return bool(is_constant) and int(by_system["repetitions"].sum()) >= minimum_repetitions

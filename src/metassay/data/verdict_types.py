@@ -72,20 +72,18 @@ def map_labels_to_numbers(label_columns: Sequence[pl.Series]) -> dict[str, float
     return {label: float(code) for code, label in enumerate(labels)}
 
 
-def do_numbers_behave_like_grades(
-    first_rater_codes: Sequence[float], second_rater_codes: Sequence[float]
-) -> bool:
+def do_ratings_look_like_grades(first_ratings: Sequence[float], second_ratings: Sequence[float]) -> bool:
     """Return whether the numbers that two raters gave to the same outputs seem to be grades on a scale, not
     codes of labels.
 
     They are if the codes differ in enough places and are correlated there.
 
-    >>> do_numbers_behave_like_grades([1, 2, 3, 4] * 10, [2, 3, 4, 5] * 10)
+    >>> do_ratings_look_like_grades([1, 2, 3, 4] * 10, [2, 3, 4, 5] * 10)
     True
-    >>> do_numbers_behave_like_grades([1, 2, 3, 4] * 10, [4, 3, 2, 1] * 10)
+    >>> do_ratings_look_like_grades([1, 2, 3, 4] * 10, [4, 3, 2, 1] * 10)
     False
     """
-    ratings = np.array([first_rater_codes, second_rater_codes], dtype=np.float64)
+    ratings = np.array([first_ratings, second_ratings], dtype=np.float64)
     ratings = ratings[:, ~np.isnan(ratings).any(axis=0)]
     if len(np.unique(ratings)) > _MOST_CODES:
         return True

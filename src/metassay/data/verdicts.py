@@ -21,15 +21,15 @@ from metassay.data.columns import (
     TEST_SET_COLUMNS,
     build_missing_column_error,
     check_chosen_columns,
-    find_columns_named,
+    select_columns_by_name,
 )
-from metassay.data.directions import RequestedDirections, describe_negated_scores, find_score_direction
+from metassay.data.directions import RequestedDirections, decide_if_higher_is_better, warn_of_negated_scores
 from metassay.data.verdict_types import (
     GRADE,
     LABEL,
     PAIRWISE,
     check_verdict_type,
-    do_numbers_behave_like_grades,
+    do_ratings_look_like_grades,
     is_text_column,
     map_labels_to_numbers,
     normalize_labels,
@@ -38,9 +38,9 @@ from metassay.data.winners import (
     AUTO,
     OUTPUT,
     POSITION,
-    check_letter_meaning,
-    do_letters_mean_positions,
-    does_column_name_winners,
+    check_meaning_of_a_and_b,
+    do_a_and_b_mean_screen_positions,
+    does_column_contain_winners,
     parse_winners,
 )
 from metassay.errors import InputError, InputLocation, UnknownName
@@ -131,7 +131,7 @@ def parse_verdicts(
     whether A and B are outputs or positions. `directions` are requests of the user for grades.
     """
     check_verdict_type(verdict_type)
-    check_letter_meaning(letters)
+    check_meaning_of_a_and_b(letters)
     if frame.is_empty():
         raise InputError("the table has no rows.", location=InputLocation(file or None))
     roles = _find_column_of_each_role(frame, columns, family, file)
@@ -144,7 +144,7 @@ def parse_verdicts(
     rater_columns = [name for name in raters if name in frame.columns]
     verdict_column = roles["winner"] if "winner" in roles else roles["score"]
     human_columns = [name for name in (gold, *rater_columns) if name is not None]
-    table = _add_question_columns(frame, roles, file)
+    table = _add_item_and_judge_columns(frame, roles, file)
     _check_raters_exist(table, raters)
     ratings = _RatingColumns(frame, table, verdict_column, human_columns, tuple(raters))
     kind, type_notes = _choose_verdict_type(ratings, roles, verdict_type)
@@ -217,7 +217,7 @@ class _RatingColumns:
         pairs = pairs.filter(
             pl.col("source") < pl.col("source_other"), pl.col("is_human") | pl.col("is_human_other")
         )
-        return do_numbers_behave_like_grades(pairs["value"].to_list(), pairs["value_other"].to_list())
+        return do_ratings_look_like_grades(pairs["value"].to_list(), pairs["value_other"].to_list())
 
 
 def _convert_to_floats(column: pl.Series) -> pl.Series:
@@ -252,7 +252,7 @@ def _choose_verdict_type(
         for name in ("system_1", "system_2")
         if name in rating_columns.table.columns
     ]
-    if "winner" in role_columns and does_column_name_winners(
+    if "winner" in role_columns and does_column_contain_winners(
         rating_columns.frame[rating_columns.verdict_column], systems
     ):
         return PAIRWISE, []
@@ -288,7 +288,7 @@ class _ParsedRatings:
 def _convert_verdicts_to_numbers(
     rating_columns: _RatingColumns,
     verdict_type: str,
-    letter_meaning: str,
+    meaning_of_a_and_b: str,
     directions: RequestedDirections,
     file: str,
 ) -> _ParsedRatings:
@@ -307,16 +307,16 @@ def _convert_verdicts_to_numbers(
             remedy="If they are grades, add --verdict-type grade.",
         )
     if verdict_type == PAIRWISE:
-        return _convert_winners_to_numbers(rating_columns, letter_meaning, file)
+        return _convert_winners_to_numbers(rating_columns, meaning_of_a_and_b, file)
     codes = map_labels_to_numbers(rating_columns.verdict_columns)
     columns = {}
-    for role, name in _map_result_to_input_columns(rating_columns).items():
+    for role, name in _get_column_of_each_rating(rating_columns).items():
         labels = normalize_labels(rating_columns.frame[name])
         columns[role] = labels.replace_strict(codes, return_dtype=pl.Float64)
     return _ParsedRatings(columns, [])
 
 
-def _map_result_to_input_columns(rating_columns: _RatingColumns) -> dict[str, str]:
+def _get_column_of_each_rating(rating_columns: _RatingColumns) -> dict[str, str]:
     """Return the input column from which each result column is parsed: the verdicts of judges for `value`,
     and every human column for itself.
     """
@@ -329,33 +329,35 @@ def _convert_grades_to_numbers(
     """Convert grades to numbers, negated where lower is better, so that higher is always better."""
     columns = {}
     found_directions = []
-    for role, name in _map_result_to_input_columns(rating_columns).items():
+    for role, name in _get_column_of_each_rating(rating_columns).items():
         grades = cells.parse_score_column(rating_columns.frame[name], file)
         kind = METRIC_SCORE if role == "value" else HUMAN_SCORE
-        direction = find_score_direction(name, grades.to_numpy(), kind=kind, requested=directions)
+        direction = decide_if_higher_is_better(
+            name, grades.to_numpy(), score_kind=kind, requested_directions=directions
+        )
         found_directions.append(direction)
         columns[role] = -grades if direction.better == LOWER else grades
-    return _ParsedRatings(columns, describe_negated_scores(found_directions))
+    return _ParsedRatings(columns, warn_of_negated_scores(found_directions))
 
 
 def _convert_winners_to_numbers(
-    rating_columns: _RatingColumns, letter_meaning: str, file: str
+    rating_columns: _RatingColumns, meaning_of_a_and_b: str, file: str
 ) -> _ParsedRatings:
     """Convert the winners of pairs to numbers. The letters A and B may name the outputs themselves or their
     positions on the screen.
     """
     winners = {}
-    for role, name in _map_result_to_input_columns(rating_columns).items():
+    for role, name in _get_column_of_each_rating(rating_columns).items():
         winners[role] = parse_winners(rating_columns.frame, name, rating_columns.table, file)
     notes = [parsed.note for parsed in winners.values() if parsed.note is not None]
     columns = {role: parsed.values for role, parsed in winners.items()}
     swapped = rating_columns.table["swapped"]
     verdicts = winners["value"]
     has_swapped_letters = bool((verdicts.is_letter & swapped).any())
-    are_positions = letter_meaning == POSITION
-    if letter_meaning == AUTO and has_swapped_letters and rating_columns.human_columns:
+    are_positions = meaning_of_a_and_b == POSITION
+    if meaning_of_a_and_b == AUTO and has_swapped_letters and rating_columns.human_columns:
         gold = columns[rating_columns.human_columns[0]]
-        are_positions = do_letters_mean_positions(verdicts.values, gold, swapped, verdicts.is_letter)
+        are_positions = do_a_and_b_mean_screen_positions(verdicts.values, gold, swapped, verdicts.is_letter)
         meaning = "the position shown" if are_positions else "the output, in whichever position it was shown"
         notes.append(
             f"A and B in {rating_columns.verdict_column} are read as {meaning}. If that is wrong, add"
@@ -395,11 +397,11 @@ def _find_column_of_each_role(
         accepted_names["family"] = (lower_family,)
         accepted_names["family_1"] = (f"{lower_family}_1",)
         accepted_names["family_2"] = (f"{lower_family}_2",)
-        if not find_columns_named(frame.columns, (lower_family, f"{lower_family}_1")):
+        if not select_columns_by_name(frame.columns, (lower_family, f"{lower_family}_1")):
             raise UnknownName("column", family_column, frame.columns)
     roles: dict[str, str] = {}
     for role, names in accepted_names.items():
-        matches = find_columns_named(frame.columns, names)
+        matches = select_columns_by_name(frame.columns, names)
         if matches:
             roles[role] = matches[0]
     roles |= chosen_columns
@@ -424,7 +426,9 @@ def _is_yes_no_column(column: pl.Series) -> bool:
     return bool(text.is_in([*TRUE, *FALSE]).all())
 
 
-def _add_question_columns(frame: pl.DataFrame, role_columns: Mapping[str, str], file: str) -> pl.DataFrame:
+def _add_item_and_judge_columns(
+    frame: pl.DataFrame, role_columns: Mapping[str, str], file: str
+) -> pl.DataFrame:
     """Add columns that say what each verdict is about, such as the item, the judge and the systems, under
     names that are the same for all tables.
     """
@@ -463,7 +467,9 @@ def _build_item_ids(frame: pl.DataFrame, item_column: str, file: str) -> pl.Seri
     """Return an id for the item of each row. If the table has a year, language pair or test set, they are put
     in front of the id.
     """
-    test_set = [name for name in find_columns_named(frame.columns, TEST_SET_COLUMNS) if name != item_column]
+    test_set = [
+        name for name in select_columns_by_name(frame.columns, TEST_SET_COLUMNS) if name != item_column
+    ]
     return cells.join_id_columns(frame, [*test_set, item_column], file)
 
 

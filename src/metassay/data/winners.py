@@ -47,7 +47,7 @@ class ParsedWinners:
     note: str | None = None
 
 
-def check_letter_meaning(requested_meaning: str) -> None:
+def check_meaning_of_a_and_b(requested_meaning: str) -> None:
     """Raise an error if the user named a meaning of the letters A and B that does not exist."""
     if requested_meaning not in LETTER_MEANINGS:
         raise UnknownName("meaning of letters", requested_meaning, LETTER_MEANINGS)
@@ -62,10 +62,10 @@ def parse_winners(
     `verdicts` has the columns `swapped` and, if systems are known, `system_1` and `system_2`.
     """
     winners = frame[winner_column].cast(pl.String).str.strip_chars().str.to_lowercase()
-    codes, note = _find_meaning_of_winner_numbers(winners, winner_column)
+    codes, note = _find_output_meant_by_each_number(winners, winner_column)
     swapped = verdicts["swapped"].fill_null(value=False)
-    first_systems = _get_lower_case_column(verdicts, "system_1")
-    second_systems = _get_lower_case_column(verdicts, "system_2")
+    first_systems = _get_column_in_lower_case(verdicts, "system_1")
+    second_systems = _get_column_in_lower_case(verdicts, "system_2")
     values: list[float | None] = []
     rows = zip(winners, swapped, first_systems, second_systems)
     for row, (winner, is_swapped, first_system, second_system) in enumerate(rows, start=1):
@@ -96,7 +96,7 @@ def parse_winners(
     return ParsedWinners(pl.Series(winner_column, values, dtype=pl.Float64), is_letter, note)
 
 
-def does_column_name_winners(column: pl.Series, system_columns: Sequence[pl.Series]) -> bool:
+def does_column_contain_winners(column: pl.Series, system_columns: Sequence[pl.Series]) -> bool:
     """Return whether a column names the winner of a pair in any row: an output, a position, a tie or a
     system. A column without values counts as one.
     """
@@ -107,7 +107,7 @@ def does_column_name_winners(column: pl.Series, system_columns: Sequence[pl.Seri
     return winners.is_empty() or bool(winners.is_in(spellings).any())
 
 
-def do_letters_mean_positions(
+def do_a_and_b_mean_screen_positions(
     winners: pl.Series, human_winners: pl.Series, is_swapped: pl.Series, is_letter: pl.Series
 ) -> bool:
     """Return whether the letters A and B mean the position of an output on the screen instead of a fixed
@@ -133,7 +133,7 @@ def do_letters_mean_positions(
     return bool(in_order > 0.5 > in_swapped_order and has_evidence)
 
 
-def _find_meaning_of_winner_numbers(winners: pl.Series, column: str) -> tuple[dict[str, float], str | None]:
+def _find_output_meant_by_each_number(winners: pl.Series, column: str) -> tuple[dict[str, float], str | None]:
     """Return which output each of the numbers 0, ½ and 1 stands for if a column has only these, and a note on
     it.
     """
@@ -145,7 +145,7 @@ def _find_meaning_of_winner_numbers(winners: pl.Series, column: str) -> tuple[di
     return {}, None
 
 
-def _get_lower_case_column(table: pl.DataFrame, column_name: str) -> Sequence[str | None]:
+def _get_column_in_lower_case(table: pl.DataFrame, column_name: str) -> Sequence[str | None]:
     """Return the texts of a column in lower case, or None for every row if the table lacks the column."""
     if column_name not in table.columns:
         return [None] * table.height

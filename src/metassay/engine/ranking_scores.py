@@ -70,7 +70,7 @@ def _score_lists_in_one_pass(
         return np.empty((len(lists), 0))
     batches = np.split(np.arange(len(lists)), range(LISTS_PER_BATCH, len(lists), LISTS_PER_BATCH))
     with ThreadPoolExecutor(choose_worker_count(workers)) as pool:
-        matrices = list(pool.map(lambda rows: score_rankings(metrics, lists.take(rows)), batches))
+        matrices = list(pool.map(lambda rows: score_rankings(metrics, lists.select_lists(rows)), batches))
     return np.concatenate(matrices)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from metassay.errors import InputError, MetricFailure
 from metassay.metrics.base import Metric, Scores
-from metassay.plugins import hash_user_source, locate_definition
+from metassay.plugins import find_source_location, hash_user_code
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ def _make_invalid_score_error(metric: Metric, message: str) -> MetricFailure:
     """Create the error for invalid scores. If the metric is code of the user, the error names its file and
     counts as wrong usage.
     """
-    if not hash_user_source(metric):
+    if not hash_user_code(metric):
         return MetricFailure(message)
-    error = MetricFailure(f"{locate_definition(type(metric))}: {message}")
+    error = MetricFailure(f"{find_source_location(type(metric))}: {message}")
     error.exit_code = InputError.exit_code
     return error

@@ -17,7 +17,11 @@ from metassay import plugins
 from metassay.data.directions import orient_scores
 from metassay.errors import InputError
 from metassay.metrics.shared_cache import SharedCache
-from metassay.specs import format_label, format_settings_by_language, format_spec
+from metassay.specs import (
+    format_name_with_parameters,
+    format_settings_by_language,
+    format_title_with_parameters,
+)
 
 if TYPE_CHECKING:
     from metassay.results.official_score import OfficialScore
@@ -238,12 +242,12 @@ class Metric(ABC):
     @property
     def spec(self) -> str:
         """The metric as a user would write it in an option, such as `chrf(word_order=2)`."""
-        return format_spec(self.name, self.parameters)
+        return format_name_with_parameters(self.name, self.parameters)
 
     @property
     def label(self) -> str:
         """The name of the metric in reports: `BLEU`, `chrF++` or `BLEU (tokenizer=char)`."""
-        return format_label(self.title or self.name, self.parameters)
+        return format_title_with_parameters(self.title or self.name, self.parameters)
 
     @property
     def signature(self) -> str:
@@ -264,7 +268,7 @@ class Metric(ABC):
         if self.oracle:
             parts.append(f"equals:{self.oracle}")
         parts.append(f"implementation:{self.implementation}")
-        source_hash = plugins.hash_user_source(self)
+        source_hash = plugins.hash_user_code(self)
         if source_hash:
             parts.append(f"source:{source_hash}")
         if self.text_changes:

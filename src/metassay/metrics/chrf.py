@@ -15,7 +15,7 @@ from metassay.metrics.kernels.text_arrays import TokenSequences
 from metassay.metrics.sacrebleu_signature import build_sacrebleu_signature
 from metassay.metrics.scoring_inputs import SingleReferenceInputs, find_distinct_inputs
 from metassay.results.official_score import OfficialScore
-from metassay.specs import format_label
+from metassay.specs import format_title_with_parameters
 from metassay.text.tokenizers import SPLIT_AS_CHRF
 
 _MAX_ORDER = 100
@@ -63,7 +63,7 @@ class Chrf(StatisticsMetric):
         if self.word_order > _MAX_PLUS_SIGNS:
             return super().label
         other_parameters = {key: value for key, value in self.parameters.items() if key != "word_order"}
-        return format_label(self.title + "+" * self.word_order, other_parameters)
+        return format_title_with_parameters(self.title + "+" * self.word_order, other_parameters)
 
     def statistics(self, batch: Batch) -> Scores:
         """Count the n-grams of each output, of its best reference, and those that both share."""

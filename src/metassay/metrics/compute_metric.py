@@ -55,7 +55,7 @@ class ComputeMetric(ExternalMetric):
         """
         del language
         return {
-            "source": plugins.hash_user_source(self.computer),
+            "source": plugins.hash_user_code(self.computer),
             "key": self.key,
             "higher_is_better": self.higher_is_better,
         }

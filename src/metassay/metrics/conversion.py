@@ -28,7 +28,7 @@ def convert_to_metric(candidate: Any) -> Metric:
 
 def _create_metric_from_class(metric_class: type) -> Metric:
     """Create a metric with default parameters; raise an error if the class is not a complete metric."""
-    place = plugins.locate_definition(metric_class)
+    place = plugins.find_source_location(metric_class)
     class_name = metric_class.__name__
     if not issubclass(metric_class, Metric):
         raise InputError(f"the class {class_name} is not a metric.", location=place, remedy=REMEDY)

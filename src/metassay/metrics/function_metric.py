@@ -70,7 +70,7 @@ class FunctionMetric(Metric):
     def resolve_settings(self, language: str | None) -> Parameters:
         """Return a hash of the function's source code, so that changed code counts as another metric."""
         del language
-        return {"source": plugins.hash_user_source(self.function)}
+        return {"source": plugins.hash_user_code(self.function)}
 
     def score(self, batch: Batch) -> Scores:
         """Call the function once with lists of all texts if it accepts lists, or else once for each
@@ -87,7 +87,7 @@ class FunctionMetric(Metric):
         if array is None:
             raise InputError(
                 f"{self.name} did not return a number for each of {len(batch)} outputs.",
-                location=plugins.locate_definition(self.function),
+                location=plugins.find_source_location(self.function),
                 remedy=REMEDY,
             )
         return array
@@ -99,7 +99,7 @@ class FunctionMetric(Metric):
         if any(len(references) != 1 for references in batch.references):
             raise InputError(
                 f"{self.name} takes one reference, but some outputs have several.",
-                location=plugins.locate_definition(self.function),
+                location=plugins.find_source_location(self.function),
                 remedy="Rename its parameter to references. It then gets all references of an output as "
                 "a list.",
             )
@@ -127,7 +127,7 @@ def _get_required_parameters(function: Callable[..., Any]) -> list[str]:
     if not required:
         raise InputError(
             f"{function.__name__} has no parameter for outputs.",
-            location=plugins.locate_definition(function),
+            location=plugins.find_source_location(function),
             remedy=REMEDY,
         )
     return required
@@ -142,6 +142,6 @@ def _find_batch_field_of_parameter(function: Callable[..., Any], parameter_name:
         return "references"
     raise InputError(
         f"{function.__name__} has the parameter {parameter_name}, which is not a known field.",
-        location=plugins.locate_definition(function),
+        location=plugins.find_source_location(function),
         remedy=f"Rename it to one of: {', '.join(dict.fromkeys(_FIELD_OF_PARAMETER.values()))}.",
     )

@@ -16,9 +16,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import polars as pl
 
-from metassay.data.directions import ScoreDirection, find_score_direction
+from metassay.data.directions import ScoreDirection, decide_if_higher_is_better
 from metassay.data.score_lists import ScoreList, read_score_lists
-from metassay.errors import InputError, display_path
+from metassay.errors import InputError, format_path_for_user
 from metassay.metrics.base import Batch, Metric, Parameters, Scores
 from metassay.metrics.external import ExternalMetric
 from metassay.metrics.registry import find_metric
@@ -72,7 +72,9 @@ class PrecomputedScores(ExternalMetric):
         counts_errors = same_name is not None and not same_name.higher_is_better
         lower_metrics = [self.metric] if counts_errors else []
         scores = np.concatenate([score_list.scores.cast(pl.Float64).to_numpy() for score_list in self.lists])
-        return find_score_direction(self.metric, scores, kind=METRIC_SCORE, lower_metrics=lower_metrics)
+        return decide_if_higher_is_better(
+            self.metric, scores, score_kind=METRIC_SCORE, lower_is_better_metrics=lower_metrics
+        )
 
     def resolve_settings(self, language: str | None) -> Parameters:
         """Return what identifies the scores: a hash of the files, and whether higher is better."""
@@ -97,10 +99,9 @@ class PrecomputedScores(ExternalMetric):
             matches = _match_scores_with_texts(score_list, texts)
             unmatched = _count_unmatched_scores(score_list, matches)
             if unmatched:
+                file = format_path_for_user(score_list.file)
                 notes.append(
-                    f"{unmatched:,} scores of {self.name} in {display_path(score_list.file)} belong to "
-                    "texts that "
-                    "are not compared."
+                    f"{unmatched:,} scores of {self.name} in {file} belong to texts that are not compared."
                 )
             for text_id, index in matches.iter_rows():
                 score = score_list.scores[index]
@@ -201,7 +202,7 @@ def _match_scores_by_line_number(score_list: ScoreList, texts: pl.DataFrame) -> 
     if len(score_list.scores) != len(texts):
         raise InputError(
             f"the file has {len(score_list.scores):,} lines, but there are {len(texts):,} texts to score.",
-            location=score_list.find_location_of_score(len(score_list.scores) - 1),
+            location=score_list.get_file_location_of_score(len(score_list.scores) - 1),
             remedy="Write one line per line of texts.jsonl, the file that metassay perturb writes.",
         )
     return texts.select("id").with_row_index("index")
@@ -216,7 +217,7 @@ def _match_scores_by_text_id(
         index = int(is_unknown.arg_max() or 0)
         raise InputError(
             f"the id {score_ids[index]} belongs to no text.",
-            location=score_list.find_location_of_score(index),
+            location=score_list.get_file_location_of_score(index),
             remedy="The texts must come from metassay perturb with the same data, seed and settings.",
         )
     return pl.DataFrame({"id": score_ids}).with_row_index("index")
@@ -240,7 +241,7 @@ def _match_scores_by_text(
     if matches.is_empty():
         raise InputError(
             "no score belongs to a text that is compared.",
-            location=score_list.find_location_of_score(0),
+            location=score_list.get_file_location_of_score(0),
             remedy="The texts must be those of metassay perturb with the same data, seed and settings.",
         )
     return matches
@@ -252,8 +253,8 @@ def _add_score_of_text(scores: dict[str, SourcedScore], text_id: str, new_score:
     if first.score != new_score.score:
         raise InputError(
             f"the text has the score {new_score.score:g} here and {first.score:g} in "
-            f"{first.score_list.find_location_of_score(first.position)}.",
-            location=new_score.score_list.find_location_of_score(new_score.position),
+            f"{first.score_list.get_file_location_of_score(first.position)}.",
+            location=new_score.score_list.get_file_location_of_score(new_score.position),
         )
 
 

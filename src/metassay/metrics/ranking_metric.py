@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from metassay.data.ranked_lists import RankedLists, build_ranked_lists_from_mappings
+from metassay.data.ranked_lists import RankedLists, build_ranked_lists_from_dicts
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, Metric, Parameters, Scores
 from metassay.metrics.kernels import ranking as kernels
-from metassay.specs import format_label, format_spec
+from metassay.specs import format_name_with_parameters, format_title_with_parameters
 
 
 def score_rankings(metrics: Sequence[RankingMetric], ranked_lists: RankedLists) -> Scores:
@@ -76,12 +76,14 @@ class RankingMetric(Metric):
     @property
     def spec(self) -> str:
         """The metric as a user would write it in an option, such as `ndcg_cut_10` or `p_5(rel=2)`."""
-        return format_spec(self._append_suffix_to_name(self.name), self._list_non_default_parameters)
+        return format_name_with_parameters(
+            self._append_suffix_to_name(self.name), self._list_non_default_parameters
+        )
 
     @property
     def label(self) -> str:
         """The name of the metric as trec_eval prints it, such as `P_5` or `ndcg_cut_10`."""
-        return format_label(
+        return format_title_with_parameters(
             self._append_suffix_to_name(self.title or self.name), self._list_non_default_parameters
         )
 
@@ -100,7 +102,7 @@ class RankingMetric(Metric):
         """
         lists = batch["output"]
         if not isinstance(lists, RankedLists):
-            lists = build_ranked_lists_from_mappings(lists, batch["qrels"])
+            lists = build_ranked_lists_from_dicts(lists, batch["qrels"])
         return np.ascontiguousarray(score_rankings([self], lists)[:, 0])
 
 

@@ -18,7 +18,12 @@ from metassay import plugins
 from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Metric, Parameters, ParameterValue
 from metassay.metrics.conversion import convert_to_metric
-from metassay.specs import parse_parameter_value, parse_spec, reject_duplicate_specs, split_specs
+from metassay.specs import (
+    parse_name_and_parameters,
+    parse_parameter_value,
+    reject_duplicate_metrics,
+    split_metric_names,
+)
 
 # The module, below `metassay.metrics`, and the class of every metric, by name.
 METRIC_CLASSES = {
@@ -170,10 +175,10 @@ def parse_metrics(specs: Any) -> tuple[Metric, ...]:
 
     A metric that is named twice is an error.
     """
-    metrics = tuple(parse_metric(part) for part in split_specs(specs))
+    metrics = tuple(parse_metric(part) for part in split_metric_names(specs))
     if not metrics:
         raise InputError("no metric was named.", remedy="See: metassay list metrics")
-    reject_duplicate_specs([metric.spec for metric in metrics])
+    reject_duplicate_metrics([metric.spec for metric in metrics])
     return metrics
 
 
@@ -183,10 +188,10 @@ def find_metric(spec: str) -> Metric | None:
     """
     cutoff = _WITH_CUTOFF.fullmatch(spec)
     if cutoff is None:
-        name, parameters = parse_spec(spec)
+        name, parameters = parse_name_and_parameters(spec)
         metric_class, implied = _find_metric_class(name)
     else:
-        name, parameters = parse_spec(f"{cutoff['name']}{cutoff['parameters'] or ''}")
+        name, parameters = parse_name_and_parameters(f"{cutoff['name']}{cutoff['parameters'] or ''}")
         metric_class, implied = _find_metric_class_with_cutoff(name, cutoff["value"])
     if metric_class is None:
         return None

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 
-from metassay.specs import format_spec
+from metassay.specs import format_name_with_parameters
 from metassay.stats.streams import Keys, Stream
 from metassay.tasks.base import OutputKind
 
@@ -147,7 +147,7 @@ class Perturbation(ABC, Generic[T]):
     @property
     def spec(self) -> str:
         """The canonical text form of the perturbation, such as `removal(strength=2)`."""
-        return format_spec(self.name, self.parameters)
+        return format_name_with_parameters(self.name, self.parameters)
 
     def __str__(self) -> str:
         return self.spec

@@ -15,7 +15,7 @@ from metassay.perturbations.distinct_outputs import list_base_languages
 from metassay.perturbations.preprocessing import preprocess_text
 from metassay.perturbations.registry import is_built_in_perturbation, parse_perturbation
 from metassay.perturbations.text_store import TextStore, choose_text_store, identify_perturbation_code
-from metassay.process_pool import count_processes, map_batches
+from metassay.process_pool import choose_process_count, map_batches_in_parallel
 
 # Texts that are analysed together and stored together.
 BATCH_SIZE = 4096
@@ -171,14 +171,14 @@ def _analyse_batches_from(
     """Analyse the texts of all batches from `first_batch` on, in several processes if that saves time."""
     starts = range(first_batch * BATCH_SIZE, len(text_source.texts), BATCH_SIZE)
     batches = (text_source.texts[start : start + BATCH_SIZE] for start in starts)
-    processes = count_processes(len(starts) * BATCH_SIZE, text_source.workers)
+    processes = choose_process_count(len(starts) * BATCH_SIZE, text_source.workers)
     if processes == 0 or not is_built_in_perturbation(perturbation):
         for texts in batches:
             yield perturbation.analyse_texts(texts, text_source.language)
     # A perturbation without an analysis returns None for any texts, so that no processes are started for it.
     elif perturbation.analyse_texts([], text_source.language) is not None:
         payloads = (AnalysisBatch(perturbation.spec, text_source.language, list(texts)) for texts in batches)
-        yield from map_batches(analyse_text_batch, payloads, processes)
+        yield from map_batches_in_parallel(analyse_text_batch, payloads, processes)
 
 
 class AnalysisBatch(NamedTuple):

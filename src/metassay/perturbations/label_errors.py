@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from statistics import NormalDist
 
-from metassay.specs import parse_spec
+from metassay.specs import parse_name_and_parameters
 from metassay.text.languages import get_base_language
 
 COUNTS_FILE = "label_errors.tsv"
@@ -51,7 +51,7 @@ def find_label_error_rate(perturbation: str, language: str | None) -> LabelError
 
     Only perturbations with default parameters were read, so that any other spec has no label error.
     """
-    name, parameters = parse_spec(perturbation)
+    name, parameters = parse_name_and_parameters(perturbation)
     base_language = get_base_language(language)
     counts = _load_label_error_counts().get((base_language, name))
     if counts is None or parameters or (base_language in _SEGMENTED_LANGUAGES and name in _WORD_EDITS):

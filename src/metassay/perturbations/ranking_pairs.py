@@ -45,7 +45,7 @@ class RankedPairs(Pairs):
         filtered = super().filter_rows(keep)
         if filtered is self:
             return self
-        return replace(filtered, copies=self.copies.take(np.flatnonzero(keep)))
+        return replace(filtered, copies=self.copies.select_lists(np.flatnonzero(keep)))
 
 
 def make_ranked_pairs(
@@ -80,7 +80,7 @@ def make_ranked_pairs(
             "item": outputs["item"].gather(rows),
             "system": outputs["system"].gather(rows),
             "perturbation": specs.gather(reordering_numbers),
-            "output": lists.take(rows).to_series(),
+            "output": lists.select_lists(rows).to_series(),
             "worse": copies.to_series(),
         }
     )

@@ -10,7 +10,7 @@ from typing import Any
 from metassay import plugins
 from metassay.errors import InputError, UnknownName
 from metassay.perturbations.base import AnyPerturbation, Perturbation, list_perturbation_parameters
-from metassay.specs import parse_spec, reject_duplicate_specs, split_specs
+from metassay.specs import parse_name_and_parameters, reject_duplicate_metrics, split_metric_names
 from metassay.tasks.base import Task
 
 # Modules of this package with perturbations. Each lists its classes in `PERTURBATIONS`.
@@ -46,7 +46,7 @@ def load_perturbations() -> dict[str, type[AnyPerturbation]]:
 def is_built_in_perturbation(perturbation: AnyPerturbation) -> bool:
     """Return whether a perturbation belongs to metassay, and not to a plug-in or user code."""
     is_registered = load_perturbations().get(perturbation.name) is type(perturbation)
-    return is_registered and not plugins.hash_user_source(perturbation)
+    return is_registered and not plugins.hash_user_code(perturbation)
 
 
 def find_perturbations_for(task: Task) -> dict[str, type[AnyPerturbation]]:
@@ -71,7 +71,7 @@ def parse_perturbation(spec: str | AnyPerturbation) -> AnyPerturbation:
     """Create the perturbation that a text such as `removal(strength=2)` describes."""
     if isinstance(spec, Perturbation):
         return spec
-    name, values = parse_spec(spec)
+    name, values = parse_name_and_parameters(spec)
     perturbation_class = load_perturbations().get(name)
     if perturbation_class is None:
         raise UnknownName("perturbation", name, load_perturbations())
@@ -90,10 +90,10 @@ def parse_perturbations(
 
     With `task`, perturbations that do not suit it are refused.
     """
-    perturbations = tuple(parse_perturbation(spec) for spec in split_specs(specs))
+    perturbations = tuple(parse_perturbation(spec) for spec in split_metric_names(specs))
     if not perturbations:
         raise InputError("no perturbation was named.", remedy="See: metassay list perturbations")
-    reject_duplicate_specs([perturbation.spec for perturbation in perturbations])
+    reject_duplicate_metrics([perturbation.spec for perturbation in perturbations])
     if task is not None:
         _reject_perturbations_of_other_tasks(perturbations, task)
     return perturbations

@@ -12,7 +12,7 @@ from metassay.perturbations.base import AnyPerturbation, Perturbation, View
 from metassay.perturbations.distinct_outputs import DistinctOutputs
 from metassay.perturbations.registry import is_built_in_perturbation
 from metassay.perturbations.text_store import TextStore, choose_text_store, identify_perturbation_code
-from metassay.process_pool import count_processes, map_batches
+from metassay.process_pool import choose_process_count, map_batches_in_parallel
 from metassay.stats.arrays import LongArray
 from metassay.stats.streams import Keys, derive_seeds_from_name
 
@@ -210,7 +210,7 @@ def _perturb_in_processes(runners: Sequence[PerturbationRunner], settings: PairS
     for runner in runners:
         if settings.workers > 1 and can_run_in_worker_process(runner.perturbation):
             jobs += [(runner, positions) for positions in runner.list_batch_positions()]
-    processes = count_processes(sum(len(positions) for _, positions in jobs), settings.workers)
+    processes = choose_process_count(sum(len(positions) for _, positions in jobs), settings.workers)
     if processes == 0:
         return
     missing = []
@@ -224,7 +224,7 @@ def _perturb_in_processes(runners: Sequence[PerturbationRunner], settings: PairS
     # A generator, so that the texts of all batches are not copied at once.
     payloads = (_build_batch_payload(runner, batch) for runner, batch in missing)
     for (runner, batch), perturbed in zip(
-        missing, map_batches(perturb_batch_of_payload, payloads, processes)
+        missing, map_batches_in_parallel(perturb_batch_of_payload, payloads, processes)
     ):
         runner.save_perturbed_batch(batch.name, perturbed)
         runner.keep_perturbed_batch(batch.name, perturbed)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from metassay.perturbations.base import AnyPerturbation
-from metassay.plugins import hash_user_source
+from metassay.plugins import hash_user_code
 
 
 class TextStore(Protocol):
@@ -31,7 +31,7 @@ def choose_text_store(perturbation: AnyPerturbation, store: TextStore | None) ->
 
     Those of user code are not shared between runs, because no hash covers everything that they depend on.
     """
-    if store is not None and hash_user_source(perturbation):
+    if store is not None and hash_user_code(perturbation):
         return store.private()
     return store
 
@@ -40,4 +40,4 @@ def identify_perturbation_code(perturbation: AnyPerturbation) -> str:
     """Return a text that changes when a perturbation does: its name and parameters and, for user code, a hash
     of its source.
     """
-    return f"{perturbation.spec} {hash_user_source(perturbation)}".strip()
+    return f"{perturbation.spec} {hash_user_code(perturbation)}".strip()

@@ -31,7 +31,7 @@ def get_sample_path(task: str) -> Path:
     return Path(str(files(__package__).joinpath(PATHS[task])))
 
 
-def get_sample_source(task: str) -> tuple[Path, dict[str, Any]]:
+def get_sample_path_and_options(task: str) -> tuple[Path, dict[str, Any]]:
     """Return the path of a task's sample, and the keywords of `read` that it needs."""
     path = get_sample_path(task)
     if path.is_dir():

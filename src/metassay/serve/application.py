@@ -55,11 +55,11 @@ def build_web_application(dashboard: Dashboard, host: str) -> ASGIApp:
 
     async def show_overview(request: Request) -> Response:
         page = request.query_params.get("page")
-        return _build_page_response(await run_in_thread(lambda: dashboard.render_overview(page)))
+        return _build_page_response(await run_in_thread(lambda: dashboard.render_run_list(page)))
 
     async def send_overview(request: Request) -> Response:
         page = request.query_params.get("page")
-        content = await run_in_thread(lambda: dashboard.encode_overview(page))
+        content = await run_in_thread(lambda: dashboard.build_run_list_json(page))
         return Response(content, media_type="application/json")
 
     async def show_watch(_: Request) -> Response:

@@ -69,7 +69,7 @@ class RunServer:
     def _render_overview_in_advance(self) -> None:
         """Render the overview page before it is requested, so that the first visitor does not wait."""
         with suppress(MetassayError):  # the page will show the error
-            self.dashboard.render_overview()
+            self.dashboard.render_run_list()
 
     def shutdown(self) -> None:
         """Make `serve_forever` return."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from metassay.errors import display_path
+from metassay.errors import format_path_for_user
 from metassay.metrics.base import Metric, Scores
 from metassay.recorded_warnings import RecordedWarnings
 from metassay.stats.hashes import Hashes
@@ -91,8 +91,8 @@ class CachedScores:
         """Return a function that another process can call to open the same run folder and cache."""
         run_address = None
         if self.run_scores is not None:
-            run_address = display_path(self.run_scores.folder.absolute())
-        return partial(open_cached_scores, run_address, display_path(self.cache.absolute()))
+            run_address = format_path_for_user(self.run_scores.folder.absolute())
+        return partial(open_cached_scores, run_address, format_path_for_user(self.cache.absolute()))
 
 
 def open_cached_scores(

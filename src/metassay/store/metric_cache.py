@@ -24,7 +24,7 @@ import polars as pl
 
 from metassay.errors import InputError
 from metassay.metrics.base import COST_CLASSES, Metric, Scores
-from metassay.plugins import hash_user_source
+from metassay.plugins import hash_user_code
 from metassay.recorded_warnings import RecordedWarnings
 from metassay.stats.hashes import Hashes, argsort_hashes
 from metassay.store.parts import (
@@ -49,7 +49,7 @@ def can_share_scores(metric: Metric) -> bool:
 
     Not if they come from user code, programs or services: no hash covers all that these depend on.
     """
-    return metric.is_cacheable and metric.can_share_cache and not hash_user_source(metric)
+    return metric.is_cacheable and metric.can_share_cache and not hash_user_code(metric)
 
 
 def describe_metric_dependencies(metric: Metric) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import polars as pl
 
-from metassay.errors import InputError, display_path
+from metassay.errors import InputError, format_path_for_user
 from metassay.recorded_warnings import RecordedWarnings
 from metassay.store.files import write_bytes
 from metassay.store.remote import delete_file, download, list_files, upload
@@ -63,7 +63,8 @@ def read_part(path: Path) -> tuple[pl.DataFrame, RecordedWarnings] | None:
         return None
     except OSError as error:
         log_note_for_user(
-            f"{display_path(path)} cannot be read ({error.strerror}), so its contents are computed again."
+            f"{format_path_for_user(path)} cannot be read ({error.strerror}), "
+            "so its contents are computed again."
         )
         return None
     if hash_bytes(content) != _parse_checksum_in_file_name(path):
@@ -168,4 +169,4 @@ def _rename_damaged_file(path: Path) -> None:
         outcome = "its checksum is wrong"
     else:
         outcome = f"its checksum is wrong, and it was renamed to {renamed.name}"
-    log_note_for_user(f"{display_path(path)}: {outcome}. Its contents are computed again.")
+    log_note_for_user(f"{format_path_for_user(path)}: {outcome}. Its contents are computed again.")

@@ -27,7 +27,7 @@ from metassay.data.readers.remote_files import (
     is_local_filesystem,
     open_remote_filesystem,
 )
-from metassay.errors import InputError, display_path, is_remote_path
+from metassay.errors import InputError, format_path_for_user, is_remote_path
 from metassay.store.layout import MANIFEST, SCORES_FOLDER, SHARDS_FOLDER, TEXTS_FOLDER
 
 # File systems on which an uploaded file is complete or absent. On others we upload, then rename.
@@ -183,7 +183,7 @@ def _open_remote_original(path: Path, *, purpose: str = "read") -> Iterator[tupl
     if not is_mirrored(path):
         yield None
         return
-    with open_remote_filesystem(display_path(path), purpose=purpose) as original:
+    with open_remote_filesystem(format_path_for_user(path), purpose=purpose) as original:
         yield original
 
 

@@ -15,7 +15,7 @@ import polars as pl
 
 from metassay.data.csv_export import format_csv
 from metassay.data.readers.files import check_readable_path
-from metassay.errors import InputError, InputLocation, LinkOutsideFolder, MetassayError, display_path
+from metassay.errors import InputError, InputLocation, LinkOutsideFolder, MetassayError, format_path_for_user
 from metassay.options import CURRENT_COMMAND, RESUMABLE_RUN
 from metassay.results.base import ResultT, decode_json
 from metassay.store.files import find_final_name_of_temporary_file, remove_abandoned_files, write_bytes
@@ -181,7 +181,7 @@ class RunFolder:
         changed = [name for name, checksum in checksums.items() if _hash_file(self.path / name) != checksum]
         for name in changed:
             log_note_for_user(
-                f"{display_path(self.path / name)} was changed after the run, so it is written again."
+                f"{format_path_for_user(self.path / name)} was changed after the run, so it is written again."
             )
         if changed:
             return False

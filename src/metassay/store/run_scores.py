@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from metassay.errors import display_path
+from metassay.errors import format_path_for_user
 from metassay.metrics.base import Metric, Scores
 from metassay.recorded_warnings import RecordedWarnings
 from metassay.stats.hashes import Hashes
@@ -79,7 +79,7 @@ class RunScores:
 
     def make_store_opener(self) -> Callable[[Sequence[Metric]], RunScores]:
         """Return a function that another process can call to open the scores of the same run folder."""
-        return partial(open_run_scores, display_path(self.folder.absolute()))
+        return partial(open_run_scores, format_path_for_user(self.folder.absolute()))
 
 
 def open_run_scores(address: str, metrics: Sequence[Metric] = ()) -> RunScores:

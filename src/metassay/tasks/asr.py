@@ -14,10 +14,10 @@ Rewrite the output so that it becomes a slightly worse transcript of the utteran
 speech recogniser would have written it. Reply with the rewritten output alone."""
 
 
-def _explain_why_speech_recognition(table_evidence: TableEvidence) -> str | None:
+def _explain_why_task_is_speech_recognition(table_evidence: TableEvidence) -> str | None:
+    """Return the reason why a table looks like outputs of speech recognition; None if it does not."""
     # Columns are not enough: text data may have a column of speakers too, and taking it for speech would
     # normalise its texts and so change all scores.
-    """Return the reason why a table looks like outputs of speech recognition; None if it does not."""
     if table_evidence.format_task == TASK.name:
         return "the file has a format of speech recognition"
     return None
@@ -28,7 +28,7 @@ TASK = Task(
     title="speech recognition",
     output_noun="transcript",
     output_noun_plural="transcripts",
-    explain_match=_explain_why_speech_recognition,
+    explain_match=_explain_why_task_is_speech_recognition,
     default_metrics=("wer", "mer", "wil", "wip", "cer"),
     corpus_metrics=("wer", "cer"),
     perturbations=(

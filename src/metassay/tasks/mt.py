@@ -15,7 +15,7 @@ Rewrite the output so that it becomes a slightly worse translation of the source
 translation system would have written it. Keep it understandable. Reply with the rewritten output alone."""
 
 
-def _explain_why_translation(table_evidence: TableEvidence) -> str | None:
+def _explain_why_task_is_translation(table_evidence: TableEvidence) -> str | None:
     """Return the reason why a table looks like translations; None if it does not."""
     if table_evidence.find_text_column("output") is None:
         return None
@@ -37,7 +37,7 @@ TASK = Task(
     title="machine translation",
     output_noun="translation",
     output_noun_plural="translations",
-    explain_match=_explain_why_translation,
+    explain_match=_explain_why_task_is_translation,
     default_metrics=("bleu", "chrf", "chrf++", "ter", "rouge1", "rougel"),
     corpus_metrics=("bleu", "chrf"),
     perturbations=(

@@ -14,7 +14,7 @@ COLUMNS = {
 CUT_OFFS = (5, 10, 15, 20, 30)
 
 
-def _explain_why_ranked_lists(table_evidence: TableEvidence) -> str | None:
+def _explain_why_task_is_ranking(table_evidence: TableEvidence) -> str | None:
     """Return the reason why a table looks like ranked lists of documents; None if it does not."""
     if table_evidence.has_judgements:
         return "relevance judgements were given"
@@ -34,7 +34,7 @@ TASK = Task(
     output_noun_plural="rankings",
     output_kind=OutputKind.RANKING,
     column_names=COLUMNS,
-    explain_match=_explain_why_ranked_lists,
+    explain_match=_explain_why_task_is_ranking,
     default_metrics=(
         *("map", "rprec", "recip_rank"),
         *(f"iprec_at_recall_{level:.2f}" for level in (0.0, 0.1, 0.2, 0.3, 0.4)),

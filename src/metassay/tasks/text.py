@@ -36,7 +36,7 @@ Rewrite the output so that it becomes a slightly worse answer to what was given,
 would have written it. Keep it understandable. Reply with the rewritten output alone."""
 
 
-def _explain_why_text(table_evidence: TableEvidence) -> str | None:
+def _explain_why_task_is_text_generation(table_evidence: TableEvidence) -> str | None:
     """Return the reason why a table looks like generated texts; None if it does not."""
     output = table_evidence.find_column(*COLUMNS["output"])
     if output is None:
@@ -55,7 +55,7 @@ TASK = Task(
     output_noun_plural="texts",
     column_names=COLUMNS,
     human_criteria=CRITERIA,
-    explain_match=_explain_why_text,
+    explain_match=_explain_why_task_is_text_generation,
     default_metrics=("bleu", "chrf", "chrf++", "ter", "rouge1", "rouge2", "rougel"),
     corpus_metrics=("bleu", "chrf"),
     perturbations=(

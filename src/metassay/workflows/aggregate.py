@@ -13,11 +13,11 @@ from metassay.data.dataset import Dataset
 from metassay.data.directions import (
     REQUESTED,
     RequestedDirections,
-    orient_human_scores,
+    reverse_human_scores_if_lower_is_better,
     warn_of_scores_that_may_count_errors,
 )
-from metassay.data.preparation import prepare_dataset
-from metassay.data.score_cautions import warn_of_metrics_contrary_to_human
+from metassay.data.preparation import prepare_dataset_for_scoring
+from metassay.data.score_cautions import warn_of_metrics_that_contradict_humans
 from metassay.data.score_cube import ScoreCube
 from metassay.data.summary import summarize_dataset
 from metassay.errors import InputError
@@ -26,7 +26,7 @@ from metassay.meta.aggregation.system_scores import ResamplingSettings
 from metassay.metrics.base import StatisticsMetric
 from metassay.metrics.registry import MetricChoice
 from metassay.metrics.selection import choose_metrics
-from metassay.options import accept_options
+from metassay.options import accept_options_as_keywords
 from metassay.reporting.aggregate_page import (
     build_aggregate_page,
     build_aggregate_verdict,
@@ -54,18 +54,18 @@ class AggregateResult(ResultDisplay, AggregateContent, frozen=True, kw_only=True
     def to_frame(self) -> pl.DataFrame:
         """Return a table of system scores, with one row per test set, system and metric."""
         return pl.DataFrame(
-            [_build_aggregated_system_row(system) for system in self.systems], infer_schema_length=None
+            [_convert_system_scores_to_row(system) for system in self.systems], infer_schema_length=None
         )
 
 
-def _build_aggregated_system_row(system: AggregatedSystem) -> dict[str, Any]:
+def _convert_system_scores_to_row(system_scores: AggregatedSystem) -> dict[str, Any]:
     """Build the table row of a system, with its standard errors in columns of their own."""
-    row = msgspec.structs.asdict(system)
+    row = msgspec.structs.asdict(system_scores)
     standard_errors = msgspec.structs.asdict(row.pop("standard_errors"))
     return row | {f"{name}_error": error for name, error in standard_errors.items()}
 
 
-@accept_options(AggregateOptions)
+@accept_options_as_keywords(AggregateOptions)
 def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> AggregateResult:
     """Compute the scores of systems in three ways, and compare how well each way agrees with human scores.
 
@@ -88,10 +88,12 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
     >>> first.system, round(first.corpus, 1)
     ('a', 25.0)
     """
-    data = _orient_human_scores(read(dataset), options)
-    data = prepare_dataset(data, normalize=options.normalize, keep_references=options.keep_references)
-    metrics = _choose_metrics_with_statistics(data, options.metrics)
-    run = _open_aggregate_run(data, metrics, options)
+    data = _reverse_human_scores_if_lower_is_better(read(dataset), options)
+    data = prepare_dataset_for_scoring(
+        data, normalize=options.normalize, keep_references=options.keep_references
+    )
+    metrics = _choose_metrics_with_corpus_score(data, options.metrics)
+    run = _open_aggregate_run_folder(data, metrics, options)
     with collect_warnings() as metric_warnings:
         scores = score_outputs(data, metrics, workers=options.workers, progress=options.progress)
     cubes = build_score_cubes(data, scores)
@@ -102,7 +104,7 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
         between=comparison.between,
         downsampled=comparison.downsampled,
         human=comparison.human,
-        notes=[*data.notes, *metric_warnings, *_warn_of_contrary_metrics(cubes, metrics)],
+        notes=[*data.notes, *metric_warnings, *_warn_of_metrics_that_rank_systems_wrongly(cubes, metrics)],
         data=summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics}),
     )
     result = msgspec.structs.replace(
@@ -130,13 +132,13 @@ def _build_correlation_tables(result: AggregateContent) -> dict[str, pl.DataFram
     return files
 
 
-def _orient_human_scores(dataset: Dataset, options: AggregateOptions) -> Dataset:
+def _reverse_human_scores_if_lower_is_better(dataset: Dataset, options: AggregateOptions) -> Dataset:
     """Reverse human scores for which lower is better, and add a warning if a human score seems to count
     errors.
     """
-    requested = RequestedDirections.parse(options.lower_is_better, options.higher_is_better)
+    requested = RequestedDirections.parse_direction_options(options.lower_is_better, options.higher_is_better)
     requested.check_score_names(dataset.human, "human score")
-    oriented, _ = orient_human_scores(dataset, requested)
+    oriented, _ = reverse_human_scores_if_lower_is_better(dataset, requested)
     notes = []
     for direction in oriented.directions:
         # If the user named the direction, it is not doubted.
@@ -147,7 +149,7 @@ def _orient_human_scores(dataset: Dataset, options: AggregateOptions) -> Dataset
     return oriented.add_notes(*notes)
 
 
-def _warn_of_contrary_metrics(
+def _warn_of_metrics_that_rank_systems_wrongly(
     score_cubes: Sequence[ScoreCube], metrics: Sequence[StatisticsMetric]
 ) -> list[str]:
     """Return a warning for each metric that ranks the systems in a worse way, by the human scores, than a
@@ -158,11 +160,11 @@ def _warn_of_contrary_metrics(
     for cube in score_cubes:
         directed = replace(cube, lower_is_better=lower_is_better)
         for human in cube.human_scores:
-            notes += warn_of_metrics_contrary_to_human(directed, human)
+            notes += warn_of_metrics_that_contradict_humans(directed, human)
     return list(dict.fromkeys(notes))
 
 
-def _choose_metrics_with_statistics(
+def _choose_metrics_with_corpus_score(
     dataset: Dataset, requested_metrics: MetricChoice
 ) -> tuple[StatisticsMetric, ...]:
     """Return the requested metrics, or those of the task. A metric that has no corpus score raises an
@@ -184,7 +186,7 @@ def _choose_metrics_with_statistics(
     return tuple(metrics)
 
 
-def _open_aggregate_run(
+def _open_aggregate_run_folder(
     dataset: Dataset, metrics: Sequence[StatisticsMetric], options: AggregateOptions
 ) -> RunFolder | None:
     """Open the run folder that `out` names; None without `out`. The options and data that decide the result

@@ -10,7 +10,7 @@ import polars as pl
 
 from metassay.data.cells import sort_ids
 from metassay.data.dataset import Dataset
-from metassay.data.preparation import prepare_dataset
+from metassay.data.preparation import prepare_dataset_for_scoring
 from metassay.data.summary import summarize_dataset
 from metassay.errors import InputError
 from metassay.metrics.alignment import Alignment, align_with_fewest_edits
@@ -59,13 +59,13 @@ def align(
     >>> align(rows).to_frame()["kind"].to_list()
     ['hit', 'deletion', 'hit', 'hit', 'substitution']
     """
-    data = prepare_dataset(read(dataset), normalize=normalize, keep_references=True)
+    data = prepare_dataset_for_scoring(read(dataset), normalize=normalize, keep_references=True)
     if "references" not in data.outputs.columns or data.task_definition.is_ranking:
         raise InputError("outputs are aligned with references, but this data has none.")
     configuration = {"characters": characters, "normalize": normalize}
     identity = {"command": "align", "configuration": configuration, "input": data.content_hash}
     run = None if out is None else RunFolder.open(out, identity, data=data.fingerprint)
-    systems = _align_outputs(data, by_characters=characters)
+    systems = _align_outputs_with_references(data, by_characters=characters)
     result = AlignResult(
         alignments=_list_aligned_words(systems), systems=systems, data=summarize_dataset(data)
     )
@@ -76,14 +76,18 @@ def align(
     return result
 
 
-def _align_outputs(dataset: Dataset, *, by_characters: bool) -> dict[str, dict[str, Alignment]]:
+def _align_outputs_with_references(
+    dataset: Dataset, *, by_characters: bool
+) -> dict[str, dict[str, Alignment]]:
     """Align all outputs with their references; the result is sorted by system, then by item."""
     positions = {item: position for position, item in enumerate(sort_ids(dataset.items))}
     rows = dataset.outputs.select("item", "system", "output", "references").rows()
     rows.sort(key=lambda row: positions[row[0]])
     systems: dict[str, dict[str, Alignment]] = {system: {} for system in dataset.systems}
     for item, system, output, references in rows:
-        systems[system][item] = _align_output(output, references, by_characters=by_characters)
+        systems[system][item] = _align_output_with_nearest_reference(
+            output, references, by_characters=by_characters
+        )
     return systems
 
 
@@ -98,7 +102,9 @@ def _list_aligned_words(alignments_by_system: Mapping[str, Mapping[str, Alignmen
     return words
 
 
-def _align_output(output: str, references: list[str], *, by_characters: bool) -> Alignment:
+def _align_output_with_nearest_reference(
+    output: str, references: list[str], *, by_characters: bool
+) -> Alignment:
     """Align an output with each of its references, and return the alignment that needs the fewest edits."""
     output_tokens = _split_into_words_or_characters(output, by_characters=by_characters)
     alignments = [

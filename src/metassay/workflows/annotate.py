@@ -16,9 +16,9 @@ from metassay.data.annotation_file import (
 )
 from metassay.data.columns import (
     TEST_SET_COLUMNS,
-    find_columns_named,
     find_reference_columns,
-    list_column_names_of_role,
+    list_possible_column_names,
+    select_columns_by_name,
 )
 from metassay.data.readers.files import reject_overwriting_inputs
 from metassay.data.score_table_reading import read_score_table
@@ -29,7 +29,7 @@ from metassay.meta.decisions.sample_size import (
     count_items_needed_for_difference,
     count_items_needed_for_interval_width,
 )
-from metassay.options import accept_options
+from metassay.options import accept_options_as_keywords
 from metassay.reporting.annotate_page import (
     build_annotate_page,
     describe_annotate_result,
@@ -66,7 +66,7 @@ class AnnotateResult(ResultDisplay, AnnotateContent, frozen=True, kw_only=True):
         return pl.DataFrame(rows, schema={"item": pl.String, "probability": pl.Float64}, orient="row")
 
 
-@accept_options(AnnotateOptions)
+@accept_options_as_keywords(AnnotateOptions)
 def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
     """Choose the items that people should rate next, so that `estimate` needs few ratings.
 
@@ -100,8 +100,8 @@ def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
     labelled_data = read_labelled_scores(data, options, needs_labels=False)
     scores = labelled_data.scores
     labelled = int(scores.labelled_items.sum())
-    needed, reason = _plan_number_of_labelled_items(labelled_data, labelled, options)
-    run = _open_annotate_run(labelled_data, options)
+    needed, reason = _compute_required_number_of_labelled_items(labelled_data, labelled, options)
+    run = _open_annotate_run_folder(labelled_data, options)
     chosen = None
     if needed > labelled and labelled < len(scores.items):
         chosen = choose_items_to_label(scores, needed - labelled, np.random.default_rng(options.seed))
@@ -151,7 +151,7 @@ def _check_annotate_options(data: Source, options: AnnotateOptions) -> None:
         reject_overwriting_inputs(options.csv, inputs)
 
 
-def _plan_number_of_labelled_items(
+def _compute_required_number_of_labelled_items(
     labelled_data: LabelledData, labelled_count: int, options: AnnotateOptions
 ) -> tuple[int, str]:
     """Return how many items must be labelled in total to reach the goal of the user, and a sentence that
@@ -184,7 +184,7 @@ def _plan_number_of_labelled_items(
     return plan.count, reason
 
 
-def _open_annotate_run(labelled_data: LabelledData, options: AnnotateOptions) -> RunFolder | None:
+def _open_annotate_run_folder(labelled_data: LabelledData, options: AnnotateOptions) -> RunFolder | None:
     """Open the run folder that `out` names; None without `out`. The options and data that decide the result
     identify the run.
     """
@@ -219,7 +219,7 @@ def _read_texts_of_outputs(source: Source, options: AnnotateOptions) -> tuple[Te
         """Return the column of the table that has one of the usual names of a role, such as `source`; None if
         there is none.
         """
-        return next(iter(find_columns_named(table.columns, list_column_names_of_role(role))), None)
+        return next(iter(select_columns_by_name(table.columns, list_possible_column_names(role))), None)
 
     references = find_reference_columns(table.columns)
     columns = {
@@ -232,7 +232,7 @@ def _read_texts_of_outputs(source: Source, options: AnnotateOptions) -> tuple[Te
     system = find_column_of_role("system")
     if item is None or system is None:
         raise UnknownName("column", "item", table.columns)
-    prefix = [name for name in find_columns_named(table.columns, TEST_SET_COLUMNS) if name != item]
+    prefix = [name for name in select_columns_by_name(table.columns, TEST_SET_COLUMNS) if name != item]
     qualified = pl.concat_str([pl.col(name).cast(pl.String) for name in (*prefix, item)], separator="/")
     test_set = pl.concat_str([pl.format("{}/", name) for name in prefix]) if prefix else pl.lit("")
     # The items of a `Dataset` begin with their test set already.
@@ -255,7 +255,10 @@ def _convert_column_to_texts(column: pl.Series) -> pl.Series:
 
 
 def _build_annotation_table(
-    labelled_data: LabelledData, chosen: ChosenItems, texts: TextsByOutput, text_columns: tuple[str, ...]
+    labelled_data: LabelledData,
+    chosen_items: ChosenItems,
+    texts: TextsByOutput,
+    text_columns: tuple[str, ...],
 ) -> AnnotationFile:
     """Build the table that raters fill in, with the chosen items and the items that have labels already.
 
@@ -267,7 +270,7 @@ def _build_annotation_table(
     human_scores = cube.human_scores.get(labelled_data.human)
     # A copy, because chosen items are added.
     is_listed = scores.labelled_items.copy()
-    is_listed[chosen.positions] = True
+    is_listed[chosen_items.positions] = True
     rows = []
     for position in np.flatnonzero(is_listed):
         for row, system in enumerate(scores.systems):
@@ -279,7 +282,7 @@ def _build_annotation_table(
                 item=names[position],
                 system=system,
                 texts=texts.get(key, ("",) * len(text_columns)),
-                probability=float(chosen.probabilities[position]),
+                probability=float(chosen_items.probabilities[position]),
                 score=score,
             )
             rows.append(output)

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from metassay.data import cells
-from metassay.data.columns import build_missing_column_error, find_columns_named
+from metassay.data.columns import build_missing_column_error, select_columns_by_name
 from metassay.data.verdicts import VERDICT_COLUMNS
 from metassay.errors import InputError
 from metassay.llm.asker import Asker
@@ -27,14 +27,14 @@ REFERENCE_COLUMNS = ("reference", "ref", "reference_answer")
 WINNERS = {1.0: "1", 0.0: "2", 0.5: "tie"}
 
 
-def choose_judge(spec: str | None, judged_rows: pl.DataFrame) -> Judge:
+def choose_judge(requested_judge: str | None, judged_rows: pl.DataFrame) -> Judge:
     """Return the judge that the user requested. By default, a judge compares two outputs if the table has two
     per row, and scores one output otherwise.
     """
     has_two_outputs = _do_rows_have_two_outputs(judged_rows)
-    if spec is None:
-        spec = f"judge(mode={PAIRWISE})" if has_two_outputs else "judge"
-    judge = parse_metric(spec)
+    if requested_judge is None:
+        requested_judge = f"judge(mode={PAIRWISE})" if has_two_outputs else "judge"
+    judge = parse_metric(requested_judge)
     if not isinstance(judge, Judge):
         raise InputError(
             f"{judge} is not a judge.", remedy="Write for example --judge 'judge(mode=pairwise)'."
@@ -46,7 +46,12 @@ def choose_judge(spec: str | None, judged_rows: pl.DataFrame) -> Judge:
 
 
 def ask_judge(
-    judged_rows: pl.DataFrame, judge: Judge, asker: Asker, *, repeats: int = 1, language: str | None = None
+    judged_rows: pl.DataFrame,
+    judge: Judge,
+    language_model: Asker,
+    *,
+    repeats: int = 1,
+    language: str | None = None,
 ) -> tuple[pl.DataFrame, Judge]:
     """Ask a judge (a language model) about every row of a table. Returns the rows with its verdicts, and the
     judge with its connection to the model.
@@ -56,7 +61,7 @@ def ask_judge(
     """
     if repeats < 1:
         raise InputError(f"repeats is {repeats}; it must be at least 1.")
-    session = JudgeSession(asker)
+    session = JudgeSession(language_model)
     connected_judges = [
         replace(judge, seed=judge.seed + 1000 * repeat).connect_session(session) for repeat in range(repeats)
     ]
@@ -69,12 +74,14 @@ def ask_judge(
     return pl.concat(tables), connected_judges[0]
 
 
-def compute_answer_cost(asker: Asker) -> float | None:
+def compute_price_of_answers(language_model: Asker) -> float | None:
     """Compute the total price of the answers of a language model; None if its prices are not known.
 
     Cached answers are included, so that a repeated run reports the same price.
     """
-    return compute_token_cost(asker.prompt_tokens, asker.completion_tokens, asker.settings.price)
+    return compute_token_cost(
+        language_model.prompt_tokens, language_model.completion_tokens, language_model.settings.price
+    )
 
 
 def _ask_judge_about_rows(
@@ -155,4 +162,4 @@ def _do_rows_have_two_outputs(judged_rows: pl.DataFrame) -> bool:
 
 def _find_first_column(judged_rows: pl.DataFrame, possible_names: Sequence[str]) -> str | None:
     """Return the first column of a table whose name is one of `possible_names`; None if there is none."""
-    return next(iter(find_columns_named(judged_rows.columns, possible_names)), None)
+    return next(iter(select_columns_by_name(judged_rows.columns, possible_names)), None)

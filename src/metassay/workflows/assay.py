@@ -7,23 +7,27 @@ from pathlib import Path
 
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError
-from metassay.options import Progress, accept_options
+from metassay.options import Progress, accept_options_as_keywords
 from metassay.results.partial_run import PartialRun
-from metassay.sample import DEFAULT, get_sample_source
-from metassay.workflows.assay_outcome import attach_precomputed_scores, compute_assay_outcome
-from metassay.workflows.assay_pairs import make_assay_pairs, make_sharded_pairs, needs_shards
+from metassay.sample import DEFAULT, get_sample_path_and_options
+from metassay.workflows.assay_outcome import attach_precomputed_scores, score_pairs_and_compare_metrics
+from metassay.workflows.assay_pairs import (
+    is_dataset_too_large_for_one_shard,
+    make_assay_pairs,
+    make_pairs_of_each_shard,
+)
 from metassay.workflows.assay_preparation import prepare_assay
 from metassay.workflows.assay_result import AssayResult
 from metassay.workflows.assay_run_files import write_assay_run
 from metassay.workflows.options import AssayOptions, AssayPartsOptions
-from metassay.workflows.pair_scoring import score_selected_parts
+from metassay.workflows.pair_scoring import score_selected_pair_batches
 from metassay.workflows.read import Source, read
 from metassay.workflows.shards import ShardScorer
 
 __all__ = ["PartialRun", "assay", "demo", "read_bundled_sample", "score_assay_parts"]
 
 
-@accept_options(AssayOptions)
+@accept_options_as_keywords(AssayOptions)
 def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResult:
     """Measure how often each metric gives an output a higher score than a version of it that was made worse.
 
@@ -60,8 +64,8 @@ def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResul
     """
     prepared = prepare_assay(dataset, options)
     if prepared.is_finished():
-        return AssayResult(prepared, partial(compute_assay_outcome, prepared), is_stored=True)
-    outcome = compute_assay_outcome(prepared)
+        return AssayResult(prepared, partial(score_pairs_and_compare_metrics, prepared), is_stored=True)
+    outcome = score_pairs_and_compare_metrics(prepared)
     result = AssayResult(prepared, lambda: outcome)
     if prepared.run is not None:
         write_assay_run(prepared.run, result, prepared.environment)
@@ -69,7 +73,7 @@ def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResul
     return result
 
 
-@accept_options(AssayPartsOptions)
+@accept_options_as_keywords(AssayPartsOptions)
 def score_assay_parts(dataset: Dataset | Source | None, options: AssayPartsOptions) -> PartialRun:
     """Score and store only some parts of an assay, so that several processes can share the work.
 
@@ -82,12 +86,12 @@ def score_assay_parts(dataset: Dataset | Source | None, options: AssayPartsOptio
     execution = prepared.execution
     if prepared.run is None or data.task_definition.is_ranking:
         raise InputError("parts can be scored only for texts and only in a run folder.", remedy="Pass --out.")
-    if needs_shards(data, plan, execution):
-        pairs_by_shard = make_sharded_pairs(data, plan, execution, prepared.clusters)
-        result = ShardScorer(prepared, None).score_parts(pairs_by_shard, options.parts)
+    if is_dataset_too_large_for_one_shard(data, plan, execution):
+        pairs_by_shard = make_pairs_of_each_shard(data, plan, execution, prepared.clusters)
+        result = ShardScorer(prepared, None).score_selected_batches_of_shards(pairs_by_shard, options.parts)
     else:
         pairs = make_assay_pairs(data, plan, execution)
-        selected = score_selected_parts(
+        selected = score_selected_pair_batches(
             data,
             pairs,
             attach_precomputed_scores(data, pairs, prepared.all_metrics),
@@ -123,5 +127,5 @@ def demo(
 
 def read_bundled_sample(task: str) -> Dataset:
     """Read the sample data that comes with metassay for a task, such as `mt`."""
-    source, keywords = get_sample_source(task)
+    source, keywords = get_sample_path_and_options(task)
     return read(source, task=task, **keywords)

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from metassay.data.clusters import find_natural_order_of_items
+from metassay.data.clusters import find_sort_order_of_items
 from metassay.data.dataset import Dataset
 from metassay.data.reference_systems import REFERENCE_SYSTEM_REASON
 from metassay.data.summary import summarize_dataset
-from metassay.meta.contexts.context_statistics import build_assay_result
+from metassay.meta.contexts.context_statistics import build_context_statistics
 from metassay.meta.contexts.difficulty import (
     compute_quartiles_of_edit_shares,
     group_pairs_by_share_of_edited_characters,
@@ -57,7 +57,7 @@ _HUMAN_KIND = "human_kind"
 _SIMULATED = "simulated"
 
 
-def build_assay_content(
+def compute_assay_statistics(
     dataset: Dataset, assay_plan: AssayPlan, assay_outcome: AssayOutcome, workers: int
 ) -> AssayContent:
     """Compute everything that the result of an assay contains from the scored pairs."""
@@ -66,9 +66,9 @@ def build_assay_content(
     sampled_outcomes = scored.outcomes.select_pairs(scored.is_sampled).select_metrics(competing)
     edits = _measure_edit_distances_of_pairs(assay_outcome, workers)
     perturbation_statistics = _summarize_perturbations(dataset, assay_outcome, edits, sampled_outcomes)
-    difficulty = _measure_difficulty(dataset, assay_plan, edits, sampled_outcomes, workers)
-    corrected = _correct_accuracies(dataset, assay_plan, assay_outcome, sampled_outcomes)
-    statistics = _insert_corrected_accuracies(build_assay_result(assay_outcome.analysis), corrected)
+    difficulty = _measure_accuracy_by_number_of_edits(dataset, assay_plan, edits, sampled_outcomes, workers)
+    corrected = _correct_accuracies_for_wrong_pairs(dataset, assay_plan, assay_outcome, sampled_outcomes)
+    statistics = _insert_corrected_accuracies(build_context_statistics(assay_outcome.analysis), corrected)
     counts = sorted(assay_outcome.pairs.counts.items())
     warnings = [
         *list_context_warnings(assay_outcome.analysis),
@@ -142,7 +142,7 @@ def _summarize_perturbations(
     )
 
 
-def _measure_difficulty(
+def _measure_accuracy_by_number_of_edits(
     dataset: Dataset,
     assay_plan: AssayPlan,
     edit_distances: EditDistances,
@@ -168,7 +168,7 @@ def _measure_difficulty(
     )
 
 
-def _correct_accuracies(
+def _correct_accuracies_for_wrong_pairs(
     dataset: Dataset, plan: AssayPlan, outcome: AssayOutcome, sampled_outcomes: PairOutcomes
 ) -> list[CorrectedAccuracy] | None:
     """Correct the accuracy of each metric for pairs in which the perturbed output is not worse. Returns None
@@ -235,7 +235,7 @@ def _warn_if_neighbouring_items_are_similar(
         return []
     outcomes = scored.outcomes.outcomes[: len(assay_plan.metrics)]
     items = scored.outcomes.items
-    order = find_natural_order_of_items(dataset)
+    order = find_sort_order_of_items(dataset)
     pair_counts = count_occurrences(items, len(order))
     right_shares = np.zeros(len(order))
     # In batches, to bound the memory of temporary arrays.

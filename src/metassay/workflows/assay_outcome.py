@@ -18,9 +18,13 @@ from metassay.perturbations.pairs import Pairs
 from metassay.reporting.assay_sentences import explain_why_metric_ignores_quality
 from metassay.results.assay import LabelErrorRate
 from metassay.stats.arrays import FloatArray
-from metassay.workflows.assay_pairs import make_assay_pairs, make_sharded_pairs, needs_shards
+from metassay.workflows.assay_pairs import (
+    is_dataset_too_large_for_one_shard,
+    make_assay_pairs,
+    make_pairs_of_each_shard,
+)
 from metassay.workflows.assay_preparation import PreparedAssay
-from metassay.workflows.context_facts import collect_context_facts
+from metassay.workflows.context_facts import describe_contexts
 from metassay.workflows.human_pairs import score_human_pairs
 from metassay.workflows.output_weights import compute_output_weights
 from metassay.workflows.pair_scoring import (
@@ -29,7 +33,7 @@ from metassay.workflows.pair_scoring import (
     score_pairs,
 )
 from metassay.workflows.run_files import collect_warnings
-from metassay.workflows.score_sample import ScoreSample, sample_scores
+from metassay.workflows.score_sample import ScoreSample, sample_scored_outputs
 from metassay.workflows.shards import ShardScorer
 
 # Label errors by perturbation and language; None where nobody read such pairs.
@@ -71,7 +75,7 @@ class AssayOutcome:
         return rates
 
 
-def compute_assay_outcome(prepared_assay: PreparedAssay) -> AssayOutcome:
+def score_pairs_and_compare_metrics(prepared_assay: PreparedAssay) -> AssayOutcome:
     """Make pairs of outputs, score both outputs of each pair with every metric, and compare the metrics in
     every context.
     """
@@ -80,7 +84,7 @@ def compute_assay_outcome(prepared_assay: PreparedAssay) -> AssayOutcome:
     execution = prepared_assay.execution
     weights = compute_output_weights(dataset, plan.settings.weights, plan.contexts)
     sample, scored, metrics, score_sample = make_and_score_pairs(prepared_assay, weights)
-    uninformed = {} if score_sample is None else score_sample.find_uninformed_metrics(metrics)
+    uninformed = {} if score_sample is None else score_sample.find_metrics_that_ignore_output_text(metrics)
     notes = [explain_why_metric_ignores_quality(metric, source) for metric, source in uninformed.items()]
     scored = replace(scored, notes=(*scored.notes, *notes))
     execution.report_progress("judging", 0, 1)
@@ -110,7 +114,7 @@ def compute_assay_outcome(prepared_assay: PreparedAssay) -> AssayOutcome:
             for metric in plan.metrics
             if metric.spec in uninformed or isinstance(metric, tuple(SENTINELS))
         ],
-        facts=collect_context_facts(dataset, plan.contexts),
+        facts=describe_contexts(dataset, plan.contexts),
         minimum_items=plan.settings.minimum_items,
         workers=execution.workers,
         pairs_from=_describe_pair_origin(plan.settings.pairs, sample),
@@ -137,9 +141,9 @@ def make_and_score_pairs(
     execution = prepared_assay.execution
     metrics = prepared_assay.all_metrics
     score_sample: ScoreSample | None = None
-    if needs_shards(dataset, plan, execution):
+    if is_dataset_too_large_for_one_shard(dataset, plan, execution):
         scorer = ShardScorer(prepared_assay, output_weights)
-        pairs_by_shard = make_sharded_pairs(dataset, plan, execution, prepared_assay.clusters)
+        pairs_by_shard = make_pairs_of_each_shard(dataset, plan, execution, prepared_assay.clusters)
         with collect_warnings() as notes:
             sample, scored, score_sample = scorer.score_all_pairs(pairs_by_shard, plan.settings.per_output)
     else:
@@ -160,7 +164,7 @@ def make_and_score_pairs(
                 further_rows=prepared_assay.find_human_scored_rows(),
             )
         if not dataset.task_definition.is_ranking:
-            score_sample = sample_scores(dataset, scored)
+            score_sample = sample_scored_outputs(dataset, scored)
     scored = replace(scored, notes=(*scored.notes, *notes, *scored.metric_notes))
     return sample, scored, metrics, score_sample
 

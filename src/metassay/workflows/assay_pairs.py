@@ -15,9 +15,9 @@ from metassay.perturbations.registry import list_default_perturbations, parse_pe
 from metassay.perturbations.runner import PairSettings
 from metassay.workflows import shards
 from metassay.workflows.assay_plan import AssayPlan, ExecutionOptions
-from metassay.workflows.given_pairs import build_given_pairs
+from metassay.workflows.given_pairs import build_pairs_from_user_table
 from metassay.workflows.human_pairs import make_human_pairs
-from metassay.workflows.ranking_validity import check_ranking_gains
+from metassay.workflows.ranking_validity import check_if_rankings_became_worse
 from metassay.workflows.shards import divide_items_into_shards
 
 
@@ -27,7 +27,7 @@ def make_assay_pairs(dataset: Dataset, assay_plan: AssayPlan, execution_options:
     """
     settings = assay_plan.settings
     if dataset.rows_are_pairs:
-        return build_given_pairs(dataset)
+        return build_pairs_from_user_table(dataset)
     if assay_plan.human is not None and settings.pairs == HUMAN_PAIRS:
         return make_human_pairs(dataset, assay_plan.human, settings.minimum_gap)
     # A language model that judges the pairs should not also make them, unless the user asks for it.
@@ -49,10 +49,12 @@ def make_assay_pairs(dataset: Dataset, assay_plan: AssayPlan, execution_options:
     )
     if not assay_plan.valid_pairs and not dataset.task_definition.is_ranking:
         return pairs
-    return check_ranking_gains(pairs, valid_only=assay_plan.valid_pairs)
+    return check_if_rankings_became_worse(pairs, valid_only=assay_plan.valid_pairs)
 
 
-def needs_shards(dataset: Dataset, assay_plan: AssayPlan, execution_options: ExecutionOptions) -> bool:
+def is_dataset_too_large_for_one_shard(
+    dataset: Dataset, assay_plan: AssayPlan, execution_options: ExecutionOptions
+) -> bool:
     """Return whether the data set is so large that its pairs must be made and scored one slice (shard) at a
     time.
 
@@ -73,7 +75,7 @@ def needs_shards(dataset: Dataset, assay_plan: AssayPlan, execution_options: Exe
     return not any("rivals" in perturbation.needed_fields for perturbation in perturbations)
 
 
-def make_sharded_pairs(
+def make_pairs_of_each_shard(
     dataset: Dataset, assay_plan: AssayPlan, execution_options: ExecutionOptions, clusters: Clusters
 ) -> Iterator[tuple[slice, Pairs]]:
     """Yield the perturbed pairs of one slice (shard) of the data set after the other, with every perturbation

@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from metassay.data.clusters import Clusters, assign_outputs_to_clusters
-from metassay.data.context import build_contexts
+from metassay.data.context import group_outputs_by_all_contexts
 from metassay.data.dataset import Dataset
 from metassay.data.directions import (
     REQUESTED,
     RequestedDirections,
     do_scores_look_like_error_counts,
-    orient_human_scores,
+    reverse_human_scores_if_lower_is_better,
 )
 from metassay.data.normalisation import choose_text_normalisation
-from metassay.data.preparation import prepare_dataset
-from metassay.data.score_cautions import warn_of_different_scales_in_table
+from metassay.data.preparation import prepare_dataset_for_scoring
+from metassay.data.score_cautions import warn_if_score_scales_differ_in_table
 from metassay.engine.ray_cluster import parse_engine_option
 from metassay.engine.score_store import ScoreStore
 from metassay.engine.workers import choose_worker_count
@@ -30,9 +30,15 @@ from metassay.metrics.judge import connect_judges
 from metassay.metrics.precomputed_scores import read_precomputed_scores
 from metassay.metrics.registry import parse_metrics
 from metassay.metrics.selection import choose_metrics, list_missing_control_metrics
-from metassay.options import GIVEN_PAIRS, HUMAN_PAIRS, PERTURBED_PAIRS, is_table_of_pairs, split_names
+from metassay.options import (
+    GIVEN_PAIRS,
+    HUMAN_PAIRS,
+    PERTURBED_PAIRS,
+    are_pairs_read_from_table,
+    split_comma_separated_names,
+)
 from metassay.perturbations.text_store import TextStore
-from metassay.specs import split_specs
+from metassay.specs import split_metric_names
 from metassay.stats.arrays import LongArray
 from metassay.store.cache_folder import choose_cache_folder
 from metassay.store.cached_scores import CachedScores
@@ -44,9 +50,9 @@ from metassay.store.versions import collect_code_and_package_versions
 from metassay.workflows.assay_plan import AssayPlan, ExecutionOptions
 from metassay.workflows.assay_run_files import is_run_finished
 from metassay.workflows.given_pairs import drop_identical_pairs
-from metassay.workflows.human_pairs import choose_compared_human_score, find_human_column
+from metassay.workflows.human_pairs import choose_human_score_for_comparison, find_human_column
 from metassay.workflows.options import AssayOptions
-from metassay.workflows.perturb import add_answer_cache, describe_language_model
+from metassay.workflows.perturb import describe_language_model, store_llm_answers_in_run
 from metassay.workflows.read import Source, read
 from metassay.workflows.run_files import AUTOMATIC_FOLDER, make_run_folder_name
 
@@ -94,14 +100,14 @@ def prepare_assay(source: Dataset | Source | None, options: AssayOptions) -> Pre
     """Read the data of an assay, choose its settings, and open its run folder and caches."""
     dataset, options = read_assay_data(source, options)
     dataset, directions = prepare_assay_data(dataset, options)
-    dataset, plan = plan_assay(dataset, options, directions)
+    dataset, plan = choose_assay_settings(dataset, options, directions)
     # Hashing takes time, and only a run folder stores it.
     fingerprint = None if options.out is None else dataset.fingerprint
     identity = {"command": "assay", "configuration": plan.to_dict(), "input": dataset.content_hash}
     folder = make_run_folder_name(identity) if options.out == AUTOMATIC_FOLDER else options.out
     run = None if folder is None else RunFolder.open(folder, identity, data=fingerprint)
     environment = collect_code_and_package_versions(dataset.languages)
-    llm = None if options.llm is None else add_answer_cache(options.llm, run)
+    llm = None if options.llm is None else store_llm_answers_in_run(options.llm, run)
     plan = replace(plan, metrics=connect_judges(plan.metrics, llm))
     return PreparedAssay(
         dataset=dataset,
@@ -116,7 +122,7 @@ def prepare_assay(source: Dataset | Source | None, options: AssayOptions) -> Pre
 
 def read_assay_data(source: Dataset | Source | None, options: AssayOptions) -> tuple[Dataset, AssayOptions]:
     """Read a data set of outputs for an assay, or a table in which each row is a pair of outputs."""
-    if is_table_of_pairs(options.pairs):
+    if are_pairs_read_from_table(options.pairs):
         if source is not None:
             raise InputError(
                 "a file of pairs cannot be combined with other data.", remedy="Leave one of the two out."
@@ -137,34 +143,38 @@ def prepare_assay_data(dataset: Dataset, options: AssayOptions) -> tuple[Dataset
     """Reverse human scores for which lower is better, normalise texts, and leave out systems whose outputs
     are the references.
     """
-    for name in split_names(options.human):
+    for name in split_comma_separated_names(options.human):
         dataset = dataset.declare_human_column(name)
-    directions = RequestedDirections.parse(options.lower_is_better, options.higher_is_better)
-    dataset, directions = orient_human_scores(dataset, directions)
+    directions = RequestedDirections.parse_direction_options(
+        options.lower_is_better, options.higher_is_better
+    )
+    dataset, directions = reverse_human_scores_if_lower_is_better(dataset, directions)
     # In pairs of the user, the user says which output is better, so references stay.
     keep_references = options.keep_references or dataset.rows_are_pairs
-    dataset = prepare_dataset(dataset, normalize=options.normalize, keep_references=keep_references)
+    dataset = prepare_dataset_for_scoring(
+        dataset, normalize=options.normalize, keep_references=keep_references
+    )
     if dataset.rows_are_pairs:
         dataset = drop_identical_pairs(dataset)
     return dataset, directions
 
 
-def plan_assay(
+def choose_assay_settings(
     dataset: Dataset, options: AssayOptions, directions: RequestedDirections
 ) -> tuple[Dataset, AssayPlan]:
     """Choose the settings of an assay from its options and its data. Returns also notes on what was
     chosen.
     """
-    contexts = build_contexts(dataset, options.contexts)
+    contexts = group_outputs_by_all_contexts(dataset, options.contexts)
     normalize = choose_text_normalisation(dataset, options.normalize)
-    requested_human = next(iter(split_names(options.human)), None)
-    compared_human, notes = choose_compared_human_score(dataset, options, requested_human)
+    requested_human = next(iter(split_comma_separated_names(options.human)), None)
+    compared_human, notes = choose_human_score_for_comparison(dataset, options, requested_human)
     dataset = dataset.add_notes(*notes)
     human = compared_human or requested_human
     if options.pairs == HUMAN_PAIRS:
         human = find_human_column(dataset, requested_human)
     if human is not None and "system" in dataset.outputs.columns:
-        dataset = dataset.add_notes(*warn_of_different_scales_in_table(dataset.outputs, human))
+        dataset = dataset.add_notes(*warn_if_score_scales_differ_in_table(dataset.outputs, human))
     # A direction that the user named is not doubted.
     oriented_by_user = {direction.score for direction in dataset.directions if direction.why == REQUESTED}
     may_count_errors = False
@@ -173,7 +183,9 @@ def plan_assay(
     valid_pairs = options.valid_pairs
     if valid_pairs is None:
         valid_pairs = options.pairs != HUMAN_PAIRS and dataset.task_definition.valid_pairs_only
-    perturbations = None if options.perturbations is None else tuple(split_specs(options.perturbations))
+    perturbations = (
+        None if options.perturbations is None else tuple(split_metric_names(options.perturbations))
+    )
     plan = AssayPlan(
         options,
         valid_pairs=valid_pairs,

@@ -24,7 +24,7 @@ from metassay.reporting.terminal.blocks import Block
 from metassay.results.assay import AssayContent
 from metassay.results.wrong_pairs import WrongPairs
 from metassay.store.versions import collect_versions
-from metassay.workflows.assay_content import build_assay_content
+from metassay.workflows.assay_content import compute_assay_statistics
 from metassay.workflows.assay_outcome import AssayOutcome
 from metassay.workflows.assay_plan import AssayPlan
 from metassay.workflows.assay_preparation import PreparedAssay
@@ -61,7 +61,7 @@ class AssayResult(Result):
         """The numbers and sentences of the result, as typed objects."""
         if self.is_stored and self.prepared.run is not None:
             return self.prepared.run.read_result(RESULT, AssayContent)
-        return build_assay_content(
+        return compute_assay_statistics(
             self.dataset, self.plan, self._compute_outcome_once, self.prepared.execution.workers
         )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from metassay.data.dataset import Dataset
-from metassay.data.memory import should_stay_on_disk
+from metassay.data.memory import is_table_too_large_for_memory
 from metassay.metrics.precomputed_scores import PrecomputedScores
 from metassay.metrics.sentinels import SENTINELS
 from metassay.perturbations.text_store import identify_perturbation_code
@@ -19,8 +19,8 @@ from metassay.store.metric_cache import hash_dependencies
 from metassay.store.parts import hash_bytes
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.assay_plan import AssayPlan
-from metassay.workflows.credit_files import CREDITS_FILE, build_credit_table
-from metassay.workflows.outcome_tables import build_explorer_table, build_outcome_table
+from metassay.workflows.credit_files import CREDITS_FILE, count_right_pairs_by_cluster
+from metassay.workflows.outcome_tables import build_outcome_table, build_pair_search_table
 from metassay.workflows.pair_table import EXPLORER_FILE, OUTCOMES_FILE, OUTPUTS_FILE, PAIRS_FILE
 from metassay.workflows.run_files import EXAMPLES, REPORT, RESULT, VERDICTS
 
@@ -40,7 +40,9 @@ def is_run_finished(
         if not metric.is_cacheable and not isinstance(metric, (PrecomputedScores, *SENTINELS)):
             return False
     return run_folder.has_finished_results(
-        hash_dependencies(environment, plan.metrics, _list_other_run_inputs(run_folder, dataset, plan))
+        hash_dependencies(
+            environment, plan.metrics, _list_inputs_besides_settings_and_data(run_folder, dataset, plan)
+        )
     )
 
 
@@ -54,7 +56,7 @@ def write_assay_run(run_folder: RunFolder, assay_result: AssayResult, environmen
     tables = _build_pair_tables(assay_result)
     outputs = assay_result.dataset.outputs
     files: dict[str, Any] = {
-        OUTPUTS_FILE: [outputs] if should_stay_on_disk(outputs.height) else outputs,
+        OUTPUTS_FILE: [outputs] if is_table_too_large_for_memory(outputs.height) else outputs,
         PAIRS_FILE: tables[PAIRS_FILE],
         EXPLORER_FILE: tables[EXPLORER_FILE],
         "resources.json": dict(assay_result.pairs.resources),
@@ -62,7 +64,7 @@ def write_assay_run(run_folder: RunFolder, assay_result: AssayResult, environmen
         EXAMPLES: wrong_pairs.to_dict(),
         "results/local_accuracy.parquet": assay_result.to_frame(),
         OUTCOMES_FILE: tables[OUTCOMES_FILE],
-        CREDITS_FILE: build_credit_table(
+        CREDITS_FILE: count_right_pairs_by_cluster(
             assay_result.dataset,
             assay_result.scored,
             assay_result.plan.contexts,
@@ -72,27 +74,31 @@ def write_assay_run(run_folder: RunFolder, assay_result: AssayResult, environmen
     }
     if assay_result.scored.verdicts is not None:
         files[VERDICTS] = assay_result.scored.verdicts
-    shown_manifest = select_manifest_entries(run_folder.build_manifest(manifest))
+    shown_manifest = select_manifest_entries_for_report(run_folder.build_manifest(manifest))
     page = build_assay_page(content, wrong_pairs=wrong_pairs, manifest=shown_manifest)
     files[TIMINGS] = {
         "seconds": assay_result.scored.seconds,
         "seconds_per_1000_outputs": assay_result.measure_costs(),
     }
     files[REPORT] = render_page(page)
-    further_inputs = _list_other_run_inputs(run_folder, assay_result.dataset, assay_result.plan)
+    further_inputs = _list_inputs_besides_settings_and_data(
+        run_folder, assay_result.dataset, assay_result.plan
+    )
     run_folder.write_result_files(
         files, **manifest, basis=hash_dependencies(environment, assay_result.metrics, further_inputs)
     )
 
 
-def select_manifest_entries(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def select_manifest_entries_for_report(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entries of a manifest that a report page shows. Hashes of files are left out, because the
     page is one of the files.
     """
     return {key: value for key, value in manifest.items() if key not in {"basis", "files"}}
 
 
-def _list_other_run_inputs(run_folder: RunFolder, dataset: Dataset, plan: AssayPlan) -> list[Any]:
+def _list_inputs_besides_settings_and_data(
+    run_folder: RunFolder, dataset: Dataset, plan: AssayPlan
+) -> list[Any]:
     """List everything besides settings and data that changes the result, such as code of the user.
 
     Contexts and perturbations may be code of the user; notes and left-out rows depend on how data was read.
@@ -119,7 +125,7 @@ def _build_pair_tables(assay_result: AssayResult) -> Mapping[str, pl.DataFrame |
     scored = assay_result.scored
     if scored.spilled is not None:
         return scored.spilled.memory_map_tables()
-    explorer_table = build_explorer_table(
+    explorer_table = build_pair_search_table(
         assay_result.dataset, assay_result.pairs, scored, assay_result.plan.contexts, assay_result.metrics
     )
     return {

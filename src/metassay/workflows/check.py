@@ -13,12 +13,12 @@ import polars as pl
 
 from metassay.data.columns import TEST_SET_COLUMNS, find_score_columns
 from metassay.data.dataset import Dataset
-from metassay.data.directions import RequestedDirections, orient_human_scores
+from metassay.data.directions import RequestedDirections, reverse_human_scores_if_lower_is_better
 from metassay.data.normalisation import choose_text_normalisation
-from metassay.data.preparation import prepare_dataset, warn_of_unknown_language
+from metassay.data.preparation import prepare_dataset_for_scoring, warn_of_unknown_language
 from metassay.data.reading import Source
-from metassay.data.reference_systems import find_reference_systems
-from metassay.data.score_cautions import warn_of_different_scales_in_table
+from metassay.data.reference_systems import find_systems_equal_to_references
+from metassay.data.score_cautions import warn_if_score_scales_differ_in_table
 from metassay.data.summary import summarize_dataset
 from metassay.engine.batches import build_rows_for_metrics
 from metassay.engine.scoring import measure_costs
@@ -27,7 +27,7 @@ from metassay.errors import InputError, UnknownName
 from metassay.meta.people.power import count_items_needed_to_separate_systems
 from metassay.metrics.base import Metric
 from metassay.metrics.selection import choose_metrics
-from metassay.options import OutputReadOptions, accept_options, split_names
+from metassay.options import OutputReadOptions, accept_options_as_keywords, split_comma_separated_names
 from metassay.perturbations.forecast import forecast_perturbations
 from metassay.perturbations.registry import list_default_perturbations
 from metassay.reporting.check_questions import list_answerable_questions
@@ -48,7 +48,7 @@ from metassay.results.check import (
 )
 from metassay.store.layout import TIMINGS
 from metassay.store.run_folder import RunFolder
-from metassay.workflows.check_tables import check_scores, check_verdicts, find_kind_of_table
+from metassay.workflows.check_tables import check_score_table, check_verdict_table, find_kind_of_table
 from metassay.workflows.options import CheckOptions
 from metassay.workflows.read import read
 from metassay.workflows.run_files import collect_warnings
@@ -75,7 +75,7 @@ class CheckResult(ResultDisplay, CheckContent, frozen=True, kw_only=True):
         return pl.DataFrame([msgspec.structs.asdict(system) for system in self.systems])
 
 
-@accept_options(CheckOptions)
+@accept_options_as_keywords(CheckOptions)
 def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
     """Check what a data set contains, and estimate how long an assay of it would take.
 
@@ -92,7 +92,7 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
     """
     reading = {field.name: getattr(options, field.name) for field in fields(OutputReadOptions)}
     if isinstance(dataset, Dataset):
-        _reject_reading_options(reading)
+        _reject_options_for_reading_files(reading)
     kind = OUTPUTS
     try:
         data = read(dataset, **reading)
@@ -106,25 +106,28 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
     else:
         if "worse" in data.outputs.columns:
             kind = PAIRS
-    chosen = {"human": list(split_names(options.human)), "columns": dict(options.columns or {})}
+    chosen = {
+        "human": list(split_comma_separated_names(options.human)),
+        "columns": dict(options.columns or {}),
+    }
     if kind == SCORES:
-        content, hashes = check_scores(dataset, options)
-        return _add_questions_and_write_result(content, chosen, hashes, options)
+        content, hashes = check_score_table(dataset, options)
+        return _add_answerable_questions_and_write_result(content, chosen, hashes, options)
     if kind == VERDICTS:
-        content, verdicts = check_verdicts(dataset, options)
-        return _add_questions_and_write_result(
+        content, verdicts = check_verdict_table(dataset, options)
+        return _add_answerable_questions_and_write_result(
             content, chosen, {"table": hash_verdict_rows(verdicts)}, options
         )
     if kind == PAIRS:
         data = read(dataset, **reading, pairs=True)
-    content, configuration = _check_outputs(data, options)
-    return _add_questions_and_write_result(content, configuration, data.content_hash, options)
+    content, configuration = _describe_outputs_of_dataset(data, options)
+    return _add_answerable_questions_and_write_result(content, configuration, data.content_hash, options)
 
 
-def _reject_reading_options(reading: Mapping[str, Any]) -> None:
+def _reject_options_for_reading_files(reading_options: Mapping[str, Any]) -> None:
     """Raise an error if options for reading files are given together with a data set that was read before."""
     defaults = {field.name: field.default for field in fields(OutputReadOptions)}
-    named = [name for name, value in reading.items() if value != defaults[name]]
+    named = [name for name, value in reading_options.items() if value != defaults[name]]
     if named:
         raise InputError(
             f"the data set has been read already, so {named[0]} has no effect.",
@@ -132,7 +135,7 @@ def _reject_reading_options(reading: Mapping[str, Any]) -> None:
         )
 
 
-def _add_questions_and_write_result(
+def _add_answerable_questions_and_write_result(
     content: CheckContent,
     configuration: Mapping[str, Any],
     input_hash: str | Mapping[str, str],
@@ -149,17 +152,17 @@ def _add_questions_and_write_result(
     return result
 
 
-def _check_outputs(data: Dataset, options: CheckOptions) -> tuple[CheckContent, dict[str, Any]]:
+def _describe_outputs_of_dataset(data: Dataset, options: CheckOptions) -> tuple[CheckContent, dict[str, Any]]:
     """Describe a data set of outputs, or of pairs of outputs. Returns also the settings that the description
     depends on.
     """
     normalisation = choose_text_normalisation(data, options.normalize)
     metrics = choose_metrics(data, options.metrics, normalisation)
     configuration = {"metrics": [metric.signature for metric in metrics], "normalize": options.normalize}
-    prepared = prepare_dataset(data, normalize=options.normalize, keep_references=False)
+    prepared = prepare_dataset_for_scoring(data, normalize=options.normalize, keep_references=False)
     workers = choose_worker_count(options.workers)
     with collect_warnings() as metric_warnings:
-        estimate = _estimate_assay_cost(prepared, metrics, workers)
+        estimate = _estimate_assay_duration(prepared, metrics, workers)
     # The worse output of each pair is given, so that nothing is perturbed.
     forecasts = [] if data.rows_are_pairs else forecast_perturbations(prepared, workers=workers)
     metric_columns = _find_metric_columns(data)
@@ -193,7 +196,7 @@ def _check_outputs(data: Dataset, options: CheckOptions) -> tuple[CheckContent, 
         undecided_systems=None if test_sets else _find_two_best_systems(data),
         missing={name: count for name, count in missing.items() if count},
         empty_outputs=sum(system.empty_outputs for system in summary.systems),
-        reference_systems=list(find_reference_systems(data)),
+        reference_systems=list(find_systems_equal_to_references(data)),
         left_out=dict(data.left_out),
         normalize=normalisation,
         metrics=[CheckedMetric(metric.spec, metric.signature, metric.higher_is_better) for metric in metrics],
@@ -207,7 +210,7 @@ def _check_outputs(data: Dataset, options: CheckOptions) -> tuple[CheckContent, 
         notes=[
             *data.notes,
             *warn_of_unknown_language(data),
-            *_warn_of_different_scales(data),
+            *_warn_if_score_scales_differ(data),
             *metric_warnings,
         ],
         data=summary,
@@ -267,9 +270,9 @@ def _find_two_best_systems(dataset: Dataset) -> UndecidedSystems | None:
     The first human score with enough rated items counts. None if the two differ significantly already.
     """
     if not dataset.directions:
-        dataset, _ = orient_human_scores(dataset, RequestedDirections())
+        dataset, _ = reverse_human_scores_if_lower_is_better(dataset, RequestedDirections())
     # `estimate` leaves out the systems that are the reference.
-    outputs = dataset.outputs.filter(~pl.col("system").is_in(find_reference_systems(dataset)))
+    outputs = dataset.outputs.filter(~pl.col("system").is_in(find_systems_equal_to_references(dataset)))
     for human in dataset.human:
         rated = outputs.drop_nulls(human)
         means = rated.group_by("system").agg(pl.col(human).mean()).sort(human, "system")
@@ -301,17 +304,17 @@ def _count_outputs_by_number_of_references(dataset: Dataset) -> dict[str, int]:
     return {str(references): outputs for references, outputs in sorted(counts.items())}
 
 
-def _warn_of_different_scales(data: Dataset) -> list[str]:
+def _warn_if_score_scales_differ(data: Dataset) -> list[str]:
     """Return a note for each system whose human scores seem to be on another scale than those of other
     systems.
     """
     notes = []
     for human_score in data.human:
-        notes += warn_of_different_scales_in_table(data.outputs, human_score)
+        notes += warn_if_score_scales_differ_in_table(data.outputs, human_score)
     return notes
 
 
-def _estimate_assay_cost(dataset: Dataset, metrics: Sequence[Metric], workers: int) -> CostEstimate:
+def _estimate_assay_duration(dataset: Dataset, metrics: Sequence[Metric], workers: int) -> CostEstimate:
     """Estimate how long an assay takes by scoring a sample of the outputs."""
     perturbations = list_default_perturbations(dataset.task_definition)
     perturbed_per_output = 1 if dataset.rows_are_pairs else len(perturbations)

@@ -11,9 +11,9 @@ import polars as pl
 
 from metassay.data.columns import (
     TEST_SET_COLUMNS,
-    find_columns_named,
     find_score_columns,
-    list_column_names_of_role,
+    list_possible_column_names,
+    select_columns_by_name,
 )
 from metassay.data.readers.base import RawTable, ReaderOptions
 from metassay.data.readers.files import is_pipe
@@ -29,7 +29,7 @@ from metassay.data.verdicts import (
 )
 from metassay.errors import InputError
 from metassay.meta.judges.verdict_arrays import VerdictArrays
-from metassay.options import TableReadOptions, split_names
+from metassay.options import TableReadOptions, split_comma_separated_names
 from metassay.results.check import (
     PAIRS,
     SCORES,
@@ -55,13 +55,13 @@ def find_kind_of_table(source: Source, options: CheckOptions) -> str | None:
     columns = [name for table in tables for name in table.frame.columns]
     if not tables or any(name not in columns for name in chosen.values()):
         return None
-    if _are_rows_pairs(columns, chosen):
+    if _has_pair_columns(columns, chosen):
         return PAIRS
     # `judge` does not select systems, because a verdict may be about two.
     selects_systems = bool(options.systems or options.exclude_systems)
-    if _are_rows_verdicts(columns, chosen) and not selects_systems:
+    if _has_verdict_columns(columns, chosen) and not selects_systems:
         return VERDICTS
-    if all(_are_rows_metric_scores(table.frame, options) for table in tables):
+    if all(_has_metric_score_columns(table.frame, options) for table in tables):
         return SCORES
     return None
 
@@ -79,15 +79,17 @@ def _read_tables_again(source: Source, options: CheckOptions) -> list[RawTable]:
         return []
 
 
-def _are_rows_pairs(column_names: Sequence[str], chosen_columns: Mapping[str, str]) -> bool:
+def _has_pair_columns(column_names: Sequence[str], chosen_columns: Mapping[str, str]) -> bool:
     """Return whether a table with these columns has in each row an output and a worse one."""
-    has_outputs = "output" in chosen_columns or find_columns_named(
-        column_names, list_column_names_of_role("output")
+    has_outputs = "output" in chosen_columns or select_columns_by_name(
+        column_names, list_possible_column_names("output")
     )
-    return bool(has_outputs and ("worse" in chosen_columns or find_columns_named(column_names, ("worse",))))
+    return bool(
+        has_outputs and ("worse" in chosen_columns or select_columns_by_name(column_names, ("worse",)))
+    )
 
 
-def _are_rows_verdicts(column_names: Sequence[str], chosen_columns: Mapping[str, str]) -> bool:
+def _has_verdict_columns(column_names: Sequence[str], chosen_columns: Mapping[str, str]) -> bool:
     """Return whether a table with these columns has in each row the verdict of a judge, or two outputs that a
     judge can compare.
 
@@ -98,7 +100,7 @@ def _are_rows_verdicts(column_names: Sequence[str], chosen_columns: Mapping[str,
         """Return whether the user chose a column for a role, such as `winner`, or a column has one of its
         usual names.
         """
-        return role in chosen_columns or bool(find_columns_named(column_names, VERDICT_COLUMNS[role]))
+        return role in chosen_columns or bool(select_columns_by_name(column_names, VERDICT_COLUMNS[role]))
 
     if not has_column_of_role("item"):
         return False
@@ -112,21 +114,21 @@ def _are_rows_verdicts(column_names: Sequence[str], chosen_columns: Mapping[str,
     return has_two_outputs and has_column_of_role("better")
 
 
-def _are_rows_metric_scores(frame: pl.DataFrame, options: CheckOptions) -> bool:
+def _has_metric_score_columns(frame: pl.DataFrame, options: CheckOptions) -> bool:
     """Return whether a table has columns for the item, the system and at least one metric."""
     names = {name.lower() for name in frame.columns}
     chosen = options.columns or {}
     for role in ("item", "system"):
-        if role not in chosen and not find_columns_named(frame.columns, list_column_names_of_role(role)):
+        if role not in chosen and not select_columns_by_name(frame.columns, list_possible_column_names(role)):
             return False
     if {"metric", "score"} <= names:
         return True
-    human = [name for name in split_names(options.human) if name in frame.columns]
+    human = [name for name in split_comma_separated_names(options.human) if name in frame.columns]
     _, metric_columns = find_score_columns(frame, human, metadata_columns=[*chosen.values()])
     return bool(metric_columns)
 
 
-def check_scores(source: Source, options: CheckOptions) -> tuple[CheckContent, Mapping[str, str]]:
+def check_score_table(source: Source, options: CheckOptions) -> tuple[CheckContent, Mapping[str, str]]:
     """Describe a table of metric scores that has no outputs. Returns also hashes of its content."""
     reading = {field.name: getattr(options, field.name) for field in fields(TableReadOptions)}
     rank_options = RankOptions(**reading, human=options.human)
@@ -208,7 +210,7 @@ def _count_distinct_values(score_cubes: Sequence[ScoreCube]) -> dict[str, int]:
     return {name: len(labels) for name, labels in values.items()}
 
 
-def check_verdicts(source: Source, options: CheckOptions) -> tuple[CheckContent, pl.DataFrame]:
+def check_verdict_table(source: Source, options: CheckOptions) -> tuple[CheckContent, pl.DataFrame]:
     """Describe a table of verdicts of judges, or of pairs that a judge can compare. Returns also the rows of
     the table.
     """
@@ -216,14 +218,14 @@ def check_verdicts(source: Source, options: CheckOptions) -> tuple[CheckContent,
     table = read_verdicts(
         source, join=options.join, where=options.where, quoting=options.quoting, judge_column=judge_column
     )
-    human = next(iter(split_names(options.human)), None)
+    human = next(iter(split_comma_separated_names(options.human)), None)
     columns = options.columns or {}
     has_verdicts = any(
-        role in columns or find_columns_named(table.frame.columns, VERDICT_COLUMNS[role])
+        role in columns or select_columns_by_name(table.frame.columns, VERDICT_COLUMNS[role])
         for role in ("winner", "score")
     )
     if not has_verdicts:
-        content = _check_unjudged_pairs(table, columns, human)
+        content = _describe_unjudged_pairs(table, columns, human)
         return content, table.frame
     parsed = parse_verdicts(table.frame, columns=options.columns, human=human, file=table.file)
     by_judge = parsed.frame.group_by("judge").agg(pl.len(), pl.col("value").null_count().alias("missing"))
@@ -243,10 +245,12 @@ def check_verdicts(source: Source, options: CheckOptions) -> tuple[CheckContent,
     return _describe_verdict_table(parsed, table.frame, verdicts, notes), table.frame
 
 
-def _check_unjudged_pairs(table: VerdictFrame, columns: Mapping[str, str], human: str | None) -> CheckContent:
+def _describe_unjudged_pairs(
+    table: VerdictFrame, columns: Mapping[str, str], human_column: str | None
+) -> CheckContent:
     """Describe pairs of which the better output is known, but which no judge has compared yet."""
-    label_columns = find_columns_named(table.frame.columns, VERDICT_COLUMNS["better"])
-    labels = human or columns.get("better") or label_columns[0]
+    label_columns = select_columns_by_name(table.frame.columns, VERDICT_COLUMNS["better"])
+    labels = human_column or columns.get("better") or label_columns[0]
     # The human labels take the place of the verdicts.
     parsed = parse_verdicts(table.frame, columns={**columns, "winner": labels}, file=table.file)
     verdicts = CheckedVerdicts(

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
-from metassay.errors import InputError, display_path
+from metassay.errors import InputError, format_path_for_user
 from metassay.meta.contexts.run_comparison import compare_runs
 from metassay.reporting.comparison_sentences import (
     describe_comparisons,
@@ -19,7 +19,7 @@ from metassay.reporting.result_display import ResultDisplay
 from metassay.results.assay import AssayContent
 from metassay.results.compare import CompareContent, RunComparison, SharedOutputs
 from metassay.store.run_folder import RunFolder
-from metassay.workflows.credit_files import read_credit_table
+from metassay.workflows.credit_files import read_right_pair_counts
 from metassay.workflows.pair_table import OUTPUTS_FILE, report_unreadable_file
 from metassay.workflows.run_files import RESULT, find_run_folders, load_assay_run
 
@@ -65,7 +65,7 @@ def compare(*runs: str | Path) -> CompareResult:
     tasks = sorted({result.task for result in results})
     if len(tasks) > 1:
         raise InputError(f"these runs are of different tasks ({', '.join(tasks)}).")
-    names = [display_path(folder) for folder in folders]
+    names = [format_path_for_user(folder) for folder in folders]
     comparisons = []
     for before, after in pairwise(range(len(opened))):
         comparison = compare_run_folders(opened[before], opened[after], results[before], results[after])
@@ -87,8 +87,8 @@ def compare_run_folders(
     # Only then can differences be taken cluster by cluster, which is more precise than two separate
     # intervals.
     if shared.have_same_items_and_systems and is_same_cluster:
-        credits_before = read_credit_table(before)
-        credits_after = read_credit_table(after)
+        credits_before = read_right_pair_counts(before)
+        credits_after = read_right_pair_counts(after)
     with after.report_unreadable_results():
         comparison = compare_runs(
             result_before, result_after, credits_before=credits_before, credits_after=credits_after

@@ -14,21 +14,23 @@ from metassay.stats.arrays import FloatArray
 from metassay.workflows.output_weights import count_words
 
 
-def collect_context_facts(dataset: Dataset, contexts: Sequence[Context]) -> dict[str, ContextFacts]:
+def describe_contexts(dataset: Dataset, contexts: Sequence[Context]) -> dict[str, ContextFacts]:
     """Collect properties of contexts, such as the mean length of outputs, that may explain why metrics are
     ranked alike in some of them.
     """
     lengths = count_words(dataset.outputs["output"])
-    return {context.name: _collect_facts_of_context_column(dataset, context, lengths) for context in contexts}
+    return {context.name: _describe_contexts_of_column(dataset, context, lengths) for context in contexts}
 
 
-def _collect_facts_of_context_column(dataset: Dataset, context: Context, lengths: FloatArray) -> ContextFacts:
+def _describe_contexts_of_column(
+    dataset: Dataset, context: Context, output_lengths: FloatArray
+) -> ContextFacts:
     """Collect the metadata, mean output length and mean human scores of each context of one column."""
     context_columns = set(context.name.replace(":", "+").split("+"))
     facts: dict[str, list[str | float]] = {}
     for name, values in _find_columns_constant_within_contexts(dataset, context, context_columns).items():
         facts[name] = list(values)
-    numbers = {"output_length": lengths}
+    numbers = {"output_length": output_lengths}
     for name in dataset.human:
         if name not in context_columns:
             numbers[f"mean_{name}"] = dataset.outputs[name].to_numpy()

@@ -23,7 +23,7 @@ from metassay.workflows.pair_explorer import PairExplorer
 from metassay.workflows.pair_table import PairTable
 from metassay.workflows.run_collection import RunCollection, RunState, read_report
 from metassay.workflows.run_notes import MAXIMUM_LENGTH, compute_notes_version, read_notes, write_notes
-from metassay.workflows.watch import watch_folders
+from metassay.workflows.watch import find_changes_over_runs
 
 __all__ = ["BadRequest", "Dashboard", "PageNotFound", "build_dashboard_policy", "render_error_page"]
 
@@ -57,7 +57,7 @@ class Dashboard:
         self._overview_page: tuple[OverviewContent, str] | None = None
         self._open_runs: OrderedDict[RunState, tuple[PairExplorer, Lock]] = OrderedDict()
 
-    def render_overview(self, page: str | None = None) -> str:
+    def render_run_list(self, page: str | None = None) -> str:
         """Render one page of the list of all runs as HTML. By default it is the last page."""
         with self._overview_lock:
             overview = self.runs.summarize_runs_on_page(_parse_page_number(page))
@@ -67,14 +67,14 @@ class Dashboard:
                 self._overview_page = (overview, render_overview(overview, links))
             return self._overview_page[1]
 
-    def encode_overview(self, page: str | None = None) -> str:
+    def build_run_list_json(self, page: str | None = None) -> str:
         """Return one page of the list of all runs as JSON. By default it is the last page."""
         with self._overview_lock:
             return self.runs.summarize_runs_on_page(_parse_page_number(page)).to_json()
 
     def render_watch_page_of_runs(self) -> str:
         """Render the page that says whether metrics or judges changed over all runs."""
-        return render_watch_page(watch_folders(self.runs.list_run_folders()))
+        return render_watch_page(find_changes_over_runs(self.runs.list_run_folders()))
 
     def read_report(self, run_name: str) -> bytes:
         """Return the HTML of the report page of a run."""
@@ -97,9 +97,9 @@ class Dashboard:
         # One query at a time for each run: the explorer changes its caches while it reads.
         with lock:
             page = explorer.read_page_of_pairs(query, other_table)
-        view = self._build_explorer_content(run_name, run, explorer, page, other_table)
+        view = self._collect_pair_explorer_data(run_name, run, explorer, page, other_table)
 
-        def build_link(**changes: Any) -> str:
+        def build_link_to_changed_query(**changes: Any) -> str:
             """Return the URL of the same query with some fields changed. It leads to the first page of the
             matching pairs.
             """
@@ -107,7 +107,7 @@ class Dashboard:
                 changes = {"page": 1, **changes}
             return _build_url_path_of_explorer(run_name, replace(page.query, **changes))
 
-        return render_pair_explorer_page(view, build_link)
+        return render_pair_explorer_page(view, build_link_to_changed_query)
 
     def save_notes(self, run_name: str, text: str, *, token: str, seen_version: str) -> None:
         """Save the notes on a run that a user wrote in the browser."""
@@ -138,7 +138,7 @@ class Dashboard:
         """
         run = self._open_run(run_name)
         with self._lock:
-            state = self.runs.read_file_states_of_run(run_name)
+            state = self.runs.read_file_times_and_sizes(run_name)
             if state not in self._open_runs:
                 self._open_runs[state] = (PairExplorer(PairTable(run)), Lock())
             self._open_runs.move_to_end(state)
@@ -146,7 +146,7 @@ class Dashboard:
                 self._open_runs.popitem(last=False)
             return self._open_runs[state]
 
-    def _build_explorer_content(
+    def _collect_pair_explorer_data(
         self,
         run_name: str,
         run_folder: RunFolder,
@@ -174,7 +174,7 @@ class Dashboard:
             context_values=table.list_distinct_values(f"context/{column}") if column else [],
             systems=table.list_distinct_values("system"),
             perturbations=table.list_distinct_values("perturbation"),
-            accuracies=table.read_accuracies(column) if column else [],
+            accuracies=table.read_metric_accuracies(column) if column else [],
             search_parts=explorer.search_part_count,
             other_runs=[other for other in self.runs.list_runs_with_pairs() if other != run_name],
             other_metrics=table.metrics if other_table is None else other_table.metrics,

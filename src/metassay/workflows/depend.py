@@ -27,7 +27,7 @@ from metassay.meta.dependence.correction import CorrectedScores, convert_to_huma
 from metassay.meta.dependence.grouped_outputs import SYSTEM, GroupingColumns, assign_outputs_to_groups
 from metassay.meta.people.mapping_evaluation import MappingEvaluator
 from metassay.meta.people.ranking_data import CONSTANT
-from metassay.options import accept_options, split_names
+from metassay.options import accept_options_as_keywords, split_comma_separated_names
 from metassay.reporting.depend_page import (
     build_depend_page,
     build_depend_verdict,
@@ -48,7 +48,7 @@ from metassay.stats.arrays import FloatArray
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import DependOptions
 from metassay.workflows.read import Source
-from metassay.workflows.read_scores import mark_uninformed_metrics, read_scores
+from metassay.workflows.read_scores import mark_metrics_that_ignore_output_text, read_scores
 from metassay.workflows.run_files import check_output_file, write_result, write_table_file
 
 TABLE_COLUMNS: dict[str, type[pl.DataType]] = {
@@ -91,7 +91,7 @@ class DependResult(ResultDisplay, DependContent, frozen=True, kw_only=True):
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table of how much metrics favour systems, with one row per data set and metric."""
-        rows = [_build_dependence_row(entry) for entry in self.metrics]
+        rows = [_convert_system_dependence_to_row(entry) for entry in self.metrics]
         return pl.DataFrame(rows, schema=TABLE_COLUMNS, orient="row")
 
     def build_page(self) -> Page:
@@ -99,14 +99,14 @@ class DependResult(ResultDisplay, DependContent, frozen=True, kw_only=True):
         return build_depend_page(self, self.curves)
 
 
-def _build_dependence_row(dependence: MetricDependence) -> list[Any]:
+def _convert_system_dependence_to_row(system_dependence: MetricDependence) -> list[Any]:
     """Build the table row of one metric on one data set."""
-    explained = sum(pair.explained for pair in dependence.inversions)
-    counts = {"inversions": len(dependence.inversions), "explained": explained}
-    return [counts[name] if name in counts else getattr(dependence, name) for name in TABLE_COLUMNS]
+    explained = sum(pair.explained for pair in system_dependence.inversions)
+    counts = {"inversions": len(system_dependence.inversions), "explained": explained}
+    return [counts[name] if name in counts else getattr(system_dependence, name) for name in TABLE_COLUMNS]
 
 
-@accept_options(DependOptions)
+@accept_options_as_keywords(DependOptions)
 def depend(data: Source, options: DependOptions) -> DependResult:
     """Measure whether metrics favour some systems over others of the same human score (system dependence).
 
@@ -145,16 +145,16 @@ def depend(data: Source, options: DependOptions) -> DependResult:
     grouping = GroupingColumns(
         by=options.by,
         metrics=scores.metrics,
-        contexts=None if options.context is None else split_names(options.context),
+        contexts=None if options.context is None else split_comma_separated_names(options.context),
         cluster=options.cluster,
         weight=options.weight,
     )
     sampling = SamplingSettings(options.bootstraps, options.draws, options.seed, options.analysis)
-    run = _open_depend_run(scores, human, grouping, sampling, options)
-    cubes, uninformed = _mark_uninformed_metrics(scores)
+    run = _open_depend_run_folder(scores, human, grouping, sampling, options)
+    cubes, uninformed = _mark_metrics_that_ignore_output_text(scores)
     scores = replace(scores, cubes=cubes)
-    analyses = _analyze_each_dataset(scores, grouping, sampling, options)
-    corrections = _write_corrected_scores(scores, options)
+    analyses = _measure_system_dependence_by_dataset(scores, grouping, sampling, options)
+    corrections = _write_predicted_human_scores(scores, options)
     metrics = []
     comparisons: list[DependenceComparison] = []
     for dataset, analysis in analyses.items():
@@ -202,10 +202,10 @@ def _read_human_and_metric_scores(data: Source, options: DependOptions) -> Selec
     """
     weight_columns = () if options.weight is None else (options.weight,)
     scores = read_scores(data, options, further_columns=weight_columns, needs_human_scores=not options.panel)
-    return scores if options.panel else scores.select_human_score(scores.human)
+    return scores if options.panel else scores.select_datasets_with_human_score(scores.human)
 
 
-def _open_depend_run(
+def _open_depend_run_folder(
     selected_scores: SelectedScores,
     human: str,
     grouping: GroupingColumns,
@@ -219,7 +219,7 @@ def _open_depend_run(
         return None
     configuration: dict[str, Any] = {
         "human": human,
-        "lower_is_better": split_names(options.lower_is_better),
+        "lower_is_better": split_comma_separated_names(options.lower_is_better),
         **asdict(grouping),
         **asdict(sampling),
     }
@@ -230,7 +230,7 @@ def _open_depend_run(
     return RunFolder.open(options.out, identity, data=selected_scores.fingerprint)
 
 
-def _mark_uninformed_metrics(
+def _mark_metrics_that_ignore_output_text(
     selected_scores: SelectedScores,
 ) -> tuple[tuple[ScoreCube, ...], dict[str, frozenset[str]]]:
     """Find on each data set the metrics whose scores do not depend on what an output says, and add notes
@@ -239,12 +239,12 @@ def _mark_uninformed_metrics(
     cubes = []
     uninformed = {}
     for cube in selected_scores.cubes:
-        marked_cube, uninformed[cube.dataset] = mark_uninformed_metrics(cube)
+        marked_cube, uninformed[cube.dataset] = mark_metrics_that_ignore_output_text(cube)
         cubes.append(marked_cube)
     return tuple(cubes), uninformed
 
 
-def _analyze_each_dataset(
+def _measure_system_dependence_by_dataset(
     selected_scores: SelectedScores,
     grouping: GroupingColumns,
     sampling: SamplingSettings,
@@ -288,7 +288,9 @@ def _collect_notes_for_user(
     return list(dict.fromkeys(notes))
 
 
-def _write_corrected_scores(selected_scores: SelectedScores, options: DependOptions) -> list[Correction]:
+def _write_predicted_human_scores(
+    selected_scores: SelectedScores, options: DependOptions
+) -> list[Correction]:
     """Convert metric scores to predicted human scores and write them to a file. Returns how well the
     predictions agree with human scores.
     """
@@ -297,65 +299,67 @@ def _write_corrected_scores(selected_scores: SelectedScores, options: DependOpti
     tables: list[pl.DataFrame] = []
     corrections: list[Correction] = []
     for cube in selected_scores.cubes:
-        cube_tables, cube_corrections = _correct_scores_of_dataset(cube, selected_scores, options)
+        cube_tables, cube_corrections = _predict_human_scores_of_dataset(cube, selected_scores, options)
         tables += cube_tables
         corrections += cube_corrections
     write_table_file(pl.concat(tables), options.correct)
     return corrections
 
 
-def _correct_scores_of_dataset(
+def _predict_human_scores_of_dataset(
     score_cube: ScoreCube, selected_scores: SelectedScores, options: DependOptions
 ) -> tuple[list[pl.DataFrame], list[Correction]]:
     """Convert the scores of all metrics on one data set to predicted human scores, and also those of a
     constant metric, for comparison.
     """
-    human = score_cube.get_oriented_scores(selected_scores.human)
+    human = score_cube.get_higher_is_better_scores(selected_scores.human)
     clusters = (
-        np.arange(human.shape[1]) if options.cluster is None else score_cube.number_clusters(options.cluster)
+        np.arange(human.shape[1])
+        if options.cluster is None
+        else score_cube.assign_items_to_clusters(options.cluster)
     )
     names = [
         name
         for name in score_cube.check_metric_names(selected_scores.metrics or None)
         if name != options.weight
     ]
-    metrics = {name: score_cube.get_oriented_scores(name) for name in names}
+    metrics = {name: score_cube.get_higher_is_better_scores(name) for name in names}
     # A correction of a constant shows what the mean human score of each system alone predicts.
     metrics[CONSTANT] = np.zeros(human.shape)
     evaluator = MappingEvaluator(human, clusters, draws=options.draws, seed=options.seed)
 
-    def correct_scores_of_metric(name: str) -> tuple[CorrectedScores, list[Correction]]:
+    def predict_human_scores_from_metric(metric_name: str) -> tuple[CorrectedScores, list[Correction]]:
         """Convert the scores of one metric to predicted human scores, and evaluate the predictions."""
         corrected = convert_to_human_scale(
-            human, metrics[name], clusters, bootstraps=options.bootstraps, seed=options.seed
+            human, metrics[metric_name], clusters, bootstraps=options.bootstraps, seed=options.seed
         )
         evaluations = evaluator.evaluate_score_conversions(
-            metrics[name],
+            metrics[metric_name],
             **vars(corrected),
             dataset=score_cube.dataset,
-            metric=name,
-            is_baseline=name == CONSTANT,
+            metric=metric_name,
+            is_baseline=metric_name == CONSTANT,
         )
         return corrected, evaluations
 
     tables: list[pl.DataFrame] = []
     corrections: list[Correction] = []
     with ThreadPoolExecutor(choose_worker_count(options.workers)) as pool:
-        results = zip(metrics, pool.map(correct_scores_of_metric, metrics))
+        results = zip(metrics, pool.map(predict_human_scores_from_metric, metrics))
         for done, (name, (corrected, evaluations)) in enumerate(results, start=1):
             corrections += evaluations
             if name != CONSTANT:
                 tables += [
-                    _build_long_table(score_cube, name, metrics[name]),
-                    _build_long_table(score_cube, f"f_G({name})", corrected.pooled_scores),
-                    _build_long_table(score_cube, f"f_k({name})", corrected.system_scores),
+                    _build_table_with_row_per_score(score_cube, name, metrics[name]),
+                    _build_table_with_row_per_score(score_cube, f"f_G({name})", corrected.pooled_scores),
+                    _build_table_with_row_per_score(score_cube, f"f_k({name})", corrected.system_scores),
                 ]
             if options.progress is not None:
                 options.progress("correcting", done, len(metrics))
     return tables, corrections
 
 
-def _build_long_table(score_cube: ScoreCube, metric: str, scores: FloatArray) -> pl.DataFrame:
+def _build_table_with_row_per_score(score_cube: ScoreCube, metric: str, scores: FloatArray) -> pl.DataFrame:
     """Build a table of scores with one row per system and item."""
     items = score_cube.qualified_items
     return pl.DataFrame(

@@ -13,7 +13,7 @@ from metassay.meta.decisions.labelled_scores import LabelledScores
 from metassay.meta.decisions.metric_choice import MetricChoice, choose_metric_by_labels_saved
 from metassay.meta.decisions.sample_check import check_labelled_items_are_random_sample
 from metassay.meta.decisions.system_estimates import estimate_system_scores
-from metassay.options import accept_options, split_names
+from metassay.options import accept_options_as_keywords, split_comma_separated_names
 from metassay.reporting.estimate_page import build_estimate_page, describe_estimate_result
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.base import Interval, none_if_nan
@@ -48,10 +48,12 @@ class EstimateResult(ResultDisplay, EstimateContent, frozen=True, kw_only=True):
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table of estimated human scores with one row per system, the best system first."""
-        return pl.DataFrame([_build_estimate_row(entry) for entry in self.systems], infer_schema_length=None)
+        return pl.DataFrame(
+            [_convert_estimate_to_row(entry) for entry in self.systems], infer_schema_length=None
+        )
 
 
-def _build_estimate_row(system_estimate: SystemEstimate) -> dict[str, Any]:
+def _convert_estimate_to_row(system_estimate: SystemEstimate) -> dict[str, Any]:
     """Build the table row of one system."""
     return {
         "system": system_estimate.system,
@@ -69,7 +71,7 @@ def _build_estimate_row(system_estimate: SystemEstimate) -> dict[str, Any]:
     }
 
 
-@accept_options(EstimateOptions)
+@accept_options_as_keywords(EstimateOptions)
 def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
     """Estimate the mean human score of every system if people have rated only some of the items.
 
@@ -104,12 +106,12 @@ def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
     scores = labelled_data.scores
     if scores.labelled_unit_count < SMALLEST_SAMPLE:
         raise InputError(
-            f"only {scores.labelled_unit_count} {_describe_labelled_units(scores)} have labels, but "
+            f"only {scores.labelled_unit_count} {_describe_what_was_rated(scores)} have labels, but "
             f"estimates need at least {SMALLEST_SAMPLE}.",
             remedy="Choose more items to have rated with: metassay annotate DATA --count 100",
         )
-    target = _choose_estimated_population(scores, options)
-    run = _open_estimate_run(labelled_data, target, options)
+    target = _choose_target_population(scores, options)
+    run = _open_estimate_run_folder(labelled_data, target, options)
     choice = choose_metric_by_labels_saved(scores)
     estimated = estimate_system_scores(
         scores, choice, target=target, seed=options.seed, resamples=options.resamples
@@ -133,7 +135,7 @@ def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
             )
             for candidate in choice.candidates
         ],
-        sample=_test_random_sample(scores, options.seed),
+        sample=_test_if_rated_items_are_random_sample(scores, options.seed),
         notes=[*labelled_data.notes, *context_notes],
         data=labelled_data.selected_scores.summary,
     )
@@ -142,12 +144,12 @@ def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
     return result
 
 
-def _describe_labelled_units(labelled_scores: LabelledScores) -> str:
+def _describe_what_was_rated(labelled_scores: LabelledScores) -> str:
     """Say what was chosen to be rated: items, or values of a column such as documents."""
     return "items" if labelled_scores.unit == "item" else f"values of {labelled_scores.unit}"
 
 
-def _choose_estimated_population(labelled_scores: LabelledScores, options: EstimateOptions) -> str:
+def _choose_target_population(labelled_scores: LabelledScores, options: EstimateOptions) -> str:
     """Choose what is estimated: the mean human score over the items in the data, or over all items that are
     like these.
 
@@ -160,7 +162,7 @@ def _choose_estimated_population(labelled_scores: LabelledScores, options: Estim
     return ITEMS_LIKE_THESE if labelled_scores.labelled_items.all() else THESE_ITEMS
 
 
-def _open_estimate_run(
+def _open_estimate_run_folder(
     labelled_data: LabelledData, target: str, options: EstimateOptions
 ) -> RunFolder | None:
     """Open the run folder that `out` names; None without `out`. The options and data that decide the result
@@ -171,10 +173,10 @@ def _open_estimate_run(
     configuration: dict[str, Any] = {
         "human": labelled_data.human,
         "metrics": list(labelled_data.selected_scores.metrics),
-        "lower_is_better": split_names(options.lower_is_better),
+        "lower_is_better": split_comma_separated_names(options.lower_is_better),
         "target": target,
         "unit": labelled_data.scores.unit,
-        "context": split_names(options.context),
+        "context": split_comma_separated_names(options.context),
         "resamples": options.resamples,
         "seed": options.seed,
     }
@@ -193,15 +195,15 @@ def _estimate_human_scores_by_context(
     """
     contexts: dict[str, list[ContextEstimate]] = {}
     notes: list[str] = []
-    for column in split_names(options.context):
-        values, codes = labelled_data.cube.encode_item_metadata(column)
+    for column in split_comma_separated_names(options.context):
+        values, codes = labelled_data.cube.encode_metadata_as_integers(column)
         estimates = []
         for code, value in enumerate(values):
             scores = labelled_data.scores.restrict_to_items(codes == code)
             if scores.labelled_unit_count < SMALLEST_CONTEXT:
                 notes.append(
                     f"{column} {value} was left out because it has {scores.labelled_unit_count} labelled "
-                    f"{_describe_labelled_units(scores)}, fewer than {SMALLEST_CONTEXT}."
+                    f"{_describe_what_was_rated(scores)}, fewer than {SMALLEST_CONTEXT}."
                 )
                 continue
             estimated = estimate_system_scores(
@@ -228,7 +230,9 @@ def _convert_to_interval(estimate: IntervalEstimate) -> Interval:
     )
 
 
-def _test_random_sample(labelled_scores: LabelledScores, seed: int) -> RandomSampleTest | None:
+def _test_if_rated_items_are_random_sample(
+    labelled_scores: LabelledScores, seed: int
+) -> RandomSampleTest | None:
     """Test whether the rated items differ from the other items by more than chance; None if that cannot be
     tested.
     """

@@ -58,7 +58,7 @@ def find_human_column(dataset: Dataset, requested_column: str | None) -> str:
     return dataset.human[0]
 
 
-def choose_compared_human_score(
+def choose_human_score_for_comparison(
     dataset: Dataset, settings: AssaySettings, requested_column: str | None
 ) -> tuple[str | None, list[str]]:
     """Choose the human score by which results on perturbed pairs are checked; None if there is none.

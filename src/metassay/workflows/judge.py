@@ -18,7 +18,7 @@ from metassay.llm.settings import LlmSettings
 from metassay.meta.judges.agreement import TIES
 from metassay.meta.judges.analysis import analyze_judges
 from metassay.metrics.judge import Judge
-from metassay.options import accept_options, split_names
+from metassay.options import accept_options_as_keywords, split_comma_separated_names
 from metassay.reporting.judge_page import (
     build_judge_page,
     build_judge_verdict,
@@ -27,9 +27,9 @@ from metassay.reporting.judge_page import (
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.judge import AskedModel, JudgeContent, JudgeEntry
 from metassay.store.run_folder import RunFolder
-from metassay.workflows.ask_judge import ask_judge, choose_judge, compute_answer_cost
+from metassay.workflows.ask_judge import ask_judge, choose_judge, compute_price_of_answers
 from metassay.workflows.options import JudgeOptions
-from metassay.workflows.perturb import add_answer_cache
+from metassay.workflows.perturb import store_llm_answers_in_run
 from metassay.workflows.run_files import VERDICTS, write_result
 from metassay.workflows.verdict_files import hash_verdict_rows, read_verdicts
 
@@ -50,7 +50,9 @@ class JudgeResult(ResultDisplay, JudgeContent, frozen=True, kw_only=True):
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per judge and one column for each measure of its reliability."""
-        return pl.DataFrame([_build_judge_row(entry) for entry in self.judges], infer_schema_length=None)
+        return pl.DataFrame(
+            [_convert_judge_result_to_row(entry) for entry in self.judges], infer_schema_length=None
+        )
 
     def describe(self) -> list[str]:
         """Return the sentences about the judges that stand at the top of the report page and of the terminal
@@ -63,13 +65,17 @@ class JudgeResult(ResultDisplay, JudgeContent, frozen=True, kw_only=True):
         return [claim.sentence for claim in self.verdict]
 
 
-def _build_judge_row(judge: JudgeEntry) -> dict[str, Any]:
+def _convert_judge_result_to_row(judge_result: JudgeEntry) -> dict[str, Any]:
     """Build the table row of one judge."""
-    row = {name: value for name, value in msgspec.structs.asdict(judge).items() if name not in NESTED_FIELDS}
-    return row | {"corrected": None if judge.corrected is None else judge.corrected.value}
+    row = {
+        name: value
+        for name, value in msgspec.structs.asdict(judge_result).items()
+        if name not in NESTED_FIELDS
+    }
+    return row | {"corrected": None if judge_result.corrected is None else judge_result.corrected.value}
 
 
-@accept_options(JudgeOptions)
+@accept_options_as_keywords(JudgeOptions)
 def judge(data: Source, options: JudgeOptions) -> JudgeResult:
     """Measure how reliable LLM judges and human raters are, from a table of their verdicts.
 
@@ -109,7 +115,7 @@ def judge(data: Source, options: JudgeOptions) -> JudgeResult:
     model_judge = None
     if options.llm is not None:
         model_judge = choose_judge(options.judge, source.frame).fill_missing_model_name(options.llm)
-    run = _open_judge_run(source.frame, model_judge, options)
+    run = _open_judge_run_folder(source.frame, model_judge, options)
     frame = source.frame
     notes = list(source.notes)
     asked = None
@@ -126,17 +132,19 @@ def judge(data: Source, options: JudgeOptions) -> JudgeResult:
         frame,
         columns=options.columns,
         human=options.human,
-        raters=split_names(options.people),
+        raters=split_comma_separated_names(options.people),
         family=options.family,
         verdict_type=verdict_type,
         letters=options.letters,
-        directions=RequestedDirections.parse(options.lower_is_better, options.higher_is_better),
+        directions=RequestedDirections.parse_direction_options(
+            options.lower_is_better, options.higher_is_better
+        ),
         file=source.file,
     )
     notes += table.notes
     analysis = analyze_judges(
         table,
-        contexts=None if options.context is None else split_names(options.context),
+        contexts=None if options.context is None else split_comma_separated_names(options.context),
         ties=options.ties,
         epsilon=options.epsilon,
         seed=options.seed,
@@ -165,7 +173,7 @@ def judge(data: Source, options: JudgeOptions) -> JudgeResult:
     return result
 
 
-def _open_judge_run(
+def _open_judge_run_folder(
     judged_rows: pl.DataFrame, model_judge: Judge | None, options: JudgeOptions
 ) -> RunFolder | None:
     """Open the run folder that `out` names; None without `out`. The options and the rows of the table
@@ -180,10 +188,10 @@ def _open_judge_run(
         "family": options.family,
         "verdict_type": options.verdict_type,
         "letters": options.letters,
-        "lower_is_better": list(split_names(options.lower_is_better)),
-        "higher_is_better": list(split_names(options.higher_is_better)),
-        "people": list(split_names(options.people)),
-        "context": None if options.context is None else list(split_names(options.context)),
+        "lower_is_better": list(split_comma_separated_names(options.lower_is_better)),
+        "higher_is_better": list(split_comma_separated_names(options.higher_is_better)),
+        "people": list(split_comma_separated_names(options.people)),
+        "context": None if options.context is None else list(split_comma_separated_names(options.context)),
     }
     if model_judge is not None:
         configuration["judge"] = model_judge.signature
@@ -204,7 +212,7 @@ def _ask_model_for_verdicts(
     """Ask a language model about every row of a table. Returns the rows with verdicts, a summary of what was
     asked, and notes.
     """
-    asker = Asker.from_settings(add_answer_cache(llm, run) or llm)
+    asker = Asker.from_settings(store_llm_answers_in_run(llm, run) or llm)
     judged_rows, connected_judge = ask_judge(
         judged_rows, model_judge, asker, repeats=options.repeats, language=options.language
     )
@@ -212,6 +220,6 @@ def _ask_model_for_verdicts(
         judge=connected_judge.spec,
         signature=connected_judge.signature,
         prompt=connected_judge.prompt_text,
-        cost=compute_answer_cost(asker),
+        cost=compute_price_of_answers(asker),
     )
     return judged_rows, asked, list(connected_judge.notes())

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from metassay.data.annotation_file import PROBABILITY, AnnotationFile, read_annotation_file
 from metassay.data.directions import orient_scores, warn_of_scores_that_may_count_errors
-from metassay.data.score_cautions import warn_of_different_scales
+from metassay.data.score_cautions import warn_if_score_scales_differ
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_selection import SelectedScores, choose_human_score
 from metassay.errors import InputError, InputLocation, UnknownName
@@ -20,11 +20,11 @@ from metassay.meta.decisions.labelled_scores import (
     detect_whether_documents_are_labelled,
     renumber_codes_from_zero,
 )
-from metassay.options import split_names
+from metassay.options import split_comma_separated_names
 from metassay.stats.arrays import FloatArray
 from metassay.workflows.options import AnnotateOptions, EstimateOptions
 from metassay.workflows.read import Source
-from metassay.workflows.read_scores import mark_uninformed_metrics, read_scores
+from metassay.workflows.read_scores import mark_metrics_that_ignore_output_text, read_scores
 
 # The largest share of chosen items that may be without a rating.
 LARGEST_UNRATED_SHARE = 0.2
@@ -66,9 +66,9 @@ def read_labelled_scores(
         if needs_labels and human not in cube.human_scores:
             raise build_no_labels_error(human)
     if human in cube.human_scores:
-        notes += warn_of_different_scales(human, dict(zip(cube.systems, cube.human_scores[human])))
+        notes += warn_if_score_scales_differ(human, dict(zip(cube.systems, cube.human_scores[human])))
         systems, system_notes = _select_labelled_systems(cube, human)
-        cube = cube.restrict_to(systems=systems)
+        cube = cube.select_items_and_systems(systems=systems)
         notes += system_notes
         # If lower is known to be better, a count of errors is no surprise.
         if human not in cube.lower_is_better:
@@ -85,11 +85,11 @@ def read_labelled_scores(
         )
     if not is_scored.any():
         raise InputError("no item has a metric score for every system.")
-    cube = cube.restrict_to(items=is_scored)
+    cube = cube.select_items_and_systems(items=is_scored)
     probabilities = None if probabilities is None else probabilities[is_scored]
     metrics, metric_notes = _select_complete_metrics(cube, metric_names)
     notes += metric_notes
-    marked_cube, uninformed = mark_uninformed_metrics(cube.select_metrics(list(metrics)))
+    marked_cube, uninformed = mark_metrics_that_ignore_output_text(cube.select_metrics(list(metrics)))
     metrics = {name: scores for name, scores in metrics.items() if name not in uninformed}
     notes += marked_cube.notes
     if uninformed:
@@ -98,23 +98,25 @@ def read_labelled_scores(
         )
     labels = np.full((len(cube.systems), len(cube.items)), np.nan)
     if human in cube.human_scores:
-        labels = cube.get_oriented_scores(human)
+        labels = cube.get_higher_is_better_scores(human)
     labelled_items = np.asarray(~np.isnan(labels).all(axis=0))
     probabilities = _check_selection_probabilities(probabilities, labelled_items, cube.items)
     unit = options.cluster
     if unit is None:
         unit = detect_whether_documents_are_labelled(cube, labelled_items)
     units = (
-        np.arange(len(cube.items)) if unit == ITEM else renumber_codes_from_zero(cube.number_clusters(unit))
+        np.arange(len(cube.items))
+        if unit == ITEM
+        else renumber_codes_from_zero(cube.assign_items_to_clusters(unit))
     )
     scores = LabelledScores(cube.systems, cube.items, labels, metrics, units, unit, probabilities)
     return LabelledData(scores, human, cube, read, tuple(dict.fromkeys(notes)))
 
 
-def build_no_labels_error(human: str) -> InputError:
+def build_no_labels_error(human_column: str) -> InputError:
     """Build the error for data in which no item has a human label."""
     return InputError(
-        f"no item has a label yet: {human} is empty.",
+        f"no item has a label yet: {human_column} is empty.",
         remedy="Choose items to have rated with: metassay annotate DATA --count 100",
     )
 
@@ -199,20 +201,20 @@ def _choose_human_column(
     Without any label the name is `human`, unless `needs_labels`. A column that is empty on whole items may be
     a human score under an unusual name, so that the user has to name it, or the metrics.
     """
-    names = split_names(options.human)
+    names = split_comma_separated_names(options.human)
     if annotation_file is not None and not names:
         return annotation_file.human
     has_labels = any(cube.human_scores for cube in selected_scores.cubes)
     if names or has_labels:
         return choose_human_score(selected_scores.cubes, names)
     if not selected_scores.metrics:
-        _reject_partly_filled_column(selected_scores.cubes)
+        _reject_metrics_with_unscored_items(selected_scores.cubes)
     if needs_labels:
         raise build_no_labels_error("the human score")
     return "human"
 
 
-def _reject_partly_filled_column(score_cubes: Sequence[ScoreCube]) -> None:
+def _reject_metrics_with_unscored_items(score_cubes: Sequence[ScoreCube]) -> None:
     """Raise an error if a column that seems to hold metric scores is empty on some items, because it may hold
     human scores.
     """

@@ -62,7 +62,7 @@ class ResourceList(ListResult, frozen=True, kw_only=True):
     resources: list[ListedResource]
 
 
-def list_installed(kind: str) -> ListResult:
+def list_installed_components(kind: str) -> ListResult:
     """List everything of one kind that is installed: metrics, meta-metrics, perturbations, readers or
     resources.
     """

@@ -10,8 +10,8 @@ from metassay.metrics.base import Metric
 from metassay.metrics.conversion import convert_to_metric
 from metassay.metrics.program_metric import ProgramMetric, is_executable_file
 from metassay.metrics.registry import MetricChoice
-from metassay.plugins import describe_user_error, load_from_file
-from metassay.specs import split_specs
+from metassay.plugins import explain_error_in_user_code, load_object_from_python_file
+from metassay.specs import split_metric_names
 
 
 def collect_requested_metrics(
@@ -20,7 +20,7 @@ def collect_requested_metrics(
     """Return the requested metrics followed by those defined in files of the user; None if there are none."""
     chosen: list[str | Metric | Callable[..., Any]] = []
     if metrics is not None:
-        chosen += split_specs(metrics)
+        chosen += split_metric_names(metrics)
     chosen += [load_metric_file(location) for location in metric_files]
     return chosen or None
 
@@ -33,10 +33,10 @@ def load_metric_file(location: str) -> Metric:
     """
     if is_executable_file(location) or not (":" in location or location.endswith(".py")):
         return ProgramMetric(location)
-    user_object = load_from_file(location)
+    user_object = load_object_from_python_file(location)
     try:
         return convert_to_metric(user_object)
     except MetassayError:
         raise
     except Exception as error:
-        raise describe_user_error(error) or error from error
+        raise explain_error_in_user_code(error) or error from error

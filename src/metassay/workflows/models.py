@@ -69,7 +69,7 @@ class ModelsResult(ResultDisplay, ModelsContent, frozen=True, kw_only=True):
         return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def list_models(*folders: str | Path) -> ModelsResult:
+def list_installed_models(*folders: str | Path) -> ModelsResult:
     """List the neural models that are installed: in the Hugging Face cache, in Python packages, and in
     further folders.
     """

@@ -25,7 +25,7 @@ from metassay.options import (
     TableReadOptions,
     declare_option,
     declare_repeatable_option,
-    parse_assignments,
+    parse_name_value_pairs,
 )
 from metassay.specs import split_at_commas
 
@@ -390,7 +390,7 @@ class RankSettings(ComparedScoresSettings):
             "File with the error spans of a metric, or human=FILE with those of people. Repeatable.",
             "--spans",
             "METRIC=FILE",
-            parse_assignments,
+            parse_name_value_pairs,
             panel=SCORES_PANEL,
         ),
     ] = None

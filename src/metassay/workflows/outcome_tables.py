@@ -43,23 +43,23 @@ def build_outcome_table(scored_pairs: ScoredPairs) -> pl.DataFrame:
     return scored_pairs.pairs.frame.select(PAIR_KEY).with_columns(*columns)
 
 
-def build_explorer_table(
+def build_pair_search_table(
     dataset: Dataset,
     sample: Pairs,
     scored_pairs: ScoredPairs,
     contexts: Sequence[Context],
     metrics: Sequence[Metric],
-    position: ShardPosition | None = None,
+    shard_position: ShardPosition | None = None,
 ) -> pl.DataFrame:
     """Build the table of sampled pairs for the dashboard page on which users search pairs.
 
-    `position` is given where the data set is a shard of a larger one.
+    `shard_position` is given where the data set is a shard of a larger one.
     """
     rows = scored_pairs.rows[scored_pairs.is_sampled]
-    first_row = 0 if position is None else position.first_row
+    first_row = 0 if shard_position is None else shard_position.first_row
     columns = [sample.frame["item"]]
     columns += [
-        _encode_names_as_enum(sample.frame[name], position)
+        _encode_names_as_enum(sample.frame[name], shard_position)
         for name in sample.frame.columns
         if name in _NAME_COLUMNS
     ]
@@ -77,11 +77,11 @@ def build_explorer_table(
     for m, metric in enumerate(scored_pairs.outcomes.metrics):
         # Scores in memory are oriented to higher is better. Readers know them as the metric prints them.
         sign = -1.0 if metric in lower_is_better else 1.0
-        columns += _build_outcome_columns(scored_pairs, m, metric, sign)
+        columns += _build_outcome_and_score_columns(scored_pairs, m, metric, sign)
     return pl.DataFrame(columns)
 
 
-def _build_outcome_columns(
+def _build_outcome_and_score_columns(
     scored_pairs: ScoredPairs, metric_index: int, metric: str, sign: float
 ) -> list[pl.Series]:
     """Build four columns for one metric: whether it ordered each pair correctly, its scores of both outputs,
@@ -102,11 +102,11 @@ def _build_outcome_columns(
     return columns
 
 
-def _encode_names_as_enum(names: pl.Series, position: ShardPosition | None) -> pl.Series:
+def _encode_names_as_enum(names: pl.Series, shard_position: ShardPosition | None) -> pl.Series:
     """Encode a column of names as a Polars Enum with the names that occur in the whole data set."""
-    if position is None:
+    if shard_position is None:
         return names.cast(pl.Enum(names.unique().drop_nulls().sort()))
-    categories = position.perturbations if names.name == "perturbation" else position.systems
+    categories = shard_position.perturbations if names.name == "perturbation" else shard_position.systems
     # The tables of all shards are joined, for which their Enums must be equal.
     return names.cast(pl.Enum(categories))
 

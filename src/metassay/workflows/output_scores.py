@@ -72,7 +72,7 @@ def _compute_statistics_and_scores(
     batches = list(output_rows.split_into_batches())
     finished: list[int] = []
 
-    def compute_batch_statistics(batch_rows: OutputRows) -> BatchStatistics:
+    def score_batch_with_each_metric(batch_rows: OutputRows) -> BatchStatistics:
         """Compute the counts and scores of one batch of outputs for every metric."""
         batches_by_needs = {
             needs: batch_rows.build_metric_batch(needs) for needs in {m.needs for m in metrics}
@@ -87,7 +87,7 @@ def _compute_statistics_and_scores(
             progress("scoring", len(finished), len(batches))
         return results
 
-    results = map_blocks_in_threads(compute_batch_statistics, batches, choose_worker_count(workers))
+    results = map_blocks_in_threads(score_batch_with_each_metric, batches, choose_worker_count(workers))
     statistics: dict[str, Scores] = {}
     segment_scores: dict[str, Scores] = {}
     for position, metric in enumerate(metrics):
@@ -149,7 +149,7 @@ def _build_score_cube_of_test_set(
     def arrange_by_system_and_item(values_by_name: Mapping[str, Scores]) -> dict[str, Scores]:
         """Arrange each array of values of outputs as a matrix with a row per system and a column per item."""
         return {
-            key: grid.arrange_as_systems_by_items(values[row_numbers])
+            key: grid.arrange_as_system_by_item_matrix(values[row_numbers])
             for key, values in values_by_name.items()
         }
 

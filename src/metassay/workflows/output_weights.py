@@ -29,7 +29,7 @@ def compute_output_weights(
     if requested_weights is None or requested_weights == UNIFORM:
         return None
     if requested_weights == DENSITY:
-        return estimate_density_weights(_build_length_features(dataset), contexts[0].codes)
+        return estimate_density_weights(_compute_log_lengths(dataset), contexts[0].codes)
     if requested_weights not in dataset.outputs.columns:
         raise UnknownName("column of weights", requested_weights, (DENSITY, UNIFORM, *dataset.metadata))
     weights = dataset.outputs[requested_weights].cast(pl.Float64, strict=False)
@@ -46,7 +46,7 @@ def compute_output_weights(
     return weights.to_numpy()
 
 
-def _build_length_features(dataset: Dataset) -> FloatArray:
+def _compute_log_lengths(dataset: Dataset) -> FloatArray:
     """Return the logarithmic lengths of each output, its reference and its source, in words."""
     outputs = dataset.outputs
     lengths = [count_words(outputs["output"])]

@@ -78,8 +78,8 @@ class PairExplorer:
             other_run = None if other_table is None else self._match_pairs_of_other_run(other_table)
             shown_metrics = self.choose_shown_metrics(pair_query)
             matching = self._find_matching_pairs(pair_query, other_run)
-            self._count_outcomes(matching, shown_metrics)
-            order = self._order_pairs_by_margin(pair_query, matching, other_run)
+            self._count_right_and_wrong_pairs(matching, shown_metrics)
+            order = self._sort_pairs_by_score_difference(pair_query, matching, other_run)
             joint_outcomes = self._count_outcome_combinations(pair_query, other_run)
         listed = matching.count if order is None else len(order)
         # Negated floor division rounds up.
@@ -210,10 +210,13 @@ class PairExplorer:
         }
         masks = [self.table.find_pairs_with_value(column, name) for column, name in filters.items() if name]
         if filter_by_outcome and pair_query.metric and pair_query.outcome:
-            masks.append(self.table.read_outcomes(pair_query.metric) == OUTCOME_CODES[pair_query.outcome])
+            masks.append(
+                self.table.read_pair_outcomes(pair_query.metric) == OUTCOME_CODES[pair_query.outcome]
+            )
         if filter_by_other_outcome and pair_query.other_metric and pair_query.other_outcome:
             masks.append(
-                self.table.read_outcomes(pair_query.other_metric) == OUTCOME_CODES[pair_query.other_outcome]
+                self.table.read_pair_outcomes(pair_query.other_metric)
+                == OUTCOME_CODES[pair_query.other_outcome]
             )
         if not masks:
             return None
@@ -223,22 +226,22 @@ class PairExplorer:
             combined &= mask
         return combined
 
-    def _count_outcomes(self, matching: MatchingPairs, metrics: Sequence[str]) -> None:
+    def _count_right_and_wrong_pairs(self, matching_pairs: MatchingPairs, metrics: Sequence[str]) -> None:
         """Count how often metrics are right, wrong or tied on the matching pairs. The counts are added to
-        `matching.outcome_counts`.
+        `matching_pairs.outcome_counts`.
         """
         for metric in metrics:
-            if metric in matching.outcome_counts:
+            if metric in matching_pairs.outcome_counts:
                 continue
-            outcomes = self.table.read_outcomes(metric)
-            if matching.rows is not None:
-                outcomes = outcomes[matching.rows]
-            matching.outcome_counts[metric] = {
+            outcomes = self.table.read_pair_outcomes(metric)
+            if matching_pairs.rows is not None:
+                outcomes = outcomes[matching_pairs.rows]
+            matching_pairs.outcome_counts[metric] = {
                 name: int(np.count_nonzero(outcomes == code)) for name, code in OUTCOME_CODES.items()
             }
 
-    def _order_pairs_by_margin(
-        self, pair_query: PairQuery, matching: MatchingPairs, other_run: OtherRun | None
+    def _sort_pairs_by_score_difference(
+        self, pair_query: PairQuery, matching_pairs: MatchingPairs, other_run: OtherRun | None
     ) -> Rows | None:
         """Sort the matching pairs by the difference of their scores, as the query asks. Returns the first
         rows, or None if it asks for no order.
@@ -250,13 +253,13 @@ class PairExplorer:
             sign = 1 if pair_query.order == "worst" else -1
             best_rows = np.empty(0, dtype=np.uint32)
             best_margins = np.empty(0)
-            for number, margins in enumerate(self.table.read_margins(pair_query.metric)):
+            for number, margins in enumerate(self.table.read_score_differences(pair_query.metric)):
                 start = number * ROWS_PER_READ
                 stop = start + len(margins)
                 rows = np.arange(start, stop, dtype=np.uint32)
-                if matching.rows is not None:
+                if matching_pairs.rows is not None:
                     # The matching rows are sorted, so those in this block are a slice.
-                    rows = matching.rows[slice(*np.searchsorted(matching.rows, (start, stop)))]
+                    rows = matching_pairs.rows[slice(*np.searchsorted(matching_pairs.rows, (start, stop)))]
                 candidate_rows = np.concatenate([best_rows, rows])
                 candidate_margins = np.concatenate([best_margins, sign * margins[rows - start]])
                 chosen = find_positions_of_lowest(candidate_margins, LISTED_BY_MARGIN)
@@ -284,9 +287,9 @@ class PairExplorer:
                 has_text = np.zeros(self.table.total, dtype=np.bool_)
                 has_text[self._find_rows_with_text(pair_query)] = True
                 mask = has_text if mask is None else mask & has_text
-            outcomes = self.table.read_outcomes(pair_query.metric)
+            outcomes = self.table.read_pair_outcomes(pair_query.metric)
             other_table = self.table if other_run is None else other_run.table
-            other_outcomes = other_table.read_outcomes(pair_query.other_metric)
+            other_outcomes = other_table.read_pair_outcomes(pair_query.other_metric)
             other_rows = None if other_run is None else other_run.rows
             counts = count_joint_occurrences(
                 outcomes - UNDEFINED, other_outcomes - UNDEFINED, mask, other_rows
@@ -346,11 +349,11 @@ def _select_rows_shared_with_other_run(rows: Rows, pair_query: PairQuery, other_
     common_rows = rows[other_run.rows[rows] >= 0]
     if not pair_query.other_metric or not pair_query.other_outcome:
         return common_rows
-    outcomes = other_run.table.read_outcomes(pair_query.other_metric)[other_run.rows[common_rows]]
+    outcomes = other_run.table.read_pair_outcomes(pair_query.other_metric)[other_run.rows[common_rows]]
     selected: Rows = common_rows[outcomes == OUTCOME_CODES[pair_query.other_outcome]]
     return selected
 
 
-def _estimate_bytes_of_matching_pairs(matching: MatchingPairs) -> int:
+def _estimate_bytes_of_matching_pairs(matching_pairs: MatchingPairs) -> int:
     """Estimate how many bytes of memory the pairs that match a query take."""
-    return 4096 if matching.rows is None else 4096 + matching.rows.nbytes
+    return 4096 if matching_pairs.rows is None else 4096 + matching_pairs.rows.nbytes

@@ -23,7 +23,7 @@ from metassay.perturbations.pairs import Pairs
 from metassay.perturbations.ranking_pairs import RankedPairs
 from metassay.stats.arrays import BoolArray, FloatArray, IntArray, LongArray
 from metassay.workflows.assay_plan import ExecutionOptions
-from metassay.workflows.pair_verdicts import build_verdict_table, judge_pairs
+from metassay.workflows.pair_verdicts import ask_judge_about_pairs, build_verdict_table
 from metassay.workflows.spilled_pairs import SpilledPairs
 
 OUTPUT_KEY = ["item", "system"]
@@ -201,7 +201,7 @@ def _score_text_pairs(
         if metric.compares_two_outputs:
             started = time.perf_counter()
             rows = build_rows_for_metrics(dataset).frame[find_rows_of_better_outputs(dataset, sample)]
-            comparison = judge_pairs(metric, rows, sample.frame)
+            comparison = ask_judge_about_pairs(metric, rows, sample.frame)
             better[m, is_sampled] = comparison.preferred_outputs
             worse[m, is_sampled] = 1 - comparison.preferred_outputs
             verdicts.append(build_verdict_table(metric, sample.frame, comparison.by_order))
@@ -259,14 +259,14 @@ def _score_both_outputs_of_pairs(
     )
 
 
-def score_selected_parts(
+def score_selected_pair_batches(
     dataset: Dataset,
     pairs: Pairs,
     metrics: Sequence[Metric],
-    part_numbers: Collection[int],
+    batch_numbers: Collection[int],
     execution: ExecutionOptions,
     *,
-    first_part: int = 0,
+    first_batch: int = 0,
     further_rows: LongArray | None = None,
 ) -> SelectedBatches:
     """Score and store the selected batches of a run that several processes share. Metrics that ask a language
@@ -278,10 +278,10 @@ def score_selected_parts(
     return score_selected_batches(
         [metric for metric in metrics if not isinstance(metric, Judge)],
         _list_outputs_to_score(dataset, pairs, rows, further_rows),
-        part_numbers,
+        batch_numbers,
         store=execution.score_store,
         workers=execution.workers,
-        first_batch=first_part,
+        first_batch=first_batch,
         progress=execution.progress,
     )
 

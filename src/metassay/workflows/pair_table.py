@@ -105,11 +105,11 @@ class PairTable:
     def _check_columns_of_pair_files(self) -> None:
         """Raise an error if the files do not have the columns that an assay writes."""
         text_schema = self.texts.collect_schema()
-        wrong = [name for name in PAIR_KEY if not _is_type_of_names(self.schema.get(name))]
-        wrong += [name for name in ("output", "worse") if not _is_type_of_texts(text_schema.get(name))]
+        wrong = [name for name in PAIR_KEY if not _is_name_column_type(self.schema.get(name))]
+        wrong += [name for name in ("output", "worse") if not _is_text_column_type(text_schema.get(name))]
         for name, dtype in self.schema.items():
             is_wrong_outcome = name.startswith("outcome/") and dtype != pl.Int8
-            is_wrong_context = name.startswith("context/") and not _is_type_of_names(dtype)
+            is_wrong_context = name.startswith("context/") and not _is_name_column_type(dtype)
             is_wrong_number = name.startswith(_NUMERIC_PREFIXES) and dtype not in {pl.Float32, pl.Float64}
             if is_wrong_outcome or is_wrong_context or is_wrong_number:
                 wrong.append(name)
@@ -163,7 +163,7 @@ class PairTable:
             self._values[column] = sorted(name for name in names if name is not None)
         return self._values[column]
 
-    def read_accuracies(self, context_column: str) -> list[ContextAccuracy]:
+    def read_metric_accuracies(self, context_column: str) -> list[ContextAccuracy]:
         """Read the accuracy of each metric in each context of a column, from the result of the assay."""
         file = self.run.find_intact_file(ACCURACIES_FILE)
         if file is None:
@@ -174,7 +174,7 @@ class PairTable:
             rows = pl.scan_parquet(file, glob=False).filter(pl.col("column") == context_column)
             return [ContextAccuracy(*row) for row in rows.select(names, numbers).collect().iter_rows()]
 
-    def read_margins(self, metric: str) -> Iterator[NDArray[Any]]:
+    def read_score_differences(self, metric: str) -> Iterator[NDArray[Any]]:
         """Read by how much a metric scores the better output of each pair higher, in blocks of pairs.
         Undefined differences are NaN.
         """
@@ -182,7 +182,7 @@ class PairTable:
             rows = self.index.slice(first, ROWS_PER_READ).select(f"margin/{metric}")
             yield rows.collect().to_series().fill_null(float("nan")).to_numpy()
 
-    def read_outcomes(self, metric: str) -> NDArray[np.int8]:
+    def read_pair_outcomes(self, metric: str) -> NDArray[np.int8]:
         """Read whether a metric ordered each pair correctly, as the numbers in `OUTCOME_CODES`.
 
         Outcomes that were read recently stay in memory, four to a byte.
@@ -225,7 +225,7 @@ class PairTable:
             index_rows = _read_rows_in_order(self.index, rows, columns)
             text_rows = _read_rows_in_order(self.texts, rows, ("output", "worse"))
         output_rows = (
-            [{} for _ in rows] if not self.has_outcomes else self._read_fields_of_outputs(index_rows)
+            [{} for _ in rows] if not self.has_outcomes else self._read_sources_and_references(index_rows)
         )
         pairs: list[StoredPair | None] = []
         for index_row, text_row, output_row in zip(index_rows, text_rows, output_rows):
@@ -235,7 +235,7 @@ class PairTable:
                 pairs.append(None)
         return pairs
 
-    def _read_fields_of_outputs(self, index_rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _read_sources_and_references(self, index_rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """Read the source and the references of some pairs."""
         file = self.run.find_intact_file(OUTPUTS_FILE)
         if file is None:
@@ -266,12 +266,12 @@ class PairTable:
         return matches["row_right"].cast(pl.Int64).fill_null(-1).to_numpy()
 
 
-def _is_type_of_names(dtype: pl.DataType | None) -> bool:
+def _is_name_column_type(dtype: pl.DataType | None) -> bool:
     """Return whether a column type is that of names, such as systems."""
     return isinstance(dtype, pl.String | pl.Enum)
 
 
-def _is_type_of_texts(dtype: pl.DataType | None) -> bool:
+def _is_text_column_type(dtype: pl.DataType | None) -> bool:
     """Return whether a column type is that of outputs: texts, or lists of document names for rankings."""
     if isinstance(dtype, pl.List):
         return isinstance(dtype.inner, pl.String | pl.Categorical | pl.Enum)

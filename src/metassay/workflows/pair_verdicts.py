@@ -13,7 +13,7 @@ from metassay.metrics.judge import Judge, Preferences
 from metassay.workflows.ask_judge import build_winner_column
 
 
-def judge_pairs(judge: Judge, rows: pl.DataFrame, pairs: pl.DataFrame) -> Preferences:
+def ask_judge_about_pairs(judge: Judge, rows: pl.DataFrame, pairs: pl.DataFrame) -> Preferences:
     """Ask a judge which output of every pair is better, in both orders of the two outputs.
 
     `rows` has the further fields that the judge may read (source, references), one row per pair.

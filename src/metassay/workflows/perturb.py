@@ -11,7 +11,7 @@ import polars as pl
 
 from metassay.data.dataset import Dataset
 from metassay.data.normalisation import choose_text_normalisation
-from metassay.data.preparation import prepare_dataset
+from metassay.data.preparation import prepare_dataset_for_scoring
 from metassay.data.reference_systems import has_only_reference_systems
 from metassay.data.summary import summarize_dataset
 from metassay.engine.workers import choose_worker_count
@@ -19,12 +19,12 @@ from metassay.llm.budget import read_token_price
 from metassay.llm.prompts import read_user_prompt
 from metassay.llm.settings import LlmSettings
 from metassay.metrics.precomputed_scores import list_distinct_texts
-from metassay.options import accept_options
+from metassay.options import accept_options_as_keywords
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.reporting.terminal.blocks import Block
 from metassay.reporting.terminal.perturb import describe_perturbed_pairs
 from metassay.results.perturb import AppliedPerturbation, PerturbContent
-from metassay.specs import split_specs
+from metassay.specs import split_metric_names
 from metassay.store.remote import upload_in_background
 from metassay.store.run_folder import RunFolder
 from metassay.store.versions import collect_code_and_package_versions, collect_versions
@@ -63,7 +63,7 @@ def describe_language_model(llm: LlmSettings | None) -> dict[str, str | None] | 
     return {"model": llm.model_name, "prompt": prompt}
 
 
-def add_answer_cache(llm: LlmSettings | None, run: RunFolder | None) -> LlmSettings | None:
+def store_llm_answers_in_run(llm: LlmSettings | None, run: RunFolder | None) -> LlmSettings | None:
     """Let a language model store its answers in the run folder, so that a resumed run does not ask the same
     question again.
     """
@@ -110,7 +110,7 @@ class PerturbResult(Result):
         return describe_perturbed_pairs(self.content)
 
 
-@accept_options(PerturbOptions)
+@accept_options_as_keywords(PerturbOptions)
 def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult:
     """Make each output worse in several ways.
 
@@ -126,11 +126,15 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
     1
     """
     source = read(dataset)
-    data = prepare_dataset(source, normalize=options.normalize, keep_references=options.keep_references)
+    data = prepare_dataset_for_scoring(
+        source, normalize=options.normalize, keep_references=options.keep_references
+    )
     # An assay leaves out systems that are the reference itself, unless there are no others.
     keeps_references = options.keep_references and has_only_reference_systems(source)
-    assayed = prepare_dataset(source, normalize=options.normalize, keep_references=keeps_references)
-    named = None if options.perturbations is None else split_specs(options.perturbations)
+    assayed = prepare_dataset_for_scoring(
+        source, normalize=options.normalize, keep_references=keeps_references
+    )
+    named = None if options.perturbations is None else split_metric_names(options.perturbations)
     configuration = options.to_dict(PerturbSettings) | {
         "perturbations": None if named is None else [str(part) for part in named],
         "normalize": choose_text_normalisation(data, options.normalize),
@@ -148,7 +152,7 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
         preprocess=options.preprocess,
         workers=choose_worker_count(options.workers),
         strict_resources=options.strict_resources,
-        llm=add_answer_cache(options.llm, run),
+        llm=store_llm_answers_in_run(options.llm, run),
         store=None
         if run is None
         else run.open_texts(json.dumps(collect_code_and_package_versions(data.languages))),

@@ -18,7 +18,7 @@ from metassay.meta.people.meta_metrics.registry import SPANS, parse_meta_metrics
 from metassay.meta.people.ranking import MetricRanking, RankingPlan, rank_metrics
 from metassay.meta.people.ranking_data import RankingData, prepare_ranking_data
 from metassay.meta.people.span_ranking import SpanRanking, SpanRatings, rank_metrics_by_error_spans
-from metassay.options import accept_options, split_names
+from metassay.options import accept_options_as_keywords, split_comma_separated_names
 from metassay.reporting.rank_page import build_rank_page, describe_rankings, render_further_rank_files
 from metassay.reporting.rank_report import prepare_rank_report
 from metassay.reporting.rank_sentences import build_rank_verdict
@@ -27,9 +27,9 @@ from metassay.results.rank import RankContent
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import RankOptions
 from metassay.workflows.rank_analyses import ANALYSES, AnalysisInput, run_analyses
-from metassay.workflows.rank_spans import read_span_ratings
+from metassay.workflows.rank_spans import read_marked_error_spans
 from metassay.workflows.read import Source
-from metassay.workflows.read_scores import mark_uninformed_metrics, read_scores
+from metassay.workflows.read_scores import mark_metrics_that_ignore_output_text, read_scores
 from metassay.workflows.run_files import write_result
 
 COMPLETE, PAIRWISE = "complete", "pairwise"
@@ -58,7 +58,7 @@ class RankResult(ResultDisplay, RankContent, frozen=True, kw_only=True):
         return pl.DataFrame(rows, infer_schema_length=None)
 
 
-@accept_options(RankOptions)
+@accept_options_as_keywords(RankOptions)
 def rank(data: Source, options: RankOptions) -> RankResult:
     """Rank metrics by how well their scores agree with human scores.
 
@@ -98,14 +98,14 @@ def rank(data: Source, options: RankOptions) -> RankResult:
     _check_rank_options(options)
     meta_metrics, has_spans = _parse_meta_metrics(options)
     scores = _read_human_and_metric_scores(data, options, meta_metrics)
-    span_ratings = read_span_ratings(data, options) if has_spans else []
+    span_ratings = read_marked_error_spans(data, options) if has_spans else []
     datasets = _prepare_ranking_data(scores, options)
-    run = _open_rank_run(scores, span_ratings, options)
-    plan = _build_ranking_plan(meta_metrics, options)
+    run = _open_rank_run_folder(scores, span_ratings, options)
+    plan = _build_ranking_settings(meta_metrics, options)
     rankings = rank_metrics(datasets, plan, options.progress) if meta_metrics else []
-    span_rankings = _rank_metrics_by_spans(span_ratings, plan, options)
+    span_rankings = _rank_metrics_by_error_spans(span_ratings, plan, options)
     analyses = run_analyses(
-        split_names(options.analysis),
+        split_comma_separated_names(options.analysis),
         AnalysisInput(
             data,
             scores.cubes,
@@ -137,7 +137,7 @@ def rank(data: Source, options: RankOptions) -> RankResult:
 
 def _check_rank_options(options: RankOptions) -> None:
     """Raise an error for unknown tests, analyses and rules for missing scores, before any data is read."""
-    for name in split_names(options.analysis):
+    for name in split_comma_separated_names(options.analysis):
         if name not in ANALYSES:
             raise UnknownName("analysis", name, ANALYSES)
     if options.missing not in MISSING_SCORE_RULES:
@@ -150,12 +150,12 @@ def _parse_meta_metrics(options: RankOptions) -> tuple[tuple[MetaMetric, ...], b
     """Parse the names of the requested meta-metrics. Returns also whether one of them is `spans`, which needs
     no scores.
     """
-    requested = split_names(options.meta)
+    requested = split_comma_separated_names(options.meta)
     names = [name for name in requested if name.strip().lower() != SPANS]
     has_spans = len(names) < len(requested)
     if names or not has_spans:
         return parse_meta_metrics(names), has_spans
-    if split_names(options.analysis):
+    if split_comma_separated_names(options.analysis):
         raise InputError(
             "analyses need scores.", remedy="Name a meta-metric next to spans: --meta spa,spans."
         )
@@ -169,7 +169,7 @@ def _read_human_and_metric_scores(
     if meta_metrics:
         return read_scores(data, options)
     # Marked errors need no column of scores, so that the name is only shown.
-    human = next(iter(split_names(options.human)), MARKED_ERRORS)
+    human = next(iter(split_comma_separated_names(options.human)), MARKED_ERRORS)
     return SelectedScores(cubes=(), human=human, metrics=())
 
 
@@ -177,7 +177,7 @@ def _prepare_ranking_data(selected_scores: SelectedScores, options: RankOptions)
     """Prepare the human and metric scores of each data set for ranking the metrics."""
     datasets = []
     for cube in selected_scores.cubes:
-        chosen_cube, uninformed = mark_uninformed_metrics(
+        chosen_cube, uninformed = mark_metrics_that_ignore_output_text(
             cube.select_metrics(selected_scores.metrics or None)
         )
         datasets.append(
@@ -193,7 +193,7 @@ def _prepare_ranking_data(selected_scores: SelectedScores, options: RankOptions)
     return datasets
 
 
-def _open_rank_run(
+def _open_rank_run_folder(
     selected_scores: SelectedScores, span_ratings: Sequence[SpanRatings], options: RankOptions
 ) -> RunFolder | None:
     """Open the run folder that `out` names; None without `out`. The options and data that decide the result
@@ -206,12 +206,12 @@ def _open_rank_run(
         "metrics": list(selected_scores.metrics) or None,
         "cluster": options.cluster,
         "pairwise": options.missing == PAIRWISE,
-        "meta": list(split_names(options.meta)),
-        "contexts": list(split_names(options.context)),
+        "meta": list(split_comma_separated_names(options.meta)),
+        "contexts": list(split_comma_separated_names(options.context)),
         "holm": options.holm,
         "minimum_segments": options.minimum_segments,
-        "lower_is_better": list(split_names(options.lower_is_better)),
-        "analysis": list(split_names(options.analysis)),
+        "lower_is_better": list(split_comma_separated_names(options.lower_is_better)),
+        "analysis": list(split_comma_separated_names(options.analysis)),
         "test": options.significance,
         "method": options.method,
         "draws": options.draws,
@@ -224,7 +224,7 @@ def _open_rank_run(
     return RunFolder.open(options.out, identity, data=selected_scores.fingerprint)
 
 
-def _build_ranking_plan(meta_metrics: tuple[MetaMetric, ...], options: RankOptions) -> RankingPlan:
+def _build_ranking_settings(meta_metrics: tuple[MetaMetric, ...], options: RankOptions) -> RankingPlan:
     """Convert the options of `rank` to the settings of the ranking."""
     settings = ComparisonSettings(
         test=options.significance,
@@ -237,13 +237,13 @@ def _build_ranking_plan(meta_metrics: tuple[MetaMetric, ...], options: RankOptio
     return RankingPlan(
         meta_metrics,
         settings,
-        context_columns=tuple(split_names(options.context)),
+        context_columns=tuple(split_comma_separated_names(options.context)),
         fewest_items=options.minimum_segments,
         holm=options.holm,
     )
 
 
-def _rank_metrics_by_spans(
+def _rank_metrics_by_error_spans(
     span_ratings: Sequence[SpanRatings], plan: RankingPlan, options: RankOptions
 ) -> list[SpanRanking]:
     """Rank the metrics by how well the errors they mark agree with those that people mark."""

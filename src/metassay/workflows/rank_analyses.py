@@ -34,7 +34,7 @@ from metassay.results.rank import (
 )
 from metassay.stats.arrays import FloatArray
 from metassay.stats.random import hash_name_to_integer
-from metassay.workflows.corpus_agreement import measure_corpus_agreement
+from metassay.workflows.corpus_agreement import compare_corpus_scores_with_segment_means
 from metassay.workflows.read import Source
 
 
@@ -70,7 +70,7 @@ class AnalysisInput:
                     remedy="Name only metrics with complete scores: --metrics.",
                 )
             metrics = data.scores.select_metrics(data.metric_positions)
-            yield data, metrics.restrict_to(items=data.is_scored_by_all_metrics)
+            yield data, metrics.select_items_and_systems(items=data.is_scored_by_all_metrics)
 
 
 def run_analyses(
@@ -85,7 +85,7 @@ def run_analyses(
     return RankAnalyses(**rows)
 
 
-def _analyze_stability(analysis_input: AnalysisInput) -> list[StabilityRow]:
+def _measure_ranking_stability(analysis_input: AnalysisInput) -> list[StabilityRow]:
     """Measure how much the ranking of metrics changes with fewer systems and with fewer items."""
     rows: list[StabilityRow] = []
     trials = analysis_input.settings.draws
@@ -102,7 +102,7 @@ def _analyze_stability(analysis_input: AnalysisInput) -> list[StabilityRow]:
     return rows
 
 
-def _analyze_discrimination(analysis_input: AnalysisInput) -> list[DiscriminationRow]:
+def _count_distinguishable_metric_pairs(analysis_input: AnalysisInput) -> list[DiscriminationRow]:
     """Count for each meta-metric how many pairs of metrics it distinguishes significantly."""
     rows = []
     for data, scores in analysis_input.iterate_datasets_without_missing_scores():
@@ -123,7 +123,9 @@ def _measure_agreement_of_raters(analysis_input: AnalysisInput) -> list[HumanCei
     prefix = f"{analysis_input.human}:"  # the scores of one rater are named `mqm:rater1`
     for cube in analysis_input.cubes:
         raters = {
-            name: cube.get_oriented_scores(name) for name in cube.human_scores if name.startswith(prefix)
+            name: cube.get_higher_is_better_scores(name)
+            for name in cube.human_scores
+            if name.startswith(prefix)
         }
         if len(raters) < 2:
             raise InputError(
@@ -141,7 +143,7 @@ def _measure_agreement_of_raters(analysis_input: AnalysisInput) -> list[HumanCei
     return rows
 
 
-def _analyze_agreement_thresholds(analysis_input: AnalysisInput) -> list[AgreementCurve]:
+def _estimate_human_agreement_by_score_difference(analysis_input: AnalysisInput) -> list[AgreementCurve]:
     """Estimate how often people agree with a difference in metric score, depending on its size.
 
     This is done for all items, and for each context with at least `fewest_items` items.
@@ -158,7 +160,7 @@ def _analyze_agreement_thresholds(analysis_input: AnalysisInput) -> list[Agreeme
                 is_inside = labels == context
                 if is_inside.sum() >= analysis_input.fewest_items:
                     curves += estimate_human_agreement_curves(
-                        scores.restrict_to(items=is_inside),
+                        scores.select_items_and_systems(items=is_inside),
                         metrics,
                         dataset=dataset,
                         context=context,
@@ -168,7 +170,7 @@ def _analyze_agreement_thresholds(analysis_input: AnalysisInput) -> list[Agreeme
     return curves
 
 
-def _analyze_power(analysis_input: AnalysisInput) -> list[RequiredItems]:
+def _estimate_required_item_counts(analysis_input: AnalysisInput) -> list[RequiredItems]:
     """Estimate how many items are needed to tell two systems apart, by people or by metrics, and to tell two
     metrics apart.
     """
@@ -212,10 +214,12 @@ def _summarize_required_items(
 
 # The analyses by their names in `--analysis`, which are also the fields of `RankAnalyses`.
 ANALYSES: dict[str, Callable[[AnalysisInput], Sequence[Any]]] = {
-    "stability": _analyze_stability,
-    "discrimination": _analyze_discrimination,
+    "stability": _measure_ranking_stability,
+    "discrimination": _count_distinguishable_metric_pairs,
     "ceiling": _measure_agreement_of_raters,
-    "thresholds": _analyze_agreement_thresholds,
-    "power": _analyze_power,
-    "corpus": lambda data: measure_corpus_agreement(data.source, data.datasets, data.settings),
+    "thresholds": _estimate_human_agreement_by_score_difference,
+    "power": _estimate_required_item_counts,
+    "corpus": lambda data: compare_corpus_scores_with_segment_means(
+        data.source, data.datasets, data.settings
+    ),
 }

@@ -10,13 +10,13 @@ from metassay.data.columns import TEST_SET_COLUMNS, find_reference_columns
 from metassay.data.readers.error_spans import read_error_spans
 from metassay.data.readers.mt_metrics_eval import has_test_sets, read_marked_errors
 from metassay.data.readers.registry import download_remote_paths
-from metassay.data.reference_systems import find_reference_rows
+from metassay.data.reference_systems import find_rows_with_reference_as_output
 from metassay.data.row_selection import select_rows
 from metassay.data.score_cube import UNNAMED_DATASET
 from metassay.errors import InputError
 from metassay.meta.people.span_ranking import SpanRatings, match_human_and_metric_spans
-from metassay.options import split_names
-from metassay.specs import split_specs
+from metassay.options import split_comma_separated_names
+from metassay.specs import split_metric_names
 from metassay.workflows.options import RankOptions, ScoreReadOptions
 from metassay.workflows.read import Source
 
@@ -26,13 +26,13 @@ HUMAN_SPANS = "human"
 SpanTables = tuple[pl.DataFrame, Mapping[str, pl.DataFrame]]
 
 
-def read_span_ratings(source: Source, options: RankOptions) -> list[SpanRatings]:
+def read_marked_error_spans(source: Source, options: RankOptions) -> list[SpanRatings]:
     """Read the errors that people and metrics marked in outputs, for each data set."""
     files = dict(options.spans or {})
     if HUMAN_SPANS in files:
         sources: list[SpanTables] = [(read_error_spans(str(files.pop(HUMAN_SPANS))), {})]
     else:
-        sources = _read_spans(source, options)
+        sources = _read_error_spans_of_people_and_metrics(source, options)
     metric_spans = {name: read_error_spans(str(file)) for name, file in files.items()}
     ratings = []
     for human_spans, spans_of_tree in sources:
@@ -50,11 +50,11 @@ def read_span_ratings(source: Source, options: RankOptions) -> list[SpanRatings]
     return ratings
 
 
-def _read_spans(source: Source, options: RankOptions) -> list[SpanTables]:
+def _read_error_spans_of_people_and_metrics(source: Source, options: RankOptions) -> list[SpanTables]:
     """Read the marked errors of people and of metrics from files, or from folders in the layout of
     mt-metrics-eval.
     """
-    human = next(iter(split_names(options.human)), None)
+    human = next(iter(split_comma_separated_names(options.human)), None)
     tables: list[SpanTables] = []
     for path in download_remote_paths(source):
         if has_test_sets(path):
@@ -70,7 +70,7 @@ def _select_spans_of_requested_metrics(
     """Select the marked errors of the requested metrics, or of all metrics if none is requested."""
     if not options.metrics:
         return dict(spans_by_metric)
-    requested = split_specs(options.metrics)
+    requested = split_metric_names(options.metrics)
     return {name: table for name, table in spans_by_metric.items() if name in requested}
 
 
@@ -88,5 +88,7 @@ def _select_requested_rows(table: pl.DataFrame, options: ScoreReadOptions) -> pl
     table = select_rows(table, options.where, options.systems, options.exclude_systems)
     references = find_reference_columns(table.columns)
     if references and "hyp" in table.columns and not options.keep_references:
-        table = table.filter(~find_reference_rows(table, "hyp", references, group_columns=["system"]))
+        table = table.filter(
+            ~find_rows_with_reference_as_output(table, "hyp", references, group_columns=["system"])
+        )
     return table

@@ -12,9 +12,9 @@ from metassay.perturbations.pairs import Pairs
 from metassay.perturbations.ranking_pairs import GainChange, RankedPairs, compare_gains_of_reordered_lists
 
 
-def check_ranking_gains(pairs: Pairs, *, valid_only: bool) -> Pairs:
-    """Count the perturbed rankings whose discounted gain became lower, stayed equal or became higher. Pairs
-    of texts are returned unchanged.
+def check_if_rankings_became_worse(pairs: Pairs, *, valid_only: bool) -> Pairs:
+    """Check how many perturbed rankings have a lower discounted gain than before, and add a note about it.
+    Pairs of texts are returned unchanged.
 
     With `valid_only`, pairs without a loss are dropped, because their label is wrong. A perturbation whose
     rankings win as often as they lose is refused: all its pairs are dropped.
@@ -23,7 +23,7 @@ def check_ranking_gains(pairs: Pairs, *, valid_only: bool) -> Pairs:
         if valid_only:
             raise InputError("pairs can be checked for validity only in rankings.")
         return pairs
-    changes = compare_gains_of_reordered_lists(pairs.lists.take(pairs.rows), pairs.copies)
+    changes = compare_gains_of_reordered_lists(pairs.lists.select_lists(pairs.rows), pairs.copies)
     perturbations = pairs.frame["perturbation"].to_numpy()
     validity = {name: changes.select_pairs(perturbations == name).count_pairs() for name in pairs.counts}
     refused = []
@@ -31,7 +31,7 @@ def check_ranking_gains(pairs: Pairs, *, valid_only: bool) -> Pairs:
         refused = [name for name, count in validity.items() if count["better"] >= max(count["worse"], 1)]
     for name in refused:
         validity[name]["refused"] = 1
-    note = _describe_gain_changes(changes, valid_only=valid_only)
+    note = _describe_changes_in_discounted_gain(changes, valid_only=valid_only)
     checked = replace(pairs, notes=(*pairs.notes, note), validity=validity)
     if not valid_only:
         return checked
@@ -45,7 +45,7 @@ def check_ranking_gains(pairs: Pairs, *, valid_only: bool) -> Pairs:
     return checked.filter_rows(is_valid)
 
 
-def _describe_gain_changes(changes: GainChange, *, valid_only: bool) -> str:
+def _describe_changes_in_discounted_gain(changes: GainChange, *, valid_only: bool) -> str:
     """Say how many perturbed rankings have a lower, an equal and a higher discounted gain."""
     total = len(changes.change)
     counts = Counter(np.sign(changes.change).astype(int).tolist())

@@ -12,11 +12,11 @@ from typing import Any
 
 import polars as pl
 
-from metassay.data.columns import find_score_columns, list_column_names_of_role
+from metassay.data.columns import find_score_columns, list_possible_column_names
 from metassay.data.directions import RequestedDirections
 from metassay.data.languages import find_target_languages
 from metassay.data.normalisation import choose_text_normalisation
-from metassay.data.preparation import prepare_dataset
+from metassay.data.preparation import prepare_dataset_for_scoring
 from metassay.data.reading import Source, read
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_selection import ScoreRequest, SelectedScores, select_score_cubes
@@ -27,16 +27,16 @@ from metassay.data.score_table_reading import (
 )
 from metassay.data.score_tables import build_score_cubes
 from metassay.data.summary import summarize_score_cubes
-from metassay.data.uninformed_scores import find_uninformed_metrics
+from metassay.data.uninformed_scores import find_metrics_that_ignore_output_text
 from metassay.engine.batches import build_rows_for_metrics
 from metassay.engine.scoring import score_rows
 from metassay.errors import UnknownName
 from metassay.metrics.registry import look_up_higher_is_better
 from metassay.metrics.selection import choose_metrics
 from metassay.metrics.sentinels import SENTINELS
-from metassay.options import split_names
+from metassay.options import split_comma_separated_names
 from metassay.reporting.assay_sentences import explain_why_metric_ignores_quality
-from metassay.specs import split_specs
+from metassay.specs import split_metric_names
 from metassay.workflows.options import AnnotateOptions, DependOptions, EstimateOptions, RankOptions
 
 _ROW = "_scored_row"
@@ -64,10 +64,14 @@ def read_scores(
     reversed, with a note; `lower_is_better` and `higher_is_better` name exceptions. `further_columns` are
     columns that are neither metrics of ours nor human scores.
     """
-    directions = RequestedDirections.parse(options.lower_is_better, options.higher_is_better)
-    request = ScoreRequest(split_names(options.human), directions, has_clusters=options.cluster is not None)
-    metrics = split_specs(options.metrics or [])
-    cubes = _list_given_score_cubes(source)
+    directions = RequestedDirections.parse_direction_options(
+        options.lower_is_better, options.higher_is_better
+    )
+    request = ScoreRequest(
+        split_comma_separated_names(options.human), directions, has_clusters=options.cluster is not None
+    )
+    metrics = split_metric_names(options.metrics or [])
+    cubes = _list_score_cubes_passed_as_source(source)
     if cubes:
         names = [str(metric) for metric in metrics]
         return select_score_cubes(cubes, request, names, needs_human_scores=needs_human_scores)
@@ -86,8 +90,8 @@ def read_scores(
         human=human_columns,
         metrics=[*is_higher_better, *scored.metrics, *further_columns],
         metadata=score_table.metadata_columns,
-        lower_metrics=[name for name, higher in is_higher_better.items() if not higher],
-        requested=request.directions,
+        lower_is_better_metrics=[name for name, higher in is_higher_better.items() if not higher],
+        requested_directions=request.directions,
         file=score_table.file,
         keep_references=options.keep_references,
     )
@@ -154,14 +158,14 @@ def _count_left_out_rows(score_table: ScoreTable, score_cubes: Sequence[ScoreCub
     return dict(left_out)
 
 
-def mark_uninformed_metrics(score_cube: ScoreCube) -> tuple[ScoreCube, frozenset[str]]:
+def mark_metrics_that_ignore_output_text(score_cube: ScoreCube) -> tuple[ScoreCube, frozenset[str]]:
     """Find the metrics whose scores do not depend on what an output says, such as a constant, and add a note
     about each.
 
     These are sentinels, and metrics whose scores depend on the system, the item or the length of the output
     alone. Lengths are unknown if the data has no outputs, which a note says.
     """
-    properties = find_uninformed_metrics(score_cube)
+    properties = find_metrics_that_ignore_output_text(score_cube)
     sentinels = {
         name for name in score_cube.metric_scores if name.partition("(")[0].lower() in _SENTINEL_NAMES
     }
@@ -175,7 +179,7 @@ def mark_uninformed_metrics(score_cube: ScoreCube) -> tuple[ScoreCube, frozenset
     return score_cube.add_notes(*notes), frozenset(properties) | sentinels
 
 
-def _list_given_score_cubes(source: Source) -> list[ScoreCube]:
+def _list_score_cubes_passed_as_source(source: Source) -> list[ScoreCube]:
     """Return the scores that the user passed as `ScoreCube` objects; empty if the source is something
     else.
     """
@@ -196,15 +200,15 @@ def _compute_missing_metrics(
     The result has a column for each of these metrics, and notes on how they were computed.
     """
     column_names = {name.lower() for name in table.columns}
-    if not column_names & {*list_column_names_of_role("output")}:
+    if not column_names & {*list_possible_column_names("output")}:
         if not missing_metrics:
             return _ScoredTable(table, [], [])
-        possible = [name for name in table.columns if name not in list_column_names_of_role("item")]
+        possible = [name for name in table.columns if name not in list_possible_column_names("item")]
         raise UnknownName("metric", str(missing_metrics[0]), possible)
     # Reading may drop rows or change their order. The number brings scores back to their rows.
     numbered = table.with_row_index(_ROW)
     data = read(numbered, task=options.task, language=options.language, references="per-output")
-    data = prepare_dataset(data, normalize=None, keep_references=True)
+    data = prepare_dataset_for_scoring(data, normalize=None, keep_references=True)
     try:
         metrics = choose_metrics(data, missing_metrics or None, choose_text_normalisation(data, None))
     except UnknownName as error:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from metassay.errors import InputError, InputLocation, display_path
+from metassay.errors import InputError, InputLocation, format_path_for_user
 from metassay.reporting.aggregate_page import build_aggregate_page
 from metassay.reporting.annotate_page import build_annotate_page
 from metassay.reporting.assay_page import build_assay_page
@@ -31,7 +31,7 @@ from metassay.results.wrong_pairs import WrongPairs
 from metassay.store.files import write_bytes
 from metassay.store.remote import local_path, open_run
 from metassay.store.run_folder import RunFolder, read_manifest
-from metassay.workflows.assay_run_files import select_manifest_entries
+from metassay.workflows.assay_run_files import select_manifest_entries_for_report
 from metassay.workflows.run_files import (
     CURVES,
     EXAMPLES,
@@ -84,7 +84,7 @@ def report(
     target = folders[0] / REPORT if out is None else local_path(out)
     if out is not None:
         _reject_replacing_other_file(target)
-    page = _build_page_of_runs(folders) if len(runs) > 1 else _build_page_of_run(folders[0])
+    page = _build_joint_report_of_runs(folders) if len(runs) > 1 else _build_report_of_run(folders[0])
     files = render_paper_files(page, figures, tables)
     files[target.name] = render_page(page).encode()
     try:
@@ -99,26 +99,28 @@ def report(
     return target
 
 
-def _reject_replacing_other_file(target: Path) -> None:
+def _reject_replacing_other_file(report_file: Path) -> None:
     """Raise an error if the page would replace a file that is not a report page."""
     try:
-        if not target.exists():
+        if not report_file.exists():
             return
-        with target.open("rb") as file:
+        with report_file.open("rb") as file:
             beginning = file.read(_MOST_BYTES_BEFORE_TITLE)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot be written ({reason}).", location=InputLocation(file=str(target))) from None
+        raise InputError(
+            f"cannot be written ({reason}).", location=InputLocation(file=str(report_file))
+        ) from None
     # An empty file may be replaced.
     if beginning and not (beginning.startswith(_PAGE_START) and _TITLE_END in beginning):
         raise InputError(
             "this file exists and is not a report.",
-            location=InputLocation(file=str(target)),
+            location=InputLocation(file=str(report_file)),
             remedy="Name another --out.",
         )
 
 
-def _build_page_of_run(run: str | Path) -> Page:
+def _build_report_of_run(run: str | Path) -> Page:
     """Build the report page of one run from the results in its folder."""
     folder = RunFolder.load(run)
     command = get_run_command(folder)
@@ -133,7 +135,7 @@ def _build_page_of_run(run: str | Path) -> Page:
         return build_assay_page(
             _read_result(folder, AssayContent),
             wrong_pairs=folder.read_result(EXAMPLES, WrongPairs),
-            manifest=select_manifest_entries(read_manifest(folder.path)),
+            manifest=select_manifest_entries_for_report(read_manifest(folder.path)),
         )
 
 
@@ -142,7 +144,7 @@ def _read_result(run_folder: RunFolder, result_type: type[ResultT]) -> ResultT:
     return run_folder.read_result(f"results/{get_run_command(run_folder)}.json", result_type)
 
 
-def _build_page_of_runs(runs: Sequence[str | Path]) -> Page:
+def _build_joint_report_of_runs(runs: Sequence[str | Path]) -> Page:
     """Build one report page for runs of different commands on the same data."""
     folders = _load_runs_by_command(runs)
     _check_runs_have_same_data(list(folders.values()))
@@ -174,7 +176,7 @@ def _load_runs_by_command(runs: Sequence[str | Path]) -> dict[str, RunFolder]:
                 remedy=f"Only runs of these commands can be joined: {', '.join(QUESTIONS)}.",
             )
         if command in folders:
-            first = display_path(folders[command].path)
+            first = format_path_for_user(folders[command].path)
             raise InputError(
                 f"this is a second run of `metassay {command}`, in addition to {first}.",
                 location=InputLocation(file=str(run)),
@@ -189,9 +191,9 @@ def _check_runs_have_same_data(folders: Sequence[RunFolder]) -> None:
     systems.
     """
     first = folders[0]
-    expected = _read_data_fingerprint(first)
+    expected = _read_data_hashes(first)
     for folder in folders[1:]:
-        fingerprint = _read_data_fingerprint(folder)
+        fingerprint = _read_data_hashes(folder)
         common = sorted(set(expected["human"]) & set(fingerprint["human"]))
         if any(expected["human"][name] == fingerprint["human"][name] for name in common):
             continue
@@ -202,7 +204,7 @@ def _check_runs_have_same_data(folders: Sequence[RunFolder]) -> None:
         if common:
             difference = f"their human scores ({', '.join(common)}) differ"
         raise InputError(
-            f"this is of other data than {display_path(first.path)}: {difference}"
+            f"this is of other data than {format_path_for_user(first.path)}: {difference}"
             f" ({fingerprint['items']} items of {fingerprint['systems']} systems here,"
             f" {expected['items']} items of {expected['systems']} systems there).",
             location=InputLocation(file=str(folder.path)),
@@ -210,7 +212,7 @@ def _check_runs_have_same_data(folders: Sequence[RunFolder]) -> None:
         )
 
 
-def _read_data_fingerprint(run_folder: RunFolder) -> dict[str, Any]:
+def _read_data_hashes(run_folder: RunFolder) -> dict[str, Any]:
     """Read the hashes that identify the data of a run."""
     fingerprint = read_manifest(run_folder.path).get("data")
     if not isinstance(fingerprint, dict) or not {"items", "systems", "keys", "human"} <= set(fingerprint):

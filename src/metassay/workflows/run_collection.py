@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from metassay.errors import InputError, InputLocation, MetassayError, UnknownName, display_path
+from metassay.errors import InputError, InputLocation, MetassayError, UnknownName, format_path_for_user
 from metassay.results.assay import AssayContent
 from metassay.results.overview import MetricAccuracy, OverviewContent, RunChange, RunSummary
 from metassay.results.verdict import Claim
@@ -69,23 +69,23 @@ class RunCollection:
     def open_run(self, run_name: str) -> RunFolder | None:
         """Open the run with this name; None if it does not exist."""
         folder = self.list_run_folders().get(run_name)
-        return None if folder is None else _open_regular_run(folder)
+        return None if folder is None else _open_run_without_outside_links(folder)
 
     def summarize_run(self, run_name: str) -> RunSummary:
         """Summarise one run without reading the other runs."""
         folder = self.list_run_folders()[run_name]
-        summary = self._summaries.get(_read_run_state(folder)) or _summarize_run(folder)
+        summary = self._summaries.get(_read_file_times_and_sizes(folder)) or _summarize_run(folder)
         return msgspec.structs.replace(summary, name=run_name)
 
     def list_runs_with_pairs(self) -> list[str]:
         """List the names of the runs that contain pairs, which users can search."""
         return [name for name, folder in self.list_run_folders().items() if (folder / PAIRS_FILE).is_file()]
 
-    def read_file_states_of_run(self, run_name: str) -> RunState:
+    def read_file_times_and_sizes(self, run_name: str) -> RunState:
         """Return the modification times and sizes of the files of a run, to find out whether it has
         changed.
         """
-        return _read_run_state(self.list_run_folders()[run_name])
+        return _read_file_times_and_sizes(self.list_run_folders()[run_name])
 
     def summarize_runs_on_page(self, page: int | None = None) -> OverviewContent:
         """Summarise the runs on one page of the list of runs. By default it is the last page.
@@ -99,7 +99,7 @@ class RunCollection:
             raise UnknownName("page", str(page), [str(number) for number in range(1, pages + 1)])
         first = (page - 1) * RUNS_PER_PAGE
         names = list(folder_by_name)[first : first + RUNS_PER_PAGE]
-        state_by_name = {name: _read_run_state(folder_by_name[name]) for name in names}
+        state_by_name = {name: _read_file_times_and_sizes(folder_by_name[name]) for name in names}
         states = (tuple(state_by_name.items()), page, len(folder_by_name))
         if self._latest is not None and self._latest[0] == states:
             return self._latest[1]
@@ -151,17 +151,17 @@ def read_report(run_folder: RunFolder) -> bytes | None:
     return None if file is None else file.read_bytes()
 
 
-def _read_run_state(folder: Path) -> RunState:
+def _read_file_times_and_sizes(folder: Path) -> RunState:
     """Return the modification times and sizes of the files of a run. If they change, the run is read
     again.
     """
     files = [folder / name for name in (MANIFEST, RESULT, REPORT, EXPLORER_FILE, PAIRS_FILE)]
     # A link in its place is a change, even if it leads to the same files.
-    results_folder = _read_file_state(folder / "results", follow_links=False)
-    return folder, (results_folder, *(_read_file_state(file) for file in files))
+    results_folder = _read_file_time_and_size(folder / "results", follow_links=False)
+    return folder, (results_folder, *(_read_file_time_and_size(file) for file in files))
 
 
-def _read_file_state(file: Path, *, follow_links: bool = True) -> FileState:
+def _read_file_time_and_size(file: Path, *, follow_links: bool = True) -> FileState:
     """Return the inode, size and modification time of a file; None if it does not exist."""
     try:
         status = file.stat(follow_symlinks=follow_links)
@@ -170,7 +170,7 @@ def _read_file_state(file: Path, *, follow_links: bool = True) -> FileState:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _open_regular_run(folder: Path) -> RunFolder:
+def _open_run_without_outside_links(folder: Path) -> RunFolder:
     """Open a run folder. Links to files outside the folder raise an error."""
     for name in (MANIFEST, RESULT):
         # Raises an error for a link out of the folder, before anything is read.
@@ -180,9 +180,9 @@ def _open_regular_run(folder: Path) -> RunFolder:
 
 def _summarize_run(folder: Path) -> RunSummary:
     """Summarise a run for the list of runs. The summary of a run that cannot be read has an error message."""
-    summary = RunSummary(name="", folder=display_path(folder))
+    summary = RunSummary(name="", folder=format_path_for_user(folder))
     try:
-        run = _open_regular_run(folder)
+        run = _open_run_without_outside_links(folder)
         configuration = run.identity.get("configuration")
         pairs_from = configuration.get("pairs", "") if isinstance(configuration, dict) else ""
         summary = msgspec.structs.replace(
@@ -205,9 +205,7 @@ def _add_result_to_summary(summary: RunSummary, run_folder: RunFolder) -> RunSum
         has_pairs=run_folder.find_file(PAIRS_FILE) is not None,
     )
     if run_folder.find_file(RESULT) is None:
-        return msgspec.structs.replace(
-            summary, answer=_read_first_verdict_sentence(run_folder, summary.command)
-        )
+        return msgspec.structs.replace(summary, answer=_read_first_conclusion(run_folder, summary.command))
     result = run_folder.read_result(RESULT, AssayContent)
     metrics = [
         MetricAccuracy(metric=row.metric, accuracy=row.accuracy, low=row.low, high=row.high)
@@ -230,7 +228,7 @@ class _StoredVerdict(msgspec.Struct):
     verdict: list[Claim] = msgspec.field(default_factory=list)
 
 
-def _read_first_verdict_sentence(run_folder: RunFolder, command: str) -> str | None:
+def _read_first_conclusion(run_folder: RunFolder, command: str) -> str | None:
     """Read the first of the concluding sentences of a run; None if it has none."""
     if not command.isalpha():  # the manifest may come from anywhere
         return None
@@ -245,15 +243,15 @@ def _read_first_verdict_sentence(run_folder: RunFolder, command: str) -> str | N
 @lru_cache(maxsize=2)
 def _read_assay_result(run_state: RunState) -> AssayContent:
     """Read the result of an assay. It is cached as long as the files of the run do not change."""
-    return _open_regular_run(run_state[0]).read_result(RESULT, AssayContent)
+    return _open_run_without_outside_links(run_state[0]).read_result(RESULT, AssayContent)
 
 
 def _compare_assay_runs(before: RunState, after: RunState) -> RunChange:
     """Say what changed from one assay run to another, or why they cannot be compared."""
     try:
         comparison = compare_run_folders(
-            _open_regular_run(before[0]),
-            _open_regular_run(after[0]),
+            _open_run_without_outside_links(before[0]),
+            _open_run_without_outside_links(after[0]),
             _read_assay_result(before),
             _read_assay_result(after),
         )

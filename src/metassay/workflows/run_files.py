@@ -19,7 +19,7 @@ import polars as pl
 
 from metassay.data.csv_export import format_csv
 from metassay.data.readers.files import check_readable_path, reject_overwriting_inputs
-from metassay.errors import InputError, InputLocation, display_path, is_remote_path
+from metassay.errors import InputError, InputLocation, format_path_for_user, is_remote_path
 from metassay.recorded_warnings import CountedWarning
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.base import ResultStruct
@@ -67,8 +67,12 @@ def load_assay_run(path: str | Path) -> RunFolder:
     """Open the run folder of an assay. A run of another command raises an error."""
     run = RunFolder.load(path)
     if get_run_command(run) != "assay":
-        page, results = run.path / REPORT, display_path(run.path / "results")
-        seen = f"Its page is {display_path(page)}." if page.is_file() else f"Its results are in {results}."
+        page, results = run.path / REPORT, format_path_for_user(run.path / "results")
+        seen = (
+            f"Its page is {format_path_for_user(page)}."
+            if page.is_file()
+            else f"Its results are in {results}."
+        )
         raise InputError(
             f"this is a run of `metassay {get_run_command(run)}`, not of an assay.",
             location=InputLocation(file=str(path)),

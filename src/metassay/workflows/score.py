@@ -12,8 +12,8 @@ import polars as pl
 from metassay.data.clusters import find_cluster_column
 from metassay.data.dataset import Dataset
 from metassay.data.normalisation import choose_text_normalisation
-from metassay.data.preparation import prepare_dataset
-from metassay.data.reference_systems import find_reference_systems
+from metassay.data.preparation import prepare_dataset_for_scoring
+from metassay.data.reference_systems import find_systems_equal_to_references
 from metassay.data.score_cube import ScoreCube
 from metassay.data.summary import summarize_dataset
 from metassay.errors import InputError, UnknownName
@@ -26,7 +26,7 @@ from metassay.meta.aggregation.system_scores import (
 )
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
 from metassay.metrics.selection import choose_metrics
-from metassay.options import accept_options
+from metassay.options import accept_options_as_keywords
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.result_display import ResultDisplay
 from metassay.reporting.score_page import (
@@ -118,7 +118,7 @@ def _build_score_row(system_or_comparison: ScoredSystem | SystemComparison) -> d
     return row
 
 
-@accept_options(ScoreOptions)
+@accept_options_as_keywords(ScoreOptions)
 def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
     """Score every output with every metric, and compute the score of every system.
 
@@ -138,13 +138,13 @@ def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
     [20.0]
     """
     _check_score_options(options)
-    data = prepare_dataset(
+    data = prepare_dataset_for_scoring(
         read(dataset), normalize=options.normalize, keep_references=options.keep_references
     )
     if options.per_segment is not None:
         check_output_file(options.per_segment, data.input_files)
     metrics = choose_metrics(data, options.metrics, choose_text_normalisation(data, options.normalize))
-    run = _open_score_run(data, metrics, options)
+    run = _open_score_run_folder(data, metrics, options)
     with collect_warnings() as metric_warnings:
         scores = score_outputs(data, metrics, workers=options.workers, progress=options.progress)
     segments = _build_segment_table(data, metrics, scores)
@@ -154,7 +154,7 @@ def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
     result = ScoreResult(
         systems=_score_systems(cubes, metrics, data, options),
         comparisons=_compare_systems(cubes, metrics, options),
-        meanings=_find_difference_meanings(cubes, metrics, options),
+        meanings=_predict_human_agreement_with_differences(cubes, metrics, options),
         notes=[
             *data.notes,
             *_warn_of_reference_systems(data),
@@ -187,7 +187,9 @@ def _check_score_options(options: ScoreOptions) -> None:
         )
 
 
-def _open_score_run(dataset: Dataset, metrics: Sequence[Metric], options: ScoreOptions) -> RunFolder | None:
+def _open_score_run_folder(
+    dataset: Dataset, metrics: Sequence[Metric], options: ScoreOptions
+) -> RunFolder | None:
     """Open the run folder that `out` names; None without `out`. The options and data that decide the result
     identify the run.
     """
@@ -256,7 +258,7 @@ def _score_systems_of_test_set(
             bootstrap=bootstrap[position],
             low=none_if_nan(low[position]),
             high=none_if_nan(high[position]),
-            official=_build_official_score(score_cube, metric, position, dataset),
+            official=_build_sacrebleu_output(score_cube, metric, position, dataset),
         )
         for position, system in enumerate(score_cube.systems)
     ]
@@ -281,11 +283,11 @@ def _estimate_intervals(
     if options.resamples == 0:
         return np.full(len(statistics), np.nan), np.full(len(statistics), np.nan)
     resampling = ResamplingSettings(options.resamples, seed=options.seed)
-    clusters = None if options.cluster is None else score_cube.number_clusters(options.cluster)
+    clusters = None if options.cluster is None else score_cube.assign_items_to_clusters(options.cluster)
     return estimate_score_intervals(statistics, from_statistics, score_cube.dataset, resampling, clusters)
 
 
-def _build_official_score(
+def _build_sacrebleu_output(
     score_cube: ScoreCube, metric: Metric, system: int, dataset: Dataset
 ) -> OfficialScore | None:
     """Return what sacreBLEU prints with the corpus score of a system; None if it does not have this
@@ -322,7 +324,7 @@ def _compare_systems(
     return comparisons
 
 
-def _find_difference_meanings(
+def _predict_human_agreement_with_differences(
     score_cubes: Sequence[ScoreCube], metrics: Sequence[Metric], options: ScoreOptions
 ) -> list[DifferenceMeaning]:
     """Say how often people agree with score differences of this size, if the user named a run of `rank` that
@@ -330,9 +332,9 @@ def _find_difference_meanings(
     """
     if options.meaning is None:
         return []
-    from metassay.workflows.score_meaning import find_system_difference_meanings
+    from metassay.workflows.score_meaning import predict_human_agreement_with_differences
 
-    return find_system_difference_meanings(score_cubes, metrics, options.meaning)
+    return predict_human_agreement_with_differences(score_cubes, metrics, options.meaning)
 
 
 def _warn_if_test_ignores_documents(dataset: Dataset, options: ScoreOptions) -> list[str]:
@@ -354,7 +356,7 @@ def _warn_if_test_ignores_documents(dataset: Dataset, options: ScoreOptions) -> 
 
 def _warn_of_reference_systems(dataset: Dataset) -> list[str]:
     """Return a warning if the outputs of some systems are the references themselves."""
-    systems = find_reference_systems(dataset)
+    systems = find_systems_equal_to_references(dataset)
     if not systems:
         return []
     note = (

@@ -17,7 +17,7 @@ from metassay.store.remote import open_run
 from metassay.store.run_folder import RunFolder
 
 
-def find_system_difference_meanings(
+def predict_human_agreement_with_differences(
     score_cubes: Sequence[ScoreCube], metrics: Sequence[Metric], run: str | Path
 ) -> list[DifferenceMeaning]:
     """Say for every two systems and every metric how often people agree with a difference in score of this

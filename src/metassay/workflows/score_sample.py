@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from metassay.data.dataset import Dataset
-from metassay.data.uninformed_scores import find_property_that_determines_scores, list_text_properties
+from metassay.data.uninformed_scores import build_table_of_text_lengths, find_property_that_determines_scores
 from metassay.metrics.base import Metric
 from metassay.metrics.sentinels import SENTINELS
 from metassay.stats.arrays import FloatArray
@@ -31,11 +31,11 @@ class ScoreSample:
     scores: FloatArray
     """Float64[metrics, texts]."""
 
-    def find_uninformed_metrics(self, metrics: Sequence[Metric]) -> dict[str, str]:
+    def find_metrics_that_ignore_output_text(self, metrics: Sequence[Metric]) -> dict[str, str]:
         """Find the metrics whose scores follow from one simple property of the output, such as its length.
         Returns the property by metric.
         """
-        properties = list_text_properties(self.texts)
+        properties = build_table_of_text_lengths(self.texts)
         uninformed: dict[str, str] = {}
         for metric, scores in zip(metrics, self.scores):
             determining_property = find_property_that_determines_scores(scores, properties)
@@ -44,7 +44,9 @@ class ScoreSample:
         return uninformed
 
 
-def sample_scores(dataset: Dataset, scored_pairs: ScoredPairs, shard: slice | None = None) -> ScoreSample:
+def sample_scored_outputs(
+    dataset: Dataset, scored_pairs: ScoredPairs, shard: slice | None = None
+) -> ScoreSample:
     """Take a sample of the scored outputs: those of the pairs of every n-th output, of the whole data set or
     of a slice (shard) of it.
 

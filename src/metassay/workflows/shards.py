@@ -26,10 +26,10 @@ from metassay.meta.contexts.perturbation_validity import (
 from metassay.perturbations.pairs import Pairs, PerturbationCount
 from metassay.results.partial_run import PartialRun
 from metassay.stats.arrays import BoolArray, FloatArray, IntArray, LongArray
-from metassay.workflows.outcome_tables import ShardPosition, build_explorer_table, build_outcome_table
-from metassay.workflows.pair_scoring import ScoredPairs, score_pairs, score_selected_parts
+from metassay.workflows.outcome_tables import ShardPosition, build_outcome_table, build_pair_search_table
+from metassay.workflows.pair_scoring import ScoredPairs, score_pairs, score_selected_pair_batches
 from metassay.workflows.pair_table import EXPLORER_FILE, OUTCOMES_FILE, PAIRS_FILE
-from metassay.workflows.score_sample import ScoreSample, join_score_samples, sample_scores
+from metassay.workflows.score_sample import ScoreSample, join_score_samples, sample_scored_outputs
 from metassay.workflows.spilled_pairs import SpilledPairs
 from metassay.workflows.wrong_pairs import LargestErrors
 
@@ -94,7 +94,7 @@ class ShardScorer:
         self._largest_errors: LargestErrors | None = None
 
     def score_all_pairs(
-        self, pairs_by_shard: Iterable[tuple[slice, Pairs]], per_output: int | None
+        self, pairs_by_shard: Iterable[tuple[slice, Pairs]], pairs_per_output: int | None
     ) -> tuple[Pairs, ScoredPairs, ScoreSample]:
         """Score the pairs of all slices (shards) of the data set.
 
@@ -108,14 +108,14 @@ class ShardScorer:
         score_samples = []
         for shard, pairs in pairs_by_shard:
             self.execution.report_progress("scoring", shard.start, len(self.dataset))
-            sample = pairs.sample(per_output)
+            sample = pairs.sample(pairs_per_output)
             description = _copy_pairs_without_rows(pairs)
             scored = self._score_pairs_of_shard(shard, pairs, sample, batch_count)
             batch_count += scored.batch_count
             seconds = {metric: spent + scored.seconds[metric] for metric, spent in seconds.items()}
             if scored_outputs:
                 output_scores[:, shard] = scored.output_scores
-            score_samples.append(sample_scores(self.dataset, scored, shard))
+            score_samples.append(sample_scored_outputs(self.dataset, scored, shard))
             self._store_results_of_shard(shard, sample, scored)
             del pairs, sample, scored  # free their memory before the next shard is made
             release_memory()
@@ -126,8 +126,8 @@ class ShardScorer:
         scored = replace(scored, seconds=seconds, output_scores=output_scores, batch_count=batch_count)
         return sample, scored, join_score_samples(score_samples)
 
-    def score_parts(
-        self, pairs_by_shard: Iterable[tuple[slice, Pairs]], part_numbers: Collection[int]
+    def score_selected_batches_of_shards(
+        self, pairs_by_shard: Iterable[tuple[slice, Pairs]], batch_numbers: Collection[int]
     ) -> PartialRun:
         """Score and store only the batches of outputs with the given numbers. Batches are numbered over all
         slices (shards).
@@ -136,13 +136,13 @@ class ShardScorer:
         part_count = 0
         for shard, pairs in pairs_by_shard:
             self.execution.report_progress("scoring", shard.start, len(self.dataset))
-            part = score_selected_parts(
+            part = score_selected_pair_batches(
                 self.dataset.slice_rows(shard),
                 pairs,
                 self.metrics,
-                part_numbers,
+                batch_numbers,
                 replace(self.execution, progress=None),
-                first_part=part_count,
+                first_batch=part_count,
                 further_rows=self._select_human_scored_rows_of_shard(shard),
             )
             numbers += part.numbers
@@ -212,7 +212,7 @@ class ShardScorer:
             self._files[PAIRS_FILE].append(self._files[ALL_PAIRS][-1])
         else:
             self._write_shard_table(PAIRS_FILE, sample.frame)
-        explorer_table = build_explorer_table(
+        explorer_table = build_pair_search_table(
             self.dataset.slice_rows(shard),
             sample,
             scored,

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from metassay.data.joins import join_columns
+from metassay.data.joins import join_tables_by_id
 from metassay.data.readers.base import ReaderOptions
 from metassay.data.readers.in_memory import convert_to_polars_frame
 from metassay.data.readers.registry import download_remote_paths, read_table_to_join, read_tables
@@ -80,7 +80,7 @@ def read_verdicts(
         notes += table.notes
     frame = pl.concat([named_frame.frame for named_frame in verdict_frames], how="diagonal_relaxed")
     for other in other_frames:
-        frame, note = join_columns(frame, other.frame, file=other.file)
+        frame, note = join_tables_by_id(frame, other.frame, file=other.file)
         notes.append(note)
     file = verdict_frames[0].file if len(verdict_frames) == 1 else "the tables"
     if where:

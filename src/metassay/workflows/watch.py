@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from metassay.errors import InputError, InputLocation, display_path
+from metassay.errors import InputError, InputLocation, format_path_for_user
 from metassay.meta.decisions.change_detection import (
     ERROR_RATE,
     MeanWithMargin,
@@ -102,10 +102,10 @@ def watch(*runs: str | Path) -> WatchResult:
     >>> watch(run, again).changed
     False
     """
-    return watch_folders({display_path(folder): folder for folder in find_run_folders(runs)})
+    return find_changes_over_runs({format_path_for_user(folder): folder for folder in find_run_folders(runs)})
 
 
-def watch_folders(folder_by_name: Mapping[str, Path]) -> WatchResult:
+def find_changes_over_runs(folder_by_name: Mapping[str, Path]) -> WatchResult:
     """Find out whether metrics or judges changed over runs, given by the names under which they are shown.
     See `watch`.
     """
@@ -118,7 +118,7 @@ def watch_folders(folder_by_name: Mapping[str, Path]) -> WatchResult:
             f"there are {len(folder_by_name)} runs, but at most {MOST_RUNS} can be watched.",
             remedy="Name only the runs after a fixed date, and keep this date in later calls.",
         )
-    measurements, notes = _measure_all_runs(folder_by_name)
+    measurements, notes = _read_measurements_of_runs(folder_by_name)
     watched = {key: entries for key, entries in measurements.items() if len(entries) > 1}
     if not watched:
         raise InputError(
@@ -137,7 +137,7 @@ def watch_folders(folder_by_name: Mapping[str, Path]) -> WatchResult:
     )
 
 
-def _measure_all_runs(
+def _read_measurements_of_runs(
     folder_by_name: Mapping[str, Path],
 ) -> tuple[dict[SeriesKey, list[_NamedMeasurement]], list[str]]:
     """Read the measured values of all runs, for each metric or judge. Returns also notes on the runs that are
@@ -178,10 +178,10 @@ def write_watch_page(watch_result: WatchContent, file: Path) -> None:
 
 
 def _find_change_in_series(
-    series_key: SeriesKey, entries: Sequence[_NamedMeasurement], error_rate: float
+    series_key: SeriesKey, named_measurements: Sequence[_NamedMeasurement], error_rate: float
 ) -> WatchedSeries:
     """Test whether the values of one metric or judge changed over the runs, and where."""
-    measurements = [entry.measurement for entry in entries]
+    measurements = [entry.measurement for entry in named_measurements]
     run_series = RunSeries(
         np.array([measurement.value for measurement in measurements]),
         np.array([measurement.variance for measurement in measurements]),
@@ -190,17 +190,17 @@ def _find_change_in_series(
     is_share = series_key.measure in SHARES
     means, margins = compute_running_means_with_margins(run_series, error_rate)
     points = []
-    for entry, mean, margin in zip(entries, means, margins):
-        interval = _build_watched_interval(MeanWithMargin(float(mean), float(margin)), is_share=is_share)
+    for entry, mean, margin in zip(named_measurements, means, margins):
+        interval = _build_confidence_interval(MeanWithMargin(float(mean), float(margin)), is_share=is_share)
         points.append(WatchedRun(entry.run, entry.measurement.value, entry.measurement.clusters, interval))
     detected = detect_change(run_series, error_rate)
     change = None
     if detected is not None:
         change = SeriesChange(
-            first_run=entries[detected.start].run,
-            shown_by=entries[detected.alarm].run,
-            before=_build_watched_interval(detected.before, is_share=is_share),
-            after=_build_watched_interval(detected.after, is_share=is_share),
+            first_run=named_measurements[detected.start].run,
+            shown_by=named_measurements[detected.alarm].run,
+            before=_build_confidence_interval(detected.before, is_share=is_share),
+            after=_build_confidence_interval(detected.after, is_share=is_share),
         )
     delay, delay_of_fixed_test = estimate_detection_delay(run_series, PLANNED_CHANGE, error_rate)
     return WatchedSeries(
@@ -213,7 +213,7 @@ def _find_change_in_series(
     )
 
 
-def _build_watched_interval(mean: MeanWithMargin, *, is_share: bool) -> Interval:
+def _build_confidence_interval(mean: MeanWithMargin, *, is_share: bool) -> Interval:
     """Return the confidence interval around a mean. For shares, it is limited to the range from 0 to 1."""
     low = mean.value - mean.margin
     high = mean.value + mean.margin

@@ -13,7 +13,7 @@ from metassay.results.rank import RankContent
 from metassay.results.watch import ACCURACY, HUMAN_AGREEMENT, JUDGE_ACCURACY, JUDGE_CONSISTENCY
 from metassay.stats.arrays import FloatArray
 from metassay.store.run_folder import RunFolder
-from metassay.workflows.credit_files import read_credit_table
+from metassay.workflows.credit_files import read_right_pair_counts
 from metassay.workflows.run_files import RESULT
 
 # Values over fewer clusters are not close enough to normal to be watched.
@@ -53,7 +53,7 @@ class MeasuredRun:
 def read_assay_measurements(run_folder: RunFolder) -> MeasuredRun:
     """Read from an assay run the accuracy of every metric, and how well it agrees with people."""
     result = run_folder.read_result(RESULT, AssayContent)
-    table = read_credit_table(run_folder)
+    table = read_right_pair_counts(run_folder)
     overall = None if table is None else table[GLOBAL, GLOBAL]
     measurements = {}
     for row in result.overall:
@@ -171,12 +171,12 @@ def _make_variance_positive(variance: float, cluster_count: int) -> float:
     return variance + 0.25 / cluster_count**2
 
 
-def _compute_accuracy_variance(overall_credits: ClusterCredits, metric: str) -> float:
+def _compute_accuracy_variance(right_pair_counts: ClusterCredits, metric: str) -> float:
     """Compute the variance of an accuracy from the number of right pairs and of all pairs in each item or
     document.
     """
-    weights: FloatArray = overall_credits.weights[metric]
-    cluster_credits: FloatArray = overall_credits.credits[metric]
+    weights: FloatArray = right_pair_counts.weights[metric]
+    cluster_credits: FloatArray = right_pair_counts.credits[metric]
     total = weights.sum()
     clusters = len(weights)
     deviations = (cluster_credits - cluster_credits.sum() / total * weights) / total

@@ -43,7 +43,7 @@ class LargestErrors:
     worse: FloatArray
     outcomes: OutcomeArray
 
-    def list_wrong_pairs_by_margin(self, metric_count: int) -> list[LongArray]:
+    def list_largest_errors_of_each_metric(self, metric_count: int) -> list[LongArray]:
         """List for each of the first `metric_count` metrics the pairs that it did not order correctly, with
         the largest errors first.
 
@@ -62,7 +62,7 @@ class LargestErrors:
         """Return only the pairs that are among the largest errors of at least one of the first `metric_count`
         metrics.
         """
-        ranked = self.list_wrong_pairs_by_margin(metric_count)
+        ranked = self.list_largest_errors_of_each_metric(metric_count)
         # `concatenate` refuses an empty list, which occurs without metrics.
         kept = np.unique(np.concatenate([np.empty(0, np.int64), *ranked]))
         return LargestErrors(
@@ -88,11 +88,11 @@ def collect_wrong_pairs(
     of all pairs are doubtful is estimated on pairs evenly spaced over all of them.
     """
     errors = _find_largest_metric_errors(scored_pairs, len(metrics))
-    chosen = _take_pairs_of_each_metric_in_turn(errors.list_wrong_pairs_by_margin(len(metrics)))
+    chosen = _take_pairs_of_each_metric_in_turn(errors.list_largest_errors_of_each_metric(len(metrics)))
     rows = scored_pairs.rows[errors.positions[np.array(chosen, dtype=np.int64)]].tolist()
     texts = read_pair_texts(scored_pairs, errors.positions)[chosen].rows(named=True)
-    known = _read_output_fields(dataset, rows)
-    outcomes = _list_outcomes_of_pairs(metrics, errors, chosen)
+    known = _read_sources_and_references_of_rows(dataset, rows)
+    outcomes = _list_scores_and_outcomes_of_pairs(metrics, errors, chosen)
     pairs: list[WrongPair] = []
     characters_left = MOST_CHARACTERS
     for n, row in enumerate(rows):
@@ -102,7 +102,7 @@ def collect_wrong_pairs(
         if pair is not None:
             pairs.append(pair)
             characters_left -= len(str(pair))
-    checked, doubtful = _count_doubtful_labels(dataset, scored_pairs)
+    checked, doubtful = _count_pairs_with_doubtful_label(dataset, scored_pairs)
     return WrongPairs(
         pairs=sorted(pairs, key=lambda pair: pair.is_doubtful), checked=checked, doubtful=doubtful
     )
@@ -141,7 +141,7 @@ def read_pair_texts(scored_pairs: ScoredPairs, positions: LongArray) -> pl.DataF
     return pl.concat(tables)
 
 
-def _read_output_fields(dataset: Dataset, rows: Sequence[int]) -> list[dict[str, Any]]:
+def _read_sources_and_references_of_rows(dataset: Dataset, rows: Sequence[int]) -> list[dict[str, Any]]:
     """Read the sources and references of the outputs in the given rows."""
     columns = [name for name in ("source", "references") if name in dataset.outputs.columns]
     if not columns:
@@ -149,7 +149,7 @@ def _read_output_fields(dataset: Dataset, rows: Sequence[int]) -> list[dict[str,
     return dataset.outputs.select(columns)[list(rows)].rows(named=True)
 
 
-def _list_outcomes_of_pairs(
+def _list_scores_and_outcomes_of_pairs(
     metrics: Sequence[Metric], largest_errors: LargestErrors, chosen_pairs: Sequence[int]
 ) -> list[dict[str, ScoredOutcome]]:
     """Return for each chosen pair the scores of both outputs by every metric, and whether the metric ordered
@@ -232,7 +232,9 @@ def _is_nearer_to_reference(output: str, worse: str, references: Sequence[str]) 
     return worse_distance < output_distance
 
 
-def _count_doubtful_labels(dataset: Dataset, scored_pairs: ScoredPairs) -> tuple[int | None, int | None]:
+def _count_pairs_with_doubtful_label(
+    dataset: Dataset, scored_pairs: ScoredPairs
+) -> tuple[int | None, int | None]:
     """Count pairs in which the worse output is nearer to a reference, in a regular sample of the pairs.
     Returns also how many pairs were checked.
 

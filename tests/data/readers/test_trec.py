@@ -7,7 +7,11 @@ import gzip
 import polars as pl
 import pytest
 
-from metassay.data.assemble_rankings import MISSING_LIST_REASON, UNJUDGED_TOPIC_REASON, assemble_rankings
+from metassay.data.assemble_rankings import (
+    MISSING_LIST_REASON,
+    UNJUDGED_TOPIC_REASON,
+    combine_ranking_tables,
+)
 from metassay.data.readers.base import RawTable
 from metassay.data.readers.judgements import read_qrels, read_relevance_judgements
 from metassay.data.readers.rating_logs import is_rating_log, read_rating_log
@@ -111,7 +115,9 @@ def test_judgements_without_relevant_documents_are_refused(write):
 
 def test_topics_missing_on_either_side_are_reported(write):
     run = read_trec_run(write(RUN + "q7 Q0 d1 1 3 my run\n"))
-    data = assemble_rankings([RawTable("run.txt", run)], read_relevance_judgements(write(QRELS, "qrels")))
+    data = combine_ranking_tables(
+        [RawTable("run.txt", run)], read_relevance_judgements(write(QRELS, "qrels"))
+    )
     assert data.left_out == {UNJUDGED_TOPIC_REASON: 1}
     assert any(
         note.startswith("run.txt, line 6: topic q7 has no relevance judgements") for note in data.notes
@@ -126,7 +132,7 @@ def test_topics_missing_on_either_side_are_reported(write):
 
 def test_unanswered_topics_can_be_left_out(write):
     judged = read_relevance_judgements(write(QRELS, "qrels"))
-    data = assemble_rankings([RawTable("r", read_trec_run(write(RUN)))], judged, complete=False)
+    data = combine_ranking_tables([RawTable("r", read_trec_run(write(RUN)))], judged, add_empty_lists=False)
     assert data.items == ("q1", "q2")
     assert data.left_out == {MISSING_LIST_REASON: 1}
 
@@ -136,7 +142,7 @@ def test_a_run_of_which_no_topic_is_judged_is_an_error_with_its_line(write):
     with pytest.raises(
         InputError, match=r"run\.txt, line 2: topic q8 .* neither has any other of the 2 topics"
     ):
-        assemble_rankings([RawTable("run.txt", run)], read_relevance_judgements(write(QRELS, "qrels")))
+        combine_ranking_tables([RawTable("run.txt", run)], read_relevance_judgements(write(QRELS, "qrels")))
 
 
 def test_the_same_run_in_two_files_is_refused(write):
@@ -144,7 +150,7 @@ def test_the_same_run_in_two_files_is_refused(write):
     with pytest.raises(
         InputError, match=r"b\.txt, line 2: document d#1 was already retrieved .*a\.txt, line 2"
     ):
-        assemble_rankings(
+        combine_ranking_tables(
             [RawTable("a.txt", run), RawTable("b.txt", run)], read_relevance_judgements(write(QRELS, "q"))
         )
 
@@ -160,7 +166,7 @@ def test_long_tables_with_other_names_ints_and_metadata(write):
         }
     )
     judged = read_relevance_judgements(write("1 0 a 1\n2 0 a 1\n3 0 a 1\n", "qrels"))
-    data = assemble_rankings([RawTable("folder/bm25.csv", table)], judged)
+    data = combine_ranking_tables([RawTable("folder/bm25.csv", table)], judged)
     assert data.systems == ("bm25",)
     assert data.metadata == ("kind",)
     assert data.outputs["output"].to_list() == [["b", "a"], ["a"], []]
@@ -170,7 +176,9 @@ def test_long_tables_with_other_names_ints_and_metadata(write):
 def test_a_missing_score_in_a_table_names_its_row(write):
     table = pl.DataFrame({"topic": ["1", "1"], "docid": ["a", "b"], "score": [1.0, float("nan")]})
     with pytest.raises(InputError, match=r"t\.csv, row 2, column score: the retrieval score is missing"):
-        assemble_rankings([RawTable("t.csv", table)], read_relevance_judgements(write("1 0 a 1\n", "qrels")))
+        combine_ranking_tables(
+            [RawTable("t.csv", table)], read_relevance_judgements(write("1 0 a 1\n", "qrels"))
+        )
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import metassay
-from metassay.data.joins import join_columns
+from metassay.data.joins import join_tables_by_id
 from metassay.data.readers.base import RawTable, ReaderOptions
 from metassay.data.readers.registry import read_tables
 from metassay.errors import InputError
@@ -173,7 +173,7 @@ def test_a_joined_export_is_matched_by_its_documents(tmp_path: Path, first: int,
     ]
     export = tmp_path / "people.csv"
     write(export, *export_rows(first=first))
-    joined, note = join_columns(pl.DataFrame(rows), read_one(export).frame, file=str(export))
+    joined, note = join_tables_by_id(pl.DataFrame(rows), read_one(export).frame, file=str(export))
     scores = dict(joined.filter(system="GPT-4").select("seg_id", "esa").rows())
     assert scores == {n + 1: 80.0 + n for n in range(5)}
     assert ("increased by 1" in note) == (shift == 1)

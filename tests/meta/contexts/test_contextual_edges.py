@@ -20,7 +20,7 @@ from by_hand import (
 )
 
 from metassay.errors import InputError
-from metassay.meta.contexts.context_statistics import build_assay_result
+from metassay.meta.contexts.context_statistics import build_context_statistics
 from metassay.meta.contexts.pair_analysis import analyze_pairs
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.reporting.assay_sentences import list_context_warnings
@@ -72,7 +72,7 @@ def test_a_column_with_one_value_has_no_hypotheses_and_a_warning():
     pairs = random_pairs(0, weighted=False)
     year = PairContexts("year", ("2022",), np.zeros(len(pairs), dtype=int))
     analysis = analyze_pairs(as_outcomes(pairs, weighted=False), [year], resamples=20, permutations=9)
-    result = build_assay_result(analysis).to_dict()
+    result = build_context_statistics(analysis).to_dict()
     assert result["contexts"]["year"]["h1"] is None
     assert result["contexts"]["year"]["h2"] is None
     assert "year has only one value, so there are no contexts to compare." in list_context_warnings(analysis)

@@ -5,7 +5,7 @@ import pytest
 from by_hand import assay_pairs
 
 from metassay.meta.contexts.accuracy import sum_outcomes_by_context_and_cluster
-from metassay.meta.contexts.context_statistics import build_assay_result
+from metassay.meta.contexts.context_statistics import build_context_statistics
 from metassay.meta.contexts.h2 import (
     compare_context_with_global_ranking,
     estimate_ranking_agreement_of_two_samples,
@@ -119,7 +119,7 @@ def test_what_is_shown_for_many_contexts(count, matrix_rows, interval_rows):
     pairs = simulated(count * 3, OVERALL)
     contexts = PairContexts("speaker", tuple(f"s{c:03d}" for c in range(count)), pairs.items % count)
     analysis = analyze_pairs(pairs, [contexts], resamples=20, permutations=9, workers=2)
-    result = build_assay_result(analysis).to_dict()
+    result = build_context_statistics(analysis).to_dict()
     h2 = result["contexts"]["speaker"]["h2"]
     assert len(h2["contexts"]) == len(h2["ceiling"]) == len(h2["p_global"]) == count + 1
     assert h2["contexts"][0] == "global"
@@ -137,7 +137,7 @@ def test_one_metric_has_no_order():
     pairs = simulated(20, [0.7])
     contexts = PairContexts("half", ("a", "b"), pairs.items % 2)
     analysis = analyze_pairs(pairs, [contexts], resamples=20, permutations=9)
-    result = build_assay_result(analysis).to_dict()
+    result = build_context_statistics(analysis).to_dict()
     assert result["contexts"]["half"]["h2"] is None
     assert result["contexts"]["half"]["h1"] is not None
     warning = "With a single metric there is no order of metrics to compare between contexts."

@@ -145,9 +145,9 @@ def test_pairs_of_outputs_on_wmt23_are_calibrated_on_held_out_items(real_data) -
     sizes, outcomes, predictions = [], [], []
     for _ in range(10):
         is_training = generator.permutation(scores.human.shape[1]) % 2 == 0
-        training = scores.restrict_to(items=is_training)
+        training = scores.select_items_and_systems(items=is_training)
         curve = estimate_human_agreement_on_output_pairs(training, 0, generator, resamples=2)
-        held_out = scores.restrict_to(items=~is_training)
+        held_out = scores.select_items_and_systems(items=~is_training)
         first, second = np.triu_indices(len(held_out.human), 1)
         human = (held_out.human[first] - held_out.human[second]).ravel()
         metric = (held_out.metrics[0][first] - held_out.metrics[0][second]).ravel()[human != 0]

@@ -55,9 +55,9 @@ def group_columns(columns, **grouping):
         "all",
         grid.systems,
         grid.items,
-        {"mqm": grid.arrange_as_systems_by_items(np.asarray(columns["human"]))},
+        {"mqm": grid.arrange_as_system_by_item_matrix(np.asarray(columns["human"]))},
         {
-            name: grid.arrange_as_systems_by_items(np.asarray(scores))
+            name: grid.arrange_as_system_by_item_matrix(np.asarray(scores))
             for name, scores in columns["metrics"].items()
         },
         {name: tuple(by_item[item] for item in grid.items) for name, by_item in labels.items()},

@@ -414,7 +414,7 @@ def test_values_are_computed_on_fewer_items() -> None:
 
 def test_values_on_subsets_lie_within_those_of_all_subsets() -> None:
     cube = make_cube()
-    few = cube.restrict_to(items=np.arange(ITEMS) < 10)
+    few = cube.select_items_and_systems(items=np.arange(ITEMS) < 10)
     (ranking,) = rank_cubes([few], settings=replace(FEW, test="none"))
     every = [
         soft_pairwise_accuracy(

@@ -29,7 +29,7 @@ def test_values_on_system_subsets_equal_values_of_the_smaller_arrays(scores: Sco
     values = meta_metric.evaluate_on_system_subsets(scores, subsets)
     assert values is not None
     for position, systems in enumerate(subsets):
-        smaller = scores.restrict_to(systems=systems)
+        smaller = scores.select_items_and_systems(systems=systems)
         np.testing.assert_allclose(values[:, position], meta_metric.evaluate_metrics(smaller), atol=1e-12)
 
 

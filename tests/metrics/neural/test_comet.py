@@ -12,7 +12,7 @@ from metassay.errors import InputError
 from metassay.metrics.base import Batch
 from metassay.metrics.registry import parse_metric
 from metassay.recorded_warnings import CountedWarning
-from metassay.workflows.models import list_models
+from metassay.workflows.models import list_installed_models
 
 LIMIT = 18
 """22 positions, less 4, are what COMET lets a text of the tiny encoder have."""
@@ -207,7 +207,7 @@ def test_a_model_trained_without_references_is_refused_where_references_are_read
         with pytest.raises(InputError, match="was trained without references"):
             score_quietly(metric, folder, batch)
     assert (score_quietly("unite_src", folder, batch) == score_quietly("comet_qe", folder, batch)).all()
-    metrics_of_folder = {model.folder: model.metrics for model in list_models(folder).models}
+    metrics_of_folder = {model.folder: model.metrics for model in list_installed_models(folder).models}
     assert metrics_of_folder[str(folder)] == "comet_qe, unite_src"
 
 

@@ -9,8 +9,8 @@ import typer
 from metassay.cli.options import OUTPUT_PANEL, DataOptions, LlmOptions, MetricFilesOption, OutputOptions
 from metassay.cli.printing import print_result, print_result_blocks
 from metassay.cli.progress import show_progress
-from metassay.errors import InputError, display_path
-from metassay.options import PERTURBED_PAIRS, is_table_of_pairs
+from metassay.errors import InputError, format_path_for_user
+from metassay.options import PERTURBED_PAIRS, are_pairs_read_from_table
 from metassay.workflows.options import AssaySettings
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def run_assay(
 
     part_numbers = parse_part_numbers(parts)
     options = assay_options.to_dict()
-    if is_table_of_pairs(assay_options.pairs):
+    if are_pairs_read_from_table(assay_options.pairs):
         dataset = data_options.read_pairs(str(assay_options.pairs))
         options["pairs"] = PERTURBED_PAIRS
     else:
@@ -123,5 +123,5 @@ def _build_parts_error(text: str) -> InputError:
 
 def print_assay(assay_result: AssayResult, *, json: bool, verbose: bool = False) -> None:
     """Print the result of an assay, and where its report is."""
-    folder = None if assay_result.folder is None else display_path(assay_result.folder)
+    folder = None if assay_result.folder is None else format_path_for_user(assay_result.folder)
     print_result(assay_result, json=json, verbose=verbose, folder=folder)

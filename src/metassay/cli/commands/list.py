@@ -21,7 +21,7 @@ def run_list(
     json: JsonOption = False,
 ) -> None:
     """List all metrics, meta-metrics, perturbations, readers or resources."""
-    from metassay.workflows.list import list_installed
+    from metassay.workflows.list import list_installed_components
 
-    result = list_installed(kind)
+    result = list_installed_components(kind)
     print_result(result, json=json)

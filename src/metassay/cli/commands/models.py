@@ -23,7 +23,7 @@ def run_models(
     json: JsonOption = False,
 ) -> None:
     """List the neural models on this machine, with size, hash, languages and licence."""
-    from metassay.workflows.models import list_models
+    from metassay.workflows.models import list_installed_models
 
-    result = list_models(*(folder or []))
+    result = list_installed_models(*(folder or []))
     print_result(result, json=json)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from metassay.cli.options import DataOptions, LlmOptions, OutputOptions
 from metassay.cli.printing import print_line, print_result_blocks
 from metassay.cli.progress import show_progress
-from metassay.errors import display_path
+from metassay.errors import format_path_for_user
 from metassay.workflows.options import PerturbSettings
 
 EXAMPLE = "metassay perturb outputs.csv --language en --out pairs"
@@ -49,7 +49,7 @@ def run_perturb(
     if result.folder is None:
         print_line("The pairs were not written. To keep them: --out FOLDER")
         return
-    print_line(f"Pairs: {display_path(result.folder / 'pairs.parquet')}")
+    print_line(f"Pairs: {format_path_for_user(result.folder / 'pairs.parquet')}")
     texts = result.folder / TEXTS
     if texts.is_file():
-        print_line(f"Texts to score elsewhere, for assay --scores: {display_path(texts)}")
+        print_line(f"Texts to score elsewhere, for assay --scores: {format_path_for_user(texts)}")

@@ -10,7 +10,7 @@ import typer
 from metassay.cli.options import JsonOption, VerboseOption
 from metassay.cli.printing import print_result
 from metassay.errors import InputError
-from metassay.options import split_names
+from metassay.options import split_comma_separated_names
 
 EXAMPLE = "metassay recommend run --context domain"
 
@@ -47,7 +47,7 @@ def _parse_criterion(text: str) -> tuple[str, dict[str, float]]:
     error = InputError(f"--criterion {text!r} is not NAME:METRIC=NUMBER,….")
     name, colon, assignments = text.partition(":")
     numbers: dict[str, float] = {}
-    for assignment in split_names(assignments):
+    for assignment in split_comma_separated_names(assignments):
         metric, _, number = assignment.rpartition("=")
         if not metric.strip():
             raise error

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from metassay.cli.printing import print_line
-from metassay.errors import display_path
+from metassay.errors import format_path_for_user
 
 EXAMPLE = "metassay report run"
 
@@ -33,8 +33,8 @@ def run_report(
     from metassay.workflows.report import report
 
     page = report(*runs, out=out, figures=figures, tables=tables)
-    print_line(f"Report: {display_path(page)}")
+    print_line(f"Report: {format_path_for_user(page)}")
     if figures is not None:
-        print_line(f"Figures of one and two columns: {display_path(page.parent / 'figures')}")
+        print_line(f"Figures of one and two columns: {format_path_for_user(page.parent / 'figures')}")
     if tables is not None:
-        print_line(f"Tables: {display_path(page.parent / 'tables')}")
+        print_line(f"Tables: {format_path_for_user(page.parent / 'tables')}")

@@ -19,7 +19,7 @@ import polars as pl
 
 from metassay.data import cells
 from metassay.data.readers.base import RawTable, Reader
-from metassay.data.readers.files import get_file_stem, read_first_content_lines, read_text
+from metassay.data.readers.files import get_file_stem, read_first_lines_without_comments, read_text
 from metassay.data.readers.rater_scores import add_rater_scores
 from metassay.errors import InputError, InputLocation
 from metassay.text.languages import parse_language
@@ -53,7 +53,7 @@ class AppraiseReader(Reader):
         Appraise.
         """
         try:
-            fields = next(csv.reader(read_first_content_lines(path)[:1]), [])
+            fields = next(csv.reader(read_first_lines_without_comments(path)[:1]), [])
         except csv.Error:
             return False
         if len(fields) < 9 or fields[3] not in ITEM_TYPES:
@@ -68,7 +68,7 @@ class AppraiseReader(Reader):
         export = read_appraise_export(path)
         key_columns = _build_columns_that_identify_outputs(export.documents)
         table, notes = add_rater_scores(key_columns, list(export.scores.values()), export.score_name)
-        notes += export.describe_rows_left_out(path)
+        notes += export.describe_unused_rows(path)
         return RawTable(path, table, notes=tuple(notes), left_out=dict(export.left_out))
 
 
@@ -127,7 +127,7 @@ class AppraiseExport:
         """
         return "esa" if self.has_marked_errors else "da"
 
-    def describe_rows_left_out(self, export_path: str) -> list[str]:
+    def describe_unused_rows(self, export_path: str) -> list[str]:
         """Return notes for the user on the rows and scores of an export that are not used."""
         name = get_file_stem(export_path)
         notes = [f"{name}: {count} rows were left out ({reason})." for reason, count in self.left_out.items()]

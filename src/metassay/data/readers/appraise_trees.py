@@ -51,7 +51,7 @@ def read_appraise_scores(
         for key in keys:
             output = (key[2], int(export.segments[key]) + offset)
             scores.setdefault(output, {}).update(export.scores[key])
-        notes += export.describe_rows_left_out(str(path))
+        notes += export.describe_unused_rows(str(path))
     if not scores:
         return None, []
     outputs = pl.DataFrame(list(scores), schema={"system": pl.String, "seg_id": pl.Int64}, orient="row")
@@ -70,14 +70,15 @@ def _find_segment_number_offset(
     """
     for offset in _OFFSETS:
         if all(
-            _get_document_of_segment(export, key, offset, document_of_segment_number) == export.documents[key]
+            _find_document_of_segment(export, key, offset, document_of_segment_number)
+            == export.documents[key]
             for key in output_keys
         ):
             return offset
     wrong = next(
         key
         for key in output_keys
-        if _get_document_of_segment(export, key, _OFFSETS[0], document_of_segment_number)
+        if _find_document_of_segment(export, key, _OFFSETS[0], document_of_segment_number)
         != export.documents[key]
     )
     raise InputError(
@@ -89,7 +90,7 @@ def _find_segment_number_offset(
     )
 
 
-def _get_document_of_segment(
+def _find_document_of_segment(
     export: AppraiseExport, output_key: OutputKey, offset: int, document_of_segment_number: dict[int, str]
 ) -> str | None:
     """Return the document to which a segment of an export belongs according to the texts; None if they have

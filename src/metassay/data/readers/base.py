@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from metassay.data.readers.json_tables import report_malformed_content
+from metassay.data.readers.json_tables import report_malformed_file
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,11 @@ class Reader(ABC):
     def read_tables(self, path: str, options: ReaderOptions) -> list[RawTable]:
         """Read all tables of a file or folder. A reader that uses options overrides this method."""
         del options  # most formats have none
-        with report_malformed_content(path):
-            return convert_to_raw_tables(path, self.read(path), self.task)
+        with report_malformed_file(path):
+            return convert_reader_result_to_tables(path, self.read(path), self.task)
 
 
-def convert_to_raw_tables(
+def convert_reader_result_to_tables(
     path: str, reader_result: pl.DataFrame | RawTable | list[RawTable], task: str | None
 ) -> list[RawTable]:
     """Convert whatever a reader returned, such as a single data frame, to a list of `RawTable` objects."""

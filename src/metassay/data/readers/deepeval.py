@@ -8,12 +8,12 @@ from typing import Any
 import polars as pl
 
 from metassay.data.readers.base import RawTable, Reader
-from metassay.data.readers.files import get_file_stem, read_first_content_lines, read_text
+from metassay.data.readers.files import get_file_stem, read_first_lines_without_comments, read_text
 from metassay.data.readers.json_tables import parse_json_object
 from metassay.data.readers.sample_columns import (
     build_sample_table,
     parse_optional_score,
-    select_groupable_values,
+    select_metadata_values,
 )
 from metassay.errors import InputError, InputLocation
 
@@ -29,7 +29,7 @@ class DeepEvalReader(Reader):
 
     def sniff(self, path: str) -> bool:
         """Return whether a JSON file has the keys of a test run of DeepEval."""
-        start = "\n".join(read_first_content_lines(path))
+        start = "\n".join(read_first_lines_without_comments(path))
         return start.lstrip().startswith("{") and any(key in start for key in _KEYS)
 
     def read(self, path: str) -> RawTable:
@@ -51,7 +51,7 @@ class DeepEvalReader(Reader):
         for number, case in enumerate(test_cases, start=1):
             rows.append(_build_output_row(case, system))
             scores.append(_collect_scores_by_metric(case, InputLocation(path, row=number)))
-            metadata.append(select_groupable_values(case.get("additionalMetadata")))
+            metadata.append(select_metadata_values(case.get("additionalMetadata")))
         outputs = pl.DataFrame(rows, infer_schema_length=None)
         return build_sample_table(path, outputs, scores, metadata)
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from metassay.data.cells import replace_decimal_commas
-from metassay.errors import InputError, InputLocation, display_path
+from metassay.errors import InputError, InputLocation, format_path_for_user
 
 QUOTINGS = ("minimal", "none")
 # Usual delimiter by file ending.
@@ -38,10 +38,14 @@ def parse_table_with_guessed_delimiter(
         text = text[excel_line.end() :]
     else:
         delimiter = _guess_delimiter(text, usual_delimiter)
-    if quoting == "minimal" and delimiter == "\t" and _do_quotes_merge_lines(text, delimiter, file):
+    if (
+        quoting == "minimal"
+        and delimiter == "\t"
+        and _would_quotes_join_complete_lines(text, delimiter, file)
+    ):
         quoting = "none"
         notes.append(
-            f"{display_path(file)}: quotation marks were read as text, "
+            f"{format_path_for_user(file)}: quotation marks were read as text, "
             "because they would merge lines otherwise."
         )
     table = parse_delimited_table(text, delimiter=delimiter, quoting=quoting, file=file)
@@ -51,7 +55,7 @@ def parse_table_with_guessed_delimiter(
     return table
 
 
-def _do_quotes_merge_lines(text: str, delimiter: str, file: str) -> bool:
+def _would_quotes_join_complete_lines(text: str, delimiter: str, file: str) -> bool:
     """Return whether reading quotes as in CSV would join several lines to one row, although each line is a
     complete row.
 
@@ -104,7 +108,7 @@ def _parse_with_polars(text: str, delimiter: str, quoting: str) -> pl.DataFrame 
     if all lines end in CR LF.
     """
     has_quotes = quoting == "minimal" and '"' in text
-    if has_quotes and not _are_fields_quoted_whole(text, delimiter):
+    if has_quotes and not _are_fields_fully_quoted(text, delimiter):
         return None
     if "\r" in text and not text.count("\r") == text.count("\r\n") == text.count("\n"):
         return None
@@ -130,7 +134,7 @@ def _parse_with_polars(text: str, delimiter: str, quoting: str) -> pl.DataFrame 
     return table
 
 
-def _are_fields_quoted_whole(text: str, delimiter: str) -> bool:
+def _are_fields_fully_quoted(text: str, delimiter: str) -> bool:
     """Return whether every field is quoted as a whole or contains no quote."""
     # Possessive quantifiers: without them a long text that does not match takes quadratic time.
     quoted = r'"[^"]*+(?:""[^"]*+)*+"\r?+'

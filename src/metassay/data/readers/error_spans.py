@@ -17,12 +17,12 @@ import polars as pl
 
 from metassay.data import cells
 from metassay.data.columns import TEST_SET_COLUMNS
-from metassay.data.readers.files import get_file_ending, read_first_content_lines, read_text
+from metassay.data.readers.files import get_file_ending, read_first_lines_without_comments, read_text
 from metassay.data.readers.json_tables import (
     JSON_LINES_ENDINGS,
     iterate_json_lines,
     parse_json_object,
-    report_malformed_content,
+    report_malformed_file,
 )
 from metassay.data.readers.pearmut import is_pearmut_file, read_pearmut_annotations
 from metassay.data.readers.remote_files import download_if_remote
@@ -49,7 +49,7 @@ def read_error_spans(path: str) -> pl.DataFrame:
 
     Errors of the source, neutral remarks and omissions have no position in the output and thus no span.
     """
-    with report_malformed_content(path, "spans are"):
+    with report_malformed_file(path, "spans are"):
         return _read_error_spans_of_any_format(download_if_remote(path))
 
 
@@ -58,7 +58,7 @@ def _read_error_spans_of_any_format(path: str) -> pl.DataFrame:
     if path.endswith(".seg.rating"):
         return _read_error_spans_from_seg_rating(path)
     if get_file_ending(path) in JSON_LINES_ENDINGS and '"errors"' in next(
-        iter(read_first_content_lines(path)), ""
+        iter(read_first_lines_without_comments(path)), ""
     ):
         return _read_error_spans_from_json_lines(path)
     if is_pearmut_file(path):

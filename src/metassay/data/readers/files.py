@@ -20,7 +20,7 @@ from metassay.errors import InputError, InputLocation, NoSuchFile
 
 # Bytes from which a format is recognised.
 _BEGINNING_BYTES = 65_536
-# Content of pipes that `read_first_content_lines` read, kept because a pipe can be read only once.
+# Content of pipes that `read_first_lines_without_comments` read, kept because a pipe can be read only once.
 _PIPE_CONTENTS: dict[str, bytes] = {}
 
 
@@ -119,7 +119,7 @@ def decode_text(content: bytes, path: str) -> str:
     return text
 
 
-def read_first_content_lines(path: str) -> list[str]:
+def read_first_lines_without_comments(path: str) -> list[str]:
     """Read the first lines of a file that are neither empty nor comments (`#`, `;;`).
 
     Returns none if the file is unreadable.
@@ -137,10 +137,10 @@ def read_first_content_lines(path: str) -> list[str]:
         raise
     except (OSError, EOFError, ValueError, zlib.error):
         return []
-    return list_first_content_lines(beginning)
+    return list_first_lines_without_comments(beginning)
 
 
-def list_first_content_lines(file_content: bytes) -> list[str]:
+def list_first_lines_without_comments(file_content: bytes) -> list[str]:
     """Return the first lines of decompressed content that are neither empty nor comments."""
     text = file_content[:_BEGINNING_BYTES].decode("utf-8", "replace")
     lines = text.removeprefix("\ufeff").split("\n")

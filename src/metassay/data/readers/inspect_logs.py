@@ -22,14 +22,14 @@ from metassay.data.readers.files import (
     get_file_ending,
     get_file_stem,
     read_bytes,
-    read_first_content_lines,
+    read_first_lines_without_comments,
     read_text,
 )
-from metassay.data.readers.json_tables import check_json_value
+from metassay.data.readers.json_tables import check_json_depth_and_characters
 from metassay.data.readers.sample_columns import (
     build_sample_table,
     parse_optional_score,
-    select_groupable_values,
+    select_metadata_values,
 )
 from metassay.errors import InputError, InputLocation, shorten_text
 
@@ -52,7 +52,7 @@ class InspectLogReader(Reader):
         """Return whether a file is an evaluation log of Inspect."""
         if get_file_ending(path) == ".eval":
             return zipfile.is_zipfile(path)
-        beginning = "\n".join(read_first_content_lines(path))
+        beginning = "\n".join(read_first_lines_without_comments(path))
         return '"status"' in beginning and re.search(r'"eval"\s*:\s*\{', beginning) is not None
 
     def read(self, path: str) -> RawTable:
@@ -84,8 +84,8 @@ class InspectLogReader(Reader):
             if has_epochs:
                 rows[-1]["seg_id"] = f"{sample_id}#{sample.get('epoch', 1)}"
                 rows[-1]["doc_id"] = sample_id
-            metadata.append(select_groupable_values(sample.get("metadata")))
-            check_json_value([rows[-1], metadata[-1]], location)
+            metadata.append(select_metadata_values(sample.get("metadata")))
+            check_json_depth_and_characters([rows[-1], metadata[-1]], location)
             scores.append(_parse_sample_scores(sample.get("scores"), location))
         outputs = pl.DataFrame(
             rows, schema_overrides={"references": pl.List(pl.String)}, infer_schema_length=None

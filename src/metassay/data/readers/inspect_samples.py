@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from metassay.data.readers.base import RawTable, Reader
-from metassay.data.readers.files import get_file_ending, read_first_content_lines
+from metassay.data.readers.files import get_file_ending, read_first_lines_without_comments
 from metassay.data.readers.json_tables import parse_json_object
 from metassay.data.readers.sample_columns import (
     build_columns_from_dicts,
@@ -42,7 +42,7 @@ class InspectSamplesReader(Reader):
     def sniff(self, path: str) -> bool:
         """Return whether a table has the columns of Inspect's sample tables."""
         if get_file_ending(path) not in _PARQUET_ENDINGS:
-            header = next(iter(read_first_content_lines(path)), "")
+            header = next(iter(read_first_lines_without_comments(path)), "")
             return {*re.split(r"[,\t]", header.strip().replace('"', ""))} >= _REQUIRED_COLUMNS
         if not Path(path).is_file():
             return False

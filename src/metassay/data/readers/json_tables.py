@@ -83,7 +83,7 @@ def parse_json_object(text: str, location: InputLocation) -> dict[str, Any]:
     return record
 
 
-def check_json_value(value: Any, location: InputLocation, depth: int = 0) -> None:
+def check_json_depth_and_characters(value: Any, location: InputLocation, depth: int = 0) -> None:
     """Raise an error if a JSON value is nested too deeply, or if a text in it contains NUL or half a
     character (a lone surrogate).
     """
@@ -97,11 +97,11 @@ def check_json_value(value: Any, location: InputLocation, depth: int = 0) -> Non
             raise InputError("this JSON is nested too deeply.", location=location)
         parts = value if isinstance(value, list) else [*value, *value.values()]
         for part in parts:
-            check_json_value(part, location, depth + 1)
+            check_json_depth_and_characters(part, location, depth + 1)
 
 
 @contextmanager
-def report_malformed_content(path: str, subject: str = "this is") -> Iterator[None]:
+def report_malformed_file(path: str, subject: str = "this is") -> Iterator[None]:
     """Replace errors that show that a file has unexpected content, such as a KeyError, by an error message
     for the user.
     """
@@ -119,7 +119,7 @@ def report_malformed_content(path: str, subject: str = "this is") -> Iterator[No
 def _check_values_of_json_object(json_object: dict[str, Any], location: InputLocation) -> None:
     """Raise an error that names the column if an object contains a value that cannot be part of a table."""
     for name, value in json_object.items():
-        check_json_value([name, value], replace(location, column=shorten_text(name)))
+        check_json_depth_and_characters([name, value], replace(location, column=shorten_text(name)))
 
 
 def _load_json_strictly(text: str, location: InputLocation) -> Any:
@@ -127,7 +127,7 @@ def _load_json_strictly(text: str, location: InputLocation) -> Any:
     try:
         return json.loads(
             text,
-            parse_constant=_reject_json_constant,
+            parse_constant=_reject_nan_and_infinity,
             parse_float=_parse_finite_float,
             object_pairs_hook=_build_dict_without_repeated_keys,
         )
@@ -156,7 +156,7 @@ def _parse_finite_float(text: str) -> float:
     return number
 
 
-def _reject_json_constant(name: str) -> float:
+def _reject_nan_and_infinity(name: str) -> float:
     """Raise an error for NaN and Infinity, which the JSON standard does not allow."""
     raise ValueError(f"{name} is not a JSON number")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from metassay.data import cells
-from metassay.data.columns import build_missing_column_error, find_columns_named
+from metassay.data.columns import build_missing_column_error, select_columns_by_name
 from metassay.data.readers.files import read_text
 from metassay.data.readers.rating_logs import DEFAULT_THRESHOLD, is_rating_log, read_rating_log
 from metassay.data.readers.tables import is_table_file, read_table
@@ -32,7 +32,7 @@ def read_relevance_judgements(path: str, *, rating_threshold: float = DEFAULT_TH
         ratings = read_rating_log(path, rating_threshold=rating_threshold)
         judgements = ratings.select(item="user", document="item", grade="grade")
     elif is_table_file(Path(path)):
-        judgements = _convert_to_judgements(read_table(path), path)
+        judgements = _extract_relevance_judgements(read_table(path), path)
     else:
         judgements = read_qrels(path).select(item="topic", document="docid", grade="grade")
     if (judgements["grade"] < 1).all():
@@ -77,7 +77,7 @@ def _parse_qrels_grades(grade_texts: pl.Series, line_numbers: pl.Series, path: s
     return grades
 
 
-def _convert_to_judgements(table: pl.DataFrame, path: str) -> pl.DataFrame:
+def _extract_relevance_judgements(table: pl.DataFrame, path: str) -> pl.DataFrame:
     """Return the columns `item, document, grade` of a table of judgements, with these names. A repeated
     judgement is an error.
     """
@@ -88,7 +88,7 @@ def _convert_to_judgements(table: pl.DataFrame, path: str) -> pl.DataFrame:
         {
             "item": cells.parse_id_column(table[item], path),
             "document": cells.parse_id_column(table[document], path),
-            "grade": _parse_table_grades(table[grade], path),
+            "grade": _parse_integer_grades(table[grade], path),
         }
     )
     is_first = judgements.select(pl.struct("item", "document").is_first_distinct())["item"]
@@ -108,13 +108,13 @@ def _find_required_judgement_column(
     """Return the first column that has one of the accepted names. If there is none, raise an error that names
     the role of the column.
     """
-    columns = find_columns_named(table.columns, accepted_names)
+    columns = select_columns_by_name(table.columns, accepted_names)
     if columns:
         return columns[0]
     raise build_missing_column_error(role, accepted_names, table.columns, path)
 
 
-def _parse_table_grades(column: pl.Series, path: str) -> pl.Series:
+def _parse_integer_grades(column: pl.Series, path: str) -> pl.Series:
     """Convert relevance grades to integers. Fractions and missing grades are errors."""
     if column.dtype.is_integer() or column.dtype == pl.String:
         grades = column.cast(pl.Int32, strict=False)

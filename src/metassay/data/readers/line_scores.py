@@ -9,7 +9,7 @@ from metassay.data.readers.files import (
     get_file_ending,
     get_file_stem,
     is_pipe,
-    read_first_content_lines,
+    read_first_lines_without_comments,
     read_text,
 )
 from metassay.data.readers.tables import TABLE_ENDINGS
@@ -19,7 +19,7 @@ def is_score_per_line_file(path: str) -> bool:
     """Return whether a file is not a table and its first lines are numbers."""
     if get_file_ending(path) in TABLE_ENDINGS or is_pipe(path):
         return False
-    lines = read_first_content_lines(path)[:20]
+    lines = read_first_lines_without_comments(path)[:20]
     cells_of_lines = pl.Series([line.rpartition("\t")[2] for line in lines], dtype=pl.String)
     is_number = cells.parse_number_column(cells_of_lines).is_not_null()
     return bool(is_number.any() and (is_number | cells.find_missing_scores(cells_of_lines)).all())

@@ -15,12 +15,12 @@ import numpy as np
 import polars as pl
 
 from metassay.data.readers.base import RawTable, Reader
-from metassay.data.readers.files import get_file_stem, read_first_content_lines, read_text
+from metassay.data.readers.files import get_file_stem, read_first_lines_without_comments, read_text
 from metassay.data.readers.json_tables import iterate_json_lines
 from metassay.data.readers.sample_columns import (
     build_sample_table,
     parse_optional_score,
-    select_groupable_values,
+    select_metadata_values,
 )
 from metassay.errors import InputError, InputLocation
 
@@ -40,7 +40,7 @@ class LmEvalReader(Reader):
         """Return whether the first line of a file has the keys that lm-evaluation-harness writes for a
         sample.
         """
-        first_line = next(iter(read_first_content_lines(path)), "")
+        first_line = next(iter(read_first_lines_without_comments(path)), "")
         return all(key in first_line for key in _REQUIRED_KEYS)
 
     def read(self, path: str) -> RawTable:
@@ -56,9 +56,7 @@ class LmEvalReader(Reader):
             location = InputLocation(path, number)
             document = str(record.get("doc_id"))
             rows.setdefault(document, _build_sample_row(record, path, location))
-            metadata.setdefault(
-                document, select_groupable_values(record.get("doc"), _MAXIMUM_METADATA_LENGTH)
-            )
+            metadata.setdefault(document, select_metadata_values(record.get("doc"), _MAXIMUM_METADATA_LENGTH))
             suffix = f":{record.get('filter')}" if has_filters else ""
             document_scores = scores.setdefault(document, {})
             for name in record.get("metrics") or ():

@@ -111,24 +111,26 @@ class _LanguagePair:
         ids = self.segments.select(pl.col("doc_id").unique(maintain_order=True))
         return ids.with_row_index("_number", offset=1)
 
-    def find_human_score_files(self, level: str) -> dict[str, Path]:
-        """Return the files with human scores by the name of the score. `level` is `seg` for scores of
+    def find_human_score_files(self, score_level: str) -> dict[str, Path]:
+        """Return the files with human scores by the name of the score. `score_level` is `seg` for scores of
         segments, `doc` for those of documents.
         """
-        ending = f".{level}.score"
+        ending = f".{score_level}.score"
         files = {}
         for path in sorted((self.test_set / "human-scores").glob(f"{self.lp}.*{ending}")):
             name = path.name.removeprefix(f"{self.lp}.").removesuffix(ending)
             files[_HUMAN_SCORE_NAMES.get(name, name)] = path
         return files
 
-    def find_metric_score_files(self, level: str, references: Sequence[str] | None = None) -> dict[str, Path]:
+    def find_metric_score_files(
+        self, score_level: str, references: Sequence[str] | None = None
+    ) -> dict[str, Path]:
         """Return the files with metric scores by the name of metric and reference, such as `BLEU-refA`.
-        `level` is `seg`, `doc` or `sys`, for scores of segments, documents or systems.
+        `score_level` is `seg`, `doc` or `sys`, for scores of segments, documents or systems.
 
         With `references`, only metrics that use one of them or the source alone.
         """
-        ending = f".{level}.score"
+        ending = f".{score_level}.score"
         files = {}
         for path in sorted((self.test_set / "metric-scores" / self.lp).glob(f"*{ending}")):
             name = path.name.removesuffix(ending)
@@ -165,12 +167,12 @@ def read_language_pairs(folder: str | Path, *, reference: Sequence[str] = ()) ->
 
 
 def read_marked_errors(
-    folder: str | Path, human: str | None = None, *, reference: Sequence[str] = ()
+    folder: str | Path, human_score: str | None = None, *, reference: Sequence[str] = ()
 ) -> list[MarkedErrors]:
     """Read the positions of the errors that people and metrics marked in outputs, separately for every
     language pair.
 
-    If people left several rating files, that of the human score `human` is read, else the first.
+    If people left several rating files, that of the human score `human_score` is read, else the first.
     """
     marked = []
     test_sets = _list_test_sets(Path(folder))
@@ -178,7 +180,7 @@ def read_marked_errors(
         files = sorted((test_set / "human-scores").glob(f"{lp}.*.seg.rating"))
         if not files:
             continue
-        requested = [path for path in files if human and path.name.startswith(f"{lp}.{human}.")]
+        requested = [path for path in files if human_score and path.name.startswith(f"{lp}.{human_score}.")]
         pair = _LanguagePair.load_language_pair(test_set, lp)
         by_people = _read_human_error_spans(
             pair, [*requested, *files][0], _choose_references(pair, reference)

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from metassay.data.readers.files import read_first_content_lines, read_text
+from metassay.data.readers.files import read_first_lines_without_comments, read_text
 from metassay.data.readers.utterances import GENDERS, join_system_outputs
-from metassay.errors import InputError, InputLocation, display_path
+from metassay.errors import InputError, InputLocation, format_path_for_user
 
 _TIME = r"\d{1,15}(?:\.\d{0,30})?|\.\d{1,30}"
 # The line must not end in spaces: a pattern that allows it takes quadratic time on long runs of spaces.
@@ -51,7 +51,7 @@ def is_stm_file(path: str) -> bool:
     """Return whether the first lines of a file are segments in the `stm` format, NIST's format of reference
     transcripts.
     """
-    lines = read_first_content_lines(path)[:20]
+    lines = read_first_lines_without_comments(path)[:20]
     return bool(lines) and all(_match_stm_segment(line) for line in lines)
 
 
@@ -160,7 +160,9 @@ def read_stm_and_ctm_transcripts(segment_file: str, outputs: Sequence[str]) -> t
         assigned = _assign_words_to_segments(words, segments, path)
         outside = words.height - assigned.height
         if outside:
-            notes.append(f"{display_path(path)}: {outside} words lie outside all segments and are left out.")
+            notes.append(
+                f"{format_path_for_user(path)}: {outside} words lie outside all segments and are left out."
+            )
         texts = assigned.group_by("utt_id", maintain_order=True).agg(
             pl.col("word").str.join(" ").alias("text")
         )

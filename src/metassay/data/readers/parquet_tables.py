@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from metassay.data.memory import should_stay_on_disk, spill_to_disk
+from metassay.data.memory import is_table_too_large_for_memory, spill_to_disk
 from metassay.data.readers.files import get_file_ending, is_pipe
 from metassay.errors import InputError, InputLocation
 
@@ -62,7 +62,7 @@ def _parse_parquet_stream(stream: pa.NativeFile, file: str) -> pl.DataFrame:
     try:
         parquet = pq.ParquetFile(stream, pre_buffer=False)
         groups = _iterate_row_groups(parquet)
-        if should_stay_on_disk(parquet.metadata.num_rows):
+        if is_table_too_large_for_memory(parquet.metadata.num_rows):
             table = spill_to_disk(groups)
         else:
             table = pl.concat(groups, rechunk=True)

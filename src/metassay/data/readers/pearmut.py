@@ -17,8 +17,13 @@ import polars as pl
 
 from metassay.data.columns import is_reserved_column
 from metassay.data.readers.base import RawTable, Reader
-from metassay.data.readers.files import get_file_ending, get_file_stem, read_first_content_lines, read_text
-from metassay.data.readers.json_tables import check_json_value
+from metassay.data.readers.files import (
+    get_file_ending,
+    get_file_stem,
+    read_first_lines_without_comments,
+    read_text,
+)
+from metassay.data.readers.json_tables import check_json_depth_and_characters
 from metassay.data.readers.rater_scores import add_rater_scores
 from metassay.errors import InputError, InputLocation
 
@@ -59,7 +64,7 @@ class PearmutReader(Reader):
                 tests += 1
                 continue
             for output in segment.list_outputs():
-                check_json_value(output.row, output.location)
+                check_json_depth_and_characters(output.row, output.location)
                 rows.setdefault(output.output_key, output.row)
                 # The log only grows, so the last score of a user for an output is the valid one.
                 scores.setdefault(output.output_key, {})[output.user] = output.score
@@ -190,7 +195,7 @@ def is_pearmut_file(path: str) -> bool:
     ending = get_file_ending(path)
     if ending not in {".json", ".jsonl"}:
         return False
-    beginning = "\n".join(read_first_content_lines(path))
+    beginning = "\n".join(read_first_lines_without_comments(path))
     if ending == ".jsonl":
         return all(key in beginning for key in ('"user_id"', '"item_i"', '"item"'))
     has_campaign = re.match(r'\s*\{\s*"[^"]*"\s*:\s*\[\s*\{', beginning) is not None

@@ -7,18 +7,18 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from metassay.data.columns import list_column_names_of_role
+from metassay.data.columns import list_possible_column_names
 from metassay.data.readers.files import (
     decode_text,
     get_file_ending,
     get_file_stem,
     is_pipe,
     read_bytes,
-    read_first_content_lines,
+    read_first_lines_without_comments,
 )
 from metassay.data.readers.tables import TABLE_ENDINGS
 from metassay.data.readers.trn import is_trn_file
-from metassay.errors import InputError, InputLocation, display_path
+from metassay.errors import InputError, InputLocation, format_path_for_user
 
 
 def read_lines(path: str) -> list[str]:
@@ -75,7 +75,7 @@ def reject_plain_text(path: str) -> None:
     """
     if is_pipe(path) or get_file_ending(path) in TABLE_ENDINGS:
         return
-    lines = read_first_content_lines(path)[:20]
+    lines = read_first_lines_without_comments(path)[:20]
     if is_trn_file(path):
         raise InputError(
             "transcripts in trn format need the transcripts of the reference.",
@@ -106,7 +106,7 @@ def _list_known_column_names() -> set[str]:
     """Return all column names by which the header of a table is recognised."""
     names = {"metric", "score", "ref", "reference", "references", "worse", "lp"}
     for role in ("item", "system", "output", "source", "document"):
-        names.update(list_column_names_of_role(role))
+        names.update(list_possible_column_names(role))
     return names
 
 
@@ -114,7 +114,7 @@ def _check_line_count(path: str, lines: Sequence[str], expected_count: int, firs
     """Raise an error unless a file has as many lines as the first file of references."""
     if len(lines) != expected_count:
         raise InputError(
-            f"{len(lines)} lines, but {display_path(first_reference)} has {expected_count}.",
+            f"{len(lines)} lines, but {format_path_for_user(first_reference)} has {expected_count}.",
             location=InputLocation(file=path),
             remedy="Line n of every file must belong to segment n.",
         )

@@ -8,12 +8,12 @@ from typing import Any
 import polars as pl
 
 from metassay.data.readers.base import RawTable, Reader
-from metassay.data.readers.files import read_first_content_lines, read_text
+from metassay.data.readers.files import read_first_lines_without_comments, read_text
 from metassay.data.readers.json_tables import parse_json_object
 from metassay.data.readers.sample_columns import (
     build_sample_table,
     parse_optional_score,
-    select_groupable_values,
+    select_metadata_values,
 )
 from metassay.errors import InputError, InputLocation
 
@@ -43,7 +43,7 @@ class PromptfooReader(Reader):
 
     def sniff(self, path: str) -> bool:
         """Return whether a JSON file has the keys of promptfoo's results."""
-        start = "\n".join(read_first_content_lines(path))
+        start = "\n".join(read_first_lines_without_comments(path))
         is_object = start.lstrip().startswith("{")
         return is_object and '"results"' in start and ('"evalId"' in start or '"promptIdx"' in start)
 
@@ -57,7 +57,7 @@ class PromptfooReader(Reader):
             results = results["results"]
         if not results:
             raise InputError("there are no results.", location=InputLocation(path))
-        test_numbers = _list_test_number_of_each_result(results)
+        test_numbers = _get_test_number_of_each_result(results)
         prompts = {_get_prompt_name(result) for result in results}
         rows = []
         scores = []
@@ -77,14 +77,14 @@ class PromptfooReader(Reader):
                 }
             )
             scores.append(_collect_scores_by_name(result, InputLocation(path, row=number)))
-            metadata.append(select_groupable_values(result.get("vars"), _MAXIMUM_METADATA_LENGTH))
+            metadata.append(select_metadata_values(result.get("vars"), _MAXIMUM_METADATA_LENGTH))
         outputs = pl.DataFrame(rows, infer_schema_length=None)
         if outputs["ref"].null_count() == outputs.height:
             outputs = outputs.drop("ref")
         return build_sample_table(path, outputs, scores, metadata)
 
 
-def _list_test_number_of_each_result(promptfoo_results: Sequence[Mapping[str, Any]]) -> list[str]:
+def _get_test_number_of_each_result(promptfoo_results: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the number of the test of each result. Without such numbers, results with equal variables belong
     to the same test.
     """

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from metassay.data.readers.files import read_first_content_lines, read_text
-from metassay.data.readers.trec_lines import list_content_lines, reject_repeated_lines
+from metassay.data.readers.files import read_first_lines_without_comments, read_text
+from metassay.data.readers.trec_lines import list_lines_without_comments, reject_repeated_lines
 from metassay.errors import InputError, InputLocation
 
 # Ratings from here on are relevant: 4 of 5 stars.
@@ -26,7 +26,7 @@ def is_rating_log(path: str) -> bool:
     """Return whether a file is a log in which users rate items, such as `ratings.dat` or `u.data` of
     MovieLens.
     """
-    lines = read_first_content_lines(path)[:5]
+    lines = read_first_lines_without_comments(path)[:5]
     if not lines:
         return False
     if _find_rating_log_columns(re.split(r"[,\t;]", lines[0])) is not None:
@@ -41,7 +41,7 @@ def read_rating_log(path: str, *, rating_threshold: float = DEFAULT_THRESHOLD) -
     Fields are separated by `::` (MovieLens 1M and 10M), tab (100K), comma or semicolon. Without a header,
     they are user, item and rating. A user may rate an item only once.
     """
-    lines = list_content_lines(read_text(path), path)
+    lines = list_lines_without_comments(read_text(path), path)
     first_line = lines["text"][0]
     separator = next(mark for mark in ("::", "\t", ";", ",", "") if mark in first_line)
     if not separator:

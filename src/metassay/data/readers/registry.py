@@ -16,11 +16,11 @@ from typing import Any
 import polars as pl
 
 from metassay import plugins
-from metassay.data.readers.base import RawTable, Reader, ReaderOptions, convert_to_raw_tables
+from metassay.data.readers.base import RawTable, Reader, ReaderOptions, convert_reader_result_to_tables
 from metassay.data.readers.files import check_readable_path, get_file_ending, is_pipe
 from metassay.data.readers.in_memory import convert_to_polars_frame
 from metassay.data.readers.remote_files import download_if_remote
-from metassay.errors import LOCAL_COPIES, InputError, InputLocation, display_path
+from metassay.errors import LOCAL_COPIES, InputError, InputLocation, format_path_for_user
 from metassay.tasks import ranking
 
 # Other names of the column `lp`, in lower case.
@@ -130,7 +130,7 @@ class PluginReader(Reader):
         author sees them.
         """
         del options
-        return convert_to_raw_tables(path, self.read(path), self.task)
+        return convert_reader_result_to_tables(path, self.read(path), self.task)
 
 
 def load_plugin_readers() -> list[Reader]:
@@ -157,7 +157,7 @@ def read_tables(source: Any, options: ReaderOptions) -> list[RawTable]:
         tables += _read_tables_of_path(path, options)
     tables = [replace(table, frame=add_language_pair_column(table.frame)) for table in tables]
     if LOCAL_COPIES:  # errors and notes shall name the address, not the downloaded copy
-        tables = [replace(table, file=display_path(table.file)) for table in tables]
+        tables = [replace(table, file=format_path_for_user(table.file)) for table in tables]
     return tables
 
 

@@ -34,7 +34,7 @@ def parse_optional_score(json_value: Any, location: InputLocation) -> float | No
     return float(json_value)
 
 
-def select_groupable_values(json_fields: Any, maximum_length: int | None = None) -> dict[str, Any]:
+def select_metadata_values(json_fields: Any, maximum_length: int | None = None) -> dict[str, Any]:
     """Return the values of a JSON object by which outputs can be grouped: texts, numbers and booleans.
 
     With `maximum_length`, longer texts are left out.

@@ -12,7 +12,7 @@ from pathlib import PurePath
 import polars as pl
 
 from metassay.data.readers.base import Reader
-from metassay.data.readers.files import get_file_stem, read_first_content_lines, read_text
+from metassay.data.readers.files import get_file_stem, read_first_lines_without_comments, read_text
 from metassay.data.readers.json_tables import parse_json_lines
 from metassay.errors import InputError, InputLocation
 from metassay.tasks import asr
@@ -38,7 +38,7 @@ class SpeechManifestReader(Reader):
         """Return whether the first line of a file is a JSON object with a recording, a transcript and an
         output.
         """
-        first_line = next(iter(read_first_content_lines(path)), "")
+        first_line = next(iter(read_first_lines_without_comments(path)), "")
         if not first_line.lstrip().startswith("{"):
             return False
         try:

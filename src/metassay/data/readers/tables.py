@@ -14,7 +14,12 @@ from metassay.data.readers import mqm_ratings
 from metassay.data.readers.base import RawTable, Reader, ReaderOptions
 from metassay.data.readers.delimited import DELIMITERS, parse_table_with_guessed_delimiter
 from metassay.data.readers.excel_tables import EXCEL_ENDINGS, parse_excel
-from metassay.data.readers.files import decode_text, get_file_ending, read_bytes, read_first_content_lines
+from metassay.data.readers.files import (
+    decode_text,
+    get_file_ending,
+    read_bytes,
+    read_first_lines_without_comments,
+)
 from metassay.data.readers.json_tables import JSON_LINES_ENDINGS, parse_json_array, parse_json_lines
 from metassay.data.readers.parquet_tables import (
     PARQUET_ENDINGS,
@@ -63,7 +68,7 @@ def is_table_file(path: Path) -> bool:
     """
     ending = get_file_ending(str(path))
     if ending == ".json":
-        return "".join(read_first_content_lines(str(path))[:1]).startswith("[")
+        return "".join(read_first_lines_without_comments(str(path))[:1]).startswith("[")
     return ending in TABLE_ENDINGS
 
 

@@ -13,7 +13,7 @@ SPACE = r"[ \t\r\x0b\x0c]"
 WORD = r"([^ \t\r\x0b\x0c]+)"
 
 
-def list_content_lines(text: str, path: str) -> pl.DataFrame:
+def list_lines_without_comments(text: str, path: str) -> pl.DataFrame:
     """Return a table with the number and text of all lines that are neither empty nor comments (`#`)."""
     lines = pl.DataFrame({"text": text.split("\n")}).with_row_index("line", offset=1)
     lines = lines.filter(pl.col("text").str.contains(r"^[ \t\r\x0b\x0c]*[^# \t\r\x0b\x0c]"))
@@ -32,7 +32,7 @@ def split_lines_into_fields(
 
     Raises an error for a line that does not match; `expected` completes "3 words, but …".
     """
-    lines = list_content_lines(text, path)
+    lines = list_lines_without_comments(text, path)
     fields = lines["text"].str.extract_groups(pattern).struct.unnest()
     fields.columns = list(field_names)
     malformed = lines.filter(fields[field_names[0]].is_null())

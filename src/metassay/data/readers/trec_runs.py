@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from metassay.data.readers.base import Reader
-from metassay.data.readers.files import read_first_content_lines, read_text
+from metassay.data.readers.files import read_first_lines_without_comments, read_text
 from metassay.data.readers.trec_lines import SPACE, WORD, reject_repeated_lines, split_lines_into_fields
 from metassay.errors import InputError, InputLocation
 from metassay.tasks import ranking
@@ -29,7 +29,7 @@ class TrecRunReader(Reader):
 
     def sniff(self, path: str) -> bool:
         """Return whether the second word of each of the first lines is Q0, as in runs of TREC."""
-        return looks_like_trec_run(read_first_content_lines(path))
+        return looks_like_trec_run(read_first_lines_without_comments(path))
 
     def read(self, path: str) -> pl.DataFrame:
         """Read a table of the documents that a system retrieved, with a row per document."""

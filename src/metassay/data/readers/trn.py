@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from metassay.data.readers.files import read_first_content_lines, read_text
+from metassay.data.readers.files import read_first_lines_without_comments, read_text
 from metassay.data.readers.utterances import build_utterance_table, join_system_outputs
 from metassay.errors import InputError, InputLocation
 
@@ -19,7 +19,7 @@ def is_trn_file(path: str) -> bool:
     """Return whether lines of a file end with an utterance id in parentheses, as in NIST's `trn` format for
     transcripts.
     """
-    lines = read_first_content_lines(path)[:20]
+    lines = read_first_lines_without_comments(path)[:20]
     return bool(lines) and all(_split_id_from_transcript(line) for line in lines)
 
 

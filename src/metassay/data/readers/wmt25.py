@@ -24,8 +24,8 @@ from typing import Any
 import polars as pl
 
 from metassay.data.readers.base import RawTable, Reader
-from metassay.data.readers.files import get_file_ending, read_first_content_lines, read_text
-from metassay.data.readers.json_tables import check_json_value
+from metassay.data.readers.files import get_file_ending, read_first_lines_without_comments, read_text
+from metassay.data.readers.json_tables import check_json_depth_and_characters
 from metassay.data.readers.rater_scores import add_rater_scores
 from metassay.errors import InputError, InputLocation
 
@@ -80,7 +80,7 @@ class HumanEvaluationReader(Reader):
         """Return whether the first line of a file of JSON lines has outputs and human scores by system."""
         if get_file_ending(path) != ".jsonl":
             return False
-        beginning = "\n".join(read_first_content_lines(path))
+        beginning = "\n".join(read_first_lines_without_comments(path))
         return all(f'"{name}"' in beginning for name in ("scores", "src_text", "tgt_text", "doc_id"))
 
     def read(self, path: str) -> RawTable:
@@ -152,7 +152,7 @@ def _find_wmt25_data_folder(path: str) -> Path | None:
     for folder in (Path(path), Path(path) / "data"):
         for name, field_name in (("systems", '"hypothesis"'), ("automatic_scores", '"metric_scores"')):
             first = next(iter(sorted((folder / name).glob("*.jsonl"))), None)
-            if first is not None and field_name in "".join(read_first_content_lines(str(first))[:1]):
+            if first is not None and field_name in "".join(read_first_lines_without_comments(str(first))[:1]):
                 return folder
     return None
 
@@ -168,7 +168,7 @@ def _iterate_json_objects(path: str) -> Iterator[tuple[dict[str, Any], InputLoca
                 raise InputError("this is not JSON.", location=location) from None
             if not isinstance(record, dict):
                 raise InputError("a JSON object was expected.", location=location)
-            check_json_value(record, location)
+            check_json_depth_and_characters(record, location)
             yield record, location
 
 

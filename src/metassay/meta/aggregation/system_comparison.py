@@ -54,7 +54,7 @@ def compare_systems(
         return []
     units = statistics[:, is_common]
     if cluster_column is not None:
-        cluster_numbers = score_cube.number_clusters(cluster_column)
+        cluster_numbers = score_cube.assign_items_to_clusters(cluster_column)
         units = sum_statistics_within_clusters(units, cluster_numbers[is_common])
     rng = ResamplingSettings(seed=seed).create_random_generator(score_cube.dataset, test_name, units.shape[1])
     result = TESTS[test_name](units, from_statistics, rng, draws=draws)

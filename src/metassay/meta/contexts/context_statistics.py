@@ -44,7 +44,7 @@ from metassay.stats.regret import ContextAccuracies, estimate_metric_regret
 AccuracyT = TypeVar("AccuracyT", bound=MetricAccuracy)
 
 
-def build_assay_result(pair_analysis: PairAnalysis) -> ContextStatistics:
+def build_context_statistics(pair_analysis: PairAnalysis) -> ContextStatistics:
     """Convert the analysis of all pairs to the result of the command `assay`."""
     # Least squares in one thread, so that results have the same bytes on any machine.
     with threadpool_limits(1):

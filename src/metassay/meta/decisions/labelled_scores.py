@@ -76,7 +76,7 @@ def detect_whether_documents_are_labelled(score_cube: ScoreCube, labelled_items:
     for name in CLUSTER_COLUMNS:
         if name not in columns:
             continue
-        documents = renumber_codes_from_zero(score_cube.number_clusters(columns[name]))
+        documents = renumber_codes_from_zero(score_cube.assign_items_to_clusters(columns[name]))
         sizes = np.bincount(documents)
         labelled_counts = np.bincount(documents, labelled_items)
         is_whole = (labelled_counts == 0) | (labelled_counts == sizes)

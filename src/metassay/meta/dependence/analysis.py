@@ -194,7 +194,7 @@ def analyze_system_dependence_without_human_scores(
     if len(metrics) < 2:
         raise InputError(f"{score_cube.dataset} has only one metric, but a panel needs at least two.")
     standardized_scores = {
-        metric: standardize_scores(score_cube.get_oriented_scores(metric)) for metric in metrics
+        metric: standardize_scores(score_cube.get_higher_is_better_scores(metric)) for metric in metrics
     }
     entries: list[MetricDependence] = []
     left_out: dict[str, str] = {}

@@ -90,7 +90,7 @@ class GroupedOutputs:
         """Return the human scores or the scores of a metric for all outputs, so that higher is better.
         Missing scores are NaN.
         """
-        return self.cube.get_oriented_scores(column).T.ravel()[self.positions] + 0.0
+        return self.cube.get_higher_is_better_scores(column).T.ravel()[self.positions] + 0.0
 
     def find_scored_outputs(self, *metrics: str) -> BoolArray:
         """Return which outputs have a positive weight, a human score and scores of all given metrics."""

@@ -95,7 +95,7 @@ def _evaluate_metrics_on_context_resamples(
     is_complete = data.is_scored_by_all_metrics
     if not is_complete.any():
         return None
-    scores = data.scores.select_metrics(metric_positions).restrict_to(items=is_complete)
+    scores = data.scores.select_metrics(metric_positions).select_items_and_systems(items=is_complete)
     settings = replace(ranking.settings, method=NORMAL)  # as the values in contexts
     resamples = evaluate_meta_metric_on_bootstrap_resamples(
         ranking.meta_metric,

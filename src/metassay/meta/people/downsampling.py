@@ -37,7 +37,7 @@ def evaluate_metrics_on_item_subsets(
     if ranking_data.pairwise or items < _FEWEST_ITEMS or count < 2:
         return []
     with_constant = ranking_data.scores.select_metrics(np.arange(count + 1))
-    scores = with_constant.restrict_to(items=ranking_data.is_scored_by_all_metrics)
+    scores = with_constant.select_items_and_systems(items=ranking_data.is_scored_by_all_metrics)
     rows = []
     for size in choose_item_subset_sizes(items):
         if size < items:

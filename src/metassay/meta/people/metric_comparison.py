@@ -166,7 +166,7 @@ def compare_metrics_on_shared_items(
         metrics, positions = np.unique(metric_pairs[pairs], return_inverse=True)
         differences = compute_metric_differences(
             meta_metric,
-            scores.select_metrics(metrics).restrict_to(items=items),
+            scores.select_metrics(metrics).select_items_and_systems(items=items),
             settings,
             positions.reshape(len(pairs), 2),
         )
@@ -187,7 +187,7 @@ def compute_p_value_matrices(
     if settings.test == WILLIAMS:
         metrics = ranking_data.scores.select_metrics(ranking_data.metric_positions)
         one_sided = compute_williams_p_values(
-            metrics.restrict_to(items=ranking_data.is_scored_by_all_metrics)
+            metrics.select_items_and_systems(items=ranking_data.is_scored_by_all_metrics)
         )
         return PValueMatrices(one_sided, 2 * np.minimum(one_sided, one_sided.T))
     if differences is None:

@@ -134,7 +134,9 @@ class MetricRanking:
             items = self.data.scores.has_all_scores[metric]
             details = MetricDetails()
             if items.any():
-                scores = self.data.scores.select_metrics(np.array([metric])).restrict_to(items=items)
+                scores = self.data.scores.select_metrics(np.array([metric])).select_items_and_systems(
+                    items=items
+                )
                 details = self.meta_metric.compute_metric_details(scores)
             rows.append(
                 RankedMetric(
@@ -264,7 +266,7 @@ def _rank_metrics_in_contexts(
     """Rank metrics in each context of a column, on equal numbers of items. Contexts with too few items are
     skipped.
     """
-    values, codes = ranking_data.cube.encode_item_metadata(column)
+    values, codes = ranking_data.cube.encode_metadata_as_integers(column)
     sizes = {code: int((codes == code).sum()) for code in range(len(values))}
     sizes = {code: size for code, size in sizes.items() if size >= plan.fewest_items}
     rankings = []
@@ -299,7 +301,7 @@ def _list_notes_on_small_contexts(
     """Return one note for each column that has contexts with too few items to be ranked."""
     notes = []
     for column in columns:
-        values, codes = score_cube.encode_item_metadata(column)
+        values, codes = score_cube.encode_metadata_as_integers(column)
         small = [value for code, value in enumerate(values) if (codes == code).sum() < fewest_items]
         if small:
             names = ", ".join(small[:5])

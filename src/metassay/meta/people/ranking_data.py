@@ -81,8 +81,8 @@ class RankingData:
         """Return a copy with the selected items only."""
         return replace(
             self,
-            cube=self.cube.restrict_to(items=is_selected),
-            scores=self.scores.restrict_to(items=is_selected),
+            cube=self.cube.select_items_and_systems(items=is_selected),
+            scores=self.scores.select_items_and_systems(items=is_selected),
         )
 
     def select_items_of_context(self, column: str, value: str) -> RankingData:
@@ -111,14 +111,18 @@ def prepare_ranking_data(
     Without `metrics` all metrics are ranked. With `pairwise` an item needs the human score of two systems
     only; see `pairwise_deletion`.
     """
-    rated = score_cube.select_metrics(metrics).restrict_to_rated_outputs(human, every_system=not pairwise)
+    rated = score_cube.select_metrics(metrics).select_outputs_with_human_scores(
+        human, every_system=not pairwise
+    )
     rated = _drop_metrics_with_few_scores(rated, pairwise=pairwise)
     scores = rated.to_score_arrays(human, tuple(rated.metric_scores), cluster)
     constant = np.zeros(scores.human.shape)
     noise = create_random_generator_from_key(seed, NOISE_METRIC).normal(size=scores.human.shape)
     with_baselines = ScoreArrays(scores.human, np.stack([*scores.metrics, constant, noise]), scores.clusters)
     rated_items = set(rated.items)
-    dropped = score_cube.restrict_to(items=np.array([item not in rated_items for item in score_cube.items]))
+    dropped = score_cube.select_items_and_systems(
+        items=np.array([item not in rated_items for item in score_cube.items])
+    )
     return RankingData(
         rated,
         human,
