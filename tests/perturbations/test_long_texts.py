@@ -49,7 +49,7 @@ def test_texts_that_are_too_long_for_spacy_have_no_entities(monkeypatch: pytest.
         ents = ()
 
     monkeypatch.setattr(spacy_models, "_load_largest_spacy_model", lambda _: Model())
-    assert spacy_models.find_spacy_entities(["short", "longer than ten"], "en") == [[], []]
+    assert spacy_models.find_names_with_spacy(["short", "longer than ten"], "en") == [[], []]
 
 
 def test_spans_that_touch_do_not_overlap() -> None:

@@ -12,7 +12,7 @@ import pytest
 import metassay
 from metassay.cli import run
 from metassay.perturbations.forecast import forecast_perturbations
-from metassay.text.segmentation import has_segmenter
+from metassay.text.segmentation import is_word_segmenter_installed
 from metassay.workflows.assay import read_bundled_sample
 
 CHINESE = [
@@ -82,7 +82,7 @@ def test_texts_without_spaces_are_assayed_and_ranked_by_default(tmp_path: Path, 
     data = metassay.read(path)
     rows = {row["perturbation"]: row for row in metassay.check(data).to_dict()["perturbations"]}
     for name in ("removal", "insertion", "swapping"):
-        assert rows[name]["applies"] == has_segmenter(language)
+        assert rows[name]["applies"] == is_word_segmenter_installed(language)
     assert rows["negation_removal"]["applies"] == (language == "zh")  # 教えてくれなかった bends too far
     assert f"does not know the language {language}" in rows["entity"]["why"]
     assay = metassay.assay(data, resamples=50, permutations=49).to_dict()

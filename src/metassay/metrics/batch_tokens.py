@@ -47,7 +47,7 @@ def tokenize_batch_for_bleu(batch: Batch, tokenizer: str, *, lowercase: bool = F
     def tokenize() -> TokenSequences:
         scheme = find_tokenizer_scheme(tokenizer)
         texts = get_distinct_texts(batch, lowercase=lowercase)
-        prepared = scheme.prepare_texts(texts)
+        prepared = scheme.preprocess_texts_if_needed(texts)
         is_unchanged = prepared is texts
         packed = _pack_distinct_texts(batch, lowercase=lowercase) if is_unchanged else pack_texts(prepared)
         tokens, _ = _tokenize_packed_texts(packed, scheme, SPLIT_AT_SPACES)

@@ -17,7 +17,12 @@ from metassay.metrics.kernels.text_arrays import Offsets, PackedTexts, TokenIds,
 from metassay.metrics.scoring_inputs import find_distinct_inputs
 from metassay.text import resources
 from metassay.text.porter_stemmer import stem_word
-from metassay.text.tokenizers import AUTO, WORD_TOKENIZERS, choose_character_tokenizer, separate_tokens
+from metassay.text.tokenizers import (
+    AUTO,
+    WORD_TOKENIZERS,
+    choose_character_tokenizer,
+    put_spaces_between_tokens,
+)
 from metassay.text.wordnet import PARTS_OF_SPEECH, open_wordnet
 
 _DEFAULT_TOKENIZER = "whitespace"
@@ -76,7 +81,9 @@ class Meteor(Metric):
         single_inputs = inputs.split_by_reference()
         outputs = single_inputs.outputs
         references = single_inputs.references
-        tokens, words = tokenize_words([text.lower() for text in separate_tokens(inputs.texts, tokenizer)])
+        tokens, words = tokenize_words(
+            [text.lower() for text in put_spaces_between_tokens(inputs.texts, tokenizer)]
+        )
         # Stems and synonyms are slow to find, so only those are looked up that can decide a match.
         stems, stem_ids = _find_stem_ids(words, find_unmatched_words(*tokens, outputs, references))
         is_unmatched_stem = find_unmatched_stems(*tokens, outputs, references, stems, len(stem_ids))

@@ -27,7 +27,7 @@ from metassay.perturbations.words import WordEdit
 from metassay.stats.streams import Keys, Stream
 from metassay.text import resources
 from metassay.text.slovnet_names import find_russian_names
-from metassay.text.spacy_models import find_spacy_entities, find_spacy_model
+from metassay.text.spacy_models import find_names_with_spacy, find_spacy_model
 from metassay.text.words import Span, replace_spans
 
 # What is needed in each language without a spaCy model.
@@ -222,7 +222,7 @@ def _find_names_with_installed_model(texts: Sequence[str], language: str) -> lis
     has_spacy_model = find_spacy_model(language)
     if not has_spacy_model and language != "ru":
         return [list(find_names(text, language)) for text in texts]
-    entities = find_spacy_entities(texts, language) if has_spacy_model else find_russian_names(texts)
+    entities = find_names_with_spacy(texts, language) if has_spacy_model else find_russian_names(texts)
     if language == "ru":
         return [add_grammatical_forms_to_names(text, names) for text, names in zip(texts, entities)]
     return [add_article_forms(text, names, language) for text, names in zip(texts, entities)]

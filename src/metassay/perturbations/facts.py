@@ -16,11 +16,11 @@ from metassay.perturbations.languages import german
 from metassay.perturbations.pronoun import find_pronoun_paradigm_row
 from metassay.perturbations.random_replacement import DisjointSpans, RandomReplacement, Replacement
 from metassay.text.segmentation import (
-    describe_missing_segmenter,
-    find_words_without_spaces,
+    describe_missing_word_segmenter,
+    find_words_in_text_without_spaces,
     is_written_without_spaces,
 )
-from metassay.text.word_lists import WordLists, build_word_pattern, find_folders_with_file
+from metassay.text.word_lists import WordLists, build_regex_for_words, find_folders_with_file
 from metassay.text.words import WITHOUT_SPACES, Span, copy_case, find_dictionary_words
 
 _PACKS = "metassay.perturbations.languages"
@@ -289,7 +289,7 @@ def _load_word_row_patterns(
         # The same characters must not stand before the word.
         before = edge.replace("(?!", "(?<!")
         rows.append(
-            (re.compile(f"{before}{build_word_pattern(words)}{edge}{ahead}", re.IGNORECASE), tuple(words))
+            (re.compile(f"{before}{build_regex_for_words(words)}{edge}{ahead}", re.IGNORECASE), tuple(words))
         )
     return tuple(rows)
 
@@ -331,7 +331,7 @@ class Untranslated(RandomReplacement):
         """Return how to install the package that splits texts without spaces into words, or None if it is not
         needed.
         """
-        return describe_missing_segmenter(language)
+        return describe_missing_word_segmenter(language)
 
     def find_replaceable_spans(self, output_view: View[str]) -> list[Replacement]:
         """Return every long word of the output, with the word at about the same position of the source that
@@ -360,7 +360,11 @@ def _find_long_words(text: str, language: str | None) -> list[Span]:
     spaces.
     """
     if is_written_without_spaces(text, language):
-        return [(start, end) for start, end in find_words_without_spaces(text, language) if end - start > 1]
+        return [
+            (start, end)
+            for start, end in find_words_in_text_without_spaces(text, language)
+            if end - start > 1
+        ]
     return [term.span() for term in find_dictionary_words(text) if len(term[0]) > 3]
 
 

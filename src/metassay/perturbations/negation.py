@@ -18,7 +18,7 @@ from metassay.stats.streams import Stream
 from metassay.text import resources
 from metassay.text.lemmas import find_lemma
 from metassay.text.tagged_words import TagPair, find_second_words_of_tag_pairs
-from metassay.text.word_lists import WordLists, build_word_pattern, find_folders_with_file
+from metassay.text.word_lists import WordLists, build_regex_for_words, find_folders_with_file
 from metassay.text.words import (
     WITHOUT_SPACES,
     Span,
@@ -32,7 +32,7 @@ from metassay.text.words import (
 Edit = tuple[Span, str]
 _PACKS = "metassay.perturbations.languages"
 
-_ENGLISH_AUXILIARY = re.compile(rf"(?<!\w){build_word_pattern(english.AUXILIARIES)}(?!\w)", re.IGNORECASE)
+_ENGLISH_AUXILIARY = re.compile(rf"(?<!\w){build_regex_for_words(english.AUXILIARIES)}(?!\w)", re.IGNORECASE)
 # Words after which "will", "can" and the like are nouns.
 _WORDS_BEFORE_NOUN = frozenset(
     ("my", "your", "his", "her", "its", "our", "their", "the", "a", "free", "good", "of")

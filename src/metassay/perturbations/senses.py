@@ -17,7 +17,7 @@ from metassay.text.lemmas import find_lemma
 from metassay.text.words import (
     copy_case,
     find_dictionary_words,
-    iterate_with_next_word,
+    iterate_words_with_next_word,
     replace_spans,
     starts_sentence,
 )
@@ -61,7 +61,7 @@ class Synonym(WordEdit):
         find_fitting_synonyms = _SYNONYM_FINDERS[language]
         edits = []
         previous_word = ""
-        for word, next_word in iterate_with_next_word(text):
+        for word, next_word in iterate_words_with_next_word(text):
             form = remove_sentence_capital_of_word(text, word, language)
             synonyms = find_fitting_synonyms(previous_word, form, next_word) if form else ()
             previous_word = word[0].lower()

@@ -22,12 +22,12 @@ from metassay.perturbations.base import Perturbation, View
 from metassay.perturbations.random_replacement import RandomReplacement, Replacement
 from metassay.stats.streams import Stream
 from metassay.text.segmentation import (
-    find_words_and_signs,
-    find_words_without_spaces,
+    find_words_and_punctuation,
+    find_words_in_text_without_spaces,
     is_written_without_spaces,
 )
 from metassay.text.sentences import find_sentences
-from metassay.text.tokens import find_tokens
+from metassay.text.tokens import find_token_spans
 from metassay.text.word_lists import WordLists, find_folders_with_file
 from metassay.text.words import (
     WITHOUT_SPACES,
@@ -219,7 +219,7 @@ class SentenceBorrowing(SentenceEdit):
 
 def _list_distinct_words(text: str) -> set[str]:
     """List the distinct words of a text in lower case."""
-    return {text[start:end].lower() for start, end in find_tokens(text)}
+    return {text[start:end].lower() for start, end in find_token_spans(text)}
 
 
 @dataclass(frozen=True)
@@ -261,7 +261,7 @@ def _count_positions_in_range(sorted_positions: list[int], start: int, end: int)
 def _find_words_of_output(output_view: View[str]) -> list[Span]:
     """Find the spans of the words of an output. In a text without spaces they may be inexact."""
     if is_written_without_spaces(output_view.output, output_view.language):
-        return find_words_without_spaces(output_view.output, output_view.language)
+        return find_words_in_text_without_spaces(output_view.output, output_view.language)
     return find_words(output_view.output)
 
 
@@ -355,7 +355,7 @@ def _find_words_with_punctuation(text: str, language: str | None) -> list[Span]:
     separate.
     """
     if is_written_without_spaces(text, language):
-        return find_words_and_signs(text)
+        return find_words_and_punctuation(text)
     return [match.span() for match in _UNSPACED.finditer(text)]
 
 

@@ -18,13 +18,13 @@ from metassay.errors import InputError
 from metassay.perturbations.base import Perturbation, View
 from metassay.stats.streams import Keys, Stream
 from metassay.text.segmentation import (
-    add_needed_spaces,
-    describe_missing_segmenter,
-    find_words_without_spaces,
-    has_segmenter,
+    add_spaces_around_inserted_word,
+    describe_missing_word_segmenter,
+    find_words_in_text_without_spaces,
+    is_word_segmenter_installed,
     is_written_without_spaces,
-    list_words_to_insert,
-    remove_words_without_spaces,
+    list_distinct_words,
+    remove_words_from_text_without_spaces,
 )
 from metassay.text.words import Span, find_words, remove_words, replace_spans
 
@@ -55,7 +55,7 @@ class AnyLanguageEdit(WordEdit):
         """Return how to install the package that splits texts without spaces into words, or None if it is not
         needed.
         """
-        return describe_missing_segmenter(language)
+        return describe_missing_word_segmenter(language)
 
     def apply_to_outputs(self, output_views: Sequence[View[str]], random_keys: Keys) -> list[str | None]:
         """Edit many outputs at once. All of them share the data that were collected from all texts."""
@@ -92,9 +92,9 @@ def _find_editable_words(output_view: View[str]) -> list[Span]:
     """
     if not _is_without_spaces(output_view):
         return find_words(output_view.output)
-    if not has_segmenter(output_view.language):
+    if not is_word_segmenter_installed(output_view.language):
         return []
-    return find_words_without_spaces(output_view.output, output_view.language)
+    return find_words_in_text_without_spaces(output_view.output, output_view.language)
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Removal(AnyLanguageEdit):
             return None
         removed = [spans[i] for i in sorted(random_stream.sample(len(spans), count))]
         if _is_without_spaces(output_view):
-            return remove_words_without_spaces(output_view.output, removed)
+            return remove_words_from_text_without_spaces(output_view.output, removed)
         return remove_words(output_view.output, removed)
 
     def apply_in_compiled_code(
@@ -175,7 +175,7 @@ class Insertion(AnyLanguageEdit):
         edits = []
         for place, word in drawn:
             if _is_without_spaces(output_view):
-                inserted = add_needed_spaces(text, place, word)
+                inserted = add_spaces_around_inserted_word(text, place, word)
             else:
                 inserted = f" {word}" if place == len(text) else f"{word} "
             edits.append(((place, place), inserted))
@@ -197,7 +197,7 @@ class Insertion(AnyLanguageEdit):
 
     def collect_from_texts(self, texts: Sequence[str], language: str | None, analyses: Iterable[Any]) -> Any:  # noqa: ARG002
         """Collect the distinct words of all texts in a language."""
-        return list_words_to_insert(iter(texts), language)
+        return list_distinct_words(iter(texts), language)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from metassay.perturbations.languages.names import (
     strip_name_suffix,
 )
 from metassay.text.lemmas import is_common_word
-from metassay.text.tagged_words import rank_word_tags
+from metassay.text.tagged_words import rank_pos_tags_of_word
 from metassay.text.word_lists import WordLists
 from metassay.text.words import starts_sentence
 
@@ -64,7 +64,7 @@ def _can_word_be_in_name(text: str, word: WordMatch, first_word: str) -> bool:
 
 def _is_proper_noun(word: str) -> bool:
     """Return whether a word is in a list of names, or the tagger takes it for a name."""
-    return word in _LISTED_NAMES or rank_word_tags(word, "en")[:1] == ("NP0",)
+    return word in _LISTED_NAMES or rank_pos_tags_of_word(word, "en")[:1] == ("NP0",)
 
 
 def _is_place_or_common_word(word: str) -> bool:
@@ -112,7 +112,7 @@ def _is_name_missing_in_lists(word: str) -> bool:
     """Return whether the tagger takes a word for a name, although no list of names contains it."""
     if not word.istitle() or not word.isalpha() or word in PLACES["en"] or word in ORGANISATION_WORDS:
         return False
-    return rank_word_tags(word, "en")[:1] == ("NP0",) and not is_common_word(word, "en")
+    return rank_pos_tags_of_word(word, "en")[:1] == ("NP0",) and not is_common_word(word, "en")
 
 
 def _are_common_words(words: Sequence[str]) -> bool:

@@ -25,7 +25,7 @@ from metassay.perturbations.languages.names import (
     strip_name_suffix,
 )
 from metassay.text.lemmas import find_lemma, is_common_word
-from metassay.text.tagged_words import rank_word_tags
+from metassay.text.tagged_words import rank_pos_tags_of_word
 from metassay.text.word_lists import WordLists
 from metassay.text.words import starts_sentence
 
@@ -74,7 +74,7 @@ def _could_be_name(word: str) -> bool:
         return True
     if "-" in word or word.lower() in FUNCTION_WORDS:
         return False
-    return rank_word_tags(word, "de")[:1] == ("NE",) and not _is_german_word(word)
+    return rank_pos_tags_of_word(word, "de")[:1] == ("NE",) and not _is_german_word(word)
 
 
 def _is_listed_name(word: str) -> bool:
@@ -98,7 +98,7 @@ def _is_german_word(word: str) -> bool:
     """Return whether a word is a common German word or a noun in the dictionary."""
     if is_common_word(word, "de"):
         return True
-    return "NN" in rank_word_tags(word, "de") and find_lemma(word, "de") is not None
+    return "NN" in rank_pos_tags_of_word(word, "de") and find_lemma(word, "de") is not None
 
 
 def _is_part_of_longer_name(text: str, start: int, end: int) -> bool:
@@ -127,7 +127,7 @@ def _is_part_of_longer_name(text: str, start: int, end: int) -> bool:
 
 def _is_capitalised_but_no_noun(word: str) -> bool:
     """Return whether a word is capitalised although the tagger does not call it a noun."""
-    return word[:1].isupper() and rank_word_tags(word, "de")[:1] != ("NN",)
+    return word[:1].isupper() and rank_pos_tags_of_word(word, "de")[:1] != ("NN",)
 
 
 def _decide_kind_of_name(previous_word: str, words: Sequence[str]) -> str:
@@ -174,7 +174,7 @@ def _guess_kind_of_name(text: str, start: int, end: int, words: Sequence[str]) -
     Guesses end in a question mark.
     """
     for word in words:
-        if word.isupper() or _is_german_word(word) or rank_word_tags(word, "en")[:1] != ("NP0",):
+        if word.isupper() or _is_german_word(word) or rank_pos_tags_of_word(word, "en")[:1] != ("NP0",):
             return "NAME"
     previous_word = find_previous_word(text, start)
     if previous_word in _VERBS_OF_SAYING or find_next_word(text, end) in _VERBS_OF_SAYING:

@@ -20,7 +20,7 @@ from metassay.perturbations.languages.names import (
     strip_name_suffix,
 )
 from metassay.text.spacy_models import Entity
-from metassay.text.word_lists import build_word_pattern
+from metassay.text.word_lists import build_regex_for_words
 from metassay.text.words import starts_sentence
 
 _RULES = {"en": ENGLISH_NAME_RULES, "de": GERMAN_NAME_RULES}
@@ -179,7 +179,7 @@ def _compile_word_pattern(words: Iterable[str], endings: Sequence[str] = ("",)) 
     """Compile a regular expression that finds any of the words, with any of the endings, as a separate
     word.
     """
-    return re.compile(rf"(?<![\w-])({build_word_pattern(words)})(?:{'|'.join(endings)})(?![\w-]|\.\w)")
+    return re.compile(rf"(?<![\w-])({build_regex_for_words(words)})(?:{'|'.join(endings)})(?![\w-]|\.\w)")
 
 
 _DAY_BEFORE = re.compile(r"\d\w{0,2}(?: of)? \Z")
