@@ -114,17 +114,17 @@ def _load_or_collect_data_of_perturbation(
     it is there.
     """
     name = f"{identify_perturbation_code(perturbation)} collected {dependencies}"
-    stored = None if store is None else store.load(name)
+    stored = None if store is None else store.load_texts(name)
     if store is not None and stored is not None:
         # Loading copies the analyses from a shared cache into the run, so that a run has the same files with
         # and without a cache.
         for batch_name in _build_names_of_stored_analyses(perturbation, text_source, dependencies):
-            store.load(batch_name)
+            store.load_texts(batch_name)
         return json.loads(stored[0] or "null")
     analyses = _analyse_texts_in_batches(perturbation, text_source, dependencies, store)
     collected = perturbation.collect_from_texts(text_source.texts, text_source.language, analyses)
     if collected is not None and store is not None:
-        store.save(name, [json.dumps(collected, ensure_ascii=False)])
+        store.save_texts(name, [json.dumps(collected, ensure_ascii=False)])
     return collected
 
 
@@ -139,7 +139,7 @@ def _analyse_texts_in_batches(
     names = _build_names_of_stored_analyses(perturbation, text_source, dependencies)
     first_missing = 0
     while store is not None and first_missing < len(names):
-        stored = store.load(names[first_missing])
+        stored = store.load_texts(names[first_missing])
         if stored is None:
             break
         yield from (json.loads(analysis or "null") for analysis in stored)
@@ -150,7 +150,9 @@ def _analyse_texts_in_batches(
         if analyses is None:
             return
         if store is not None:
-            store.save(names[number], [json.dumps(analysis, ensure_ascii=False) for analysis in analyses])
+            store.save_texts(
+                names[number], [json.dumps(analysis, ensure_ascii=False) for analysis in analyses]
+            )
         yield from analyses
 
 

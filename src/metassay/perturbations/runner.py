@@ -153,12 +153,12 @@ class PerturbationRunner:
 
     def load_perturbed_batch(self, name: str) -> list[Any] | None:
         """Load the perturbed outputs of a batch from the store, or return None if they are not stored."""
-        return None if self._store is None else self._store.load(name)
+        return None if self._store is None else self._store.load_texts(name)
 
     def save_perturbed_batch(self, name: str, perturbed: list[Any]) -> None:
         """Store the perturbed outputs of a finished batch under a name."""
         if self._store is not None:
-            self._store.save(name, perturbed)
+            self._store.save_texts(name, perturbed)
 
     def keep_perturbed_batch(self, name: str, perturbed: list[Any]) -> None:
         """Keep the perturbed outputs of a finished batch in memory, so that `perturb_batch` returns them."""

@@ -99,7 +99,9 @@ def prepare_assay(source: Dataset | Source | None, options: AssayOptions) -> Pre
     fingerprint = None if options.out is None else dataset.fingerprint
     identity = {"command": "assay", "configuration": plan.to_dict(), "input": dataset.content_hash}
     folder = make_run_folder_name(identity) if options.out == AUTOMATIC_FOLDER else options.out
-    run = None if folder is None else RunFolder.open(folder, identity, data=fingerprint)
+    run = (
+        None if folder is None else RunFolder.open_for_writing(folder, identity, data_fingerprint=fingerprint)
+    )
     environment = collect_code_and_package_versions(dataset.languages)
     llm = None if options.llm is None else add_answer_cache(options.llm, run)
     plan = replace(plan, metrics=connect_judges(plan.metrics, llm))
@@ -220,7 +222,7 @@ def _choose_execution_options(
     cache.
     """
     run_scores = None if run is None else run.scores
-    run_texts = None if run is None else run.open_texts(json.dumps(environment))
+    run_texts = None if run is None else run.open_stored_texts(json.dumps(environment))
     score_store: ScoreStore | None = run_scores
     text_store: TextStore | None = run_texts
     cache_folder = choose_cache_folder(options.cache)

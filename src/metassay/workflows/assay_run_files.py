@@ -15,7 +15,7 @@ from metassay.perturbations.text_store import identify_perturbation_code
 from metassay.reporting.assay_page import build_assay_page
 from metassay.reporting.pages import render_page
 from metassay.store.layout import TIMINGS
-from metassay.store.metric_cache import hash_dependencies
+from metassay.store.metric_cache import hash_code_versions_and_metrics
 from metassay.store.parts import hash_bytes
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.assay_plan import AssayPlan
@@ -40,7 +40,9 @@ def is_run_finished(
         if not metric.is_cacheable and not isinstance(metric, (PrecomputedScores, *SENTINELS)):
             return False
     return run_folder.has_finished_results(
-        hash_dependencies(environment, plan.metrics, _list_other_run_inputs(run_folder, dataset, plan))
+        hash_code_versions_and_metrics(
+            environment, plan.metrics, _list_other_run_inputs(run_folder, dataset, plan)
+        )
     )
 
 
@@ -81,7 +83,9 @@ def write_assay_run(run_folder: RunFolder, assay_result: AssayResult, environmen
     files[REPORT] = render_page(page)
     further_inputs = _list_other_run_inputs(run_folder, assay_result.dataset, assay_result.plan)
     run_folder.write_result_files(
-        files, **manifest, basis=hash_dependencies(environment, assay_result.metrics, further_inputs)
+        files,
+        **manifest,
+        basis=hash_code_versions_and_metrics(environment, assay_result.metrics, further_inputs),
     )
 
 

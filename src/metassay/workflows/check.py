@@ -20,8 +20,8 @@ from metassay.data.reading import Source
 from metassay.data.reference_systems import find_reference_systems
 from metassay.data.score_cautions import warn_of_different_scales_in_table
 from metassay.data.summary import summarize_dataset
-from metassay.engine.batches import build_rows_for_metrics
-from metassay.engine.scoring import measure_costs
+from metassay.engine.batches import build_table_of_outputs_to_score
+from metassay.engine.scoring import measure_metric_run_times
 from metassay.engine.workers import choose_worker_count
 from metassay.errors import InputError, UnknownName
 from metassay.meta.people.power import count_items_to_separate_systems
@@ -145,7 +145,7 @@ def _add_questions_and_write_result(
     result = CheckResult(**values | {"questions": list_answerable_questions(content)})
     if options.out is not None:
         identity = {"command": "check", "configuration": configuration, "input": input_hash}
-        _write_check_result(RunFolder.open(options.out, identity), result)
+        _write_check_result(RunFolder.open_for_writing(options.out, identity), result)
     return result
 
 
@@ -316,6 +316,6 @@ def _estimate_assay_cost(dataset: Dataset, metrics: Sequence[Metric], workers: i
     perturbations = list_default_perturbations(dataset.task_definition)
     perturbed_per_output = 1 if dataset.rows_are_pairs else len(perturbations)
     texts = len(dataset) * (1 + perturbed_per_output)
-    seconds_per_1000 = measure_costs(metrics, build_rows_for_metrics(dataset))
+    seconds_per_1000 = measure_metric_run_times(metrics, build_table_of_outputs_to_score(dataset))
     seconds = {metric: round(cost * texts / 1000, 3) for metric, cost in seconds_per_1000.items()}
     return CostEstimate(texts, seconds, round(sum(seconds.values()) / workers, 1))

@@ -228,7 +228,7 @@ class ShardScorer:
 
     def _write_shard_table(self, table_name: str, table: pl.DataFrame) -> None:
         """Write a table of one slice (shard) to a temporary file, and remember the file."""
-        file = self.execution.scratch.write(
+        file = self.execution.scratch.write_temporary_table(
             f"{Path(table_name).stem}-{len(self._files[table_name]):05d}", table
         )
         self._files[table_name].append(file)
