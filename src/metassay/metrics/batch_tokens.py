@@ -75,10 +75,10 @@ def split_batch_into_characters(batch: Batch, *, lowercase: bool, keep_spaces: b
     def tokenize() -> TokenSequences:
         packed = _pack_distinct_texts(batch, lowercase=lowercase)
         if keep_spaces:
-            return _use_code_points_as_tokens(packed.code_points, packed.offsets)
+            return _convert_characters_to_tokens(packed.code_points, packed.offsets)
         # Offsets move back by the number of blanks before them, which `searchsorted` counts.
         visible = np.flatnonzero(load_plain_classes()[packed.code_points] & SPACE == 0)
-        return _use_code_points_as_tokens(
+        return _convert_characters_to_tokens(
             packed.code_points[visible], np.searchsorted(visible, packed.offsets)
         )
 
@@ -92,7 +92,7 @@ def split_stripped_batch_into_characters(batch: Batch) -> TokenSequences:
 
     def tokenize() -> TokenSequences:
         packed = pack_texts([text.strip() for text in get_distinct_texts(batch, lowercase=False)])
-        return _use_code_points_as_tokens(packed.code_points, packed.offsets)
+        return _convert_characters_to_tokens(packed.code_points, packed.offsets)
 
     return batch.compute_once("stripped character tokens", tokenize)
 
@@ -160,7 +160,7 @@ def _tokenize_packed_texts(
     return tokens, words
 
 
-def _use_code_points_as_tokens(code_points: CodePoints, offsets: Offsets) -> TokenSequences:
+def _convert_characters_to_tokens(code_points: CodePoints, offsets: Offsets) -> TokenSequences:
     """Make each character a token whose id is its code point."""
     # A copy, because kernels would be compiled again for arrays that are read-only.
     ids = code_points.astype(np.int32)

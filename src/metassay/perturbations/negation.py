@@ -11,7 +11,7 @@ from typing import ClassVar
 from metassay.perturbations.base import View
 from metassay.perturbations.languages import english, russian
 from metassay.perturbations.languages.german_negation import find_german_negations
-from metassay.perturbations.pattern_rules import load_pattern_rules
+from metassay.perturbations.pattern_rules import load_regex_replacements
 from metassay.perturbations.random_replacement import DisjointSpans
 from metassay.perturbations.words import WordEdit
 from metassay.stats.streams import Stream
@@ -97,7 +97,7 @@ def _apply_random_edits(text: str, edits: Sequence[Edit], count: int, random_str
     return replace_spans(text, [edits[i] for i in drawn])
 
 
-def _create_insertion_of_word(text: str, position: int, word: str) -> Edit:
+def _create_edit_that_inserts_word(text: str, position: int, word: str) -> Edit:
     """Return the edit that inserts a word at the beginning or end of another word, with the spaces and
     capitals that it needs.
     """
@@ -134,7 +134,7 @@ def _find_english_negations(text: str) -> list[Edit]:
             positions.append(words[i + 1].end())
         elif _is_auxiliary_verb(text, words, lower_words, i):
             positions.append(word.end())
-    edits = [_create_insertion_of_word(text, position, "not") for position in positions]
+    edits = [_create_edit_that_inserts_word(text, position, "not") for position in positions]
     return edits or _find_do_negations(text)
 
 
@@ -191,7 +191,7 @@ def _find_russian_negations(text: str) -> list[Edit]:
             continue
         # A capital inside a sentence marks a name, which may end like a verb.
         if word[0] == lower_words[i] or starts_sentence(text, word.start()):
-            edits.append(_create_insertion_of_word(text, word.start(), "не"))
+            edits.append(_create_edit_that_inserts_word(text, word.start(), "не"))
     return edits
 
 
@@ -212,7 +212,7 @@ def _find_negations_by_rules(text: str, language: str) -> list[Edit]:
         for clause in _CLAUSE.finditer(text):
             if any(clause.start() <= start < clause.end() for start in negation_starts):
                 # A second negation in the clause could cancel the first.
-                used_spans.add(clause.span())
+                used_spans.add_span(clause.span())
     edits = _find_edits_by_pattern_rules(text, language, "negation", used_spans)
     return [
         (span, _move_capital_to_replacement(text, span, replacement)) for span, replacement in sorted(edits)
@@ -228,10 +228,10 @@ def _find_edits_by_pattern_rules(
     Spans in `used_spans` are not changed.
     """
     edits = []
-    for rule in load_pattern_rules(language, list_name):
+    for rule in load_regex_replacements(language, list_name):
         for match in rule.pattern.finditer(text):
             if used_spans.is_span_free(match.span()):
-                used_spans.add(match.span())
+                used_spans.add_span(match.span())
                 if rule.replacement is not None:
                     edits.append((match.span(), match.expand(rule.replacement)))
     return edits
@@ -278,13 +278,13 @@ class NegationRemoval(WordEdit):
         """Return the output with random negations removed."""
         language = output_view.language or ""
         # Most texts have no negation, and one pattern shows that faster than all rules.
-        if _load_pattern_of_negation_signs(language).search(output_view.output) is None:
+        if _load_regex_of_possible_negations(language).search(output_view.output) is None:
             return None
-        edits = _find_edits_that_remove_negation(output_view.output, language)
+        edits = _find_edits_that_remove_negations(output_view.output, language)
         return _apply_random_edits(output_view.output, edits, self.strength, random_stream)
 
 
-def _find_edits_that_remove_negation(text: str, language: str) -> list[Edit]:
+def _find_edits_that_remove_negations(text: str, language: str) -> list[Edit]:
     """Find the edits that remove a negation from a text, in the order of the text. Questions are left out."""
     edits = []
     for span, replacement in _find_edits_by_pattern_rules(
@@ -295,13 +295,13 @@ def _find_edits_that_remove_negation(text: str, language: str) -> list[Edit]:
         edits.append((span, cleaned))
     edits.sort(key=lambda edit: edit[0])
     return [
-        _restore_capital_after_edit(text, span, replacement)
+        _keep_capital_in_edit(text, span, replacement)
         for span, replacement in edits
         if not _is_in_question(text, span[0])
     ]
 
 
-def _restore_capital_after_edit(text: str, span: Span, replacement: str) -> Edit:
+def _keep_capital_in_edit(text: str, span: Span, replacement: str) -> Edit:
     """Return an edit of a capitalised word with its capital kept. If the word is removed, the next letter
     gets the capital.
     """
@@ -317,7 +317,7 @@ def _restore_capital_after_edit(text: str, span: Span, replacement: str) -> Edit
 
 
 @functools.cache
-def _load_pattern_of_negation_signs(language: str) -> re.Pattern[str]:
+def _load_regex_of_possible_negations(language: str) -> re.Pattern[str]:
     """Load a regular expression that quickly tells which texts may contain a negation: it matches in all that
     do.
     """

@@ -21,7 +21,7 @@ class PatternRule:
 
 
 @functools.cache
-def load_pattern_rules(language: str, list_name: str) -> tuple[PatternRule, ...]:
+def load_regex_replacements(language: str, list_name: str) -> tuple[PatternRule, ...]:
     """Load regular expressions and their replacements from a file for a language. Upper and lower case are
     not distinguished.
 

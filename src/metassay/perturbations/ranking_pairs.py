@@ -40,12 +40,12 @@ class RankedPairs(Pairs):
     copies: RankedLists
     """For each pair, the reordered list."""
 
-    def filter_rows(self, keep: NDArray[np.bool_]) -> Self:
-        """Return the pairs for which `keep` is true."""
-        filtered = super().filter_rows(keep)
+    def filter_pairs(self, is_kept: NDArray[np.bool_]) -> Self:
+        """Return the pairs for which `is_kept` is true."""
+        filtered = super().filter_pairs(is_kept)
         if filtered is self:
             return self
-        return replace(filtered, copies=self.copies.take(np.flatnonzero(keep)))
+        return replace(filtered, copies=self.copies.take(np.flatnonzero(is_kept)))
 
 
 def make_ranked_pairs(
@@ -73,7 +73,7 @@ def make_ranked_pairs(
     )
     # Transposed, so that pairs are sorted by output first and by perturbation second.
     rows, reordering_numbers = np.nonzero(is_changed.T)
-    copies = _reorder_lists(lists, orders, rows, reordering_numbers)
+    copies = _copy_ranked_lists_in_new_order(lists, orders, rows, reordering_numbers)
     specs = pl.Series([reordering.spec for reordering in reorderings], dtype=pl.String)
     frame = pl.DataFrame(
         {
@@ -104,7 +104,7 @@ def _find_lists_with_moved_documents(list_offsets: LongArray, document_order: Lo
     return np.asarray(moved_before[list_offsets[1:]] > moved_before[list_offsets[:-1]])
 
 
-def _reorder_lists(
+def _copy_ranked_lists_in_new_order(
     ranked_lists: RankedLists,
     document_orders: Sequence[LongArray],
     list_numbers: LongArray,
@@ -204,7 +204,7 @@ def compare_gains_of_reordered_lists(ranked_lists: RankedLists, reordered_lists:
         np.diff(ranked_lists.offsets).max(initial=0), np.diff(ranked_lists.judgements.offsets).max(initial=0)
     )
     discounts = np.log2(np.arange(2, longest + 2, dtype=np.float64))
-    change, is_clearly_worse = _compute_gain_changes_of_lists(
+    change, is_clearly_worse = _compute_gain_changes_of_ranked_lists(
         ranked_lists.offsets,
         ranked_lists.grades,
         reordered_lists.grades,
@@ -217,7 +217,7 @@ def compare_gains_of_reordered_lists(ranked_lists: RankedLists, reordered_lists:
 
 
 @kernel
-def _compute_gain_changes_of_lists(
+def _compute_gain_changes_of_ranked_lists(
     list_offsets: LongArray,
     grades_before: Grades,
     grades_after: Grades,

@@ -240,7 +240,7 @@ class ClauseRemoval(RandomReplacement):
         are left out.
         """
         word_starts = [start for start, _ in _find_words_of_output(output_view)]
-        clause_openers = _load_clause_openers(output_view.language)
+        clause_openers = _load_words_that_open_clauses(output_view.language)
         replacements = []
         for match in _CLAUSE.finditer(output_view.output):
             words_inside = _count_positions_in_range(word_starts, match.start(), match.end())
@@ -266,7 +266,7 @@ def _find_words_of_output(output_view: View[str]) -> list[Span]:
 
 
 @functools.cache
-def _load_clause_openers(language: str | None) -> frozenset[str] | None:
+def _load_words_that_open_clauses(language: str | None) -> frozenset[str] | None:
     """Load the words that begin a clause which can be removed, or return None if the language has no such
     list.
     """
@@ -359,17 +359,17 @@ def _find_words_with_punctuation(text: str, language: str | None) -> list[Span]:
     return [match.span() for match in _UNSPACED.finditer(text)]
 
 
-def _find_differing_spans(text: str, other: str, language: str | None) -> list[tuple[Span, str]]:
+def _find_differing_spans(text: str, other_text: str, language: str | None) -> list[tuple[Span, str]]:
     """Find the spans of a text that differ from another text, each with the words that the other text has
     instead.
 
     Words that only one of the texts has are left out.
     """
     text_units = _find_words_with_punctuation(text, language)
-    other_units = _find_words_with_punctuation(other, language)
+    other_units = _find_words_with_punctuation(other_text, language)
     operations = Levenshtein.opcodes(
         [text[start:end] for start, end in text_units],
-        [other[start:end] for start, end in other_units],
+        [other_text[start:end] for start, end in other_units],
     )
     differences = []
     # Neighbouring replacements, insertions and deletions are one difference.
@@ -383,7 +383,7 @@ def _find_differing_spans(text: str, other: str, language: str | None) -> list[t
             span = (text_units[first.src_start][0], text_units[last.src_end - 1][1])
             other_start = other_units[first.dest_start][0]
             other_end = other_units[last.dest_end - 1][1]
-            differences.append((span, other[other_start:other_end]))
+            differences.append((span, other_text[other_start:other_end]))
     return differences
 
 

@@ -36,7 +36,7 @@ def choose_text_store(perturbation: AnyPerturbation, store: TextStore | None) ->
     return store
 
 
-def identify_perturbation_code(perturbation: AnyPerturbation) -> str:
+def build_cache_key_of_perturbation(perturbation: AnyPerturbation) -> str:
     """Return a text that changes when a perturbation does: its name and parameters and, for user code, a hash
     of its source.
     """

@@ -29,15 +29,15 @@ _SPACE_CODE_POINT = ord(" ")
 
 
 def remove_random_words(
-    texts: Sequence[str], random_keys: Keys, count_removed_words: Callable[[int], int]
+    texts: Sequence[str], random_keys: Keys, get_removal_count: Callable[[int], int]
 ) -> list[str | None]:
-    """Remove random words from texts. `count_removed_words` returns how many, given the number of words of a
+    """Remove random words from texts. `get_removal_count` returns how many, given the number of words of a
     text.
     """
     packed = pack_texts(texts)
     word_counts = range(int(find_maximum_word_count(packed.offsets)) + 1)
     # A table by number of words, because compiled code cannot call the Python function.
-    removed_counts = np.fromiter(map(count_removed_words, word_counts), np.int64)
+    removed_counts = np.fromiter(map(get_removal_count, word_counts), np.int64)
     output = np.empty(packed.code_points.size, np.uint32)
     lengths = _remove_words_from_texts(packed, random_keys, removed_counts, output)
     return unpack_texts(output, lengths)

@@ -86,7 +86,7 @@ def _is_without_spaces(output_view: View[str]) -> bool:
     return is_written_without_spaces(output_view.output, output_view.language)
 
 
-def _find_editable_words(output_view: View[str]) -> list[Span]:
+def _find_words_of_output(output_view: View[str]) -> list[Span]:
     """Find the words of an output, or no words if it is written without spaces and no package is installed to
     split it.
     """
@@ -104,7 +104,7 @@ class Removal(AnyLanguageEdit):
     name: ClassVar[str] = "removal"
     summary: ClassVar[str] = "removes a random word"
 
-    def count_removed_words(self, word_count: int) -> int:
+    def get_number_of_words_to_remove(self, word_count: int) -> int:
         """Return how many words are removed from a text with `word_count` words, or 0 if the text is too
         short.
         """
@@ -112,8 +112,8 @@ class Removal(AnyLanguageEdit):
 
     def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
         """Return the output with random words removed."""
-        spans = _find_editable_words(output_view)
-        count = self.count_removed_words(len(spans))
+        spans = _find_words_of_output(output_view)
+        count = self.get_number_of_words_to_remove(len(spans))
         if count == 0:
             return None
         removed = [spans[i] for i in sorted(random_stream.sample(len(spans), count))]
@@ -128,7 +128,7 @@ class Removal(AnyLanguageEdit):
         from metassay.perturbations.word_kernels import remove_random_words
 
         return remove_random_words(
-            [view.output for view in output_views], random_keys, self.count_removed_words
+            [view.output for view in output_views], random_keys, self.get_number_of_words_to_remove
         )
 
 
@@ -140,7 +140,7 @@ class RemovalShare(Removal):
     default: ClassVar[bool] = False
     summary: ClassVar[str] = "removes 20 % of the words"
 
-    def count_removed_words(self, word_count: int) -> int:
+    def get_number_of_words_to_remove(self, word_count: int) -> int:
         """Return how many words are removed: a fifth of them for each unit of strength."""
         # At least one word stays at any strength.
         return min(round(word_count * self.strength / 5), max(word_count - 1, 0))
@@ -160,7 +160,7 @@ class Insertion(AnyLanguageEdit):
         """Return the output with random words inserted."""
         text = output_view.output
         vocabulary = output_view.collected[self.name]
-        spans = _find_editable_words(output_view)
+        spans = _find_words_of_output(output_view)
         if not spans or not vocabulary:
             return None
         places = [start for start, _ in spans]
@@ -209,7 +209,7 @@ class Swapping(AnyLanguageEdit):
 
     def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
         """Return the output with random words swapped. No word is moved twice."""
-        spans = _find_editable_words(output_view)
+        spans = _find_words_of_output(output_view)
         words = [output_view.output[start:end] for start, end in spans]
         free_words = list(range(len(words)))
         for _ in range(self.strength):

@@ -25,8 +25,8 @@ from metassay.engine.workers import choose_worker_count
 from metassay.errors import InputError
 from metassay.llm.settings import LlmSettings
 from metassay.metrics.base import Metric
-from metassay.metrics.external import set_requested_score_directions
-from metassay.metrics.judge import connect_judges
+from metassay.metrics.external import set_score_directions_of_metrics
+from metassay.metrics.judge import connect_judges_to_model
 from metassay.metrics.precomputed_scores import read_precomputed_scores
 from metassay.metrics.registry import parse_metrics
 from metassay.metrics.selection import choose_metrics, list_missing_control_metrics
@@ -104,7 +104,7 @@ def prepare_assay(source: Dataset | Source | None, options: AssayOptions) -> Pre
     )
     environment = collect_code_and_package_versions(dataset.languages)
     llm = None if options.llm is None else add_answer_cache(options.llm, run)
-    plan = replace(plan, metrics=connect_judges(plan.metrics, llm))
+    plan = replace(plan, metrics=connect_judges_to_model(plan.metrics, llm))
     return PreparedAssay(
         dataset=dataset,
         plan=plan,
@@ -206,7 +206,7 @@ def _choose_metrics(
         computed = ()
     else:
         computed = parse_metrics(dataset.task_definition.default_metrics)
-    metrics = set_requested_score_directions((*computed, *precomputed), directions)
+    metrics = set_score_directions_of_metrics((*computed, *precomputed), directions)
     preprocess = options.preprocess if options.pairs == PERTURBED_PAIRS else "none"
     return choose_metrics(dataset, metrics, normalize, preprocess)
 

@@ -11,7 +11,7 @@ from metassay.data.dataset import Dataset
 from metassay.data.memory import should_stay_on_disk
 from metassay.metrics.precomputed_scores import PrecomputedScores
 from metassay.metrics.sentinels import SENTINELS
-from metassay.perturbations.text_store import identify_perturbation_code
+from metassay.perturbations.text_store import build_cache_key_of_perturbation
 from metassay.reporting.assay_page import build_assay_page
 from metassay.reporting.pages import render_page
 from metassay.store.layout import TIMINGS
@@ -102,7 +102,7 @@ def _list_other_run_inputs(run_folder: RunFolder, dataset: Dataset, plan: AssayP
     Contexts and perturbations may be code of the user; notes and left-out rows depend on how data was read.
     """
     perturbations = [
-        part if isinstance(part, str) else identify_perturbation_code(part)
+        part if isinstance(part, str) else build_cache_key_of_perturbation(part)
         for part in plan.perturbations or ()
     ]
     contexts = [

@@ -28,7 +28,7 @@ from metassay.meta.people.power import count_items_to_separate_systems
 from metassay.metrics.base import Metric
 from metassay.metrics.selection import choose_metrics
 from metassay.options import OutputReadOptions, accept_options, split_names
-from metassay.perturbations.forecast import forecast_perturbations
+from metassay.perturbations.forecast import forecast_perturbation_counts
 from metassay.perturbations.registry import list_default_perturbations
 from metassay.reporting.check_questions import list_answerable_questions
 from metassay.reporting.result_display import ResultDisplay
@@ -161,7 +161,7 @@ def _check_outputs(data: Dataset, options: CheckOptions) -> tuple[CheckContent, 
     with collect_warnings() as metric_warnings:
         estimate = _estimate_assay_cost(prepared, metrics, workers)
     # The worse output of each pair is given, so that nothing is perturbed.
-    forecasts = [] if data.rows_are_pairs else forecast_perturbations(prepared, workers=workers)
+    forecasts = [] if data.rows_are_pairs else forecast_perturbation_counts(prepared, workers=workers)
     metric_columns = _find_metric_columns(data)
     contexts = [name for name in data.metadata if name not in metric_columns]
     summary = summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics})

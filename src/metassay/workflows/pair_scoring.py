@@ -167,7 +167,7 @@ def _score_text_pairs(
     """
     better = np.full((len(metrics), pairs.frame.height), np.nan)
     worse = np.full((len(metrics), pairs.frame.height), np.nan)
-    sample = pairs.filter_rows(is_sampled)
+    sample = pairs.filter_pairs(is_sampled)
     programs = [m for m, metric in enumerate(metrics) if not isinstance(metric, Judge)]
     judges = []
     for m, metric in enumerate(metrics):

@@ -155,7 +155,7 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
         progress=None if options.progress is None else functools.partial(options.progress, "perturbing"),
     )
     every = make(data)
-    pairs = every.sample(options.per_output)
+    pairs = every.sample_pairs(options.per_output)
     result = PerturbResult(data, pairs, None if run is None else run.path)
     if run is not None:
         run.write_table("pairs.parquet", pairs.frame)

@@ -191,9 +191,9 @@ def test_directions_of_bartscore_share_their_likelihoods(
     config = transformers.BartConfig(vocab_size=64, d_model=16, max_position_embeddings=64, **sizes)
     folder = tiny(transformers.BartForConditionalGeneration(config))
     read: list[tuple[str, str]] = []
-    real = BartNetwork.compute_likelihoods
+    real = BartNetwork.compute_text_likelihoods
     monkeypatch.setattr(
-        BartNetwork, "compute_likelihoods", lambda own, pairs: read.extend(pairs) or real(own, pairs)
+        BartNetwork, "compute_text_likelihoods", lambda own, pairs: read.extend(pairs) or real(own, pairs)
     )
     batch = rows.select_rows([0, 1, 2]).build_metric_batch(frozenset({"output", "references"}))
     scores_by_direction = {

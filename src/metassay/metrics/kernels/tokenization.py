@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.buffer_sizes import find_longest_length
+from metassay.metrics.kernels.buffer_sizes import find_longest_sequence_length
 from metassay.metrics.kernels.text_arrays import CodePoints, Offsets, TokenIds
 from metassay.metrics.kernels.vocabulary import create_vocabulary, enlarge_vocabulary, look_up_word_ids
 from metassay.stats.compilation import ZERO, kernel
@@ -49,7 +49,7 @@ def tokenize_texts(
     like texts.
     """
     text_count = len(text_offsets) - 1
-    longest = find_longest_length(text_offsets)
+    longest = find_longest_sequence_length(text_offsets)
     # A pass turns one character into three at most.
     buffer_size = (1 + 2 * len(blank_insertion_rules)) * longest + 2
     text = np.empty(buffer_size, np.uint32)
@@ -74,7 +74,7 @@ def tokenize_texts(
                 blank_insertion_rules[p, 0] == ISOLATE or blank_insertion_rules[p, 2] & present_classes
             )
             if blank_insertion_rules[p, 1] & present_classes and second_is_present:
-                length = _insert_blanks_by_rule(
+                length = _insert_blanks_of_tokenization_rule(
                     blank_insertion_rules[p], text, length, character_classes, next_text
                 )
                 text, next_text = next_text, text
@@ -135,7 +135,7 @@ def _copy_text_with_classes(
 
 
 @kernel
-def _insert_blanks_by_rule(
+def _insert_blanks_of_tokenization_rule(
     rule: Passes, source: CodePoints, length: int, classes: CharacterClasses, target: CodePoints
 ) -> int:
     """Copy a text and insert the blanks that a tokenisation rule asks for, and return the new length.
@@ -183,9 +183,9 @@ def _split_into_tokens(
 ) -> int:
     """Write the start and end of each token of a text to arrays, and return the number of tokens."""
     if split_mode == SPLIT_AS_JIWER:
-        return _split_as_jiwer(text, length, classes, starts, ends)
+        return _split_like_jiwer(text, length, classes, starts, ends)
     if split_mode == SPLIT_AS_ROUGE:
-        return _split_as_rouge(text, length, starts, ends)
+        return _split_like_rouge(text, length, starts, ends)
     count = _split_at_spaces(text, length, classes, starts, ends)
     if split_mode == SPLIT_AS_CHRF:
         return _separate_punctuation(text, count, starts, ends)
@@ -255,7 +255,7 @@ def _find_punctuation_boundary(text: CodePoints, start: int, end: int) -> int:
 
 
 @kernel
-def _split_as_jiwer(
+def _split_like_jiwer(
     text: CodePoints, length: int, classes: CharacterClasses, starts: Offsets, ends: Offsets
 ) -> int:
     """Split a text at spaces in the way of the package jiwer, and return the number of tokens.
@@ -287,7 +287,7 @@ def _split_as_jiwer(
 
 
 @kernel
-def _split_as_rouge(text: CodePoints, length: int, starts: Offsets, ends: Offsets) -> int:
+def _split_like_rouge(text: CodePoints, length: int, starts: Offsets, ends: Offsets) -> int:
     """Split a text into sequences of Latin letters and digits, as the package rouge-score does."""
     count = 0
     i = 0

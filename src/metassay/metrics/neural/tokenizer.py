@@ -49,13 +49,13 @@ class TokenizedTexts:
         return cls(ids, offsets, truncated)
 
     @classmethod
-    def concatenate(cls, parts: Sequence[TokenizedTexts]) -> TokenizedTexts:
+    def concatenate(cls, tokenized_texts: Sequence[TokenizedTexts]) -> TokenizedTexts:
         """Return one object with the texts of several."""
-        lengths = np.concatenate([part.lengths for part in parts])
+        lengths = np.concatenate([part.lengths for part in tokenized_texts])
         return cls(
-            ids=np.concatenate([part.ids for part in parts]),
+            ids=np.concatenate([part.ids for part in tokenized_texts]),
             offsets=np.concatenate(([0], np.cumsum(lengths))),
-            truncated=np.concatenate([part.truncated for part in parts]),
+            truncated=np.concatenate([part.truncated for part in tokenized_texts]),
         )
 
     def __len__(self) -> int:

@@ -96,7 +96,7 @@ class UnifiedNetwork(CometNetwork):
             self.tag_weight = self.state["hidden2tag.weight"].float().to(self.runner.device)
             self.tag_bias = self.state["hidden2tag.bias"].float().to(self.runner.device)
 
-    def predict_scores_and_tags(
+    def predict_scores_and_error_tags(
         self, inputs: Sequence[ScoringInput], input_kinds: Sequence[str], shared_cache: SharedCache
     ) -> dict[str, list[Prediction]]:
         """Predict a score and error tags for each input, once for each kind of input (output with source,
@@ -119,13 +119,13 @@ class UnifiedNetwork(CometNetwork):
             )
         return predictions
 
-    def score_inputs_by_mean(
+    def compute_mean_scores(
         self, inputs: Sequence[ScoringInput], input_kinds: Sequence[str], shared_cache: SharedCache
     ) -> NetworkScores:
         """Return the mean score of each input over several kinds of input (output with source, with
         reference, or with both).
         """
-        predictions = self.predict_scores_and_tags(inputs, input_kinds, shared_cache)
+        predictions = self.predict_scores_and_error_tags(inputs, input_kinds, shared_cache)
         scores = np.mean(
             [[prediction.score for prediction in predictions[kind]] for kind in input_kinds], axis=0
         )
@@ -142,7 +142,7 @@ class UnifiedNetwork(CometNetwork):
                 "this model predicts scores only: it was not trained to mark errors.",
                 remedy="Use XCOMET, or a CometKiwi model that was trained with word_level_training.",
             )
-        predictions = self.predict_scores_and_tags(inputs, input_kinds, shared_cache)
+        predictions = self.predict_scores_and_error_tags(inputs, input_kinds, shared_cache)
         return self.convert_tags_to_error_spans(inputs, predictions, shared_cache)
 
     def convert_tags_to_error_spans(
@@ -219,7 +219,9 @@ class UnifiedNetwork(CometNetwork):
             scores = rows.double().cpu().tolist()
             return [Prediction(score, cut, _NO_TAGS) for score, cut in zip(scores, truncated)]
         predictions: dict[int, Prediction] = {}
-        batches = self.runner.run_network_in_batches(tokens, self._score_and_tag_batch, pad_id=self.pad_id)
+        batches = self.runner.run_network_in_batches(
+            tokens, self._predict_scores_and_error_tags_of_batch, pad_id=self.pad_id
+        )
         for texts, (batch_scores, batch_probabilities) in batches:
             scores = batch_scores.double().cpu().tolist()
             probabilities = batch_probabilities.cpu().numpy()
@@ -236,7 +238,7 @@ class UnifiedNetwork(CometNetwork):
         scores: Tensor = self.estimator(collector.get_text_vectors())[:, 0]
         return scores
 
-    def _score_and_tag_batch(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
+    def _predict_scores_and_error_tags_of_batch(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
         """Run the network on a batch. Returns a score for each text and tag probabilities for each token."""
         from torch.nn.functional import linear, softmax
 

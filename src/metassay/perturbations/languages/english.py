@@ -68,7 +68,7 @@ _CACHED_WORDS = 1 << 16
 Relation = Literal["antonym", "cohyponym", "hypernym", "wrong_sense"]
 
 
-def find_pronoun_paradigm_row(previous_word: str, pronoun: str, next_word: str, clause: str) -> int:  # noqa: ARG001
+def find_row_of_pronoun_table(previous_word: str, pronoun: str, next_word: str, clause: str) -> int:  # noqa: ARG001
     """Return the row of the pronoun table (subject, object and so on) to which a pronoun belongs, or -1 if
     that is not clear.
 
@@ -114,8 +114,8 @@ class WordEntry:
 
 def find_fitting_synonyms(previous_word: str, word_form: str, next_word: str) -> tuple[str, ...]:
     """Find the synonyms of a word that fit between its neighbouring words. All words are in lower case."""
-    return _filter_replacements_by_neighbours(
-        _find_synonym_entry(word_form), previous_word, word_form, next_word
+    return _filter_replacement_words_by_neighbours(
+        _find_inflected_synonyms(word_form), previous_word, word_form, next_word
     )
 
 
@@ -125,12 +125,12 @@ def find_fitting_related_words(
     """Find words with a relation to a word, such as antonyms, that fit between its neighbours. All words are
     in lower case.
     """
-    return _filter_replacements_by_neighbours(
+    return _filter_replacement_words_by_neighbours(
         find_related_words(word_form, relation), previous_word, word_form, next_word
     )
 
 
-def _filter_replacements_by_neighbours(
+def _filter_replacement_words_by_neighbours(
     word_entry: WordEntry | None, previous_word: str, word_form: str, next_word: str
 ) -> tuple[str, ...]:
     """Return the words that can replace a word between its neighbours, or no words if it is part of a
@@ -171,13 +171,13 @@ def _is_part_of_phrase(lemma: str, previous_word: str, next_word: str) -> bool:
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def _find_synonym_entry(form: str) -> WordEntry | None:
+def _find_inflected_synonyms(word_form: str) -> WordEntry | None:
     """Find the synonyms of a word form, inflected like it, or None if it has none."""
-    reading = _find_part_of_speech_and_lemma(form)
+    reading = _find_part_of_speech_and_lemma(word_form)
     if reading is None:
         return None
     part_of_speech, lemma = reading
-    synonyms = _list_synonyms(lemma, part_of_speech, form)
+    synonyms = _list_synonyms(lemma, part_of_speech, word_form)
     return WordEntry(part_of_speech, lemma, synonyms) if synonyms else None
 
 
@@ -193,7 +193,7 @@ def find_related_words(word_form: str, relation: Relation) -> WordEntry | None:
     if relation != "antonym" and part_of_speech != "n":
         return None
     related_words = dict.fromkeys(_RELATION_FINDERS[relation](lemma, part_of_speech))
-    plain_words = [word for word in related_words if _is_plain_word(word)]
+    plain_words = [word for word in related_words if _is_lower_case_content_word(word)]
     inflected_words = _inflect_words_like(plain_words, lemma, word_form, part_of_speech)
     return WordEntry(part_of_speech, lemma, inflected_words) if inflected_words else None
 
@@ -296,14 +296,14 @@ _RELATION_FINDERS: dict[Relation, Callable[[str, str], Iterable[str]]] = {
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def _find_part_of_speech_and_lemma(form: str) -> tuple[str, str] | None:
+def _find_part_of_speech_and_lemma(word_form: str) -> tuple[str, str] | None:
     """Return the part of speech and the base form of a word form, or None if several are plausible."""
-    if form in FUNCTION_WORDS or len(form) < 3 or not form.isalpha():
+    if word_form in FUNCTION_WORDS or len(word_form) < 3 or not word_form.isalpha():
         return None
     wordnet = _require_wordnet()
     counts = {}
     for part_of_speech in PARTS_OF_SPEECH:
-        for lemma in wordnet.find_lemmas(form, part_of_speech):
+        for lemma in wordnet.find_lemmas(word_form, part_of_speech):
             counts[part_of_speech, lemma] = wordnet.tag_counts.get((lemma, part_of_speech), 0)
     if not counts:
         return None
@@ -316,25 +316,29 @@ def _find_part_of_speech_and_lemma(form: str) -> tuple[str, str] | None:
     return reading
 
 
-def _list_synonyms(lemma: str, part_of_speech: str, form: str) -> tuple[str, ...]:
-    """List the synonyms of the most frequent sense of a word that are in use today, inflected like `form`."""
+def _list_synonyms(lemma: str, part_of_speech: str, word_form: str) -> tuple[str, ...]:
+    """List the synonyms of the most frequent sense of a word that are in use today, inflected like
+    `word_form`.
+    """
     wordnet = _require_wordnet()
     synset = wordnet.list_synsets(lemma, part_of_speech)[0]
     words = wordnet.list_words(part_of_speech, synset)
-    synonyms = [word for word in words if word != lemma and _is_current_word(word, part_of_speech, synset)]
-    return _inflect_words_like(synonyms, lemma, form, part_of_speech)
+    synonyms = [
+        word for word in words if word != lemma and _is_word_in_current_use(word, part_of_speech, synset)
+    ]
+    return _inflect_words_like(synonyms, lemma, word_form, part_of_speech)
 
 
-def _is_plain_word(word: str) -> bool:
+def _is_lower_case_content_word(word: str) -> bool:
     """Return whether a word has only lower-case letters and is not a function word such as "the"."""
     return word.isalpha() and word.islower() and word not in FUNCTION_WORDS
 
 
-def _is_current_word(word: str, part_of_speech: str, synset: int) -> bool:
+def _is_word_in_current_use(word: str, part_of_speech: str, synset: int) -> bool:
     """Return whether a word is in use today, and a WordNet sense is among its most frequent senses."""
     wordnet = _require_wordnet()
     return (
-        _is_plain_word(word)
+        _is_lower_case_content_word(word)
         and len(word) > 2
         and wordnet.tag_counts.get((word, part_of_speech), 0) > 0
         and synset in wordnet.list_synsets(word, part_of_speech)[:CENTRAL_SENSES]
