@@ -156,7 +156,9 @@ def score_batches_on_cluster(
     # A worker builds metrics from their specs. Metrics that cannot be built this way, such as objects of the
     # user, are scored here.
     known = [
-        metric for metric in metrics if _build_metric_from_description(_describe_metric(metric)) is not None
+        metric
+        for metric in metrics
+        if _build_metric_from_description(_describe_metric_for_worker(metric)) is not None
     ]
     store.reload_scores()
     # Two rounds, so that metrics without a GPU do not occupy one.
@@ -170,7 +172,7 @@ def score_batches_on_cluster(
         if not unfinished:
             continue
         job = ClusterJob(
-            tuple(_describe_metric(metric) for metric in chosen),
+            tuple(_describe_metric_for_worker(metric) for metric in chosen),
             store.make_store_opener(),
             _serialize_repeated_texts(batches) if needs_gpu else None,
         )
@@ -214,7 +216,7 @@ def score_batch_on_worker(job: ClusterJob, batch_number: int, encoded_rows: byte
     return batch_number
 
 
-def _describe_metric(metric: Metric) -> MetricDescription:
+def _describe_metric_for_worker(metric: Metric) -> MetricDescription:
     """Describe a metric by its specification and signature, so that another machine can create it."""
     return MetricDescription(metric.spec, tuple(metric.languages), metric.text_changes, metric.signature)
 

@@ -13,7 +13,7 @@ from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Batch, Metric, Parameters, Scores, check_parameter_range
 from metassay.metrics.batch_tokens import tokenize_words, warn_if_written_without_spaces
 from metassay.metrics.kernels.meteor import compute_meteor, find_unmatched_stems, find_unmatched_words
-from metassay.metrics.kernels.text_arrays import Offsets, PackedTexts, TokenIds, unpack_texts
+from metassay.metrics.kernels.text_arrays import Offsets, PackedTexts, TokenIds, convert_code_points_to_texts
 from metassay.metrics.scoring_inputs import find_distinct_inputs
 from metassay.text import resources
 from metassay.text.porter_stemmer import stem_word
@@ -113,7 +113,7 @@ def _find_stem_ids(words: PackedTexts, is_needed: NDArray[np.bool_]) -> tuple[To
     """
     stem_ids = {"": 0}
     stem_of_word = np.zeros(len(is_needed), dtype=np.int32)
-    for word_id, word in enumerate(unpack_texts(words)):
+    for word_id, word in enumerate(convert_code_points_to_texts(words)):
         if is_needed[word_id]:
             stem_of_word[word_id] = stem_ids.setdefault(stem_word(word), len(stem_ids))
     return stem_of_word, stem_ids

@@ -123,7 +123,7 @@ class RougeMetric(Metric):
             raise UnknownName("measure", self.measure, MEASURES)
 
     @abstractmethod
-    def _count_overlap(self, tokenized_inputs: TokenizedInputs) -> UnitCounts:
+    def _count_overlap_with_references(self, tokenized_inputs: TokenizedInputs) -> UnitCounts:
         """Count what this ROUGE compares (words, word pairs or the longest common subsequence) in output,
         reference and both.
         """
@@ -179,7 +179,7 @@ class RougeMetric(Metric):
             return TokenizedInputs(tokens, inputs.split_by_reference())
 
         tokenized = batch.compute_once(("rouge tokens", tokenizer, self.stemming), tokenize)
-        counts = self._count_overlap(tokenized)
+        counts = self._count_overlap_with_references(tokenized)
         precision = counts.shared / np.maximum(counts.output, 1)
         recall = counts.shared / np.maximum(counts.reference, 1)
         total = precision + recall
@@ -197,7 +197,7 @@ class Rouge1(RougeMetric):
     title: ClassVar[str] = "ROUGE-1"
     summary: ClassVar[str] = "words in common (rouge-score)"
 
-    def _count_overlap(self, tokenized_inputs: TokenizedInputs) -> UnitCounts:
+    def _count_overlap_with_references(self, tokenized_inputs: TokenizedInputs) -> UnitCounts:
         return UnitCounts(tokenized_inputs.shared_ngram_counts[:, 0], *tokenized_inputs.count_ngrams(1))
 
 
@@ -209,7 +209,7 @@ class Rouge2(RougeMetric):
     title: ClassVar[str] = "ROUGE-2"
     summary: ClassVar[str] = "pairs of neighbouring words in common (rouge-score)"
 
-    def _count_overlap(self, tokenized_inputs: TokenizedInputs) -> UnitCounts:
+    def _count_overlap_with_references(self, tokenized_inputs: TokenizedInputs) -> UnitCounts:
         return UnitCounts(tokenized_inputs.shared_ngram_counts[:, 1], *tokenized_inputs.count_ngrams(2))
 
 
@@ -221,7 +221,7 @@ class RougeL(RougeMetric):
     title: ClassVar[str] = "ROUGE-L"
     summary: ClassVar[str] = "longest common subsequence of words (rouge-score)"
 
-    def _count_overlap(self, tokenized_inputs: TokenizedInputs) -> UnitCounts:
+    def _count_overlap_with_references(self, tokenized_inputs: TokenizedInputs) -> UnitCounts:
         return UnitCounts(tokenized_inputs.common_subsequences, *tokenized_inputs.count_ngrams(1))
 
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from metassay.perturbations.base import View
 from metassay.perturbations.languages import english, russian
-from metassay.perturbations.languages.german_negation import find_german_negations
+from metassay.perturbations.languages.german_negation import find_edits_that_negate_german
 from metassay.perturbations.pattern_rules import load_regex_replacements
 from metassay.perturbations.random_replacement import DisjointSpans
 from metassay.perturbations.words import WordEdit
@@ -82,7 +82,7 @@ class Negation(WordEdit):
         text = output_view.output
         language = output_view.language or ""
         find_edits = _NEGATION_FINDERS.get(language)
-        edits = _find_negations_by_rules(text, language) if find_edits is None else find_edits(text)
+        edits = _find_edits_that_negate_by_rules(text, language) if find_edits is None else find_edits(text)
         # Most texts have no question mark, and the search for the end of each sentence is saved.
         if "?" in text or "？" in text:
             edits = [edit for edit in edits if not _is_in_question(text, edit[0][0])]
@@ -111,12 +111,12 @@ def _create_edit_that_inserts_word(text: str, position: int, word: str) -> Edit:
     return (position, position), f"{word} "
 
 
-def _find_english_negations(text: str) -> list[Edit]:
+def _find_edits_that_negate_english(text: str) -> list[Edit]:
     """Find the edits that negate an English text by "not" after an auxiliary, or by "did not" if it has no
     auxiliary.
     """
     if _ENGLISH_AUXILIARY.search(text) is None:
-        return _find_do_negations(text)
+        return _find_edits_that_negate_with_do(text)
     words = find_dictionary_words(text)
     # One call of `lower` for all words is faster than one for each.
     lower_words = "\n".join([word[0] for word in words]).lower().replace("’", "'").split("\n")
@@ -135,7 +135,7 @@ def _find_english_negations(text: str) -> list[Edit]:
         elif _is_auxiliary_verb(text, words, lower_words, i):
             positions.append(word.end())
     edits = [_create_edit_that_inserts_word(text, position, "not") for position in positions]
-    return edits or _find_do_negations(text)
+    return edits or _find_edits_that_negate_with_do(text)
 
 
 def _is_auxiliary_verb(text: str, words: list[re.Match[str]], lower_words: list[str], position: int) -> bool:
@@ -168,7 +168,7 @@ def _can_auxiliary_be_negated(lower_words: list[str], position: int) -> bool:
     return {"not", "no", "never"}.isdisjoint(lower_words[position + 1 : position + 3])
 
 
-def _find_do_negations(text: str) -> list[Edit]:
+def _find_edits_that_negate_with_do(text: str) -> list[Edit]:
     """Find the edits that negate an English verb by "did not" or "does not" and its base form."""
     edits = []
     for (start, end), tag in find_second_words_of_tag_pairs(text, _SUBJECT_AND_VERB):
@@ -181,7 +181,7 @@ def _find_do_negations(text: str) -> list[Edit]:
     return edits
 
 
-def _find_russian_negations(text: str) -> list[Edit]:
+def _find_edits_that_negate_russian(text: str) -> list[Edit]:
     """Find the edits that negate a Russian text by "не" before a verb or predicate."""
     words = find_dictionary_words(text)
     lower_words = [word[0].lower() for word in words]
@@ -196,13 +196,13 @@ def _find_russian_negations(text: str) -> list[Edit]:
 
 
 _NEGATION_FINDERS: dict[str, Callable[[str], list[Edit]]] = {
-    "en": _find_english_negations,
-    "de": find_german_negations,
-    "ru": _find_russian_negations,
+    "en": _find_edits_that_negate_english,
+    "de": find_edits_that_negate_german,
+    "ru": _find_edits_that_negate_russian,
 }
 
 
-def _find_negations_by_rules(text: str, language: str) -> list[Edit]:
+def _find_edits_that_negate_by_rules(text: str, language: str) -> list[Edit]:
     """Find the edits that negate a clause by the regular expressions for a language. Clauses with a negation
     are left out.
     """

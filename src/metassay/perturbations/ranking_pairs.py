@@ -92,7 +92,7 @@ def make_ranked_pairs(
             unchanged=int((has_relevant_document & ~changed).sum()),
             pairs=int(changed.sum()),
         )
-    notes = _list_notes_on_irrelevant_lists(has_relevant_document)
+    notes = _list_notes_on_lists_without_relevant_documents(has_relevant_document)
     priorities = _draw_sampling_priorities(keys, reorderings, rows, reordering_numbers)
     return RankedPairs(frame, counts, notes, {}, priorities, lists=lists, rows=rows, copies=copies)
 
@@ -148,7 +148,9 @@ def _draw_sampling_priorities(
     return np.asarray(priorities[reordering_numbers, list_numbers], dtype=np.uint64)
 
 
-def _list_notes_on_irrelevant_lists(has_relevant_document: NDArray[np.bool_]) -> tuple[str, ...]:
+def _list_notes_on_lists_without_relevant_documents(
+    has_relevant_document: NDArray[np.bool_],
+) -> tuple[str, ...]:
     """Return a note for users about ranked lists without any relevant document, or no note if there are
     none.
     """

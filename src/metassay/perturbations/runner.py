@@ -73,7 +73,7 @@ def perturb_outputs(
     runners = [
         PerturbationRunner(perturbation, outputs, content_hash, settings) for perturbation in perturbations
     ]
-    _perturb_in_processes(runners, settings)
+    _perturb_outputs_in_processes(runners, settings)
     columns: dict[str, list[Any]] = {}
     for done, runner in enumerate(runners, start=1):
         columns[runner.perturbation.spec] = runner.perturb_all_outputs(skipped_outputs)
@@ -208,7 +208,7 @@ def can_run_in_worker_process(perturbation: AnyPerturbation) -> bool:
     return is_plain and is_built_in_perturbation(perturbation)
 
 
-def _perturb_in_processes(runners: Sequence[PerturbationRunner], settings: PairSettings) -> None:
+def _perturb_outputs_in_processes(runners: Sequence[PerturbationRunner], settings: PairSettings) -> None:
     """Perturb the batches that are not stored yet in several processes, if that saves time."""
     jobs = []
     for runner in runners:

@@ -127,7 +127,7 @@ class SentenceSwapping(SentenceEdit):
 
 def _refers_to_earlier_sentence(sentence: str, language: str | None) -> bool:
     """Return whether a sentence begins with words that refer to an earlier sentence, such as "therefore"."""
-    words, beginnings = _load_referring_words(language)
+    words, beginnings = _load_words_that_refer_to_earlier_sentences(language)
     # Words cannot be found here without a segmenter, so only the beginning of the sentence is compared.
     if is_written_without_spaces(sentence, language):
         return sentence.lstrip("「『“（").startswith(beginnings)
@@ -136,7 +136,9 @@ def _refers_to_earlier_sentence(sentence: str, language: str | None) -> bool:
 
 
 @functools.cache
-def _load_referring_words(language: str | None) -> tuple[frozenset[str], tuple[str, ...]]:
+def _load_words_that_refer_to_earlier_sentences(
+    language: str | None,
+) -> tuple[frozenset[str], tuple[str, ...]]:
     """Load the words that refer to an earlier sentence, separately for languages with and without spaces
     between words.
 

@@ -62,18 +62,18 @@ class AnyLanguageEdit(WordEdit):
         if len(output_views) <= _MAX_UNCOMPILED:
             return super().apply_to_outputs(output_views, random_keys)
         # A data set in a language with spaces may still have single outputs in a script without.
-        has_spaces = np.array([not _is_without_spaces(view) for view in output_views], np.bool_)
+        has_spaces = np.array([not _is_output_without_spaces(view) for view in output_views], np.bool_)
         if has_spaces.all():
-            return self.apply_in_compiled_code(output_views, random_keys)
-        spaced_views = [view for view in output_views if not _is_without_spaces(view)]
-        spaced_outputs = iter(self.apply_in_compiled_code(spaced_views, random_keys[has_spaces]))
+            return self.perturb_in_compiled_code(output_views, random_keys)
+        spaced_views = [view for view in output_views if not _is_output_without_spaces(view)]
+        spaced_outputs = iter(self.perturb_in_compiled_code(spaced_views, random_keys[has_spaces]))
         perturbed = []
         for view, key, is_spaced in zip(output_views, random_keys.tolist(), has_spaces.tolist()):
             perturbed.append(next(spaced_outputs) if is_spaced else self.apply(view, Stream(key)))
         return perturbed
 
     @abstractmethod
-    def apply_in_compiled_code(
+    def perturb_in_compiled_code(
         self, output_views: Sequence[View[str]], random_keys: Keys
     ) -> list[str | None]:
         """Edit outputs with spaces between words in compiled code. The results are the same as those of
@@ -81,7 +81,7 @@ class AnyLanguageEdit(WordEdit):
         """
 
 
-def _is_without_spaces(output_view: View[str]) -> bool:
+def _is_output_without_spaces(output_view: View[str]) -> bool:
     """Return whether an output is written in a script without spaces between words."""
     return is_written_without_spaces(output_view.output, output_view.language)
 
@@ -90,7 +90,7 @@ def _find_words_of_output(output_view: View[str]) -> list[Span]:
     """Find the words of an output, or no words if it is written without spaces and no package is installed to
     split it.
     """
-    if not _is_without_spaces(output_view):
+    if not _is_output_without_spaces(output_view):
         return find_words(output_view.output)
     if not is_word_segmenter_installed(output_view.language):
         return []
@@ -117,11 +117,11 @@ class Removal(AnyLanguageEdit):
         if count == 0:
             return None
         removed = [spans[i] for i in sorted(random_stream.sample(len(spans), count))]
-        if _is_without_spaces(output_view):
+        if _is_output_without_spaces(output_view):
             return remove_words_from_text_without_spaces(output_view.output, removed)
         return remove_words(output_view.output, removed)
 
-    def apply_in_compiled_code(
+    def perturb_in_compiled_code(
         self, output_views: Sequence[View[str]], random_keys: Keys
     ) -> list[str | None]:
         """Remove random words from outputs with spaces, in compiled code."""
@@ -174,14 +174,14 @@ class Insertion(AnyLanguageEdit):
         drawn.sort(key=lambda insertion: insertion[0])
         edits = []
         for place, word in drawn:
-            if _is_without_spaces(output_view):
+            if _is_output_without_spaces(output_view):
                 inserted = add_spaces_around_inserted_word(text, place, word)
             else:
                 inserted = f" {word}" if place == len(text) else f"{word} "
             edits.append(((place, place), inserted))
         return replace_spans(text, edits)
 
-    def apply_in_compiled_code(
+    def perturb_in_compiled_code(
         self, output_views: Sequence[View[str]], random_keys: Keys
     ) -> list[str | None]:
         """Insert random words into outputs with spaces, in compiled code."""
@@ -224,7 +224,7 @@ class Swapping(AnyLanguageEdit):
             free_words = [i for i in free_words if i not in {first, second}]
         return replace_spans(output_view.output, zip(spans, words))
 
-    def apply_in_compiled_code(
+    def perturb_in_compiled_code(
         self, output_views: Sequence[View[str]], random_keys: Keys
     ) -> list[str | None]:
         """Swap random words of outputs with spaces, in compiled code."""

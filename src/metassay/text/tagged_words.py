@@ -36,7 +36,7 @@ def find_second_words_of_tag_pairs(text: str, tag_pair: TagPair) -> tuple[tuple[
     words = tokenize_words(text)
     candidates = []
     for i in range(1, len(words)):
-        if _can_be_second_word(words[i], tag_pair):
+        if _can_be_second_word_of_tag_pair(words[i], tag_pair):
             first_tags = _list_possible_pos_tags(words[i - 1], tag_pair.language, is_first_word=i == 1)
             if not tag_pair.first_tags.isdisjoint(first_tags):
                 candidates.append(i)
@@ -55,7 +55,7 @@ def find_second_words_of_tag_pairs(text: str, tag_pair: TagPair) -> tuple[tuple[
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def _can_be_second_word(word: str, tag_pair: TagPair) -> bool:
+def _can_be_second_word_of_tag_pair(word: str, tag_pair: TagPair) -> bool:
     """Return whether a word can be the second word of a pair that matches a pattern, whatever the words
     around it are.
     """

@@ -159,7 +159,7 @@ class WordNet:
         """Load the senses of all base forms of a part of speech."""
         if part_of_speech not in self._indexes:
             self._indexes[part_of_speech] = dict(
-                _parse_index_lines(self._read_lines(f"index.{_FILE_NAMES[part_of_speech]}"))
+                _parse_wordnet_index_lines(self._read_lines(f"index.{_FILE_NAMES[part_of_speech]}"))
             )
         return self._indexes[part_of_speech]
 
@@ -183,7 +183,7 @@ class WordNet:
         return (self._folder / file).read_text(encoding="utf-8").splitlines()
 
 
-def _parse_index_lines(lines: Iterable[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
+def _parse_wordnet_index_lines(lines: Iterable[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Yield each base form in the lines of an index file of WordNet, with its senses."""
     for line in lines:
         if not line.startswith(" "):  # the licence at the beginning is indented
@@ -192,14 +192,14 @@ def _parse_index_lines(lines: Iterable[str]) -> Iterator[tuple[str, tuple[int, .
             yield fields[0], tuple(map(int, fields[-synset_count:]))
 
 
-def _parse_relations_of_synset(fields: list[bytes]) -> Iterator[list[bytes]]:
+def _parse_relations_of_synset(synset_fields: list[bytes]) -> Iterator[list[bytes]]:
     """Yield for each relation of a sense its symbol, the other sense, its part of speech and the numbers of
     the words.
     """
-    start = 5 + 2 * int(fields[3], 16)
-    end = start + 4 * int(fields[start - 1])
+    start = 5 + 2 * int(synset_fields[3], 16)
+    end = start + 4 * int(synset_fields[start - 1])
     for position in range(start, end, 4):
-        yield fields[position : position + 4]
+        yield synset_fields[position : position + 4]
 
 
 @functools.cache

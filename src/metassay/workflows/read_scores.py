@@ -31,7 +31,7 @@ from metassay.data.uninformed_scores import find_uninformed_metrics
 from metassay.engine.batches import build_table_of_outputs_to_score
 from metassay.engine.scoring import score_rows
 from metassay.errors import UnknownName
-from metassay.metrics.registry import look_up_higher_is_better
+from metassay.metrics.registry import look_up_score_directions
 from metassay.metrics.selection import choose_metrics
 from metassay.metrics.sentinels import SENTINELS
 from metassay.options import split_names
@@ -80,7 +80,7 @@ def read_scores(
     )
     human_columns = list(dict.fromkeys([*request.human, *score_table.human_columns]))
     scored = _add_missing_metrics(score_table, metrics, human_columns, further_columns, options)
-    is_higher_better = look_up_higher_is_better(scored.table.columns)
+    is_higher_better = look_up_score_directions(scored.table.columns)
     cubes = build_score_cubes(
         scored.table,
         human=human_columns,

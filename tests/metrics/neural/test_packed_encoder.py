@@ -21,7 +21,7 @@ def enable_packed_batches(network) -> None:
     from metassay.metrics.neural.packed_encoder import PackedEncoder
 
     assert not network.runner.packs_texts
-    assert PackedEncoder.create_if_supported(network.encoder) is None
+    assert PackedEncoder.create_for_supported_model(network.encoder) is None
     network.packed_encoder = PackedEncoder(network.encoder)
     network.runner.enable_packed_batches()
     network.runner.token_budget = 40

@@ -131,7 +131,7 @@ def compute_meteor(
                 is_free,
             )
         if matches > 0:
-            chunks = _count_chunks(aligned_to[: len(output)])
+            chunks = _count_meteor_chunks(aligned_to[: len(output)])
             scores[k] = _compute_meteor_score_of_alignment(
                 matches, chunks, len(output), len(reference), alpha, beta, gamma
             )
@@ -213,16 +213,16 @@ def _align_stems_and_synonyms(
 
 
 @kernel
-def _count_chunks(aligned_to: TokenIds) -> int:
+def _count_meteor_chunks(aligned_positions: TokenIds) -> int:
     """Count the groups of neighbouring matched words that have the same order in output and reference."""
     chunks = 0
     expected = _NONE
-    for i in range(len(aligned_to)):
-        if aligned_to[i] == _NONE:
+    for i in range(len(aligned_positions)):
+        if aligned_positions[i] == _NONE:
             expected = _NONE
         else:
-            chunks += aligned_to[i] != expected
-            expected = aligned_to[i] + 1
+            chunks += aligned_positions[i] != expected
+            expected = aligned_positions[i] + 1
     return chunks
 
 

@@ -73,7 +73,7 @@ def count_shared_ngrams(
                 for slot in range(capacity):
                     remaining_counts[slot] = 0
                 reference = ids[offsets[sequence] : offsets[sequence + 1]]
-                _add_ngrams_of_reference(
+                _add_reference_ngrams_to_hash_table(
                     reference, order, keys, reference_counts, remaining_counts, prefix_slots
                 )
         _copy_ngram_counts(reference_counts, remaining_counts)
@@ -102,7 +102,7 @@ def _choose_hash_table_capacity(offsets: Offsets, sequences: Positions, order: i
 
 
 @kernel
-def _add_ngrams_of_reference(
+def _add_reference_ngrams_to_hash_table(
     reference: TokenIds,
     order: int,
     keys: Keys,

@@ -116,7 +116,7 @@ def _count_edits_with_shifts(
     candidates = ZERO
     first_changed = ZERO
     while True:
-        distance = _fill_matrix_from_row(words, reference, first_changed, matrix, rows)
+        distance = _compute_edit_distances_from_row(words, reference, first_changed, matrix, rows)
         if distance == 0:
             return shifts
         _trace_word_alignment(words, reference, matrix, alignment)
@@ -178,7 +178,7 @@ def _fill_row_ends_with_infinity(row_number: int, matrix: BeamMatrix, row: Dista
 
 
 @kernel
-def _fill_matrix_from_row(
+def _compute_edit_distances_from_row(
     words: TokenIds, reference: TokenIds, first_row: int, matrix: BeamMatrix, rows: Distances
 ) -> int:
     """Compute the rows of the matrix after `first_row`; return the edit distance."""

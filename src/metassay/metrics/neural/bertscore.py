@@ -115,7 +115,7 @@ class TokenEncoder:
             return
         self.encoder.encoder.layer = self.encoder.encoder.layer[:layer]
         if architecture in PACKED_ENCODERS:
-            self.packed_encoder = PackedEncoder.create_if_supported(self.encoder)
+            self.packed_encoder = PackedEncoder.create_for_supported_model(self.encoder)
         if self.packed_encoder is not None:
             self.runner.enable_packed_batches()
 
@@ -135,7 +135,7 @@ class TokenEncoder:
         for groups in group_levels:
             text_groups, texts = groups.find_groups_of_texts(texts)
             encode_group = partial(self._encode_text_groups, groups)
-            parts += [groups.compute_once(self, group, encode_group) for group in text_groups]
+            parts += [groups.compute_once_per_group(self, group, encode_group) for group in text_groups]
         parts.append((texts, StoredVectors(self.tokenize(texts), None)))
         all_texts: list[str] = []
         for part_texts, _ in parts:
@@ -181,7 +181,7 @@ class TokenEncoder:
         for texts, vectors in self.runner.run_network_in_batches(
             tokens, encode_token_batch, pad_id=self.pad_id
         ):
-            positions, is_token = tokens.arrange_token_positions(texts)
+            positions, is_token = tokens.build_matrix_of_token_positions(texts)
             target_rows = self.runner.move_to_device(positions[is_token])
             is_packed = vectors.ndim == 2
             target_vectors[target_rows] = (
@@ -317,7 +317,7 @@ def _score_pairs_by_greedy_matching(
 
     sides = []
     for texts in pair_positions.T:
-        positions, is_token = encoded_texts.tokens.arrange_token_positions(texts)
+        positions, is_token = encoded_texts.tokens.build_matrix_of_token_positions(texts)
         device_positions = runner.move_to_device(positions)
         mask = runner.move_to_device(is_token)
         sides.append(

@@ -130,7 +130,7 @@ class BleurtNetwork:
             device=self.runner.device,
             keep_pooler=True,
         )
-        self.packed_encoder = PackedEncoder.create_if_supported(self.encoder)
+        self.packed_encoder = PackedEncoder.create_for_supported_model(self.encoder)
         if self.packed_encoder is not None:
             self.runner.enable_packed_batches()
         self.head_weight = state["classifier.weight"].float().to(self.runner.device)

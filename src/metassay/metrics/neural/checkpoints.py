@@ -65,7 +65,7 @@ def find_model_folder(model_name: str) -> Path:
     if folder.is_dir():
         return folder
     for hub_name in (model_name, *get_hub_aliases(model_name)):
-        snapshot = _find_cached_snapshot(hub_name)
+        snapshot = _find_snapshot_in_hub_cache(hub_name)
         if snapshot is not None:
             return snapshot
     packaged = _find_model_in_package(model_name)
@@ -78,7 +78,7 @@ def find_model_folder(model_name: str) -> Path:
     )
 
 
-def _find_cached_snapshot(model_name: str) -> Path | None:
+def _find_snapshot_in_hub_cache(model_name: str) -> Path | None:
     """Find the downloaded version of a model in the Hugging Face cache: that of `main`, or else the
     only one.
     """

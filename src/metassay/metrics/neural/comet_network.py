@@ -59,11 +59,11 @@ class CometNetwork:
         # Tagging needs the tokens of a batch as a rectangle.
         self.packed_encoder: PackedEncoder | None = None
         if not self.settings.error_labels:
-            self.packed_encoder = PackedEncoder.create_if_supported(self.encoder)
+            self.packed_encoder = PackedEncoder.create_for_supported_model(self.encoder)
         if self.packed_encoder is not None:
             self.runner.enable_packed_batches()
         self.layer_mix = self._load_layer_weights(files, sparsemax=sparsemax)
-        self.estimator = _build_estimator(
+        self.estimator = _build_score_layers(
             select_weights_with_prefix(self.state, "estimator.ff."), self.settings
         )
         if self.estimator is not None:
@@ -121,7 +121,7 @@ class CometNetwork:
         return last_states
 
 
-def _build_estimator(weights: StateDict, settings: CometSettings) -> nn.Module | None:
+def _build_score_layers(weights: StateDict, settings: CometSettings) -> nn.Module | None:
     """Build the last layers of a COMET model, which compute the score. None for ranking models, which have
     none.
     """

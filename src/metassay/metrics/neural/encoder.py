@@ -70,7 +70,7 @@ def compile_function(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     compiled: Callable[..., Tensor] | None = torch.compile(function, dynamic=True)
 
-    def call(*tensors: Tensor) -> Tensor:
+    def run_compiled_function(*tensors: Tensor) -> Tensor:
         nonlocal compiled
         if compiled is not None:
             try:
@@ -83,7 +83,7 @@ def compile_function(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
                 compiled = None
         return function(*tensors)
 
-    return call
+    return run_compiled_function
 
 
 def skip_random_weight_initialization() -> AbstractContextManager[Any]:

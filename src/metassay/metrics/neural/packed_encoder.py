@@ -66,15 +66,15 @@ class LayerWeights:
         projection_bias = torch.cat([linear.bias for linear in projections]).detach()
         attention_output = layer.attention.output
 
-        def prepare_linear_layer(linear: Any) -> Weights:
-            return convert_weights(linear.weight, linear.bias)
+        def convert_linear_layer(linear_layer: Any) -> Weights:
+            return convert_weights(linear_layer.weight, linear_layer.bias)
 
         return cls(
             projection=convert_weights(projection_weight, projection_bias),
-            attention_output=prepare_linear_layer(attention_output.dense),
+            attention_output=convert_linear_layer(attention_output.dense),
             attention_norm=(attention_output.LayerNorm.weight, attention_output.LayerNorm.bias),
-            expansion=prepare_linear_layer(layer.intermediate.dense),
-            contraction=prepare_linear_layer(layer.output.dense),
+            expansion=convert_linear_layer(layer.intermediate.dense),
+            contraction=convert_linear_layer(layer.output.dense),
             output_norm=(layer.output.LayerNorm.weight, layer.output.LayerNorm.bias),
         )
 
@@ -100,10 +100,10 @@ class PackedEncoder:
         weight = next(model.parameters())
         if weight.is_cuda and not split_products and self.layers:
             self.attend = choose_attention_function(weight, int(config.hidden_size) // self.heads)
-        self._apply_feed_forward = _build_feed_forward(model, self.product)
+        self._apply_feed_forward = _build_feed_forward_function(model, self.product)
 
     @classmethod
-    def create_if_supported(cls, model: Any) -> PackedEncoder | None:
+    def create_for_supported_model(cls, model: Any) -> PackedEncoder | None:
         """Create a packed encoder for a model. None if the model or its device is not supported."""
         weight = next(model.parameters())
         if not weight.is_cuda or not has_supported_layers(model):
@@ -173,7 +173,7 @@ def _return_weights_unchanged(weight: Tensor, bias: Tensor) -> Weights:
     return weight, bias
 
 
-def _build_feed_forward(model: Any, linear_function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _build_feed_forward_function(model: Any, linear_function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Return the function that computes the part of a layer after attention: projection, feed-forward network
     and normalisations.
 

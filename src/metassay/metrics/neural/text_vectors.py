@@ -73,7 +73,7 @@ class TextGroups:
                 groups.add(group)
         return sorted(groups), ungrouped
 
-    def compute_once(
+    def compute_once_per_group(
         self, network: object, group: TextGroup, compute: Callable[[list[str]], V]
     ) -> tuple[list[str], V]:
         """Return the texts of a group and what `compute` returns for them. It is called once per group in a
@@ -167,7 +167,7 @@ class TextVectors:
             new_texts = [text for text in dict.fromkeys(column) if text not in self.encoded.row_of_text]
             groups, ungrouped = self.groups.find_groups_of_texts(new_texts)
             for group in groups:
-                texts, (vectors, truncated) = self.groups.compute_once(
+                texts, (vectors, truncated) = self.groups.compute_once_per_group(
                     self.network, group, self._compute_and_keep_vectors
                 )
                 self.encoded.add_text_vectors(texts, self.to_device(vectors), truncated)

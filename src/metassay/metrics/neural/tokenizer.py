@@ -77,10 +77,10 @@ class TokenizedTexts:
 
     def pad_texts(self, text_numbers: Positions, pad_id: int) -> NDArray[np.int64]:
         """Return the token ids of some texts as an array with one row per text, padded to the longest."""
-        positions, is_token = self.arrange_token_positions(text_numbers)
+        positions, is_token = self.build_matrix_of_token_positions(text_numbers)
         return np.where(is_token, self.ids[positions], pad_id)
 
-    def arrange_token_positions(self, text_numbers: Positions) -> tuple[Positions, NDArray[np.bool_]]:
+    def build_matrix_of_token_positions(self, text_numbers: Positions) -> tuple[Positions, NDArray[np.bool_]]:
         """Return an array with one row per text that has the position of each token in `ids`, and which
         entries are tokens.
         """

@@ -113,7 +113,7 @@ class UnifiedNetwork(CometNetwork):
                 shared_cache,
                 (self, kind),
                 texts_to_join,
-                lambda new_texts: self._predict_joined_texts(
+                lambda new_texts: self._predict_scores_of_joined_texts(
                     *self.tokenize_and_join_texts(new_texts, shared_cache)
                 ),
             )
@@ -207,7 +207,7 @@ class UnifiedNetwork(CometNetwork):
         tokens = self.tokenizer(texts)
         return [Segment(tokens[i].tolist(), bool(tokens.truncated[i])) for i in range(len(tokens))]
 
-    def _predict_joined_texts(
+    def _predict_scores_of_joined_texts(
         self, tokens: TokenizedTexts, output_lengths: Sequence[int]
     ) -> list[Prediction]:
         """Predict a score for each joined text and, if the network was trained for it, the error tags of the
@@ -247,12 +247,12 @@ class UnifiedNetwork(CometNetwork):
         collector = self.layer_mix.create_layer_collector(batch, self.pad_id, first_token=True)
         tag_logits: list[Tensor] = []
 
-        def collect_layer(k: int, states: Tensor) -> None:
-            collector(k, states)
-            if k == self.settings.word_layer:
+        def handle_layer_output(layer_number: int, states: Tensor) -> None:
+            collector(layer_number, states)
+            if layer_number == self.settings.word_layer:
                 tag_logits.append(linear(states.float(), self.tag_weight, self.tag_bias))
 
-        self.run_encoder(batch, collect_layer)
+        self.run_encoder(batch, handle_layer_output)
         return self.estimator(collector.get_text_vectors())[:, 0], softmax(tag_logits[0], dim=2)
 
 

@@ -242,12 +242,12 @@ def _list_common_hyponyms(synset: int, part_of_speech: str) -> list[tuple[str, i
     hyponyms = []
     for child in wordnet.list_related_synsets(part_of_speech, synset, "~"):
         word = wordnet.list_words(part_of_speech, child)[0]
-        if _is_common_in_sense(word, part_of_speech, child):
+        if _is_word_common_in_sense(word, part_of_speech, child):
             hyponyms.append((word, child))
     return hyponyms
 
 
-def _is_common_in_sense(word: str, part_of_speech: str, sense: int) -> bool:
+def _is_word_common_in_sense(word: str, part_of_speech: str, sense: int) -> bool:
     """Return whether a word is common and `sense` is its most frequent sense."""
     wordnet = _require_wordnet()
     is_common = wordnet.tag_counts.get((word, part_of_speech), 0) >= MINIMUM_COUNT
@@ -274,7 +274,7 @@ def _list_words_of_other_senses(lemma: str, part_of_speech: str) -> Iterable[str
     for synset in synsets:
         for word in wordnet.list_words(part_of_speech, synset):
             # Words that begin alike may be derived from each other.
-            if not _is_common_in_sense(word, part_of_speech, synset) or word[:3] == lemma[:3]:
+            if not _is_word_common_in_sense(word, part_of_speech, synset) or word[:3] == lemma[:3]:
                 continue
             # A word that is also a form of another one could be read as that one.
             if wordnet.find_lemmas(word, part_of_speech) != [word]:
@@ -376,7 +376,7 @@ def _make_plural(noun: str) -> str:
     if noun.endswith("man"):
         return f"{noun[:-3]}men"
     irregular_forms = _load_irregular_forms("n").get(noun)
-    return irregular_forms[0] if irregular_forms else _append_s(noun)
+    return irregular_forms[0] if irregular_forms else _add_ending_s(noun)
 
 
 def _inflect_verb(verb: str, model_form: str) -> str | None:
@@ -392,15 +392,15 @@ def _inflect_verb(verb: str, model_form: str) -> str | None:
         return f"{verb[:-1] if drops_e else verb}ing"
     # Irregular past forms can end in -s: "was".
     if model_form.endswith("s") and model_form not in _require_wordnet().load_irregular_forms("v"):
-        return _append_s(verb)
+        return _add_ending_s(verb)
     past_forms = [form for form in irregular_forms if not form.endswith("ing")]
     # With two irregular forms (took, taken) the model does not say which of them is needed.
     if len(past_forms) > 1 or verb in INVARIANT_VERBS:
         return None
-    return past_forms[0] if past_forms else _append_ed(verb)
+    return past_forms[0] if past_forms else _add_ending_ed(verb)
 
 
-def _append_s(word: str) -> str:
+def _add_ending_s(word: str) -> str:
     """Append the -s of plurals and of the third person with the right spelling: boxes, parties, cars."""
     if word.endswith(("s", "x", "z", "ch", "sh")):
         return f"{word}es"
@@ -409,7 +409,7 @@ def _append_s(word: str) -> str:
     return f"{word}s"
 
 
-def _append_ed(verb: str) -> str:
+def _add_ending_ed(verb: str) -> str:
     """Append the -ed of the past tense with the right spelling: used, tried, walked."""
     if verb.endswith("e"):
         return f"{verb}d"

@@ -51,7 +51,7 @@ _MAXIMUM_ADJECTIVES = 2
 Edit = tuple[Span, str]
 
 
-def find_german_negations(text: str) -> list[Edit]:
+def find_edits_that_negate_german(text: str) -> list[Edit]:
     """Find every way to negate a clause by adding "nicht" or by turning "ein" into "kein", in the order of
     the text.
 

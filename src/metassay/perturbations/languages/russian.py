@@ -169,7 +169,7 @@ def inflect_russian_word_like(lemma: str, tag: Any, part_of_speech: str) -> str 
         return None if inflected is None else str(inflected.word)
     # pymorphy's `inflect` analyses the word anew. The paradigm of a known word gives the same form at once.
     _, _, paradigm, form_number = parse.methods_stack[0]
-    affixes = _find_affixes_of_form(paradigm, parse.tag, grammemes)
+    affixes = _find_affixes_of_word_form(paradigm, parse.tag, grammemes)
     if affixes is None:
         return None
     prefix, suffix = affixes
@@ -228,7 +228,7 @@ def _load_word_forms_of_paradigm(paradigm: int) -> list[tuple[str, Any, str]]:
 
 
 @functools.cache
-def _find_affixes_of_form(paradigm: int, tag: Any, grammemes: frozenset[str]) -> tuple[str, str] | None:
+def _find_affixes_of_word_form(paradigm: int, tag: Any, grammemes: frozenset[str]) -> tuple[str, str] | None:
     """Find the prefix and suffix of the form of a word that has some grammatical values and is most similar
     to a tag.
 

@@ -89,7 +89,7 @@ def add_grammatical_forms_to_names(text: str, entities: Sequence[Entity]) -> lis
             continue
         if form is None and entity_kind == "PER":
             kind = "NAME"
-            form = _find_family_name_form(name, previous_word, next_word)
+            form = _find_grammatical_form_of_family_name(name, previous_word, next_word)
         if entity_kind == "LOC":
             form = _restrict_cases_by_preposition(name, previous_word.lower(), form)
         # «во», «со» depend on the first sounds of the name that follows, and would not fit another one.
@@ -224,7 +224,11 @@ def _find_grammatical_form_of_name(name: str, kind: str) -> str | None:
         return "latin?"
     words = name.split()
     if kind == "PER":
-        return _find_full_name_form(words) if len(words) > 1 else _find_given_name_form(name)
+        return (
+            _find_grammatical_form_of_full_name(words)
+            if len(words) > 1
+            else _find_grammatical_form_of_given_name(name)
+        )
     *adjectives, noun = words
     readings = list(_find_grammatical_analyses_as_name(noun, kind))
     for adjective in adjectives:
@@ -248,11 +252,11 @@ def _list_noun_forms_that_agree(adjective: str) -> set[tuple[str | None, str | N
     return agreeing
 
 
-def _find_full_name_form(words: list[str]) -> str | None:
+def _find_grammatical_form_of_full_name(name_words: list[str]) -> str | None:
     """Find the grammatical form of a person's full name, or return None if the given name is not known."""
-    if len(words) > 3 or not all(_CYRILLIC_NAME.fullmatch(word) for word in words):
+    if len(name_words) > 3 or not all(_CYRILLIC_NAME.fullmatch(word) for word in name_words):
         return None
-    given_name, *family_names = words
+    given_name, *family_names = name_words
     given_name_cases = _find_gender_and_cases_of_given_name(given_name)
     if given_name_cases is None or any(_is_verb(word) for word in family_names):
         return None
@@ -264,16 +268,16 @@ def _find_full_name_form(words: list[str]) -> str | None:
     return _format_grammatical_form(gender, "sing", "more", cases) if cases else None
 
 
-def _find_given_name_form(name: str) -> str | None:
+def _find_grammatical_form_of_given_name(given_name: str) -> str | None:
     """Find the grammatical form of a given name that stands alone, or return None if the name is not
     known.
     """
-    readings = _find_grammatical_analyses_as_name(name, "PER")
+    readings = _find_grammatical_analyses_as_name(given_name, "PER")
     if readings:
         return _describe_shared_grammatical_form(readings, "one")
-    if not _CYRILLIC_NAME.fullmatch(name):
+    if not _CYRILLIC_NAME.fullmatch(given_name):
         return None
-    gender_and_cases = _find_gender_and_cases_of_given_name(name)
+    gender_and_cases = _find_gender_and_cases_of_given_name(given_name)
     if gender_and_cases is None:
         return None
     gender, cases = gender_and_cases
@@ -310,18 +314,22 @@ def _list_cases_of_family_name(family_name: str, gender: str) -> set[str]:
     raise AssertionError("the last row fits every name")
 
 
-def _find_family_name_form(name: str, previous_word: str, next_word: str) -> str | None:
+def _find_grammatical_form_of_family_name(family_name: str, previous_word: str, next_word: str) -> str | None:
     """Find the grammatical form of a man's family name that no dictionary has, or return None if it is not
     clear.
 
     Its case must show, or a verb with a masculine ending must stand beside it.
     """
-    if not _CYRILLIC_NAME.fullmatch(name) or _rank_analyses_in_dictionary(name):
+    if not _CYRILLIC_NAME.fullmatch(family_name) or _rank_analyses_in_dictionary(family_name):
         return None
-    reading = _rank_grammatical_analyses(name)[0]
+    reading = _rank_grammatical_analyses(family_name)[0]
     if reading.part_of_speech != "NOUN" or reading.gender != "masc":
         return None
-    cases = {"gent", "accs"} if reading.case in {"gent", "accs"} else _list_cases_of_family_name(name, "masc")
+    cases = (
+        {"gent", "accs"}
+        if reading.case in {"gent", "accs"}
+        else _list_cases_of_family_name(family_name, "masc")
+    )
     if "nomn" in cases and not (_is_masculine_verb(previous_word) or _is_masculine_verb(next_word)):
         return None
     return _format_grammatical_form("masc", "sing", "one", cases) if len(cases) < len(CASES) else None
