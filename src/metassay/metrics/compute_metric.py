@@ -96,7 +96,8 @@ class ComputeMetric(ExternalMetric):
 
     def _computer_accepts_sources(self) -> bool:
         """Return whether the `compute` method of the user's object has a parameter `sources`."""
-        for function in (getattr(self.computer, "_call_compute", None), self.computer.compute):
+        # In `evaluate`, `compute` takes any keyword and `_compute` has the parameters of the metric.
+        for function in (getattr(self.computer, "_compute", None), self.computer.compute):
             if callable(function) and "sources" in inspect.signature(function).parameters:
                 return True
         return False
