@@ -68,8 +68,8 @@ def family(request, comet_folder, bert, monkeypatch):
 
     encoded_texts: list[str] = []
     owner, name = {
-        "comet": (comet.SeparateNetwork, "encode"),
-        "embedding": (sentence_encoders.TransformerSentenceEncoder, "encode"),
+        "comet": (comet.SeparateNetwork, "compute_text_vectors"),
+        "embedding": (sentence_encoders.TransformerSentenceEncoder, "compute_text_vectors"),
         "bertscore": (bertscore.TokenEncoder, "tokenize"),
     }[request.param]
     real = getattr(owner, name)
