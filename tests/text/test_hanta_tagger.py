@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from metassay.text.hanta_morphemes import MorphemeSplitter
-from metassay.text.hanta_tagger import load_tagger
+from metassay.text.hanta_tagger import load_pos_tagger
 from metassay.text.tagged_words import rank_pos_tags_of_word
 from metassay.text.tokens import tokenize_words
 
@@ -36,7 +36,7 @@ def test_tags_are_those_of_hanta(language: str) -> None:
     hanta = load_hanta(language)
     for text in TEXTS[language]:
         words = tokenize_words(text)
-        assert load_tagger(language).tag_words(words) == hanta.tag_sent(words, taglevel=0)
+        assert load_pos_tagger(language).tag_parts_of_speech(words) == hanta.tag_sent(words, taglevel=0)
         for word in words:
             assert list(rank_pos_tags_of_word(word, language)) == [tag for tag, _ in hanta.tag_word(word)]
 

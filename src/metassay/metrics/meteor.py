@@ -149,5 +149,5 @@ def find_wordnet_synonyms(word: str) -> tuple[str, ...]:
     for part_of_speech in PARTS_OF_SPEECH:
         for lemma in wordnet.find_lemmas(word, part_of_speech):
             for offset in wordnet.list_synsets(lemma, part_of_speech):
-                synonyms.update(wordnet.list_words(part_of_speech, offset))
+                synonyms.update(wordnet.list_words_of_synset(part_of_speech, offset))
     return tuple(synonym for synonym in synonyms if "_" not in synonym)

@@ -118,7 +118,7 @@ def _load_or_collect_perturbation_data(
     if store is not None and stored is not None:
         # Loading copies the analyses from a shared cache into the run, so that a run has the same files with
         # and without a cache.
-        for batch_name in _build_store_names_of_analyses(perturbation, text_source, dependencies):
+        for batch_name in _make_names_of_stored_analyses(perturbation, text_source, dependencies):
             store.load_texts(batch_name)
         return json.loads(stored[0] or "null")
     analyses = _analyse_texts_in_batches(perturbation, text_source, dependencies, store)
@@ -136,7 +136,7 @@ def _analyse_texts_in_batches(
 
     Batches are stored in order, so that those of an interrupted run are the first ones.
     """
-    names = _build_store_names_of_analyses(perturbation, text_source, dependencies)
+    names = _make_names_of_stored_analyses(perturbation, text_source, dependencies)
     first_missing = 0
     while store is not None and first_missing < len(names):
         stored = store.load_texts(names[first_missing])
@@ -156,7 +156,7 @@ def _analyse_texts_in_batches(
         yield from analyses
 
 
-def _build_store_names_of_analyses(
+def _make_names_of_stored_analyses(
     perturbation: AnyPerturbation, text_source: _TextsOfLanguage, dependencies: str
 ) -> list[str]:
     """Return the name under which the analyses of each batch of texts are stored."""

@@ -77,13 +77,13 @@ def _estimate_perturbation_count(
     perturbation: AnyPerturbation,
     applied_count: PerturbationCount,
     tried_count: int,
-    language_counts: Mapping[str | None, int],
+    outputs_by_language: Mapping[str | None, int],
 ) -> PerturbationForecast:
     """Estimate to how many outputs a perturbation will apply from the numbers of outputs on which it was
     tried.
     """
     reasons = []
-    for language in sorted(language_counts, key=lambda name: name or ""):
+    for language in sorted(outputs_by_language, key=lambda name: name or ""):
         reason = explain_why_not_applicable(perturbation, language, requested=False, strict_resources=False)
         if reason:
             reasons.append(reason)

@@ -288,8 +288,8 @@ def _build_table_of_pairs(
 
 
 def _count_pairs_by_perturbation(
-    counts: Mapping[str, PerturbationCount], frame: pl.DataFrame
+    counts: Mapping[str, PerturbationCount], pair_table: pl.DataFrame
 ) -> dict[str, PerturbationCount]:
     """Add to the counts of each perturbation the number of its pairs in a table."""
-    pair_counts = dict(frame["perturbation"].value_counts().iter_rows())
+    pair_counts = dict(pair_table["perturbation"].value_counts().iter_rows())
     return {spec: replace(count, pairs=pair_counts.get(spec, 0)) for spec, count in counts.items()}

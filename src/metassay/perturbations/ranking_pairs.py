@@ -98,7 +98,7 @@ def make_ranked_pairs(
 
 
 def _find_lists_with_moved_documents(list_offsets: LongArray, document_order: LongArray) -> NDArray[np.bool_]:
-    """Return the numbers of the ranked lists in which a new order moves a document."""
+    """Return for each ranked list whether a new order moves any of its documents."""
     # A running count answers for all lists at once whether any document moved in them.
     moved_before = np.concatenate([[0], np.cumsum(document_order != np.arange(len(document_order)))])
     return np.asarray(moved_before[list_offsets[1:]] > moved_before[list_offsets[:-1]])

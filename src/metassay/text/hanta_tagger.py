@@ -47,7 +47,7 @@ class WordReadings:
 
 
 @functools.lru_cache(maxsize=4)
-def load_tagger(language: str) -> Tagger:
+def load_pos_tagger(language: str) -> Tagger:
     """Load the part-of-speech tagger for a language."""
     from HanTa.HanoverTagger import HanoverTagger
 
@@ -72,7 +72,7 @@ class Tagger:
         self._transitions, self._end_transitions = self._build_tag_transitions()
         self._find_known_tags = functools.lru_cache(maxsize=2 * _CACHED_WORDS)(self._find_likely_pos_tags)
 
-    def tag_words(self, words: Sequence[str]) -> list[str]:
+    def tag_parts_of_speech(self, words: Sequence[str]) -> list[str]:
         """Return the part-of-speech tag of each word of a sentence."""
         readings = [self._find_known_tags(words[0], True)]
         readings += [self._find_known_tags(word, False) for word in words[1:]]
@@ -90,8 +90,8 @@ class Tagger:
         return [self._tag_names[number] for number in path.tolist()]
 
     def list_possible_pos_tags(self, word: str, *, is_first_word: bool = False) -> frozenset[str]:
-        """Return the tags that `tag_words` can give to a word. The first word of a sentence can have other
-        ones than later words.
+        """Return the tags that `tag_parts_of_speech` can give to a word. The first word of a sentence can
+        have other ones than later words.
         """
         return self._find_known_tags(word, is_first_word).tags
 

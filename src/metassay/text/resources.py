@@ -103,7 +103,7 @@ def list_resources() -> tuple[Resource, ...]:
     )
 
 
-def find_resource(resource_name: str, language: str) -> Resource:
+def find_dictionary_or_model(resource_name: str, language: str) -> Resource:
     """Return the dictionary or model with a name for a language."""
     for resource in list_resources():
         if (resource.name, resource.language) == (resource_name, language):
@@ -116,7 +116,7 @@ def describe_missing_resource(*names: str, language: str) -> str | None:
     installed.
     """
     for name in names:
-        resource = find_resource(name, language)
+        resource = find_dictionary_or_model(name, language)
         if resource.locate() is None:
             return resource.remedy
     return None

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from metassay.text.languages import get_base_language
-from metassay.text.resources import find_resource, is_package_installed
+from metassay.text.resources import find_dictionary_or_model, is_package_installed
 from metassay.text.words import WITHOUT_SPACES, Span, is_in_script_without_spaces, list_vocabulary
 
 Segmenter = Callable[[str], Iterable[str]]
@@ -92,7 +92,7 @@ def describe_missing_word_segmenter(language: str) -> str | None:
     package = _SEGMENTER_PACKAGES.get(base_language)
     if package is None:
         return "it is written without spaces, and no package that finds its words is supported"
-    return find_resource(*package).remedy
+    return find_dictionary_or_model(*package).remedy
 
 
 def find_words_in_text_without_spaces(text: str, language: str | None) -> list[Span]:

@@ -173,7 +173,9 @@ class _WordNumbering:
             _measure_distances_to_capitalised_words(have_capitals, runs.offsets)
             <= maximum_distance_to_capital
         )
-        keys = self._compute_keys_of_character_runs(runs.vocabulary, runs.numbers, runs.offsets)[is_near]
+        keys = self._compute_cache_keys_of_character_runs(runs.vocabulary, runs.numbers, runs.offsets)[
+            is_near
+        ]
         distinct_keys, key_indexes = find_distinct_integers(keys)
         rows = np.array(
             [self._find_or_add_character_run(runs.vocabulary, key) for key in distinct_keys.tolist()],
@@ -201,28 +203,32 @@ class _WordNumbering:
         # A pair is stored as one integer: word × number of shapes + shape.
         return np.divmod(pairs, len(self._model_shapes))
 
-    def _compute_keys_of_character_runs(
-        self, vocabulary: Sequence[str], numbers: LongArray, offsets: LongArray
+    def _compute_cache_keys_of_character_runs(
+        self, distinct_runs: Sequence[str], run_numbers: LongArray, text_offsets: LongArray
     ) -> LongArray:
         """Return an integer for each text part between spaces. It is equal for equal parts between characters
         of the same kinds.
         """
-        first_kinds = np.array([get_razdel_character_kind(run[0]) for run in vocabulary], np.int64)[numbers]
-        last_kinds = np.array([get_razdel_character_kind(run[-1]) for run in vocabulary], np.int64)[numbers]
-        begins_text = np.zeros(len(numbers) + 1, np.bool_)
-        begins_text[offsets] = True
+        first_kinds = np.array([get_razdel_character_kind(run[0]) for run in distinct_runs], np.int64)[
+            run_numbers
+        ]
+        last_kinds = np.array([get_razdel_character_kind(run[-1]) for run in distinct_runs], np.int64)[
+            run_numbers
+        ]
+        begins_text = np.zeros(len(run_numbers) + 1, np.bool_)
+        begins_text[text_offsets] = True
         ignores_before = begins_text[:-1] | (first_kinds < KIND_COUNT)
         ignores_after = begins_text[1:] | (last_kinds < KIND_COUNT)
         kinds_before = np.where(ignores_before, 0, np.roll(last_kinds, 1) % KIND_COUNT)
         kinds_after = np.where(ignores_after, 0, np.roll(first_kinds, -1) % KIND_COUNT)
-        return (numbers * KIND_COUNT + kinds_before) * KIND_COUNT + kinds_after
+        return (run_numbers * KIND_COUNT + kinds_before) * KIND_COUNT + kinds_after
 
-    def _find_or_add_character_run(self, vocabulary: Sequence[str], key: int) -> int:
+    def _find_or_add_character_run(self, distinct_runs: Sequence[str], key: int) -> int:
         """Return the row that holds the words of a text part between spaces. A new part is split into words
         first.
         """
         number, kinds = divmod(key, KIND_COUNT**2)
-        run = vocabulary[number]
+        run = distinct_runs[number]
         # A run has no space, so that the name is unique.
         name = f"{run} {kinds}" if kinds else run
         row = self._row_of_run.get(name)

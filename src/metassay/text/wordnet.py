@@ -74,7 +74,7 @@ class WordNet:
             lemma for pos in ("n", "v") for lemma in self._load_synsets_of_lemmas(pos) if "_" in lemma
         )
 
-    def list_words(self, part_of_speech: str, synset: int) -> tuple[str, ...]:
+    def list_words_of_synset(self, part_of_speech: str, synset: int) -> tuple[str, ...]:
         """Return all words with one sense, in the order of the database. Phrases have `_` for spaces."""
         return self._synset_words(part_of_speech, synset)
 
@@ -83,7 +83,7 @@ class WordNet:
         fields = self._read_synset_fields(part_of_speech, synset)
         if b"!" not in fields:
             return ()
-        lower_words = [word.lower() for word in self.list_words(part_of_speech, synset)]
+        lower_words = [word.lower() for word in self.list_words_of_synset(part_of_speech, synset)]
         word_number = lower_words.index(lemma) + 1 if lemma in lower_words else 0
         antonyms = []
         for symbol, target, target_pos, word_numbers in _parse_relations_of_synset(fields):
@@ -92,7 +92,7 @@ class WordNet:
             if symbol == b"!" and source_number == word_number:
                 # "s" marks satellite adjectives, which are in the file of adjectives.
                 pos_of_target = "a" if target_pos == b"s" else target_pos.decode()
-                antonyms.append(self.list_words(pos_of_target, int(target))[target_number - 1])
+                antonyms.append(self.list_words_of_synset(pos_of_target, int(target))[target_number - 1])
         return tuple(antonyms)
 
     def list_related_synsets(self, part_of_speech: str, synset: int, relation_symbol: str) -> list[int]:

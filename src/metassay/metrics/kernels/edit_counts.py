@@ -69,7 +69,7 @@ def count_edits(
             counts[k, HITS] = -1
         else:
             mark_token_positions(reference, row_of_token, position_bits)
-            _write_edit_distance_changes(
+            _mark_edit_distance_changes(
                 len(reference), output, row_of_token, position_bits, increases, decreases
             )
             _count_edits_of_alignment(reference, output, increases, decreases, counts[k])
@@ -103,7 +103,7 @@ def _would_rapidfuzz_split_alignment(reference_length: int, output_length: int) 
 
 
 @kernel
-def _write_edit_distance_changes(
+def _mark_edit_distance_changes(
     reference_length: int,
     output: TokenIds,
     row_of_token: TokenIds,

@@ -154,7 +154,9 @@ def is_proper_name(word: str) -> bool:
     if word in FEMALE_NAMES or word in MALE_NAMES:
         return True
     wordnet = _require_wordnet()
-    return any(word in wordnet.list_words("n", sense) for sense in wordnet.list_synsets(word.lower(), "n"))
+    return any(
+        word in wordnet.list_words_of_synset("n", sense) for sense in wordnet.list_synsets(word.lower(), "n")
+    )
 
 
 def _require_wordnet() -> WordNet:
@@ -217,7 +219,7 @@ def _list_hypernyms(lemma: str, part_of_speech: str) -> Iterable[str]:
     minimum_count = max(wordnet.tag_counts.get((lemma, part_of_speech), 0), MINIMUM_COUNT)
     hypernyms = []
     for parent in _list_hypernym_synsets(lemma, part_of_speech):
-        words = wordnet.list_words(part_of_speech, parent)
+        words = wordnet.list_words_of_synset(part_of_speech, parent)
         hypernyms += [
             word for word in words if wordnet.tag_counts.get((word, part_of_speech), 0) >= minimum_count
         ]
@@ -241,7 +243,7 @@ def _list_common_hyponyms(synset: int, part_of_speech: str) -> list[tuple[str, i
     wordnet = _require_wordnet()
     hyponyms = []
     for child in wordnet.list_related_synsets(part_of_speech, synset, "~"):
-        word = wordnet.list_words(part_of_speech, child)[0]
+        word = wordnet.list_words_of_synset(part_of_speech, child)[0]
         if _is_word_common_in_sense(word, part_of_speech, child):
             hyponyms.append((word, child))
     return hyponyms
@@ -272,7 +274,7 @@ def _list_words_of_other_senses(lemma: str, part_of_speech: str) -> Iterable[str
     topic = wordnet.get_topic_number(part_of_speech, first_sense)
     words = []
     for synset in synsets:
-        for word in wordnet.list_words(part_of_speech, synset):
+        for word in wordnet.list_words_of_synset(part_of_speech, synset):
             # Words that begin alike may be derived from each other.
             if not _is_word_common_in_sense(word, part_of_speech, synset) or word[:3] == lemma[:3]:
                 continue
@@ -322,7 +324,7 @@ def _list_synonyms(lemma: str, part_of_speech: str, word_form: str) -> tuple[str
     """
     wordnet = _require_wordnet()
     synset = wordnet.list_synsets(lemma, part_of_speech)[0]
-    words = wordnet.list_words(part_of_speech, synset)
+    words = wordnet.list_words_of_synset(part_of_speech, synset)
     synonyms = [
         word for word in words if word != lemma and _is_word_in_current_use(word, part_of_speech, synset)
     ]
