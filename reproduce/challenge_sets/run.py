@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from metassay.data.dataset import Dataset
-from metassay.metrics.labels import label_metric
+from metassay.metrics.labels import get_metric_label
 from metassay.stats.rank_correlation import correlate_rows
 from metassay.workflows.assay import assay
 from metassay.workflows.read import read
@@ -67,11 +67,11 @@ def render_context(column: str, content: dict[str, Any], overall: dict[str, Any]
     by = {(row["context"], row["metric"]): row for row in rows}
     contexts.sort(key=lambda context: -sum(by[context, metric]["micro"] for metric in overall))
     body = [[context, *(by[context, metric] for metric in overall)] for context in contexts]
-    lines = [format_table([column, *map(label_metric, overall)], [*body, ["all", *overall.values()]])]
+    lines = [format_table([column, *map(get_metric_label, overall)], [*body, ["all", *overall.values()]])]
     if column == "perturbation":
         head = ["metric", "mostly a tie", "else right in less than half"]
         lines.append(format_table(head, list_unnoticed(list(overall), contexts, by)))
-    sizes = ", ".join(f"{label_metric(row['metric'])} {row['cramers_v']:.2f}" for row in content["h1"])
+    sizes = ", ".join(f"{get_metric_label(row['metric'])} {row['cramers_v']:.2f}" for row in content["h1"])
     largest = max(row["p_permutation"] for row in content["h1"])
     agreement = dict(zip(content["h2"]["contexts"], content["h2"]["matrix"][0]))
     lowest = sorted((value, name) for name, value in agreement.items() if value is not None)[:3]
@@ -117,7 +117,7 @@ def compare_with_our_pairs(pairs: Dataset, result: dict[str, Any]) -> str:
     tau = float(correlate_rows(their_means, our_means, "kendall")[0])
     cells = [f"{100 * one:.0f} / {100 * other:.0f}" for one, other in zip(their_means, our_means)]
     body.append(["mean", "", "", *cells, f"{tau:.2f}"])
-    header = ["ours", "DEMETR’s", "pairs", *map(label_metric, metrics), "τ"]
+    header = ["ours", "DEMETR’s", "pairs", *map(get_metric_label, metrics), "τ"]
     return format_table(header, body)
 
 
@@ -127,7 +127,7 @@ def list_unnoticed(metrics: Sequence[str], contexts: Sequence[str], by: dict[Any
     for metric in metrics:
         tied = [c for c in contexts if by[c, metric]["ties"] >= 0.5]
         wrong = [c for c in contexts if c not in tied and by[c, metric]["micro"] < 0.5]
-        rows.append([label_metric(metric), ", ".join(tied) or "–", ", ".join(wrong) or "–"])
+        rows.append([get_metric_label(metric), ", ".join(tied) or "–", ", ".join(wrong) or "–"])
     return rows
 
 

@@ -12,7 +12,7 @@ import pytest
 from metassay.engine import ranking_scores
 from metassay.engine.batches import OutputRows
 from metassay.engine.ranking_scores import score_ranked_rows
-from metassay.engine.scoring import measure_costs, score_rows
+from metassay.engine.scoring import measure_metric_run_times, score_rows
 from metassay.errors import InputError, MetricFailure
 from metassay.metrics.base import Metric
 from metassay.metrics.registry import parse_metrics
@@ -72,7 +72,7 @@ def test_the_same_list_for_two_topics_is_two_lists():
 def test_batches_hold_the_judgements_for_metrics_of_others():
     rows = OutputRows(FRAME.with_columns(language=pl.lit(None, pl.String)), QRELS)
     np.testing.assert_allclose(Judged().score(rows.build_metric_batch(Judged.needs)), [1 / 2, 0, 1 / 3])
-    assert measure_costs([Judged(), *parse_metrics("map")], rows).keys() == {"judged", "map"}
+    assert measure_metric_run_times([Judged(), *parse_metrics("map")], rows).keys() == {"judged", "map"}
 
 
 def test_metrics_from_outside_see_who_made_a_list():

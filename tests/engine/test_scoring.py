@@ -14,7 +14,7 @@ import pytest
 
 from metassay.engine import batches
 from metassay.engine.batches import OutputRows
-from metassay.engine.scoring import measure_costs, score_rows
+from metassay.engine.scoring import measure_metric_run_times, score_rows
 from metassay.errors import InputError, MetricFailure
 from metassay.metrics.base import Metric
 from metassay.metrics.registry import parse_metrics
@@ -250,5 +250,5 @@ def test_costs_are_for_a_thousand_outputs() -> None:
             time.sleep(0.002 * len(batch))
             return np.zeros(len(batch))
 
-    cost = measure_costs([Slow()], rows([str(n) for n in range(40)]))["slow"]
+    cost = measure_metric_run_times([Slow()], rows([str(n) for n in range(40)]))["slow"]
     assert cost >= 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import sacrebleu
@@ -45,6 +47,16 @@ class LengthWithSources:
         return [float(len(o) + len(r) + len(s)) for o, r, s in zip(predictions, references, sources)]
 
 
+class LengthOfEvaluate:
+    """Names its parameters in `_compute` only, like the metrics of `evaluate`."""
+
+    def compute(self, **columns):
+        return self._compute(**columns)
+
+    def _compute(self, predictions, references, sources):
+        return LengthWithSources().compute(predictions, references, sources)
+
+
 def test_an_object_that_returns_one_number_is_called_for_each_output() -> None:
     metric = convert_to_metric(CorpusBleu())
     assert metric.name == "sacrebleu"
@@ -59,8 +71,9 @@ def test_an_object_that_returns_lists_is_called_once_for_all_outputs() -> None:
     assert ComputeMetric(computer, "precision").score(BATCH).tolist() == [0.0] * 3
 
 
-def test_sources_are_passed_to_objects_that_take_them() -> None:
-    metric = convert_to_metric(LengthWithSources())
+@pytest.mark.parametrize("computer", [LengthWithSources(), LengthOfEvaluate()])
+def test_sources_are_passed_to_objects_that_take_them(computer: Any) -> None:
+    metric = convert_to_metric(computer)
     assert metric.needs == {"output", "references", "source"}
     expected = [len(o) + len(r[0]) + 1 for o, r in zip(OUTPUTS, REFERENCES)]
     assert metric.score(BATCH).tolist() == expected

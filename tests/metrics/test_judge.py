@@ -40,7 +40,7 @@ def get_shown_outputs(body):
 def connect_judge(url, tmp_path, **parameters):
     asker = Asker.from_settings(LlmSettings(url, "tiny", cache=tmp_path / "answers.jsonl"))
     asker.backend.sleep = lambda _: None
-    return Judge(**parameters).connect(asker)
+    return Judge(**parameters).connect_to_model(asker)
 
 
 def prefer_longer_outputs(handler, body):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metassay.metrics.labels import label_metric, label_metrics
+from metassay.metrics.labels import get_metric_label, get_metric_labels
 from metassay.metrics.ranking import PAPER_MEASURES
 from metassay.metrics.registry import load_metric_classes, parse_metric
 
@@ -38,21 +38,21 @@ LABELS = {
 @pytest.mark.parametrize(("spec", "label"), LABELS.items())
 def test_labels_follow_the_spelling_of_the_field(spec, label):
     assert parse_metric(spec).label == label
-    assert label_metric(parse_metric(spec).spec) == label
+    assert get_metric_label(parse_metric(spec).spec) == label
 
 
 @pytest.mark.parametrize(
     "name", ["COMET", "BLEU", "chrF", "bleu-refA", "p_5:mean", "x(", "", "chrf(beta=nan)", "P_5"]
 )
 def test_names_of_precomputed_scores_are_their_own_labels(name):
-    assert label_metric(name) == name
+    assert get_metric_label(name) == name
 
 
 def test_no_two_metrics_share_a_label():
     metrics = [*(metric_class() for metric_class in load_metric_classes().values()), *PAPER_MEASURES]
     specs = {metric.spec for metric in metrics}
-    assert len({label_metric(spec) for spec in specs}) == len(specs)
+    assert len({get_metric_label(spec) for spec in specs}) == len(specs)
 
 
 def test_metrics_that_would_share_a_label_keep_their_specs():
-    assert label_metrics(["bleu", "BLEU", "ter"]) == {"bleu": "bleu", "BLEU": "BLEU", "ter": "TER"}
+    assert get_metric_labels(["bleu", "BLEU", "ter"]) == {"bleu": "bleu", "BLEU": "BLEU", "ter": "TER"}

@@ -49,13 +49,13 @@ def test_texts_that_are_too_long_for_spacy_have_no_entities(monkeypatch: pytest.
         ents = ()
 
     monkeypatch.setattr(spacy_models, "_load_largest_spacy_model", lambda _: Model())
-    assert spacy_models.find_spacy_entities(["short", "longer than ten"], "en") == [[], []]
+    assert spacy_models.find_names_with_spacy(["short", "longer than ten"], "en") == [[], []]
 
 
 def test_spans_that_touch_do_not_overlap() -> None:
     spans = DisjointSpans()
-    spans.add((10, 20))
-    spans.add((0, 5))
+    spans.add_span((10, 20))
+    spans.add_span((0, 5))
     free = [
         span for span in ((5, 10), (4, 6), (9, 11), (12, 13), (20, 30), (0, 30)) if spans.is_span_free(span)
     ]

@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 from metassay.perturbations.base import View
-from metassay.perturbations.entity import EntitySubstitution, find_mentions
+from metassay.perturbations.entity import EntitySubstitution, find_names_in_texts
 from metassay.perturbations.entity_census import (
     MentionCounts,
-    build_name_census,
     can_replace_name,
+    classify_names_and_list_replacements,
     describe_grammatical_role_of_name,
 )
 from metassay.perturbations.languages.name_finder import (
@@ -28,7 +28,7 @@ Names = Callable[[list[str], str], dict[str, set[str]]]
 
 
 def split_names(text: str, language: str) -> set[tuple[str, str]]:
-    return {(text[start:end], kind) for start, end, kind, _ in find_mentions([text], language)[0]}
+    return {(text[start:end], kind) for start, end, kind, _ in find_names_in_texts([text], language)[0]}
 
 
 def all_worse(texts: list[str], language: str, *, seeds: int = 60) -> set[str]:
@@ -147,8 +147,8 @@ def decide_kinds(mentions: list[tuple[str, str]], language: str) -> dict[str, st
     """Return the kinds of names according to a census of texts with one mention each."""
     counts = MentionCounts()
     for name, kind in mentions:
-        counts.count_mentions(name, [(0, len(name), kind, "")])
-    return build_name_census(counts, language)["kinds"]
+        counts.count_names_in_text(name, [(0, len(name), kind, "")])
+    return classify_names_and_list_replacements(counts, language)["kinds"]
 
 
 def test_mistakes_of_the_finder_are_outvoted() -> None:
@@ -228,7 +228,7 @@ def test_on_wmt_one_name_changes_for_another_of_the_data_set(
         if worse is None:
             continue
         changed += 1
-        spans = [(start, end) for start, end, _, _ in find_mentions([text], language)[0]]
+        spans = [(start, end) for start, end, _, _ in find_names_in_texts([text], language)[0]]
         spans += [(start, end - 1) for start, end in spans]  # a German family name in the genitive
         assert any(
             worse.startswith(text[:start])
@@ -258,5 +258,5 @@ def test_names_that_go_far_from_capitals_have_no_form(
 def test_may_is_a_month_only_beside_a_number() -> None:
     """A date later in the text does not make a month of an earlier word."""
     text = "It was May who left on May 5 and on 6 May and on the 7th of March, but not May or in March."
-    starts = {start for start, _, kind, _ in find_mentions([text], "en")[0] if kind == "MONTH"}
+    starts = {start for start, _, kind, _ in find_names_in_texts([text], "en")[0] if kind == "MONTH"}
     assert starts == {text.index("May 5"), text.index("May and"), text.index("March,")}

@@ -85,11 +85,11 @@ def test_sampling_takes_a_subset_and_a_further_method_only_displaces() -> None:
     data = dataset()
     everything = make_pairs(data, perturbations=BASIC, per_output=None)
     two = make_pairs(data, perturbations=BASIC, per_output=2)
-    assert two.frame.equals(everything.sample(2).frame)
-    assert two.counts == everything.sample(2).counts
+    assert two.frame.equals(everything.sample_pairs(2).frame)
+    assert two.counts == everything.sample_pairs(2).counts
     assert two.frame.join(everything.frame, on=everything.frame.columns, how="anti").is_empty()
     assert two.frame.group_by("item", "system").len()["len"].max() == 2
-    assert everything.sample(3).frame.equals(everything.frame)
+    assert everything.sample_pairs(3).frame.equals(everything.frame)
     fewer = make_pairs(data, perturbations=BASIC[:2], per_output=1).frame
     one = make_pairs(data, perturbations=BASIC, per_output=1).frame
     displaced = one.join(fewer, on=one.columns, how="anti")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
 from metassay.perturbations.base import View
-from metassay.perturbations.phonetic import Phonetic, list_respellings
+from metassay.perturbations.phonetic import Phonetic, list_spellings_that_sound_alike
 from metassay.stats.streams import Stream, compute_output_seed, derive_seed_from_name
 
 CAKE = "John said he did not like the cake she baked."
@@ -29,7 +29,7 @@ def worse(text: str, seed: int = 0) -> str | None:
 
 
 def test_the_papers_examples() -> None:
-    assert "wader" in list_respellings("water")
+    assert "wader" in list_spellings_that_sound_alike("water")
     results = {worse(CAKE, seed) for seed in range(300)}
     assert {CAKE.replace("said", "sed"), CAKE.replace("baked", "bakked")} <= results
 
@@ -71,6 +71,6 @@ def test_nine_in_ten_respelt_words_sound_near(real_data: Callable[[str], Path]) 
 
 def test_letters_that_a_longer_rule_replaced_are_not_respelt_again() -> None:
     """`tch` sounds as `ch`, which elsewhere may become `sh`: a patch is no patsh."""
-    assert "pach" in list_respellings("patch")
-    assert "patsh" not in list_respellings("patch")
-    assert "chip" in list_respellings("ship")
+    assert "pach" in list_spellings_that_sound_alike("patch")
+    assert "patsh" not in list_spellings_that_sound_alike("patch")
+    assert "chip" in list_spellings_that_sound_alike("ship")

@@ -52,7 +52,7 @@ def draw_order(method: Reordering, size: int, key: int) -> list[int]:
     if isinstance(method, Shuffle):
         top = min(size, method.top)
         return [*stream.sample(top, top), *range(top, size)]
-    drawn = stream.sample(size, 2 * int(method.count_swaps(np.array([size]))[0]))
+    drawn = stream.sample(size, 2 * int(method.compute_swap_count_of_each_list(np.array([size]))[0]))
     order = list(range(size))
     for first, second in zip(drawn[::2], drawn[1::2]):
         order[first], order[second] = order[second], order[first]

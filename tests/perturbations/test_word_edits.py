@@ -129,7 +129,7 @@ def test_texts_with_and_without_spaces_are_edited_in_one_batch() -> None:
 def words_of_two_characters(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace jieba by a function that splits texts into pairs of characters."""
     pairs = re.compile(r"\w{1,2}|\W")
-    monkeypatch.setattr(segmentation, "_load_segmenter", lambda _: pairs.findall)
+    monkeypatch.setattr(segmentation, "_load_word_segmenter", lambda _: pairs.findall)
 
 
 @pytest.mark.usefixtures("words_of_two_characters")
@@ -148,7 +148,7 @@ def test_chinese_words_are_those_of_the_segmenter() -> None:
 def test_word_perturbations_are_left_out_without_a_segmenter(
     name: str, language: str, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(segmentation, "_load_segmenter", lambda _: None)
+    monkeypatch.setattr(segmentation, "_load_word_segmenter", lambda _: None)
     rows = [
         {"seg_id": 1, "lp": f"en-{language}", "system": "a", "hyp": "我们在学校学习英语和数学。", "ref": "我"}
     ]
@@ -214,7 +214,7 @@ def test_compiled_swapping_never_exchanges_equal_words_and_finds_those_of_equal_
     for text in ("a a a b", "cat cat car cat", "one on one on", "x xx x xxx", "same same same"):
         views = [View(text, str(item), "en") for item in range(200)]
         keys = derive_seeds_from_name(compute_output_seeds(0, map(str, range(200)), [text] * 200), "swapping")
-        found = Swapping().apply_in_compiled_code(views, keys)
+        found = Swapping().perturb_in_compiled_code(views, keys)
         assert found == [Swapping().apply(v, Stream(k)) for v, k in zip(views, keys.tolist())]
         assert text not in found
         assert (set(found) == {None}) == (text == "same same same")

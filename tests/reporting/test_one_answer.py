@@ -123,7 +123,7 @@ def random_result(seed: int) -> AssayContent:
 
 
 def store(result: AssayContent, folder) -> RunFolder:
-    run = RunFolder.open(folder, {"command": "assay"})
+    run = RunFolder.open_for_writing(folder, {"command": "assay"})
     run.write_json("results/assay.json", result.to_dict())
     run.write_json("timings.json", {"seconds_per_1000_outputs": {}})
     run.write_manifest({"state": "finished"})

@@ -27,7 +27,7 @@ from metassay.store import metric_cache
 from metassay.store.cache_folder import verify_cache
 from metassay.store.cached_scores import CachedScores
 from metassay.store.cached_texts import CachedTexts
-from metassay.store.metric_cache import MetricCache, can_share_scores
+from metassay.store.metric_cache import MetricCache, can_share_scores_between_runs
 from metassay.store.run_scores import RunScores
 from metassay.store.run_texts import RunTexts
 from metassay.store.versions import SCORING_PACKAGES
@@ -153,11 +153,11 @@ def test_code_programs_and_judges_keep_their_scores_to_the_run() -> None:
     def mine(output: str) -> float:
         return float(len(output))
 
-    assert not can_share_scores(convert_to_metric(mine))
-    assert not can_share_scores(Length())
-    assert not can_share_scores(Judge())
-    assert not can_share_scores(parse_metric("random"))
-    assert can_share_scores(parse_metric("chrf"))
+    assert not can_share_scores_between_runs(convert_to_metric(mine))
+    assert not can_share_scores_between_runs(Length())
+    assert not can_share_scores_between_runs(Judge())
+    assert not can_share_scores_between_runs(parse_metric("random"))
+    assert can_share_scores_between_runs(parse_metric("chrf"))
 
 
 def test_a_broken_part_is_set_aside_named_and_computed_again(length, tmp_path, caplog) -> None:
@@ -197,7 +197,7 @@ cache = MetricCache(parse_metric("chrf"), Path(sys.argv[1]))
 rng = np.random.default_rng(5)
 digests = rng.integers(0, 2**63, (4000, 2)).astype(np.uint64)
 for start in range(int(sys.argv[2]), 4000, 250):
-    cache.add_scores(digests[start : start + 500], np.arange(start, start + 500.0)[: 4000 - start], ())
+    cache.add_scores_to_cache(digests[start : start + 500], np.arange(start, start + 500.0)[: 4000 - start], ())
 """
 
 
@@ -277,7 +277,7 @@ def test_threads_that_start_a_shelf_together_all_keep_their_scores(tmp_path, cap
 
         def put(number, cache=cache, together=together) -> None:
             together.wait()
-            cache.add_scores(np.array([[number, 0]], dtype=np.uint64), np.array([float(number)]), ())
+            cache.add_scores_to_cache(np.array([[number, 0]], dtype=np.uint64), np.array([float(number)]), ())
 
         threads = [threading.Thread(target=put, args=(number,)) for number in range(8)]
         for thread in threads:
@@ -292,7 +292,7 @@ def test_threads_that_start_a_shelf_together_all_keep_their_scores(tmp_path, cap
 def test_a_cache_that_cannot_be_written_is_told_of_once(tmp_path: Path, caplog: Any) -> None:
     """Worse copies are then kept in the run alone; what such a cache holds is still found."""
     about = {"code": "1"}
-    CachedTexts(None, tmp_path / "cache", about).save("known", ["a", None])
+    CachedTexts(None, tmp_path / "cache", about).save_texts("known", ["a", None])
     (cache,) = (path.parent for path in (tmp_path / "cache").rglob("about.json"))
     for file in cache.iterdir():
         if file.name == "about.json":
@@ -300,14 +300,14 @@ def test_a_cache_that_cannot_be_written_is_told_of_once(tmp_path: Path, caplog: 
             file.mkdir()  # nobody, not even root, can write this file now
     own = RunTexts(tmp_path / "run", "")
     texts = CachedTexts(own, tmp_path / "cache", about)
-    texts.save("new", ["b"])
-    texts.save("newer", ["c"])
+    texts.save_texts("new", ["b"])
+    texts.save_texts("newer", ["c"])
     assert [
         record.getMessage() for record in caplog.records if "not stored in the cache" in record.getMessage()
     ] == [
         f"Note: {cache / 'about.json'}: cannot be written (Is a directory). Perturbed outputs are not stored in the cache."
     ]
-    assert own.load("new") == ["b"]
-    assert texts.load("newer") == ["c"]
-    assert texts.load("known") == ["a", None]
-    assert CachedTexts(None, tmp_path / "cache", about).load("new") is None
+    assert own.load_texts("new") == ["b"]
+    assert texts.load_texts("newer") == ["c"]
+    assert texts.load_texts("known") == ["a", None]
+    assert CachedTexts(None, tmp_path / "cache", about).load_texts("new") is None

@@ -59,8 +59,8 @@ READERS = {
     "report": report,
     "recommend": recommend,
     "compare": lambda run: compare(run, run),
-    "explorer": lambda run: PairTable(RunFolder.load(run)).read_metric_accuracies("domain"),
-    "page": lambda run: read_report(RunFolder.load(run)),
+    "explorer": lambda run: PairTable(RunFolder.open_for_reading(run)).read_metric_accuracies("domain"),
+    "page": lambda run: read_report(RunFolder.open_for_reading(run)),
 }
 
 
@@ -102,7 +102,7 @@ def test_a_report_that_is_written_anew_gets_a_new_checksum(finished, tmp_path, m
     shutil.copytree(finished, run)
     monkeypatch.setattr("metassay.workflows.report.render_page", lambda _: "<p>new</p>")
     report(run)
-    assert read_report(RunFolder.load(run)) == b"<p>new</p>"
+    assert read_report(RunFolder.open_for_reading(run)) == b"<p>new</p>"
 
 
 def test_a_report_never_replaces_a_file_that_is_no_report(finished, tmp_path) -> None:

@@ -34,22 +34,22 @@ def kill_a_writer(path: Path) -> None:
 
 def test_a_folder_with_half_a_manifest_is_used(tmp_path) -> None:
     kill_a_writer(tmp_path / "run" / "manifest.json")
-    run = RunFolder.open(tmp_path / "run", IDENTITY)
+    run = RunFolder.open_for_writing(tmp_path / "run", IDENTITY)
     assert read_manifest(run.path)["state"] == "running"
     assert [path.name for path in run.path.iterdir()] == ["manifest.json"]
 
 
 def test_half_a_manifest_of_any_writer_does_not_block_a_folder(tmp_path) -> None:
     (tmp_path / ".manifest.json.1.part").write_text("{")
-    assert RunFolder.open(tmp_path, IDENTITY).path == tmp_path
+    assert RunFolder.open_for_writing(tmp_path, IDENTITY).path == tmp_path
     (tmp_path / "manifest.json").unlink()
     (tmp_path / "thesis.tex").write_text("dear")
     with pytest.raises(InputError, match="this exists and is not a run folder"):
-        RunFolder.open(tmp_path, IDENTITY)
+        RunFolder.open_for_writing(tmp_path, IDENTITY)
 
 
 def test_resuming_deletes_files_of_dead_writers_only(tmp_path) -> None:
-    run = RunFolder.open(tmp_path, IDENTITY)
+    run = RunFolder.open_for_writing(tmp_path, IDENTITY)
     kill_a_writer(tmp_path / "scores" / "part.parquet")
     (abandoned,) = (tmp_path / "scores").iterdir()
     writer = abandoned.name.split(".")[-2]
@@ -58,7 +58,7 @@ def test_resuming_deletes_files_of_dead_writers_only(tmp_path) -> None:
     of_other_machine = abandoned.with_name(abandoned.name.replace(writer, "7-1@another-machine"))
     for file in (of_living_process, of_other_machine):
         file.write_text("unfinished")
-    RunFolder.open(run.path, IDENTITY)
+    RunFolder.open_for_writing(run.path, IDENTITY)
     assert sorted((tmp_path / "scores").iterdir()) == sorted([of_living_process, of_other_machine])
 
 

@@ -23,7 +23,12 @@ from metassay.llm.settings import LlmSettings
 from metassay.metrics.registry import parse_metric
 from metassay.store import remote
 from metassay.store.cached_scores import CachedScores, open_cached_scores
-from metassay.store.remote import list_files, local_path, upload_growing_files, upload_in_background
+from metassay.store.remote import (
+    convert_to_local_path,
+    list_files,
+    upload_file_in_background,
+    upload_growing_files,
+)
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.assay import assay
 from metassay.workflows.perturb import perturb
@@ -175,9 +180,9 @@ def test_what_is_no_run_or_another_is_left_alone(data, there) -> None:
 
 def test_what_is_removed_there_is_gone(there) -> None:
     for command in ("rank", "score"):
-        opened = RunFolder.open("memory://runs/one", {"command": command})
+        opened = RunFolder.open_for_writing("memory://runs/one", {"command": command})
         assert not opened.is_resumed
-        assert RunFolder.open("memory://runs/one", {"command": command}).is_resumed
+        assert RunFolder.open_for_writing("memory://runs/one", {"command": command}).is_resumed
         there.rm("/runs/one", recursive=True)
 
 
@@ -205,7 +210,7 @@ def test_a_cache_elsewhere_serves_scores(there) -> None:
     metric = parse_metric("chrf")
     digests = np.arange(12, dtype=np.uint64).reshape(6, 2)
     scores = np.linspace(0, 1, 6)
-    CachedScores(None, local_path("memory://cache"), [metric]).save_batch_scores(
+    CachedScores(None, convert_to_local_path("memory://cache"), [metric]).save_batch_scores(
         metric, 0, digests, scores, ()
     )
     assert there.glob("/cache/*/*/part-*.parquet")
@@ -215,9 +220,9 @@ def test_a_cache_elsewhere_serves_scores(there) -> None:
 
 
 def test_a_file_that_grows_is_put_from_time_to_time(there) -> None:
-    path = local_path("memory://runs/asking") / "answers.jsonl"
+    path = convert_to_local_path("memory://runs/asking") / "answers.jsonl"
     path.parent.mkdir(parents=True)
-    upload_in_background(path)
+    upload_file_in_background(path)
     for text in ("one\n", "one\ntwo\n"):
         path.write_text(text)
         upload_growing_files()

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from metassay.text.hanta_morphemes import MorphemeSplitter
-from metassay.text.hanta_tagger import load_tagger
-from metassay.text.tagged_words import rank_word_tags
+from metassay.text.hanta_tagger import load_pos_tagger
+from metassay.text.tagged_words import rank_pos_tags_of_word
 from metassay.text.tokens import tokenize_words
 
 TEXTS = {
@@ -36,9 +36,9 @@ def test_tags_are_those_of_hanta(language: str) -> None:
     hanta = load_hanta(language)
     for text in TEXTS[language]:
         words = tokenize_words(text)
-        assert load_tagger(language).tag_words(words) == hanta.tag_sent(words, taglevel=0)
+        assert load_pos_tagger(language).tag_parts_of_speech(words) == hanta.tag_sent(words, taglevel=0)
         for word in words:
-            assert list(rank_word_tags(word, language)) == [tag for tag, _ in hanta.tag_word(word)]
+            assert list(rank_pos_tags_of_word(word, language)) == [tag for tag, _ in hanta.tag_word(word)]
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
@@ -56,4 +56,4 @@ def test_probabilities_of_unlisted_words_are_those_of_hanta(language: str) -> No
         "a" * 40,
     ]
     for word in unlisted:
-        assert splitter.rank_tags(word) == hanta.analyze_forward(word)
+        assert splitter.rank_pos_tags(word) == hanta.analyze_forward(word)

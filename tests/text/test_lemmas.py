@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from metassay.text import lemmas
-from metassay.text.lemmas import PackedDictionary, find_lemma, pack_dictionary
+from metassay.text.lemmas import PackedDictionary, encode_dictionary_as_bytes, find_lemma
 
 
 def test_base_forms_are_those_of_simplemma(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,7 +26,9 @@ def test_base_forms_are_those_of_simplemma(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_only_complete_words_are_found() -> None:
-    dictionary = PackedDictionary(pack_dictionary({"a": "b", "b": "a\u00df", "ab": "", "\u00df": "c"}))
+    dictionary = PackedDictionary(
+        encode_dictionary_as_bytes({"a": "b", "b": "a\u00df", "ab": "", "\u00df": "c"})
+    )
     assert [dictionary.get(word) for word in ("a", "b", "ab", "\u00df")] == ["b", "a\u00df", "", "c"]
     for word in ("", "a\tb", "b\na", "\n", "\t", "A", "ba", "c"):
         assert dictionary.get(word) is None

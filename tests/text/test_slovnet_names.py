@@ -87,7 +87,7 @@ def test_names_do_not_depend_on_the_other_texts(monkeypatch: pytest.MonkeyPatch)
 def test_words_are_those_of_razdel(texts: list[str]) -> None:
     from razdel import tokenize
 
-    words = slovnet_names._load_name_finder()._vocabulary.split_texts(texts, EVERYWHERE)
+    words = slovnet_names._load_name_finder()._vocabulary.split_texts_into_words(texts, EVERYWHERE)
     for i, text in enumerate(texts):
         text_words = slice(words.offsets[i], words.offsets[i + 1])
         spans = list(zip(words.starts[text_words].tolist(), words.ends[text_words].tolist()))

@@ -21,19 +21,19 @@ def wordnet() -> WordNet:
 
 def test_known_synsets(wordnet: WordNet) -> None:
     # The first sense of each word, as `wn WORD -syns` prints it.
-    assert wordnet.list_words("n", wordnet.list_synsets("car", "n")[0]) == (
+    assert wordnet.list_words_of_synset("n", wordnet.list_synsets("car", "n")[0]) == (
         "car",
         "auto",
         "automobile",
         "machine",
         "motorcar",
     )
-    assert wordnet.list_words("v", wordnet.list_synsets("say", "v")[0]) == ("state", "say", "tell")
+    assert wordnet.list_words_of_synset("v", wordnet.list_synsets("say", "v")[0]) == ("state", "say", "tell")
     assert wordnet.list_synsets("xyzzy", "n") == ()
     assert all(
         "(" not in word
         for sense in wordnet.list_synsets("galore", "a")
-        for word in wordnet.list_words("a", sense)
+        for word in wordnet.list_words_of_synset("a", sense)
     )
 
 
@@ -74,4 +74,4 @@ def test_a_database_in_an_archive_gives_the_same_results(
     zipped = WordNet(folder_in_archive)
     senses = wordnet.list_synsets("quickly", "r")
     assert zipped.list_synsets("quickly", "r") == senses
-    assert zipped.list_words("r", senses[0]) == wordnet.list_words("r", senses[0])
+    assert zipped.list_words_of_synset("r", senses[0]) == wordnet.list_words_of_synset("r", senses[0])

@@ -230,7 +230,7 @@ def test_pairs_of_a_language_model_are_not_called_rules() -> None:
     counts = {name: PerturbationCount(applied=1, pairs=1) for name in ("removal", "llm")}
     pairs = Pairs(frame, counts, (), {}, np.zeros(2, np.uint64))
     assert _describe_pair_origin(PERTURBED_PAIRS, pairs) == "model"
-    assert _describe_pair_origin(PERTURBED_PAIRS, pairs.filter_rows(np.array([True, False]))) == "rule"
+    assert _describe_pair_origin(PERTURBED_PAIRS, pairs.filter_pairs(np.array([True, False]))) == "rule"
 
 
 def test_outputs_of_equal_text_are_no_pair_whatever_people_say() -> None:

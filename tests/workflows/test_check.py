@@ -11,8 +11,8 @@ import pytest
 
 import metassay
 from metassay.cli import run
-from metassay.perturbations.forecast import forecast_perturbations
-from metassay.text.segmentation import has_segmenter
+from metassay.perturbations.forecast import forecast_perturbation_counts
+from metassay.text.segmentation import is_word_segmenter_installed
 from metassay.workflows.assay import read_bundled_sample
 
 CHINESE = [
@@ -82,7 +82,7 @@ def test_texts_without_spaces_are_assayed_and_ranked_by_default(tmp_path: Path, 
     data = metassay.read(path)
     rows = {row["perturbation"]: row for row in metassay.check(data).to_dict()["perturbations"]}
     for name in ("removal", "insertion", "swapping"):
-        assert rows[name]["applies"] == has_segmenter(language)
+        assert rows[name]["applies"] == is_word_segmenter_installed(language)
     assert rows["negation_removal"]["applies"] == (language == "zh")  # 教えてくれなかった bends too far
     assert f"does not know the language {language}" in rows["entity"]["why"]
     assay = metassay.assay(data, resamples=50, permutations=49).to_dict()
@@ -92,18 +92,20 @@ def test_texts_without_spaces_are_assayed_and_ranked_by_default(tmp_path: Path, 
 
 def test_a_large_data_set_is_tried_in_part() -> None:
     data = read_bundled_sample("mt")
-    some = forecast_perturbations(data, maximum_outputs=len(data) // 3)
+    some = forecast_perturbation_counts(data, maximum_outputs=len(data) // 3)
     assert {row.tried for row in some} != {len(data)}
     assert all(0 < row.tried <= len(data) // 3 + len(data.systems) for row in some)
-    assert [row.perturbation for row in some] == [row.perturbation for row in forecast_perturbations(data)]
+    assert [row.perturbation for row in some] == [
+        row.perturbation for row in forecast_perturbation_counts(data)
+    ]
 
 
 def test_only_what_waits_for_a_tagger_is_tried_on_fewer_outputs() -> None:
     data = read_bundled_sample("mt")
     every = len(data)
-    exact_forecasts = forecast_perturbations(data, maximum_outputs=every, maximum_tagged_outputs=every)
+    exact_forecasts = forecast_perturbation_counts(data, maximum_outputs=every, maximum_tagged_outputs=every)
     exact = {row.perturbation: row for row in exact_forecasts}
-    for row in forecast_perturbations(data, maximum_outputs=every, maximum_tagged_outputs=every // 4):
+    for row in forecast_perturbation_counts(data, maximum_outputs=every, maximum_tagged_outputs=every // 4):
         assert (row.tried < len(data)) == (row.perturbation in {"entity", "negation"})
         assert row.tried < len(data) or row == exact[row.perturbation]
 

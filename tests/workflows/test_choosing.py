@@ -108,7 +108,7 @@ def test_stored_credits_add_up_to_the_accuracies(tmp_path, pairs) -> None:
         resamples=20,
         permutations=19,
     )
-    table = read_right_pair_counts(RunFolder.load(tmp_path / "run"))
+    table = read_right_pair_counts(RunFolder.open_for_reading(tmp_path / "run"))
     accuracies = {
         ("global", row["context"], row["metric"]): row["accuracy"] for row in result.to_dict()["global"]
     }

@@ -41,7 +41,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def open_explorer(folder: Path) -> PairExplorer:
-    return PairExplorer(PairTable(RunFolder.load(folder)))
+    return PairExplorer(PairTable(RunFolder.open_for_reading(folder)))
 
 
 def join_run_files(folder: Path) -> pl.DataFrame:

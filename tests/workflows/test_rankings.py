@@ -208,7 +208,7 @@ def test_a_refused_method_is_named_and_its_pairs_are_gone():
     bad = np.flatnonzero((methods == "shuffle") & (found.change < 0))[3:]
     kept = np.ones(len(pairs), dtype=bool)
     kept[bad] = False  # of shuffle three pairs that lost remain, among those that gained
-    lame = pairs.filter_rows(kept)
+    lame = pairs.filter_pairs(kept)
     gained = int(((methods == "shuffle") & (found.change > 0)).sum())
     assert gained >= 3
     result = check_if_rankings_became_worse(lame, valid_only=True)

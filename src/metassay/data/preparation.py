@@ -5,7 +5,7 @@ from __future__ import annotations
 from metassay.data.dataset import Dataset
 from metassay.data.normalisation import choose_text_normalisation, normalise_texts
 from metassay.data.reference_systems import drop_systems_equal_to_references
-from metassay.text.words import is_spaceless_script
+from metassay.text.words import is_in_script_without_spaces
 
 # Number of outputs that are checked for spaces.
 _LANGUAGE_SAMPLE = 1000
@@ -32,7 +32,7 @@ def warn_of_unknown_language(dataset: Dataset) -> list[str]:
     if dataset.task_definition.is_ranking or None not in dataset.languages:
         return []
     texts = dataset.outputs["output"].head(_LANGUAGE_SAMPLE).drop_nulls().to_list()
-    spaceless = sum(is_spaceless_script(text) for text in texts)
+    spaceless = sum(is_in_script_without_spaces(text) for text in texts)
     if 2 * spaceless <= len(texts):
         return []
     note = (

@@ -41,7 +41,7 @@ class OutputRows:
     def __len__(self) -> int:
         return self.frame.height
 
-    def check_needed_fields(self, metric: Metric) -> None:
+    def check_fields_needed_by_metric(self, metric: Metric) -> None:
         """Raise an error if a metric needs a column, such as references, that the table does not have."""
         present = set(self.frame.columns)
         if self.qrels is not None:
@@ -63,7 +63,7 @@ class OutputRows:
         for start, stop in pairwise([0, *language_changes.tolist(), len(self)]):
             starts.extend(range(start, stop, BATCH_ROWS))
         # Only neural metrics ask for repeated texts, so that others do not pay for the search.
-        find_homes = functools.cache(lambda: _find_repeated_texts(self.frame, starts))
+        find_homes = functools.cache(lambda: _find_texts_shared_by_batches(self.frame, starts))
         shared_by_run: dict[Hashable, Any] = {}
         for start, stop in pairwise([*starts, len(self)]):
             yield replace(self, frame=self.frame[start:stop], shared=SharedCache(find_homes, shared_by_run))
@@ -75,7 +75,7 @@ class OutputRows:
     def build_metric_batch(self, needed_fields: frozenset[str]) -> Batch:
         """Convert the rows to the form that metrics accept, with only the fields that the metrics need."""
         fields: dict[str, Sequence[Any]] = {
-            name: self.frame[name].to_list() for name in self._list_needed_fields(needed_fields)
+            name: self.frame[name].to_list() for name in self._list_available_fields(needed_fields)
         }
         if self.qrels is not None:
             fields["output"] = build_ranked_lists(self.frame["item"], self.frame["output"], self.qrels)
@@ -88,11 +88,11 @@ class OutputRows:
         """Return a hash of each row, computed from its language and the fields that a metric needs. Rows with
         equal hashes get equal scores.
         """
-        names = self._list_needed_fields(needed_fields)
+        names = self._list_available_fields(needed_fields)
         # Equal texts in another language, or with other fields, can have another score.
         prefix = pl.lit(f"{self._get_common_language() or ''}|{','.join(names)}|")
         contents = self.frame.select(
-            pl.concat_str(prefix, *(_express_column_as_text(self.frame[name]) for name in names))
+            pl.concat_str(prefix, *(_convert_column_to_text(self.frame[name]) for name in names))
         ).to_series()
         # An empty Arrow array may have no offset buffer.
         if not len(self):
@@ -111,7 +111,7 @@ class OutputRows:
             digests.append(row_hash.digest())
         return np.frombuffer(b"".join(digests), np.uint64).reshape(-1, 2)
 
-    def _list_needed_fields(self, needed_fields: frozenset[str]) -> list[str]:
+    def _list_available_fields(self, needed_fields: frozenset[str]) -> list[str]:
         """List which of the needed fields are columns of the table."""
         return [name for name in FIELDS if name in needed_fields and name in self.frame.columns]
 
@@ -120,7 +120,9 @@ class OutputRows:
         return self.frame["language"][0] if len(self) else None
 
 
-def _find_repeated_texts(frame: pl.DataFrame, batch_starts: Sequence[int]) -> dict[str, tuple[int, int]]:
+def _find_texts_shared_by_batches(
+    frame: pl.DataFrame, batch_starts: Sequence[int]
+) -> dict[str, tuple[int, int]]:
     """Find the texts that occur in more than one batch. Each is returned with the first batch and the first
     field in which it occurs.
     """
@@ -137,18 +139,18 @@ def _find_repeated_texts(frame: pl.DataFrame, batch_starts: Sequence[int]) -> di
     return dict(zip(repeated["text"].to_list(), repeated.select("batch", "field").rows()))
 
 
-def _express_column_as_text(column: pl.Series) -> pl.Expr:
+def _convert_column_to_text(column: pl.Series) -> pl.Expr:
     """Return a Polars expression that converts each cell of a column to a text, so that different cells get
     different texts.
     """
     if not column.dtype.is_nested():
-        return _express_cell_as_text(pl.col(column.name).cast(pl.String))
-    texts = pl.col(column.name).list.eval(_express_cell_as_text(pl.element())).list.join("")
+        return _prefix_text_with_its_length(pl.col(column.name).cast(pl.String))
+    texts = pl.col(column.name).list.eval(_prefix_text_with_its_length(pl.element())).list.join("")
     count = pl.col(column.name).list.len().cast(pl.String)
     return pl.concat_str(count, pl.lit("["), texts).fill_null("-")
 
 
-def _express_cell_as_text(cell: pl.Expr) -> pl.Expr:
+def _prefix_text_with_its_length(cell: pl.Expr) -> pl.Expr:
     """Return a Polars expression that puts the length of a text in front of it. A missing text becomes
     `-`.
     """
@@ -156,7 +158,7 @@ def _express_cell_as_text(cell: pl.Expr) -> pl.Expr:
     return pl.concat_str(cell.str.len_bytes().cast(pl.String), pl.lit(":"), cell).fill_null("-")
 
 
-def build_rows_for_metrics(dataset: Dataset) -> OutputRows:
+def build_table_of_outputs_to_score(dataset: Dataset) -> OutputRows:
     """Build the table of outputs to score from a data set, with only the columns that metrics may read."""
     names = [name for name in FIELDS if name in dataset.outputs.columns]
     languages = pl.Series("language", dataset.languages, dtype=pl.String)

@@ -33,7 +33,7 @@ def score_ranked_rows(
 
 def score_ranked_lists(
     metrics: Sequence[Metric],
-    lists: RankedLists,
+    ranked_lists: RankedLists,
     item_and_system: pl.DataFrame,
     qrels: pl.DataFrame,
     *,
@@ -44,7 +44,7 @@ def score_ranked_lists(
     """
     started = time.perf_counter()
     ranking_metrics = [metric for metric in metrics if isinstance(metric, RankingMetric)]
-    score_matrix = _score_lists_in_one_pass(ranking_metrics, lists, workers)
+    score_matrix = _score_ranked_lists_by_grades(ranking_metrics, ranked_lists, workers)
     # All metrics share the pass over the grades, so they share its time evenly.
     seconds_per_metric = (time.perf_counter() - started) / max(len(ranking_metrics), 1)
     scores: dict[str, Scores] = {}
@@ -55,31 +55,37 @@ def score_ranked_lists(
     for metric in metrics:
         if metric.spec not in scores:
             started = time.perf_counter()
-            scores[metric.spec] = _score_lists_by_documents(metric, lists, item_and_system, qrels)
+            scores[metric.spec] = _score_ranked_lists_by_document_ids(
+                metric, ranked_lists, item_and_system, qrels
+            )
             seconds[metric.spec] = time.perf_counter() - started
     return RowScores(scores, seconds)
 
 
-def _score_lists_in_one_pass(
-    metrics: Sequence[RankingMetric], lists: RankedLists, workers: int | None
+def _score_ranked_lists_by_grades(
+    metrics: Sequence[RankingMetric], ranked_lists: RankedLists, workers: int | None
 ) -> Scores:
     """Score ranked lists with all metrics that need only the relevance grade at each rank. The result has a
     row per list and a column per metric.
     """
     if not metrics:
-        return np.empty((len(lists), 0))
-    batches = np.split(np.arange(len(lists)), range(LISTS_PER_BATCH, len(lists), LISTS_PER_BATCH))
+        return np.empty((len(ranked_lists), 0))
+    batches = np.split(
+        np.arange(len(ranked_lists)), range(LISTS_PER_BATCH, len(ranked_lists), LISTS_PER_BATCH)
+    )
     with ThreadPoolExecutor(choose_worker_count(workers)) as pool:
-        matrices = list(pool.map(lambda rows: score_rankings(metrics, lists.select_lists(rows)), batches))
+        matrices = list(
+            pool.map(lambda rows: score_rankings(metrics, ranked_lists.select_lists(rows)), batches)
+        )
     return np.concatenate(matrices)
 
 
-def _score_lists_by_documents(
-    metric: Metric, lists: RankedLists, item_and_system: pl.DataFrame, qrels: pl.DataFrame
+def _score_ranked_lists_by_document_ids(
+    metric: Metric, ranked_lists: RankedLists, item_and_system: pl.DataFrame, qrels: pl.DataFrame
 ) -> Scores:
     """Score ranked lists with a metric that reads document ids and their grades, such as a user's metric."""
     fields: dict[str, Sequence[object]] = {
-        "output": lists,
+        "output": ranked_lists,
         "item": item_and_system["item"].to_list(),
         "system": item_and_system["system"].to_list(),
     }

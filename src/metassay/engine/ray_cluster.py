@@ -88,7 +88,7 @@ class RayCluster:
                 try:
                     yield ray.get(future)
                 except ray.exceptions.RayError as error:
-                    _log_failed_task(number, error)
+                    _log_failed_batch(number, error)
 
     def _connect_to_ray(self, workers: int) -> Any:
         """Connect to the cluster and return the module `ray`."""
@@ -110,7 +110,7 @@ class RayCluster:
         return ray
 
 
-def _log_failed_task(batch_number: int, error: Exception) -> None:
+def _log_failed_batch(batch_number: int, error: Exception) -> None:
     """Tell the user that the cluster could not score a batch, so that this machine scores it instead."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     logging.getLogger("metassay").warning(
@@ -140,7 +140,7 @@ class ClusterJob:
     """For neural metrics: the texts in several batches, encoded in the same groups everywhere."""
 
 
-def score_on_cluster(
+def score_batches_on_cluster(
     cluster: RayCluster,
     metrics: Sequence[Metric],
     batches: Mapping[int, OutputRows],
@@ -156,7 +156,9 @@ def score_on_cluster(
     # A worker builds metrics from their specs. Metrics that cannot be built this way, such as objects of the
     # user, are scored here.
     known = [
-        metric for metric in metrics if _build_metric_from_description(_describe_metric(metric)) is not None
+        metric
+        for metric in metrics
+        if _build_metric_from_description(_describe_metric_for_worker(metric)) is not None
     ]
     store.reload_scores()
     # Two rounds, so that metrics without a GPU do not occupy one.
@@ -170,14 +172,14 @@ def score_on_cluster(
         if not unfinished:
             continue
         job = ClusterJob(
-            tuple(_describe_metric(metric) for metric in chosen),
+            tuple(_describe_metric_for_worker(metric) for metric in chosen),
             store.make_store_opener(),
             _serialize_repeated_texts(batches) if needs_gpu else None,
         )
         finished = cluster.run_task_for_each_batch(
             score_batch_on_worker,
             job,
-            ((number, _encode_frame(batches[number].frame)) for number in unfinished),
+            ((number, _encode_frame_as_arrow(batches[number].frame)) for number in unfinished),
             workers=choose_worker_count(workers),
             needs_gpu=needs_gpu,
         )
@@ -214,7 +216,7 @@ def score_batch_on_worker(job: ClusterJob, batch_number: int, encoded_rows: byte
     return batch_number
 
 
-def _describe_metric(metric: Metric) -> MetricDescription:
+def _describe_metric_for_worker(metric: Metric) -> MetricDescription:
     """Describe a metric by its specification and signature, so that another machine can create it."""
     return MetricDescription(metric.spec, tuple(metric.languages), metric.text_changes, metric.signature)
 
@@ -242,7 +244,7 @@ def _serialize_repeated_texts(batches: Mapping[int, OutputRows]) -> bytes:
     homes = {} if shared is None else shared.find_text_groups()
     rows = [(text, batch_number, field_number) for text, (batch_number, field_number) in homes.items()]
     schema = {"text": pl.String, "batch": pl.Int64, "field": pl.Int64}
-    return _encode_frame(pl.DataFrame(rows, schema, orient="row"))
+    return _encode_frame_as_arrow(pl.DataFrame(rows, schema, orient="row"))
 
 
 # A worker process scores many batches of one job, and reads their repeated texts once.
@@ -259,7 +261,7 @@ def _decode_repeated_texts(
     return (lambda: homes), {}
 
 
-def _encode_frame(frame: pl.DataFrame) -> bytes:
+def _encode_frame_as_arrow(frame: pl.DataFrame) -> bytes:
     """Encode a data frame as Arrow IPC bytes."""
     buffer = io.BytesIO()
     frame.write_ipc(buffer, compression="lz4")

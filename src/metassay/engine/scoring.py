@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from metassay.engine.batches import OutputRows
-from metassay.engine.ray_cluster import RayCluster, score_on_cluster
+from metassay.engine.ray_cluster import RayCluster, score_batches_on_cluster
 from metassay.engine.row_scores import RowScores, check_metric_scores
 from metassay.engine.score_store import ScoreStore
 from metassay.engine.workers import choose_worker_count
@@ -61,7 +61,7 @@ def score_rows(
     Rankings are scored in one pass over their grades and not stored.
     """
     for metric in metrics:
-        output_rows.check_needed_fields(metric)
+        output_rows.check_fields_needed_by_metric(metric)
     if output_rows.qrels is not None:
         from metassay.engine.ranking_scores import score_ranked_rows
 
@@ -69,7 +69,7 @@ def score_rows(
     batches = dict(enumerate(output_rows.split_into_batches(), start=first_batch))
     if cluster is not None and store is not None:
         storable = [metric for metric in metrics if metric.is_cacheable]
-        score_on_cluster(cluster, storable, batches, store, workers, progress)
+        score_batches_on_cluster(cluster, storable, batches, store, workers, progress)
     # Reads what the cluster stored, and computes the rest.
     batch_scores = _score_batches(metrics, batches, store, workers, progress)
     return _join_batch_scores(metrics, [batch_scores[number] for number in batches])
@@ -78,7 +78,7 @@ def score_rows(
 def score_selected_batches(
     metrics: Sequence[Metric],
     output_rows: OutputRows,
-    selected_numbers: Collection[int],
+    selected_batch_numbers: Collection[int],
     *,
     store: ScoreStore,
     workers: int | None = None,
@@ -89,9 +89,9 @@ def score_selected_batches(
     of one run.
     """
     for metric in metrics:
-        output_rows.check_needed_fields(metric)
+        output_rows.check_fields_needed_by_metric(metric)
     batches = dict(enumerate(output_rows.split_into_batches(), start=first_batch))
-    wanted = {number: batch for number, batch in batches.items() if number in selected_numbers}
+    wanted = {number: batch for number, batch in batches.items() if number in selected_batch_numbers}
     _score_batches(metrics, wanted, store, workers, progress)
     return SelectedBatches(tuple(wanted), len(batches))
 
@@ -117,7 +117,7 @@ def _score_batches(
     return finished
 
 
-def measure_costs(metrics: Sequence[Metric], output_rows: OutputRows) -> dict[str, float]:
+def measure_metric_run_times(metrics: Sequence[Metric], output_rows: OutputRows) -> dict[str, float]:
     """Measure how many seconds each metric takes for 1,000 outputs, on a sample of the outputs and with one
     thread.
 
@@ -128,7 +128,7 @@ def measure_costs(metrics: Sequence[Metric], output_rows: OutputRows) -> dict[st
     )
     costs = {}
     for metric in metrics:
-        output_rows.check_needed_fields(metric)
+        output_rows.check_fields_needed_by_metric(metric)
         if not metric.can_be_timed:
             continue
         needs = metric.needs | metric.optional_fields
@@ -237,11 +237,11 @@ class _DistinctRows:
                 )
         return scores, recorded_warnings
 
-    def _score_distinct_rows(self, metric: Metric, numbers: LongArray) -> Scores:
+    def _score_distinct_rows(self, metric: Metric, row_numbers: LongArray) -> Scores:
         """Compute the scores of the distinct rows at these positions."""
-        if len(numbers) == len(self.rows):
+        if len(row_numbers) == len(self.rows):
             return check_metric_scores(metric, metric.score(self._get_or_build_batch()), self.rows.frame)
-        rows = self.rows.select_rows(numbers)
+        rows = self.rows.select_rows(row_numbers)
         return check_metric_scores(metric, metric.score(rows.build_metric_batch(self.needs)), rows.frame)
 
     def _get_or_build_batch(self) -> Batch:

@@ -13,8 +13,8 @@ from metassay.metrics.kernels.text_arrays import (
     Offsets,
     PackedTexts,
     TokenSequences,
-    pack_texts,
-    unpack_texts,
+    convert_code_points_to_texts,
+    convert_texts_to_code_points,
 )
 from metassay.metrics.scoring_inputs import find_distinct_inputs
 from metassay.text.languages import get_base_language
@@ -47,9 +47,13 @@ def tokenize_batch_for_bleu(batch: Batch, tokenizer: str, *, lowercase: bool = F
     def tokenize() -> TokenSequences:
         scheme = find_tokenizer_scheme(tokenizer)
         texts = get_distinct_texts(batch, lowercase=lowercase)
-        prepared = scheme.prepare_texts(texts)
+        prepared = scheme.preprocess_texts_if_needed(texts)
         is_unchanged = prepared is texts
-        packed = _pack_distinct_texts(batch, lowercase=lowercase) if is_unchanged else pack_texts(prepared)
+        packed = (
+            _convert_distinct_texts_to_code_points(batch, lowercase=lowercase)
+            if is_unchanged
+            else convert_texts_to_code_points(prepared)
+        )
         tokens, _ = _tokenize_packed_texts(packed, scheme, SPLIT_AT_SPACES)
         return tokens
 
@@ -62,7 +66,7 @@ def split_batch_into_words(batch: Batch, split_mode: int, *, lowercase: bool = F
     """
 
     def tokenize() -> TokenSequences:
-        packed = _pack_distinct_texts(batch, lowercase=lowercase)
+        packed = _convert_distinct_texts_to_code_points(batch, lowercase=lowercase)
         tokens, _ = _tokenize_packed_texts(packed, WHITE_SPACE, split_mode)
         return tokens
 
@@ -73,12 +77,12 @@ def split_batch_into_characters(batch: Batch, *, lowercase: bool, keep_spaces: b
     """Split the distinct texts of a batch into characters, with or without white space."""
 
     def tokenize() -> TokenSequences:
-        packed = _pack_distinct_texts(batch, lowercase=lowercase)
+        packed = _convert_distinct_texts_to_code_points(batch, lowercase=lowercase)
         if keep_spaces:
-            return _use_code_points_as_tokens(packed.code_points, packed.offsets)
+            return _convert_characters_to_tokens(packed.code_points, packed.offsets)
         # Offsets move back by the number of blanks before them, which `searchsorted` counts.
         visible = np.flatnonzero(load_plain_classes()[packed.code_points] & SPACE == 0)
-        return _use_code_points_as_tokens(
+        return _convert_characters_to_tokens(
             packed.code_points[visible], np.searchsorted(visible, packed.offsets)
         )
 
@@ -91,8 +95,10 @@ def split_stripped_batch_into_characters(batch: Batch) -> TokenSequences:
     """
 
     def tokenize() -> TokenSequences:
-        packed = pack_texts([text.strip() for text in get_distinct_texts(batch, lowercase=False)])
-        return _use_code_points_as_tokens(packed.code_points, packed.offsets)
+        packed = convert_texts_to_code_points(
+            [text.strip() for text in get_distinct_texts(batch, lowercase=False)]
+        )
+        return _convert_characters_to_tokens(packed.code_points, packed.offsets)
 
     return batch.compute_once("stripped character tokens", tokenize)
 
@@ -101,7 +107,7 @@ def tokenize_words(
     texts: Sequence[str], split_mode: int = SPLIT_AT_SPACES
 ) -> tuple[TokenSequences, PackedTexts]:
     """Split texts into words. Returns the word ids of each text and the words that the ids stand for."""
-    return _tokenize_packed_texts(pack_texts(texts), WHITE_SPACE, split_mode)
+    return _tokenize_packed_texts(convert_texts_to_code_points(texts), WHITE_SPACE, split_mode)
 
 
 def replace_distinct_words(
@@ -112,7 +118,9 @@ def replace_distinct_words(
     """
     new_ids: dict[str, int] = {}
     # Words with the same result, such as the same stem, share an id.
-    id_of_word = [new_ids.setdefault(replace_word(word), len(new_ids)) for word in unpack_texts(words)]
+    id_of_word = [
+        new_ids.setdefault(replace_word(word), len(new_ids)) for word in convert_code_points_to_texts(words)
+    ]
     if not id_of_word:
         return TokenSequences(tokens.ids, tokens.offsets, 0)
     ids = np.array(id_of_word, dtype=np.int32)[tokens.ids]
@@ -129,10 +137,11 @@ def warn_if_written_without_spaces(metric: Metric, language: str | None) -> None
         )
 
 
-def _pack_distinct_texts(batch: Batch, *, lowercase: bool) -> PackedTexts:
+def _convert_distinct_texts_to_code_points(batch: Batch, *, lowercase: bool) -> PackedTexts:
     """Return the distinct texts of a batch as one array of code points, which compiled functions can read."""
     return batch.compute_once(
-        ("packed texts", lowercase), lambda: pack_texts(get_distinct_texts(batch, lowercase=lowercase))
+        ("packed texts", lowercase),
+        lambda: convert_texts_to_code_points(get_distinct_texts(batch, lowercase=lowercase)),
     )
 
 
@@ -160,7 +169,7 @@ def _tokenize_packed_texts(
     return tokens, words
 
 
-def _use_code_points_as_tokens(code_points: CodePoints, offsets: Offsets) -> TokenSequences:
+def _convert_characters_to_tokens(code_points: CodePoints, offsets: Offsets) -> TokenSequences:
     """Make each character a token whose id is its code point."""
     # A copy, because kernels would be compiled again for arrays that are read-only.
     ids = code_points.astype(np.int32)

@@ -21,8 +21,8 @@ from metassay.results.official_score import OfficialScore
 from metassay.text.tokenizers import (
     AUTO,
     BLEU_TOKENIZERS,
-    choose_language_tokenizer,
-    find_missing_tokenizer,
+    choose_sacrebleu_tokenizer,
+    find_missing_sacrebleu_tokenizer,
 )
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Bleu(StatisticsMetric):
         """Return the tokeniser that the user named, or else the default for the language."""
         if self.tokenizer != AUTO:
             return self.tokenizer
-        return choose_language_tokenizer(language) or _DEFAULT_TOKENIZER
+        return choose_sacrebleu_tokenizer(language) or _DEFAULT_TOKENIZER
 
     def statistics(self, batch: Batch) -> Scores:
         """Count the tokens of each output and its closest reference, and the n-grams that match."""
@@ -119,7 +119,7 @@ class Bleu(StatisticsMetric):
         tokeniser.
         """
         if self.tokenizer == AUTO and self.languages and tokenizer == "char":
-            missing = find_missing_tokenizer(language)
+            missing = find_missing_sacrebleu_tokenizer(language)
             if missing is None:
                 reason = "it is written without spaces, and sacrebleu has no tokeniser for it."
             else:
@@ -127,7 +127,7 @@ class Bleu(StatisticsMetric):
             warnings.warn(
                 f"{self.label} for {language} is computed on characters (char): {reason}", stacklevel=3
             )
-        better = choose_language_tokenizer(language)
+        better = choose_sacrebleu_tokenizer(language)
         if better is not None and tokenizer in _SPLITTING_AT_SPACES:
             warnings.warn(
                 f"{self.label} splits words at spaces, which is not suitable for {language}. Consider "

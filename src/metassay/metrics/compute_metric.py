@@ -64,22 +64,24 @@ class ComputeMetric(ExternalMetric):
         """Call `compute` once for all outputs if it returns a list, or else once for each output."""
         if len(batch) == 0:
             return np.empty(0)
-        columns = self._convert_batch_to_compute_arguments(batch)
+        columns = self._convert_batch_to_arguments_of_compute(batch)
         with self.lock:
             # Two equal predictions show whether the object returns a list or one number for all.
-            probe = self._call_compute({name: values[:1] * 2 for name, values in columns.items()})
+            probe = self._call_compute_method({name: values[:1] * 2 for name, values in columns.items()})
             if isinstance(probe, list):
-                scores = self._call_compute(columns)
+                scores = self._call_compute_method(columns)
             else:
                 scores = []
                 for i in range(len(batch)):
-                    scores.append(self._call_compute({name: [values[i]] for name, values in columns.items()}))
+                    scores.append(
+                        self._call_compute_method({name: [values[i]] for name, values in columns.items()})
+                    )
         array = convert_to_score_array(scores, len(batch))
         if array is None:
             raise InputError(f"{self.name} did not compute a number for each of {len(batch)} outputs.")
         return array
 
-    def _convert_batch_to_compute_arguments(self, batch: Batch) -> dict[str, list[Any]]:
+    def _convert_batch_to_arguments_of_compute(self, batch: Batch) -> dict[str, list[Any]]:
         """Return the texts of a batch as keyword arguments `predictions`, `references` and, if needed,
         `sources`.
         """
@@ -94,19 +96,20 @@ class ComputeMetric(ExternalMetric):
 
     def _computer_accepts_sources(self) -> bool:
         """Return whether the `compute` method of the user's object has a parameter `sources`."""
-        for function in (getattr(self.computer, "_call_compute", None), self.computer.compute):
+        # In `evaluate`, `compute` takes any keyword and `_compute` has the parameters of the metric.
+        for function in (getattr(self.computer, "_compute", None), self.computer.compute):
             if callable(function) and "sources" in inspect.signature(function).parameters:
                 return True
         return False
 
-    def _call_compute(self, columns: Mapping[str, Sequence[Any]]) -> Any:
+    def _call_compute_method(self, arguments: Mapping[str, Sequence[Any]]) -> Any:
         """Call the `compute` method of the user's object. Returns one number, or a list of numbers."""
-        result = self.computer.compute(**columns)
+        result = self.computer.compute(**arguments)
         if isinstance(result, Mapping):
-            result = self._choose_scores_from_result(result, len(columns["predictions"]))
+            result = self._extract_scores_from_result(result, len(arguments["predictions"]))
         return result.tolist() if isinstance(result, np.ndarray) else result
 
-    def _choose_scores_from_result(self, results: Mapping[str, Any], output_count: int) -> Any:
+    def _extract_scores_from_result(self, results: Mapping[str, Any], output_count: int) -> Any:
         """Return the scores from a result of `compute` that is a dictionary with several values."""
         key = self.key
         if key is None:

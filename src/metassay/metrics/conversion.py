@@ -11,19 +11,19 @@ from metassay.metrics.compute_metric import ComputeMetric
 from metassay.metrics.function_metric import REMEDY, FunctionMetric
 
 
-def convert_to_metric(candidate: Any) -> Metric:
+def convert_to_metric(class_or_object: Any) -> Metric:
     """Convert what a user passes as a metric (a class, a function or an object with `compute`) to a
     `Metric`.
     """
-    if isinstance(candidate, type):
-        return _create_metric_from_class(candidate)
-    if isinstance(candidate, Metric):
-        return candidate
-    if callable(getattr(candidate, "compute", None)):
-        return ComputeMetric(candidate)
-    if callable(candidate) and hasattr(candidate, "__name__"):
-        return FunctionMetric(candidate)
-    raise InputError(f"{candidate!r} is not a metric.", remedy=REMEDY)
+    if isinstance(class_or_object, type):
+        return _create_metric_from_class(class_or_object)
+    if isinstance(class_or_object, Metric):
+        return class_or_object
+    if callable(getattr(class_or_object, "compute", None)):
+        return ComputeMetric(class_or_object)
+    if callable(class_or_object) and hasattr(class_or_object, "__name__"):
+        return FunctionMetric(class_or_object)
+    raise InputError(f"{class_or_object!r} is not a metric.", remedy=REMEDY)
 
 
 def _create_metric_from_class(metric_class: type) -> Metric:

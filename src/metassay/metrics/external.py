@@ -37,7 +37,7 @@ class ExternalMetric(Metric):
         return changed
 
 
-def set_requested_score_directions(
+def set_score_directions_of_metrics(
     metrics: Sequence[Metric], requested_directions: RequestedDirections
 ) -> tuple[Metric, ...]:
     """Return the metrics; for those that the user named, it is set whether higher or lower scores are better.

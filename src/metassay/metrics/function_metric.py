@@ -105,13 +105,13 @@ class FunctionMetric(Metric):
             )
         return [references[0] for references in batch.references]
 
-    def _function_accepts_lists(self, columns: Sequence[Sequence[Any]]) -> bool:
+    def _function_accepts_lists(self, batch_columns: Sequence[Sequence[Any]]) -> bool:
         """Return whether the function takes lists of texts, which is tried with the first output."""
         try:
-            scores = self.function(*([column[0]] for column in columns))
+            scores = self.function(*([column[0]] for column in batch_columns))
             returns_list = bool(np.shape(scores) == (1,))
         except Exception:  # code of the user may raise anything when it gets a list in place of a text
-            if isinstance(self.function(*(column[0] for column in columns)), Real):
+            if isinstance(self.function(*(column[0] for column in batch_columns)), Real):
                 return False
             raise
         return returns_list

@@ -87,24 +87,24 @@ class JudgeSession:
         self.flipped_pairs = 0
         self._lock = threading.Lock()
 
-    def add_to_answer_counts(self, *, questions: int, unreadable: int) -> None:
+    def add_to_answer_counts(self, *, question_count: int, unreadable_count: int) -> None:
         """Increase the number of questions asked and of answers that could not be read."""
         with self._lock:
-            self.questions += questions
-            self.unreadable += unreadable
+            self.questions += question_count
+            self.unreadable += unreadable_count
 
-    def add_to_pair_counts(self, *, pairs: int, flipped_pairs: int) -> None:
+    def add_to_pair_counts(self, *, pair_count: int, flipped_pair_count: int) -> None:
         """Increase the number of compared pairs, and of pairs whose answer changes with the order of the
         outputs.
         """
         with self._lock:
-            self.pairs += pairs
-            self.flipped_pairs += flipped_pairs
+            self.pairs += pair_count
+            self.flipped_pairs += flipped_pair_count
 
 
 @dataclass(frozen=True)
 class Judge(Metric):
-    """A metric that asks a language model for its scores. `connect` must be called before scoring.
+    """A metric that asks a language model for its scores. `connect_to_model` must be called before scoring.
 
     `prompt` is a file with a prompt of the user's (fields {source}, {reference}, {output}, {language},
     {criteria}; pairwise {output_a} and {output_b}); `criteria` are separated by semicolons.
@@ -128,7 +128,7 @@ class Judge(Metric):
     can_share_cache: ClassVar[bool] = False
     summary: ClassVar[str] = "a language model: mode=direct, rubric, spans or pairwise (--llm-url)"
     connection: ClassVar[JudgeSession | None] = None
-    """The model that is asked; set by `connect`."""
+    """The model that is asked; set by `connect_to_model`."""
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
@@ -174,11 +174,11 @@ class Judge(Metric):
         """Return the judge with the name of the model in the settings, unless the judge names one already."""
         return self if self.model else dataclasses.replace(self, model=llm_settings.model_name)
 
-    def connect(self, asker: Asker) -> Judge:
+    def connect_to_model(self, asker: Asker) -> Judge:
         """Return a copy of the judge that sends its questions to a language model."""
-        return self.connect_session(JudgeSession(asker))
+        return self.connect_to_session(JudgeSession(asker))
 
-    def connect_session(self, session: JudgeSession) -> Judge:
+    def connect_to_session(self, session: JudgeSession) -> Judge:
         """Return a copy of the judge that uses an existing connection and adds to its counts."""
         judge = dataclasses.replace(self.fill_missing_model_name(session.asker.settings))
         object.__setattr__(judge, "connection", session)
@@ -202,7 +202,7 @@ class Judge(Metric):
             )
         criteria = [criterion.strip() for criterion in self.criteria.split(";") if criterion.strip()]
         questions = [
-            self._get_prompt_field_values(batch, row) | {"output": output}
+            self._get_prompt_fields_of_row(batch, row) | {"output": output}
             for row, output in enumerate(batch.output)
         ]
         parsers: dict[str, AnswerParser] = {
@@ -210,7 +210,7 @@ class Judge(Metric):
             RUBRIC: lambda _, answer: parse_rubric_answer(answer, criteria),
             SPANS: lambda row, answer: parse_error_list_answer(answer, batch.output[row]),
         }
-        return self._ask_questions(questions, parsers[self.mode])
+        return self._ask_model(questions, parsers[self.mode])
 
     def compare_outputs(self, first_outputs: Batch, second_outputs: Batch) -> Preferences:
         """Ask which of two outputs is better. Each pair is asked twice, with the outputs in both orders."""
@@ -219,16 +219,14 @@ class Judge(Metric):
             questions = []
             for row in range(len(first_outputs)):
                 questions.append(
-                    self._get_prompt_field_values(first_outputs, row)
+                    self._get_prompt_fields_of_row(first_outputs, row)
                     | {"output_a": shown_first.output[row], "output_b": shown_second.output[row]}
                 )
-            preferences.append(
-                self._ask_questions(questions, lambda _, answer: parse_preference_answer(answer))
-            )
+            preferences.append(self._ask_model(questions, lambda _, answer: parse_preference_answer(answer)))
         in_given_order, swapped = preferences
         result = Preferences(np.stack([in_given_order, 1 - swapped]))
         self.session.add_to_pair_counts(
-            pairs=len(first_outputs), flipped_pairs=result.order_dependent_pair_count
+            pair_count=len(first_outputs), flipped_pair_count=result.order_dependent_pair_count
         )
         return result
 
@@ -253,17 +251,17 @@ class Judge(Metric):
             )
         return tuple(f"{self.spec}: {note}" for note in notes if note)
 
-    def _get_prompt_field_values(self, batch: Batch, row: int) -> PromptValues:
+    def _get_prompt_fields_of_row(self, batch: Batch, row_number: int) -> PromptValues:
         """Return the texts of one row that can be inserted into a prompt, by the name of the field."""
-        references = batch.fields["references"][row] if "references" in batch.fields else []
+        references = batch.fields["references"][row_number] if "references" in batch.fields else []
         return {
-            "source": batch.fields["source"][row] if "source" in batch.fields else None,
+            "source": batch.fields["source"][row_number] if "source" in batch.fields else None,
             "reference": references[0] if references else None,
             "language": get_language_name(batch.language),
             "criteria": self.criteria.replace(";", ", "),
         }
 
-    def _ask_questions(self, prompt_values: Sequence[PromptValues], parse_answer: AnswerParser) -> Scores:
+    def _ask_model(self, prompt_values: Sequence[PromptValues], parse_answer: AnswerParser) -> Scores:
         """Ask all questions and return the numbers in the answers. Unreadable answers are asked for again, up
         to `again` times.
         """
@@ -272,7 +270,7 @@ class Judge(Metric):
         scores = np.full(len(prompts), np.nan)
         open_questions = list(range(len(prompts)))
         for attempt in range(self.again + 1):
-            requests = [self._build_request(prompts[i], attempt) for i in open_questions]
+            requests = [self._build_model_request(prompts[i], attempt) for i in open_questions]
             answers = self.session.asker.ask_all(requests)
             unreadable = []
             for i, answer in zip(open_questions, answers):
@@ -285,17 +283,19 @@ class Judge(Metric):
             open_questions = unreadable
             if not open_questions:
                 break
-        self.session.add_to_answer_counts(questions=len(prompts), unreadable=int(np.isnan(scores).sum()))
+        self.session.add_to_answer_counts(
+            question_count=len(prompts), unreadable_count=int(np.isnan(scores).sum())
+        )
         return scores
 
-    def _build_request(self, prompt: str, attempt: int) -> Request:
+    def _build_model_request(self, prompt: str, attempt_number: int) -> Request:
         """Build a request to the model. Repeated attempts use another seed and at least a minimum
         temperature, to get another answer.
         """
         temperature = self.temperature
-        if attempt > 0:
+        if attempt_number > 0:
             temperature = max(temperature, RETRY_TEMPERATURE)
-        return Request(self.model, prompt, temperature, self.tokens, 1.0, self.seed + attempt)
+        return Request(self.model, prompt, temperature, self.tokens, 1.0, self.seed + attempt_number)
 
 
 def _parse_untruncated_answer(
@@ -307,9 +307,13 @@ def _parse_untruncated_answer(
     return parse_answer(question_number, answer.text)
 
 
-def connect_judges(metrics: Sequence[Metric], llm_settings: LlmSettings | None) -> tuple[Metric, ...]:
+def connect_judges_to_model(
+    metrics: Sequence[Metric], llm_settings: LlmSettings | None
+) -> tuple[Metric, ...]:
     """Return the metrics. Those that ask a language model are connected to the model of the settings."""
     if not any(isinstance(metric, Judge) for metric in metrics):
         return tuple(metrics)
     asker = Asker.from_settings(llm_settings or LlmSettings())
-    return tuple(metric.connect(asker) if isinstance(metric, Judge) else metric for metric in metrics)
+    return tuple(
+        metric.connect_to_model(asker) if isinstance(metric, Judge) else metric for metric in metrics
+    )

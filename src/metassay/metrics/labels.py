@@ -17,7 +17,7 @@ _KEYS_WITHOUT_METRICS = frozenset({"manifest", "notes", "warnings"})
 
 
 @functools.lru_cache(maxsize=4096)
-def label_metric(metric_spec: str) -> str:
+def get_metric_label(metric_spec: str) -> str:
     """Return the name under which reports show a metric, such as `chrF++` for `chrf(word_order=2)`.
 
     Any other name, such as the name of precomputed scores, is returned as it is.
@@ -31,11 +31,11 @@ def label_metric(metric_spec: str) -> str:
     return metric.label
 
 
-def label_metrics(metric_specs: Iterable[str]) -> dict[str, str]:
+def get_metric_labels(metric_specs: Iterable[str]) -> dict[str, str]:
     """Return the name under which reports show each metric. If two would have the same name, their specs are
     used.
     """
-    labels = {spec: label_metric(spec) for spec in metric_specs}
+    labels = {spec: get_metric_label(spec) for spec in metric_specs}
     uses = Counter(labels.values())
     distinct = {spec: label if uses[label] == 1 else spec for spec, label in labels.items()}
     # A spec that replaced a shared label may itself be the label of another metric.

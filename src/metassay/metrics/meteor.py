@@ -13,11 +13,16 @@ from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Batch, Metric, Parameters, Scores, check_parameter_range
 from metassay.metrics.batch_tokens import tokenize_words, warn_if_written_without_spaces
 from metassay.metrics.kernels.meteor import compute_meteor, find_unmatched_stems, find_unmatched_words
-from metassay.metrics.kernels.text_arrays import Offsets, PackedTexts, TokenIds, unpack_texts
+from metassay.metrics.kernels.text_arrays import Offsets, PackedTexts, TokenIds, convert_code_points_to_texts
 from metassay.metrics.scoring_inputs import find_distinct_inputs
 from metassay.text import resources
 from metassay.text.porter_stemmer import stem_word
-from metassay.text.tokenizers import AUTO, WORD_TOKENIZERS, choose_character_tokenizer, separate_tokens
+from metassay.text.tokenizers import (
+    AUTO,
+    WORD_TOKENIZERS,
+    choose_character_tokenizer,
+    put_spaces_between_tokens,
+)
 from metassay.text.wordnet import PARTS_OF_SPEECH, open_wordnet
 
 _DEFAULT_TOKENIZER = "whitespace"
@@ -76,7 +81,9 @@ class Meteor(Metric):
         single_inputs = inputs.split_by_reference()
         outputs = single_inputs.outputs
         references = single_inputs.references
-        tokens, words = tokenize_words([text.lower() for text in separate_tokens(inputs.texts, tokenizer)])
+        tokens, words = tokenize_words(
+            [text.lower() for text in put_spaces_between_tokens(inputs.texts, tokenizer)]
+        )
         # Stems and synonyms are slow to find, so only those are looked up that can decide a match.
         stems, stem_ids = _find_stem_ids(words, find_unmatched_words(*tokens, outputs, references))
         is_unmatched_stem = find_unmatched_stems(*tokens, outputs, references, stems, len(stem_ids))
@@ -106,7 +113,7 @@ def _find_stem_ids(words: PackedTexts, is_needed: NDArray[np.bool_]) -> tuple[To
     """
     stem_ids = {"": 0}
     stem_of_word = np.zeros(len(is_needed), dtype=np.int32)
-    for word_id, word in enumerate(unpack_texts(words)):
+    for word_id, word in enumerate(convert_code_points_to_texts(words)):
         if is_needed[word_id]:
             stem_of_word[word_id] = stem_ids.setdefault(stem_word(word), len(stem_ids))
     return stem_of_word, stem_ids
@@ -142,5 +149,5 @@ def find_wordnet_synonyms(word: str) -> tuple[str, ...]:
     for part_of_speech in PARTS_OF_SPEECH:
         for lemma in wordnet.find_lemmas(word, part_of_speech):
             for offset in wordnet.list_synsets(lemma, part_of_speech):
-                synonyms.update(wordnet.list_words(part_of_speech, offset))
+                synonyms.update(wordnet.list_words_of_synset(part_of_speech, offset))
     return tuple(synonym for synonym in synonyms if "_" not in synonym)

@@ -15,7 +15,12 @@ from metassay.metrics.batch_tokens import tokenize_words, warn_if_written_withou
 from metassay.metrics.kernels.text_arrays import TokenSequences
 from metassay.metrics.ngram_statistics import compute_ngram_statistics
 from metassay.metrics.scoring_inputs import find_distinct_inputs
-from metassay.text.tokenizers import AUTO, WORD_TOKENIZERS, choose_character_tokenizer, separate_tokens
+from metassay.text.tokenizers import (
+    AUTO,
+    WORD_TOKENIZERS,
+    choose_character_tokenizer,
+    put_spaces_between_tokens,
+)
 
 _DEFAULT_TOKENIZER = "nltk"
 _SPLITTING_AT_SPACES = frozenset({"nltk", "whitespace"})
@@ -68,7 +73,7 @@ class NltkBleu(StatisticsMetric):
         inputs = find_distinct_inputs(batch)
 
         def tokenize() -> TokenSequences:
-            tokens, _ = tokenize_words(separate_tokens(inputs.texts, tokenizer))
+            tokens, _ = tokenize_words(put_spaces_between_tokens(inputs.texts, tokenizer))
             return tokens
 
         tokens = batch.compute_once(("nltk tokens", tokenizer), tokenize)

@@ -186,7 +186,7 @@ def _match_scores_with_texts(score_list: ScoreList, texts: pl.DataFrame) -> pl.D
     elif "id" in score_list.keys.columns:
         matches = _match_scores_by_text_id(score_list, score_list.keys["id"], texts["id"])
     else:
-        matches = _match_scores_by_text(score_list, score_list.keys, texts)
+        matches = _match_scores_by_text_content(score_list, score_list.keys, texts)
     return matches.select("id", "index")
 
 
@@ -223,7 +223,7 @@ def _match_scores_by_text_id(
     return pl.DataFrame({"id": score_ids}).with_row_index("index")
 
 
-def _match_scores_by_text(
+def _match_scores_by_text_content(
     score_list: ScoreList, score_texts: pl.DataFrame, texts: pl.DataFrame
 ) -> pl.DataFrame:
     """Match scores with texts that have the same output and, where both have them, the same item, source and

@@ -77,14 +77,14 @@ class RankingMetric(Metric):
     def spec(self) -> str:
         """The metric as a user would write it in an option, such as `ndcg_cut_10` or `p_5(rel=2)`."""
         return format_name_with_parameters(
-            self._append_suffix_to_name(self.name), self._list_non_default_parameters
+            self._append_number_to_name(self.name), self._list_non_default_parameters
         )
 
     @property
     def label(self) -> str:
         """The name of the metric as trec_eval prints it, such as `P_5` or `ndcg_cut_10`."""
         return format_title_with_parameters(
-            self._append_suffix_to_name(self.title or self.name), self._list_non_default_parameters
+            self._append_number_to_name(self.title or self.name), self._list_non_default_parameters
         )
 
     @property
@@ -92,7 +92,7 @@ class RankingMetric(Metric):
         """The parameters that differ from their defaults and are not part of the name."""
         return {key: value for key, value in self.parameters.items() if key != self.suffix}
 
-    def _append_suffix_to_name(self, name: str) -> str:
+    def _append_number_to_name(self, name: str) -> str:
         """Return a name followed by the number of this metric, such as `P_5` for `P`."""
         return f"{name}_{self.name_suffix}" if self.name_suffix else name
 

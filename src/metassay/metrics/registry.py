@@ -208,14 +208,14 @@ def format_metric_name(metric_class: type[Metric], name: str = "") -> str:
     return f"{name}_{suffix}" if suffix else name
 
 
-def look_up_higher_is_better(names: Iterable[str]) -> dict[str, bool]:
+def look_up_score_directions(metric_names: Iterable[str]) -> dict[str, bool]:
     """Return, for each text that is the spec of a known metric, whether higher scores of that metric are
     better.
 
     Columns of scores that `metassay score` wrote have such names.
     """
     directions = {}
-    for name in names:
+    for name in metric_names:
         try:
             metric = find_metric(name)
         except InputError:

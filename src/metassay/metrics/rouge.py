@@ -20,7 +20,7 @@ from metassay.metrics.batch_tokens import (
     tokenize_words,
     warn_if_written_without_spaces,
 )
-from metassay.metrics.kernels.common_subsequence import common_subsequence_lengths
+from metassay.metrics.kernels.common_subsequence import compute_common_subsequence_lengths
 from metassay.metrics.kernels.ngrams import count_shared_ngrams
 from metassay.metrics.kernels.text_arrays import TokenSequences
 from metassay.metrics.scoring_inputs import SingleReferenceInputs, find_distinct_inputs
@@ -87,7 +87,9 @@ class TokenizedInputs:
     @functools.cached_property
     def common_subsequences(self) -> Scores:
         """Length of the longest common subsequence of each output and its reference, in words."""
-        lengths = common_subsequence_lengths(*self.tokens, self.inputs.outputs, self.inputs.references)
+        lengths = compute_common_subsequence_lengths(
+            *self.tokens, self.inputs.outputs, self.inputs.references
+        )
         return lengths.astype(np.float64)
 
     def count_ngrams(self, order: int) -> tuple[Scores, Scores]:
@@ -121,7 +123,7 @@ class RougeMetric(Metric):
             raise UnknownName("measure", self.measure, MEASURES)
 
     @abstractmethod
-    def _count_shared_units(self, tokenized_inputs: TokenizedInputs) -> UnitCounts:
+    def _count_overlap_with_references(self, tokenized_inputs: TokenizedInputs) -> UnitCounts:
         """Count what this ROUGE compares (words, word pairs or the longest common subsequence) in output,
         reference and both.
         """
@@ -177,7 +179,7 @@ class RougeMetric(Metric):
             return TokenizedInputs(tokens, inputs.split_by_reference())
 
         tokenized = batch.compute_once(("rouge tokens", tokenizer, self.stemming), tokenize)
-        counts = self._count_shared_units(tokenized)
+        counts = self._count_overlap_with_references(tokenized)
         precision = counts.shared / np.maximum(counts.output, 1)
         recall = counts.shared / np.maximum(counts.reference, 1)
         total = precision + recall
@@ -195,7 +197,7 @@ class Rouge1(RougeMetric):
     title: ClassVar[str] = "ROUGE-1"
     summary: ClassVar[str] = "words in common (rouge-score)"
 
-    def _count_shared_units(self, tokenized_inputs: TokenizedInputs) -> UnitCounts:
+    def _count_overlap_with_references(self, tokenized_inputs: TokenizedInputs) -> UnitCounts:
         return UnitCounts(tokenized_inputs.shared_ngram_counts[:, 0], *tokenized_inputs.count_ngrams(1))
 
 
@@ -207,7 +209,7 @@ class Rouge2(RougeMetric):
     title: ClassVar[str] = "ROUGE-2"
     summary: ClassVar[str] = "pairs of neighbouring words in common (rouge-score)"
 
-    def _count_shared_units(self, tokenized_inputs: TokenizedInputs) -> UnitCounts:
+    def _count_overlap_with_references(self, tokenized_inputs: TokenizedInputs) -> UnitCounts:
         return UnitCounts(tokenized_inputs.shared_ngram_counts[:, 1], *tokenized_inputs.count_ngrams(2))
 
 
@@ -219,7 +221,7 @@ class RougeL(RougeMetric):
     title: ClassVar[str] = "ROUGE-L"
     summary: ClassVar[str] = "longest common subsequence of words (rouge-score)"
 
-    def _count_shared_units(self, tokenized_inputs: TokenizedInputs) -> UnitCounts:
+    def _count_overlap_with_references(self, tokenized_inputs: TokenizedInputs) -> UnitCounts:
         return UnitCounts(tokenized_inputs.common_subsequences, *tokenized_inputs.count_ngrams(1))
 
 

@@ -91,11 +91,13 @@ def find_distinct_inputs(batch: Batch) -> ScoringInputs:
     metrics.
     """
     return batch.compute_once(
-        "scoring inputs", lambda: _number_distinct_inputs(batch.output, batch.references)
+        "scoring inputs", lambda: _assign_numbers_to_distinct_inputs(batch.output, batch.references)
     )
 
 
-def _number_distinct_inputs(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> ScoringInputs:
+def _assign_numbers_to_distinct_inputs(
+    outputs: Sequence[str], references: Sequence[Sequence[str]]
+) -> ScoringInputs:
     """Find the different combinations of output and references, and the combination that each row has."""
     texts: dict[str, int] = {}
     number_text = texts.setdefault

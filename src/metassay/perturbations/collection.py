@@ -14,7 +14,7 @@ from metassay.perturbations.base import AnyPerturbation
 from metassay.perturbations.distinct_outputs import list_base_languages
 from metassay.perturbations.preprocessing import preprocess_text
 from metassay.perturbations.registry import is_built_in_perturbation, parse_perturbation
-from metassay.perturbations.text_store import TextStore, choose_text_store, identify_perturbation_code
+from metassay.perturbations.text_store import TextStore, build_cache_key_of_perturbation, choose_text_store
 from metassay.process_pool import choose_process_count, map_batches_in_parallel
 
 # Texts that are analysed together and stored together.
@@ -54,7 +54,7 @@ def collect_perturbation_data(
         dependencies = f"{language} {preprocess} {dataset.content_hash}"
         by_name: dict[str, Any] = {}
         for perturbation in perturbations:
-            collected = _load_or_collect_data_of_perturbation(
+            collected = _load_or_collect_perturbation_data(
                 perturbation, source, dependencies, choose_text_store(perturbation, store)
             )
             if collected is not None:
@@ -107,24 +107,24 @@ def _list_distinct_texts(rows: pl.DataFrame, preprocess: str) -> Sequence[str]:
     return sorted({preprocess_text(text, preprocess) for text in distinct})
 
 
-def _load_or_collect_data_of_perturbation(
+def _load_or_collect_perturbation_data(
     perturbation: AnyPerturbation, text_source: _TextsOfLanguage, dependencies: str, store: TextStore | None
 ) -> Any:
     """Return what a perturbation collects from all texts of a language, from the store of earlier results if
     it is there.
     """
-    name = f"{identify_perturbation_code(perturbation)} collected {dependencies}"
-    stored = None if store is None else store.load(name)
+    name = f"{build_cache_key_of_perturbation(perturbation)} collected {dependencies}"
+    stored = None if store is None else store.load_texts(name)
     if store is not None and stored is not None:
         # Loading copies the analyses from a shared cache into the run, so that a run has the same files with
         # and without a cache.
-        for batch_name in _build_names_of_stored_analyses(perturbation, text_source, dependencies):
-            store.load(batch_name)
+        for batch_name in _make_names_of_stored_analyses(perturbation, text_source, dependencies):
+            store.load_texts(batch_name)
         return json.loads(stored[0] or "null")
     analyses = _analyse_texts_in_batches(perturbation, text_source, dependencies, store)
     collected = perturbation.collect_from_texts(text_source.texts, text_source.language, analyses)
     if collected is not None and store is not None:
-        store.save(name, [json.dumps(collected, ensure_ascii=False)])
+        store.save_texts(name, [json.dumps(collected, ensure_ascii=False)])
     return collected
 
 
@@ -136,36 +136,38 @@ def _analyse_texts_in_batches(
 
     Batches are stored in order, so that those of an interrupted run are the first ones.
     """
-    names = _build_names_of_stored_analyses(perturbation, text_source, dependencies)
+    names = _make_names_of_stored_analyses(perturbation, text_source, dependencies)
     first_missing = 0
     while store is not None and first_missing < len(names):
-        stored = store.load(names[first_missing])
+        stored = store.load_texts(names[first_missing])
         if stored is None:
             break
         yield from (json.loads(analysis or "null") for analysis in stored)
         first_missing += 1
     for number, analyses in enumerate(
-        _analyse_batches_from(first_missing, perturbation, text_source), first_missing
+        _analyse_remaining_batches(first_missing, perturbation, text_source), first_missing
     ):
         if analyses is None:
             return
         if store is not None:
-            store.save(names[number], [json.dumps(analysis, ensure_ascii=False) for analysis in analyses])
+            store.save_texts(
+                names[number], [json.dumps(analysis, ensure_ascii=False) for analysis in analyses]
+            )
         yield from analyses
 
 
-def _build_names_of_stored_analyses(
+def _make_names_of_stored_analyses(
     perturbation: AnyPerturbation, text_source: _TextsOfLanguage, dependencies: str
 ) -> list[str]:
     """Return the name under which the analyses of each batch of texts are stored."""
     batch_count = -(-len(text_source.texts) // BATCH_SIZE)
     return [
-        f"{identify_perturbation_code(perturbation)} analysed {number} {dependencies}"
+        f"{build_cache_key_of_perturbation(perturbation)} analysed {number} {dependencies}"
         for number in range(batch_count)
     ]
 
 
-def _analyse_batches_from(
+def _analyse_remaining_batches(
     first_batch: int, perturbation: AnyPerturbation, text_source: _TextsOfLanguage
 ) -> Iterator[list[Any] | None]:
     """Analyse the texts of all batches from `first_batch` on, in several processes if that saves time."""

@@ -35,7 +35,7 @@ class DistinctOutputs:
     keys: Keys
     """For each view, the key of its random numbers."""
 
-    def select_views(self, positions: LongArray) -> list[View[Output]]:
+    def get_output_views(self, positions: LongArray) -> list[View[Output]]:
         """Return what perturbations may read about the outputs at some positions."""
         return [self.views[position] for position in positions.tolist()]
 
@@ -62,13 +62,13 @@ def find_distinct_outputs(
 
     `collected` is what the perturbations collected from all texts, by language.
     """
-    needed_fields = _list_required_fields(dataset, perturbations)
+    needed_fields = _list_fields_needed_by_perturbations(dataset, perturbations)
     outputs = [_preprocess_output(output, preprocess) for output in dataset.outputs["output"]]
     rivals = _list_worse_outputs(dataset, outputs) if "rivals" in needed_fields else {}
     siblings = _list_outputs_by_item(dataset, outputs) if "siblings" in needed_fields else {}
     grades = _find_relevance_grades(dataset) if "grades" in needed_fields else {}
-    sources = _list_values_of_column(dataset, "source")
-    references = _list_values_of_column(dataset, "references")
+    sources = _list_column_values(dataset, "source")
+    references = _list_column_values(dataset, "references")
     languages = list_base_languages(dataset)
     position_of: dict[tuple[str, Output, str | None], int] = {}
     views: list[View[Output]] = []
@@ -96,7 +96,9 @@ def find_distinct_outputs(
     return DistinctOutputs(tuple(views), positions, keys)
 
 
-def _list_required_fields(dataset: Dataset, perturbations: Sequence[AnyPerturbation]) -> frozenset[str]:
+def _list_fields_needed_by_perturbations(
+    dataset: Dataset, perturbations: Sequence[AnyPerturbation]
+) -> frozenset[str]:
     """List the data fields that any of the perturbations needs, and raise an error if human scores are needed
     but missing.
     """
@@ -123,11 +125,11 @@ def list_base_languages(dataset: Dataset) -> list[str | None]:
     return [base_of[tag] for tag in tags]
 
 
-def _list_values_of_column(dataset: Dataset, name: str) -> Sequence[Any]:
+def _list_column_values(dataset: Dataset, column_name: str) -> Sequence[Any]:
     """List the values of a column, or None for every row if the data set does not have the column."""
-    if name not in dataset.outputs.columns:
+    if column_name not in dataset.outputs.columns:
         return [None] * len(dataset)
-    return dataset.outputs[name].to_list()
+    return dataset.outputs[column_name].to_list()
 
 
 def _find_relevance_grades(dataset: Dataset) -> dict[str, dict[str, int]]:

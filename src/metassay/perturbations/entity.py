@@ -11,13 +11,13 @@ from metassay.perturbations.base import View
 from metassay.perturbations.entity_census import (
     Census,
     MentionCounts,
-    build_name_census,
     can_replace_name,
-    decide_name_of_mention,
+    classify_names_and_list_replacements,
     describe_grammatical_role_of_name,
+    resolve_name_and_kind,
 )
 from metassay.perturbations.languages.name_finder import (
-    add_article_forms,
+    add_grammatical_forms_from_articles,
     find_names,
     find_nationalities_and_dates,
 )
@@ -27,7 +27,7 @@ from metassay.perturbations.words import WordEdit
 from metassay.stats.streams import Keys, Stream
 from metassay.text import resources
 from metassay.text.slovnet_names import find_russian_names
-from metassay.text.spacy_models import find_spacy_entities, find_spacy_model
+from metassay.text.spacy_models import find_names_with_spacy, find_spacy_model
 from metassay.text.words import Span, replace_spans
 
 # What is needed in each language without a spaCy model.
@@ -66,7 +66,7 @@ class EntitySubstitution(WordEdit):
         """Find the names that each text mentions."""
         if language not in _RESOURCES or self.describe_missing_resource(language):
             return None
-        return find_mentions(texts, language)
+        return find_names_in_texts(texts, language)
 
     def collect_from_texts(self, texts: Sequence[str], language: str | None, analyses: Iterable[Any]) -> Any:
         """Collect all names in the texts of the data set, with the kind of each name and the names that can
@@ -76,16 +76,16 @@ class EntitySubstitution(WordEdit):
             return None
         counts = MentionCounts()
         for text, mentions in zip(texts, analyses):
-            counts.count_mentions(text, mentions)
+            counts.count_names_in_text(text, mentions)
             # `apply` reads the same texts next, and would search them again.
-            _cache_mentions(text, language, mentions)
-        return build_name_census(counts, language)
+            _cache_names_found_in_text(text, language, mentions)
+        return classify_names_and_list_replacements(counts, language)
 
     def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
         """Return the output with random names replaced."""
-        return self._replace_names(
+        return self._replace_random_names(
             output_view,
-            _load_or_find_mentions([output_view.output], output_view.language or "")[0],
+            _load_or_find_names_in_texts([output_view.output], output_view.language or "")[0],
             random_stream,
         )
 
@@ -94,13 +94,13 @@ class EntitySubstitution(WordEdit):
         is faster.
         """
         language = output_views[0].language or "" if output_views else ""
-        mentions = _load_or_find_mentions([view.output for view in output_views], language)
+        mentions = _load_or_find_names_in_texts([view.output for view in output_views], language)
         return [
-            self._replace_names(view, view_mentions, Stream(key))
+            self._replace_random_names(view, view_mentions, Stream(key))
             for view, view_mentions, key in zip(output_views, mentions, random_keys.tolist())
         ]
 
-    def _replace_names(
+    def _replace_random_names(
         self, output_view: View[str], mentions: Sequence[Mention], random_stream: Stream
     ) -> str | None:
         """Replace random names of an output, given where it mentions names."""
@@ -126,14 +126,14 @@ def _find_replaceable_names(
     """Find the names of a text that can be replaced, each with the names that can replace it."""
     replaceable = []
     for start, end, mention_kind, mention_form in mentions:
-        resolved = decide_name_of_mention(
+        resolved = resolve_name_and_kind(
             text[start:end], mention_kind, mention_form, name_census["kinds"], language
         )
         if resolved is None:
             continue
         name, kind, form = resolved
         names = name_census["others"].get(describe_grammatical_role_of_name(name, kind, form, language)[0])
-        fitting_names = _find_fitting_names(name, form, _CachedNameList(names)) if names else []
+        fitting_names = _find_names_that_can_replace(name, form, _CachedNameList(names)) if names else []
         if any(other not in text for other in fitting_names):
             # Not `end`: the -s of a German genitive stays after the new name.
             replaceable.append(((start, start + len(name)), fitting_names))
@@ -158,7 +158,7 @@ class _CachedNameList:
 
 
 @functools.lru_cache(maxsize=_CACHED_NAMES)
-def _find_fitting_names(name: str, grammatical_form: str, candidates: _CachedNameList) -> list[str]:
+def _find_names_that_can_replace(name: str, grammatical_form: str, candidates: _CachedNameList) -> list[str]:
     """List the names among the candidates that can replace a name in its grammatical form."""
     return [other for other in candidates.names if can_replace_name(name, other, grammatical_form)]
 
@@ -167,7 +167,7 @@ def _find_fitting_names(name: str, grammatical_form: str, candidates: _CachedNam
 _known_mentions: dict[tuple[str, str], Sequence[Mention]] = {}
 
 
-def _cache_mentions(text: str, language: str, mentions: Sequence[Mention]) -> None:
+def _cache_names_found_in_text(text: str, language: str, mentions: Sequence[Mention]) -> None:
     """Keep the names that were found in a text, because other perturbations of the text probably need them
     again.
     """
@@ -176,45 +176,43 @@ def _cache_mentions(text: str, language: str, mentions: Sequence[Mention]) -> No
     _known_mentions[language, text] = mentions
 
 
-def _load_or_find_mentions(texts: Sequence[str], language: str) -> list[Sequence[Mention]]:
+def _load_or_find_names_in_texts(texts: Sequence[str], language: str) -> list[Sequence[Mention]]:
     """Return the names that each text mentions. Names of texts that were read before come from a cache."""
     new_texts = [text for text in dict.fromkeys(texts) if (language, text) not in _known_mentions]
-    new_mentions = dict(zip(new_texts, find_mentions(new_texts, language)))
+    new_mentions = dict(zip(new_texts, find_names_in_texts(new_texts, language)))
     # Read before the new texts are added, because adding them may empty the cache.
     mentions = []
     for text in texts:
         mentions.append(new_mentions[text] if text in new_mentions else _known_mentions[language, text])
     for text, text_mentions in new_mentions.items():
-        _cache_mentions(text, language, text_mentions)
+        _cache_names_found_in_text(text, language, text_mentions)
     return mentions
 
 
-def find_mentions(texts: Sequence[str], language: str) -> list[Sequence[Mention]]:
+def find_names_in_texts(texts: Sequence[str], language: str) -> list[Sequence[Mention]]:
     """Find the names that each text mentions, by word lists and by the best name finder that is installed."""
     mentions = []
     for text, names in zip(texts, _find_names_with_installed_model(texts, language)):
         listed_names = find_nationalities_and_dates(text, language)
-        mentions.append(_merge_name_mentions(names, listed_names))
+        mentions.append(_merge_names_of_model_and_lists(names, listed_names))
     return mentions
 
 
-def _merge_name_mentions(
-    mentions_of_model: Sequence[Mention], listed_mentions: Sequence[Mention]
+def _merge_names_of_model_and_lists(
+    names_of_model: Sequence[Mention], names_of_lists: Sequence[Mention]
 ) -> Sequence[Mention]:
     """Merge two lists of names in a text. A name from a word list replaces any name of a model that overlaps
     with it.
     """
-    if not mentions_of_model or not listed_mentions:
-        return mentions_of_model or listed_mentions
-    others = [
-        mention for mention in mentions_of_model if not _overlaps_with_any_mention(mention, listed_mentions)
-    ]
-    return sorted([*listed_mentions, *others])
+    if not names_of_model or not names_of_lists:
+        return names_of_model or names_of_lists
+    others = [mention for mention in names_of_model if not _overlaps_with_any_name(mention, names_of_lists)]
+    return sorted([*names_of_lists, *others])
 
 
-def _overlaps_with_any_mention(mention: Mention, others: Sequence[Mention]) -> bool:
+def _overlaps_with_any_name(name: Mention, other_names: Sequence[Mention]) -> bool:
     """Return whether the span of a name in a text overlaps with the span of any other name."""
-    return any(mention[0] < end and start < mention[1] for start, end, _, _ in others)
+    return any(name[0] < end and start < name[1] for start, end, _, _ in other_names)
 
 
 def _find_names_with_installed_model(texts: Sequence[str], language: str) -> list[list[Mention]]:
@@ -222,10 +220,12 @@ def _find_names_with_installed_model(texts: Sequence[str], language: str) -> lis
     has_spacy_model = find_spacy_model(language)
     if not has_spacy_model and language != "ru":
         return [list(find_names(text, language)) for text in texts]
-    entities = find_spacy_entities(texts, language) if has_spacy_model else find_russian_names(texts)
+    entities = find_names_with_spacy(texts, language) if has_spacy_model else find_russian_names(texts)
     if language == "ru":
         return [add_grammatical_forms_to_names(text, names) for text, names in zip(texts, entities)]
-    return [add_article_forms(text, names, language) for text, names in zip(texts, entities)]
+    return [
+        add_grammatical_forms_from_articles(text, names, language) for text, names in zip(texts, entities)
+    ]
 
 
 PERTURBATIONS = (EntitySubstitution,)

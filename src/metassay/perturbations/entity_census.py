@@ -45,7 +45,7 @@ class MentionCounts:
         self.last_forms: dict[str, str] = {}
         """The form of the last mention of each name."""
 
-    def count_mentions(self, text: str, mentions: Iterable[Mention]) -> None:
+    def count_names_in_text(self, text: str, mentions: Iterable[Mention]) -> None:
         """Count the names that a text mentions."""
         for start, end, kind, form in mentions:
             name = text[start:end]
@@ -53,14 +53,14 @@ class MentionCounts:
             self.last_forms[name] = form
 
 
-def build_name_census(mention_counts: MentionCounts, language: str) -> Census:
+def classify_names_and_list_replacements(mention_counts: MentionCounts, language: str) -> Census:
     """Decide for each name of the data set whether it is a person, place or organisation, and list the names
     that can replace it.
     """
-    kinds = _decide_kind_of_each_name(mention_counts, language)
+    kinds = _decide_kinds_of_names(mention_counts, language)
     decided: Counter[tuple[str, str, str]] = Counter()
     for (name, kind, form), count in mention_counts.counts.items():
-        resolved = decide_name_of_mention(name, kind, form, kinds, language)
+        resolved = resolve_name_and_kind(name, kind, form, kinds, language)
         if resolved is not None:
             decided[resolved] += count
     names_by_level: dict[str, Counter[str]] = defaultdict(Counter)
@@ -77,31 +77,31 @@ def build_name_census(mention_counts: MentionCounts, language: str) -> Census:
         if language == "ru":
             fitting = _find_russian_names_with_same_cases(level, names_by_level)
         else:
-            fitting = _choose_names_for_strictest_role(levels_of[level], names_by_level)
+            fitting = _choose_names_for_strictest_grammatical_role(levels_of[level], names_by_level)
         others[level] = _list_frequent_names(fitting)
     return {"kinds": kinds, "others": others}
 
 
-def decide_name_of_mention(
-    name: str, kind: str, grammatical_form: str, kind_of_name: dict[str, str], language: str
+def resolve_name_and_kind(
+    name: str, kind: str, grammatical_form: str, known_kinds: dict[str, str], language: str
 ) -> tuple[str, str, str] | None:
     """Return the name, kind and grammatical form of a mention, or None if the name has another kind elsewhere
     in the data set.
 
     A German person's name may carry the -s of the genitive, which is then not part of the name.
     """
-    if name in kind_of_name:
+    if name in known_kinds:
         # A question mark after the kind means that only a hint supports it.
-        if kind.rstrip("?") in {kind_of_name[name], "NAME"}:
-            return name, kind_of_name[name], grammatical_form
+        if kind.rstrip("?") in {known_kinds[name], "NAME"}:
+            return name, known_kinds[name], grammatical_form
         return None
     base_name = name.removesuffix("s")
-    if language == "de" and kind_of_name.get(base_name) == "PER":
+    if language == "de" and known_kinds.get(base_name) == "PER":
         return base_name, "PER", "gent"
     return None
 
 
-def _decide_kind_of_each_name(mention_counts: MentionCounts, language: str) -> dict[str, str]:
+def _decide_kinds_of_names(mention_counts: MentionCounts, language: str) -> dict[str, str]:
     """Decide for each name whether it is a person, place or organisation, if its mentions agree on that.
 
     A name of unknown kind (NAME) is a person's if it is the family name in somebody's full name. Otherwise it
@@ -114,7 +114,7 @@ def _decide_kind_of_each_name(mention_counts: MentionCounts, language: str) -> d
     family_names = _find_family_names(counts_of, mention_counts.last_forms, language)
     kinds: dict[str, str] = {}
     for name in sorted(counts_of):  # so that a German genitive comes after the name itself
-        kind = _find_most_frequent_kind(counts_of[name])
+        kind = _find_most_frequent_name_kind(counts_of[name])
         if kind == "NAME" and _extract_family_name(name, language) in family_names:
             kind = "PER"
         is_known = kind not in {"", "NAME"} or (kind == "NAME" and language == "en")
@@ -132,21 +132,21 @@ def _find_family_names(
     """
     family_names = set()
     for name, kind_counts in kind_counts_by_name.items():
-        is_full_name = " " in name and _find_most_frequent_kind(kind_counts) == "PER"
+        is_full_name = " " in name and _find_most_frequent_name_kind(kind_counts) == "PER"
         if is_full_name and (language != "ru" or last_forms[name].startswith("masc")):
             family_names.add(_extract_family_name(name, language))
     return family_names
 
 
-def _extract_family_name(name: str, language: str) -> str:
+def _extract_family_name(full_name: str, language: str) -> str:
     """Return the last word of a full name. In Russian, the ending that shows the grammatical case is
     removed.
     """
-    family_name = name.rsplit(maxsplit=1)[-1]
+    family_name = full_name.rsplit(maxsplit=1)[-1]
     return FAMILY_NAME_ENDING.sub("", family_name) if language == "ru" else family_name
 
 
-def _find_most_frequent_kind(kind_counts: KindCounts) -> str:
+def _find_most_frequent_name_kind(kind_counts: KindCounts) -> str:
     """Return the kind that most mentions of a name have, NAME if none shows a kind, or an empty text if they
     disagree.
     """
@@ -216,7 +216,7 @@ def can_replace_name(name: str, other_name: str, grammatical_form: str) -> bool:
     return not (grammatical_form == "gent" and other_name.endswith(_SIBILANTS))
 
 
-def _choose_names_for_strictest_role(
+def _choose_names_for_strictest_grammatical_role(
     role_descriptions: Sequence[str], names_by_role: dict[str, Counter[str]]
 ) -> Counter[str]:
     """Return the names that fit the strictest description of a grammatical role which more than one name

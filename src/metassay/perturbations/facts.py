@@ -13,14 +13,14 @@ from typing import ClassVar
 
 from metassay.perturbations.base import View
 from metassay.perturbations.languages import german
-from metassay.perturbations.pronoun import find_pronoun_paradigm_row
+from metassay.perturbations.pronoun import find_row_of_pronoun_table
 from metassay.perturbations.random_replacement import DisjointSpans, RandomReplacement, Replacement
 from metassay.text.segmentation import (
-    describe_missing_segmenter,
-    find_words_without_spaces,
+    describe_missing_word_segmenter,
+    find_words_in_text_without_spaces,
     is_written_without_spaces,
 )
-from metassay.text.word_lists import WordLists, build_word_pattern, find_folders_with_file
+from metassay.text.word_lists import WordLists, build_regex_for_words, find_folders_with_file
 from metassay.text.words import WITHOUT_SPACES, Span, copy_case, find_dictionary_words
 
 _PACKS = "metassay.perturbations.languages"
@@ -57,21 +57,21 @@ class Number(RandomReplacement):
         text = output_view.output
         replacements = []
         for match in _NUMBER.finditer(text):
-            if len(match[0]) > _LONGEST_NUMBER or _is_number_of_list_entry(text, match):
+            if len(match[0]) > _LONGEST_NUMBER or _does_number_begin_list_entry(text, match):
                 continue
-            other_numbers = _list_numbers_with_other_digit(match[0], output_view.language)
+            other_numbers = _list_numbers_with_one_other_digit(match[0], output_view.language)
             if other_numbers:
                 replacements.append(Replacement(match.span(), other_numbers))
         return replacements
 
 
-def _is_number_of_list_entry(text: str, number: re.Match[str]) -> bool:
+def _does_number_begin_list_entry(text: str, number: re.Match[str]) -> bool:
     """Return whether a number at the start of a text numbers an entry of a list, such as `2.`."""
     return text[: number.start()].strip() == "" and text[number.end() : number.end() + 1] in {".", ")"}
 
 
 @functools.lru_cache(maxsize=1 << 14)
-def _list_numbers_with_other_digit(number: str, language: str | None) -> tuple[str, ...]:
+def _list_numbers_with_one_other_digit(number: str, language: str | None) -> tuple[str, ...]:
     """List the numbers that differ from a number in one digit, and after which a noun has the same form.
 
     Empty for 0 and 1: after 1, and in French also after 0, nouns are in the singular.
@@ -97,7 +97,7 @@ def _list_numbers_with_other_digit(number: str, language: str | None) -> tuple[s
 
 
 @functools.cache
-def _load_alternatives_from_rows(language: str, list_name: str) -> dict[str, tuple[str, ...]]:
+def _load_replacement_words(language: str, list_name: str) -> dict[str, tuple[str, ...]]:
     """Load a word list whose rows contain words that can replace each other, and return the alternatives of
     each word.
     """
@@ -186,7 +186,7 @@ class Unit(RandomReplacement):
         """Return every unit after a number and every currency sign before one, with other units that can
         replace it.
         """
-        units = _load_alternatives_from_rows(output_view.language or "", "units")
+        units = _load_replacement_words(output_view.language or "", "units")
         replacements = []
         for match in _UNIT.finditer(output_view.output):
             group = 1 if match[1] else 2
@@ -238,11 +238,11 @@ def _find_gender_counterpart(text: str, match: re.Match[str], word: str, languag
     if language == "en":
         # "her" is him or his, so the list has no counterpart of it, and the words around it decide.
         if word == "her":
-            return {2: "him", 3: "his"}.get(find_pronoun_paradigm_row(text, match, language))
+            return {2: "him", 3: "his"}.get(find_row_of_pronoun_table(text, match, language))
         return _load_gender_counterparts(language)[word]
     # Replaced only where they are clearly the subject: "sie" is she, her or they.
     subjects = {"er", "sie", "он", "она"}
-    if word in subjects and find_pronoun_paradigm_row(text, match, language) != 0:
+    if word in subjects and find_row_of_pronoun_table(text, match, language) != 0:
         return None
     # A capital makes "Sie" the polite "you", which has no gender.
     if language == "de" and match[0] != match[0].lower() and match[0] in german.FORMAL_PRONOUNS:
@@ -265,10 +265,10 @@ class ListReplacement(RandomReplacement):
         """Return every word of the output that is in the word list, with the words that can replace it."""
         replacements = []
         used_spans = DisjointSpans()
-        for pattern, words in _load_word_row_patterns(output_view.language or "", self.rows):
+        for pattern, words in _load_word_list_as_patterns(output_view.language or "", self.rows):
             for match in pattern.finditer(output_view.output):
                 if used_spans.is_span_free(match.span()):
-                    used_spans.add(match.span())
+                    used_spans.add_span(match.span())
                     others = [word for word in words if word != match[0].lower()]
                     alternatives = tuple(copy_case(match[0], word) for word in others)
                     replacements.append(Replacement(match.span(), alternatives))
@@ -276,7 +276,7 @@ class ListReplacement(RandomReplacement):
 
 
 @functools.cache
-def _load_word_row_patterns(
+def _load_word_list_as_patterns(
     language: str, list_name: str
 ) -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
     """Load the rows of a word list. Each row becomes a regular expression that finds its words in a text, and
@@ -289,7 +289,7 @@ def _load_word_row_patterns(
         # The same characters must not stand before the word.
         before = edge.replace("(?!", "(?<!")
         rows.append(
-            (re.compile(f"{before}{build_word_pattern(words)}{edge}{ahead}", re.IGNORECASE), tuple(words))
+            (re.compile(f"{before}{build_regex_for_words(words)}{edge}{ahead}", re.IGNORECASE), tuple(words))
         )
     return tuple(rows)
 
@@ -331,7 +331,7 @@ class Untranslated(RandomReplacement):
         """Return how to install the package that splits texts without spaces into words, or None if it is not
         needed.
         """
-        return describe_missing_segmenter(language)
+        return describe_missing_word_segmenter(language)
 
     def find_replaceable_spans(self, output_view: View[str]) -> list[Replacement]:
         """Return every long word of the output, with the word at about the same position of the source that
@@ -360,7 +360,11 @@ def _find_long_words(text: str, language: str | None) -> list[Span]:
     spaces.
     """
     if is_written_without_spaces(text, language):
-        return [(start, end) for start, end in find_words_without_spaces(text, language) if end - start > 1]
+        return [
+            (start, end)
+            for start, end in find_words_in_text_without_spaces(text, language)
+            if end - start > 1
+        ]
     return [term.span() for term in find_dictionary_words(text) if len(term[0]) > 3]
 
 

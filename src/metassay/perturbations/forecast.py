@@ -33,7 +33,7 @@ class PerturbationForecast:
     """Why it does not apply to the outputs of some language, or to any output; None if it does."""
 
 
-def forecast_perturbations(
+def forecast_perturbation_counts(
     dataset: Dataset,
     *,
     maximum_outputs: int = MAXIMUM_OUTPUTS,
@@ -52,14 +52,16 @@ def forecast_perturbations(
     for group, limit in ((slow, min(maximum_outputs, maximum_tagged_outputs)), (fast, maximum_outputs)):
         if not group or not len(dataset):
             continue
-        sample = _sample_whole_items(dataset, limit)
+        sample = _sample_outputs_of_whole_items(dataset, limit)
         pairs = make_pairs_of_perturbations(sample, group, PairSettings(seed=seed, workers=workers))
         for spec, count in pairs.counts.items():
             counts[spec] = count, len(sample)
-    return [_build_forecast(p, *counts[p.spec], language_counts) for p in perturbations if counts]
+    return [
+        _estimate_perturbation_count(p, *counts[p.spec], language_counts) for p in perturbations if counts
+    ]
 
 
-def _sample_whole_items(dataset: Dataset, maximum_outputs: int) -> Dataset:
+def _sample_outputs_of_whole_items(dataset: Dataset, maximum_outputs: int) -> Dataset:
     """Return the outputs of evenly spread items, about `maximum_outputs` in all. A data set with fewer
     outputs is returned whole.
     """
@@ -71,17 +73,17 @@ def _sample_whole_items(dataset: Dataset, maximum_outputs: int) -> Dataset:
     return dataset.filter_rows(dataset.outputs["item"].is_in(sampled_items), reason="not tried")
 
 
-def _build_forecast(
+def _estimate_perturbation_count(
     perturbation: AnyPerturbation,
     applied_count: PerturbationCount,
     tried_count: int,
-    language_counts: Mapping[str | None, int],
+    outputs_by_language: Mapping[str | None, int],
 ) -> PerturbationForecast:
     """Estimate to how many outputs a perturbation will apply from the numbers of outputs on which it was
     tried.
     """
     reasons = []
-    for language in sorted(language_counts, key=lambda name: name or ""):
+    for language in sorted(outputs_by_language, key=lambda name: name or ""):
         reason = explain_why_not_applicable(perturbation, language, requested=False, strict_resources=False)
         if reason:
             reasons.append(reason)

@@ -253,7 +253,7 @@ class Likeliest(Perturbation[str]):
         return self._choose_most_likely_versions(output_views, keys_by_draw)
 
     def _choose_most_likely_versions(
-        self, output_views: Sequence[View[str]], keys_by_draw: Sequence[Sequence[int]]
+        self, output_views: Sequence[View[str]], random_keys_by_draw: Sequence[Sequence[int]]
     ) -> list[str | None]:
         """Perturb each output several times, and return for each the version that a language model finds most
         likely.
@@ -262,7 +262,7 @@ class Likeliest(Perturbation[str]):
             raise InputError(f"{self.spec} needs a language model.", remedy=_HOW_TO_CHOOSE_LOCAL_MODEL)
         draws = [
             self.inner_perturbation.apply_to_outputs(output_views, np.array(keys, np.uint64))
-            for keys in keys_by_draw
+            for keys in random_keys_by_draw
         ]
         candidates_by_output = []
         compared_texts = set()

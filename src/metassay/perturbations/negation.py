@@ -10,15 +10,15 @@ from typing import ClassVar
 
 from metassay.perturbations.base import View
 from metassay.perturbations.languages import english, russian
-from metassay.perturbations.languages.german_negation import find_german_negations
-from metassay.perturbations.pattern_rules import load_pattern_rules
+from metassay.perturbations.languages.german_negation import find_edits_that_negate_german
+from metassay.perturbations.pattern_rules import load_regex_replacements
 from metassay.perturbations.random_replacement import DisjointSpans
 from metassay.perturbations.words import WordEdit
 from metassay.stats.streams import Stream
 from metassay.text import resources
 from metassay.text.lemmas import find_lemma
 from metassay.text.tagged_words import TagPair, find_second_words_of_tag_pairs
-from metassay.text.word_lists import WordLists, build_word_pattern, find_folders_with_file
+from metassay.text.word_lists import WordLists, build_regex_for_words, find_folders_with_file
 from metassay.text.words import (
     WITHOUT_SPACES,
     Span,
@@ -32,7 +32,7 @@ from metassay.text.words import (
 Edit = tuple[Span, str]
 _PACKS = "metassay.perturbations.languages"
 
-_ENGLISH_AUXILIARY = re.compile(rf"(?<!\w){build_word_pattern(english.AUXILIARIES)}(?!\w)", re.IGNORECASE)
+_ENGLISH_AUXILIARY = re.compile(rf"(?<!\w){build_regex_for_words(english.AUXILIARIES)}(?!\w)", re.IGNORECASE)
 # Words after which "will", "can" and the like are nouns.
 _WORDS_BEFORE_NOUN = frozenset(
     ("my", "your", "his", "her", "its", "our", "their", "the", "a", "free", "good", "of")
@@ -82,7 +82,7 @@ class Negation(WordEdit):
         text = output_view.output
         language = output_view.language or ""
         find_edits = _NEGATION_FINDERS.get(language)
-        edits = _find_negations_by_rules(text, language) if find_edits is None else find_edits(text)
+        edits = _find_edits_that_negate_by_rules(text, language) if find_edits is None else find_edits(text)
         # Most texts have no question mark, and the search for the end of each sentence is saved.
         if "?" in text or "？" in text:
             edits = [edit for edit in edits if not _is_in_question(text, edit[0][0])]
@@ -97,7 +97,7 @@ def _apply_random_edits(text: str, edits: Sequence[Edit], count: int, random_str
     return replace_spans(text, [edits[i] for i in drawn])
 
 
-def _create_insertion_of_word(text: str, position: int, word: str) -> Edit:
+def _create_edit_that_inserts_word(text: str, position: int, word: str) -> Edit:
     """Return the edit that inserts a word at the beginning or end of another word, with the spaces and
     capitals that it needs.
     """
@@ -111,12 +111,12 @@ def _create_insertion_of_word(text: str, position: int, word: str) -> Edit:
     return (position, position), f"{word} "
 
 
-def _find_english_negations(text: str) -> list[Edit]:
+def _find_edits_that_negate_english(text: str) -> list[Edit]:
     """Find the edits that negate an English text by "not" after an auxiliary, or by "did not" if it has no
     auxiliary.
     """
     if _ENGLISH_AUXILIARY.search(text) is None:
-        return _find_do_negations(text)
+        return _find_edits_that_negate_with_do(text)
     words = find_dictionary_words(text)
     # One call of `lower` for all words is faster than one for each.
     lower_words = "\n".join([word[0] for word in words]).lower().replace("’", "'").split("\n")
@@ -134,8 +134,8 @@ def _find_english_negations(text: str) -> list[Edit]:
             positions.append(words[i + 1].end())
         elif _is_auxiliary_verb(text, words, lower_words, i):
             positions.append(word.end())
-    edits = [_create_insertion_of_word(text, position, "not") for position in positions]
-    return edits or _find_do_negations(text)
+    edits = [_create_edit_that_inserts_word(text, position, "not") for position in positions]
+    return edits or _find_edits_that_negate_with_do(text)
 
 
 def _is_auxiliary_verb(text: str, words: list[re.Match[str]], lower_words: list[str], position: int) -> bool:
@@ -168,7 +168,7 @@ def _can_auxiliary_be_negated(lower_words: list[str], position: int) -> bool:
     return {"not", "no", "never"}.isdisjoint(lower_words[position + 1 : position + 3])
 
 
-def _find_do_negations(text: str) -> list[Edit]:
+def _find_edits_that_negate_with_do(text: str) -> list[Edit]:
     """Find the edits that negate an English verb by "did not" or "does not" and its base form."""
     edits = []
     for (start, end), tag in find_second_words_of_tag_pairs(text, _SUBJECT_AND_VERB):
@@ -181,7 +181,7 @@ def _find_do_negations(text: str) -> list[Edit]:
     return edits
 
 
-def _find_russian_negations(text: str) -> list[Edit]:
+def _find_edits_that_negate_russian(text: str) -> list[Edit]:
     """Find the edits that negate a Russian text by "не" before a verb or predicate."""
     words = find_dictionary_words(text)
     lower_words = [word[0].lower() for word in words]
@@ -191,18 +191,18 @@ def _find_russian_negations(text: str) -> list[Edit]:
             continue
         # A capital inside a sentence marks a name, which may end like a verb.
         if word[0] == lower_words[i] or starts_sentence(text, word.start()):
-            edits.append(_create_insertion_of_word(text, word.start(), "не"))
+            edits.append(_create_edit_that_inserts_word(text, word.start(), "не"))
     return edits
 
 
 _NEGATION_FINDERS: dict[str, Callable[[str], list[Edit]]] = {
-    "en": _find_english_negations,
-    "de": find_german_negations,
-    "ru": _find_russian_negations,
+    "en": _find_edits_that_negate_english,
+    "de": find_edits_that_negate_german,
+    "ru": _find_edits_that_negate_russian,
 }
 
 
-def _find_negations_by_rules(text: str, language: str) -> list[Edit]:
+def _find_edits_that_negate_by_rules(text: str, language: str) -> list[Edit]:
     """Find the edits that negate a clause by the regular expressions for a language. Clauses with a negation
     are left out.
     """
@@ -212,7 +212,7 @@ def _find_negations_by_rules(text: str, language: str) -> list[Edit]:
         for clause in _CLAUSE.finditer(text):
             if any(clause.start() <= start < clause.end() for start in negation_starts):
                 # A second negation in the clause could cancel the first.
-                used_spans.add(clause.span())
+                used_spans.add_span(clause.span())
     edits = _find_edits_by_pattern_rules(text, language, "negation", used_spans)
     return [
         (span, _move_capital_to_replacement(text, span, replacement)) for span, replacement in sorted(edits)
@@ -228,10 +228,10 @@ def _find_edits_by_pattern_rules(
     Spans in `used_spans` are not changed.
     """
     edits = []
-    for rule in load_pattern_rules(language, list_name):
+    for rule in load_regex_replacements(language, list_name):
         for match in rule.pattern.finditer(text):
             if used_spans.is_span_free(match.span()):
-                used_spans.add(match.span())
+                used_spans.add_span(match.span())
                 if rule.replacement is not None:
                     edits.append((match.span(), match.expand(rule.replacement)))
     return edits
@@ -278,13 +278,13 @@ class NegationRemoval(WordEdit):
         """Return the output with random negations removed."""
         language = output_view.language or ""
         # Most texts have no negation, and one pattern shows that faster than all rules.
-        if _load_pattern_of_negation_signs(language).search(output_view.output) is None:
+        if _load_regex_of_possible_negations(language).search(output_view.output) is None:
             return None
-        edits = _find_edits_that_remove_negation(output_view.output, language)
+        edits = _find_edits_that_remove_negations(output_view.output, language)
         return _apply_random_edits(output_view.output, edits, self.strength, random_stream)
 
 
-def _find_edits_that_remove_negation(text: str, language: str) -> list[Edit]:
+def _find_edits_that_remove_negations(text: str, language: str) -> list[Edit]:
     """Find the edits that remove a negation from a text, in the order of the text. Questions are left out."""
     edits = []
     for span, replacement in _find_edits_by_pattern_rules(
@@ -295,13 +295,13 @@ def _find_edits_that_remove_negation(text: str, language: str) -> list[Edit]:
         edits.append((span, cleaned))
     edits.sort(key=lambda edit: edit[0])
     return [
-        _restore_capital_after_edit(text, span, replacement)
+        _keep_capital_in_edit(text, span, replacement)
         for span, replacement in edits
         if not _is_in_question(text, span[0])
     ]
 
 
-def _restore_capital_after_edit(text: str, span: Span, replacement: str) -> Edit:
+def _keep_capital_in_edit(text: str, span: Span, replacement: str) -> Edit:
     """Return an edit of a capitalised word with its capital kept. If the word is removed, the next letter
     gets the capital.
     """
@@ -317,7 +317,7 @@ def _restore_capital_after_edit(text: str, span: Span, replacement: str) -> Edit
 
 
 @functools.cache
-def _load_pattern_of_negation_signs(language: str) -> re.Pattern[str]:
+def _load_regex_of_possible_negations(language: str) -> re.Pattern[str]:
     """Load a regular expression that quickly tells which texts may contain a negation: it matches in all that
     do.
     """

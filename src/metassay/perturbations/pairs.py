@@ -77,35 +77,37 @@ class Pairs:
     def __len__(self) -> int:
         return self.frame.height
 
-    def sample(self, per_output: int | None = PER_OUTPUT) -> Self:
-        """Keep at most `per_output` random perturbations of each output, or all of them if it is None.
+    def sample_pairs(self, pairs_per_output: int | None = PER_OUTPUT) -> Self:
+        """Keep at most `pairs_per_output` random perturbations of each output, or all of them if it is None.
 
         Which of two perturbations is preferred depends only on the seed, the item, the text and their names.
         So a further perturbation may replace another one, but changes neither the order of the others nor any
         text.
         """
-        if per_output is None:
+        if pairs_per_output is None:
             return self
-        if per_output < 1:
-            raise InputError(f"{per_output} perturbations per output are too few; at least 1 is needed.")
+        if pairs_per_output < 1:
+            raise InputError(
+                f"{pairs_per_output} perturbations per output are too few; at least 1 is needed."
+            )
         table = self.frame.with_columns(pl.Series("priority", self.priorities))
         # Ordinal ranks, so that exactly `per_output` pairs stay even where two priorities are equal.
         ranks = table.select(pl.col("priority").rank("ordinal").over("item", "system")).to_series()
-        return self.filter_rows((ranks <= per_output).to_numpy())
+        return self.filter_pairs((ranks <= pairs_per_output).to_numpy())
 
-    def filter_rows(self, keep: NDArray[np.bool_]) -> Self:
-        """Return the pairs for which `keep` is true."""
-        if keep.all():
+    def filter_pairs(self, is_kept: NDArray[np.bool_]) -> Self:
+        """Return the pairs for which `is_kept` is true."""
+        if is_kept.all():
             return self
-        frame = self.frame.filter(pl.Series(keep))
+        frame = self.frame.filter(pl.Series(is_kept))
         counts = _count_pairs_by_perturbation(self.counts, frame)
-        rows = None if self.rows is None else self.rows[keep]
-        worse_rows = None if self.worse_rows is None else self.worse_rows[keep]
+        rows = None if self.rows is None else self.rows[is_kept]
+        worse_rows = None if self.worse_rows is None else self.worse_rows[is_kept]
         return replace(
             self,
             frame=frame,
             counts=counts,
-            priorities=self.priorities[keep] if len(self.priorities) else self.priorities,
+            priorities=self.priorities[is_kept] if len(self.priorities) else self.priorities,
             rows=rows,
             worse_rows=worse_rows,
         )
@@ -148,7 +150,7 @@ def make_pairs(
         store=store,
     )
     chosen = _choose_perturbations(dataset.task_definition, perturbations, llm)
-    return make_pairs_of_perturbations(dataset, chosen, settings).sample(per_output)
+    return make_pairs_of_perturbations(dataset, chosen, settings).sample_pairs(per_output)
 
 
 def make_pairs_of_perturbations(
@@ -286,8 +288,8 @@ def _build_table_of_pairs(
 
 
 def _count_pairs_by_perturbation(
-    counts: Mapping[str, PerturbationCount], frame: pl.DataFrame
+    counts: Mapping[str, PerturbationCount], pair_table: pl.DataFrame
 ) -> dict[str, PerturbationCount]:
     """Add to the counts of each perturbation the number of its pairs in a table."""
-    pair_counts = dict(frame["perturbation"].value_counts().iter_rows())
+    pair_counts = dict(pair_table["perturbation"].value_counts().iter_rows())
     return {spec: replace(count, pairs=pair_counts.get(spec, 0)) for spec, count in counts.items()}

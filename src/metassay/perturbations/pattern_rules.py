@@ -6,7 +6,7 @@ import functools
 import re
 from dataclasses import dataclass
 
-from metassay.text.word_lists import WordLists, build_word_pattern
+from metassay.text.word_lists import WordLists, build_regex_for_words
 
 _PACKS = "metassay.perturbations.languages"
 _LIST_NAME = re.compile(r"\{([a-z_]+)\}")
@@ -21,7 +21,7 @@ class PatternRule:
 
 
 @functools.cache
-def load_pattern_rules(language: str, list_name: str) -> tuple[PatternRule, ...]:
+def load_regex_replacements(language: str, list_name: str) -> tuple[PatternRule, ...]:
     """Load regular expressions and their replacements from a file for a language. Upper and lower case are
     not distinguished.
 
@@ -30,7 +30,7 @@ def load_pattern_rules(language: str, list_name: str) -> tuple[PatternRule, ...]
     lists = WordLists(_PACKS, language)
     rules = []
     for row in lists.read_tab_separated_rows(list_name):
-        pattern = _LIST_NAME.sub(lambda match: build_word_pattern(lists.read_words(match[1])), row[0])
+        pattern = _LIST_NAME.sub(lambda match: build_regex_for_words(lists.read_words(match[1])), row[0])
         replacement = row[1] if len(row) > 1 else None
         rules.append(PatternRule(re.compile(pattern, re.IGNORECASE), replacement))
     return tuple(rules)

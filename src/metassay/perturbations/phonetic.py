@@ -30,17 +30,17 @@ def _load_sound_rules() -> tuple[SoundRule, ...]:
     for pattern, *spellings in WordLists("metassay.perturbations.languages", "en").read_tab_separated_rows(
         "sounds"
     ):
-        needed_letters = _extract_letters_of_pattern(pattern)
+        needed_letters = _extract_letters_replaced_by_regex(pattern)
         rules.append(SoundRule(re.compile(pattern, re.IGNORECASE), tuple(spellings), needed_letters))
     return tuple(rules)
 
 
-def _extract_letters_of_pattern(pattern: str) -> str:
+def _extract_letters_replaced_by_regex(pattern: str) -> str:
     r"""Return the letters that the regular expression of a rule replaces, without its conditions on
     neighbouring letters.
 
-    >>> _extract_letters_of_pattern(r"(?<!s)ch(?![rlo])"), _extract_letters_of_pattern(r"\bth|th\b")
-    ('ch', 'th')
+    >>> [_extract_letters_replaced_by_regex(regex) for regex in (r"(?<!s)ch(?![rlo])", r"\bth|th\b")]
+    ['ch', 'th']
     """
     return _LOOKAROUND.sub("", pattern).partition("|")[0]
 
@@ -60,19 +60,19 @@ class Phonetic(RandomReplacement):
         """Return every word of the output that has other spellings, with these spellings."""
         replacements = []
         for word in find_dictionary_words(output_view.output):
-            spellings = list_respellings(word[0])
+            spellings = list_spellings_that_sound_alike(word[0])
             if spellings:
                 replacements.append(Replacement(word.span(), spellings))
         return replacements
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def list_respellings(word: str) -> tuple[str, ...]:
+def list_spellings_that_sound_alike(word: str) -> tuple[str, ...]:
     """Return the spellings that sound like a word and differ from it in one place.
 
     Where several rules match the same letters, the first one is used.
 
-    >>> list_respellings("water")
+    >>> list_spellings_that_sound_alike("water")
     ('wator', 'watar', 'wader')
     """
     spellings: dict[str, None] = {}

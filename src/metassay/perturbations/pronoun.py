@@ -41,7 +41,7 @@ class Pronoun(RandomReplacement):
         language = output_view.language or ""
         if language in _GRAMMARS:
             return _find_pronouns_by_grammar(output_view.output, language)
-        return _find_pronouns_by_list(output_view.output, language)
+        return _find_pronouns_in_word_list(output_view.output, language)
 
 
 def _find_pronouns_by_grammar(text: str, language: str) -> list[Replacement]:
@@ -63,10 +63,10 @@ def _list_fitting_pronouns(text: str, word: re.Match[str], language: str) -> tup
     if len(word[0]) > 1 and word[0].isupper() and not text.isupper():
         return ()  # `US` is not the pronoun `us`
     grammar = _GRAMMARS[language]
-    row = find_pronoun_paradigm_row(text, word, language)
+    row = find_row_of_pronoun_table(text, word, language)
     if row < 0:
         return ()
-    pronoun = _remove_sentence_capital_of_pronoun(text, word, language)
+    pronoun = _lower_pronoun_at_sentence_start(text, word, language)
     excluded = grammar.NEVER_CHOSEN
     if pronoun in grammar.FORMS_OF_ADDRESS:
         # A frozenset: `|=` makes a new one, and the set of the grammar stays as it is.
@@ -80,7 +80,7 @@ def _list_fitting_pronouns(text: str, word: re.Match[str], language: str) -> tup
     return tuple(_adjust_pronoun_capital(text, word.span(), other, language) for other in allowed)
 
 
-def find_pronoun_paradigm_row(text: str, word: re.Match[str], language: str) -> int:
+def find_row_of_pronoun_table(text: str, word: re.Match[str], language: str) -> int:
     """Return the row (by case) of the pronoun table to which a pronoun of a text belongs, or -1 if that is
     not clear.
     """
@@ -94,11 +94,11 @@ def find_pronoun_paradigm_row(text: str, word: re.Match[str], language: str) -> 
         next_word = next_word.lower()
     clause_match = _CLAUSE.match(text, start)
     clause = clause_match[0] if clause_match else ""
-    pronoun = _remove_sentence_capital_of_pronoun(text, word, language)
-    return int(_GRAMMARS[language].find_pronoun_paradigm_row(previous_word, pronoun, next_word, clause))
+    pronoun = _lower_pronoun_at_sentence_start(text, word, language)
+    return int(_GRAMMARS[language].find_row_of_pronoun_table(previous_word, pronoun, next_word, clause))
 
 
-def _remove_sentence_capital_of_pronoun(text: str, word: re.Match[str], language: str) -> str:
+def _lower_pronoun_at_sentence_start(text: str, word: re.Match[str], language: str) -> str:
     """Return a pronoun without the capital of the sentence start. German formal pronouns keep their
     capital.
     """
@@ -143,7 +143,7 @@ class _PronounList(NamedTuple):
     """Phrases with a word that looks like a pronoun but is none."""
 
 
-def _find_pronouns_by_list(text: str, language: str) -> list[Replacement]:
+def _find_pronouns_in_word_list(text: str, language: str) -> list[Replacement]:
     """Find the pronouns of a text that are in the list for its language, each with the pronouns that can
     replace it.
     """

@@ -43,14 +43,14 @@ class DisjointSpans:
     """A set of spans of a text, none of which overlap.
 
     >>> spans = DisjointSpans()
-    >>> spans.add((2, 5)), spans.is_span_free((4, 6)), spans.is_span_free((5, 6))
+    >>> spans.add_span((2, 5)), spans.is_span_free((4, 6)), spans.is_span_free((5, 6))
     (None, False, True)
     """
 
     def __init__(self) -> None:
         self._spans: list[Span] = []
 
-    def add(self, span: Span) -> None:
+    def add_span(self, span: Span) -> None:
         """Add a span, which must not overlap with those in the set."""
         insort(self._spans, span)
 

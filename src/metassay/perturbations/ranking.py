@@ -101,7 +101,7 @@ class RankSwapping(Reordering):
         """
         return tuple(cls(copy=copy) for copy in range(1, DEFAULT_COPIES + 1))
 
-    def count_swaps(self, list_sizes: LongArray) -> LongArray:
+    def compute_swap_count_of_each_list(self, list_sizes: LongArray) -> LongArray:
         """Return the number of pairs that are swapped in lists of these sizes."""
         requested = (
             np.maximum(list_sizes // 5, 1) if self.swaps == 0 else np.full_like(list_sizes, self.swaps)
@@ -112,7 +112,7 @@ class RankSwapping(Reordering):
     def draw_document_orders(self, list_offsets: LongArray, random_keys: Keys) -> LongArray:
         """Draw orders of many lists in which random pairs of documents are swapped."""
         return _swap_document_pairs_in_lists(
-            list_offsets, random_keys, self.count_swaps(np.diff(list_offsets)), self.copy
+            list_offsets, random_keys, self.compute_swap_count_of_each_list(np.diff(list_offsets)), self.copy
         )
 
 
@@ -136,31 +136,33 @@ class Shuffle(Reordering):
 
 
 @kernel
-def _create_random_state_of_version(state: np.uint64, version_number: int) -> np.uint64:
+def _create_random_state_for_version(first_state: np.uint64, version_number: int) -> np.uint64:
     """Return the first state of the random generator for one of several versions of a reordering, in compiled
     code.
     """
     for _ in range(version_number - 1):
-        state, high = advance_random_state(state)
-        state, low = advance_random_state(state)
-        state = (high << np.uint64(32)) | low
-    return state
+        first_state, high = advance_random_state(first_state)
+        first_state, low = advance_random_state(first_state)
+        first_state = (high << np.uint64(32)) | low
+    return first_state
 
 
 @kernel
-def _write_random_sample(positions: LongArray, size: int, count: int, state: np.uint64) -> None:
-    """Write `count` different random integers below `size` to the front of an array."""
-    for i in range(size):
-        positions[i] = i
+def _draw_distinct_random_integers(
+    drawn_integers: LongArray, upper_limit: int, count: int, random_state: np.uint64
+) -> None:
+    """Write `count` different random integers below `upper_limit` to the front of an array."""
+    for i in range(upper_limit):
+        drawn_integers[i] = i
     for i in range(count):
-        state, step = draw_integer_below(state, size - i)
+        random_state, step = draw_integer_below(random_state, upper_limit - i)
         other = i + step
-        positions[i], positions[other] = positions[other], positions[i]
+        drawn_integers[i], drawn_integers[other] = drawn_integers[other], drawn_integers[i]
 
 
 @kernel
 def _swap_document_pairs_in_lists(
-    list_offsets: LongArray, random_keys: Keys, swap_counts: LongArray, copy_number: int
+    list_offsets: LongArray, random_keys: Keys, swap_counts: LongArray, version_number: int
 ) -> LongArray:
     """Draw a new order of each ranked list in which random pairs of documents are swapped."""
     order = np.arange(list_offsets[-1])
@@ -168,8 +170,8 @@ def _swap_document_pairs_in_lists(
     for i in range(len(random_keys)):
         start = list_offsets[i]
         size = list_offsets[i + 1] - start
-        _write_random_sample(
-            drawn, size, 2 * swap_counts[i], _create_random_state_of_version(random_keys[i], copy_number)
+        _draw_distinct_random_integers(
+            drawn, size, 2 * swap_counts[i], _create_random_state_for_version(random_keys[i], version_number)
         )
         for swap in range(swap_counts[i]):
             first = start + drawn[2 * swap]
@@ -180,7 +182,7 @@ def _swap_document_pairs_in_lists(
 
 @kernel
 def _shuffle_top_of_lists(
-    list_offsets: LongArray, random_keys: Keys, top_count: int, copy_number: int
+    list_offsets: LongArray, random_keys: Keys, top_count: int, version_number: int
 ) -> LongArray:
     """Draw a new order of each ranked list in which its first documents are shuffled."""
     order = np.arange(list_offsets[-1])
@@ -188,7 +190,9 @@ def _shuffle_top_of_lists(
     for i in range(len(random_keys)):
         start = list_offsets[i]
         size = min(list_offsets[i + 1] - start, top_count)
-        _write_random_sample(drawn, size, size, _create_random_state_of_version(random_keys[i], copy_number))
+        _draw_distinct_random_integers(
+            drawn, size, size, _create_random_state_for_version(random_keys[i], version_number)
+        )
         for rank in range(size):
             order[start + rank] = start + drawn[rank]
     return order

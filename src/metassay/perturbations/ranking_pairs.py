@@ -40,12 +40,12 @@ class RankedPairs(Pairs):
     copies: RankedLists
     """For each pair, the reordered list."""
 
-    def filter_rows(self, keep: NDArray[np.bool_]) -> Self:
-        """Return the pairs for which `keep` is true."""
-        filtered = super().filter_rows(keep)
+    def filter_pairs(self, is_kept: NDArray[np.bool_]) -> Self:
+        """Return the pairs for which `is_kept` is true."""
+        filtered = super().filter_pairs(is_kept)
         if filtered is self:
             return self
-        return replace(filtered, copies=self.copies.select_lists(np.flatnonzero(keep)))
+        return replace(filtered, copies=self.copies.select_lists(np.flatnonzero(is_kept)))
 
 
 def make_ranked_pairs(
@@ -73,7 +73,7 @@ def make_ranked_pairs(
     )
     # Transposed, so that pairs are sorted by output first and by perturbation second.
     rows, reordering_numbers = np.nonzero(is_changed.T)
-    copies = _reorder_lists(lists, orders, rows, reordering_numbers)
+    copies = _copy_ranked_lists_in_new_order(lists, orders, rows, reordering_numbers)
     specs = pl.Series([reordering.spec for reordering in reorderings], dtype=pl.String)
     frame = pl.DataFrame(
         {
@@ -92,19 +92,19 @@ def make_ranked_pairs(
             unchanged=int((has_relevant_document & ~changed).sum()),
             pairs=int(changed.sum()),
         )
-    notes = _list_notes_on_irrelevant_lists(has_relevant_document)
+    notes = _list_notes_on_lists_without_relevant_documents(has_relevant_document)
     priorities = _draw_sampling_priorities(keys, reorderings, rows, reordering_numbers)
     return RankedPairs(frame, counts, notes, {}, priorities, lists=lists, rows=rows, copies=copies)
 
 
 def _find_lists_with_moved_documents(list_offsets: LongArray, document_order: LongArray) -> NDArray[np.bool_]:
-    """Return the numbers of the ranked lists in which a new order moves a document."""
+    """Return for each ranked list whether a new order moves any of its documents."""
     # A running count answers for all lists at once whether any document moved in them.
     moved_before = np.concatenate([[0], np.cumsum(document_order != np.arange(len(document_order)))])
     return np.asarray(moved_before[list_offsets[1:]] > moved_before[list_offsets[:-1]])
 
 
-def _reorder_lists(
+def _copy_ranked_lists_in_new_order(
     ranked_lists: RankedLists,
     document_orders: Sequence[LongArray],
     list_numbers: LongArray,
@@ -148,7 +148,9 @@ def _draw_sampling_priorities(
     return np.asarray(priorities[reordering_numbers, list_numbers], dtype=np.uint64)
 
 
-def _list_notes_on_irrelevant_lists(has_relevant_document: NDArray[np.bool_]) -> tuple[str, ...]:
+def _list_notes_on_lists_without_relevant_documents(
+    has_relevant_document: NDArray[np.bool_],
+) -> tuple[str, ...]:
     """Return a note for users about ranked lists without any relevant document, or no note if there are
     none.
     """
@@ -204,7 +206,7 @@ def compare_gains_of_reordered_lists(ranked_lists: RankedLists, reordered_lists:
         np.diff(ranked_lists.offsets).max(initial=0), np.diff(ranked_lists.judgements.offsets).max(initial=0)
     )
     discounts = np.log2(np.arange(2, longest + 2, dtype=np.float64))
-    change, is_clearly_worse = _compute_gain_changes_of_lists(
+    change, is_clearly_worse = _compute_gain_changes_of_ranked_lists(
         ranked_lists.offsets,
         ranked_lists.grades,
         reordered_lists.grades,
@@ -217,7 +219,7 @@ def compare_gains_of_reordered_lists(ranked_lists: RankedLists, reordered_lists:
 
 
 @kernel
-def _compute_gain_changes_of_lists(
+def _compute_gain_changes_of_ranked_lists(
     list_offsets: LongArray,
     grades_before: Grades,
     grades_after: Grades,

@@ -11,7 +11,7 @@ from metassay.perturbations.applicability import explain_why_not_applicable
 from metassay.perturbations.base import AnyPerturbation, Perturbation, View
 from metassay.perturbations.distinct_outputs import DistinctOutputs
 from metassay.perturbations.registry import is_built_in_perturbation
-from metassay.perturbations.text_store import TextStore, choose_text_store, identify_perturbation_code
+from metassay.perturbations.text_store import TextStore, build_cache_key_of_perturbation, choose_text_store
 from metassay.process_pool import choose_process_count, map_batches_in_parallel
 from metassay.stats.arrays import LongArray
 from metassay.stats.streams import Keys, derive_seeds_from_name
@@ -47,9 +47,11 @@ class SkippedOutputs:
 class SkippedByLanguage(dict[tuple[str, str | None], SkippedOutputs]):
     """Collects the outputs that each perturbation skipped, by language."""
 
-    def add_skipped_outputs(self, spec: str, language: str | None, reason: str, count: int) -> None:
+    def add_skipped_outputs(
+        self, perturbation_spec: str, language: str | None, reason: str, count: int
+    ) -> None:
         """Add outputs of a language that a perturbation skipped for some reason."""
-        self.setdefault((spec, language), SkippedOutputs(reason)).count += count
+        self.setdefault((perturbation_spec, language), SkippedOutputs(reason)).count += count
 
 
 def perturb_outputs(
@@ -71,10 +73,10 @@ def perturb_outputs(
     runners = [
         PerturbationRunner(perturbation, outputs, content_hash, settings) for perturbation in perturbations
     ]
-    _perturb_in_processes(runners, settings)
+    _perturb_outputs_in_processes(runners, settings)
     columns: dict[str, list[Any]] = {}
     for done, runner in enumerate(runners, start=1):
-        columns[runner.perturbation.spec] = runner.perturb_all(skipped_outputs)
+        columns[runner.perturbation.spec] = runner.perturb_all_outputs(skipped_outputs)
         report_progress(done, len(runners))
     return columns
 
@@ -101,7 +103,7 @@ class PerturbationRunner:
         self._store = None if perturbation.stores_results else choose_text_store(perturbation, settings.store)
         self._finished: dict[str, list[Any]] = {}
 
-    def perturb_all(self, skipped_outputs: SkippedByLanguage) -> list[Any]:
+    def perturb_all_outputs(self, skipped_outputs: SkippedByLanguage) -> list[Any]:
         """Return the perturbed version of every output, or None where there is none, and count the outputs
         that are skipped.
         """
@@ -112,16 +114,16 @@ class PerturbationRunner:
                 skipped_outputs.add_skipped_outputs(self.perturbation.spec, language, reason, len(positions))
                 continue
             for batch_positions in _split_positions_into_batches(positions):
-                batch_outputs = self.perturb_batch(batch_positions)
+                batch_outputs = self.perturb_outputs_at_positions(batch_positions)
                 for position, output in zip(batch_positions.tolist(), batch_outputs):
                     perturbed[position] = output
         return perturbed
 
-    def perturb_batch(self, positions: LongArray) -> list[Any]:
+    def perturb_outputs_at_positions(self, positions: LongArray) -> list[Any]:
         """Return the perturbed versions of the outputs at some positions, with None where the perturbation
         does not apply.
         """
-        batch = self.create_output_batch(positions)
+        batch = self.create_batch_of_outputs(positions)
         # Removed when it is read: the caller holds the outputs from here on.
         finished = self._finished.pop(batch.name, None)
         if finished is not None:
@@ -129,7 +131,7 @@ class PerturbationRunner:
         stored = self.load_perturbed_batch(batch.name)
         if stored is not None:
             return stored
-        perturbed = self.perturbation.apply_to_outputs(self.outputs.select_views(positions), batch.keys)
+        perturbed = self.perturbation.apply_to_outputs(self.outputs.get_output_views(positions), batch.keys)
         self.save_perturbed_batch(batch.name, perturbed)
         return perturbed
 
@@ -141,27 +143,29 @@ class PerturbationRunner:
             if self._explain_why_not_applicable(language) is None:
                 yield from _split_positions_into_batches(positions)
 
-    def create_output_batch(self, positions: LongArray) -> OutputBatch:
+    def create_batch_of_outputs(self, positions: LongArray) -> OutputBatch:
         """Create the batch of the outputs at some positions, with the name under which it is stored and the
         random seeds of its outputs.
         """
         keys = derive_seeds_from_name(self.outputs.keys[positions], self.perturbation.name)
         digest = hashlib.blake2b(keys.tobytes(), digest_size=16).hexdigest()
         # The keys depend on seed, item and text, so a changed input gives the batch another name.
-        name = f"{identify_perturbation_code(self.perturbation)} {digest} {self._content_hash}"
+        name = f"{build_cache_key_of_perturbation(self.perturbation)} {digest} {self._content_hash}"
         return OutputBatch(name, positions, keys)
 
     def load_perturbed_batch(self, name: str) -> list[Any] | None:
         """Load the perturbed outputs of a batch from the store, or return None if they are not stored."""
-        return None if self._store is None else self._store.load(name)
+        return None if self._store is None else self._store.load_texts(name)
 
     def save_perturbed_batch(self, name: str, perturbed: list[Any]) -> None:
         """Store the perturbed outputs of a finished batch under a name."""
         if self._store is not None:
-            self._store.save(name, perturbed)
+            self._store.save_texts(name, perturbed)
 
-    def keep_perturbed_batch(self, name: str, perturbed: list[Any]) -> None:
-        """Keep the perturbed outputs of a finished batch in memory, so that `perturb_batch` returns them."""
+    def keep_perturbed_batch_in_memory(self, name: str, perturbed: list[Any]) -> None:
+        """Keep the perturbed outputs of a finished batch in memory, so that `perturb_outputs_at_positions`
+        returns them.
+        """
         self._finished[name] = perturbed
 
     def _explain_why_not_applicable(self, language: str | None) -> str | None:
@@ -204,7 +208,7 @@ def can_run_in_worker_process(perturbation: AnyPerturbation) -> bool:
     return is_plain and is_built_in_perturbation(perturbation)
 
 
-def _perturb_in_processes(runners: Sequence[PerturbationRunner], settings: PairSettings) -> None:
+def _perturb_outputs_in_processes(runners: Sequence[PerturbationRunner], settings: PairSettings) -> None:
     """Perturb the batches that are not stored yet in several processes, if that saves time."""
     jobs = []
     for runner in runners:
@@ -215,19 +219,19 @@ def _perturb_in_processes(runners: Sequence[PerturbationRunner], settings: PairS
         return
     missing = []
     for runner, positions in jobs:
-        batch = runner.create_output_batch(positions)
+        batch = runner.create_batch_of_outputs(positions)
         stored = runner.load_perturbed_batch(batch.name)
         if stored is None:
             missing.append((runner, batch))
         else:
-            runner.keep_perturbed_batch(batch.name, stored)
+            runner.keep_perturbed_batch_in_memory(batch.name, stored)
     # A generator, so that the texts of all batches are not copied at once.
-    payloads = (_build_batch_payload(runner, batch) for runner, batch in missing)
+    payloads = (_collect_data_for_worker_process(runner, batch) for runner, batch in missing)
     for (runner, batch), perturbed in zip(
-        missing, map_batches_in_parallel(perturb_batch_of_payload, payloads, processes)
+        missing, map_batches_in_parallel(perturb_batch_in_worker_process, payloads, processes)
     ):
         runner.save_perturbed_batch(batch.name, perturbed)
-        runner.keep_perturbed_batch(batch.name, perturbed)
+        runner.keep_perturbed_batch_in_memory(batch.name, perturbed)
 
 
 class BatchPayload(NamedTuple):
@@ -242,9 +246,9 @@ class BatchPayload(NamedTuple):
     keys: Keys
 
 
-def _build_batch_payload(runner: PerturbationRunner, batch: OutputBatch) -> BatchPayload:
+def _collect_data_for_worker_process(runner: PerturbationRunner, batch: OutputBatch) -> BatchPayload:
     """Collect what a worker process needs to perturb a batch of outputs."""
-    views = runner.outputs.select_views(batch.positions)
+    views = runner.outputs.get_output_views(batch.positions)
     return BatchPayload(
         perturbation=runner.perturbation,
         # Batches are split by language, so that all views have the same.
@@ -257,7 +261,7 @@ def _build_batch_payload(runner: PerturbationRunner, batch: OutputBatch) -> Batc
     )
 
 
-def perturb_batch_of_payload(payload: BatchPayload) -> list[Any]:
+def perturb_batch_in_worker_process(payload: BatchPayload) -> list[Any]:
     """Perturb the outputs of a batch that was sent to a worker process."""
     rows = zip(payload.outputs, payload.items, payload.sources, payload.references)
     views = [

@@ -17,7 +17,7 @@ from metassay.text.lemmas import find_lemma
 from metassay.text.words import (
     copy_case,
     find_dictionary_words,
-    iterate_with_next_word,
+    iterate_words_with_next_word,
     replace_spans,
     starts_sentence,
 )
@@ -61,8 +61,8 @@ class Synonym(WordEdit):
         find_fitting_synonyms = _SYNONYM_FINDERS[language]
         edits = []
         previous_word = ""
-        for word, next_word in iterate_with_next_word(text):
-            form = remove_sentence_capital_of_word(text, word, language)
+        for word, next_word in iterate_words_with_next_word(text):
+            form = lower_word_at_sentence_start(text, word, language)
             synonyms = find_fitting_synonyms(previous_word, form, next_word) if form else ()
             previous_word = word[0].lower()
             if synonyms:
@@ -72,7 +72,7 @@ class Synonym(WordEdit):
         return None
 
 
-def remove_sentence_capital_of_word(text: str, word: re.Match[str], language: str) -> str:
+def lower_word_at_sentence_start(text: str, word: re.Match[str], language: str) -> str:
     """Return a word in lower case if its capital only marks the start of a sentence, or an empty text if the
     word looks like a name.
 
@@ -121,7 +121,7 @@ class RelatedWord(RandomReplacement):
             if english.find_related_words(lower_word, self.relation) is None:
                 continue
             word = words[i]
-            form = lower_word if word[0] == lower_word else remove_sentence_capital_of_word(text, word, "en")
+            form = lower_word if word[0] == lower_word else lower_word_at_sentence_start(text, word, "en")
             if not form:
                 continue
             previous_word = lower_words[i - 1] if i else ""

@@ -22,12 +22,12 @@ from metassay.perturbations.base import Perturbation, View
 from metassay.perturbations.random_replacement import RandomReplacement, Replacement
 from metassay.stats.streams import Stream
 from metassay.text.segmentation import (
-    find_words_and_signs,
-    find_words_without_spaces,
+    find_words_and_punctuation,
+    find_words_in_text_without_spaces,
     is_written_without_spaces,
 )
 from metassay.text.sentences import find_sentences
-from metassay.text.tokens import find_tokens
+from metassay.text.tokens import find_token_spans
 from metassay.text.word_lists import WordLists, find_folders_with_file
 from metassay.text.words import (
     WITHOUT_SPACES,
@@ -127,7 +127,7 @@ class SentenceSwapping(SentenceEdit):
 
 def _refers_to_earlier_sentence(sentence: str, language: str | None) -> bool:
     """Return whether a sentence begins with words that refer to an earlier sentence, such as "therefore"."""
-    words, beginnings = _load_referring_words(language)
+    words, beginnings = _load_words_that_refer_to_earlier_sentences(language)
     # Words cannot be found here without a segmenter, so only the beginning of the sentence is compared.
     if is_written_without_spaces(sentence, language):
         return sentence.lstrip("「『“（").startswith(beginnings)
@@ -136,7 +136,9 @@ def _refers_to_earlier_sentence(sentence: str, language: str | None) -> bool:
 
 
 @functools.cache
-def _load_referring_words(language: str | None) -> tuple[frozenset[str], tuple[str, ...]]:
+def _load_words_that_refer_to_earlier_sentences(
+    language: str | None,
+) -> tuple[frozenset[str], tuple[str, ...]]:
     """Load the words that refer to an earlier sentence, separately for languages with and without spaces
     between words.
 
@@ -219,7 +221,7 @@ class SentenceBorrowing(SentenceEdit):
 
 def _list_distinct_words(text: str) -> set[str]:
     """List the distinct words of a text in lower case."""
-    return {text[start:end].lower() for start, end in find_tokens(text)}
+    return {text[start:end].lower() for start, end in find_token_spans(text)}
 
 
 @dataclass(frozen=True)
@@ -240,7 +242,7 @@ class ClauseRemoval(RandomReplacement):
         are left out.
         """
         word_starts = [start for start, _ in _find_words_of_output(output_view)]
-        clause_openers = _load_clause_openers(output_view.language)
+        clause_openers = _load_words_that_open_clauses(output_view.language)
         replacements = []
         for match in _CLAUSE.finditer(output_view.output):
             words_inside = _count_positions_in_range(word_starts, match.start(), match.end())
@@ -261,12 +263,12 @@ def _count_positions_in_range(sorted_positions: list[int], start: int, end: int)
 def _find_words_of_output(output_view: View[str]) -> list[Span]:
     """Find the spans of the words of an output. In a text without spaces they may be inexact."""
     if is_written_without_spaces(output_view.output, output_view.language):
-        return find_words_without_spaces(output_view.output, output_view.language)
+        return find_words_in_text_without_spaces(output_view.output, output_view.language)
     return find_words(output_view.output)
 
 
 @functools.cache
-def _load_clause_openers(language: str | None) -> frozenset[str] | None:
+def _load_words_that_open_clauses(language: str | None) -> frozenset[str] | None:
     """Load the words that begin a clause which can be removed, or return None if the language has no such
     list.
     """
@@ -355,21 +357,21 @@ def _find_words_with_punctuation(text: str, language: str | None) -> list[Span]:
     separate.
     """
     if is_written_without_spaces(text, language):
-        return find_words_and_signs(text)
+        return find_words_and_punctuation(text)
     return [match.span() for match in _UNSPACED.finditer(text)]
 
 
-def _find_differing_spans(text: str, other: str, language: str | None) -> list[tuple[Span, str]]:
+def _find_differing_spans(text: str, other_text: str, language: str | None) -> list[tuple[Span, str]]:
     """Find the spans of a text that differ from another text, each with the words that the other text has
     instead.
 
     Words that only one of the texts has are left out.
     """
     text_units = _find_words_with_punctuation(text, language)
-    other_units = _find_words_with_punctuation(other, language)
+    other_units = _find_words_with_punctuation(other_text, language)
     operations = Levenshtein.opcodes(
         [text[start:end] for start, end in text_units],
-        [other[start:end] for start, end in other_units],
+        [other_text[start:end] for start, end in other_units],
     )
     differences = []
     # Neighbouring replacements, insertions and deletions are one difference.
@@ -383,7 +385,7 @@ def _find_differing_spans(text: str, other: str, language: str | None) -> list[t
             span = (text_units[first.src_start][0], text_units[last.src_end - 1][1])
             other_start = other_units[first.dest_start][0]
             other_end = other_units[last.dest_end - 1][1]
-            differences.append((span, other[other_start:other_end]))
+            differences.append((span, other_text[other_start:other_end]))
     return differences
 
 

@@ -12,15 +12,15 @@ from metassay.plugins import hash_user_code
 class TextStore(Protocol):
     """A place where perturbed outputs are stored by name. The package `store` implements it with files."""
 
-    def load(self, name: str) -> list[str | None] | None:
+    def load_texts(self, name: str) -> list[str | None] | None:
         """Load the texts that are stored under a name, or return None if there are none."""
         ...
 
-    def save(self, name: str, texts: Sequence[str | None]) -> None:
+    def save_texts(self, name: str, texts: Sequence[str | None]) -> None:
         """Store texts under a name, which must identify everything that they depend on."""
         ...
 
-    def private(self) -> TextStore | None:
+    def get_private_store(self) -> TextStore | None:
         """Return a store that other runs do not share, or None if there is none."""
         ...
 
@@ -32,11 +32,11 @@ def choose_text_store(perturbation: AnyPerturbation, store: TextStore | None) ->
     Those of user code are not shared between runs, because no hash covers everything that they depend on.
     """
     if store is not None and hash_user_code(perturbation):
-        return store.private()
+        return store.get_private_store()
     return store
 
 
-def identify_perturbation_code(perturbation: AnyPerturbation) -> str:
+def build_cache_key_of_perturbation(perturbation: AnyPerturbation) -> str:
     """Return a text that changes when a perturbation does: its name and parameters and, for user code, a hash
     of its source.
     """

@@ -30,7 +30,7 @@ class PackedTexts(NamedTuple):
     kinds: CharacterKinds
 
 
-def pack_texts(texts: Sequence[str]) -> PackedTexts:
+def convert_texts_to_code_points(texts: Sequence[str]) -> PackedTexts:
     """Concatenate texts to one array of code points."""
     # Four bytes for each character, so that positions are the same as in the text. Texts may have lone
     # surrogates, which the usual encoder refuses.
@@ -42,18 +42,18 @@ def pack_texts(texts: Sequence[str]) -> PackedTexts:
     kinds = np.zeros(int(code_points.max(initial=0)) + 1, np.uint8)
     kinds[code_points] = 1  # marks the characters that occur, because a look at all of Unicode is slow
     for code_point in np.flatnonzero(kinds).tolist():
-        kinds[code_point] = _classify_character(chr(code_point))
+        kinds[code_point] = _classify_as_space_letter_or_punctuation(chr(code_point))
     return PackedTexts(code_points, offsets, kinds)
 
 
-def _classify_character(character: str) -> int:
+def _classify_as_space_letter_or_punctuation(character: str) -> int:
     """Return whether a character is a space, a letter or digit, or punctuation, as an integer."""
     if character.isspace():
         return SPACE
     return LETTER if character.isalnum() else PUNCTUATION
 
 
-def unpack_texts(code_points: CodePoints, lengths: LongArray) -> list[str | None]:
+def convert_code_points_to_texts(code_points: CodePoints, lengths: LongArray) -> list[str | None]:
     """Split an array of code points into texts of the given lengths. A negative length stands for None."""
     ends = np.cumsum(np.maximum(lengths, 0))
     used = code_points[: ends[-1] if ends.size else 0]

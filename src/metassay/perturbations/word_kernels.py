@@ -15,9 +15,9 @@ from metassay.perturbations.word_arrays import (
     CharacterKinds,
     CodePoints,
     PackedTexts,
+    convert_code_points_to_texts,
+    convert_texts_to_code_points,
     find_maximum_word_count,
-    pack_texts,
-    unpack_texts,
     write_word_boundaries,
 )
 from metassay.stats.arrays import BoolArray, LongArray
@@ -29,18 +29,18 @@ _SPACE_CODE_POINT = ord(" ")
 
 
 def remove_random_words(
-    texts: Sequence[str], random_keys: Keys, count_removed_words: Callable[[int], int]
+    texts: Sequence[str], random_keys: Keys, get_removal_count: Callable[[int], int]
 ) -> list[str | None]:
-    """Remove random words from texts. `count_removed_words` returns how many, given the number of words of a
+    """Remove random words from texts. `get_removal_count` returns how many, given the number of words of a
     text.
     """
-    packed = pack_texts(texts)
+    packed = convert_texts_to_code_points(texts)
     word_counts = range(int(find_maximum_word_count(packed.offsets)) + 1)
     # A table by number of words, because compiled code cannot call the Python function.
-    removed_counts = np.fromiter(map(count_removed_words, word_counts), np.int64)
+    removed_counts = np.fromiter(map(get_removal_count, word_counts), np.int64)
     output = np.empty(packed.code_points.size, np.uint32)
     lengths = _remove_words_from_texts(packed, random_keys, removed_counts, output)
-    return unpack_texts(output, lengths)
+    return convert_code_points_to_texts(output, lengths)
 
 
 def insert_random_words(
@@ -49,23 +49,23 @@ def insert_random_words(
     """Insert random words of a vocabulary at `strength` random positions of each text."""
     if not vocabulary:
         return [None] * len(texts)
-    packed = pack_texts(texts)
-    packed_vocabulary = pack_texts(vocabulary)
+    packed = convert_texts_to_code_points(texts)
+    packed_vocabulary = convert_texts_to_code_points(vocabulary)
     can_append = np.fromiter((text[-1:].isalnum() for text in texts), np.int64, len(texts))
     longest_word = int(np.diff(packed_vocabulary.offsets).max())
     # Room for the longest word and a space at every insertion: the kernel cannot enlarge the array.
     size = packed.code_points.size + len(texts) * strength * (longest_word + 1)
     output = np.empty(size, np.uint32)
     lengths = _insert_words_into_texts(packed, random_keys, packed_vocabulary, can_append, strength, output)
-    return unpack_texts(output, lengths)
+    return convert_code_points_to_texts(output, lengths)
 
 
 def swap_random_words(texts: Sequence[str], random_keys: Keys, strength: int) -> list[str | None]:
     """Swap two random words that differ in each text, and repeat this `strength` times."""
-    packed = pack_texts(texts)
+    packed = convert_texts_to_code_points(texts)
     output = np.empty(packed.code_points.size, np.uint32)
     lengths = _swap_words_in_texts(packed, random_keys, strength, output)
-    return unpack_texts(output, lengths)
+    return convert_code_points_to_texts(output, lengths)
 
 
 @kernel
@@ -110,7 +110,7 @@ def _remove_words_from_texts(
             order[i], order[i + step] = order[i + step], order[i]
             is_removed[order[i]] = True
         output_start = position
-        position = _copy_without_words(
+        position = _copy_text_without_words(
             texts.code_points,
             texts.kinds,
             start,
@@ -126,7 +126,7 @@ def _remove_words_from_texts(
 
 
 @kernel
-def _copy_without_words(
+def _copy_text_without_words(
     code_points: CodePoints,
     character_kinds: CharacterKinds,
     text_start: int,
@@ -229,7 +229,7 @@ def _swap_words_in_texts(
         start = texts.offsets[row]
         stop = texts.offsets[row + 1]
         count = write_word_boundaries(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
-        is_swapped = _draw_order_after_swaps(
+        is_swapped = _draw_word_order_after_swaps(
             texts.code_points,
             word_starts[:count],
             word_ends[:count],
@@ -257,7 +257,7 @@ def _swap_words_in_texts(
 
 
 @kernel
-def _draw_order_after_swaps(
+def _draw_word_order_after_swaps(
     code_points: CodePoints,
     word_starts: LongArray,
     word_ends: LongArray,

@@ -18,13 +18,13 @@ from metassay.errors import InputError
 from metassay.perturbations.base import Perturbation, View
 from metassay.stats.streams import Keys, Stream
 from metassay.text.segmentation import (
-    add_needed_spaces,
-    describe_missing_segmenter,
-    find_words_without_spaces,
-    has_segmenter,
+    add_spaces_around_inserted_word,
+    describe_missing_word_segmenter,
+    find_words_in_text_without_spaces,
+    is_word_segmenter_installed,
     is_written_without_spaces,
-    list_words_to_insert,
-    remove_words_without_spaces,
+    list_distinct_words,
+    remove_words_from_text_without_spaces,
 )
 from metassay.text.words import Span, find_words, remove_words, replace_spans
 
@@ -55,25 +55,25 @@ class AnyLanguageEdit(WordEdit):
         """Return how to install the package that splits texts without spaces into words, or None if it is not
         needed.
         """
-        return describe_missing_segmenter(language)
+        return describe_missing_word_segmenter(language)
 
     def apply_to_outputs(self, output_views: Sequence[View[str]], random_keys: Keys) -> list[str | None]:
         """Edit many outputs at once. All of them share the data that were collected from all texts."""
         if len(output_views) <= _MAX_UNCOMPILED:
             return super().apply_to_outputs(output_views, random_keys)
         # A data set in a language with spaces may still have single outputs in a script without.
-        has_spaces = np.array([not _is_without_spaces(view) for view in output_views], np.bool_)
+        has_spaces = np.array([not _is_output_without_spaces(view) for view in output_views], np.bool_)
         if has_spaces.all():
-            return self.apply_in_compiled_code(output_views, random_keys)
-        spaced_views = [view for view in output_views if not _is_without_spaces(view)]
-        spaced_outputs = iter(self.apply_in_compiled_code(spaced_views, random_keys[has_spaces]))
+            return self.perturb_in_compiled_code(output_views, random_keys)
+        spaced_views = [view for view in output_views if not _is_output_without_spaces(view)]
+        spaced_outputs = iter(self.perturb_in_compiled_code(spaced_views, random_keys[has_spaces]))
         perturbed = []
         for view, key, is_spaced in zip(output_views, random_keys.tolist(), has_spaces.tolist()):
             perturbed.append(next(spaced_outputs) if is_spaced else self.apply(view, Stream(key)))
         return perturbed
 
     @abstractmethod
-    def apply_in_compiled_code(
+    def perturb_in_compiled_code(
         self, output_views: Sequence[View[str]], random_keys: Keys
     ) -> list[str | None]:
         """Edit outputs with spaces between words in compiled code. The results are the same as those of
@@ -81,20 +81,20 @@ class AnyLanguageEdit(WordEdit):
         """
 
 
-def _is_without_spaces(output_view: View[str]) -> bool:
+def _is_output_without_spaces(output_view: View[str]) -> bool:
     """Return whether an output is written in a script without spaces between words."""
     return is_written_without_spaces(output_view.output, output_view.language)
 
 
-def _find_editable_words(output_view: View[str]) -> list[Span]:
+def _find_words_of_output(output_view: View[str]) -> list[Span]:
     """Find the words of an output, or no words if it is written without spaces and no package is installed to
     split it.
     """
-    if not _is_without_spaces(output_view):
+    if not _is_output_without_spaces(output_view):
         return find_words(output_view.output)
-    if not has_segmenter(output_view.language):
+    if not is_word_segmenter_installed(output_view.language):
         return []
-    return find_words_without_spaces(output_view.output, output_view.language)
+    return find_words_in_text_without_spaces(output_view.output, output_view.language)
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Removal(AnyLanguageEdit):
     name: ClassVar[str] = "removal"
     summary: ClassVar[str] = "removes a random word"
 
-    def count_removed_words(self, word_count: int) -> int:
+    def get_number_of_words_to_remove(self, word_count: int) -> int:
         """Return how many words are removed from a text with `word_count` words, or 0 if the text is too
         short.
         """
@@ -112,23 +112,23 @@ class Removal(AnyLanguageEdit):
 
     def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
         """Return the output with random words removed."""
-        spans = _find_editable_words(output_view)
-        count = self.count_removed_words(len(spans))
+        spans = _find_words_of_output(output_view)
+        count = self.get_number_of_words_to_remove(len(spans))
         if count == 0:
             return None
         removed = [spans[i] for i in sorted(random_stream.sample(len(spans), count))]
-        if _is_without_spaces(output_view):
-            return remove_words_without_spaces(output_view.output, removed)
+        if _is_output_without_spaces(output_view):
+            return remove_words_from_text_without_spaces(output_view.output, removed)
         return remove_words(output_view.output, removed)
 
-    def apply_in_compiled_code(
+    def perturb_in_compiled_code(
         self, output_views: Sequence[View[str]], random_keys: Keys
     ) -> list[str | None]:
         """Remove random words from outputs with spaces, in compiled code."""
         from metassay.perturbations.word_kernels import remove_random_words
 
         return remove_random_words(
-            [view.output for view in output_views], random_keys, self.count_removed_words
+            [view.output for view in output_views], random_keys, self.get_number_of_words_to_remove
         )
 
 
@@ -140,7 +140,7 @@ class RemovalShare(Removal):
     default: ClassVar[bool] = False
     summary: ClassVar[str] = "removes 20 % of the words"
 
-    def count_removed_words(self, word_count: int) -> int:
+    def get_number_of_words_to_remove(self, word_count: int) -> int:
         """Return how many words are removed: a fifth of them for each unit of strength."""
         # At least one word stays at any strength.
         return min(round(word_count * self.strength / 5), max(word_count - 1, 0))
@@ -160,7 +160,7 @@ class Insertion(AnyLanguageEdit):
         """Return the output with random words inserted."""
         text = output_view.output
         vocabulary = output_view.collected[self.name]
-        spans = _find_editable_words(output_view)
+        spans = _find_words_of_output(output_view)
         if not spans or not vocabulary:
             return None
         places = [start for start, _ in spans]
@@ -174,14 +174,14 @@ class Insertion(AnyLanguageEdit):
         drawn.sort(key=lambda insertion: insertion[0])
         edits = []
         for place, word in drawn:
-            if _is_without_spaces(output_view):
-                inserted = add_needed_spaces(text, place, word)
+            if _is_output_without_spaces(output_view):
+                inserted = add_spaces_around_inserted_word(text, place, word)
             else:
                 inserted = f" {word}" if place == len(text) else f"{word} "
             edits.append(((place, place), inserted))
         return replace_spans(text, edits)
 
-    def apply_in_compiled_code(
+    def perturb_in_compiled_code(
         self, output_views: Sequence[View[str]], random_keys: Keys
     ) -> list[str | None]:
         """Insert random words into outputs with spaces, in compiled code."""
@@ -197,7 +197,7 @@ class Insertion(AnyLanguageEdit):
 
     def collect_from_texts(self, texts: Sequence[str], language: str | None, analyses: Iterable[Any]) -> Any:  # noqa: ARG002
         """Collect the distinct words of all texts in a language."""
-        return list_words_to_insert(iter(texts), language)
+        return list_distinct_words(iter(texts), language)
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ class Swapping(AnyLanguageEdit):
 
     def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
         """Return the output with random words swapped. No word is moved twice."""
-        spans = _find_editable_words(output_view)
+        spans = _find_words_of_output(output_view)
         words = [output_view.output[start:end] for start, end in spans]
         free_words = list(range(len(words)))
         for _ in range(self.strength):
@@ -224,7 +224,7 @@ class Swapping(AnyLanguageEdit):
             free_words = [i for i in free_words if i not in {first, second}]
         return replace_spans(output_view.output, zip(spans, words))
 
-    def apply_in_compiled_code(
+    def perturb_in_compiled_code(
         self, output_views: Sequence[View[str]], random_keys: Keys
     ) -> list[str | None]:
         """Swap random words of outputs with spaces, in compiled code."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from metassay.metrics.labels import label_metrics
+from metassay.metrics.labels import get_metric_labels
 from metassay.reporting.dashboard_frame import render_dashboard_page
 from metassay.reporting.pair_cards import build_pair_card
 from metassay.reporting.wording import format_count, format_percent, format_percent_interval
@@ -35,7 +35,7 @@ class LinkBuilder(Protocol):
 
 def render_pair_explorer_page(explorer_content: ExplorerContent, build_link: LinkBuilder) -> str:
     """Render the dashboard page with the pairs of a run that match the filters of the user."""
-    labels = label_metrics([*explorer_content.metrics, *explorer_content.other_metrics])
+    labels = get_metric_labels([*explorer_content.metrics, *explorer_content.other_metrics])
     query = explorer_content.page.query
     chips = _list_removable_filters(query, labels, build_link)
     return render_dashboard_page(

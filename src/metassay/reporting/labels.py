@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Self
 
-from metassay.metrics.labels import label_metrics
+from metassay.metrics.labels import get_metric_labels
 
 # Stands between the labels of metrics that decided every pair alike.
 EQUALITY_SIGN = " = "
@@ -48,7 +48,7 @@ class MetricLabels:
     """
 
     def __init__(self, specs: Iterable[str], same_decisions: Sequence[Sequence[str]] = ()) -> None:
-        labels = label_metrics(sorted(set(specs)))
+        labels = get_metric_labels(sorted(set(specs)))
         self.single_labels = {spec: MetricLabel(label, spec) for spec, label in labels.items()}
         """The label of each metric by itself, also of metrics in a group."""
         self._labels = dict(self.single_labels)

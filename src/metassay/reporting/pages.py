@@ -37,7 +37,7 @@ from metassay.reporting.charts.theme import (
 )
 from metassay.reporting.tables import ENDINGS, Grid, build_tables_of_row_lists, format_grid
 from metassay.reporting.wording import Sentence, Span, format_plural
-from metassay.text.user_cache import load_or_compute
+from metassay.text.user_cache import load_cached_file_or_compute
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -234,7 +234,9 @@ def _load_vega_script() -> str:
 
     Putting it together takes a second and a half, so it is kept among the user's caches, with its checksum.
     """
-    return load_or_compute(f"vega-{version('vl-convert-python')}.js", _bundle_vega_script).decode()
+    return load_cached_file_or_compute(
+        f"vega-{version('vl-convert-python')}.js", _bundle_vega_script
+    ).decode()
 
 
 def _bundle_vega_script() -> bytes:

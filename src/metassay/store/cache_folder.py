@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from metassay.errors import InputError, InputLocation
-from metassay.store.files import remove_abandoned_files
+from metassay.store.files import delete_abandoned_temporary_files
 from metassay.store.metric_cache import DESCRIPTION_FILE
-from metassay.store.parts import read_part
-from metassay.store.remote import local_path
+from metassay.store.parts import read_parquet_file
+from metassay.store.remote import convert_to_local_path
 
 # Environment variable that names the cache.
 CACHE_VARIABLE = "METASSAY_CACHE"
@@ -26,7 +26,7 @@ def choose_cache_folder(requested_folder: str | Path | None) -> Path | None:
     chosen = requested_folder or os.environ.get(CACHE_VARIABLE) or NO_CACHE
     if str(chosen) == NO_CACHE:
         return None
-    folder = local_path(chosen)
+    folder = convert_to_local_path(chosen)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
@@ -37,9 +37,9 @@ def choose_cache_folder(requested_folder: str | Path | None) -> Path | None:
     return folder
 
 
-def list_metric_folders(cache: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+def list_metric_cache_folders(cache_folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     """Yield each folder of a cache that holds the scores of one metric, with a description of this metric."""
-    for file in sorted(cache.glob(f"??/*/{DESCRIPTION_FILE}")):
+    for file in sorted(cache_folder.glob(f"??/*/{DESCRIPTION_FILE}")):
         try:
             description = json.loads(file.read_text(encoding="utf-8"))
             entry = {key: description[key] for key in ("metric", "signature", "versions")}
@@ -49,22 +49,22 @@ def list_metric_folders(cache: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
         yield file.parent, entry
 
 
-def list_cache_parts(cache: Path) -> list[Path]:
+def list_cached_score_files(cache_folder: Path) -> list[Path]:
     """List all Parquet files with cached scores, the least recently used first."""
     # The last asterisk also finds broken parts, which end in `.parquet.broken`.
-    parts = [path for path in cache.glob("??/*/*.parquet*") if path.is_file()]
+    parts = [path for path in cache_folder.glob("??/*/*.parquet*") if path.is_file()]
     # The name decides between equal times, so that the order is always the same.
     return sorted(parts, key=lambda path: (path.stat().st_mtime, str(path)))
 
 
-def prune_cache(cache: Path, *, max_bytes: int) -> list[Path]:
+def prune_cache(cache_folder: Path, *, max_bytes: int) -> list[Path]:
     """Delete files from a cache until it has at most `max_bytes`: first damaged files, then those not used
     for longest.
 
     Returns the deleted files.
     """
-    remove_abandoned_files(cache)
-    parts = list_cache_parts(cache)
+    delete_abandoned_temporary_files(cache_folder)
+    parts = list_cached_score_files(cache_folder)
     broken = [path for path in parts if path.suffix != ".parquet"]
     intact = [path for path in parts if path.suffix == ".parquet"]
     size = sum(path.stat().st_size for path in intact)
@@ -81,10 +81,10 @@ def prune_cache(cache: Path, *, max_bytes: int) -> list[Path]:
     return deleted
 
 
-def verify_cache(cache: Path) -> tuple[int, list[Path]]:
+def verify_cache(cache_folder: Path) -> tuple[int, list[Path]]:
     """Compare every file of a cache with its checksum. Return the number of intact files, and the paths of
     the damaged ones, which were renamed.
     """
-    parts = [path for path in list_cache_parts(cache) if path.suffix == ".parquet"]
-    broken = [path for path in parts if read_part(path) is None]
+    parts = [path for path in list_cached_score_files(cache_folder) if path.suffix == ".parquet"]
+    broken = [path for path in parts if read_parquet_file(path) is None]
     return len(parts) - len(broken), broken

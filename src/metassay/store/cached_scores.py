@@ -12,9 +12,9 @@ from metassay.errors import format_path_for_user
 from metassay.metrics.base import Metric, Scores
 from metassay.recorded_warnings import RecordedWarnings
 from metassay.stats.hashes import Hashes
-from metassay.store.metric_cache import MetricCache, can_share_scores
-from metassay.store.parts import encode_part
-from metassay.store.remote import local_path
+from metassay.store.metric_cache import MetricCache, can_share_scores_between_runs
+from metassay.store.parts import encode_table_as_parquet
+from metassay.store.remote import convert_to_local_path
 from metassay.store.run_scores import RunScores
 from metassay.store.score_tables import make_score_table
 
@@ -26,7 +26,9 @@ class CachedScores:
         self.run_scores = run_scores
         self.cache = cache
         self._metric_caches = {
-            metric.spec: MetricCache(metric, cache) for metric in metrics if can_share_scores(metric)
+            metric.spec: MetricCache(metric, cache)
+            for metric in metrics
+            if can_share_scores_between_runs(metric)
         }
 
     def load_batch_scores(
@@ -67,12 +69,12 @@ class CachedScores:
         stored.
         """
         # Encoded once for both places.
-        part = encode_part(make_score_table(content_hashes, scores), recorded_warnings)
+        part = encode_table_as_parquet(make_score_table(content_hashes, scores), recorded_warnings)
         if self.run_scores is not None:
-            self.run_scores.save_encoded_scores(metric, batch_number, part)
+            self.run_scores.write_scores_to_parquet_file(metric, batch_number, part)
         metric_cache = self._metric_caches.get(metric.spec)
         if metric_cache is not None:
-            metric_cache.add_scores(content_hashes, scores, recorded_warnings, part)
+            metric_cache.add_scores_to_cache(content_hashes, scores, recorded_warnings, part)
 
     def has_batch_scores(self, metric: Metric, batch_number: int) -> bool:
         """Return whether the run folder already has scores of this metric on this batch."""
@@ -101,5 +103,5 @@ def open_cached_scores(
     """Open the scores that are stored in a run folder and in a cache, both given by a path or a remote
     address.
     """
-    run_scores = None if run_address is None else RunScores(local_path(run_address))
-    return CachedScores(run_scores, local_path(cache_address), metrics)
+    run_scores = None if run_address is None else RunScores(convert_to_local_path(run_address))
+    return CachedScores(run_scores, convert_to_local_path(cache_address), metrics)

@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from metassay.errors import InputError, InputLocation
-from metassay.store.remote import upload
+from metassay.store.remote import upload_file_if_remote
 
 _TEMPORARY_NAME = re.compile(r"\.(?P<name>.+)\.(?P<writer>[^.]+)\.part")
 _WRITER_NAME = re.compile(r"(?P<process>\d+)-\d+@(?P<machine>.+)")
@@ -25,7 +25,7 @@ def write_bytes(path: Path, content: bytes | memoryview, *, durable: bool = True
 
     A `durable` file survives a power failure. Parts need not: their checksum shows whether they are intact.
     """
-    with replace_file(path) as temporary, temporary.open("wb") as file:
+    with replace_file_atomically(path) as temporary, temporary.open("wb") as file:
         file.write(content)
         if durable:
             file.flush()
@@ -35,14 +35,14 @@ def write_bytes(path: Path, content: bytes | memoryview, *, durable: bool = True
 
 
 @contextmanager
-def replace_file(path: Path) -> Iterator[Path]:
+def replace_file_atomically(path: Path) -> Iterator[Path]:
     """Context manager that yields a temporary path to write to. After the block, the temporary file takes the
     place of `path`.
     """
     with create_temporary_file(path) as temporary:
         yield temporary
         temporary.replace(path)
-        upload(path)
+        upload_file_if_remote(path)
 
 
 @contextmanager
@@ -50,7 +50,8 @@ def create_temporary_file(path: Path) -> Iterator[Path]:
     """Context manager that yields the path of a temporary file in the folder of `path`, and deletes this file
     if an error occurs in the block.
 
-    The name says which process writes it, so that `remove_abandoned_files` knows whether it still runs.
+    The name says which process writes it, so that `delete_abandoned_temporary_files` knows whether it still
+    runs.
     """
     writer = f"{os.getpid()}-{threading.get_ident()}@{_get_machine_name()}"
     # Beside the file, because a rename is one step only within a file system.
@@ -72,15 +73,15 @@ def create_temporary_file(path: Path) -> Iterator[Path]:
         ) from None
 
 
-def find_final_name_of_temporary_file(temporary: Path) -> str | None:
+def find_final_name_of_temporary_file(temporary_file: Path) -> str | None:
     """Return the name that an unfinished temporary file will get when it is complete; None if the file is not
     temporary.
     """
-    match = _TEMPORARY_NAME.fullmatch(temporary.name)
+    match = _TEMPORARY_NAME.fullmatch(temporary_file.name)
     return None if match is None else match["name"]
 
 
-def remove_abandoned_files(folder: Path) -> None:
+def delete_abandoned_temporary_files(folder: Path) -> None:
     """Delete the temporary files that processes of this machine left behind when they were stopped."""
     for path in folder.rglob(".*.part"):
         temporary = _TEMPORARY_NAME.fullmatch(path.name)

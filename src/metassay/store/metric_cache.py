@@ -28,12 +28,12 @@ from metassay.plugins import hash_user_code
 from metassay.recorded_warnings import RecordedWarnings
 from metassay.stats.hashes import Hashes, argsort_hashes
 from metassay.store.parts import (
-    EncodedPart,
-    encode_part,
+    EncodedTable,
+    encode_table_as_parquet,
     hash_bytes,
     log_note_for_user,
-    read_part,
-    write_part,
+    read_parquet_file,
+    write_parquet_file,
 )
 from metassay.store.remote import list_files
 from metassay.store.score_tables import copy_scores_from_table, make_score_table
@@ -44,7 +44,7 @@ from metassay.text.resources import list_resource_versions
 DESCRIPTION_FILE = "about.json"
 
 
-def can_share_scores(metric: Metric) -> bool:
+def can_share_scores_between_runs(metric: Metric) -> bool:
     """Return whether scores of this metric may be reused by other runs.
 
     Not if they come from user code, programs or services: no hash covers all that these depend on.
@@ -64,8 +64,8 @@ def describe_metric_dependencies(metric: Metric) -> dict[str, Any]:
     return {"metric": metric.spec, "signature": metric.signature, "versions": versions}
 
 
-def hash_dependencies(
-    environment: Mapping[str, Any], metrics: Sequence[Metric], others: Sequence[Any]
+def hash_code_versions_and_metrics(
+    code_and_versions: Mapping[str, Any], metrics: Sequence[Metric], other_dependencies: Sequence[Any]
 ) -> str:
     """Return a hash of the code, versions and metrics that the results of a run depend on. Settings and data
     are not included.
@@ -73,16 +73,16 @@ def hash_dependencies(
     A finished run whose hash differs is computed again.
     """
     descriptions = [describe_metric_dependencies(metric) for metric in metrics]
-    return hash_bytes(json.dumps([environment, descriptions, others]).encode())
+    return hash_bytes(json.dumps([code_and_versions, descriptions, other_dependencies]).encode())
 
 
-def find_cache_subfolder(cache: Path, description: str) -> Path:
+def find_cache_subfolder(cache_folder: Path, metric_and_versions: str) -> Path:
     """Return the subfolder of a cache for everything that was computed with the described metric and library
     versions.
     """
-    name = hash_bytes(description.encode())
+    name = hash_bytes(metric_and_versions.encode())
     # Two levels keep the number of entries in each folder small.
-    return cache / name[:2] / name
+    return cache_folder / name[:2] / name
 
 
 def write_dependency_description(folder: Path, description: Mapping[str, Any]) -> None:
@@ -130,14 +130,14 @@ class MetricCache:
             return self._fill_in_cached_batch_scores(content_hashes, scores)
         return ()
 
-    def add_scores(
+    def add_scores_to_cache(
         self,
         content_hashes: Hashes,
         scores: Scores,
         recorded_warnings: RecordedWarnings,
-        encoded_part: EncodedPart | None = None,
+        encoded_table: EncodedTable | None = None,
     ) -> None:
-        """Write those scores to the cache that it does not have yet. `encoded_part` holds the same scores as
+        """Write those scores to the cache that it does not have yet. `encoded_table` holds the same scores as
         the bytes of a file, if the caller has them.
 
         If the cache cannot be written, this is reported once and the run continues without it.
@@ -155,13 +155,13 @@ class MetricCache:
         if np.isnan(scores[is_new]).all():
             return
         # The part that was encoded for the run folder has the same bytes if all its scores are new here.
-        if encoded_part is None or not is_new.all():
-            encoded_part = encode_part(
+        if encoded_table is None or not is_new.all():
+            encoded_table = encode_table_as_parquet(
                 make_score_table(content_hashes[is_new], scores[is_new]), recorded_warnings
             )
         try:
             write_dependency_description(self.folder, self.description)
-            write_part(self.folder, name, encoded_part)
+            write_parquet_file(self.folder, name, encoded_table)
         except InputError as error:
             # A cache only saves time, so that a full disk or a read-only folder does not stop the run.
             self.is_writable = False
@@ -186,7 +186,7 @@ class MetricCache:
                 # An empty table has the right columns where the folder has no parts.
                 tables = [make_score_table(np.empty((0, 2), np.uint64), np.empty(0))]
                 for path in list_files(self.folder, "part-*.parquet"):
-                    part = read_part(path)
+                    part = read_parquet_file(path)
                     if part is not None:
                         tables.append(part[0])
                         _mark_file_as_used(path)
@@ -198,7 +198,7 @@ class MetricCache:
     def _fill_in_cached_batch_scores(self, content_hashes: Hashes, scores: Scores) -> RecordedWarnings:
         """Replace missing scores (NaN) in an array if exactly this batch of outputs is in the cache."""
         for path in list_files(self.folder, f"batch-{_hash_batch_contents(content_hashes)}-*.parquet"):
-            part = read_part(path)
+            part = read_parquet_file(path)
             if part is not None:
                 table, recorded_warnings = part
                 copy_scores_from_table(table, content_hashes, scores)

@@ -19,20 +19,20 @@ import polars as pl
 from metassay.errors import InputError, format_path_for_user
 from metassay.recorded_warnings import RecordedWarnings
 from metassay.store.files import write_bytes
-from metassay.store.remote import delete_file, download, list_files, upload
+from metassay.store.remote import delete_file, download_file_if_remote, list_files, upload_file_if_remote
 
 _WARNINGS_KEY = "notes"
 
 
 @dataclass(frozen=True)
-class EncodedPart:
+class EncodedTable:
     """The bytes of a Parquet file with scores or texts, and their checksum."""
 
     content: bytes
     checksum: str
 
 
-def encode_part(table: pl.DataFrame, recorded_warnings: RecordedWarnings = ()) -> EncodedPart:
+def encode_table_as_parquet(table: pl.DataFrame, recorded_warnings: RecordedWarnings = ()) -> EncodedTable:
     """Encode a table of scores or texts as the bytes of a Parquet file, with the warnings that were issued
     when it was computed.
     """
@@ -41,22 +41,22 @@ def encode_part(table: pl.DataFrame, recorded_warnings: RecordedWarnings = ()) -
     # Parts are read as a whole, so that statistics of columns would never be used.
     table.write_parquet(buffer, compression="lz4", statistics=False, metadata=metadata)
     content = buffer.getvalue()
-    return EncodedPart(content, hash_bytes(content))
+    return EncodedTable(content, hash_bytes(content))
 
 
-def write_part(folder: Path, name: str, encoded_part: EncodedPart) -> Path:
+def write_parquet_file(folder: Path, name: str, encoded_table: EncodedTable) -> Path:
     """Write the bytes of a Parquet file to a folder. The file name is `NAME-CHECKSUM.parquet`."""
-    path = folder / f"{name}-{encoded_part.checksum}.parquet"
-    write_bytes(path, encoded_part.content, durable=False)
+    path = folder / f"{name}-{encoded_table.checksum}.parquet"
+    write_bytes(path, encoded_table.content, durable=False)
     return path
 
 
-def read_part(path: Path) -> tuple[pl.DataFrame, RecordedWarnings] | None:
+def read_parquet_file(path: Path) -> tuple[pl.DataFrame, RecordedWarnings] | None:
     """Read a table and its recorded warnings from a Parquet file; None if the file is missing or damaged.
 
     A broken part is renamed and reported.
     """
-    download(path)
+    download_file_if_remote(path)
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -75,9 +75,9 @@ def read_part(path: Path) -> tuple[pl.DataFrame, RecordedWarnings] | None:
     return pl.read_parquet(io.BytesIO(content)), recorded_warnings
 
 
-def is_part_intact(path: Path) -> bool:
+def has_correct_checksum(path: Path) -> bool:
     """Return whether the content of a file matches the checksum in its name."""
-    download(path)
+    download_file_if_remote(path)
     try:
         return hash_bytes(path.read_bytes()) == _parse_checksum_in_file_name(path)
     except OSError:
@@ -116,23 +116,23 @@ class PartIndex:
         self._lock = threading.Lock()
         self._paths: dict[str, list[Path]] | None = None
 
-    def find_parts(self, name: str) -> list[Path]:
+    def find_files_by_name(self, name: str) -> list[Path]:
         """Return the files with this name. There are two if a process was killed while it replaced one by the
         other.
         """
         with self._lock:
-            return self._list_parts().get(name, [])
+            return self._list_files_by_name().get(name, [])
 
-    def replace_part(self, name: str, encoded_part: EncodedPart) -> None:
+    def replace_stored_file(self, name: str, encoded_table: EncodedTable) -> None:
         """Write a file, then delete the older files of the same name."""
         # The new part is written before the old one is deleted: a killed process leaves two parts, never
         # none.
-        path = write_part(self.folder, name, encoded_part)
-        for previous in self.find_parts(name):
+        path = write_parquet_file(self.folder, name, encoded_table)
+        for previous in self.find_files_by_name(name):
             if previous != path:
                 delete_file(previous)
         with self._lock:
-            self._list_parts()[name] = [path]
+            self._list_files_by_name()[name] = [path]
 
     def clear_file_list(self) -> None:
         """Discard the list of files, so that the folder is listed again and files of other processes are
@@ -141,7 +141,7 @@ class PartIndex:
         with self._lock:
             self._paths = None
 
-    def _list_parts(self) -> dict[str, list[Path]]:
+    def _list_files_by_name(self) -> dict[str, list[Path]]:
         """Return the paths of the files in the folder by their names without checksum. The folder is listed
         only once.
         """
@@ -163,7 +163,7 @@ def _rename_damaged_file(path: Path) -> None:
     renamed = path.with_name(f"{path.name}.broken")
     try:
         path.replace(renamed)
-        upload(renamed)
+        upload_file_if_remote(renamed)
         delete_file(path)
     except (OSError, InputError):
         outcome = "its checksum is wrong"

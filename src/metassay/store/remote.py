@@ -42,7 +42,7 @@ _mirrors: set[Path] = set()
 _growing_files: dict[Path, int] = {}
 
 
-def local_path(path: str | Path) -> Path:
+def convert_to_local_path(path: str | Path) -> Path:
     """Convert a path or a remote address such as `s3://bucket/run` to a local path. Nothing is downloaded."""
     if not is_remote_path(path):
         return Path(path)
@@ -53,20 +53,20 @@ def local_path(path: str | Path) -> Path:
     return mirror
 
 
-def is_mirrored(path: Path) -> bool:
+def is_copy_of_remote_path(path: Path) -> bool:
     """Return whether a local path is the copy of a remote file or folder."""
     # Only the folder that was opened is registered, not the files in it.
     return any(parent in _mirrors for parent in (path, *path.parents))
 
 
-def open_run(path: str | Path) -> Path:
+def download_run_if_remote(path: str | Path) -> Path:
     """Return the local folder of a run. If the run is remote, its files are downloaded, except for its many
     files of scores and texts.
 
     Of a remote folder that is no run, nothing is downloaded.
     """
-    folder = local_path(path)
-    if is_remote_path(path) and is_mirrored(folder):
+    folder = convert_to_local_path(path)
+    if is_remote_path(path) and is_copy_of_remote_path(folder):
         upload_growing_files()
         # Files that were deleted remotely must not stay.
         shutil.rmtree(folder, ignore_errors=True)
@@ -75,14 +75,14 @@ def open_run(path: str | Path) -> Path:
     return folder
 
 
-def open_runs(path: str | Path) -> Path:
+def download_runs_if_remote(path: str | Path) -> Path:
     """Return a local folder that is a run or has runs in its subfolders. If it is remote, the files of all
     these runs are downloaded.
     """
-    folder = open_run(path)
-    if is_remote_path(path) and is_mirrored(folder) and not (folder / MANIFEST).exists():
+    folder = download_run_if_remote(path)
+    if is_remote_path(path) and is_copy_of_remote_path(folder) and not (folder / MANIFEST).exists():
         with open_remote_filesystem(str(path)) as (file_system, remote_path):
-            for name in _list_remote_names(file_system, remote_path):
+            for name in _list_remote_file_names(file_system, remote_path):
                 _download_run_files(file_system, f"{remote_path}/{name}", folder / name)
     return folder
 
@@ -94,11 +94,11 @@ def list_files(folder: Path, pattern: str) -> list[Path]:
     names = {path.name for path in folder.glob(pattern)}
     with _open_remote_original(folder) as original:
         if original is not None:
-            names.update(fnmatch.filter(_list_remote_names(*original), pattern))
+            names.update(fnmatch.filter(_list_remote_file_names(*original), pattern))
     return sorted(folder / name for name in names)
 
 
-def download(path: Path) -> None:
+def download_file_if_remote(path: Path) -> None:
     """Download a file from the remote folder that its local folder is a copy of, unless it is there
     already.
     """
@@ -110,7 +110,7 @@ def download(path: Path) -> None:
             _download_file(*original, path)
 
 
-def upload(path: Path) -> None:
+def upload_file_if_remote(path: Path) -> None:
     """Upload a finished file, if its local folder is the copy of a remote folder."""
     # The words of `purpose` become part of the error message.
     with _open_remote_original(path, purpose="written") as original:
@@ -122,7 +122,7 @@ def upload(path: Path) -> None:
             return
         folder, _, name = remote_path.rpartition("/")
         # A process that reads the folder meanwhile must not see half a file.
-        temporary = f"{folder}/{_make_temporary_name(name)}"
+        temporary = f"{folder}/{_make_temporary_file_name(name)}"
         file_system.makedirs(folder, exist_ok=True)
         file_system.put_file(str(path), temporary)
         file_system.mv(temporary, remote_path)
@@ -138,9 +138,9 @@ def delete_file(path: Path) -> None:
                 file_system.rm_file(remote_path)
 
 
-def upload_in_background(path: Path) -> None:
+def upload_file_in_background(path: Path) -> None:
     """Upload a file to which lines are still added, every 30 seconds and when the program ends."""
-    if not is_mirrored(path) or path in _growing_files:
+    if not is_copy_of_remote_path(path) or path in _growing_files:
         return
     if not _growing_files:
         threading.Thread(target=_upload_periodically, daemon=True).start()
@@ -149,13 +149,13 @@ def upload_in_background(path: Path) -> None:
 
 
 def upload_growing_files() -> None:
-    """Upload the files registered with `upload_in_background` that have grown since they were last
+    """Upload the files registered with `upload_file_in_background` that have grown since they were last
     uploaded.
     """
     # A copy, because another thread may add files during the loop.
     for path, uploaded_size in list(_growing_files.items()):
         if path.is_file() and (size := path.stat().st_size) != uploaded_size:
-            upload(path)
+            upload_file_if_remote(path)
             _growing_files[path] = size
 
 
@@ -180,14 +180,14 @@ def _open_remote_original(path: Path, *, purpose: str = "read") -> Iterator[tupl
     """Context manager that yields the file system and path of the remote file that a local path is a copy of,
     or None if it is not a copy.
     """
-    if not is_mirrored(path):
+    if not is_copy_of_remote_path(path):
         yield None
         return
     with open_remote_filesystem(format_path_for_user(path), purpose=purpose) as original:
         yield original
 
 
-def _list_remote_names(file_system: Any, folder: str) -> list[str]:
+def _list_remote_file_names(file_system: Any, folder: str) -> list[str]:
     """List the names of the files in a remote folder. The list is empty if the folder does not exist."""
     try:
         paths = file_system.ls(folder, detail=False)
@@ -201,7 +201,7 @@ def _download_run_files(file_system: Any, remote_folder: str, folder: Path) -> N
     """Download the files of a remote run, except for its many files of scores and texts. Nothing is
     downloaded from a folder that is not a run.
     """
-    names = _list_remote_names(file_system, remote_folder)
+    names = _list_remote_file_names(file_system, remote_folder)
     if names:
         folder.mkdir(parents=True, exist_ok=True)
     if MANIFEST not in names:
@@ -217,15 +217,15 @@ def _download_file(file_system: Any, remote_path: str, path: Path) -> None:
     """Download a file so that it is either complete or absent. If the remote file does not exist, nothing
     happens.
     """
-    temporary = path.with_name(_make_temporary_name(path.name))
+    temporary = path.with_name(_make_temporary_file_name(path.name))
     with suppress(FileNotFoundError):
         download_file(file_system, remote_path, temporary)
         temporary.replace(path)
 
 
-def _make_temporary_name(name: str) -> str:
+def _make_temporary_file_name(file_name: str) -> str:
     """Return a unique temporary name for a file that is being transferred."""
-    return f".{name}.{uuid.uuid4().hex}{_PARTIAL_SUFFIX}"
+    return f".{file_name}.{uuid.uuid4().hex}{_PARTIAL_SUFFIX}"
 
 
 def _list_protocol_names(file_system: Any) -> tuple[str, ...]:

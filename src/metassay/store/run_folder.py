@@ -18,13 +18,22 @@ from metassay.data.readers.files import check_readable_path
 from metassay.errors import InputError, InputLocation, LinkOutsideFolder, MetassayError, format_path_for_user
 from metassay.options import CURRENT_COMMAND, RESUMABLE_RUN
 from metassay.results.base import ResultT, decode_json
-from metassay.store.files import find_final_name_of_temporary_file, remove_abandoned_files, write_bytes
+from metassay.store.files import (
+    delete_abandoned_temporary_files,
+    find_final_name_of_temporary_file,
+    write_bytes,
+)
 from metassay.store.layout import CALL, MANIFEST, SCORES_FOLDER, TEXTS_FOLDER, TIMINGS
-from metassay.store.parts import is_part_intact, log_note_for_user
-from metassay.store.remote import is_mirrored, list_files, open_run, upload_growing_files
+from metassay.store.parts import has_correct_checksum, log_note_for_user
+from metassay.store.remote import (
+    download_run_if_remote,
+    is_copy_of_remote_path,
+    list_files,
+    upload_growing_files,
+)
 from metassay.store.run_scores import RunScores
 from metassay.store.run_texts import RunTexts
-from metassay.store.tables import write_json, write_table
+from metassay.store.tables import write_json, write_parquet_table
 from metassay.store.versions import collect_versions
 
 # Rows per row group in the tables of a finished run: few, so that the dashboard reads a single row fast.
@@ -51,23 +60,27 @@ class RunFolder:
         """Checksums of the files of a finished run that was opened for reading, by name."""
 
     @classmethod
-    def open(
-        cls, path: str | Path, identity: Mapping[str, Any], *, data: Mapping[str, Any] | None = None
+    def open_for_writing(
+        cls,
+        path: str | Path,
+        identity: Mapping[str, Any],
+        *,
+        data_fingerprint: Mapping[str, Any] | None = None,
     ) -> RunFolder:
         """Open a folder for writing: a new one, or one with a run of the same settings and data, which is
         then resumed.
 
         Any other folder is refused.
         """
-        folder = open_run(path)
+        folder = download_run_if_remote(path)
         run = cls(folder, identity)
         run.versions = collect_versions()
-        run.data = dict(data or {})
+        run.data = dict(data_fingerprint or {})
         try:
-            is_taken = folder.exists() and (not folder.is_dir() or _has_foreign_files(folder))
+            is_taken = folder.exists() and (not folder.is_dir() or _has_files_of_other_programs(folder))
             # The manifest is looked for last: another process may have started the same run meanwhile.
             if (folder / MANIFEST).is_file():
-                _check_run_identity(folder, identity)
+                _check_settings_and_data_are_the_same(folder, identity)
                 run.is_resumed = True
             elif is_taken:
                 raise InputError(
@@ -77,7 +90,7 @@ class RunFolder:
                 )
             else:
                 run.write_manifest({"state": "running"})
-            remove_abandoned_files(folder)
+            delete_abandoned_temporary_files(folder)
         # These have a message for the user already. An InputError is also a ValueError, and the next clause
         # would replace its message.
         except MetassayError:
@@ -96,9 +109,9 @@ class RunFolder:
         return run
 
     @classmethod
-    def load(cls, path: str | Path) -> RunFolder:
+    def open_for_reading(cls, path: str | Path) -> RunFolder:
         """Open the folder of a finished or interrupted run for reading."""
-        folder = open_run(path)
+        folder = download_run_if_remote(path)
         manifest = read_manifest(folder)
         run = cls(folder, manifest.get("identity", {}))
         checksums = manifest.get("files", {})
@@ -114,36 +127,36 @@ class RunFolder:
         """The metric scores that are stored in the folder."""
         return RunScores(self.path / SCORES_FOLDER)
 
-    def open_texts(self, dependencies: str) -> RunTexts:
+    def open_stored_texts(self, dependencies: str) -> RunTexts:
         """Return the texts stored in the folder that were made with the described versions of code and
         libraries.
         """
         return RunTexts(self.path / TEXTS_FOLDER, dependencies)
 
-    def build_manifest(self, entries: Mapping[str, Any]) -> dict[str, Any]:
+    def build_manifest(self, extra_entries: Mapping[str, Any]) -> dict[str, Any]:
         """Return the content of `manifest.json`: what identifies the run and its data, and the given
         entries.
         """
         data = {"data": self.data} if self.data else {}
-        return {"schema_version": 1, "identity": self.identity, **data, **entries}
+        return {"schema_version": 1, "identity": self.identity, **data, **extra_entries}
 
-    def write_manifest(self, entries: Mapping[str, Any]) -> None:
+    def write_manifest(self, extra_entries: Mapping[str, Any]) -> None:
         """Write `manifest.json`. It is written last, because it says that all other files are complete."""
         # The manifest comes last in a remote folder as well: it says that everything else is there.
         upload_growing_files()
-        write_json(self.path / MANIFEST, self.build_manifest(entries))
+        write_json(self.path / MANIFEST, self.build_manifest(extra_entries))
 
-    def write_json(self, name: str, content: Any) -> None:
+    def write_json(self, file_name: str, content: Any) -> None:
         """Write a JSON file to the run folder."""
-        write_json(self.path / name, content)
+        write_json(self.path / file_name, content)
 
-    def write_table(self, name: str, table: pl.DataFrame) -> None:
+    def write_table(self, file_name: str, table: pl.DataFrame) -> None:
         """Write a Parquet file to the run folder."""
-        write_table(self.path / name, table)
+        write_parquet_table(self.path / file_name, table)
 
-    def write_text(self, name: str, content: str) -> None:
+    def write_text(self, file_name: str, content: str) -> None:
         """Write a text file to the run folder."""
-        write_bytes(self.path / name, content.encode())
+        write_bytes(self.path / file_name, content.encode())
 
     def write_result_files(self, file_contents: Mapping[str, Any], **entries: Any) -> None:
         """Write the files of a result, and then the manifest with their checksums, which marks the run as
@@ -157,7 +170,7 @@ class RunFolder:
             elif name.endswith(".csv") and isinstance(content, pl.DataFrame):
                 self.write_text(name, format_csv(content))
             elif name.endswith(".parquet"):
-                write_table(self.path / name, content, rows_per_group=ROWS_PER_GROUP)
+                write_parquet_table(self.path / name, content, rows_per_group=ROWS_PER_GROUP)
             else:
                 self.write_text(name, content)
         # Timings differ between runs with equal results.
@@ -168,7 +181,7 @@ class RunFolder:
         """Return whether the folder has complete and unchanged results that were computed with these versions
         of code and libraries.
 
-        `dependency_hash` is what `hash_dependencies` returns.
+        `dependency_hash` is what `hash_code_versions_and_metrics` returns.
         """
         manifest = read_manifest(self.path)
         checksums = manifest.get("files")
@@ -186,32 +199,32 @@ class RunFolder:
         if changed:
             return False
         for folder in (SCORES_FOLDER, TEXTS_FOLDER):
-            if not all(is_part_intact(path) for path in list_files(self.path / folder, "*.parquet")):
+            if not all(has_correct_checksum(path) for path in list_files(self.path / folder, "*.parquet")):
                 return False
         return True
 
-    def find_file(self, name: str) -> Path | None:
+    def find_file(self, file_name: str) -> Path | None:
         """Return the path of a file in the folder; None if it does not exist. A link that leads out of the
         folder raises an error.
         """
-        path = self.path / name
+        path = self.path / file_name
         # A run folder may come from somebody else, and a link in it could point to any file of the reader.
         if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.path)):
             raise LinkOutsideFolder(location=InputLocation(file=str(path)))
         return path if path.is_file() else None
 
-    def find_intact_file(self, name: str) -> Path | None:
+    def find_intact_file(self, file_name: str) -> Path | None:
         """Return the path of a file in the folder; None if it does not exist. A file that was changed after
         the run raises an error.
 
         Files without a checksum (notes, timings, files of unfinished runs) are not checked.
         """
-        path = self.find_file(name)
-        if path is None or name not in self.checksums:
+        path = self.find_file(file_name)
+        if path is None or file_name not in self.checksums:
             return path
         status = path.stat()
-        checksum = _hash_file_with_state(path, status.st_ino, status.st_size, status.st_mtime_ns)
-        if checksum != self.checksums[name]:
+        checksum = _hash_file_cached(path, status.st_ino, status.st_size, status.st_mtime_ns)
+        if checksum != self.checksums[file_name]:
             raise InputError(
                 "this file was changed after the run: its checksum differs from the manifest.",
                 location=InputLocation(file=str(path)),
@@ -219,35 +232,35 @@ class RunFolder:
             )
         return path
 
-    def update_checksum(self, name: str) -> None:
+    def update_checksum_in_manifest(self, file_name: str) -> None:
         """Update the checksum of a file in the manifest, after the file of a finished run was written
         again.
         """
         manifest = read_manifest(self.path)
-        checksum = _hash_file(self.path / name)
-        if name in self.checksums and checksum != self.checksums[name]:
-            write_json(self.path / MANIFEST, {**manifest, "files": {**self.checksums, name: checksum}})
+        checksum = _hash_file(self.path / file_name)
+        if file_name in self.checksums and checksum != self.checksums[file_name]:
+            write_json(self.path / MANIFEST, {**manifest, "files": {**self.checksums, file_name: checksum}})
 
-    def read_json(self, name: str) -> Any:
+    def read_json(self, file_name: str) -> Any:
         """Read a JSON file of a finished run."""
-        return _read_untrusted_json(self._find_result_file(name))
+        return _read_untrusted_json(self._find_result_file(file_name))
 
-    def read_result(self, name: str, result_type: type[ResultT]) -> ResultT:
+    def read_result(self, file_name: str, result_type: type[ResultT]) -> ResultT:
         """Read a result from its JSON file and check that it has the fields of its type, because users may
         have edited it.
         """
-        file = self._find_result_file(name)
+        file = self._find_result_file(file_name)
         return decode_json(file.read_bytes(), result_type, str(file))
 
-    def _find_result_file(self, name: str) -> Path:
+    def _find_result_file(self, file_name: str) -> Path:
         """Return the path of a result file. If it does not exist, raise an error that says the run has not
         finished.
         """
-        file = self.find_intact_file(name)
+        file = self.find_intact_file(file_name)
         if file is None:
             raise InputError(
                 "the run has not finished.",
-                location=InputLocation(file=str(self.path / name)),
+                location=InputLocation(file=str(self.path / file_name)),
                 remedy="Run the same command again.",
             )
         return file
@@ -272,14 +285,14 @@ class RunFolder:
             ) from error
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
+def read_manifest(run_folder: Path) -> dict[str, Any]:
     """Read `manifest.json` of a run folder. A folder without this file raises an error."""
-    file = folder / MANIFEST
-    check_readable_path(str(folder))
+    file = run_folder / MANIFEST
+    check_readable_path(str(run_folder))
     if not file.is_file():
         raise InputError(
             "this is not a run folder (it has no manifest.json).",
-            location=InputLocation(file=str(folder)),
+            location=InputLocation(file=str(run_folder)),
             remedy="Create one with: metassay assay DATA --out FOLDER",
         )
     manifest = _read_untrusted_json(file)
@@ -291,10 +304,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 @functools.lru_cache(maxsize=4096)
-def _hash_file_with_state(file: Path, _inode: int, _size: int, _modified: int) -> str | None:
+def _hash_file_cached(file: Path, inode: int, file_size: int, modification_time: int) -> str | None:
     """Return the checksum of a file. It is cached and computed again only if the size or modification time of
     the file changes.
     """
+    del inode, file_size, modification_time
     return _hash_file(file)
 
 
@@ -307,13 +321,13 @@ def _hash_file(file: Path) -> str | None:
         return None
 
 
-def _has_foreign_files(folder: Path) -> bool:
+def _has_files_of_other_programs(folder: Path) -> bool:
     """Return whether a folder without `manifest.json` contains files that no run wrote, so that a run must
     not write there.
     """
     # A remote folder without a manifest is empty here, because nothing of it is downloaded. It exists only if
     # there are remote files.
-    return is_mirrored(folder) or any(
+    return is_copy_of_remote_path(folder) or any(
         find_final_name_of_temporary_file(path) != MANIFEST for path in folder.iterdir()
     )
 
@@ -348,7 +362,7 @@ def _reject_json_constant(name: str) -> float:
     raise ValueError(f"{name} is not a JSON number")
 
 
-def _check_run_identity(folder: Path, identity: Mapping[str, Any]) -> None:
+def _check_settings_and_data_are_the_same(folder: Path, identity: Mapping[str, Any]) -> None:
     """Raise an error if the folder holds a run with other settings or other data."""
     stored_identity = read_manifest(folder).get("identity")
     # The stored identity went through JSON, where tuples become lists and all keys are texts.

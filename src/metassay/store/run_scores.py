@@ -13,14 +13,14 @@ from metassay.metrics.base import Metric, Scores
 from metassay.recorded_warnings import RecordedWarnings
 from metassay.stats.hashes import Hashes
 from metassay.store.parts import (
-    EncodedPart,
+    EncodedTable,
     PartIndex,
-    encode_part,
+    encode_table_as_parquet,
     hash_bytes,
     make_safe_file_name,
-    read_part,
+    read_parquet_file,
 )
-from metassay.store.remote import local_path
+from metassay.store.remote import convert_to_local_path
 from metassay.store.score_tables import copy_scores_from_table, make_score_table
 
 
@@ -39,8 +39,8 @@ class RunScores:
         """
         scores = np.full(len(content_hashes), np.nan)
         recorded_warnings: RecordedWarnings = ()
-        for path in self._parts.find_parts(_make_file_name(metric, batch_number)):
-            part = read_part(path)
+        for path in self._parts.find_files_by_name(_make_score_file_name(metric, batch_number)):
+            part = read_parquet_file(path)
             if part is not None:
                 table, part_warnings = part
                 copy_scores_from_table(table, content_hashes, scores)
@@ -59,17 +59,21 @@ class RunScores:
         """Store the scores of a metric on a batch, in place of those stored before. Scores that are NaN are
         not stored.
         """
-        self.save_encoded_scores(
-            metric, batch_number, encode_part(make_score_table(content_hashes, scores), recorded_warnings)
+        self.write_scores_to_parquet_file(
+            metric,
+            batch_number,
+            encode_table_as_parquet(make_score_table(content_hashes, scores), recorded_warnings),
         )
 
-    def save_encoded_scores(self, metric: Metric, batch_number: int, encoded_part: EncodedPart) -> None:
+    def write_scores_to_parquet_file(
+        self, metric: Metric, batch_number: int, encoded_table: EncodedTable
+    ) -> None:
         """Store the scores of a metric on a batch that are encoded as the bytes of a file already."""
-        self._parts.replace_part(_make_file_name(metric, batch_number), encoded_part)
+        self._parts.replace_stored_file(_make_score_file_name(metric, batch_number), encoded_table)
 
     def has_batch_scores(self, metric: Metric, batch_number: int) -> bool:
         """Return whether scores of this metric on this batch are stored."""
-        return bool(self._parts.find_parts(_make_file_name(metric, batch_number)))
+        return bool(self._parts.find_files_by_name(_make_score_file_name(metric, batch_number)))
 
     def reload_scores(self) -> None:
         """List the files of the run folder again, to see scores that other processes have stored
@@ -79,17 +83,17 @@ class RunScores:
 
     def make_store_opener(self) -> Callable[[Sequence[Metric]], RunScores]:
         """Return a function that another process can call to open the scores of the same run folder."""
-        return partial(open_run_scores, format_path_for_user(self.folder.absolute()))
+        return partial(open_stored_scores_of_run, format_path_for_user(self.folder.absolute()))
 
 
-def open_run_scores(address: str, metrics: Sequence[Metric] = ()) -> RunScores:
+def open_stored_scores_of_run(run_address: str, metrics: Sequence[Metric] = ()) -> RunScores:
     """Open the scores that are stored in a run folder, given by a path or a remote address."""
     # `open_cached_scores` needs them, and both functions are called in the same way.
     del metrics
-    return RunScores(local_path(address))
+    return RunScores(convert_to_local_path(run_address))
 
 
-def _make_file_name(metric: Metric, batch_number: int) -> str:
+def _make_score_file_name(metric: Metric, batch_number: int) -> str:
     """Return the file name for the scores of a metric on a batch. It includes a hash of the parameters and
     version of the metric.
     """

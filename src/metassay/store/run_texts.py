@@ -8,12 +8,12 @@ from pathlib import Path
 import polars as pl
 
 from metassay.store.parts import (
-    EncodedPart,
+    EncodedTable,
     PartIndex,
-    encode_part,
+    encode_table_as_parquet,
     hash_bytes,
     make_safe_file_name,
-    read_part,
+    read_parquet_file,
 )
 
 
@@ -29,34 +29,34 @@ class RunTexts:
         self.dependencies = dependencies
         self._parts = PartIndex(folder, "texts-")
 
-    def load(self, name: str) -> list[str | None] | None:
+    def load_texts(self, name: str) -> list[str | None] | None:
         """Load the list of texts with this name; None if it is not stored."""
         table = self.load_text_table(name)
         return None if table is None else table["text"].to_list()
 
     def load_text_table(self, name: str) -> pl.DataFrame | None:
         """Load the list of texts with this name as a table; None if it is not stored."""
-        for path in self._parts.find_parts(self._make_file_name(name)):
-            part = read_part(path)
+        for path in self._parts.find_files_by_name(self._make_text_file_name(name)):
+            part = read_parquet_file(path)
             if part is not None:
                 return part[0]
         return None
 
-    def save(self, name: str, texts: Sequence[str | None]) -> None:
+    def save_texts(self, name: str, texts: Sequence[str | None]) -> None:
         """Store a list of texts under a name."""
-        self.save_encoded_texts(name, encode_texts(texts))
+        self.write_texts_to_parquet_file(name, encode_texts_as_parquet(texts))
 
-    def save_encoded_texts(self, name: str, encoded_part: EncodedPart) -> None:
+    def write_texts_to_parquet_file(self, name: str, encoded_table: EncodedTable) -> None:
         """Store texts that are encoded as the bytes of a file already."""
-        self._parts.replace_part(self._make_file_name(name), encoded_part)
+        self._parts.replace_stored_file(self._make_text_file_name(name), encoded_table)
 
-    def private(self) -> RunTexts:
+    def get_private_store(self) -> RunTexts:
         """Return a store for texts that other runs must not reuse: this one, since a run folder belongs to
         one run.
         """
         return self
 
-    def _make_file_name(self, name: str) -> str:
+    def _make_text_file_name(self, name: str) -> str:
         """Return the file name for the list of texts with this name."""
         # The first word is the spec of the perturbation. It is only for people; the hash identifies the
         # texts.
@@ -64,6 +64,6 @@ class RunTexts:
         return f"texts-{readable_name}-{hash_bytes(f'{name} {self.dependencies}'.encode())}"
 
 
-def encode_texts(texts: Sequence[str | None]) -> EncodedPart:
+def encode_texts_as_parquet(texts: Sequence[str | None]) -> EncodedTable:
     """Encode a list of texts as the bytes of a Parquet file."""
-    return encode_part(pl.DataFrame({"text": pl.Series(texts, dtype=pl.String)}))
+    return encode_table_as_parquet(pl.DataFrame({"text": pl.Series(texts, dtype=pl.String)}))

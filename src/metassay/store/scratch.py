@@ -16,14 +16,14 @@ from metassay.store.files import create_temporary_file
 class ScratchTables:
     """Writes tables to temporary files that need not be kept after the process ends.
 
-    If the process is killed, `remove_abandoned_files` finds them by their names.
+    If the process is killed, `delete_abandoned_temporary_files` finds them by their names.
     """
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         self.files: list[Path] = []
 
-    def write(self, name: str, table: pl.DataFrame) -> Path:
+    def write_temporary_table(self, name: str, table: pl.DataFrame) -> Path:
         """Write a table to a temporary Arrow file, from which it can be memory-mapped."""
         if self.folder is None:
             self.folder = Path(tempfile.mkdtemp(prefix="metassay-"))

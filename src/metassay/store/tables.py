@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from metassay.data.memory import release_memory
-from metassay.store.files import replace_file, write_bytes
+from metassay.store.files import replace_file_atomically, write_bytes
 
 # Row groups written between two calls of `release_memory`.
 _GROUPS_PER_RELEASE = 64
@@ -26,7 +26,7 @@ def write_json(path: Path, content: Any) -> None:
     write_bytes(path, f"{_format_json(content)}\n".encode())
 
 
-def write_table(
+def write_parquet_table(
     path: Path, table: pl.DataFrame | Sequence[pl.DataFrame], *, rows_per_group: int = 2**18
 ) -> None:
     """Write a table as a Parquet file.
@@ -47,7 +47,7 @@ def write_table(
     # Polars writes a file as a whole; the writer of pyarrow takes one group at a time.
     schema = concatenated.head(0).to_arrow(compat_level=arrow_types).schema
     with (
-        replace_file(path) as temporary,
+        replace_file_atomically(path) as temporary,
         pq.ParquetWriter(temporary, schema, compression="zstd", write_statistics=False) as writer,
     ):
         for number, group in enumerate(concatenated.iter_slices(rows_per_group), start=1):
@@ -56,14 +56,15 @@ def write_table(
                 release_memory()
 
 
-def _format_json(content: Any, depth: int = 2) -> str:
-    """Format JSON with line breaks in the outer `depth` levels only, which makes differences between files
-    readable.
+def _format_json(content: Any, line_break_depth: int = 2) -> str:
+    """Format JSON with line breaks in the outer `line_break_depth` levels only, which makes differences
+    between files readable.
     """
     # The encoder of the standard library breaks all lines or none.
-    if depth and content and isinstance(content, dict):
+    if line_break_depth and content and isinstance(content, dict):
         entries = [
-            f"{_encode_json(str(key))}: {_format_json(value, depth - 1)}" for key, value in content.items()
+            f"{_encode_json(str(key))}: {_format_json(value, line_break_depth - 1)}"
+            for key, value in content.items()
         ]
         return "{\n" + ",\n".join(entries) + "\n}"
     if content and isinstance(content, list | tuple):

@@ -10,16 +10,16 @@ from metassay.text.word_lists import WordLists
 _LISTS = WordLists("metassay.text", "en")
 
 
-def _read_values_of_number_words(list_name: str) -> dict[str, int]:
+def _read_number_words_with_values(list_name: str) -> dict[str, int]:
     """Read a list of number words with their values, such as 7 for `seven`."""
     rows = _LISTS.read_tab_separated_rows("number_words", 3)
     return {word: int(value) for row_kind, word, value in rows if row_kind == list_name}
 
 
-_UNITS = _read_values_of_number_words("unit")
-_TENS = _read_values_of_number_words("ten")
-_SCALES = _read_values_of_number_words("scale")
-_BELOW_HUNDRED = _UNITS | _read_values_of_number_words("teen") | _TENS
+_UNITS = _read_number_words_with_values("unit")
+_TENS = _read_number_words_with_values("ten")
+_SCALES = _read_number_words_with_values("scale")
+_BELOW_HUNDRED = _UNITS | _read_number_words_with_values("teen") | _TENS
 _IRREGULAR_ORDINALS = {
     word: (cardinal, ending) for word, cardinal, ending in _LISTS.read_tab_separated_rows("ordinals", 3)
 }
@@ -28,13 +28,13 @@ _ENDINGS = (("ieth", "y", "th"), ("th", "", "th"), ("ies", "y", "s"), ("s", "", 
 _CURRENCIES = _LISTS.read_mapping_from_list("currencies")
 
 
-def write_numbers_in_digits(words: Sequence[str]) -> list[str]:
+def replace_number_words_by_digits(words: Sequence[str]) -> list[str]:
     """Replace every spelled-out number among lower-case English words by its digits.
 
     Words that do not form one number are written one after the other, as in years and telephone numbers:
     `nineteen eighty four` is 1984, `one oh one` is 101.
 
-    >>> write_numbers_in_digits("two hundred and five of the twenty first".split())
+    >>> replace_number_words_by_digits("two hundred and five of the twenty first".split())
     ['205', 'of', 'the', '21st']
     """
     written: list[str] = []
@@ -56,7 +56,7 @@ class _SpelledNumber:
     group: int | None = None
     """The number below a thousand that was read last; None if there is none."""
 
-    def add_value(self, value: int) -> None:
+    def add_to_spelled_number(self, value: int) -> None:
         """Add a value from 1 to 90 to the number, or begin another number if it does not fit."""
         if value < self._find_limit_of_next_value():
             self.group = (self.group or 0) + value
@@ -65,7 +65,7 @@ class _SpelledNumber:
             self.total = 0
             self.group = value
 
-    def multiply_by(self, scale: int) -> None:
+    def multiply_last_value_by(self, scale: int) -> None:
         """Multiply the value that was read last by a word such as `hundred` or `thousand`."""
         if scale == 100:
             # "hundred" alone is one hundred.
@@ -111,7 +111,7 @@ def _read_number_from_words(words: Sequence[str], start: int) -> tuple[str, int]
     while position < len(words) and not ordinal_ending:
         word = words[position]
         cardinal, ordinal_ending = _split_ending_of_number_word(word)
-        if not _add_word_to_number(number, cardinal, is_first=position == start):
+        if not _add_word_to_spelled_number(number, cardinal, is_first=position == start):
             is_joined = word == "and" and _does_number_continue_after_and(words, position, start)
             if not is_joined:
                 break
@@ -123,14 +123,14 @@ def _read_number_from_words(words: Sequence[str], start: int) -> tuple[str, int]
     return _add_fraction_and_unit(number.format_digits(), words, position)
 
 
-def _add_word_to_number(number: _SpelledNumber, word: str, *, is_first: bool) -> bool:
+def _add_word_to_spelled_number(number: _SpelledNumber, word: str, *, is_first: bool) -> bool:
     """Add a word to a spelled-out number, and return False if the word cannot be part of a number."""
     if word in _BELOW_HUNDRED:
-        number.add_value(_BELOW_HUNDRED[word])
+        number.add_to_spelled_number(_BELOW_HUNDRED[word])
     elif word == "hundred" and (number.group is None or number.group < 100):
-        number.multiply_by(100)
+        number.multiply_last_value_by(100)
     elif word in _SCALES:
-        number.multiply_by(_SCALES[word])
+        number.multiply_last_value_by(_SCALES[word])
     # "oh" is a zero only among digits. At the beginning it may be an exclamation.
     elif word == "zero" or (word in {"oh", "o"} and not is_first):
         number.add_zero()
@@ -139,13 +139,13 @@ def _add_word_to_number(number: _SpelledNumber, word: str, *, is_first: bool) ->
     return True
 
 
-def _does_number_continue_after_and(words: Sequence[str], position: int, start: int) -> bool:
+def _does_number_continue_after_and(words: Sequence[str], and_position: int, number_start: int) -> bool:
     """Return whether an `and` stands between a hundred or thousand and the rest of a number, as in `two
     hundred and five`.
     """
-    before = words[position - 1]
-    after = words[position + 1 : position + 2]
-    is_after_scale = position > start and (before == "hundred" or before in _SCALES)
+    before = words[and_position - 1]
+    after = words[and_position + 1 : and_position + 2]
+    is_after_scale = and_position > number_start and (before == "hundred" or before in _SCALES)
     return is_after_scale and bool(after) and _split_ending_of_number_word(after[0])[0] in _BELOW_HUNDRED
 
 

@@ -81,16 +81,16 @@ class MorphemeSplitter:
     """
 
     def __init__(self, hanta: Any) -> None:
-        self._model = _convert_hanta_model(hanta)
+        self._model = _convert_hanta_model_to_arrays(hanta)
 
-    def rank_tags(self, word: str) -> list[TagReading]:
+    def rank_pos_tags(self, word: str) -> list[TagReading]:
         """Return the parts of speech that a word can have, with their log-probabilities, the most likely
         first.
         """
         model = self._model
         states, log_p = _find_final_states_of_word(
-            _find_numbers_of_known_morphemes(word, model),
-            _find_numbers_of_known_endings(word, model.endings),
+            _find_ids_of_known_morphemes(word, model),
+            _find_ids_of_known_endings(word, model.endings),
             len(model.final),
             model.inner.offsets,
             model.inner.targets,
@@ -104,17 +104,17 @@ class MorphemeSplitter:
             model.new_morphemes.by_ending,
             np.empty(model.class_count),
         )
-        readings = _sum_probabilities_by_tag(states.tolist(), log_p.tolist(), model.final)
+        readings = _sum_probabilities_by_pos_tag(states.tolist(), log_p.tolist(), model.final)
         # A stable sort keeps readings with equal log p in the order in which HanTa finds them.
         readings.sort(key=lambda reading: reading[1], reverse=True)
         return readings or [(UNKNOWN, 0.0)]
 
 
-def _convert_hanta_model(hanta: Any) -> MorphemeModel:
+def _convert_hanta_model_to_arrays(hanta_model: Any) -> MorphemeModel:
     """Convert a model of HanTa to arrays that compiled code can read."""
     states = {(0, START): 0}
     pairs: dict[tuple[int, int], int] = {}
-    for (_, last), followers in hanta.LP_trans.items():
+    for (_, last), followers in hanta_model.LP_trans.items():
         for tag in followers:
             # In HanTa, a negative number stands for the end of a word and its part of speech.
             numbers = states if tag > 0 else pairs
@@ -122,23 +122,23 @@ def _convert_hanta_model(hanta: Any) -> MorphemeModel:
     inner_steps = []
     final_steps = []
     for state in states:
-        followers = hanta.LP_trans_nonfinal.get(state, ())
+        followers = hanta_model.LP_trans_nonfinal.get(state, ())
         inner_steps.append([(states[state[1], tag], tag, log_p) for tag, log_p in followers])
-        endings = hanta.LP_trans_final.get(state, ())
+        endings = hanta_model.LP_trans_final.get(state, ())
         final_steps.append([(pairs[state[1], tag], -tag, log_p) for tag, log_p in endings])
     # Only open classes, which have morphemes that occur once in the training data, can have new morphemes.
-    new_steps = [[step for step in steps if step[1] in hanta.LP_hapax_t] for steps in inner_steps]
+    new_steps = [[step for step in steps if step[1] in hanta_model.LP_hapax_t] for steps in inner_steps]
     classes_of: dict[str, list[Step]] = {}
-    for tag, morphemes in hanta.LP_m_t.items():
+    for tag, morphemes in hanta_model.LP_m_t.items():
         for morpheme, log_p in morphemes.items():
             classes_of.setdefault(morpheme, []).append((0, tag, log_p))
-    inner = _convert_steps_to_arrays([*inner_steps, *new_steps])
-    new_morphemes, endings = _convert_unknown_morpheme_probabilities(hanta)
+    inner = _convert_state_transitions_to_arrays([*inner_steps, *new_steps])
+    new_morphemes, endings = _convert_unknown_morpheme_probabilities(hanta_model)
     return MorphemeModel(
         morphemes={morpheme: number for number, morpheme in enumerate(classes_of)},
         longest_morpheme=max(map(len, classes_of)),
         endings=endings,
-        classes=_convert_steps_to_arrays(list(classes_of.values())),
+        classes=_convert_state_transitions_to_arrays(list(classes_of.values())),
         inner=inner,
         final=final_steps,
         new_morphemes=new_morphemes,
@@ -146,18 +146,19 @@ def _convert_hanta_model(hanta: Any) -> MorphemeModel:
     )
 
 
-def _convert_unknown_morpheme_probabilities(hanta: Any) -> tuple[NewMorphemes, dict[str, int]]:
+def _convert_unknown_morpheme_probabilities(hanta_model: Any) -> tuple[NewMorphemes, dict[str, int]]:
     """Convert the probabilities of unknown word parts to arrays. Also return the number of each ending in
     these arrays.
     """
-    tags = [tag for tag in hanta.LP_s_t if tag in hanta.LP_hapax_t]
+    tags = [tag for tag in hanta_model.LP_s_t if tag in hanta_model.LP_hapax_t]
     by_length = [
-        [hanta.Int_t + hanta.LP_hapax_t[tag] + log_p for log_p in hanta.LP_len_t[tag]] for tag in tags
+        [hanta_model.Int_t + hanta_model.LP_hapax_t[tag] + log_p for log_p in hanta_model.LP_len_t[tag]]
+        for tag in tags
     ]
     # Short endings come first; the empty one has number 0.
-    texts = sorted({ending for endings in hanta.LP_s_t.values() for ending in endings} | {""}, key=len)
+    texts = sorted({ending for endings in hanta_model.LP_s_t.values() for ending in endings} | {""}, key=len)
     number_of = {text: number for number, text in enumerate(texts)}
-    by_ending = np.array([[hanta.LP_s_t[tag].get(text, np.nan) for tag in tags] for text in texts])
+    by_ending = np.array([[hanta_model.LP_s_t[tag].get(text, np.nan) for tag in tags] for text in texts])
     for number, text in enumerate(texts[1:], start=1):
         # A class without this ending has the log p of the longest shorter ending that it has.
         shorter = next(
@@ -167,19 +168,19 @@ def _convert_unknown_morpheme_probabilities(hanta: Any) -> tuple[NewMorphemes, d
     return NewMorphemes(np.array(tags), np.array(by_length), by_ending), number_of
 
 
-def _convert_steps_to_arrays(rows: Sequence[Sequence[Step]]) -> Transitions:
+def _convert_state_transitions_to_arrays(steps_by_state: Sequence[Sequence[Step]]) -> Transitions:
     """Convert one list of steps for each state to arrays."""
-    steps = [step for row in rows for step in row]
+    steps = [step for row in steps_by_state for step in row]
     return Transitions(
-        offsets=compute_start_of_each_row(rows),
+        offsets=compute_start_of_each_row(steps_by_state),
         targets=np.array([target for target, _, _ in steps], np.int64),
         tags=np.array([tag for _, tag, _ in steps], np.int64),
         log_p=np.array([log_p for _, _, log_p in steps]),
     )
 
 
-def _find_numbers_of_known_morphemes(word: str, model: MorphemeModel) -> LongArray:
-    """Return the number of the known morpheme at each start and of each length in a word, or -1 where there
+def _find_ids_of_known_morphemes(word: str, model: MorphemeModel) -> LongArray:
+    """Return the id of the known morpheme at each start and of each length in a word, or -1 where there
     is none.
     """
     lengths = range(min(len(word), model.longest_morpheme) + 1)
@@ -189,8 +190,8 @@ def _find_numbers_of_known_morphemes(word: str, model: MorphemeModel) -> LongArr
     return np.array(numbers, np.int64)
 
 
-def _find_numbers_of_known_endings(word: str, endings: dict[str, int]) -> LongArray:
-    """Return the number of the longest known ending before each position of a word, among endings of at most
+def _find_ids_of_known_endings(word: str, endings: dict[str, int]) -> LongArray:
+    """Return the id of the longest known ending before each position of a word, among endings of at most
     0, 1, 2 … letters.
     """
     numbers = []
@@ -236,7 +237,7 @@ def _find_final_states_of_word(  # noqa: C901 - helpers take Numba longer to com
     best[0, 0] = 0.0
     counts[0] = 1
     for start in range(size):
-        bound = compute_pruning_bound(best[start], highest)
+        bound = compute_pruning_threshold(best[start], highest)
         for length in range(1, size - start + 1):
             morpheme = morphemes[start, length] if length < morphemes.shape[1] else -1
             is_new = morpheme < 0
@@ -250,7 +251,7 @@ def _find_final_states_of_word(  # noqa: C901 - helpers take Numba longer to com
                 ending = endings[start + length, min(_LONGEST_ENDING, length - 1)]
                 penalty = _WHOLE_WORD_PENALTY if length == size else 0.0
                 length_column = min(length, _LONGEST_NEW_MORPHEME)
-                _write_log_p_of_new_morpheme(
+                _write_log_probability_of_unknown_morpheme(
                     length_column, ending, penalty, new_tags, log_p_by_length, log_p_by_ending, log_p_of_class
                 )
             if not is_new:
@@ -276,7 +277,7 @@ def _find_final_states_of_word(  # noqa: C901 - helpers take Numba longer to com
 
 
 @kernel
-def _write_log_p_of_new_morpheme(
+def _write_log_probability_of_unknown_morpheme(
     length: int,
     ending: int,
     penalty: float,
@@ -294,7 +295,7 @@ def _write_log_p_of_new_morpheme(
 
 
 @kernel
-def compute_pruning_bound(log_probabilities: FloatArray, highest_values: FloatArray) -> float:
+def compute_pruning_threshold(log_probabilities: FloatArray, highest_values: FloatArray) -> float:
     """Return the log-probability below which a search gives up a state: 1 less than the lowest of the n
     highest values.
     """
@@ -308,7 +309,7 @@ def compute_pruning_bound(log_probabilities: FloatArray, highest_values: FloatAr
     return bound
 
 
-def _sum_probabilities_by_tag(
+def _sum_probabilities_by_pos_tag(
     states: Sequence[int], best_log_p: Sequence[float], final_steps: Sequence[Sequence[Step]]
 ) -> list[TagReading]:
     """Sum the probabilities of the best splits of a word for each part of speech."""

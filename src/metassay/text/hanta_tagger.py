@@ -25,7 +25,7 @@ from metassay.text.hanta_morphemes import (
     UNKNOWN,
     MorphemeSplitter,
     TagReading,
-    compute_pruning_bound,
+    compute_pruning_threshold,
 )
 
 _MODEL_FILES = {"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz"}
@@ -47,7 +47,7 @@ class WordReadings:
 
 
 @functools.lru_cache(maxsize=4)
-def load_tagger(language: str) -> Tagger:
+def load_pos_tagger(language: str) -> Tagger:
     """Load the part-of-speech tagger for a language."""
     from HanTa.HanoverTagger import HanoverTagger
 
@@ -70,14 +70,14 @@ class Tagger:
         # START comes after all tags, so that it is never chosen for a word.
         self._number_of[START] = len(self._tags)
         self._transitions, self._end_transitions = self._build_tag_transitions()
-        self._find_known_tags = functools.lru_cache(maxsize=2 * _CACHED_WORDS)(self._find_possible_tags)
+        self._find_known_tags = functools.lru_cache(maxsize=2 * _CACHED_WORDS)(self._find_likely_pos_tags)
 
-    def tag_words(self, words: Sequence[str]) -> list[str]:
+    def tag_parts_of_speech(self, words: Sequence[str]) -> list[str]:
         """Return the part-of-speech tag of each word of a sentence."""
         readings = [self._find_known_tags(words[0], True)]
         readings += [self._find_known_tags(word, False) for word in words[1:]]
         counts = np.array([reading.count for reading in readings])
-        path = _find_most_likely_tags(
+        path = _find_most_likely_pos_tags(
             # Joining bytes is faster than concatenating many small arrays.
             np.frombuffer(b"".join([reading.tag_numbers for reading in readings]), np.int64),
             np.frombuffer(b"".join([reading.log_p for reading in readings])),
@@ -89,22 +89,22 @@ class Tagger:
         )
         return [self._tag_names[number] for number in path.tolist()]
 
-    def list_possible_tags(self, word: str, *, is_first: bool = False) -> frozenset[str]:
-        """Return the tags that `tag_words` can give to a word. The first word of a sentence can have other
-        ones than later words.
+    def list_possible_pos_tags(self, word: str, *, is_first_word: bool = False) -> frozenset[str]:
+        """Return the tags that `tag_parts_of_speech` can give to a word. The first word of a sentence can
+        have other ones than later words.
         """
-        return self._find_known_tags(word, is_first).tags
+        return self._find_known_tags(word, is_first_word).tags
 
-    def list_dictionary_tags(self, word: str) -> frozenset[str]:
+    def list_dictionary_pos_tags(self, word: str) -> frozenset[str]:
         """Return the tags of a word in the dictionary of the model. The set is empty if the word is not
         there.
         """
         listed = self._hanta.cache.get(self._hanta.normalize(word)) or ()
         return frozenset(str(self._hanta.int2tag[tag]) for tag, _ in listed if tag != UNKNOWN)
 
-    def rank_tags(self, word: str) -> tuple[str, ...]:
+    def rank_pos_tags(self, word: str) -> tuple[str, ...]:
         """Return the tags that a word can have without its sentence, the most likely first."""
-        readings, is_listed = self._look_up_word(word)
+        readings, is_listed = self._look_up_pos_tags(word)
         has_capital = word[0].isupper()
         weighed = []
         for tag, log_p in readings:
@@ -116,21 +116,21 @@ class Tagger:
             weighed = [reading for reading in weighed if reading[1] >= minimum]
         return tuple(str(self._hanta.int2tag[tag]) for tag, _ in weighed)
 
-    def _look_up_word(self, word: str) -> tuple[Sequence[TagReading], bool]:
+    def _look_up_pos_tags(self, word: str) -> tuple[Sequence[TagReading], bool]:
         """Return the possible tags of a word with their log-probabilities, and whether they are from the
         dictionary.
         """
         lower = self._hanta.normalize(word)
         listed = self._hanta.cache.get(lower)
         if listed is None:
-            return self._splitter.rank_tags(lower), False
+            return self._splitter.rank_pos_tags(lower), False
         return listed, True
 
-    def _find_possible_tags(self, word: str, is_first: bool) -> WordReadings:
+    def _find_likely_pos_tags(self, word: str, is_first_word: bool) -> WordReadings:
         """Return the likely tags of a word as the first word of a sentence or a later one, or all tags if
         none is likely.
         """
-        readings = self._weigh_likely_tags(word, is_first=is_first)
+        readings = self._score_likely_pos_tags(word, is_first_word=is_first_word)
         readings.sort()  # the order in which HanTa finds them, which breaks ties
         if not readings:
             readings = [(number, 0.0) for number in range(len(self._tags))]
@@ -138,16 +138,16 @@ class Tagger:
         names = frozenset(self._tag_names[number] for number in numbers)
         return WordReadings(array("q", numbers).tobytes(), array("d", log_p).tobytes(), len(readings), names)
 
-    def _weigh_likely_tags(self, word: str, *, is_first: bool) -> list[TagReading]:
+    def _score_likely_pos_tags(self, word: str, *, is_first_word: bool) -> list[TagReading]:
         """Return the likely tags of a word, each with the log-probability of the word given this tag."""
-        readings, is_listed = self._look_up_word(word)
+        readings, is_listed = self._look_up_pos_tags(word)
         has_capital = word[0].isupper()
         prior = self._hanta.LP_wtag
         weighed = []
         for tag, log_p in readings:
             if tag == UNKNOWN:
                 continue
-            if is_first:  # where every word has a capital, it says nothing
+            if is_first_word:  # where every word has a capital, it says nothing
                 weighed.append((self._number_of[tag], log_p - prior[tag]))
             else:
                 case_log_p = self._hanta.LP_case_t[tag][has_capital]
@@ -178,7 +178,7 @@ class Tagger:
 
 
 @kernel
-def _find_most_likely_tags(
+def _find_most_likely_pos_tags(
     reading_tags: LongArray,
     reading_log_p: FloatArray,
     reading_counts: LongArray,
@@ -202,7 +202,7 @@ def _find_most_likely_tags(
     high = low + 1
     first_reading = 0
     for i in range(word_count):
-        bound = compute_pruning_bound(best[low:high], highest)
+        bound = compute_pruning_threshold(best[low:high], highest)
         top = high
         for state in range(low, high):
             if best[state] < bound:
@@ -214,7 +214,7 @@ def _find_most_likely_tags(
                 path_log_p = best[state] + transitions[a, b, c] + reading_log_p[reading]
                 if path_log_p <= MINIMUM_LOG_P:
                     continue
-                target = _find_state_with_tags(b, c, high, top, first_tag, second_tag)
+                target = _find_viterbi_state_with_tags(b, c, high, top, first_tag, second_tag)
                 # Strictly greater: of two equal paths, HanTa keeps the first one.
                 if target == top or path_log_p > best[target]:
                     first_tag[target] = b
@@ -240,7 +240,7 @@ def _find_most_likely_tags(
 
 
 @kernel
-def _find_state_with_tags(
+def _find_viterbi_state_with_tags(
     first_tag: int,
     second_tag: int,
     first_state: int,

@@ -24,7 +24,7 @@ def parse_language(text: str) -> str | None:
     codes = _load_language_codes()
     if name in codes:
         return codes[name]
-    tag = _standardize_tag(name)
+    tag = _standardize_language_tag(name)
     if tag is None or get_base_language(tag) not in codes:
         return None
     return tag
@@ -48,7 +48,7 @@ def find_target_language(language_pair: str) -> str | None:
         if target is not None and not (is_region and position < len(parts) - 1):
             return target
     last_part = parts[-1].lower()
-    return _standardize_tag(last_part) or last_part or None
+    return _standardize_language_tag(last_part) or last_part or None
 
 
 def parse_target_language(text: str) -> str:
@@ -64,10 +64,10 @@ def parse_target_language(text: str) -> str:
     has_region = target.isupper() and not source.isupper()
     is_pair = not has_region and _are_different_languages(source, target)
     tag = None if is_pair else parse_language(text)
-    return tag or find_target_language(text) or _standardize_tag(text) or text.lower()
+    return tag or find_target_language(text) or _standardize_language_tag(text) or text.lower()
 
 
-def get_base_language(tag: str | None) -> str:
+def get_base_language(language_tag: str | None) -> str:
     """Return the language of a tag without its script and region, in lower case. The result is empty for
     None.
 
@@ -76,18 +76,19 @@ def get_base_language(tag: str | None) -> str:
     >>> [get_base_language(tag) for tag in ("zh_TW", "cmn-Hans", "en-GB", None)]
     ['zh', 'zh', 'en', '']
     """
-    standard_tag = _standardize_tag(tag or "") or (tag or "").lower().replace("_", "-")
+    text = language_tag or ""
+    standard_tag = _standardize_language_tag(text) or text.lower().replace("_", "-")
     return standard_tag.partition("-")[0]
 
 
-def _are_different_languages(first_text: str, second_text: str) -> bool:
+def _are_different_languages(first_language: str, second_language: str) -> bool:
     """Return whether two texts name two different languages."""
-    codes = {parse_language(first_text), parse_language(second_text)}
+    codes = {parse_language(first_language), parse_language(second_language)}
     return len(codes) == 2 and None not in codes
 
 
 @functools.lru_cache(maxsize=1024)
-def _standardize_tag(text: str) -> str | None:
+def _standardize_language_tag(text: str) -> str | None:
     """Return the shortest form of a language tag, in lower case, or None if the tag is not valid."""
     tag = text.strip().lower().replace("_", "-")
     if not _TAG.fullmatch(tag):

@@ -11,7 +11,7 @@ from zlib import crc32
 
 import numpy as np
 
-from metassay.text.user_cache import load_or_compute
+from metassay.text.user_cache import load_cached_file_or_compute
 
 _CACHED_WORDS = 1 << 17
 
@@ -61,8 +61,8 @@ class _PackedDictionaryFactory:
         from simplemma.strategies.dictionaries.dictionary_factory import DefaultDictionaryFactory
 
         name = f"simplemma-{version('simplemma')}-{lang}.words"
-        content = load_or_compute(
-            name, lambda: pack_dictionary(DefaultDictionaryFactory().get_dictionary(lang))
+        content = load_cached_file_or_compute(
+            name, lambda: encode_dictionary_as_bytes(DefaultDictionaryFactory().get_dictionary(lang))
         )
         return PackedDictionary(content)
 
@@ -71,14 +71,14 @@ _BUCKET_COUNT = 2**16
 _HEADER_SIZE = 4 * (_BUCKET_COUNT + 1)
 
 
-def pack_dictionary(lemmas: Mapping[str, str]) -> bytes:
+def encode_dictionary_as_bytes(lemma_by_word: Mapping[str, str]) -> bytes:
     """Encode a dictionary from words to base forms as bytes, in which `PackedDictionary` can search.
 
     The entries are in buckets by the checksum of the word.
     """
     # Every word then stands between a line end and a tab, so that one search finds it.
     buckets = [bytearray(b"\n") for _ in range(_BUCKET_COUNT)]
-    for word, lemma in lemmas.items():
+    for word, lemma in lemma_by_word.items():
         key = word.encode()
         buckets[crc32(key) % _BUCKET_COUNT] += b"%b\t%b\n" % (key, lemma.encode())
     bucket_offsets = _HEADER_SIZE + np.cumsum([0, *map(len, buckets)])
@@ -89,7 +89,7 @@ class PackedDictionary:
     """A dictionary from words to base forms that is searched in its bytes, because building a `dict` takes a
     second.
 
-    >>> PackedDictionary(pack_dictionary({"mice": "mouse"})).get("mice")
+    >>> PackedDictionary(encode_dictionary_as_bytes({"mice": "mouse"})).get("mice")
     'mouse'
     """
 

@@ -70,7 +70,7 @@ def _replace_punctuation(character: str) -> str:
 def _normalize_whisper(text: str) -> str:
     """Normalise an English text by the rules that the evaluation of the Whisper speech model uses."""
     # Imported here because their rules take time to compile, and few data sets need them.
-    from metassay.text.english_numbers import write_numbers_in_digits
+    from metassay.text.english_numbers import replace_number_words_by_digits
     from metassay.text.english_spelling import expand_contractions, get_american_spelling
 
     text = _IN_BRACKETS.sub(" ", text.translate(_APOSTROPHES).lower())
@@ -78,7 +78,7 @@ def _normalize_whisper(text: str) -> str:
     text = expand_contractions(text)
     text = _COMMA_IN_NUMBER.sub("", text)
     text = "".join(map(_replace_accent_or_mark, unicodedata.normalize("NFKD", text)))
-    text = " ".join(write_numbers_in_digits(text.split()))
+    text = " ".join(replace_number_words_by_digits(text.split()))
     text = _MARK_WITHOUT_NUMBER.sub(" ", text)
     text = _SINGLE_ONE.sub("one", text)
     return " ".join(get_american_spelling(word) for word in text.split())

@@ -22,7 +22,7 @@ _PLAIN_RUN = re.compile(
 
 
 @functools.lru_cache(maxsize=1 << 14)
-def classify_character(character: str) -> int:
+def get_razdel_character_kind(character: str) -> int:
     """Return the kind of a character by which razdel splits words. `KIND_COUNT` is added if the kind matters
     across a space.
     """
@@ -33,19 +33,21 @@ def classify_character(character: str) -> int:
     return kind + KIND_COUNT if can_be_joined else kind
 
 
-def split_non_space_run(run: str, kind_before: int, kind_after: int) -> list[str]:
+def split_character_run_into_words(character_run: str, kind_before: int, kind_after: int) -> list[str]:
     """Split characters without spaces between them into words, given the kinds of the characters before and
     after them.
 
-    >>> split_non_space_run("«Да»,", 0, 0)
+    >>> split_character_run_into_words("«Да»,", 0, 0)
     ['«', 'Да', '»', ',']
     """
-    plain = _PLAIN_RUN.fullmatch(run)
+    plain = _PLAIN_RUN.fullmatch(character_run)
     if plain is not None:
         return [part for part in plain.groups() if part]
     from razdel import tokenize
 
-    words = [word.text for word in tokenize(f"{_EXAMPLES[kind_before]} {run} {_EXAMPLES[kind_after]}")]
+    words = [
+        word.text for word in tokenize(f"{_EXAMPLES[kind_before]} {character_run} {_EXAMPLES[kind_after]}")
+    ]
     first = 1 if kind_before > 0 else 0
     last = len(words) - 1 if kind_after > 0 else len(words)
     return words[first:last]

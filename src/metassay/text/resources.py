@@ -91,19 +91,19 @@ def list_resources() -> tuple[Resource, ...]:
                 "any": f"a th_ru_RU_v2.dat in a folder named by {FOLDERS_VARIABLE}",
             },
         ),
-        _describe_package_resource("simplemma", "en", "entity"),
-        _describe_package_resource("simplemma", "de", "synonym, entity"),
-        _describe_package_resource("HanTa", "en", "negation, entity"),
-        _describe_package_resource("HanTa", "de", "entity"),
-        _describe_package_resource("natasha", "ru", "entity"),
-        _describe_package_resource("pymorphy3", "ru", "synonym, entity"),
-        _describe_package_resource("jieba", "zh", "removal, insertion, swapping, untranslated"),
-        _describe_package_resource("fugashi", "ja", "removal, insertion, swapping, untranslated"),
-        *(_describe_spacy_resource(language) for language in ("en", "de", "ru")),
+        _describe_python_package("simplemma", "en", "entity"),
+        _describe_python_package("simplemma", "de", "synonym, entity"),
+        _describe_python_package("HanTa", "en", "negation, entity"),
+        _describe_python_package("HanTa", "de", "entity"),
+        _describe_python_package("natasha", "ru", "entity"),
+        _describe_python_package("pymorphy3", "ru", "synonym, entity"),
+        _describe_python_package("jieba", "zh", "removal, insertion, swapping, untranslated"),
+        _describe_python_package("fugashi", "ja", "removal, insertion, swapping, untranslated"),
+        *(_describe_spacy_model(language) for language in ("en", "de", "ru")),
     )
 
 
-def find_resource(resource_name: str, language: str) -> Resource:
+def find_dictionary_or_model(resource_name: str, language: str) -> Resource:
     """Return the dictionary or model with a name for a language."""
     for resource in list_resources():
         if (resource.name, resource.language) == (resource_name, language):
@@ -116,7 +116,7 @@ def describe_missing_resource(*names: str, language: str) -> str | None:
     installed.
     """
     for name in names:
-        resource = find_resource(name, language)
+        resource = find_dictionary_or_model(name, language)
         if resource.locate() is None:
             return resource.remedy
     return None
@@ -192,14 +192,15 @@ def _hash_files_at_location(location: str | None) -> str | None:
 
 
 @functools.lru_cache(maxsize=256)
-def _hash_file(file: Path, _size: int, _modified: int) -> bytes:
+def _hash_file(file: Path, file_size: int, modification_time: int) -> bytes:
     """Return a hash of the content of a file. It is computed again only if the size or the modification time
     changes.
     """
+    del file_size, modification_time
     return hashlib.blake2b(file.read_bytes()).digest()
 
 
-def _describe_package_resource(package: str, language: str, purpose: str) -> Resource:
+def _describe_python_package(package: str, language: str, purpose: str) -> Resource:
     """Describe a Python package that perturbations need for a language."""
     location = f"Python package {package}"
     return Resource(
@@ -211,7 +212,7 @@ def _describe_package_resource(package: str, language: str, purpose: str) -> Res
     )
 
 
-def _describe_spacy_resource(language: str) -> Resource:
+def _describe_spacy_model(language: str) -> Resource:
     """Describe the spaCy model for a language."""
     genre = "web" if language == "en" else "news"
     return Resource(

@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from metassay.text.languages import get_base_language
-from metassay.text.resources import find_resource, is_package_installed
-from metassay.text.words import WITHOUT_SPACES, Span, is_spaceless_script, list_vocabulary
+from metassay.text.resources import find_dictionary_or_model, is_package_installed
+from metassay.text.words import WITHOUT_SPACES, Span, is_in_script_without_spaces, list_vocabulary
 
 Segmenter = Callable[[str], Iterable[str]]
 
@@ -37,7 +37,7 @@ _VOWELS_AFTER = "ะาำๅະາຳ"
 _STACKING_SIGNS = "\u1039\u17d2"
 
 
-def _list_characters(*unicode_categories: str) -> str:
+def _list_southeast_asian_characters(*unicode_categories: str) -> str:
     """List the Thai, Lao, Burmese and Khmer characters of some Unicode categories."""
     blocks = (range(0x0E00, 0x0F00), range(0x1000, 0x10A0), range(0x1780, 0x1800))
     characters = (chr(code) for block in blocks for code in block)
@@ -51,10 +51,10 @@ def _list_base_characters() -> str:
     Khmer.
     """
     not_first = re.compile(f"[{_VOWELS_BEFORE}{_VOWELS_AFTER}]")
-    return not_first.sub("", _list_characters("Lo", "Nd"))
+    return not_first.sub("", _list_southeast_asian_characters("Lo", "Nd"))
 
 
-_SIGNS = _list_characters("Mn", "Mc") + _VOWELS_AFTER
+_SIGNS = _list_southeast_asian_characters("Mn", "Mc") + _VOWELS_AFTER
 _BASES = _list_base_characters()
 _CLUSTER = f"[{_VOWELS_BEFORE}]?[{_BASES}][{_SIGNS}]*(?:(?<=[{_STACKING_SIGNS}])[{_BASES}][{_SIGNS}]*)*"
 _SPACELESS_CHARACTERS = f"{HAN}{HIRAGANA}{KATAKANA}{_TIBETAN}{_VOWELS_BEFORE}{_SIGNS}{_BASES}"
@@ -76,35 +76,35 @@ def is_written_without_spaces(text: str, language: str | None) -> bool:
     """
     if language is not None:
         return get_base_language(language) in WITHOUT_SPACES
-    return not text.isascii() and is_spaceless_script(text)
+    return not text.isascii() and is_in_script_without_spaces(text)
 
 
-def has_segmenter(language: str | None) -> bool:
+def is_word_segmenter_installed(language: str | None) -> bool:
     """Return whether a package that splits texts of a language without spaces into words is installed."""
-    return _load_segmenter(get_base_language(language)) is not None
+    return _load_word_segmenter(get_base_language(language)) is not None
 
 
-def describe_missing_segmenter(language: str) -> str | None:
+def describe_missing_word_segmenter(language: str) -> str | None:
     """Return why texts of a language without spaces cannot be split into words, or None if they can."""
     base_language = get_base_language(language)
-    if base_language not in WITHOUT_SPACES or has_segmenter(base_language):
+    if base_language not in WITHOUT_SPACES or is_word_segmenter_installed(base_language):
         return None
     package = _SEGMENTER_PACKAGES.get(base_language)
     if package is None:
         return "it is written without spaces, and no package that finds its words is supported"
-    return find_resource(*package).remedy
+    return find_dictionary_or_model(*package).remedy
 
 
-def find_words_without_spaces(text: str, language: str | None) -> list[Span]:
+def find_words_in_text_without_spaces(text: str, language: str | None) -> list[Span]:
     """Find the spans of the words of a text that is written without spaces. Punctuation is left out.
 
     Without a segmenter for the language, runs of letters are cut into short pieces by script.
 
     >>> text = "我们用Python写代码。"
-    >>> [text[start:end] for start, end in find_words_without_spaces(text, None)]
+    >>> [text[start:end] for start, end in find_words_in_text_without_spaces(text, None)]
     ['我', '们用', 'Python', '写代', '码']
     """
-    segmenter = _load_segmenter(get_base_language(language))
+    segmenter = _load_word_segmenter(get_base_language(language))
     if segmenter is None:
         return [match.span() for match in _WORD.finditer(text)]
     spans = []
@@ -118,13 +118,13 @@ def find_words_without_spaces(text: str, language: str | None) -> list[Span]:
     return spans
 
 
-def find_words_and_signs(text: str) -> list[Span]:
+def find_words_and_punctuation(text: str) -> list[Span]:
     """Find the spans of the words of a text, and of every other character that is not a space."""
     return [match.span() for match in _WORD_OR_SIGN.finditer(text)]
 
 
 @functools.lru_cache(maxsize=64)
-def _load_segmenter(base_language: str) -> Segmenter | None:
+def _load_word_segmenter(base_language: str) -> Segmenter | None:
     """Load the installed function that splits texts of a language into words, or return None if there is
     none.
     """
@@ -149,16 +149,18 @@ def _load_segmenter(base_language: str) -> Segmenter | None:
     return None
 
 
-def remove_words_without_spaces(text: str, spans: Sequence[Span]) -> str:
+def remove_words_from_text_without_spaces(text: str, word_spans: Sequence[Span]) -> str:
     """Remove words from a text without spaces, given their spans in ascending order.
 
     >>> text = "我用 iPhone 手机"
-    >>> remove_words_without_spaces(text, [(3, 9)]), remove_words_without_spaces(text, [(1, 2)])
-    ('我用 手机', '我 iPhone 手机')
+    >>> remove_words_from_text_without_spaces(text, [(3, 9)])
+    '我用 手机'
+    >>> remove_words_from_text_without_spaces(text, [(1, 2)])
+    '我 iPhone 手机'
     """
     kept = ""
     done = 0
-    for start, end in spans:
+    for start, end in word_spans:
         kept += text[done:start]
         done = end
         if not kept or kept[-1].isspace():
@@ -167,18 +169,20 @@ def remove_words_without_spaces(text: str, spans: Sequence[Span]) -> str:
     return kept + text[done:] if text[done:] else kept.rstrip()
 
 
-def add_needed_spaces(text: str, position: int, word: str) -> str:
+def add_spaces_around_inserted_word(text: str, position: int, word: str) -> str:
     """Return a word with the spaces around it that it needs when it is inserted at a position of a text.
 
-    >>> add_needed_spaces("我用手机", 1, "iPhone"), add_needed_spaces("用iPhone", 1, "new")
-    ('iPhone', 'new ')
+    >>> add_spaces_around_inserted_word("我用手机", 1, "iPhone")
+    'iPhone'
+    >>> add_spaces_around_inserted_word("用iPhone", 1, "new")
+    'new '
     """
     before = position > 0 and _SPACED_LETTER.match(text[position - 1]) and _SPACED_LETTER.match(word)
     after = _SPACED_LETTER.match(text[position : position + 1]) and _SPACED_LETTER.match(word[-1])
     return f"{' ' if before else ''}{word}{' ' if after else ''}"
 
 
-def list_words_to_insert(texts: Iterable[str], language: str | None) -> list[str]:
+def list_distinct_words(texts: Iterable[str], language: str | None) -> list[str]:
     """List the distinct words of texts, sorted. Perturbations insert some of them into other texts.
 
     From texts without spaces, words of other scripts are left out: they are mostly names and numbers. So are
@@ -189,9 +193,9 @@ def list_words_to_insert(texts: Iterable[str], language: str | None) -> list[str
     for text in texts:
         if not is_written_without_spaces(text, language):
             spaced_words.update(text.split())
-        elif has_segmenter(language):
+        elif is_word_segmenter_installed(language):
             segmented_words.update(
-                text[start:end] for start, end in find_words_without_spaces(text, language)
+                text[start:end] for start, end in find_words_in_text_without_spaces(text, language)
             )
     native_words = {word for word in segmented_words if not any(map(_SPACED_LETTER.match, word))}
     long_words = {word for word in native_words if len(word) > 1}

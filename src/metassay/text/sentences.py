@@ -37,20 +37,20 @@ def find_sentences(text: str) -> list[Span]:
     boundaries = [0]
     has_no_capitals = text == text.lower()
     for match in _SENTENCE_END.finditer(text):
-        if not match["stop"] or _does_stop_end_sentence(
+        if not match["stop"] or _does_full_stop_end_sentence(
             text, match, boundaries[-1], has_no_capitals=has_no_capitals
         ):
             boundaries.append(match.end())
     boundaries.append(len(text))
     sentences = []
     for start, end in itertools.pairwise(boundaries):
-        sentence = _strip_span(text, start, end)
+        sentence = _strip_spaces_from_span(text, start, end)
         if sentence is not None:
             sentences.append(sentence)
     return sentences
 
 
-def _does_stop_end_sentence(
+def _does_full_stop_end_sentence(
     text: str, match: re.Match[str], sentence_start: int, *, has_no_capitals: bool
 ) -> bool:
     """Return whether a full stop followed by a space ends a sentence."""
@@ -70,7 +70,7 @@ def _does_stop_end_sentence(
     return abbreviation["before_number"] is not None and not next_letter.isdigit()
 
 
-def _strip_span(text: str, start: int, end: int) -> Span | None:
+def _strip_spaces_from_span(text: str, start: int, end: int) -> Span | None:
     """Return a span of a text without the space at both ends, or None if it has neither letters nor
     digits.
     """

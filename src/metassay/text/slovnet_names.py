@@ -32,7 +32,7 @@ from metassay.stats.arrays import (
 )
 from metassay.stats.compilation import kernel
 from metassay.stats.parallel import map_blocks_in_threads
-from metassay.text.razdel_words import KIND_COUNT, classify_character, split_non_space_run
+from metassay.text.razdel_words import KIND_COUNT, get_razdel_character_kind, split_character_run_into_words
 from metassay.text.spacy_models import Entity
 
 # How far a name may extend beyond a word with a capital. In WMT22, slovnet's names go further in 66 of
@@ -82,7 +82,7 @@ def _load_name_finder() -> _NameFinder:
     return _NameFinder(load_slovnet())
 
 
-def has_capital(word: str) -> bool:
+def has_capital_letter(word: str) -> bool:
     """Return whether a word has a capital letter."""
     return word != word.lower()
 
@@ -160,20 +160,26 @@ class _WordNumbering:
         """For each word of each run: its number, start and end in the run, and whether it has a capital."""
         self._run_offsets = array("q", [0])
 
-    def split_texts(self, texts: Sequence[str], maximum_distance: int) -> _RussianWords:
-        """Split texts into words. Words further than `maximum_distance` from a capital letter are left
-        out.
+    def split_texts_into_words(self, texts: Sequence[str], maximum_distance_to_capital: int) -> _RussianWords:
+        """Split texts into words. Words further than `maximum_distance_to_capital` from a capital letter are
+        left out.
         """
         if len(self._row_of_run) > _MAXIMUM_RUNS:
             self._clear_cache()
         runs = _split_texts_at_spaces(texts)
-        have_capitals = np.array([has_capital(run) for run in runs.vocabulary], np.bool_)[runs.numbers]
+        have_capitals = np.array([has_capital_letter(run) for run in runs.vocabulary], np.bool_)[runs.numbers]
         # A run of characters has at least one word, so that no word near a capital is lost by counting runs.
-        is_near = _measure_distances_to_capitals(have_capitals, runs.offsets) <= maximum_distance
-        keys = self._compute_keys_of_runs(runs.vocabulary, runs.numbers, runs.offsets)[is_near]
+        is_near = (
+            _measure_distances_to_capitalised_words(have_capitals, runs.offsets)
+            <= maximum_distance_to_capital
+        )
+        keys = self._compute_cache_keys_of_character_runs(runs.vocabulary, runs.numbers, runs.offsets)[
+            is_near
+        ]
         distinct_keys, key_indexes = find_distinct_integers(keys)
         rows = np.array(
-            [self._find_or_add_run(runs.vocabulary, key) for key in distinct_keys.tolist()], np.int64
+            [self._find_or_add_character_run(runs.vocabulary, key) for key in distinct_keys.tolist()],
+            np.int64,
         )
         rows = rows[key_indexes]
         run_offsets = np.array(self._run_offsets)
@@ -191,34 +197,38 @@ class _WordNumbering:
             offsets=ends[near_runs_before[runs.offsets]],
         )
 
-    def list_word_and_shape_numbers(self, numbers: LongArray) -> tuple[LongArray, LongArray]:
+    def get_model_ids_of_words_and_shapes(self, word_numbers: LongArray) -> tuple[LongArray, LongArray]:
         """Return for each of some numbers the numbers under which the model has the word and its shape."""
-        pairs = np.array(list(self._number_of_pair), np.int64)[numbers]
+        pairs = np.array(list(self._number_of_pair), np.int64)[word_numbers]
         # A pair is stored as one integer: word × number of shapes + shape.
         return np.divmod(pairs, len(self._model_shapes))
 
-    def _compute_keys_of_runs(
-        self, vocabulary: Sequence[str], numbers: LongArray, offsets: LongArray
+    def _compute_cache_keys_of_character_runs(
+        self, distinct_runs: Sequence[str], run_numbers: LongArray, text_offsets: LongArray
     ) -> LongArray:
         """Return an integer for each text part between spaces. It is equal for equal parts between characters
         of the same kinds.
         """
-        first_kinds = np.array([classify_character(run[0]) for run in vocabulary], np.int64)[numbers]
-        last_kinds = np.array([classify_character(run[-1]) for run in vocabulary], np.int64)[numbers]
-        begins_text = np.zeros(len(numbers) + 1, np.bool_)
-        begins_text[offsets] = True
+        first_kinds = np.array([get_razdel_character_kind(run[0]) for run in distinct_runs], np.int64)[
+            run_numbers
+        ]
+        last_kinds = np.array([get_razdel_character_kind(run[-1]) for run in distinct_runs], np.int64)[
+            run_numbers
+        ]
+        begins_text = np.zeros(len(run_numbers) + 1, np.bool_)
+        begins_text[text_offsets] = True
         ignores_before = begins_text[:-1] | (first_kinds < KIND_COUNT)
         ignores_after = begins_text[1:] | (last_kinds < KIND_COUNT)
         kinds_before = np.where(ignores_before, 0, np.roll(last_kinds, 1) % KIND_COUNT)
         kinds_after = np.where(ignores_after, 0, np.roll(first_kinds, -1) % KIND_COUNT)
-        return (numbers * KIND_COUNT + kinds_before) * KIND_COUNT + kinds_after
+        return (run_numbers * KIND_COUNT + kinds_before) * KIND_COUNT + kinds_after
 
-    def _find_or_add_run(self, vocabulary: Sequence[str], key: int) -> int:
+    def _find_or_add_character_run(self, distinct_runs: Sequence[str], key: int) -> int:
         """Return the row that holds the words of a text part between spaces. A new part is split into words
         first.
         """
         number, kinds = divmod(key, KIND_COUNT**2)
-        run = vocabulary[number]
+        run = distinct_runs[number]
         # A run has no space, so that the name is unique.
         name = f"{run} {kinds}" if kinds else run
         row = self._row_of_run.get(name)
@@ -226,14 +236,16 @@ class _WordNumbering:
             row = len(self._row_of_run)
             self._row_of_run[name] = row
             start = 0
-            for word in split_non_space_run(run, *divmod(kinds, KIND_COUNT)):
+            for word in split_character_run_into_words(run, *divmod(kinds, KIND_COUNT)):
                 end = start + len(word)
-                self._run_words.extend((self._find_or_add_word(word), start, end, has_capital(word)))
+                self._run_words.extend(
+                    (self._get_or_assign_word_number(word), start, end, has_capital_letter(word))
+                )
                 start = end
             self._run_offsets.append(len(self._run_words) // 4)
         return row
 
-    def _find_or_add_word(self, word: str) -> int:
+    def _get_or_assign_word_number(self, word: str) -> int:
         """Return the number of a word. A new word gets the next number."""
         number = self._number_of_word.get(word)
         if number is None:
@@ -265,27 +277,29 @@ class _NameFinder:
         self._model = slovnet.infer.model
         self._tags: list[str] = slovnet.infer.decoder.tags_vocab.items
         self._vocabulary = _WordNumbering(slovnet.infer.encoder)
-        self._layers = [_convert_convolution_layer(layer) for layer in self._model.encoder.layers]
+        self._layers = [_convert_convolution_layer_to_arrays(layer) for layer in self._model.encoder.layers]
 
     def find_names(self, texts: Sequence[str]) -> list[list[Entity]]:
         """Find the names of persons, places and organisations in each text."""
         names: list[list[Entity]] = [[] for _ in texts]
         # Each convolution reads one word further to both sides.
-        words = self._vocabulary.split_texts(texts, REACH + len(self._layers))
+        words = self._vocabulary.split_texts_into_words(texts, REACH + len(self._layers))
         if not len(words.numbers):
             return names
-        weights, weight_numbers = self._score_tags(words)
+        weights, weight_numbers = self._score_name_tags_of_words(words)
         outside = self._tags.index("O")
         transitions = self._model.head.crf.transitions.array
-        tags = _find_most_likely_tags(weights, weight_numbers, words.offsets, transitions, outside)
+        tags = _find_most_likely_tag_sequence(weights, weight_numbers, words.offsets, transitions, outside)
         text_of_word = np.repeat(np.arange(len(texts)), np.diff(words.offsets))
-        for first, last in self._find_name_words(tags, text_of_word):
+        for first, last in self._find_names_from_word_tags(tags, text_of_word):
             tag = self._tags[tags[first]]
             name = (int(words.starts[first]), int(words.ends[last]), tag[2:])
             names[text_of_word[first]].append(name)
         return names
 
-    def _find_name_words(self, tags: NDArray[np.uint8], text_of_word: LongArray) -> list[tuple[int, int]]:
+    def _find_names_from_word_tags(
+        self, tags: NDArray[np.uint8], text_of_word: LongArray
+    ) -> list[tuple[int, int]]:
         """Return the positions of the first and last word of each name, given the tag of each word.
 
         The first word of a name has tag B, the others I.
@@ -304,25 +318,24 @@ class _NameFinder:
                 open_name_end = i
         return names
 
-    def _score_tags(self, words: _RussianWords) -> tuple[Float32Array, LongArray]:
+    def _score_name_tags_of_words(self, words: _RussianWords) -> tuple[Float32Array, LongArray]:
         """Return the scores of all tags for each distinct window of words, and the number of the window of
         each word.
 
         Words far from capitals have the window -1.
         """
-        distances = _measure_distances_to_capitals(words.have_capitals, words.offsets)
+        distances = _measure_distances_to_capitalised_words(words.have_capitals, words.offsets)
         reach = REACH + len(self._layers)
         used_words, numbers = find_distinct_integers(words.numbers)
-        vectors = self._embed_words(*self._vocabulary.list_word_and_shape_numbers(used_words))
+        vectors = self._embed_words(*self._vocabulary.get_model_ids_of_words_and_shapes(used_words))
         for layer in self._layers:
             # After each layer, one word less on both sides of a name is still needed.
             reach -= 1
-            numbers, windows = _assign_numbers_to_windows(numbers, words.offsets, distances <= reach)
+            numbers, windows = _assign_ids_to_word_windows(numbers, words.offsets, distances <= reach)
             summands = [
-                _multiply_distinct_vectors(vectors, windows[:, place], layer.taps[place])
-                for place in range(3)
+                _multiply_word_vectors(vectors, windows[:, place], layer.taps[place]) for place in range(3)
             ]
-            vectors = _finish_convolution(
+            vectors = _add_bias_and_apply_relu_and_batch_norm(
                 tuple(products for products, _ in summands),
                 tuple(indexes for _, indexes in summands),
                 layer.bias,
@@ -331,7 +344,7 @@ class _NameFinder:
             )
         projection = self._model.head.proj
         every_row = np.arange(len(vectors))
-        return _multiply_rows_in_blocks(
+        return _multiply_vectors_by_matrix(
             vectors, every_row, projection.weight.array
         ) + projection.bias.array, numbers
 
@@ -346,7 +359,7 @@ class _NameFinder:
         return np.hstack([parts.reshape(len(words), -1), embedding.shape.weight.array[shapes]])
 
 
-def _convert_convolution_layer(layer: Any) -> _Convolution:
+def _convert_convolution_layer_to_arrays(layer: Any) -> _Convolution:
     """Convert a convolution layer of slovnet to arrays, with batch normalisation as a factor and a shift."""
     # Batch normalisation of a trained model is a fixed linear function.
     factor = layer.norm.weight.array / layer.norm.std.array
@@ -358,21 +371,21 @@ def _convert_convolution_layer(layer: Any) -> _Convolution:
     )
 
 
-def _multiply_distinct_vectors(
-    vectors: Float32Array, numbers: LongArray, weights: Float32Array
+def _multiply_word_vectors(
+    vectors: Float32Array, word_numbers: LongArray, weights: Float32Array
 ) -> tuple[Float32Array, LongArray]:
     """Multiply the vectors of the words at one position of all windows by weights, each distinct word once.
 
     Returns the products and the index of the product of each window.
     """
     # Numbers begin at -1, which stands for a place beyond the text.
-    used, indexes = find_distinct_integers(numbers + 1)
-    products = _multiply_rows_in_blocks(vectors, np.maximum(used - 1, 0), weights)
+    used, indexes = find_distinct_integers(word_numbers + 1)
+    products = _multiply_vectors_by_matrix(vectors, np.maximum(used - 1, 0), weights)
     products[: len(used)][used == 0] = 0  # beyond the end of a text
     return products, indexes
 
 
-def _multiply_rows_in_blocks(
+def _multiply_vectors_by_matrix(
     vectors: Float32Array, row_numbers: LongArray, matrix: Float32Array
 ) -> Float32Array:
     """Multiply some rows of a matrix by another matrix, in blocks of fixed size so that results are always
@@ -388,11 +401,11 @@ def _multiply_rows_in_blocks(
     return products
 
 
-def _measure_distances_to_capitals(is_capitalised: BoolArray, offsets: LongArray) -> LongArray:
+def _measure_distances_to_capitalised_words(is_capitalised: BoolArray, text_offsets: LongArray) -> LongArray:
     """Return for each word the distance to the nearest capitalised word of the same text."""
     positions = np.arange(len(is_capitalised))
-    text_starts = np.repeat(offsets[:-1], np.diff(offsets))
-    text_ends = np.repeat(offsets[1:], np.diff(offsets))
+    text_starts = np.repeat(text_offsets[:-1], np.diff(text_offsets))
+    text_ends = np.repeat(text_offsets[1:], np.diff(text_offsets))
     last_wanted = np.maximum.accumulate(np.where(is_capitalised, positions, -1))
     next_wanted = np.minimum.accumulate(np.where(is_capitalised, positions, len(is_capitalised))[::-1])[::-1]
     left = np.where(last_wanted >= text_starts, positions - last_wanted, _NO_CAPITAL_IN_TEXT)
@@ -400,12 +413,12 @@ def _measure_distances_to_capitals(is_capitalised: BoolArray, offsets: LongArray
     return np.minimum(left, right)
 
 
-def _assign_numbers_to_windows(
+def _assign_ids_to_word_windows(
     word_numbers: LongArray, text_offsets: LongArray, is_needed: BoolArray
 ) -> tuple[LongArray, LongArray]:
-    """Give a number to each distinct window of three words around the words that are needed.
+    """Give an id to each distinct window of three words around the words that are needed.
 
-    Returns the number of the window of each word, -1 if it is not wanted, and the words of each window.
+    Returns the id of the window of each word, -1 if it is not wanted, and the words of each window.
     A window is three numbers: of the word before, the word and the word after; -1 beyond the end of a text.
     """
     text_lengths = np.diff(text_offsets)
@@ -424,7 +437,7 @@ def _assign_numbers_to_windows(
 
 
 @kernel
-def _finish_convolution(
+def _add_bias_and_apply_relu_and_batch_norm(
     products: tuple[Float32Array, ...],
     indexes: tuple[LongArray, ...],
     bias: Float32Array,
@@ -447,7 +460,7 @@ def _finish_convolution(
 
 
 @kernel
-def _find_most_likely_tags(
+def _find_most_likely_tag_sequence(
     tag_weights: Float32Array,
     weight_numbers: LongArray,
     text_offsets: LongArray,

@@ -30,8 +30,8 @@ def find_spacy_model(language: str) -> str | None:
     return None
 
 
-def find_spacy_entities(texts: Sequence[str], language: str) -> list[list[Entity]]:
-    """Find the persons, places and organisations in each text with spaCy. Texts that are too long for spaCy
+def find_names_with_spacy(texts: Sequence[str], language: str) -> list[list[Entity]]:
+    """Find the names of persons, places and organisations with spaCy. Texts that are too long for spaCy
     have none.
     """
     model = _load_largest_spacy_model(language)

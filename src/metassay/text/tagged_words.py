@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
-from metassay.text.hanta_tagger import load_tagger
+from metassay.text.hanta_tagger import load_pos_tagger
 from metassay.text.lemmas import find_lemma
-from metassay.text.tokens import find_tokens, tokenize_words
+from metassay.text.tokens import find_token_spans, tokenize_words
 from metassay.text.words import Span
 
 _CACHED_WORDS = 1 << 16
@@ -36,17 +36,17 @@ def find_second_words_of_tag_pairs(text: str, tag_pair: TagPair) -> tuple[tuple[
     words = tokenize_words(text)
     candidates = []
     for i in range(1, len(words)):
-        if _can_be_second_word(words[i], tag_pair):
-            first_tags = _list_possible_tags(words[i - 1], tag_pair.language, is_first=i == 1)
+        if _can_be_second_word_of_tag_pair(words[i], tag_pair):
+            first_tags = _list_possible_pos_tags(words[i - 1], tag_pair.language, is_first_word=i == 1)
             if not tag_pair.first_tags.isdisjoint(first_tags):
                 candidates.append(i)
     if not candidates:
         return ()
-    spans = find_tokens(text)
+    spans = find_token_spans(text)
     candidates = [i for i in candidates if text[spans[i - 1][1] : spans[i][0]] == " "]
     if not candidates:
         return ()
-    tags = load_tagger(tag_pair.language).tag_words(words)
+    tags = load_pos_tagger(tag_pair.language).tag_parts_of_speech(words)
     return tuple(
         (spans[i], tags[i])
         for i in candidates
@@ -55,28 +55,30 @@ def find_second_words_of_tag_pairs(text: str, tag_pair: TagPair) -> tuple[tuple[
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def _can_be_second_word(word: str, tag_pair: TagPair) -> bool:
+def _can_be_second_word_of_tag_pair(word: str, tag_pair: TagPair) -> bool:
     """Return whether a word can be the second word of a pair that matches a pattern, whatever the words
     around it are.
     """
-    listed_tags = load_tagger(tag_pair.language).list_dictionary_tags(word)
+    listed_tags = load_pos_tagger(tag_pair.language).list_dictionary_pos_tags(word)
     if listed_tags and tag_pair.second_tags.isdisjoint(listed_tags):
         return False
     lemma = find_lemma(word, tag_pair.language)
     if lemma is None or lemma in tag_pair.excluded_lemmas:
         return False
-    possible_tags = _list_possible_tags(word, tag_pair.language, is_first=False)
+    possible_tags = _list_possible_pos_tags(word, tag_pair.language, is_first_word=False)
     return not tag_pair.second_tags.isdisjoint(possible_tags)
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def _list_possible_tags(word: str, language: str, *, is_first: bool) -> frozenset[str]:
+def _list_possible_pos_tags(word: str, language: str, *, is_first_word: bool) -> frozenset[str]:
     """Return the tags that a word can have, from the dictionary, or guessed from its parts."""
-    tagger = load_tagger(language)
-    return tagger.list_dictionary_tags(word) or tagger.list_possible_tags(word, is_first=is_first)
+    tagger = load_pos_tagger(language)
+    return tagger.list_dictionary_pos_tags(word) or tagger.list_possible_pos_tags(
+        word, is_first_word=is_first_word
+    )
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def rank_word_tags(word: str, language: str) -> tuple[str, ...]:
+def rank_pos_tags_of_word(word: str, language: str) -> tuple[str, ...]:
     """Return the part-of-speech tags that a word can have without its sentence, the most likely first."""
-    return load_tagger(language).rank_tags(word)
+    return load_pos_tagger(language).rank_pos_tags(word)

@@ -44,11 +44,11 @@ class Thesaurus:
             return []
         meaning_count = int(self._lines[number].rpartition("|")[2])
         lines = self._lines[number + 1 : number + 1 + meaning_count]
-        meanings = [_parse_synonyms_of_line(line) for line in lines]
+        meanings = [_parse_thesaurus_line(line) for line in lines]
         return [synonyms for synonyms in meanings if synonyms]
 
 
-def _parse_synonyms_of_line(line: str) -> list[str]:
+def _parse_thesaurus_line(line: str) -> list[str]:
     """Return the synonyms in a line of a thesaurus file that are single words without a remark such as
     (antonym).
     """

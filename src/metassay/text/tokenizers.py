@@ -52,7 +52,7 @@ class TokenizerScheme:
     """Applied first, to texts that contain one of `triggers`, or to all texts if there are none."""
     triggers: tuple[str, ...] = ()
 
-    def prepare_texts(self, texts: Sequence[str]) -> Sequence[str]:
+    def preprocess_texts_if_needed(self, texts: Sequence[str]) -> Sequence[str]:
         """Change the texts that need it before they are split, such as those with XML entities.
 
         The same sequence is returned if no text needs it.
@@ -158,7 +158,7 @@ _WESTERN_PASSES = (
 _XML_ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
 
 
-def _join_lines_and_unescape(text: str) -> str:
+def _join_lines_and_unescape_xml(text: str) -> str:
     """Join the lines of a text and replace XML entities such as `&amp;`, as NIST's mteval script does."""
     text = text.rstrip().replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
     for entity, character in _XML_ENTITIES:
@@ -171,7 +171,7 @@ _SCHEMES = {
         load_western_classes,
         _WESTERN_PASSES,
         pads_with_spaces=True,
-        prepare=_join_lines_and_unescape,
+        prepare=_join_lines_and_unescape_xml,
         triggers=("<skipped>", "\n", "&"),
     ),
     "zh": TokenizerScheme(load_western_classes, ((ISOLATE, HAN, 0), *_WESTERN_PASSES), strips_left=True),
@@ -196,50 +196,52 @@ _LANGUAGE_TOKENIZERS = {"zh": "zh", "yue": "zh", "ja": "ja-mecab", "ko": "ko-mec
 
 
 @functools.lru_cache(maxsize=32)
-def find_tokenizer_scheme(name: str) -> TokenizerScheme:
+def find_tokenizer_scheme(tokenizer_name: str) -> TokenizerScheme:
     """Return how a tokenizer splits texts, given its name in sacrebleu, such as "13a"."""
-    if name in _SCHEMES:
-        return _SCHEMES[name]
-    if name in _TOKENIZERS_WITH_MODELS:
-        return TokenizerScheme(load_plain_classes, prepare=_load_sacrebleu_tokenizer(name))
-    raise UnknownName("tokenizer", name, BLEU_TOKENIZERS)
+    if tokenizer_name in _SCHEMES:
+        return _SCHEMES[tokenizer_name]
+    if tokenizer_name in _TOKENIZERS_WITH_MODELS:
+        return TokenizerScheme(load_plain_classes, prepare=_load_sacrebleu_tokenizer(tokenizer_name))
+    raise UnknownName("tokenizer", tokenizer_name, BLEU_TOKENIZERS)
 
 
-def _load_sacrebleu_tokenizer(name: str) -> Callable[[str], str]:
+def _load_sacrebleu_tokenizer(tokenizer_name: str) -> Callable[[str], str]:
     """Load a tokenizer of sacrebleu that needs a dictionary or a model file, as a function."""
     from sacrebleu.metrics.bleu import BLEU
 
-    _reject_missing_model_file(name)
+    _reject_missing_model_file(tokenizer_name)
     try:
-        tokenizer = BLEU(tokenize=name).tokenizer
+        tokenizer = BLEU(tokenize=tokenizer_name).tokenizer
     except (ImportError, RuntimeError) as error:
-        package = {"ja-mecab": "sacrebleu[ja]", "ko-mecab": "sacrebleu[ko]"}.get(name, "sentencepiece")
+        package = {"ja-mecab": "sacrebleu[ja]", "ko-mecab": "sacrebleu[ko]"}.get(
+            tokenizer_name, "sentencepiece"
+        )
         raise InputError(
-            f"the tokenizer {name} needs a package that is not installed.",
+            f"the tokenizer {tokenizer_name} needs a package that is not installed.",
             remedy=f"Install it with: pip install '{package}'",
         ) from error
     # sacrebleu strips texts at the end before it tokenises them.
     return lambda text: str(tokenizer(text.rstrip()))
 
 
-def _reject_missing_model_file(name: str) -> None:
+def _reject_missing_model_file(tokenizer_name: str) -> None:
     """Raise an error if the model file of a tokenizer is missing, because sacrebleu would download it."""
-    if not name.startswith("flores"):
+    if not tokenizer_name.startswith("flores"):
         return
     from pathlib import Path
 
     from sacrebleu.tokenizers.tokenizer_spm import SPM_MODELS
     from sacrebleu.utils import SACREBLEU_DIR
 
-    file = Path(SACREBLEU_DIR) / "models" / Path(SPM_MODELS[name]["url"]).name
+    file = Path(SACREBLEU_DIR) / "models" / Path(SPM_MODELS[tokenizer_name]["url"]).name
     if not file.is_file():
         raise InputError(
-            f"the tokenizer {name} needs its model file, which is not there.",
-            remedy=f"Put it at {file} (from {SPM_MODELS[name]['url']}).",
+            f"the tokenizer {tokenizer_name} needs its model file, which is not there.",
+            remedy=f"Put it at {file} (from {SPM_MODELS[tokenizer_name]['url']}).",
         )
 
 
-def choose_language_tokenizer(language: str | None) -> str | None:
+def choose_sacrebleu_tokenizer(language: str | None) -> str | None:
     """Return the name of sacrebleu's tokenizer for a language, or None for languages with spaces between
     words.
 
@@ -254,7 +256,7 @@ def choose_language_tokenizer(language: str | None) -> str | None:
     return None
 
 
-def find_missing_tokenizer(language: str | None) -> str | None:
+def find_missing_sacrebleu_tokenizer(language: str | None) -> str | None:
     """Return the name of sacrebleu's tokenizer for a language if it is needed but not installed, else
     None.
     """
@@ -275,16 +277,16 @@ def choose_character_tokenizer(language: str | None) -> str | None:
 
 
 @functools.lru_cache(maxsize=32)
-def is_tokenizer_installed(name: str) -> bool:
+def is_tokenizer_installed(tokenizer_name: str) -> bool:
     """Return whether the packages and files that a tokenizer needs are installed."""
     try:
-        find_tokenizer_scheme(name)
+        find_tokenizer_scheme(tokenizer_name)
     except InputError:
         return False
     return True
 
 
-def separate_tokens(texts: Sequence[str], tokenizer: str) -> Sequence[str]:
+def put_spaces_between_tokens(texts: Sequence[str], tokenizer: str) -> Sequence[str]:
     """Split texts into tokens, and join the tokens of each text by spaces."""
     if tokenizer == "whitespace":
         return texts

@@ -32,7 +32,7 @@ def tokenize_words(text: str) -> list[str]:
     return _TOKEN.findall(text)
 
 
-def find_tokens(text: str) -> list[Span]:
+def find_token_spans(text: str) -> list[Span]:
     """Find the spans of the words, numbers and punctuation marks that `tokenize_words` returns."""
     return [match.span() for match in _TOKEN.finditer(text)]
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def load_or_compute(file_name: str, compute: Callable[[], bytes]) -> bytes:
+def load_cached_file_or_compute(file_name: str, compute_content: Callable[[], bytes]) -> bytes:
     """Return the content of a file in the user's cache folder. If it is missing or damaged, the content is
     computed and stored.
 
@@ -20,7 +20,7 @@ def load_or_compute(file_name: str, compute: Callable[[], bytes]) -> bytes:
         checksum, _, content = file.read_bytes().partition(b"\n")
         if checksum == _compute_checksum(content):
             return content
-    content = compute()
+    content = compute_content()
     temporary_file = file.with_name(f".{file_name}.{os.getpid()}.part")
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -28,7 +28,9 @@ class WordLists:
         >>> WordLists("metassay.text", "en").read_lines("british_our")[:2]
         ('arb', 'ard')
         """
-        return tuple(entry for _, entry in _read_entries(self.package, self.folder, f"{list_name}.txt"))
+        return tuple(
+            entry for _, entry in _read_numbered_lines(self.package, self.folder, f"{list_name}.txt")
+        )
 
     def read_words(self, list_name: str) -> frozenset[str]:
         """Read the entries of a word list as a set."""
@@ -39,7 +41,7 @@ class WordLists:
     ) -> tuple[tuple[str, ...], ...]:
         """Read the rows of a tab-separated list, and check that each has `cell_count` cells."""
         rows = []
-        for line, entry in _read_entries(self.package, self.folder, f"{list_name}.tsv"):
+        for line, entry in _read_numbered_lines(self.package, self.folder, f"{list_name}.tsv"):
             row = tuple(entry.split("\t"))
             if cell_count is not None and len(row) != cell_count:
                 location = InputLocation(file=f"{self.package}/{self.folder}/{list_name}.tsv", line=line)
@@ -81,7 +83,7 @@ def find_folders_with_file(package: str, file_name: str) -> frozenset[str]:
 
 
 @functools.lru_cache(maxsize=1024)
-def _read_entries(package: str, folder: str, file: str) -> tuple[tuple[int, str], ...]:
+def _read_numbered_lines(package: str, folder: str, file: str) -> tuple[tuple[int, str], ...]:
     """Read the entries of a word list with their line numbers. Empty lines and comments are left out."""
     try:
         text = files(package).joinpath(folder, file).read_text(encoding="utf-8")
@@ -96,10 +98,10 @@ def _read_entries(package: str, folder: str, file: str) -> tuple[tuple[int, str]
     )
 
 
-def build_word_pattern(words: Iterable[str]) -> str:
+def build_regex_for_words(words: Iterable[str]) -> str:
     """Build a regular expression that matches any of some words, and that is fast even for many words.
 
-    >>> build_word_pattern(["is", "are", "isn't"])
+    >>> build_regex_for_words(["is", "are", "isn't"])
     "(?:are|is(?:n't)?)"
     """
     tree: dict[str, Any] = {}
@@ -108,16 +110,16 @@ def build_word_pattern(words: Iterable[str]) -> str:
         for letter in word:
             branch = branch.setdefault(letter, {})
         branch[""] = {}  # a word ends here
-    return _convert_letter_tree_to_pattern(tree)
+    return _convert_trie_to_regex(tree)
 
 
-def _convert_letter_tree_to_pattern(tree: dict[str, Any]) -> str:
-    """Convert a tree of letters, whose paths spell words, to a regular expression."""
-    can_end = "" in tree
+def _convert_trie_to_regex(trie: dict[str, Any]) -> str:
+    """Convert a tree of letters (a trie), whose paths spell words, to a regular expression."""
+    can_end = "" in trie
     branches = []
-    for letter, branch in sorted(tree.items()):
+    for letter, branch in sorted(trie.items()):
         if letter:
-            branches.append(re.escape(letter) + (_convert_letter_tree_to_pattern(branch) if branch else ""))
+            branches.append(re.escape(letter) + (_convert_trie_to_regex(branch) if branch else ""))
     if not branches:
         return ""
     if len(branches) == 1 and not can_end:

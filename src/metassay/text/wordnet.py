@@ -74,7 +74,7 @@ class WordNet:
             lemma for pos in ("n", "v") for lemma in self._load_synsets_of_lemmas(pos) if "_" in lemma
         )
 
-    def list_words(self, part_of_speech: str, synset: int) -> tuple[str, ...]:
+    def list_words_of_synset(self, part_of_speech: str, synset: int) -> tuple[str, ...]:
         """Return all words with one sense, in the order of the database. Phrases have `_` for spaces."""
         return self._synset_words(part_of_speech, synset)
 
@@ -83,7 +83,7 @@ class WordNet:
         fields = self._read_synset_fields(part_of_speech, synset)
         if b"!" not in fields:
             return ()
-        lower_words = [word.lower() for word in self.list_words(part_of_speech, synset)]
+        lower_words = [word.lower() for word in self.list_words_of_synset(part_of_speech, synset)]
         word_number = lower_words.index(lemma) + 1 if lemma in lower_words else 0
         antonyms = []
         for symbol, target, target_pos, word_numbers in _parse_relations_of_synset(fields):
@@ -92,7 +92,7 @@ class WordNet:
             if symbol == b"!" and source_number == word_number:
                 # "s" marks satellite adjectives, which are in the file of adjectives.
                 pos_of_target = "a" if target_pos == b"s" else target_pos.decode()
-                antonyms.append(self.list_words(pos_of_target, int(target))[target_number - 1])
+                antonyms.append(self.list_words_of_synset(pos_of_target, int(target))[target_number - 1])
         return tuple(antonyms)
 
     def list_related_synsets(self, part_of_speech: str, synset: int, relation_symbol: str) -> list[int]:
@@ -159,7 +159,7 @@ class WordNet:
         """Load the senses of all base forms of a part of speech."""
         if part_of_speech not in self._indexes:
             self._indexes[part_of_speech] = dict(
-                _parse_index_lines(self._read_lines(f"index.{_FILE_NAMES[part_of_speech]}"))
+                _parse_wordnet_index_lines(self._read_lines(f"index.{_FILE_NAMES[part_of_speech]}"))
             )
         return self._indexes[part_of_speech]
 
@@ -183,7 +183,7 @@ class WordNet:
         return (self._folder / file).read_text(encoding="utf-8").splitlines()
 
 
-def _parse_index_lines(lines: Iterable[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
+def _parse_wordnet_index_lines(lines: Iterable[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Yield each base form in the lines of an index file of WordNet, with its senses."""
     for line in lines:
         if not line.startswith(" "):  # the licence at the beginning is indented
@@ -192,14 +192,14 @@ def _parse_index_lines(lines: Iterable[str]) -> Iterator[tuple[str, tuple[int, .
             yield fields[0], tuple(map(int, fields[-synset_count:]))
 
 
-def _parse_relations_of_synset(fields: list[bytes]) -> Iterator[list[bytes]]:
+def _parse_relations_of_synset(synset_fields: list[bytes]) -> Iterator[list[bytes]]:
     """Yield for each relation of a sense its symbol, the other sense, its part of speech and the numbers of
     the words.
     """
-    start = 5 + 2 * int(fields[3], 16)
-    end = start + 4 * int(fields[start - 1])
+    start = 5 + 2 * int(synset_fields[3], 16)
+    end = start + 4 * int(synset_fields[start - 1])
     for position in range(start, end, 4):
-        yield fields[position : position + 4]
+        yield synset_fields[position : position + 4]
 
 
 @functools.cache

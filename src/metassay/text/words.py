@@ -25,7 +25,7 @@ _BEFORE_SENTENCE_START = re.compile(r"(?:^|[.!?…:;]|[\"“„«»(\[–—-])\
 _LETTER_WITHOUT_SPACES = re.compile("[\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 
 
-def is_spaceless_script(text: str) -> bool:
+def is_in_script_without_spaces(text: str) -> bool:
     """Return whether most letters of a text belong to scripts without spaces between words, such as
     Chinese.
     """
@@ -53,17 +53,17 @@ def strip_punctuation(word: str) -> str:
     return _SURROUNDING_PUNCTUATION.sub("", word)
 
 
-def replace_spans(text: str, edits: Iterable[tuple[Span, str]]) -> str:
+def replace_spans(text: str, replacements: Iterable[tuple[Span, str]]) -> str:
     """Replace parts of a text, given by their spans. The spans must be in order and must not overlap."""
     parts = []
     done = 0
-    for (start, end), replacement in edits:
+    for (start, end), replacement in replacements:
         parts += [text[done:start], replacement]
         done = end
     return "".join([*parts, text[done:]])
 
 
-def remove_words(text: str, spans: Sequence[Span]) -> str:
+def remove_words(text: str, word_spans: Sequence[Span]) -> str:
     """Remove the words at some spans from a text, each with the space after it. The spans must be in order.
 
     The last word of a text is removed with the space before it, so that no trailing space remains.
@@ -74,7 +74,7 @@ def remove_words(text: str, spans: Sequence[Span]) -> str:
     parts = []
     done = 0
     end_of_text = len(text.rstrip())
-    for start, end in spans:
+    for start, end in word_spans:
         parts.append(text[done:start])
         done = end
         if end == end_of_text:
@@ -113,7 +113,7 @@ def find_dictionary_words(text: str) -> list[re.Match[str]]:
     return list(_DICTIONARY_WORD.finditer(text))
 
 
-def iterate_with_next_word(text: str) -> Iterator[tuple[re.Match[str], str]]:
+def iterate_words_with_next_word(text: str) -> Iterator[tuple[re.Match[str], str]]:
     """Yield each word of a text with the next word in lower case. After the last word, the next one is
     empty.
     """

@@ -200,4 +200,4 @@ def _open_aggregate_run_folder(
         "seed": options.seed,
     }
     identity = {"command": "aggregate", "configuration": configuration, "input": dataset.content_hash}
-    return RunFolder.open(options.out, identity, data=dataset.fingerprint)
+    return RunFolder.open_for_writing(options.out, identity, data_fingerprint=dataset.fingerprint)

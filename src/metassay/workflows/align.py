@@ -64,7 +64,9 @@ def align(
         raise InputError("outputs are aligned with references, but this data has none.")
     configuration = {"characters": characters, "normalize": normalize}
     identity = {"command": "align", "configuration": configuration, "input": data.content_hash}
-    run = None if out is None else RunFolder.open(out, identity, data=data.fingerprint)
+    run = (
+        None if out is None else RunFolder.open_for_writing(out, identity, data_fingerprint=data.fingerprint)
+    )
     systems = _align_outputs_with_references(data, by_characters=characters)
     result = AlignResult(
         alignments=_list_aligned_words(systems), systems=systems, data=summarize_dataset(data)

@@ -40,7 +40,7 @@ from metassay.reporting.annotate_page import (
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.annotate import AnnotateContent, ItemToRate
 from metassay.store.files import write_bytes
-from metassay.store.remote import local_path
+from metassay.store.remote import convert_to_local_path
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.labelled_scores import LabelledData, read_labelled_scores
 from metassay.workflows.options import AnnotateOptions
@@ -130,7 +130,7 @@ def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
         texts, text_columns = _read_texts_of_outputs(data, options)
         ratings = format_annotation_file(_build_annotation_table(labelled_data, chosen, texts, text_columns))
         if options.csv is not None:
-            write_bytes(local_path(options.csv), ratings)
+            write_bytes(convert_to_local_path(options.csv), ratings)
     if run is not None:
         write_result(run, "annotate", result, {RATINGS_FILE: ratings.decode()} if ratings else None)
     return result
@@ -202,7 +202,9 @@ def _open_annotate_run_folder(labelled_data: LabelledData, options: AnnotateOpti
     }
     inputs = {**labelled_data.selected_scores.hashes, "labels": labelled_data.cube.content_hash}
     identity = {"command": "annotate", "configuration": configuration, "inputs": inputs}
-    return RunFolder.open(options.out, identity, data=labelled_data.selected_scores.fingerprint)
+    return RunFolder.open_for_writing(
+        options.out, identity, data_fingerprint=labelled_data.selected_scores.fingerprint
+    )
 
 
 # The texts for the raters, by item and system.

@@ -63,7 +63,8 @@ def ask_judge(
         raise InputError(f"repeats is {repeats}; it must be at least 1.")
     session = JudgeSession(language_model)
     connected_judges = [
-        replace(judge, seed=judge.seed + 1000 * repeat).connect_session(session) for repeat in range(repeats)
+        replace(judge, seed=judge.seed + 1000 * repeat).connect_to_session(session)
+        for repeat in range(repeats)
     ]
     spec = connected_judges[0].spec
     tables: list[pl.DataFrame] = []

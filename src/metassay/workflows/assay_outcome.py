@@ -150,7 +150,7 @@ def make_and_score_pairs(
         pairs = make_assay_pairs(dataset, plan, execution)
         sample = pairs
         if plan.settings.pairs == PERTURBED_PAIRS:
-            sample = pairs.sample(plan.settings.per_output)
+            sample = pairs.sample_pairs(plan.settings.per_output)
         metrics = attach_precomputed_scores(dataset, pairs, metrics)
         with collect_warnings() as notes:
             scored = score_pairs(

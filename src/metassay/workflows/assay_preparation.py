@@ -25,8 +25,8 @@ from metassay.engine.workers import choose_worker_count
 from metassay.errors import InputError
 from metassay.llm.settings import LlmSettings
 from metassay.metrics.base import Metric
-from metassay.metrics.external import set_requested_score_directions
-from metassay.metrics.judge import connect_judges
+from metassay.metrics.external import set_score_directions_of_metrics
+from metassay.metrics.judge import connect_judges_to_model
 from metassay.metrics.precomputed_scores import read_precomputed_scores
 from metassay.metrics.registry import parse_metrics
 from metassay.metrics.selection import choose_metrics, list_missing_control_metrics
@@ -105,10 +105,12 @@ def prepare_assay(source: Dataset | Source | None, options: AssayOptions) -> Pre
     fingerprint = None if options.out is None else dataset.fingerprint
     identity = {"command": "assay", "configuration": plan.to_dict(), "input": dataset.content_hash}
     folder = make_run_folder_name(identity) if options.out == AUTOMATIC_FOLDER else options.out
-    run = None if folder is None else RunFolder.open(folder, identity, data=fingerprint)
+    run = (
+        None if folder is None else RunFolder.open_for_writing(folder, identity, data_fingerprint=fingerprint)
+    )
     environment = collect_code_and_package_versions(dataset.languages)
     llm = None if options.llm is None else store_llm_answers_in_run(options.llm, run)
-    plan = replace(plan, metrics=connect_judges(plan.metrics, llm))
+    plan = replace(plan, metrics=connect_judges_to_model(plan.metrics, llm))
     return PreparedAssay(
         dataset=dataset,
         plan=plan,
@@ -216,7 +218,7 @@ def _choose_metrics(
         computed = ()
     else:
         computed = parse_metrics(dataset.task_definition.default_metrics)
-    metrics = set_requested_score_directions((*computed, *precomputed), directions)
+    metrics = set_score_directions_of_metrics((*computed, *precomputed), directions)
     preprocess = options.preprocess if options.pairs == PERTURBED_PAIRS else "none"
     return choose_metrics(dataset, metrics, normalize, preprocess)
 
@@ -232,7 +234,7 @@ def _choose_execution_options(
     cache.
     """
     run_scores = None if run is None else run.scores
-    run_texts = None if run is None else run.open_texts(json.dumps(environment))
+    run_texts = None if run is None else run.open_stored_texts(json.dumps(environment))
     score_store: ScoreStore | None = run_scores
     text_store: TextStore | None = run_texts
     cache_folder = choose_cache_folder(options.cache)

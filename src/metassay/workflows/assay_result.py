@@ -12,8 +12,8 @@ import msgspec
 import polars as pl
 
 from metassay.data.dataset import Dataset
-from metassay.engine.batches import build_rows_for_metrics
-from metassay.engine.scoring import measure_costs
+from metassay.engine.batches import build_table_of_outputs_to_score
+from metassay.engine.scoring import measure_metric_run_times
 from metassay.metrics.base import Metric
 from metassay.metrics.judge import Judge
 from metassay.perturbations.pairs import Pairs
@@ -113,7 +113,7 @@ class AssayResult(Result):
         one thread.
         """
         with collect_warnings():  # they were noted when the outputs were scored
-            return measure_costs(self.metrics, build_rows_for_metrics(self.dataset))
+            return measure_metric_run_times(self.metrics, build_table_of_outputs_to_score(self.dataset))
 
     def build_page(self) -> Page:
         """Build the report page."""

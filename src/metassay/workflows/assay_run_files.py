@@ -11,11 +11,11 @@ from metassay.data.dataset import Dataset
 from metassay.data.memory import is_table_too_large_for_memory
 from metassay.metrics.precomputed_scores import PrecomputedScores
 from metassay.metrics.sentinels import SENTINELS
-from metassay.perturbations.text_store import identify_perturbation_code
+from metassay.perturbations.text_store import build_cache_key_of_perturbation
 from metassay.reporting.assay_page import build_assay_page
 from metassay.reporting.pages import render_page
 from metassay.store.layout import TIMINGS
-from metassay.store.metric_cache import hash_dependencies
+from metassay.store.metric_cache import hash_code_versions_and_metrics
 from metassay.store.parts import hash_bytes
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.assay_plan import AssayPlan
@@ -40,7 +40,7 @@ def is_run_finished(
         if not metric.is_cacheable and not isinstance(metric, (PrecomputedScores, *SENTINELS)):
             return False
     return run_folder.has_finished_results(
-        hash_dependencies(
+        hash_code_versions_and_metrics(
             environment, plan.metrics, _list_inputs_besides_settings_and_data(run_folder, dataset, plan)
         )
     )
@@ -85,7 +85,9 @@ def write_assay_run(run_folder: RunFolder, assay_result: AssayResult, environmen
         run_folder, assay_result.dataset, assay_result.plan
     )
     run_folder.write_result_files(
-        files, **manifest, basis=hash_dependencies(environment, assay_result.metrics, further_inputs)
+        files,
+        **manifest,
+        basis=hash_code_versions_and_metrics(environment, assay_result.metrics, further_inputs),
     )
 
 
@@ -104,7 +106,7 @@ def _list_inputs_besides_settings_and_data(
     Contexts and perturbations may be code of the user; notes and left-out rows depend on how data was read.
     """
     perturbations = [
-        part if isinstance(part, str) else identify_perturbation_code(part)
+        part if isinstance(part, str) else build_cache_key_of_perturbation(part)
         for part in plan.perturbations or ()
     ]
     contexts = [

@@ -55,14 +55,14 @@ def manage_cache(
 def _find_local_cache_folder(folder: str | Path | None) -> Path:
     """Return the folder of the cache. A missing or a remote cache raises an error."""
     from metassay.store.cache_folder import CACHE_VARIABLE, choose_cache_folder
-    from metassay.store.remote import is_mirrored
+    from metassay.store.remote import is_copy_of_remote_path
 
     cache_folder = choose_cache_folder(folder)
     if cache_folder is None:
         raise InputError(
             "no cache was named.", remedy=f"Name its folder with --cache, or in {CACHE_VARIABLE}."
         )
-    if is_mirrored(cache_folder):
+    if is_copy_of_remote_path(cache_folder):
         raise InputError(
             "only a cache on this machine can be managed.", location=InputLocation(file=str(cache_folder))
         )
@@ -71,11 +71,11 @@ def _find_local_cache_folder(folder: str | Path | None) -> Path:
 
 def _list_cached_metrics(cache_folder: Path) -> list[CachedMetric]:
     """List the metrics in a cache, with the number and size of their files."""
-    from metassay.store.cache_folder import list_cache_parts, list_metric_folders
+    from metassay.store.cache_folder import list_cached_score_files, list_metric_cache_folders
 
-    parts = [path for path in list_cache_parts(cache_folder) if path.suffix == ".parquet"]
+    parts = [path for path in list_cached_score_files(cache_folder) if path.suffix == ".parquet"]
     metrics = []
-    for entry_folder, description in list_metric_folders(cache_folder):
+    for entry_folder, description in list_metric_cache_folders(cache_folder):
         sizes = [path.stat().st_size for path in parts if path.parent == entry_folder]
         metric = CachedMetric(
             metric=description["metric"],

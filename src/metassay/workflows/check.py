@@ -20,15 +20,15 @@ from metassay.data.reading import Source
 from metassay.data.reference_systems import find_systems_equal_to_references
 from metassay.data.score_cautions import warn_if_score_scales_differ_in_table
 from metassay.data.summary import summarize_dataset
-from metassay.engine.batches import build_rows_for_metrics
-from metassay.engine.scoring import measure_costs
+from metassay.engine.batches import build_table_of_outputs_to_score
+from metassay.engine.scoring import measure_metric_run_times
 from metassay.engine.workers import choose_worker_count
 from metassay.errors import InputError, UnknownName
 from metassay.meta.people.power import count_items_needed_to_separate_systems
 from metassay.metrics.base import Metric
 from metassay.metrics.selection import choose_metrics
 from metassay.options import OutputReadOptions, accept_options_as_keywords, split_comma_separated_names
-from metassay.perturbations.forecast import forecast_perturbations
+from metassay.perturbations.forecast import forecast_perturbation_counts
 from metassay.perturbations.registry import list_default_perturbations
 from metassay.reporting.check_questions import list_answerable_questions
 from metassay.reporting.result_display import ResultDisplay
@@ -148,7 +148,7 @@ def _add_answerable_questions_and_write_result(
     result = CheckResult(**values | {"questions": list_answerable_questions(content)})
     if options.out is not None:
         identity = {"command": "check", "configuration": configuration, "input": input_hash}
-        _write_check_result(RunFolder.open(options.out, identity), result)
+        _write_check_result(RunFolder.open_for_writing(options.out, identity), result)
     return result
 
 
@@ -164,7 +164,7 @@ def _describe_outputs_of_dataset(data: Dataset, options: CheckOptions) -> tuple[
     with collect_warnings() as metric_warnings:
         estimate = _estimate_assay_duration(prepared, metrics, workers)
     # The worse output of each pair is given, so that nothing is perturbed.
-    forecasts = [] if data.rows_are_pairs else forecast_perturbations(prepared, workers=workers)
+    forecasts = [] if data.rows_are_pairs else forecast_perturbation_counts(prepared, workers=workers)
     metric_columns = _find_metric_columns(data)
     contexts = [name for name in data.metadata if name not in metric_columns]
     summary = summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics})
@@ -319,6 +319,6 @@ def _estimate_assay_duration(dataset: Dataset, metrics: Sequence[Metric], worker
     perturbations = list_default_perturbations(dataset.task_definition)
     perturbed_per_output = 1 if dataset.rows_are_pairs else len(perturbations)
     texts = len(dataset) * (1 + perturbed_per_output)
-    seconds_per_1000 = measure_costs(metrics, build_rows_for_metrics(dataset))
+    seconds_per_1000 = measure_metric_run_times(metrics, build_table_of_outputs_to_score(dataset))
     seconds = {metric: round(cost * texts / 1000, 3) for metric, cost in seconds_per_1000.items()}
     return CostEstimate(texts, seconds, round(sum(seconds.values()) / workers, 1))

@@ -8,7 +8,7 @@ import numpy as np
 
 from metassay.data.dataset import Dataset
 from metassay.data.score_grid import ScoreGrid
-from metassay.engine.batches import build_rows_for_metrics
+from metassay.engine.batches import build_table_of_outputs_to_score
 from metassay.errors import InputError
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.pairwise_accuracy import pairwise_accuracy
@@ -53,7 +53,7 @@ def _count_matches_in_outputs(metric: StatisticsMetric, text_dataset: Dataset) -
     """Compute the counts from which a corpus score is computed, such as matching n-grams: one row per output,
     one column per count.
     """
-    batches = build_rows_for_metrics(text_dataset).split_into_batches()
+    batches = build_table_of_outputs_to_score(text_dataset).split_into_batches()
     return np.concatenate([metric.statistics(batch.build_metric_batch(metric.needs)) for batch in batches])
 
 

@@ -227,7 +227,7 @@ def _open_depend_run_folder(
         # Added only where it applies, so that other runs keep their identity.
         configuration["corrected"] = True
     identity = {"command": "depend", "configuration": configuration, "inputs": dict(selected_scores.hashes)}
-    return RunFolder.open(options.out, identity, data=selected_scores.fingerprint)
+    return RunFolder.open_for_writing(options.out, identity, data_fingerprint=selected_scores.fingerprint)
 
 
 def _mark_metrics_that_ignore_output_text(

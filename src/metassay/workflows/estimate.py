@@ -182,7 +182,9 @@ def _open_estimate_run_folder(
     }
     inputs = dict(labelled_data.selected_scores.hashes)
     identity = {"command": "estimate", "configuration": configuration, "inputs": inputs}
-    return RunFolder.open(options.out, identity, data=labelled_data.selected_scores.fingerprint)
+    return RunFolder.open_for_writing(
+        options.out, identity, data_fingerprint=labelled_data.selected_scores.fingerprint
+    )
 
 
 def _estimate_human_scores_by_context(

@@ -199,7 +199,7 @@ def _open_judge_run_folder(
         configuration["language"] = options.language
     inputs = {"table": hash_verdict_rows(judged_rows)}
     identity = {"command": "judge", "configuration": configuration, "inputs": inputs}
-    return RunFolder.open(options.out, identity)
+    return RunFolder.open_for_writing(options.out, identity)
 
 
 def _ask_model_for_verdicts(

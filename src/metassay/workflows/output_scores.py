@@ -12,7 +12,7 @@ from metassay.data.dataset import Dataset
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_grid import ScoreGrid
 from metassay.data.test_sets import list_test_set_of_each_output
-from metassay.engine.batches import OutputRows, build_rows_for_metrics
+from metassay.engine.batches import OutputRows, build_table_of_outputs_to_score
 from metassay.engine.row_scores import check_metric_scores
 from metassay.engine.scoring import score_rows
 from metassay.engine.workers import choose_worker_count
@@ -45,7 +45,7 @@ def score_outputs(
     progress: Progress | None = None,
 ) -> OutputScores:
     """Score every output with every metric. The counts from which corpus scores are computed are kept."""
-    rows = build_rows_for_metrics(dataset)
+    rows = build_table_of_outputs_to_score(dataset)
     with_statistics = [metric for metric in metrics if isinstance(metric, StatisticsMetric)]
     without_statistics = [metric for metric in metrics if not isinstance(metric, StatisticsMetric)]
     scores = _compute_statistics_and_scores(with_statistics, rows, workers=workers, progress=progress)
@@ -68,7 +68,7 @@ def _compute_statistics_and_scores(
     itself.
     """
     for metric in metrics:
-        output_rows.check_needed_fields(metric)
+        output_rows.check_fields_needed_by_metric(metric)
     batches = list(output_rows.split_into_batches())
     finished: list[int] = []
 

@@ -12,7 +12,7 @@ import polars as pl
 from metassay.data.clusters import Clusters
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
-from metassay.engine.batches import OutputRows, build_rows_for_metrics
+from metassay.engine.batches import OutputRows, build_table_of_outputs_to_score
 from metassay.engine.ranking_scores import score_ranked_lists
 from metassay.engine.scoring import SelectedBatches, score_rows, score_selected_batches
 from metassay.errors import InputError
@@ -167,7 +167,7 @@ def _score_text_pairs(
     """
     better = np.full((len(metrics), pairs.frame.height), np.nan)
     worse = np.full((len(metrics), pairs.frame.height), np.nan)
-    sample = pairs.filter_rows(is_sampled)
+    sample = pairs.filter_pairs(is_sampled)
     programs = [m for m, metric in enumerate(metrics) if not isinstance(metric, Judge)]
     judges = []
     for m, metric in enumerate(metrics):
@@ -200,7 +200,9 @@ def _score_text_pairs(
             continue
         if metric.compares_two_outputs:
             started = time.perf_counter()
-            rows = build_rows_for_metrics(dataset).frame[find_rows_of_better_outputs(dataset, sample)]
+            rows = build_table_of_outputs_to_score(dataset).frame[
+                find_rows_of_better_outputs(dataset, sample)
+            ]
             comparison = ask_judge_about_pairs(metric, rows, sample.frame)
             better[m, is_sampled] = comparison.preferred_outputs
             worse[m, is_sampled] = 1 - comparison.preferred_outputs
@@ -298,7 +300,7 @@ def _list_outputs_to_score(
     worse output of each pair.
     """
     scored_rows = _join_row_numbers(rows_with_pairs, further_rows)
-    base = build_rows_for_metrics(dataset)
+    base = build_table_of_outputs_to_score(dataset)
     outputs = base.frame[scored_rows]
     texts = _insert_preprocessed_texts(
         outputs["output"], pairs, np.searchsorted(scored_rows, rows_with_pairs)

@@ -25,7 +25,7 @@ from metassay.reporting.terminal.blocks import Block
 from metassay.reporting.terminal.perturb import describe_perturbed_pairs
 from metassay.results.perturb import AppliedPerturbation, PerturbContent
 from metassay.specs import split_metric_names
-from metassay.store.remote import upload_in_background
+from metassay.store.remote import upload_file_in_background
 from metassay.store.run_folder import RunFolder
 from metassay.store.versions import collect_code_and_package_versions, collect_versions
 from metassay.workflows.options import PerturbOptions, PerturbSettings
@@ -69,7 +69,7 @@ def store_llm_answers_in_run(llm: LlmSettings | None, run: RunFolder | None) -> 
     """
     if llm is None or llm.cache is not None or run is None:
         return llm
-    upload_in_background(run.path / ANSWERS)
+    upload_file_in_background(run.path / ANSWERS)
     return replace(llm, cache=run.path / ANSWERS)
 
 
@@ -143,7 +143,7 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
     }
     del configuration["strict_resources"]  # decides whether there is a result, not which
     identity = {"command": "perturb", "configuration": configuration, "input": data.content_hash}
-    run = None if options.out is None else RunFolder.open(options.out, identity)
+    run = None if options.out is None else RunFolder.open_for_writing(options.out, identity)
     make = functools.partial(
         make_pairs,
         perturbations=named,
@@ -155,11 +155,11 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
         llm=store_llm_answers_in_run(options.llm, run),
         store=None
         if run is None
-        else run.open_texts(json.dumps(collect_code_and_package_versions(data.languages))),
+        else run.open_stored_texts(json.dumps(collect_code_and_package_versions(data.languages))),
         progress=None if options.progress is None else functools.partial(options.progress, "perturbing"),
     )
     every = make(data)
-    pairs = every.sample(options.per_output)
+    pairs = every.sample_pairs(options.per_output)
     result = PerturbResult(data, pairs, None if run is None else run.path)
     if run is not None:
         run.write_table("pairs.parquet", pairs.frame)

@@ -221,7 +221,7 @@ def _open_rank_run_folder(
     span_hashes = {f"{SPANS} {ratings.dataset}": ratings.content_hash for ratings in span_ratings}
     inputs = {**selected_scores.hashes, **span_hashes}
     identity = {"command": "rank", "configuration": configuration, "inputs": inputs}
-    return RunFolder.open(options.out, identity, data=selected_scores.fingerprint)
+    return RunFolder.open_for_writing(options.out, identity, data_fingerprint=selected_scores.fingerprint)
 
 
 def _build_ranking_settings(meta_metrics: tuple[MetaMetric, ...], options: RankOptions) -> RankingPlan:

@@ -42,7 +42,7 @@ def check_if_rankings_became_worse(pairs: Pairs, *, valid_only: bool) -> Pairs:
             f"no reordered list lost gain, so no pair is valid.{reason}",
             remedy="To keep all pairs, including those with wrong labels, add --all-pairs.",
         )
-    return checked.filter_rows(is_valid)
+    return checked.filter_pairs(is_valid)
 
 
 def _describe_changes_in_discounted_gain(changes: GainChange, *, valid_only: bool) -> str:

@@ -28,10 +28,10 @@ from metassay.data.score_table_reading import (
 from metassay.data.score_tables import build_score_cubes
 from metassay.data.summary import summarize_score_cubes
 from metassay.data.uninformed_scores import find_metrics_that_ignore_output_text
-from metassay.engine.batches import build_rows_for_metrics
+from metassay.engine.batches import build_table_of_outputs_to_score
 from metassay.engine.scoring import score_rows
 from metassay.errors import UnknownName
-from metassay.metrics.registry import look_up_higher_is_better
+from metassay.metrics.registry import look_up_score_directions
 from metassay.metrics.selection import choose_metrics
 from metassay.metrics.sentinels import SENTINELS
 from metassay.options import split_comma_separated_names
@@ -84,7 +84,7 @@ def read_scores(
     )
     human_columns = list(dict.fromkeys([*request.human, *score_table.human_columns]))
     scored = _add_missing_metrics(score_table, metrics, human_columns, further_columns, options)
-    is_higher_better = look_up_higher_is_better(scored.table.columns)
+    is_higher_better = look_up_score_directions(scored.table.columns)
     cubes = build_score_cubes(
         scored.table,
         human=human_columns,
@@ -215,7 +215,7 @@ def _compute_missing_metrics(
         # The user may have meant a column of scores, such as XCOMET-refA for XCOMET.
         score_columns = [name for name, dtype in table.schema.items() if dtype.is_numeric()]
         raise UnknownName(error.kind, error.name, [*error.valid_names, *score_columns]) from error
-    scores = score_rows(metrics, build_rows_for_metrics(data)).scores
+    scores = score_rows(metrics, build_table_of_outputs_to_score(data)).scores
     columns = [pl.Series(spec, values).fill_nan(None) for spec, values in scores.items()]
     computed = data.outputs.select(_ROW).with_columns(columns)
     scored = numbered.join(computed, on=_ROW, how="left", maintain_order="left").drop(_ROW)

@@ -29,7 +29,7 @@ from metassay.results.rank import RankContent
 from metassay.results.score import ScoreContent
 from metassay.results.wrong_pairs import WrongPairs
 from metassay.store.files import write_bytes
-from metassay.store.remote import local_path, open_run
+from metassay.store.remote import convert_to_local_path, download_run_if_remote
 from metassay.store.run_folder import RunFolder, read_manifest
 from metassay.workflows.assay_run_files import select_manifest_entries_for_report
 from metassay.workflows.run_files import (
@@ -80,8 +80,8 @@ def report(
     """
     if not runs or (len(runs) > 1 and out is None):
         raise InputError("no file for the page was named.", remedy="Name one: --out page.html")
-    folders = [open_run(run) for run in runs]
-    target = folders[0] / REPORT if out is None else local_path(out)
+    folders = [download_run_if_remote(run) for run in runs]
+    target = folders[0] / REPORT if out is None else convert_to_local_path(out)
     if out is not None:
         _reject_replacing_other_file(target)
     page = _build_joint_report_of_runs(folders) if len(runs) > 1 else _build_report_of_run(folders[0])
@@ -95,7 +95,7 @@ def report(
         raise InputError(f"cannot be written ({reason}).", location=InputLocation(file=str(target))) from None
     if out is None:
         # Otherwise the rewritten page would count as changed by hand.
-        RunFolder.load(folders[0]).update_checksum(REPORT)
+        RunFolder.open_for_reading(folders[0]).update_checksum_in_manifest(REPORT)
     return target
 
 
@@ -122,7 +122,7 @@ def _reject_replacing_other_file(report_file: Path) -> None:
 
 def _build_report_of_run(run: str | Path) -> Page:
     """Build the report page of one run from the results in its folder."""
-    folder = RunFolder.load(run)
+    folder = RunFolder.open_for_reading(run)
     command = get_run_command(folder)
     with folder.report_unreadable_results():
         if command == "depend":
@@ -167,7 +167,7 @@ def _load_runs_by_command(runs: Sequence[str | Path]) -> dict[str, RunFolder]:
     """
     folders: dict[str, RunFolder] = {}
     for run in runs:
-        folder = RunFolder.load(run)
+        folder = RunFolder.open_for_reading(run)
         command = get_run_command(folder)
         if command not in QUESTIONS:
             raise InputError(

@@ -15,7 +15,7 @@ from metassay.results.assay import AssayContent
 from metassay.results.overview import MetricAccuracy, OverviewContent, RunChange, RunSummary
 from metassay.results.verdict import Claim
 from metassay.store.layout import MANIFEST
-from metassay.store.remote import open_run, open_runs
+from metassay.store.remote import download_run_if_remote, download_runs_if_remote
 from metassay.store.run_folder import RunFolder, read_manifest
 from metassay.workflows.compare import compare_run_folders
 from metassay.workflows.pair_table import EXPLORER_FILE, PAIRS_FILE
@@ -36,7 +36,7 @@ class RunCollection:
 
     def __init__(self, runs: Sequence[str | Path]) -> None:
         # Only a single folder can stand for all runs in it.
-        open_folder = open_runs if len(runs) == 1 else open_run
+        open_folder = download_runs_if_remote if len(runs) == 1 else download_run_if_remote
         self._paths = tuple(open_folder(run) for run in runs)
         for folder in self.list_run_folders().values():
             if not (folder / MANIFEST).is_file():
@@ -175,7 +175,7 @@ def _open_run_without_outside_links(folder: Path) -> RunFolder:
     for name in (MANIFEST, RESULT):
         # Raises an error for a link out of the folder, before anything is read.
         RunFolder(folder, {}).find_file(name)
-    return RunFolder.load(folder)
+    return RunFolder.open_for_reading(folder)
 
 
 def _summarize_run(folder: Path) -> RunSummary:

@@ -25,7 +25,7 @@ from metassay.reporting.result_display import ResultDisplay
 from metassay.results.base import ResultStruct
 from metassay.store.files import write_bytes
 from metassay.store.layout import MANIFEST
-from metassay.store.remote import local_path, open_run, open_runs
+from metassay.store.remote import convert_to_local_path, download_run_if_remote, download_runs_if_remote
 from metassay.store.run_folder import RunFolder
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def find_run_folders(runs: Sequence[str | Path]) -> list[Path]:
 
     A single folder that is not a run stands for all runs in it, sorted by name.
     """
-    open_folder = open_runs if len(runs) == 1 else open_run
+    open_folder = download_runs_if_remote if len(runs) == 1 else download_run_if_remote
     folders = [open_folder(run) for run in runs]
     for folder in folders:
         check_readable_path(str(folder))
@@ -65,7 +65,7 @@ def get_run_command(run_folder: RunFolder) -> str:
 
 def load_assay_run(path: str | Path) -> RunFolder:
     """Open the run folder of an assay. A run of another command raises an error."""
-    run = RunFolder.load(path)
+    run = RunFolder.open_for_reading(path)
     if get_run_command(run) != "assay":
         page, results = run.path / REPORT, format_path_for_user(run.path / "results")
         seen = (
@@ -93,7 +93,7 @@ def write_table_file(frame: pl.DataFrame, path: str | Path) -> None:
     """Write a table to a Parquet, CSV or JSON lines file, depending on the ending of the file name."""
     content = io.BytesIO()
     _WRITERS[Path(path).suffix.lower()](frame, content)
-    write_bytes(local_path(path), content.getvalue())
+    write_bytes(convert_to_local_path(path), content.getvalue())
 
 
 _WRITERS: dict[str, Callable[[pl.DataFrame, io.BytesIO], Any]] = {

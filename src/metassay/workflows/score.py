@@ -203,7 +203,7 @@ def _open_score_run_folder(
     configuration["metrics"] = [metric.signature for metric in metrics]
     configuration["seed"] = options.seed
     identity = {"command": "score", "configuration": configuration, "input": dataset.content_hash}
-    return RunFolder.open(options.out, identity, data=dataset.fingerprint)
+    return RunFolder.open_for_writing(options.out, identity, data_fingerprint=dataset.fingerprint)
 
 
 def _build_segment_table(dataset: Dataset, metrics: Sequence[Metric], scores: OutputScores) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from metassay.meta.people.averages import strip_reference_suffix
 from metassay.metrics.base import Metric
 from metassay.results.rank import AgreementCurve, RankContent
 from metassay.results.score import DifferenceMeaning
-from metassay.store.remote import open_run
+from metassay.store.remote import download_run_if_remote
 from metassay.store.run_folder import RunFolder
 
 
@@ -45,7 +45,7 @@ def predict_human_agreement_with_differences(
 
 def read_rank_run(run: str | Path) -> RankContent:
     """Read the result of a run of `rank` that has the analysis `thresholds`. Other runs raise an error."""
-    folder = RunFolder.load(open_run(run))
+    folder = RunFolder.open_for_reading(download_run_if_remote(run))
     command = folder.identity.get("command")
     if command != "rank":
         raise InputError(f"is a run of {command}, not of rank.", location=InputLocation(file=str(run)))

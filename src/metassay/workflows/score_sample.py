@@ -58,7 +58,7 @@ def sample_scored_outputs(
     is_used = (scored_pairs.rows + first_row) % step == 0
     rows = np.unique(scored_pairs.rows[is_used])
     texts = list_texts_to_score(
-        dataset if shard is None else dataset.slice_rows(shard), scored_pairs.pairs.filter_rows(is_used)
+        dataset if shard is None else dataset.slice_rows(shard), scored_pairs.pairs.filter_pairs(is_used)
     )
     return ScoreSample(
         texts.select(name for name in _TEXT_COLUMNS if name in texts.columns),

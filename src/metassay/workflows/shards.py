@@ -108,7 +108,7 @@ class ShardScorer:
         score_samples = []
         for shard, pairs in pairs_by_shard:
             self.execution.report_progress("scoring", shard.start, len(self.dataset))
-            sample = pairs.sample(pairs_per_output)
+            sample = pairs.sample_pairs(pairs_per_output)
             description = _copy_pairs_without_rows(pairs)
             scored = self._score_pairs_of_shard(shard, pairs, sample, batch_count)
             batch_count += scored.batch_count
@@ -228,7 +228,7 @@ class ShardScorer:
 
     def _write_shard_table(self, table_name: str, table: pl.DataFrame) -> None:
         """Write a table of one slice (shard) to a temporary file, and remember the file."""
-        file = self.execution.scratch.write(
+        file = self.execution.scratch.write_temporary_table(
             f"{Path(table_name).stem}-{len(self._files[table_name]):05d}", table
         )
         self._files[table_name].append(file)

@@ -20,7 +20,7 @@ from metassay.data.verdicts import VERDICT_COLUMNS
 from metassay.errors import InputError, InputLocation
 from metassay.options import FilePaths, Names
 from metassay.store.layout import MANIFEST
-from metassay.store.remote import open_run
+from metassay.store.remote import download_run_if_remote
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.run_files import VERDICTS
 
@@ -99,10 +99,10 @@ def _find_verdict_files(source: Any) -> list[str]:
     paths: list[Any] = [source] if isinstance(source, str | os.PathLike) else list(source)
     files = []
     for path in [os.fspath(path) for path in paths]:
-        if not (open_run(path) / MANIFEST).is_file():
+        if not (download_run_if_remote(path) / MANIFEST).is_file():
             files.append(path)
             continue
-        verdicts = RunFolder.load(path).find_intact_file(VERDICTS)
+        verdicts = RunFolder.open_for_reading(path).find_intact_file(VERDICTS)
         if verdicts is None:
             raise InputError(
                 "there was no judge in this run.",

@@ -147,7 +147,7 @@ def _read_measurements_of_runs(
     notes = []
     kind_by_command: dict[str, str] = {}
     for name, folder in folder_by_name.items():
-        run = RunFolder.load(folder)
+        run = RunFolder.open_for_reading(folder)
         command = get_run_command(run)
         if command not in MEASURED_COMMANDS:
             notes.append(f"{name} was left out because it is a run of `metassay {command}`.")

@@ -16,8 +16,8 @@ from metassay.metrics.neural.base import NeuralMetric
 from metassay.metrics.neural.checkpoints import (
     check_not_lfs_pointer,
     find_model_folder,
+    read_model_weights,
     read_torch_file,
-    read_weights,
 )
 from metassay.metrics.registry import load_metric_classes, parse_metric
 
@@ -49,7 +49,7 @@ def test_a_malicious_pickle_is_refused_and_does_not_run(torch, tmp_path, monkeyp
         read_torch_file(Path("model.ckpt"))
     Path("old.bin").write_bytes(pickle.dumps({"weight": MaliciousObject()}, protocol=2))
     with pytest.raises(InputError):
-        read_weights([Path("old.bin")])
+        read_model_weights([Path("old.bin")])
     assert not Path("touched").exists()
 
 
@@ -64,7 +64,7 @@ def test_safetensors_and_pickles_give_the_same_tensors(torch, tmp_path) -> None:
     tensors = {"a": torch.arange(6.0).reshape(2, 3), "b": torch.ones(1)}
     torch.save(tensors, tmp_path / "x.bin")
     safetensors.save_file(tensors, tmp_path / "x.safetensors")
-    one, two = read_weights([tmp_path / "x.bin"]), read_weights([tmp_path / "x.safetensors"])
+    one, two = read_model_weights([tmp_path / "x.bin"]), read_model_weights([tmp_path / "x.safetensors"])
     assert all(torch.equal(one[name], two[name]) for name in tensors)
 
 

@@ -21,7 +21,7 @@ def enable_packed_batches(network) -> None:
     from metassay.metrics.neural.packed_encoder import PackedEncoder
 
     assert not network.runner.packs_texts
-    assert PackedEncoder.build_if_supported(network.encoder) is None
+    assert PackedEncoder.create_for_supported_model(network.encoder) is None
     network.packed_encoder = PackedEncoder(network.encoder)
     network.runner.enable_packed_batches()
     network.runner.token_budget = 40
@@ -35,9 +35,9 @@ def test_comet_vectors_of_packed_texts_equal_those_of_padded_ones(comet_folder, 
 
     folder, _ = comet_folder("regression_metric", pool=pool, layer_norm=layer_norm)
     network = SeparateNetwork(find_comet_files(str(folder)))
-    padded = network.encode(TEXTS_OF_ALL_LENGTHS)[0].numpy()
+    padded = network.compute_text_vectors(TEXTS_OF_ALL_LENGTHS)[0].numpy()
     enable_packed_batches(network)
-    packed = network.encode(TEXTS_OF_ALL_LENGTHS)[0].numpy()
+    packed = network.compute_text_vectors(TEXTS_OF_ALL_LENGTHS)[0].numpy()
     assert len({tuple(row) for row in padded.round(4).tolist()}) > 15
     assert packed == pytest.approx(padded, abs=1e-5)
 
@@ -50,9 +50,9 @@ def test_unified_scores_of_packed_texts_equal_those_of_padded_ones(comet_folder)
     network = UnifiedNetwork(find_comet_files(str(folder)))
     texts = TEXTS_OF_ALL_LENGTHS
     inputs = [ScoringInput(*row) for row in zip(texts, texts[3:], texts[7:])]
-    padded = network.predict_scores_and_tags(inputs, tuple(FIELDS_OF_INPUT), SharedCache())
+    padded = network.predict_scores_and_error_tags(inputs, tuple(FIELDS_OF_INPUT), SharedCache())
     enable_packed_batches(network)
-    packed = network.predict_scores_and_tags(inputs, tuple(FIELDS_OF_INPUT), SharedCache())
+    packed = network.predict_scores_and_error_tags(inputs, tuple(FIELDS_OF_INPUT), SharedCache())
     for kind, predictions in padded.items():
         scores = [prediction.score for prediction in predictions]
         assert np.std(scores) > 0.003

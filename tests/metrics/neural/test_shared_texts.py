@@ -68,8 +68,8 @@ def family(request, comet_folder, bert, monkeypatch):
 
     encoded_texts: list[str] = []
     owner, name = {
-        "comet": (comet.SeparateNetwork, "encode"),
-        "embedding": (sentence_encoders.TransformerSentenceEncoder, "encode"),
+        "comet": (comet.SeparateNetwork, "compute_text_vectors"),
+        "embedding": (sentence_encoders.TransformerSentenceEncoder, "compute_text_vectors"),
         "bertscore": (bertscore.TokenEncoder, "tokenize"),
     }[request.param]
     real = getattr(owner, name)
@@ -191,9 +191,9 @@ def test_directions_of_bartscore_share_their_likelihoods(
     config = transformers.BartConfig(vocab_size=64, d_model=16, max_position_embeddings=64, **sizes)
     folder = tiny(transformers.BartForConditionalGeneration(config))
     read: list[tuple[str, str]] = []
-    real = BartNetwork.compute_likelihoods
+    real = BartNetwork.compute_text_likelihoods
     monkeypatch.setattr(
-        BartNetwork, "compute_likelihoods", lambda own, pairs: read.extend(pairs) or real(own, pairs)
+        BartNetwork, "compute_text_likelihoods", lambda own, pairs: read.extend(pairs) or real(own, pairs)
     )
     batch = rows.select_rows([0, 1, 2]).build_metric_batch(frozenset({"output", "references"}))
     scores_by_direction = {

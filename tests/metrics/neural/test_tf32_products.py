@@ -7,15 +7,15 @@ def test_split_products_equal_those_of_float64(torch) -> None:
     """A CPU has no TF32, so it is imitated: all bits after the upper ten of the fraction are dropped."""
     from metassay.metrics.neural.tf32_products import (
         TF32_BITS,
-        apply_split_linear,
-        split_for_tf32,
-        split_linear_weights,
+        apply_split_linear_layer,
+        split_into_tf32_numbers,
+        split_linear_layer_for_tf32,
     )
 
     generator = torch.Generator().manual_seed(0)
     states = torch.randn((40, 1024), generator=generator)
     weight = torch.randn((40, 1024), generator=generator)
-    states_upper, states_lower = split_for_tf32(states)
+    states_upper, states_lower = split_into_tf32_numbers(states)
     assert torch.equal(states_upper.double() + states_lower.double(), states.double())
     assert not (states_upper.view(torch.int32) & ~TF32_BITS).any()
     assert (states_lower.abs() < states.abs() * 2.0**-10).all()
@@ -25,10 +25,10 @@ def test_split_products_equal_those_of_float64(torch) -> None:
         return float((computed - exact).abs().max() / exact.abs().max())
 
     def round_to_tf32(tensor):
-        return split_for_tf32(tensor)[0]
+        return split_into_tf32_numbers(tensor)[0]
 
-    upper, lower, bias = split_linear_weights(weight, torch.full((40,), 3.0))
-    assert relative_error(apply_split_linear(states, upper, lower, bias)) < 2e-6
+    upper, lower, bias = split_linear_layer_for_tf32(weight, torch.full((40,), 3.0))
+    assert relative_error(apply_split_linear_layer(states, upper, lower, bias)) < 2e-6
     small_terms = round_to_tf32(states_lower) @ upper.T + states_upper @ round_to_tf32(lower).T
     assert relative_error(small_terms + states_upper @ upper.T + bias) < 2e-6
     assert relative_error(states_upper @ upper.T + bias) > 1e-4

@@ -17,7 +17,7 @@ def test_vectors_do_not_depend_on_tokenising_in_the_background(comet_folder, mon
 
     folder, _ = comet_folder("regression_metric")
     network = SeparateNetwork(find_comet_files(str(folder)))
-    expected, expected_truncated = network.encode(TEXTS_OF_ALL_LENGTHS)
+    expected, expected_truncated = network.compute_text_vectors(TEXTS_OF_ALL_LENGTHS)
 
     def tokenize_in_background(tokenize, texts, *, in_background):
         assert not in_background
@@ -26,7 +26,7 @@ def test_vectors_do_not_depend_on_tokenising_in_the_background(comet_folder, mon
     monkeypatch.setattr(tokenizer, "FIRST_CHUNK", chunk_size)
     monkeypatch.setattr(tokenizer, "CHUNK_GROWTH", 1 + chunk_size / 10)
     monkeypatch.setattr(batch_runner, "tokenize_in_chunks", tokenize_in_background)
-    vectors, truncated = network.encode(TEXTS_OF_ALL_LENGTHS)
+    vectors, truncated = network.compute_text_vectors(TEXTS_OF_ALL_LENGTHS)
     assert vectors.numpy() == pytest.approx(expected.numpy(), abs=1e-6)
     assert expected_truncated.sum() > 5
     assert (truncated == expected_truncated).all()

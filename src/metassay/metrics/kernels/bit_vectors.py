@@ -18,19 +18,19 @@ LAST_BIT = np.uint64(63)
 
 
 @kernel
-def count_bit_blocks(length: int) -> int:
+def count_blocks_of_64_bits(bit_count: int) -> int:
     """Return how many integers of 64 bits a vector with this number of bits needs."""
-    return (length + 63) // 64
+    return (bit_count + 63) // 64
 
 
 @kernel
-def set_position_bits(sequence: TokenIds, row_of_token: TokenIds, position_bits: BitVectors) -> None:
+def mark_token_positions(sequence: TokenIds, row_of_token: TokenIds, position_bits: BitVectors) -> None:
     """Mark for each token at which positions of a sequence it occurs, with one bit for each position.
 
     Tokens get rows from 1 on, in the order in which they occur; `row_of_token` must be 0 for all of them
     before. Row 0 is left to tokens that do not occur.
     """
-    blocks = count_bit_blocks(len(sequence))
+    blocks = count_blocks_of_64_bits(len(sequence))
     rows = 0
     for i in range(len(sequence)):
         row = row_of_token[sequence[i]]
@@ -44,9 +44,9 @@ def set_position_bits(sequence: TokenIds, row_of_token: TokenIds, position_bits:
 
 
 @kernel
-def clear_token_rows(sequence: TokenIds, row_of_token: TokenIds) -> None:
-    """Reset the entries that `set_position_bits` wrote to `row_of_token`, so that it can be used for another
-    sequence.
+def reset_rows_of_tokens(sequence: TokenIds, row_of_token: TokenIds) -> None:
+    """Reset the entries that `mark_token_positions` wrote to `row_of_token`, so that it can be used for
+    another sequence.
     """
     for i in range(len(sequence)):
         row_of_token[sequence[i]] = 0

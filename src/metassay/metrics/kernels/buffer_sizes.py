@@ -9,7 +9,7 @@ from metassay.stats.compilation import kernel
 
 
 @kernel
-def find_longest_length(offsets: Offsets) -> int:
+def find_longest_sequence_length(offsets: Offsets) -> int:
     """Return the length of the longest sequence, but at least 1, so that a buffer of this size is never
     empty.
     """
@@ -20,7 +20,7 @@ def find_longest_length(offsets: Offsets) -> int:
 
 
 @kernel
-def count_maximum_distinct_tokens(
+def find_maximum_distinct_token_count(
     ids: TokenIds, offsets: Offsets, vocabulary_size: int, sequences: Positions
 ) -> int:
     """Return the highest number of distinct tokens that any of the given sequences has."""

@@ -14,17 +14,20 @@ from metassay.metrics.kernels.bit_vectors import (
     ONE_BIT,
     ZERO_BITS,
     BitVectors,
-    clear_token_rows,
-    count_bit_blocks,
-    set_position_bits,
+    count_blocks_of_64_bits,
+    mark_token_positions,
+    reset_rows_of_tokens,
 )
-from metassay.metrics.kernels.buffer_sizes import count_maximum_distinct_tokens, find_longest_length
+from metassay.metrics.kernels.buffer_sizes import (
+    find_longest_sequence_length,
+    find_maximum_distinct_token_count,
+)
 from metassay.metrics.kernels.text_arrays import Offsets, Positions, TokenIds
 from metassay.stats.compilation import kernel
 
 
 @kernel
-def common_subsequence_lengths(
+def compute_common_subsequence_lengths(
     ids: TokenIds, offsets: Offsets, vocabulary_size: int, outputs: Positions, references: Positions
 ) -> NDArray[np.int64]:
     """Compute the length of the longest common subsequence of each output and its reference: [inputs].
@@ -33,32 +36,32 @@ def common_subsequence_lengths(
     differs from the one before.
     """
     row_of_token = np.zeros(vocabulary_size, np.int32)
-    most_distinct = count_maximum_distinct_tokens(ids, offsets, vocabulary_size, references)
-    most_blocks = count_bit_blocks(find_longest_length(offsets))
+    most_distinct = find_maximum_distinct_token_count(ids, offsets, vocabulary_size, references)
+    most_blocks = count_blocks_of_64_bits(find_longest_sequence_length(offsets))
     position_bits = np.zeros((most_distinct + 1, most_blocks), np.uint64)
     state = np.empty(most_blocks, np.uint64)
     lengths = np.zeros(len(outputs), np.int64)
     for k in range(len(outputs)):
         reference = ids[offsets[references[k]] : offsets[references[k] + 1]]
-        blocks = count_bit_blocks(len(reference))
+        blocks = count_blocks_of_64_bits(len(reference))
         if k == 0 or references[k] != references[k - 1]:
             if k > 0:
                 previous = references[k - 1]
-                clear_token_rows(ids[offsets[previous] : offsets[previous + 1]], row_of_token)
-            set_position_bits(reference, row_of_token, position_bits)
+                reset_rows_of_tokens(ids[offsets[previous] : offsets[previous + 1]], row_of_token)
+            mark_token_positions(reference, row_of_token, position_bits)
         output = ids[offsets[outputs[k]] : offsets[outputs[k] + 1]]
         for block in range(blocks):
             state[block] = ALL_BITS
         for j in range(len(output)):
             row = row_of_token[output[j]]
             if row > 0:
-                _update_state_with_token(position_bits[row], blocks, state)
+                _update_bit_vector_with_token(position_bits[row], blocks, state)
         lengths[k] = _count_zero_bits(state, len(reference))
     return lengths
 
 
 @kernel
-def _update_state_with_token(token_positions: BitVectors, blocks: int, state: BitVectors) -> None:
+def _update_bit_vector_with_token(token_positions: BitVectors, blocks: int, state: BitVectors) -> None:
     """Update the bit vector of the longest common subsequence with the next output token."""
     carry = ZERO_BITS
     for block in range(blocks):
@@ -73,9 +76,9 @@ def _update_state_with_token(token_positions: BitVectors, blocks: int, state: Bi
 
 
 @kernel
-def _count_zero_bits(state: BitVectors, length: int) -> int:
+def _count_zero_bits(bit_vector: BitVectors, length: int) -> int:
     """Count the zero bits among the first `length` bits of a bit vector."""
     count = 0
     for i in range(length):
-        count += 1 - int((state[i >> 6] >> (np.uint64(i) & LAST_BIT)) & ONE_BIT)
+        count += 1 - int((bit_vector[i >> 6] >> (np.uint64(i) & LAST_BIT)) & ONE_BIT)
     return count

@@ -18,11 +18,14 @@ from metassay.metrics.kernels.bit_vectors import (
     ONE_BIT,
     ZERO_BITS,
     BitVectors,
-    clear_token_rows,
-    count_bit_blocks,
-    set_position_bits,
+    count_blocks_of_64_bits,
+    mark_token_positions,
+    reset_rows_of_tokens,
 )
-from metassay.metrics.kernels.buffer_sizes import count_maximum_distinct_tokens, find_longest_length
+from metassay.metrics.kernels.buffer_sizes import (
+    find_longest_sequence_length,
+    find_maximum_distinct_token_count,
+)
 from metassay.metrics.kernels.text_arrays import Offsets, Positions, TokenIds
 from metassay.stats.compilation import kernel
 
@@ -41,11 +44,11 @@ def count_edits(
     Returns [inputs, 4]. The first entry is −1 where both sequences are so long that the caller must ask
     rapidfuzz itself.
     """
-    longest = find_longest_length(offsets)
-    blocks = count_bit_blocks(longest)
+    longest = find_longest_sequence_length(offsets)
+    blocks = count_blocks_of_64_bits(longest)
     # Row 0 of the bits stands for all tokens that do not occur in the reference.
     row_of_token = np.zeros(vocabulary_size, np.int32)
-    most_distinct = count_maximum_distinct_tokens(ids, offsets, vocabulary_size, references)
+    most_distinct = find_maximum_distinct_token_count(ids, offsets, vocabulary_size, references)
     position_bits = np.zeros((most_distinct + 1, blocks), np.uint64)
     most_vectors = min(longest * blocks, SPLIT_MATRIX_BYTES // 8 + longest + 64 * blocks)
     increases = np.empty(most_vectors, np.uint64)
@@ -54,8 +57,8 @@ def count_edits(
     for k in range(len(outputs)):
         reference = ids[offsets[references[k]] : offsets[references[k] + 1]]
         output = ids[offsets[outputs[k]] : offsets[outputs[k] + 1]]
-        prefix = _common_prefix_length(reference, output)
-        suffix = _common_suffix_length(reference[prefix:], output[prefix:])
+        prefix = _compute_common_prefix_length(reference, output)
+        suffix = _compute_common_suffix_length(reference[prefix:], output[prefix:])
         counts[k, HITS] = prefix + suffix
         reference = reference[prefix : len(reference) - suffix]
         output = output[prefix : len(output) - suffix]
@@ -65,17 +68,17 @@ def count_edits(
         elif _would_rapidfuzz_split_alignment(len(reference), len(output)):
             counts[k, HITS] = -1
         else:
-            set_position_bits(reference, row_of_token, position_bits)
-            _write_edit_distance_changes(
+            mark_token_positions(reference, row_of_token, position_bits)
+            _mark_edit_distance_changes(
                 len(reference), output, row_of_token, position_bits, increases, decreases
             )
             _count_edits_of_alignment(reference, output, increases, decreases, counts[k])
-            clear_token_rows(reference, row_of_token)
+            reset_rows_of_tokens(reference, row_of_token)
     return counts
 
 
 @kernel
-def _common_prefix_length(first: TokenIds, second: TokenIds) -> int:
+def _compute_common_prefix_length(first: TokenIds, second: TokenIds) -> int:
     """Return the number of equal tokens at the start of two sequences."""
     n = 0
     while n < len(first) and n < len(second) and first[n] == second[n]:
@@ -84,7 +87,7 @@ def _common_prefix_length(first: TokenIds, second: TokenIds) -> int:
 
 
 @kernel
-def _common_suffix_length(first: TokenIds, second: TokenIds) -> int:
+def _compute_common_suffix_length(first: TokenIds, second: TokenIds) -> int:
     """Return the number of equal tokens at the end of two sequences."""
     n = 0
     while n < len(first) and n < len(second) and first[len(first) - 1 - n] == second[len(second) - 1 - n]:
@@ -100,7 +103,7 @@ def _would_rapidfuzz_split_alignment(reference_length: int, output_length: int) 
 
 
 @kernel
-def _write_edit_distance_changes(
+def _mark_edit_distance_changes(
     reference_length: int,
     output: TokenIds,
     row_of_token: TokenIds,
@@ -114,7 +117,7 @@ def _write_edit_distance_changes(
     Bit i of block b of `increases` (`decreases`) is set where the distance grows (falls) by one from
     reference position 64·b + i − 1 to the next. Names of the vectors: Hyyrö (2003), VP, VN, D0, HP and HN.
     """
-    blocks = count_bit_blocks(reference_length)
+    blocks = count_blocks_of_64_bits(reference_length)
     for j in range(len(output)):
         row = row_of_token[output[j]]
         carry_horizontal_increase = ONE_BIT
@@ -148,7 +151,7 @@ def _count_edits_of_alignment(
     counts: NDArray[np.int64],
 ) -> None:
     """Follow the best alignment of two sequences back from their ends, and count its edits by kind."""
-    blocks = count_bit_blocks(len(reference))
+    blocks = count_blocks_of_64_bits(len(reference))
     i = len(reference)
     j = len(output)
     while i > 0 and j > 0:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.buffer_sizes import find_longest_length
+from metassay.metrics.kernels.buffer_sizes import find_longest_sequence_length
 from metassay.metrics.kernels.text_arrays import Offsets, Positions, TokenIds
 from metassay.stats.compilation import kernel
 
@@ -106,7 +106,7 @@ def compute_meteor(
 
     Returns [inputs].
     """
-    longest = find_longest_length(offsets)
+    longest = find_longest_sequence_length(offsets)
     last_free = np.full(max(vocabulary_size, stem_count, 1), _NONE, np.int32)
     previous_free = np.zeros(longest, np.int32)
     aligned_to = np.zeros(longest, np.int32)
@@ -131,8 +131,8 @@ def compute_meteor(
                 is_free,
             )
         if matches > 0:
-            chunks = _count_chunks(aligned_to[: len(output)])
-            scores[k] = _compute_score_of_alignment(
+            chunks = _count_meteor_chunks(aligned_to[: len(output)])
+            scores[k] = _compute_meteor_score_of_alignment(
                 matches, chunks, len(output), len(reference), alpha, beta, gamma
             )
     return scores
@@ -213,21 +213,21 @@ def _align_stems_and_synonyms(
 
 
 @kernel
-def _count_chunks(aligned_to: TokenIds) -> int:
+def _count_meteor_chunks(aligned_positions: TokenIds) -> int:
     """Count the groups of neighbouring matched words that have the same order in output and reference."""
     chunks = 0
     expected = _NONE
-    for i in range(len(aligned_to)):
-        if aligned_to[i] == _NONE:
+    for i in range(len(aligned_positions)):
+        if aligned_positions[i] == _NONE:
             expected = _NONE
         else:
-            chunks += aligned_to[i] != expected
-            expected = aligned_to[i] + 1
+            chunks += aligned_positions[i] != expected
+            expected = aligned_positions[i] + 1
     return chunks
 
 
 @kernel
-def _compute_score_of_alignment(
+def _compute_meteor_score_of_alignment(
     matches: int,
     chunks: int,
     output_length: int,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.buffer_sizes import find_longest_length
+from metassay.metrics.kernels.buffer_sizes import find_longest_sequence_length
 from metassay.metrics.kernels.text_arrays import Offsets, Positions, TokenIds
 from metassay.stats.compilation import kernel
 
@@ -47,8 +47,8 @@ def count_shared_ngrams(
     largest_capacity = 1
     for s in range(len(set_offsets) - 1):
         sequences = set_sequences[set_offsets[s] : set_offsets[s + 1]]
-        largest_capacity = max(largest_capacity, _hash_table_capacity(offsets, sequences, order))
-    longest = find_longest_length(offsets)
+        largest_capacity = max(largest_capacity, _choose_hash_table_capacity(offsets, sequences, order))
+    longest = find_longest_sequence_length(offsets)
     key_buffer = np.zeros(largest_capacity, np.uint64)
     reference_count_buffer = np.zeros(largest_capacity, np.int32)
     remaining_count_buffer = np.zeros(largest_capacity, np.int32)
@@ -62,7 +62,7 @@ def count_shared_ngrams(
         if reference_sets[k] != current_set:
             current_set = reference_sets[k]
             sequences = set_sequences[set_offsets[current_set] : set_offsets[current_set + 1]]
-            capacity = _hash_table_capacity(offsets, sequences, order)
+            capacity = _choose_hash_table_capacity(offsets, sequences, order)
             keys = key_buffer[:capacity]
             reference_counts = reference_count_buffer[:capacity]
             remaining_counts = remaining_count_buffer[:capacity]
@@ -73,24 +73,24 @@ def count_shared_ngrams(
                 for slot in range(capacity):
                     remaining_counts[slot] = 0
                 reference = ids[offsets[sequence] : offsets[sequence + 1]]
-                _add_ngrams_of_reference(
+                _add_reference_ngrams_to_hash_table(
                     reference, order, keys, reference_counts, remaining_counts, prefix_slots
                 )
-        _copy_counts(reference_counts, remaining_counts)
+        _copy_ngram_counts(reference_counts, remaining_counts)
         output = ids[offsets[outputs[k]] : offsets[outputs[k] + 1]]
         _count_ngram_matches(output, order, keys, remaining_counts, starts, prefix_slots, matches[k])
     return matches
 
 
 @kernel
-def _copy_counts(source: Counts, target: Counts) -> None:
+def _copy_ngram_counts(source: Counts, target: Counts) -> None:
     """Copy an array of counts. This is a separate function because the compiler then vectorises the loop."""
     for slot in range(len(source)):
         target[slot] = source[slot]
 
 
 @kernel
-def _hash_table_capacity(offsets: Offsets, sequences: Positions, order: int) -> int:
+def _choose_hash_table_capacity(offsets: Offsets, sequences: Positions, order: int) -> int:
     """Return the size, a power of two, that a hash table for all n-grams of some sequences needs."""
     ngrams = 0
     for sequence in sequences:
@@ -102,7 +102,7 @@ def _hash_table_capacity(offsets: Offsets, sequences: Positions, order: int) -> 
 
 
 @kernel
-def _add_ngrams_of_reference(
+def _add_reference_ngrams_to_hash_table(
     reference: TokenIds,
     order: int,
     keys: Keys,
@@ -117,7 +117,7 @@ def _add_ngrams_of_reference(
     at position i, 0 for the empty one.
     """
     slot_mask = np.uint64(len(keys) - 1)
-    shift = _hash_shift_for_capacity(len(keys))
+    shift = _compute_hash_shift(len(keys))
     length = len(reference)
     for i in range(length):
         prefix_slots[i] = 0
@@ -149,7 +149,7 @@ def _count_ngram_matches(
     `starts` lists the positions whose n-gram was found in the table; only these are tried for n + 1.
     """
     slot_mask = np.uint64(len(keys) - 1)
-    shift = _hash_shift_for_capacity(len(keys))
+    shift = _compute_hash_shift(len(keys))
     length = len(output)
     candidates = length
     for i in range(length):
@@ -179,7 +179,7 @@ def _count_ngram_matches(
 
 
 @kernel
-def _hash_shift_for_capacity(capacity: int) -> np.uint64:
+def _compute_hash_shift(capacity: int) -> np.uint64:
     """Return by how many bits a 64-bit hash must be shifted to be a position in a table of this size."""
     shift = np.uint64(64)
     while capacity > 1:

@@ -117,7 +117,11 @@ def _compute_ranking_measure(  # noqa: PLR0911 - one return per measure
         return _count_relevant_documents(grades, min_relevant_grade, min(relevant, retrieved)) / relevant
     if measure >= SET_PRECISION:
         hits = _count_relevant_documents(grades, min_relevant_grade, retrieved)
-        return _compute_set_measure(measure, hits, retrieved, relevant, measure_argument) if hits else 0.0
+        return (
+            _compute_order_independent_measure(measure, hits, retrieved, relevant, measure_argument)
+            if hits
+            else 0.0
+        )
     cutoff = int(measure_argument)
     end = min(cutoff, retrieved)
     if measure == AVERAGE_PRECISION:
@@ -249,7 +253,7 @@ def _binary_preference(
 
 
 @kernel
-def _compute_set_measure(
+def _compute_order_independent_measure(
     measure: int, hit_count: int, retrieved_count: int, relevant_count: int, beta: float
 ) -> float:
     """Compute a measure that ignores the order of documents, such as precision, from numbers of documents."""

@@ -67,7 +67,9 @@ def count_ter_edits(
         output_length = offsets[outputs[k] + 1] - offsets[outputs[k]]
         reference_length = offsets[references[k] + 1] - offsets[references[k]]
         longest = max(longest, output_length, reference_length)
-        most_cells = max(most_cells, (output_length + 1) * _matrix_row_width(output_length, reference_length))
+        most_cells = max(
+            most_cells, (output_length + 1) * _compute_matrix_row_width(output_length, reference_length)
+        )
     low = np.zeros(longest + 2, np.int64)
     high = np.zeros(longest + 2, np.int64)
     distances = np.zeros(most_cells, np.int32)
@@ -89,7 +91,7 @@ def count_ter_edits(
             continue
         for i in range(n):
             words[i] = ids[start + i]
-        shape = (n + 1, _matrix_row_width(n, len(reference)))
+        shape = (n + 1, _compute_matrix_row_width(n, len(reference)))
         cells = shape[0] * shape[1]
         matrix = BeamMatrix(low, high, distances[:cells].reshape(shape), operations[:cells].reshape(shape))
         edits[k] = _count_edits_with_shifts(
@@ -114,7 +116,7 @@ def _count_edits_with_shifts(
     candidates = ZERO
     first_changed = ZERO
     while True:
-        distance = _fill_matrix_from_row(words, reference, first_changed, matrix, rows)
+        distance = _compute_edit_distances_from_row(words, reference, first_changed, matrix, rows)
         if distance == 0:
             return shifts
         _trace_word_alignment(words, reference, matrix, alignment)
@@ -132,23 +134,23 @@ def _count_edits_with_shifts(
 
 
 @kernel
-def _beam_width(output_length: int, reference_length: int) -> int:
+def _compute_beam_width(output_length: int, reference_length: int) -> int:
     """Number of columns on either side of the diagonal of the matrix that are computed."""
     ratio = reference_length / output_length if output_length > 0 else 1.0
     return math.ceil(ratio / 2 + _BEAM_WIDTH) if ratio / 2 > _BEAM_WIDTH else _BEAM_WIDTH
 
 
 @kernel
-def _matrix_row_width(output_length: int, reference_length: int) -> int:
+def _compute_matrix_row_width(output_length: int, reference_length: int) -> int:
     """Number of columns of a row of the matrix that are stored."""
-    return min(reference_length + 1, 2 * _beam_width(output_length, reference_length) + 1)
+    return min(reference_length + 1, 2 * _compute_beam_width(output_length, reference_length) + 1)
 
 
 @kernel
 def _set_beam_bounds(output_length: int, reference_length: int, matrix: BeamMatrix) -> None:
     """Write the first and last column of the beam in each row of the matrix."""
     ratio = reference_length / output_length
-    width = _beam_width(output_length, reference_length)
+    width = _compute_beam_width(output_length, reference_length)
     for i in range(1, output_length + 1):
         diagonal = math.floor(i * ratio)
         matrix.low[i] = max(0, diagonal - width)
@@ -159,24 +161,24 @@ def _set_beam_bounds(output_length: int, reference_length: int, matrix: BeamMatr
 
 
 @kernel
-def _load_matrix_row(i: int, matrix: BeamMatrix, row: Distances) -> None:
+def _load_matrix_row(row_number: int, matrix: BeamMatrix, row: Distances) -> None:
     """Copy row i of the matrix to a buffer, with infinity on either side of the beam."""
-    low = matrix.low[i]
-    for j in range(low, matrix.high[i]):
-        row[j + 1] = matrix.distances[i, j - low] if i > 0 else j
-    _set_infinite_ends(i, matrix, row)
+    low = matrix.low[row_number]
+    for j in range(low, matrix.high[row_number]):
+        row[j + 1] = matrix.distances[row_number, j - low] if row_number > 0 else j
+    _fill_row_ends_with_infinity(row_number, matrix, row)
 
 
 @kernel
-def _set_infinite_ends(i: int, matrix: BeamMatrix, row: Distances) -> None:
+def _fill_row_ends_with_infinity(row_number: int, matrix: BeamMatrix, row: Distances) -> None:
     """Write infinity to the cells of a row buffer that are outside of the beam of row i."""
-    row[matrix.low[i]] = _INFINITE
-    for j in range(matrix.high[i], matrix.high[i + 1]):
+    row[matrix.low[row_number]] = _INFINITE
+    for j in range(matrix.high[row_number], matrix.high[row_number + 1]):
         row[j + 1] = _INFINITE
 
 
 @kernel
-def _fill_matrix_from_row(
+def _compute_edit_distances_from_row(
     words: TokenIds, reference: TokenIds, first_row: int, matrix: BeamMatrix, rows: Distances
 ) -> int:
     """Compute the rows of the matrix after `first_row`; return the edit distance."""
@@ -201,13 +203,13 @@ def _fill_matrix_from_row(
             matrix.distances[i, j - low] = cost
             matrix.operations[i, j - low] = operation
         if i < len(words):
-            _set_infinite_ends(i, matrix, row)
+            _fill_row_ends_with_infinity(i, matrix, row)
         previous_row, row = row, previous_row
     return int(previous_row[len(reference) + 1])
 
 
 @kernel
-def _edit_distance_after_shift(
+def _compute_edit_distance_after_shift(
     shifted: TokenIds, reference: TokenIds, start: int, end: int, matrix: BeamMatrix, rows: Distances
 ) -> int:
     """Edit distance of the shifted words, which differ from those of the matrix from `start` to `end` only.
@@ -232,22 +234,22 @@ def _edit_distance_after_shift(
             cost = min(cost, min(previous_row[j + 1], left) + np.int32(1))
             row[j + 1] = cost
             left = cost
-        if i >= end and _equals_matrix_row(i, matrix, row):
+        if i >= end and _is_equal_to_matrix_row(i, matrix, row):
             return int(matrix.distances[last, len(reference) - matrix.low[last]])
         if i < last:
-            _set_infinite_ends(i, matrix, row)
+            _fill_row_ends_with_infinity(i, matrix, row)
         previous_row, row = row, previous_row
     return int(previous_row[len(reference) + 1])
 
 
 @kernel
-def _equals_matrix_row(i: int, matrix: BeamMatrix, row: Distances) -> bool:
+def _is_equal_to_matrix_row(row_number: int, matrix: BeamMatrix, row: Distances) -> bool:
     """Return whether a row buffer equals row i of the matrix."""
-    low = matrix.low[i]
+    low = matrix.low[row_number]
     j = low
-    while j < matrix.high[i] and row[j + 1] == matrix.distances[i, j - low]:
+    while j < matrix.high[row_number] and row[j + 1] == matrix.distances[row_number, j - low]:
         j += 1
-    return bool(j == matrix.high[i])
+    return bool(j == matrix.high[row_number])
 
 
 @kernel
@@ -319,7 +321,9 @@ def _find_best_shift(
                         continue
                     previous_target = target
                     first, end = _shift_words(words, start, length, target, shifted)
-                    gain = distance - _edit_distance_after_shift(shifted, reference, first, end, matrix, rows)
+                    gain = distance - _compute_edit_distance_after_shift(
+                        shifted, reference, first, end, matrix, rows
+                    )
                     candidates += 1
                     # Conditions instead of tuples, which Numba takes long to compile. Runs that start
                     # earlier are tried earlier.

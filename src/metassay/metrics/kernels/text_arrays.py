@@ -38,7 +38,7 @@ class TokenSequences(NamedTuple):
     vocabulary_size: int
 
 
-def pack_texts(texts: Sequence[str]) -> PackedTexts:
+def convert_texts_to_code_points(texts: Sequence[str]) -> PackedTexts:
     """Concatenate texts to one array of code points.
 
     Lone surrogates are kept as they are.
@@ -50,7 +50,7 @@ def pack_texts(texts: Sequence[str]) -> PackedTexts:
     return PackedTexts(np.frombuffer(encoded, np.uint32), offsets)
 
 
-def unpack_texts(packed: PackedTexts) -> list[str]:
+def convert_code_points_to_texts(packed_texts: PackedTexts) -> list[str]:
     """Convert texts in one array of code points back to strings."""
-    joined = packed.code_points.tobytes().decode("utf-32-le", "surrogatepass")
-    return [joined[start:end] for start, end in zip(packed.offsets[:-1], packed.offsets[1:])]
+    joined = packed_texts.code_points.tobytes().decode("utf-32-le", "surrogatepass")
+    return [joined[start:end] for start, end in zip(packed_texts.offsets[:-1], packed_texts.offsets[1:])]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.buffer_sizes import find_longest_length
+from metassay.metrics.kernels.buffer_sizes import find_longest_sequence_length
 from metassay.metrics.kernels.text_arrays import CodePoints, Offsets, TokenIds
 from metassay.metrics.kernels.vocabulary import create_vocabulary, enlarge_vocabulary, look_up_word_ids
 from metassay.stats.compilation import ZERO, kernel
@@ -49,7 +49,7 @@ def tokenize_texts(
     like texts.
     """
     text_count = len(text_offsets) - 1
-    longest = find_longest_length(text_offsets)
+    longest = find_longest_sequence_length(text_offsets)
     # A pass turns one character into three at most.
     buffer_size = (1 + 2 * len(blank_insertion_rules)) * longest + 2
     text = np.empty(buffer_size, np.uint32)
@@ -74,7 +74,7 @@ def tokenize_texts(
                 blank_insertion_rules[p, 0] == ISOLATE or blank_insertion_rules[p, 2] & present_classes
             )
             if blank_insertion_rules[p, 1] & present_classes and second_is_present:
-                length = _insert_blanks_by_rule(
+                length = _insert_blanks_of_tokenization_rule(
                     blank_insertion_rules[p], text, length, character_classes, next_text
                 )
                 text, next_text = next_text, text
@@ -94,14 +94,14 @@ def tokenize_texts(
 
 @kernel
 def _strip_spaces(
-    code_points: CodePoints, start: int, end: int, classes: CharacterClasses, strip_left: bool
+    code_points: CodePoints, start: int, end: int, character_classes: CharacterClasses, strip_left: bool
 ) -> tuple[int, int]:
     """Return the start and end of a text without spaces at its end and, if `strip_left`, without those at its
     start.
     """
-    while end > start and classes[code_points[end - 1]] & SPACE:
+    while end > start and character_classes[code_points[end - 1]] & SPACE:
         end -= 1
-    while strip_left and start < end and classes[code_points[start]] & SPACE:
+    while strip_left and start < end and character_classes[code_points[start]] & SPACE:
         start += 1
     return start, end
 
@@ -111,7 +111,7 @@ def _copy_text_with_classes(
     code_points: CodePoints,
     start: int,
     end: int,
-    classes: CharacterClasses,
+    character_classes: CharacterClasses,
     pad_with_blanks: bool,
     target: CodePoints,
 ) -> tuple[int, int]:
@@ -123,10 +123,10 @@ def _copy_text_with_classes(
     if pad_with_blanks:
         target[0] = _BLANK
         length = 1
-        present_classes = int(classes[_BLANK])
+        present_classes = int(character_classes[_BLANK])
     for i in range(start, end):
         target[length] = code_points[i]
-        present_classes |= classes[code_points[i]]
+        present_classes |= character_classes[code_points[i]]
         length += 1
     if pad_with_blanks:
         target[length] = _BLANK
@@ -135,8 +135,8 @@ def _copy_text_with_classes(
 
 
 @kernel
-def _insert_blanks_by_rule(
-    rule: Passes, source: CodePoints, length: int, classes: CharacterClasses, target: CodePoints
+def _insert_blanks_of_tokenization_rule(
+    rule: Passes, source: CodePoints, length: int, character_classes: CharacterClasses, target: CodePoints
 ) -> int:
     """Copy a text and insert the blanks that a tokenisation rule asks for, and return the new length.
 
@@ -147,7 +147,7 @@ def _insert_blanks_by_rule(
     i = 0
     while i < length:
         code_point = source[i]
-        if not classes[code_point] & first_class:
+        if not character_classes[code_point] & first_class:
             target[written] = code_point
             written += 1
             i += 1
@@ -157,7 +157,7 @@ def _insert_blanks_by_rule(
             target[written + 2] = _BLANK
             written += 3
             i += 1
-        elif i + 1 < length and classes[source[i + 1]] & second_class:
+        elif i + 1 < length and character_classes[source[i + 1]] & second_class:
             if kind == SPLIT_SECOND:
                 target[written] = code_point
                 target[written + 1] = _BLANK
@@ -179,22 +179,27 @@ def _insert_blanks_by_rule(
 
 @kernel
 def _split_into_tokens(
-    text: CodePoints, length: int, classes: CharacterClasses, split_mode: int, starts: Offsets, ends: Offsets
+    text: CodePoints,
+    length: int,
+    character_classes: CharacterClasses,
+    split_mode: int,
+    starts: Offsets,
+    ends: Offsets,
 ) -> int:
     """Write the start and end of each token of a text to arrays, and return the number of tokens."""
     if split_mode == SPLIT_AS_JIWER:
-        return _split_as_jiwer(text, length, classes, starts, ends)
+        return _split_like_jiwer(text, length, character_classes, starts, ends)
     if split_mode == SPLIT_AS_ROUGE:
-        return _split_as_rouge(text, length, starts, ends)
-    count = _split_at_spaces(text, length, classes, starts, ends)
+        return _split_like_rouge(text, length, starts, ends)
+    count = _split_at_spaces(text, length, character_classes, starts, ends)
     if split_mode == SPLIT_AS_CHRF:
-        return _separate_punctuation(text, count, starts, ends)
+        return _separate_punctuation_from_words(text, count, starts, ends)
     return count
 
 
 @kernel
 def _split_at_spaces(
-    text: CodePoints, length: int, classes: CharacterClasses, starts: Offsets, ends: Offsets
+    text: CodePoints, length: int, character_classes: CharacterClasses, starts: Offsets, ends: Offsets
 ) -> int:
     """Write the start and end of each part of a text between spaces to arrays, and return the number of
     parts.
@@ -202,11 +207,11 @@ def _split_at_spaces(
     count = 0
     i = 0
     while i < length:
-        if classes[text[i]] & SPACE:
+        if character_classes[text[i]] & SPACE:
             i += 1
             continue
         starts[count] = i
-        while i < length and not classes[text[i]] & SPACE:
+        while i < length and not character_classes[text[i]] & SPACE:
             i += 1
         ends[count] = i
         count += 1
@@ -214,18 +219,20 @@ def _split_at_spaces(
 
 
 @kernel
-def _separate_punctuation(text: CodePoints, count: int, starts: Offsets, ends: Offsets) -> int:
+def _separate_punctuation_from_words(
+    text: CodePoints, word_count: int, starts: Offsets, ends: Offsets
+) -> int:
     """Separate a punctuation mark at the end of each word, or else at its start, and return the number of
     tokens.
 
     Works in place and from the last word to the first, so that no word is overwritten before it was read.
     """
     separated = 0
-    for i in range(count):
+    for i in range(word_count):
         if _find_punctuation_boundary(text, starts[i], ends[i]) < ends[i]:
             separated += 1
-    target = count + separated
-    for i in range(count - 1, -1, -1):
+    target = word_count + separated
+    for i in range(word_count - 1, -1, -1):
         start = starts[i]
         end = ends[i]
         boundary = _find_punctuation_boundary(text, start, end)
@@ -236,7 +243,7 @@ def _separate_punctuation(text: CodePoints, count: int, starts: Offsets, ends: O
         target -= 1
         starts[target] = start
         ends[target] = boundary
-    return count + separated
+    return word_count + separated
 
 
 @kernel
@@ -255,8 +262,8 @@ def _find_punctuation_boundary(text: CodePoints, start: int, end: int) -> int:
 
 
 @kernel
-def _split_as_jiwer(
-    text: CodePoints, length: int, classes: CharacterClasses, starts: Offsets, ends: Offsets
+def _split_like_jiwer(
+    text: CodePoints, length: int, character_classes: CharacterClasses, starts: Offsets, ends: Offsets
 ) -> int:
     """Split a text at spaces in the way of the package jiwer, and return the number of tokens.
 
@@ -264,12 +271,12 @@ def _split_as_jiwer(
     """
     count = 0
     i = 0
-    while i < length and classes[text[i]] & SPACE:
+    while i < length and character_classes[text[i]] & SPACE:
         i += 1
     word_start = i
     while i < length:
         space_end = i
-        while space_end < length and classes[text[space_end]] & SPACE:
+        while space_end < length and character_classes[text[space_end]] & SPACE:
             space_end += 1
         is_single_tab = space_end == i + 1 and text[i] != _BLANK
         if space_end == i or is_single_tab:
@@ -287,7 +294,7 @@ def _split_as_jiwer(
 
 
 @kernel
-def _split_as_rouge(text: CodePoints, length: int, starts: Offsets, ends: Offsets) -> int:
+def _split_like_rouge(text: CodePoints, length: int, starts: Offsets, ends: Offsets) -> int:
     """Split a text into sequences of Latin letters and digits, as the package rouge-score does."""
     count = 0
     i = 0

@@ -59,7 +59,7 @@ def build_flash_attention(weight: Tensor, head_size: int) -> Attention | None:
 
     def compute_flash_attention(projected: Tensor, batch: TokenBatch) -> Tensor:
         """Compute attention within each text with the flash attention of torch."""
-        packing = get_packing(batch)
+        packing = get_text_bounds_of_packed_batch(batch)
         query, key, value = projected.unbind(1)
         bounds = packing.text_bounds
         return varlen_attn(query, key, value, bounds, bounds, packing.longest, packing.longest)
@@ -103,7 +103,7 @@ def build_attention_for_short_texts(
         tl.store(attended + (start + rows) * heads * size + cells, mean, mask=is_token)
 
     def compute_attention_of_short_texts(projected: Tensor, batch: TokenBatch) -> Tensor:
-        packing = get_packing(batch)
+        packing = get_text_bounds_of_packed_batch(batch)
         if packing.longest > SHORT_TEXT:
             return attention_for_long_texts(projected, batch)
         tokens, _, heads, size = projected.shape
@@ -123,7 +123,7 @@ def build_attention_for_short_texts(
     )
 
 
-def get_packing(batch: TokenBatch) -> Packing:
+def get_text_bounds_of_packed_batch(batch: TokenBatch) -> Packing:
     """Return where each text of a packed batch begins; raise an error if the batch is padded instead."""
     if batch.packing is None:
         raise TypeError("this batch is not packed")

@@ -57,7 +57,7 @@ class BartNetwork:
         self.tokenizer = Tokenizer(find_tokenizer_file(folder, model=model), limit)
         self.pad_id = int(self.network.config.pad_token_id)
 
-    def score_inputs_by_mean(
+    def compute_mean_log_likelihoods(
         self, pairs_by_direction: Sequence[Sequence[TextPair]], shared_cache: SharedCache
     ) -> NetworkScores:
         """Return the mean log-likelihood of each input. With two directions (output given reference and the
@@ -67,13 +67,13 @@ class BartNetwork:
         truncated_count = 0
         for pairs in pairs_by_direction:
             likelihoods = compute_once_for_equal_items(
-                shared_cache, (self, "pairs"), pairs, self.compute_likelihoods
+                shared_cache, (self, "pairs"), pairs, self.compute_text_likelihoods
             )
             scores.append([likelihood.log_probability for likelihood in likelihoods])
             truncated_count += sum(likelihood.truncated for likelihood in likelihoods)
         return NetworkScores(np.mean(scores, axis=0), truncated_count, self.tokenizer.limit)
 
-    def compute_likelihoods(self, text_pairs: Sequence[TextPair]) -> list[Likelihood]:
+    def compute_text_likelihoods(self, text_pairs: Sequence[TextPair]) -> list[Likelihood]:
         """Compute how likely the second text of each pair is, given the first."""
         texts = sorted({text for pair in text_pairs for text in pair})
         tokens = self.tokenizer(texts)
@@ -173,7 +173,7 @@ class BartScore(BartMetric):
             directions.append(
                 [TextPair(scoring_input.output, scoring_input.reference or "") for scoring_input in inputs]
             )
-        return network.score_inputs_by_mean(directions, shared_cache)
+        return network.compute_mean_log_likelihoods(directions, shared_cache)
 
 
 @dataclass(frozen=True)
@@ -190,4 +190,4 @@ class BartScoreSource(BartMetric):
     ) -> NetworkScores:
         """Compute the mean log-likelihood of each output given its source."""
         pairs = [TextPair(scoring_input.source or "", scoring_input.output) for scoring_input in inputs]
-        return network.score_inputs_by_mean([pairs], shared_cache)
+        return network.compute_mean_log_likelihoods([pairs], shared_cache)

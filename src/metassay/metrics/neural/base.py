@@ -85,17 +85,17 @@ class NeuralMetric(Metric, Generic[N]):
         """Return hashes of the weights and the tokenizer, which identify the model in the signature."""
 
     @property
-    def network_pass_key(self) -> Hashable:
+    def network_cache_key(self) -> Hashable:
         """A key for the cache of network results. Metrics with equal keys are computed by running the network
         once.
         """
         return self
 
-    def select_scores_from_pass(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def extract_metric_scores(self, network_scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the scores of this metric out of those that the network computed for several metrics at
         once.
         """
-        return scores
+        return network_scores
 
     @property
     def cost_class(self) -> str:
@@ -127,9 +127,9 @@ class NeuralMetric(Metric, Generic[N]):
             with MODEL_LOCK:
                 return self.score_inputs(self.load_network(), found.inputs, batch.shared_cache)
 
-        result = batch.compute_once(("neural", self.network_pass_key, self.needs), run_network_once)
+        result = batch.compute_once(("neural", self.network_cache_key, self.needs), run_network_once)
         self._warn_if_truncated(result)
-        scores = self.select_scores_from_pass(result.scores)[found.input_positions]
+        scores = self.extract_metric_scores(result.scores)[found.input_positions]
         return _aggregate_over_references(scores, found.rows, len(batch), self.reference_aggregation)
 
     def get_parameters_except(self, *names: str) -> tuple[Hashable, ...]:

@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 from metassay.errors import InputError, InputLocation, UnknownName
 from metassay.metrics.neural.base import MAX, NetworkScores, NeuralMetric, ScoringInput
 from metassay.metrics.neural.batch_runner import BatchRunner, get_device_kind
-from metassay.metrics.neural.bertscore_baselines import BEST_LAYERS, read_baseline
+from metassay.metrics.neural.bertscore_baselines import BEST_LAYERS, read_bertscore_baseline
 from metassay.metrics.neural.checkpoints import (
     ModelConfig,
     find_model_folder,
     find_tokenizer_file,
     find_weight_files,
     hash_file_contents,
-    read_config,
     read_json_object,
-    read_weights,
+    read_model_config,
+    read_model_weights,
 )
 from metassay.metrics.neural.encoder import load_encoder
 from metassay.metrics.neural.loaded_models import cache_loaded_models
@@ -86,7 +86,7 @@ class TokenEncoder:
     """Turns each token of a text into a vector, with the layers of an encoder up to a chosen one."""
 
     def __init__(self, folder: Path, model: str, layer: int, dtype: str) -> None:
-        self.config = read_config(folder, model=model)
+        self.config = read_model_config(folder, model=model)
         architecture = self.config.get("model_type")
         if architecture not in SUPPORTED_ENCODERS:
             raise InputError(
@@ -104,7 +104,7 @@ class TokenEncoder:
         end_id = self.tokenizer.find_token_id("</s>", "[SEP]")
         self.unweighted_ids = [start_id, end_id]
         self.packed_encoder: PackedEncoder | None = None
-        state = read_weights(find_weight_files(folder, model=model))
+        state = read_model_weights(find_weight_files(folder, model=model))
         if architecture == BART:
             state = copy_shared_embedding(state)
         self.encoder = load_encoder(self.config, state, dtype=dtype, device=self.runner.device)
@@ -115,7 +115,7 @@ class TokenEncoder:
             return
         self.encoder.encoder.layer = self.encoder.encoder.layer[:layer]
         if architecture in PACKED_ENCODERS:
-            self.packed_encoder = PackedEncoder.build_if_supported(self.encoder)
+            self.packed_encoder = PackedEncoder.create_for_supported_model(self.encoder)
         if self.packed_encoder is not None:
             self.runner.enable_packed_batches()
 
@@ -125,7 +125,7 @@ class TokenEncoder:
         stripped = [text.strip() for text in texts]
         return self.tokenizer([prefix + text if text else text for text in stripped])
 
-    def encode(self, texts: list[str], group_levels: Sequence[TextGroups]) -> EncodedTokens:
+    def compute_token_vectors(self, texts: list[str], group_levels: Sequence[TextGroups]) -> EncodedTokens:
         """Compute a vector for each token of the texts. Texts in a group are computed once for all batches
         that contain them.
 
@@ -134,41 +134,41 @@ class TokenEncoder:
         parts: list[tuple[list[str], StoredVectors]] = []
         for groups in group_levels:
             text_groups, texts = groups.find_groups_of_texts(texts)
-            encode_group = partial(self._encode_groups, groups)
-            parts += [groups.compute_once(self, group, encode_group) for group in text_groups]
+            encode_group = partial(self._encode_text_groups, groups)
+            parts += [groups.compute_once_per_group(self, group, encode_group) for group in text_groups]
         parts.append((texts, StoredVectors(self.tokenize(texts), None)))
         all_texts: list[str] = []
         for part_texts, _ in parts:
             all_texts += part_texts
         tokens = TokenizedTexts.concatenate([stored.tokens for _, stored in parts])
-        unit_vectors = self._allocate_vectors(tokens)
+        unit_vectors = self._allocate_token_vectors(tokens)
         start = 0
         for _, stored in parts:
             part_vectors = unit_vectors[start : start + len(stored.tokens.ids)]
             if stored.vectors is None:
-                self._compute_vectors(stored.tokens, part_vectors)
+                self._write_token_vectors(stored.tokens, part_vectors)
             else:
                 part_vectors.copy_(self.runner.move_to_device(stored.vectors))
             start += len(part_vectors)
         return EncodedTokens(all_texts, tokens, unit_vectors)
 
-    def _encode_groups(self, groups: TextGroups, texts: list[str]) -> StoredVectors:
+    def _encode_text_groups(self, groups: TextGroups, texts: list[str]) -> StoredVectors:
         """Compute the token vectors of texts that several batches contain, and store them for the rest of the
         run.
         """
         tokens = self.tokenize(texts)
-        vectors = self._allocate_vectors(tokens)
-        self._compute_vectors(tokens, vectors)
-        return StoredVectors(tokens, groups.store_array_for_run(vectors))
+        vectors = self._allocate_token_vectors(tokens)
+        self._write_token_vectors(tokens, vectors)
+        return StoredVectors(tokens, groups.keep_array_until_run_ends(vectors))
 
-    def _allocate_vectors(self, tokens: TokenizedTexts) -> Tensor:
+    def _allocate_token_vectors(self, tokens: TokenizedTexts) -> Tensor:
         """Allocate memory for a vector of each token."""
         import torch
 
         return torch.empty((len(tokens.ids), self.hidden_size), device=self.runner.device)
 
-    def _compute_vectors(self, tokens: TokenizedTexts, target: Tensor) -> None:
-        """Compute a vector of length 1 for each token, and write the vectors into `target`."""
+    def _write_token_vectors(self, tokens: TokenizedTexts, target_vectors: Tensor) -> None:
+        """Compute a vector of length 1 for each token, and write the vectors into `target_vectors`."""
 
         def encode_token_batch(batch: TokenBatch) -> Tensor:
             if batch.packing is not None and self.packed_encoder is not None:
@@ -181,10 +181,12 @@ class TokenEncoder:
         for texts, vectors in self.runner.run_network_in_batches(
             tokens, encode_token_batch, pad_id=self.pad_id
         ):
-            positions, is_token = tokens.arrange_token_positions(texts)
+            positions, is_token = tokens.build_matrix_of_token_positions(texts)
             target_rows = self.runner.move_to_device(positions[is_token])
             is_packed = vectors.ndim == 2
-            target[target_rows] = vectors if is_packed else vectors[self.runner.move_to_device(is_token)]
+            target_vectors[target_rows] = (
+                vectors if is_packed else vectors[self.runner.move_to_device(is_token)]
+            )
 
     def compute_token_weights(self, tokens: TokenizedTexts, idf: TokenWeights | None) -> NDArray[np.float32]:
         """Return the weight of each token: its inverse document frequency if given, or else 1, and 0 for
@@ -206,9 +208,9 @@ def _load_tokenizer(folder: Path, model: str, config: ModelConfig) -> Tokenizer 
     return Tokenizer(file, limit)
 
 
-def _find_token_limit(folder: Path, config: ModelConfig) -> int:
+def _find_token_limit(model_folder: Path, config: ModelConfig) -> int:
     """Return how many tokens of a text the model reads, from the settings of its tokenizer or encoder."""
-    tokenizer_config = folder / "tokenizer_config.json"
+    tokenizer_config = model_folder / "tokenizer_config.json"
     limit = read_json_object(tokenizer_config).get("model_max_length", 0) if tokenizer_config.is_file() else 0
     # RoBERTa reserves two positions.
     reserved_positions = 2 if config["model_type"] in {"roberta", "xlm-roberta"} else 0
@@ -236,7 +238,7 @@ def score_text_pairs(
     scores = np.empty((len(text_pairs), len(PARTS)))
     truncated_texts: set[str] = set()
     for chunk, texts in zip(chunks, chunk_texts):
-        encoded = encoder.encode(texts, group_levels)
+        encoded = encoder.compute_token_vectors(texts, group_levels)
         position_of_text = {text: position for position, text in enumerate(encoded.texts)}
         truncated = encoded.tokens.truncated
         truncated_texts.update(text for text in texts if truncated[position_of_text[text]])
@@ -315,7 +317,7 @@ def _score_pairs_by_greedy_matching(
 
     sides = []
     for texts in pair_positions.T:
-        positions, is_token = encoded_texts.tokens.arrange_token_positions(texts)
+        positions, is_token = encoded_texts.tokens.build_matrix_of_token_positions(texts)
         device_positions = runner.move_to_device(positions)
         mask = runner.move_to_device(is_token)
         sides.append(
@@ -392,19 +394,19 @@ class BertScore(NeuralMetric[TokenEncoder]):
         return BEST_LAYERS[short_name]
 
     @property
-    def network_pass_key(self) -> Hashable:
+    def network_cache_key(self) -> Hashable:
         """A key for the cache of network results, equal for precision, recall and F1 of the same model."""
         return ("bertscore", *self.get_parameters_except("part_of", "rescale"))
 
-    def select_scores_from_pass(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def extract_metric_scores(self, network_scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the column that the user chose (precision, recall or F1), rescaled if the user asked
         for it.
         """
         column = PARTS.index(self.part_of)
-        selected = scores[:, column]
+        selected = network_scores[:, column]
         if self.rescale is None:
             return selected
-        baseline = read_baseline(self.model, self.chosen_layer, self.rescale)[column]
+        baseline = read_bertscore_baseline(self.model, self.chosen_layer, self.rescale)[column]
         return (selected - baseline) / (1 - baseline)
 
     def load_network(self) -> TokenEncoder:

@@ -51,7 +51,7 @@ class Baseline(NamedTuple):
     f1: float
 
 
-def read_baseline(model: str, layer: int, table: str) -> Baseline:
+def read_bertscore_baseline(model: str, layer: int, table: str) -> Baseline:
     """Read the scores of unrelated sentences for a model and layer, from a file or from the package
     bert-score.
     """

@@ -20,8 +20,8 @@ from metassay.metrics.neural.checkpoints import (
     find_weight_files,
     hash_file_contents,
     load_sentencepiece,
-    read_config,
-    read_weights,
+    read_model_config,
+    read_model_weights,
 )
 from metassay.metrics.neural.encoder import load_encoder
 from metassay.metrics.neural.loaded_models import cache_loaded_models
@@ -113,13 +113,15 @@ class BleurtNetwork:
     """
 
     def __init__(self, folder: Path, model: str, dtype: str, activation: str | None) -> None:
-        config = read_config(folder, model=model)
+        config = read_model_config(folder, model=model)
         self.limit = int(config["max_position_embeddings"])
         self.runner = BatchRunner()
         self.vocabulary = _load_vocabulary(find_model_file(folder, *VOCABULARY_FILES, model=model))
-        state = read_weights(find_weight_files(folder, model=model))
+        state = read_model_weights(find_weight_files(folder, model=model))
         encoder_state = {
-            _convert_weight_name(name): tensor for name, tensor in state.items() if name.startswith("bleurt.")
+            _convert_weight_name_to_transformers(name): tensor
+            for name, tensor in state.items()
+            if name.startswith("bleurt.")
         }
         self.encoder = load_encoder(
             _convert_config_to_transformers(config, activation),
@@ -128,7 +130,7 @@ class BleurtNetwork:
             device=self.runner.device,
             keep_pooler=True,
         )
-        self.packed_encoder = PackedEncoder.build_if_supported(self.encoder)
+        self.packed_encoder = PackedEncoder.create_for_supported_model(self.encoder)
         if self.packed_encoder is not None:
             self.runner.enable_packed_batches()
         self.head_weight = state["classifier.weight"].float().to(self.runner.device)
@@ -224,7 +226,7 @@ def _convert_config_to_transformers(config: ModelConfig, activation: str | None)
     return translated
 
 
-def _convert_weight_name(bleurt_name: str) -> str:
+def _convert_weight_name_to_transformers(bleurt_name: str) -> str:
     """Return the name that a weight of a BLEURT model has in transformers."""
     bare_name = bleurt_name.removeprefix("bleurt.")
     return bare_name.replace("encoder.embedding_projection", "encoder.embedding_hidden_mapping_in")

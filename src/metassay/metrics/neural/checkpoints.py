@@ -65,7 +65,7 @@ def find_model_folder(model_name: str) -> Path:
     if folder.is_dir():
         return folder
     for hub_name in (model_name, *get_hub_aliases(model_name)):
-        snapshot = _find_cached_snapshot(hub_name)
+        snapshot = _find_snapshot_in_hub_cache(hub_name)
         if snapshot is not None:
             return snapshot
     packaged = _find_model_in_package(model_name)
@@ -78,7 +78,7 @@ def find_model_folder(model_name: str) -> Path:
     )
 
 
-def _find_cached_snapshot(model_name: str) -> Path | None:
+def _find_snapshot_in_hub_cache(model_name: str) -> Path | None:
     """Find the downloaded version of a model in the Hugging Face cache: that of `main`, or else the
     only one.
     """
@@ -161,7 +161,7 @@ def load_sentencepiece(file: Path) -> SentencePieceProcessor:
     return sentencepiece.SentencePieceProcessor(model_file=str(check_not_lfs_pointer(file)))
 
 
-def read_config(folder: Path, *, model: str) -> ModelConfig:
+def read_model_config(folder: Path, *, model: str) -> ModelConfig:
     """Read the `config.json` of a model."""
     return read_json_object(find_model_file(folder, CONFIG_FILE, model=model))
 
@@ -177,12 +177,12 @@ def read_json_object(file: Path) -> Mapping[str, Any]:
     return content
 
 
-def read_weights(files: Sequence[Path]) -> StateDict:
+def read_model_weights(weight_files: Sequence[Path]) -> StateDict:
     """Read the weights of a model from its files. Pickle files that contain anything but tensors are
     refused.
     """
     state: StateDict = {}
-    for file in files:
+    for file in weight_files:
         state |= _read_safetensors(file) if file.suffix == ".safetensors" else read_torch_file(file)
     return state
 

@@ -65,13 +65,13 @@ class SeparateNetwork(CometNetwork):
                 )
             self.separator_id = self.tokenizer.find_token_id("</s>", "[SEP]")
 
-    def encode(self, texts: Sequence[str]) -> tuple[Tensor, NDArray[np.bool_]]:
+    def compute_text_vectors(self, texts: Sequence[str]) -> tuple[Tensor, NDArray[np.bool_]]:
         """Compute a vector for each text. Also returns which texts were truncated."""
         return self.runner.tokenize_and_compute_vectors(
-            texts, self.tokenizer, self.encode_batch, pad_id=self.pad_id
+            texts, self.tokenizer, self.compute_text_vectors_of_batch, pad_id=self.pad_id
         )
 
-    def encode_batch(self, batch: TokenBatch) -> Tensor:
+    def compute_text_vectors_of_batch(self, batch: TokenBatch) -> Tensor:
         """Compute a vector for each text of a batch."""
         collector = self.layer_mix.create_layer_collector(batch, self.pad_id, separator_id=self.separator_id)
         self.run_encoder(batch, collector)
@@ -82,8 +82,8 @@ class SeparateNetwork(CometNetwork):
         import torch
 
         columns = [list(map(str, column)) for column in zip(*inputs) if column[0] is not None]
-        text_vectors = TextVectors(shared_cache, self, self.encode, self.runner.move_to_device)
-        vectors, rows, truncated_count = text_vectors.get_or_encode_vectors(columns)
+        text_vectors = TextVectors(shared_cache, self, self.compute_text_vectors, self.runner.move_to_device)
+        vectors, rows, truncated_count = text_vectors.look_up_or_compute_vectors(columns)
         starts = range(0, len(inputs), ESTIMATOR_BATCH)
         scores = [
             self._score_text_vectors(vectors, rows[:, start : start + ESTIMATOR_BATCH]) for start in starts
@@ -192,7 +192,7 @@ class CometMetric(NeuralMetric[SeparateNetwork | UnifiedNetwork]):
     ) -> NetworkScores:
         """Score each input with the COMET model."""
         if isinstance(network, UnifiedNetwork):
-            return network.score_inputs_by_mean(inputs, (SOURCE_INPUT,), shared_cache)
+            return network.compute_mean_scores(inputs, (SOURCE_INPUT,), shared_cache)
         return network.score(inputs, shared_cache)
 
 

@@ -59,17 +59,17 @@ class CometNetwork:
         # Tagging needs the tokens of a batch as a rectangle.
         self.packed_encoder: PackedEncoder | None = None
         if not self.settings.error_labels:
-            self.packed_encoder = PackedEncoder.build_if_supported(self.encoder)
+            self.packed_encoder = PackedEncoder.create_for_supported_model(self.encoder)
         if self.packed_encoder is not None:
             self.runner.enable_packed_batches()
-        self.layer_mix = self._load_layer_mix(files, sparsemax=sparsemax)
-        self.estimator = _build_estimator(
+        self.layer_mix = self._load_layer_weights(files, sparsemax=sparsemax)
+        self.estimator = _build_score_layers(
             select_weights_with_prefix(self.state, "estimator.ff."), self.settings
         )
         if self.estimator is not None:
             self.estimator.to(device)
 
-    def _load_layer_mix(self, files: CometFiles, *, sparsemax: bool | None) -> LayerMix:
+    def _load_layer_weights(self, files: CometFiles, *, sparsemax: bool | None) -> LayerMix:
         """Load the weights with which the layers of the encoder are summed."""
         has_mixture = any(name.startswith(SCALARS_PREFIX) for name in self.state)
         if not has_mixture:
@@ -121,7 +121,7 @@ class CometNetwork:
         return last_states
 
 
-def _build_estimator(weights: StateDict, settings: CometSettings) -> nn.Module | None:
+def _build_score_layers(weights: StateDict, settings: CometSettings) -> nn.Module | None:
     """Build the last layers of a COMET model, which compute the score. None for ranking models, which have
     none.
     """

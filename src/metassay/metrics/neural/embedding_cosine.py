@@ -66,8 +66,8 @@ class EmbeddingCosine(NeuralMetric[SentenceEncoder]):
         compared_texts = [scoring_input.reference or "" for scoring_input in inputs]
         if "references" not in self.needs:
             compared_texts = [scoring_input.source or "" for scoring_input in inputs]
-        text_vectors = TextVectors(shared_cache, network, network.encode)
-        vectors, rows, truncated_count = text_vectors.get_or_encode_vectors([outputs, compared_texts])
+        text_vectors = TextVectors(shared_cache, network, network.compute_text_vectors)
+        vectors, rows, truncated_count = text_vectors.look_up_or_compute_vectors([outputs, compared_texts])
         output_rows, compared_rows = rows
         vectors = vectors.astype(np.float64)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)

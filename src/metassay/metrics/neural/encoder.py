@@ -70,7 +70,7 @@ def compile_function(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     compiled: Callable[..., Tensor] | None = torch.compile(function, dynamic=True)
 
-    def call(*tensors: Tensor) -> Tensor:
+    def run_compiled_function(*tensors: Tensor) -> Tensor:
         nonlocal compiled
         if compiled is not None:
             try:
@@ -83,7 +83,7 @@ def compile_function(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
                 compiled = None
         return function(*tensors)
 
-    return call
+    return run_compiled_function
 
 
 def skip_random_weight_initialization() -> AbstractContextManager[Any]:
@@ -106,7 +106,7 @@ def copy_weights_into_model(model: nn.Module, loaded_weights: StateDict) -> None
         expected_name = _find_expected_weight_name(name, expected, prefix)
         if expected_name in expected:
             weights[expected_name] = tensor
-    missing = [name for name in expected if name not in weights and not _is_optional_weight(name)]
+    missing = [name for name in expected if name not in weights and not _is_optional_weight_name(name)]
     if missing:
         problem = f"lacks {missing[0]} (and {len(missing) - 1} more)"
         raise InputError(f"the checkpoint does not fit its config.json: it {problem}.")
@@ -126,6 +126,6 @@ def _find_expected_weight_name(name_in_file: str, weights_of_model: Mapping[str,
     return bare_name if prefix and bare_name in weights_of_model else name_in_file
 
 
-def _is_optional_weight(weight_name: str) -> bool:
+def _is_optional_weight_name(weight_name: str) -> bool:
     """Return whether a model works without a weight, which files may lack."""
     return any(part in weight_name for part in OPTIONAL_WEIGHTS)

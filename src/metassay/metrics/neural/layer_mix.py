@@ -119,7 +119,7 @@ class RectangleCollector:
         if self.pool == MAX_POOL:  # the maximum of a mixture is not the mixture of maxima: pooled at the end
             contribution = states.float() * weight
         else:
-            contribution = self._pool_tokens(states) * weight
+            contribution = self._pool_token_states(states) * weight
         self.total = contribution if self.total is None else self.total + contribution
 
     def get_text_vectors(self) -> Tensor:
@@ -131,7 +131,7 @@ class RectangleCollector:
         is_padding = (self.batch.ids == self.pad_id)[..., None]
         return mixed.masked_fill(is_padding, float("-inf")).max(1).values
 
-    def _pool_tokens(self, states: Tensor) -> Tensor:
+    def _pool_token_states(self, states: Tensor) -> Tensor:
         """Return the hidden state of each text's first token, or the mean over its tokens."""
         import torch
 

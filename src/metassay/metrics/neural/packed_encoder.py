@@ -14,13 +14,13 @@ from metassay.metrics.neural.attention import (
     Attention,
     choose_attention_function,
     compute_attention_by_text_length,
-    get_packing,
+    get_text_bounds_of_packed_batch,
 )
 from metassay.metrics.neural.encoder import compile_function, is_compilation_enabled
 from metassay.metrics.neural.tf32_products import (
-    apply_split_linear,
-    split_linear_weights,
-    supports_split_matrix_products,
+    apply_split_linear_layer,
+    split_linear_layer_for_tf32,
+    supports_tf32_matrix_products,
 )
 from metassay.metrics.neural.token_batches import TokenBatch
 
@@ -53,10 +53,10 @@ class LayerWeights:
 
     @classmethod
     def from_transformers_layer(
-        cls, layer: Any, prepare: Callable[[Tensor, Tensor], Weights]
+        cls, layer: Any, convert_weights: Callable[[Tensor, Tensor], Weights]
     ) -> LayerWeights:
-        """Collect the weights of a layer of the transformers library. `prepare` converts each matrix and
-        bias.
+        """Collect the weights of a layer of the transformers library. `convert_weights` converts each matrix
+        and bias.
         """
         import torch
 
@@ -66,15 +66,15 @@ class LayerWeights:
         projection_bias = torch.cat([linear.bias for linear in projections]).detach()
         attention_output = layer.attention.output
 
-        def prepare_linear_layer(linear: Any) -> Weights:
-            return prepare(linear.weight, linear.bias)
+        def convert_linear_layer(linear_layer: Any) -> Weights:
+            return convert_weights(linear_layer.weight, linear_layer.bias)
 
         return cls(
-            projection=prepare(projection_weight, projection_bias),
-            attention_output=prepare_linear_layer(attention_output.dense),
+            projection=convert_weights(projection_weight, projection_bias),
+            attention_output=convert_linear_layer(attention_output.dense),
             attention_norm=(attention_output.LayerNorm.weight, attention_output.LayerNorm.bias),
-            expansion=prepare_linear_layer(layer.intermediate.dense),
-            contraction=prepare_linear_layer(layer.output.dense),
+            expansion=convert_linear_layer(layer.intermediate.dense),
+            contraction=convert_linear_layer(layer.output.dense),
             output_norm=(layer.output.LayerNorm.weight, layer.output.LayerNorm.bias),
         )
 
@@ -93,17 +93,17 @@ class PackedEncoder:
         self.heads = int(config.num_attention_heads)
         counts_positions = config.model_type in COUNTING_ARCHITECTURES
         self.first_position = int(config.pad_token_id) if counts_positions else None
-        self.product: Callable[..., Tensor] = apply_split_linear if split_products else linear
-        prepare = split_linear_weights if split_products else _return_weights_unchanged
+        self.product: Callable[..., Tensor] = apply_split_linear_layer if split_products else linear
+        prepare = split_linear_layer_for_tf32 if split_products else _return_weights_unchanged
         self.layers = [LayerWeights.from_transformers_layer(layer, prepare) for layer in model.encoder.layer]
         self.attend: Attention = compute_attention_by_text_length
         weight = next(model.parameters())
         if weight.is_cuda and not split_products and self.layers:
             self.attend = choose_attention_function(weight, int(config.hidden_size) // self.heads)
-        self._apply_feed_forward = _build_feed_forward(model, self.product)
+        self._apply_feed_forward = _build_feed_forward_function(model, self.product)
 
     @classmethod
-    def build_if_supported(cls, model: Any) -> PackedEncoder | None:
+    def create_for_supported_model(cls, model: Any) -> PackedEncoder | None:
         """Create a packed encoder for a model. None if the model or its device is not supported."""
         weight = next(model.parameters())
         if not weight.is_cuda or not has_supported_layers(model):
@@ -111,7 +111,7 @@ class PackedEncoder:
         is_half_precision = weight.element_size() == 2
         if is_half_precision:
             return cls(model)
-        return cls(model, split_products=True) if supports_split_matrix_products(weight) else None
+        return cls(model, split_products=True) if supports_tf32_matrix_products(weight) else None
 
     def __call__(self, batch: TokenBatch, visit: HiddenStateVisitor | None = None) -> Tensor:
         """Return the last hidden state of each token. If `visit` is given, it is called with the states of
@@ -139,7 +139,7 @@ class PackedEncoder:
 
     def _embed_tokens(self, batch: TokenBatch) -> Tensor:
         """Return the embedding of each token of a batch."""
-        packing = get_packing(batch)
+        packing = get_text_bounds_of_packed_batch(batch)
         positions = packing.positions
         if self.first_position is not None:
             positions = packing.positions_without_padding + self.first_position
@@ -165,7 +165,7 @@ def has_supported_layers(model: Any) -> bool:
 
 def get_first_token_states(states: Tensor, batch: TokenBatch) -> Tensor:
     """Return the hidden state of each text's first token, in a batch without padding."""
-    return states[get_packing(batch).text_bounds[:-1].long()]
+    return states[get_text_bounds_of_packed_batch(batch).text_bounds[:-1].long()]
 
 
 def _return_weights_unchanged(weight: Tensor, bias: Tensor) -> Weights:
@@ -173,7 +173,7 @@ def _return_weights_unchanged(weight: Tensor, bias: Tensor) -> Weights:
     return weight, bias
 
 
-def _build_feed_forward(model: Any, linear_function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _build_feed_forward_function(model: Any, linear_function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Return the function that computes the part of a layer after attention: projection, feed-forward network
     and normalisations.
 
@@ -203,6 +203,6 @@ def _build_feed_forward(model: Any, linear_function: Callable[..., Tensor]) -> C
         output_sum = linear_function(expanded, *contraction) + normalised
         return layer_norm(output_sum, shape, output_norm[0], output_norm[1], epsilon)
 
-    if not is_compilation_enabled() or linear_function is apply_split_linear:
+    if not is_compilation_enabled() or linear_function is apply_split_linear_layer:
         return apply_feed_forward
     return compile_function(apply_feed_forward)

@@ -17,9 +17,9 @@ from metassay.metrics.neural.checkpoints import (
     find_tokenizer_file,
     find_weight_files,
     load_sentencepiece,
-    read_config,
     read_json_object,
-    read_weights,
+    read_model_config,
+    read_model_weights,
     require_torch,
 )
 from metassay.metrics.neural.encoder import load_encoder
@@ -50,7 +50,7 @@ class SentenceEncoder(Protocol):
     limit: int
     """Tokens of a text that it reads."""
 
-    def encode(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    def compute_text_vectors(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """Compute a vector for each text. Also returns which texts were truncated."""
         ...
 
@@ -61,24 +61,26 @@ class TransformerSentenceEncoder:
     """
 
     def __init__(self, folder: Path, model: str, dtype: str) -> None:
-        config = read_config(folder, model=model)
+        config = read_model_config(folder, model=model)
         self.runner = BatchRunner()
         self.tokenizer = Tokenizer(
             find_tokenizer_file(folder, model=model), _find_token_limit(folder, config)
         )
         self.limit = self.tokenizer.limit
         self.pad_id = self.tokenizer.find_token_id("<pad>", "[PAD]")
-        self.pooling = _read_pooling(folder)
-        state = read_weights(find_weight_files(folder, model=model))
+        self.pooling = _read_pooling_method(folder)
+        state = read_model_weights(find_weight_files(folder, model=model))
         self.encoder = load_encoder(config, state, dtype=dtype, device=self.runner.device)
 
-    def encode(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    def compute_text_vectors(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """Compute a vector for each text. Also returns which texts were truncated."""
         tokens = self.tokenizer(texts)
-        rows = self.runner.compute_vector_per_text(tokens, self._encode_batch, pad_id=self.pad_id)
+        rows = self.runner.compute_vector_per_text(
+            tokens, self._compute_text_vectors_of_batch, pad_id=self.pad_id
+        )
         return rows.cpu().numpy(), tokens.truncated
 
-    def _encode_batch(self, batch: TokenBatch) -> Tensor:
+    def _compute_text_vectors_of_batch(self, batch: TokenBatch) -> Tensor:
         """Compute a vector for each text of a batch."""
         output = self.encoder(input_ids=batch.ids, attention_mask=batch.mask)
         states: Tensor = output.last_hidden_state.float()
@@ -87,18 +89,18 @@ class TransformerSentenceEncoder:
         return (states * batch.attention_mask[..., None]).sum(1) / batch.lengths[:, None]
 
 
-def _find_token_limit(folder: Path, config: ModelConfig) -> int:
+def _find_token_limit(model_folder: Path, config: ModelConfig) -> int:
     """Return how many tokens of a text the model reads, from its settings."""
     reserved_positions = 0 if config["model_type"] == "bert" else 2  # RoBERTa reserves two
     max_positions = int(config["max_position_embeddings"]) - reserved_positions
-    file = folder / "sentence_bert_config.json"
+    file = model_folder / "sentence_bert_config.json"
     model_limit = read_json_object(file).get("max_seq_length") if file.is_file() else None
     return min(max_positions, int(model_limit)) if model_limit else max_positions
 
 
-def _read_pooling(folder: Path) -> str:
+def _read_pooling_method(model_folder: Path) -> str:
     """Return how token vectors become one vector (mean or first token), from the settings of a model."""
-    file = folder / "1_Pooling" / "config.json"
+    file = model_folder / "1_Pooling" / "config.json"
     if not file.is_file():
         return MEAN_POOLING
     modes = []
@@ -128,7 +130,7 @@ class UniversalSentenceEncoder:
         sentencepiece = load_sentencepiece(folder / SENTENCEPIECE_FILE)
         self.backend = NumpyBackend(str(folder / NUMPY_WEIGHTS_FILE), sentencepiece, threads=1)
 
-    def encode(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    def compute_text_vectors(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """Compute a vector of length 1 for each text. Also returns which texts were truncated, which is
         none.
         """

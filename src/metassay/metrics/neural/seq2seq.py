@@ -10,8 +10,8 @@ from metassay.metrics.neural.checkpoints import (
     CONFIG_FILE,
     StateDict,
     find_weight_files,
-    read_config,
-    read_weights,
+    read_model_config,
+    read_model_weights,
 )
 from metassay.metrics.neural.encoder import (
     copy_weights_into_model,
@@ -32,7 +32,7 @@ def load_seq2seq_model(folder: Path, model: str, architecture: str, dtype: str, 
     import torch
     import transformers
 
-    config = dict(read_config(folder, model=model))
+    config = dict(read_model_config(folder, model=model))
     model_type = config.pop("model_type", None)
     if model_type != architecture:
         raise InputError(
@@ -45,7 +45,7 @@ def load_seq2seq_model(folder: Path, model: str, architecture: str, dtype: str, 
         else:
             network = transformers.BartForConditionalGeneration(transformers.BartConfig(**config))
     network = network.to(torch.float32)
-    state = read_weights(find_weight_files(folder, model=model))
+    state = read_model_weights(find_weight_files(folder, model=model))
     if architecture == MT5 and "lm_head.weight" in state:
         # transformers may tie this matrix to the embedding, but MetricX was trained with one of its own.
         network.lm_head.weight = torch.nn.Parameter(torch.empty_like(network.lm_head.weight))

@@ -73,7 +73,7 @@ class TextGroups:
                 groups.add(group)
         return sorted(groups), ungrouped
 
-    def compute_once(
+    def compute_once_per_group(
         self, network: object, group: TextGroup, compute: Callable[[list[str]], V]
     ) -> tuple[list[str], V]:
         """Return the texts of a group and what `compute` returns for them. It is called once per group in a
@@ -84,7 +84,7 @@ class TextGroups:
             self.stored.results[network, group] = compute(texts)
         return texts, self.stored.results[network, group]
 
-    def store_array_for_run(self, array_or_tensor: Any) -> NDArray[Any]:
+    def keep_array_until_run_ends(self, array_or_tensor: Any) -> NDArray[Any]:
         """Keep an array until the run ends, in memory or in a temporary file. Returns the stored array."""
         array: NDArray[Any] = (
             array_or_tensor if isinstance(array_or_tensor, np.ndarray) else array_or_tensor.cpu().numpy()
@@ -118,7 +118,7 @@ class EncodedTexts:
     blocks: list[Any] = field(default_factory=list)
     """Vectors, in blocks that are joined when they are needed."""
 
-    def add(self, texts: Sequence[str], vectors: Any, truncated: NDArray[np.bool_]) -> None:
+    def add_text_vectors(self, texts: Sequence[str], vectors: Any, truncated: NDArray[np.bool_]) -> None:
         """Add the vectors of some texts, and whether each text was truncated."""
         first_row = len(self.row_of_text)
         self.row_of_text.update(zip(texts, range(first_row, first_row + len(texts))))
@@ -159,7 +159,7 @@ class TextVectors:
             (EncodedTexts, network), EncodedTexts()
         )
 
-    def get_or_encode_vectors(self, text_columns: Sequence[Sequence[str]]) -> VectorRows:
+    def look_up_or_compute_vectors(self, text_columns: Sequence[Sequence[str]]) -> VectorRows:
         """Return the vectors of several lists of texts, such as outputs and references. Texts without a
         vector are encoded first.
         """
@@ -167,18 +167,18 @@ class TextVectors:
             new_texts = [text for text in dict.fromkeys(column) if text not in self.encoded.row_of_text]
             groups, ungrouped = self.groups.find_groups_of_texts(new_texts)
             for group in groups:
-                texts, (vectors, truncated) = self.groups.compute_once(
-                    self.network, group, self._encode_and_store
+                texts, (vectors, truncated) = self.groups.compute_once_per_group(
+                    self.network, group, self._compute_and_keep_vectors
                 )
-                self.encoded.add(texts, self.to_device(vectors), truncated)
+                self.encoded.add_text_vectors(texts, self.to_device(vectors), truncated)
             if ungrouped:
-                self.encoded.add(ungrouped, *self.encode(ungrouped))
+                self.encoded.add_text_vectors(ungrouped, *self.encode(ungrouped))
         row_of_text = self.encoded.row_of_text
         rows = np.array([[row_of_text[text] for text in column] for column in text_columns], dtype=np.int64)
         truncated_count = int(np.concatenate(self.encoded.truncated)[np.unique(rows)].sum())
         return VectorRows(self.encoded.join_vector_blocks(), rows, truncated_count)
 
-    def _encode_and_store(self, texts: list[str]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    def _compute_and_keep_vectors(self, texts: list[str]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Compute the vectors of texts and keep them until the run ends."""
         vectors, truncated = self.encode(texts)
-        return self.groups.store_array_for_run(vectors), truncated
+        return self.groups.keep_array_until_run_ends(vectors), truncated

@@ -24,7 +24,7 @@ TERMS_PER_SUM = 256
 MAX_RELATIVE_ERROR = 2e-6
 
 
-def split_for_tf32(values: Tensor) -> tuple[Tensor, Tensor]:
+def split_into_tf32_numbers(values: Tensor) -> tuple[Tensor, Tensor]:
     """Split each float32 number into two that add up to it: one that fits into TF32, a shorter format, and
     the rest.
     """
@@ -34,20 +34,22 @@ def split_for_tf32(values: Tensor) -> tuple[Tensor, Tensor]:
     return upper, values - upper
 
 
-def split_linear_weights(weight: Tensor, bias: Tensor) -> tuple[Tensor, ...]:
-    """Split the weights of a linear layer for `apply_split_linear`. Returns two matrices that add up to the
-    weights, and the bias.
+def split_linear_layer_for_tf32(weight: Tensor, bias: Tensor) -> tuple[Tensor, ...]:
+    """Split the weights of a linear layer for `apply_split_linear_layer`. Returns two matrices that add up to
+    the weights, and the bias.
     """
-    return (*split_for_tf32(weight.detach().contiguous()), bias.detach())
+    return (*split_into_tf32_numbers(weight.detach().contiguous()), bias.detach())
 
 
-def apply_split_linear(states: Tensor, upper_weight: Tensor, lower_weight: Tensor, bias: Tensor) -> Tensor:
+def apply_split_linear_layer(
+    states: Tensor, upper_weight: Tensor, lower_weight: Tensor, bias: Tensor
+) -> Tensor:
     """Apply a linear layer whose weights are split into two matrices. The products are computed on tensor
     cores.
     """
     import torch
 
-    states_upper, states_lower = split_for_tf32(states.contiguous())
+    states_upper, states_lower = split_into_tf32_numbers(states.contiguous())
     with _use_tensor_cores():
         result = torch.addmm(bias, states_upper, lower_weight.T)
         result.addmm_(states_lower, upper_weight.T)
@@ -57,7 +59,7 @@ def apply_split_linear(states: Tensor, upper_weight: Tensor, lower_weight: Tenso
         return result
 
 
-def supports_split_matrix_products(weight: Tensor) -> bool:
+def supports_tf32_matrix_products(weight: Tensor) -> bool:
     """Return whether the device computes such products accurately enough, by comparing a random product with
     float64.
     """
@@ -71,7 +73,7 @@ def supports_split_matrix_products(weight: Tensor) -> bool:
     trial_weight = torch.randn(shape, generator=generator, device=weight.device, dtype=torch.float32)
     bias = torch.zeros(256, device=weight.device)
     exact = states.double() @ trial_weight.double().T
-    computed = apply_split_linear(states, *split_linear_weights(trial_weight, bias))
+    computed = apply_split_linear_layer(states, *split_linear_layer_for_tf32(trial_weight, bias))
     relative_error = (computed - exact).abs().max() / exact.abs().max()
     return bool(relative_error < MAX_RELATIVE_ERROR)
 

@@ -49,13 +49,13 @@ class TokenizedTexts:
         return cls(ids, offsets, truncated)
 
     @classmethod
-    def concatenate(cls, parts: Sequence[TokenizedTexts]) -> TokenizedTexts:
+    def concatenate(cls, tokenized_texts: Sequence[TokenizedTexts]) -> TokenizedTexts:
         """Return one object with the texts of several."""
-        lengths = np.concatenate([part.lengths for part in parts])
+        lengths = np.concatenate([part.lengths for part in tokenized_texts])
         return cls(
-            ids=np.concatenate([part.ids for part in parts]),
+            ids=np.concatenate([part.ids for part in tokenized_texts]),
             offsets=np.concatenate(([0], np.cumsum(lengths))),
-            truncated=np.concatenate([part.truncated for part in parts]),
+            truncated=np.concatenate([part.truncated for part in tokenized_texts]),
         )
 
     def __len__(self) -> int:
@@ -77,10 +77,10 @@ class TokenizedTexts:
 
     def pad_texts(self, text_numbers: Positions, pad_id: int) -> NDArray[np.int64]:
         """Return the token ids of some texts as an array with one row per text, padded to the longest."""
-        positions, is_token = self.arrange_token_positions(text_numbers)
+        positions, is_token = self.build_matrix_of_token_positions(text_numbers)
         return np.where(is_token, self.ids[positions], pad_id)
 
-    def arrange_token_positions(self, text_numbers: Positions) -> tuple[Positions, NDArray[np.bool_]]:
+    def build_matrix_of_token_positions(self, text_numbers: Positions) -> tuple[Positions, NDArray[np.bool_]]:
         """Return an array with one row per text that has the position of each token in `ids`, and which
         entries are tokens.
         """

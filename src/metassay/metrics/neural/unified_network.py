@@ -96,7 +96,7 @@ class UnifiedNetwork(CometNetwork):
             self.tag_weight = self.state["hidden2tag.weight"].float().to(self.runner.device)
             self.tag_bias = self.state["hidden2tag.bias"].float().to(self.runner.device)
 
-    def predict_scores_and_tags(
+    def predict_scores_and_error_tags(
         self, inputs: Sequence[ScoringInput], input_kinds: Sequence[str], shared_cache: SharedCache
     ) -> dict[str, list[Prediction]]:
         """Predict a score and error tags for each input, once for each kind of input (output with source,
@@ -113,19 +113,19 @@ class UnifiedNetwork(CometNetwork):
                 shared_cache,
                 (self, kind),
                 texts_to_join,
-                lambda new_texts: self._predict_joined_texts(
+                lambda new_texts: self._predict_scores_of_joined_texts(
                     *self.tokenize_and_join_texts(new_texts, shared_cache)
                 ),
             )
         return predictions
 
-    def score_inputs_by_mean(
+    def compute_mean_scores(
         self, inputs: Sequence[ScoringInput], input_kinds: Sequence[str], shared_cache: SharedCache
     ) -> NetworkScores:
         """Return the mean score of each input over several kinds of input (output with source, with
         reference, or with both).
         """
-        predictions = self.predict_scores_and_tags(inputs, input_kinds, shared_cache)
+        predictions = self.predict_scores_and_error_tags(inputs, input_kinds, shared_cache)
         scores = np.mean(
             [[prediction.score for prediction in predictions[kind]] for kind in input_kinds], axis=0
         )
@@ -142,7 +142,7 @@ class UnifiedNetwork(CometNetwork):
                 "this model predicts scores only: it was not trained to mark errors.",
                 remedy="Use XCOMET, or a CometKiwi model that was trained with word_level_training.",
             )
-        predictions = self.predict_scores_and_tags(inputs, input_kinds, shared_cache)
+        predictions = self.predict_scores_and_error_tags(inputs, input_kinds, shared_cache)
         return self.convert_tags_to_error_spans(inputs, predictions, shared_cache)
 
     def convert_tags_to_error_spans(
@@ -207,7 +207,7 @@ class UnifiedNetwork(CometNetwork):
         tokens = self.tokenizer(texts)
         return [Segment(tokens[i].tolist(), bool(tokens.truncated[i])) for i in range(len(tokens))]
 
-    def _predict_joined_texts(
+    def _predict_scores_of_joined_texts(
         self, tokens: TokenizedTexts, output_lengths: Sequence[int]
     ) -> list[Prediction]:
         """Predict a score for each joined text and, if the network was trained for it, the error tags of the
@@ -219,7 +219,9 @@ class UnifiedNetwork(CometNetwork):
             scores = rows.double().cpu().tolist()
             return [Prediction(score, cut, _NO_TAGS) for score, cut in zip(scores, truncated)]
         predictions: dict[int, Prediction] = {}
-        batches = self.runner.run_network_in_batches(tokens, self._score_and_tag_batch, pad_id=self.pad_id)
+        batches = self.runner.run_network_in_batches(
+            tokens, self._predict_scores_and_error_tags_of_batch, pad_id=self.pad_id
+        )
         for texts, (batch_scores, batch_probabilities) in batches:
             scores = batch_scores.double().cpu().tolist()
             probabilities = batch_probabilities.cpu().numpy()
@@ -236,7 +238,7 @@ class UnifiedNetwork(CometNetwork):
         scores: Tensor = self.estimator(collector.get_text_vectors())[:, 0]
         return scores
 
-    def _score_and_tag_batch(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
+    def _predict_scores_and_error_tags_of_batch(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
         """Run the network on a batch. Returns a score for each text and tag probabilities for each token."""
         from torch.nn.functional import linear, softmax
 
@@ -245,12 +247,12 @@ class UnifiedNetwork(CometNetwork):
         collector = self.layer_mix.create_layer_collector(batch, self.pad_id, first_token=True)
         tag_logits: list[Tensor] = []
 
-        def collect_layer(k: int, states: Tensor) -> None:
-            collector(k, states)
-            if k == self.settings.word_layer:
+        def handle_layer_output(layer_number: int, states: Tensor) -> None:
+            collector(layer_number, states)
+            if layer_number == self.settings.word_layer:
                 tag_logits.append(linear(states.float(), self.tag_weight, self.tag_bias))
 
-        self.run_encoder(batch, collect_layer)
+        self.run_encoder(batch, handle_layer_output)
         return self.estimator(collector.get_text_vectors())[:, 0], softmax(tag_logits[0], dim=2)
 
 

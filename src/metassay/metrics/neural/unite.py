@@ -82,7 +82,7 @@ class Unite(UnifiedMetric):
         self, network: UnifiedNetwork, inputs: Sequence[ScoringInput], shared_cache: SharedCache
     ) -> NetworkScores:
         """Compute the mean score of each input over the texts that the output is compared with."""
-        return network.score_inputs_by_mean(inputs, self.input_kinds, shared_cache)
+        return network.compute_mean_scores(inputs, self.input_kinds, shared_cache)
 
 
 @dataclass(frozen=True)

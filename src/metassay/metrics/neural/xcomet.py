@@ -61,19 +61,19 @@ class XComet(UnifiedMetric):
         return (FINAL_PART, *(PART_OF_INPUT[kind] for kind in self.input_kinds), MQM_PART)
 
     @property
-    def network_pass_key(self) -> Hashable:
+    def network_cache_key(self) -> Hashable:
         """A key for the cache of network results, equal for all parts of the score of the same model."""
         return (self.name, *self.get_parameters_except("part_of"))
 
-    def select_scores_from_pass(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def extract_metric_scores(self, network_scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the part of the score that the user chose in `part_of`."""
-        return scores[:, self.score_names.index(self.part_of)]
+        return network_scores[:, self.score_names.index(self.part_of)]
 
     def score_inputs(
         self, network: UnifiedNetwork, inputs: Sequence[ScoringInput], shared_cache: SharedCache
     ) -> NetworkScores:
         """Compute all parts of the score of each input, one column per part."""
-        predictions = network.predict_scores_and_tags(inputs, self.input_kinds, shared_cache)
+        predictions = network.predict_scores_and_error_tags(inputs, self.input_kinds, shared_cache)
         has_one_kind = len(self.input_kinds) == 1
         final_scores = np.zeros(len(inputs))
         regression_scores = []

@@ -68,7 +68,7 @@ _CACHED_WORDS = 1 << 16
 Relation = Literal["antonym", "cohyponym", "hypernym", "wrong_sense"]
 
 
-def find_pronoun_paradigm_row(previous_word: str, pronoun: str, next_word: str, clause: str) -> int:  # noqa: ARG001
+def find_row_of_pronoun_table(previous_word: str, pronoun: str, next_word: str, clause: str) -> int:  # noqa: ARG001
     """Return the row of the pronoun table (subject, object and so on) to which a pronoun belongs, or -1 if
     that is not clear.
 
@@ -114,8 +114,8 @@ class WordEntry:
 
 def find_fitting_synonyms(previous_word: str, word_form: str, next_word: str) -> tuple[str, ...]:
     """Find the synonyms of a word that fit between its neighbouring words. All words are in lower case."""
-    return _filter_replacements_by_neighbours(
-        _find_synonym_entry(word_form), previous_word, word_form, next_word
+    return _filter_replacement_words_by_neighbours(
+        _find_inflected_synonyms(word_form), previous_word, word_form, next_word
     )
 
 
@@ -125,12 +125,12 @@ def find_fitting_related_words(
     """Find words with a relation to a word, such as antonyms, that fit between its neighbours. All words are
     in lower case.
     """
-    return _filter_replacements_by_neighbours(
+    return _filter_replacement_words_by_neighbours(
         find_related_words(word_form, relation), previous_word, word_form, next_word
     )
 
 
-def _filter_replacements_by_neighbours(
+def _filter_replacement_words_by_neighbours(
     word_entry: WordEntry | None, previous_word: str, word_form: str, next_word: str
 ) -> tuple[str, ...]:
     """Return the words that can replace a word between its neighbours, or no words if it is part of a
@@ -154,7 +154,9 @@ def is_proper_name(word: str) -> bool:
     if word in FEMALE_NAMES or word in MALE_NAMES:
         return True
     wordnet = _require_wordnet()
-    return any(word in wordnet.list_words("n", sense) for sense in wordnet.list_synsets(word.lower(), "n"))
+    return any(
+        word in wordnet.list_words_of_synset("n", sense) for sense in wordnet.list_synsets(word.lower(), "n")
+    )
 
 
 def _require_wordnet() -> WordNet:
@@ -171,13 +173,13 @@ def _is_part_of_phrase(lemma: str, previous_word: str, next_word: str) -> bool:
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def _find_synonym_entry(form: str) -> WordEntry | None:
+def _find_inflected_synonyms(word_form: str) -> WordEntry | None:
     """Find the synonyms of a word form, inflected like it, or None if it has none."""
-    reading = _find_part_of_speech_and_lemma(form)
+    reading = _find_part_of_speech_and_lemma(word_form)
     if reading is None:
         return None
     part_of_speech, lemma = reading
-    synonyms = _list_synonyms(lemma, part_of_speech, form)
+    synonyms = _list_synonyms(lemma, part_of_speech, word_form)
     return WordEntry(part_of_speech, lemma, synonyms) if synonyms else None
 
 
@@ -193,7 +195,7 @@ def find_related_words(word_form: str, relation: Relation) -> WordEntry | None:
     if relation != "antonym" and part_of_speech != "n":
         return None
     related_words = dict.fromkeys(_RELATION_FINDERS[relation](lemma, part_of_speech))
-    plain_words = [word for word in related_words if _is_plain_word(word)]
+    plain_words = [word for word in related_words if _is_lower_case_content_word(word)]
     inflected_words = _inflect_words_like(plain_words, lemma, word_form, part_of_speech)
     return WordEntry(part_of_speech, lemma, inflected_words) if inflected_words else None
 
@@ -217,7 +219,7 @@ def _list_hypernyms(lemma: str, part_of_speech: str) -> Iterable[str]:
     minimum_count = max(wordnet.tag_counts.get((lemma, part_of_speech), 0), MINIMUM_COUNT)
     hypernyms = []
     for parent in _list_hypernym_synsets(lemma, part_of_speech):
-        words = wordnet.list_words(part_of_speech, parent)
+        words = wordnet.list_words_of_synset(part_of_speech, parent)
         hypernyms += [
             word for word in words if wordnet.tag_counts.get((word, part_of_speech), 0) >= minimum_count
         ]
@@ -241,13 +243,13 @@ def _list_common_hyponyms(synset: int, part_of_speech: str) -> list[tuple[str, i
     wordnet = _require_wordnet()
     hyponyms = []
     for child in wordnet.list_related_synsets(part_of_speech, synset, "~"):
-        word = wordnet.list_words(part_of_speech, child)[0]
-        if _is_common_in_sense(word, part_of_speech, child):
+        word = wordnet.list_words_of_synset(part_of_speech, child)[0]
+        if _is_word_common_in_sense(word, part_of_speech, child):
             hyponyms.append((word, child))
     return hyponyms
 
 
-def _is_common_in_sense(word: str, part_of_speech: str, sense: int) -> bool:
+def _is_word_common_in_sense(word: str, part_of_speech: str, sense: int) -> bool:
     """Return whether a word is common and `sense` is its most frequent sense."""
     wordnet = _require_wordnet()
     is_common = wordnet.tag_counts.get((word, part_of_speech), 0) >= MINIMUM_COUNT
@@ -272,9 +274,9 @@ def _list_words_of_other_senses(lemma: str, part_of_speech: str) -> Iterable[str
     topic = wordnet.get_topic_number(part_of_speech, first_sense)
     words = []
     for synset in synsets:
-        for word in wordnet.list_words(part_of_speech, synset):
+        for word in wordnet.list_words_of_synset(part_of_speech, synset):
             # Words that begin alike may be derived from each other.
-            if not _is_common_in_sense(word, part_of_speech, synset) or word[:3] == lemma[:3]:
+            if not _is_word_common_in_sense(word, part_of_speech, synset) or word[:3] == lemma[:3]:
                 continue
             # A word that is also a form of another one could be read as that one.
             if wordnet.find_lemmas(word, part_of_speech) != [word]:
@@ -296,14 +298,14 @@ _RELATION_FINDERS: dict[Relation, Callable[[str, str], Iterable[str]]] = {
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def _find_part_of_speech_and_lemma(form: str) -> tuple[str, str] | None:
+def _find_part_of_speech_and_lemma(word_form: str) -> tuple[str, str] | None:
     """Return the part of speech and the base form of a word form, or None if several are plausible."""
-    if form in FUNCTION_WORDS or len(form) < 3 or not form.isalpha():
+    if word_form in FUNCTION_WORDS or len(word_form) < 3 or not word_form.isalpha():
         return None
     wordnet = _require_wordnet()
     counts = {}
     for part_of_speech in PARTS_OF_SPEECH:
-        for lemma in wordnet.find_lemmas(form, part_of_speech):
+        for lemma in wordnet.find_lemmas(word_form, part_of_speech):
             counts[part_of_speech, lemma] = wordnet.tag_counts.get((lemma, part_of_speech), 0)
     if not counts:
         return None
@@ -316,25 +318,29 @@ def _find_part_of_speech_and_lemma(form: str) -> tuple[str, str] | None:
     return reading
 
 
-def _list_synonyms(lemma: str, part_of_speech: str, form: str) -> tuple[str, ...]:
-    """List the synonyms of the most frequent sense of a word that are in use today, inflected like `form`."""
+def _list_synonyms(lemma: str, part_of_speech: str, word_form: str) -> tuple[str, ...]:
+    """List the synonyms of the most frequent sense of a word that are in use today, inflected like
+    `word_form`.
+    """
     wordnet = _require_wordnet()
     synset = wordnet.list_synsets(lemma, part_of_speech)[0]
-    words = wordnet.list_words(part_of_speech, synset)
-    synonyms = [word for word in words if word != lemma and _is_current_word(word, part_of_speech, synset)]
-    return _inflect_words_like(synonyms, lemma, form, part_of_speech)
+    words = wordnet.list_words_of_synset(part_of_speech, synset)
+    synonyms = [
+        word for word in words if word != lemma and _is_word_in_current_use(word, part_of_speech, synset)
+    ]
+    return _inflect_words_like(synonyms, lemma, word_form, part_of_speech)
 
 
-def _is_plain_word(word: str) -> bool:
+def _is_lower_case_content_word(word: str) -> bool:
     """Return whether a word has only lower-case letters and is not a function word such as "the"."""
     return word.isalpha() and word.islower() and word not in FUNCTION_WORDS
 
 
-def _is_current_word(word: str, part_of_speech: str, synset: int) -> bool:
+def _is_word_in_current_use(word: str, part_of_speech: str, synset: int) -> bool:
     """Return whether a word is in use today, and a WordNet sense is among its most frequent senses."""
     wordnet = _require_wordnet()
     return (
-        _is_plain_word(word)
+        _is_lower_case_content_word(word)
         and len(word) > 2
         and wordnet.tag_counts.get((word, part_of_speech), 0) > 0
         and synset in wordnet.list_synsets(word, part_of_speech)[:CENTRAL_SENSES]
@@ -372,7 +378,7 @@ def _make_plural(noun: str) -> str:
     if noun.endswith("man"):
         return f"{noun[:-3]}men"
     irregular_forms = _load_irregular_forms("n").get(noun)
-    return irregular_forms[0] if irregular_forms else _append_s(noun)
+    return irregular_forms[0] if irregular_forms else _add_ending_s(noun)
 
 
 def _inflect_verb(verb: str, model_form: str) -> str | None:
@@ -388,15 +394,15 @@ def _inflect_verb(verb: str, model_form: str) -> str | None:
         return f"{verb[:-1] if drops_e else verb}ing"
     # Irregular past forms can end in -s: "was".
     if model_form.endswith("s") and model_form not in _require_wordnet().load_irregular_forms("v"):
-        return _append_s(verb)
+        return _add_ending_s(verb)
     past_forms = [form for form in irregular_forms if not form.endswith("ing")]
     # With two irregular forms (took, taken) the model does not say which of them is needed.
     if len(past_forms) > 1 or verb in INVARIANT_VERBS:
         return None
-    return past_forms[0] if past_forms else _append_ed(verb)
+    return past_forms[0] if past_forms else _add_ending_ed(verb)
 
 
-def _append_s(word: str) -> str:
+def _add_ending_s(word: str) -> str:
     """Append the -s of plurals and of the third person with the right spelling: boxes, parties, cars."""
     if word.endswith(("s", "x", "z", "ch", "sh")):
         return f"{word}es"
@@ -405,7 +411,7 @@ def _append_s(word: str) -> str:
     return f"{word}s"
 
 
-def _append_ed(verb: str) -> str:
+def _add_ending_ed(verb: str) -> str:
     """Append the -ed of the past tense with the right spelling: used, tried, walked."""
     if verb.endswith("e"):
         return f"{verb}d"

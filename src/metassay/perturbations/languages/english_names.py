@@ -23,10 +23,10 @@ from metassay.perturbations.languages.names import (
     WordMatch,
     find_next_word,
     find_previous_word,
-    strip_name_suffix,
+    strip_genitive_ending,
 )
 from metassay.text.lemmas import is_common_word
-from metassay.text.tagged_words import rank_word_tags
+from metassay.text.tagged_words import rank_pos_tags_of_word
 from metassay.text.word_lists import WordLists
 from metassay.text.words import starts_sentence
 
@@ -49,7 +49,7 @@ def _can_word_be_in_name(text: str, word: WordMatch, first_word: str) -> bool:
     """Return whether a word can continue a name that begins with `first_word`, or begin a name if
     `first_word` is empty.
     """
-    name = strip_name_suffix(word)
+    name = strip_genitive_ending(word)
     if len(name) < 2 or name in NOT_NAMES["en"] or name in NATIONALITIES["en"]:
         return False
     # Names with apostrophes ("O'Neill") and other signs are left alone.
@@ -64,7 +64,7 @@ def _can_word_be_in_name(text: str, word: WordMatch, first_word: str) -> bool:
 
 def _is_proper_noun(word: str) -> bool:
     """Return whether a word is in a list of names, or the tagger takes it for a name."""
-    return word in _LISTED_NAMES or rank_word_tags(word, "en")[:1] == ("NP0",)
+    return word in _LISTED_NAMES or rank_pos_tags_of_word(word, "en")[:1] == ("NP0",)
 
 
 def _is_place_or_common_word(word: str) -> bool:
@@ -91,28 +91,28 @@ def _is_part_of_longer_name(text: str, start: int, end: int) -> bool:
     )
 
 
-def _decide_kind_of_name(previous_word: str, words: Sequence[str]) -> str:
+def _decide_kind_of_name(previous_word: str, name_words: Sequence[str]) -> str:
     """Return whether words name a person (PER), place (LOC), organisation (ORG) or something else (NAME), or
     an empty text if they are no name.
     """
-    if len(words) > MAXIMUM_NAME_WORDS:
+    if len(name_words) > MAXIMUM_NAME_WORDS:
         return ""
-    name = "_".join(words)
-    if name in PLACES["en"] or _is_place_name(words):
+    name = "_".join(name_words)
+    if name in PLACES["en"] or _is_place_name(name_words):
         return "LOC"
-    if name in COMPANIES or name in ORGANISATIONS or _is_organisation_name(words):
+    if name in COMPANIES or name in ORGANISATIONS or _is_organisation_name(name_words):
         return "ORG"
-    has_title = previous_word in PERSON_TITLES["en"] and not _are_common_words(words)
-    if has_title or name in FAMILY_NAMES or _is_person_name(words):
+    has_title = previous_word in PERSON_TITLES["en"] and not _are_common_words(name_words)
+    if has_title or name in FAMILY_NAMES or _is_person_name(name_words):
         return "PER"
-    return "NAME" if all(map(_is_name_missing_in_lists, words)) else ""
+    return "NAME" if all(map(_is_unlisted_name, name_words)) else ""
 
 
-def _is_name_missing_in_lists(word: str) -> bool:
+def _is_unlisted_name(word: str) -> bool:
     """Return whether the tagger takes a word for a name, although no list of names contains it."""
     if not word.istitle() or not word.isalpha() or word in PLACES["en"] or word in ORGANISATION_WORDS:
         return False
-    return rank_word_tags(word, "en")[:1] == ("NP0",) and not is_common_word(word, "en")
+    return rank_pos_tags_of_word(word, "en")[:1] == ("NP0",) and not is_common_word(word, "en")
 
 
 def _are_common_words(words: Sequence[str]) -> bool:
@@ -120,30 +120,30 @@ def _are_common_words(words: Sequence[str]) -> bool:
     return all(is_common_word(word, "en") for word in words)
 
 
-def _is_place_name(words: Sequence[str]) -> bool:
+def _is_place_name(name_words: Sequence[str]) -> bool:
     """Return whether the words of a name show that it is a place, as in East Asia or Guangdong Province."""
-    if len(words) == 1:
+    if len(name_words) == 1:
         return False
-    if words[0] in _DIRECTIONS and "_".join(words[1:]) in PLACES["en"]:
+    if name_words[0] in _DIRECTIONS and "_".join(name_words[1:]) in PLACES["en"]:
         return True
-    return words[-1] in PLACE_WORDS and not _are_common_words(words[:-1])
+    return name_words[-1] in PLACE_WORDS and not _are_common_words(name_words[:-1])
 
 
-def _is_organisation_name(words: Sequence[str]) -> bool:
+def _is_organisation_name(name_words: Sequence[str]) -> bool:
     """Return whether the words of a name show that it is an organisation, as in Yale University."""
-    if words[-1] not in ORGANISATION_WORDS:
+    if name_words[-1] not in ORGANISATION_WORDS:
         return False
-    for word in words[:-1]:
+    for word in name_words[:-1]:
         if word in PLACES["en"] or not is_common_word(word, "en"):
             return True
-    return len(words) > 1 and words[-1] in _INSTITUTIONS_WITH_COMMON_NAMES
+    return len(name_words) > 1 and name_words[-1] in _INSTITUTIONS_WITH_COMMON_NAMES
 
 
-def _is_person_name(words: Sequence[str]) -> bool:
+def _is_person_name(name_words: Sequence[str]) -> bool:
     """Return whether words begin with a given name, or are an East Asian family name followed by Chinese
     syllables.
     """
-    first_word, *other_words = words
+    first_word, *other_words = name_words
     if any(word in PLACES["en"] or word in ORGANISATION_WORDS or word.isupper() for word in other_words):
         return False
     if first_word in FEMALE_NAMES or first_word in MALE_NAMES:
@@ -156,7 +156,7 @@ def _is_person_name(words: Sequence[str]) -> bool:
     return is_chinese or not is_common_word(other_words[0], "en")
 
 
-def _find_article_before_name(previous_word: str, words: Sequence[str], kind: str) -> str | None:  # noqa: ARG001
+def _find_article_before_name(previous_word: str, name_words: Sequence[str], kind: str) -> str | None:  # noqa: ARG001
     """Return the article before a name, or an empty text if there is none, or None if the words are no
     name.
     """
@@ -166,16 +166,16 @@ def _find_article_before_name(previous_word: str, words: Sequence[str], kind: st
     return article if article in _ARTICLES else ""
 
 
-def _guess_kind_of_name(text: str, start: int, end: int, words: Sequence[str]) -> str:
+def _guess_kind_of_name(text: str, start: int, end: int, name_words: Sequence[str]) -> str:
     """Guess from its neighbours whether a name is a person (beside "said") or a place (after "in"). Guesses
     end in a question mark.
     """
     previous_word = find_previous_word(text, start)
     if previous_word in _VERBS_OF_SAYING or find_next_word(text, end) in _VERBS_OF_SAYING:
         return "PER?"
-    if previous_word == "in" and len(words) == 1:
+    if previous_word == "in" and len(name_words) == 1:
         return "LOC?"
-    return "NAME" if len(words) > 1 or _PINYIN.fullmatch(words[0]) else ""
+    return "NAME" if len(name_words) > 1 or _PINYIN.fullmatch(name_words[0]) else ""
 
 
 ENGLISH_NAME_RULES = NameRules(

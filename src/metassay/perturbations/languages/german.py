@@ -77,7 +77,7 @@ _CENTRAL_MEANINGS = 2
 _CACHED_WORDS = 1 << 16
 
 
-def find_pronoun_paradigm_row(previous_word: str, pronoun: str, next_word: str, clause: str) -> int:
+def find_row_of_pronoun_table(previous_word: str, pronoun: str, next_word: str, clause: str) -> int:
     """Return the row of the pronoun table (subject, object and so on) to which a pronoun belongs, or -1 if
     that is not clear.
 
@@ -155,22 +155,22 @@ def find_fitting_synonyms(previous_word: str, word_form: str, next_word: str) ->
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def _find_inflected_synonyms(form: str) -> tuple[str, ...]:
+def _find_inflected_synonyms(word_form: str) -> tuple[str, ...]:
     """Find the synonyms of a word form, inflected like it, for the first meaning that has any."""
-    if len(form) < 4 or form.lower() in FUNCTION_WORDS:
+    if len(word_form) < 4 or word_form.lower() in FUNCTION_WORDS:
         return ()
-    is_noun = form[0].isupper()
-    lemma = find_lemma(form, "de")
+    is_noun = word_form[0].isupper()
+    lemma = find_lemma(word_form, "de")
     if lemma is None or lemma.lower() in FUNCTION_WORDS or lemma[0].isupper() != is_noun:
         return ()
-    inflect = _inflect_noun if is_noun else _inflect_adjective
+    inflect = _inflect_noun_like if is_noun else _inflect_adjective_like
     for meaning in _list_synonyms_by_meaning(lemma):
         synonyms = []
         for word in meaning:
             if word == lemma or word[0].isupper() != is_noun or word.lower() in FUNCTION_WORDS:
                 continue
-            inflected = inflect(word, lemma, form)
-            if inflected is not None and inflected != form:
+            inflected = inflect(word, lemma, word_form)
+            if inflected is not None and inflected != word_form:
                 synonyms.append(inflected)
         if synonyms:
             return tuple(synonyms)
@@ -185,18 +185,18 @@ def _list_synonyms_by_meaning(lemma: str) -> list[list[str]]:
     return thesaurus.list_synonyms_by_meaning(lemma.lower())[:_CENTRAL_MEANINGS]
 
 
-def _inflect_noun(noun: str, lemma: str, form: str) -> str | None:
-    """Inflect a noun as `form` is inflected from `lemma`, or return None if the two nouns differ in gender or
-    one gender is unknown.
+def _inflect_noun_like(noun: str, model_lemma: str, model_form: str) -> str | None:
+    """Inflect a noun as `model_form` is inflected from `model_lemma`, or return None if the two nouns differ
+    in gender or one gender is unknown.
 
     Only feminine plurals are formed, because they all have the same ending.
     """
-    gender = _find_noun_gender(lemma)
+    gender = _find_noun_gender(model_lemma)
     if gender is None or _find_noun_gender(noun) != gender:
         return None
-    if form == lemma:
+    if model_form == model_lemma:
         return noun if find_lemma(noun, "de") == noun else None
-    is_feminine_plural = gender == "f" and form in {f"{lemma}en", f"{lemma}n"}
+    is_feminine_plural = gender == "f" and model_form in {f"{model_lemma}en", f"{model_lemma}n"}
     if is_feminine_plural and noun.endswith(FEMININE_ENDINGS):
         # The dictionary must know the form, because the rule has exceptions.
         plural = f"{noun}n" if noun.endswith("e") else f"{noun}en"
@@ -218,17 +218,17 @@ def _find_noun_gender(noun: str) -> str | None:
     return None
 
 
-def _inflect_adjective(word: str, lemma: str, form: str) -> str | None:
-    """Inflect an adjective or adverb as `form` is inflected from `lemma`, or return None if that is not
-    possible.
+def _inflect_adjective_like(word: str, model_lemma: str, model_form: str) -> str | None:
+    """Inflect an adjective or adverb as `model_form` is inflected from `model_lemma`, or return None if that
+    is not possible.
 
     Verbs are not replaced: few synonyms take the same objects and prepositions.
     """
-    if find_lemma(word, "de") != word or _is_infinitive(word) or _is_infinitive(lemma):
+    if find_lemma(word, "de") != word or _is_infinitive(word) or _is_infinitive(model_lemma):
         return None
-    if form == lemma:
+    if model_form == model_lemma:
         return word
-    ending = form.removeprefix(lemma)
+    ending = model_form.removeprefix(model_lemma)
     if ending not in ADJECTIVE_ENDINGS:
         return None
     # "dunkel" loses its e before an ending ("dunkle"), and "leise" gets no second one.

@@ -22,10 +22,10 @@ from metassay.perturbations.languages.names import (
     WordMatch,
     find_next_word,
     find_previous_word,
-    strip_name_suffix,
+    strip_genitive_ending,
 )
 from metassay.text.lemmas import find_lemma, is_common_word
-from metassay.text.tagged_words import rank_word_tags
+from metassay.text.tagged_words import rank_pos_tags_of_word
 from metassay.text.word_lists import WordLists
 from metassay.text.words import starts_sentence
 
@@ -49,7 +49,7 @@ _CACHED_WORDS = 1 << 16
 
 def _can_word_be_in_name(text: str, word: WordMatch, first_word: str) -> bool:
     """Return whether a word of a text can be part of a name that begins with `first_word`."""
-    name = strip_name_suffix(word)
+    name = strip_genitive_ending(word)
     if len(name) < 2 or name in NOT_NAMES["de"] or "'" in name or "’" in name or word[0].endswith("-"):
         return False
     if (first_word in FEMALE_NAMES or first_word in MALE_NAMES) and all(
@@ -74,7 +74,7 @@ def _could_be_name(word: str) -> bool:
         return True
     if "-" in word or word.lower() in FUNCTION_WORDS:
         return False
-    return rank_word_tags(word, "de")[:1] == ("NE",) and not _is_german_word(word)
+    return rank_pos_tags_of_word(word, "de")[:1] == ("NE",) and not _is_german_word(word)
 
 
 def _is_listed_name(word: str) -> bool:
@@ -98,7 +98,7 @@ def _is_german_word(word: str) -> bool:
     """Return whether a word is a common German word or a noun in the dictionary."""
     if is_common_word(word, "de"):
         return True
-    return "NN" in rank_word_tags(word, "de") and find_lemma(word, "de") is not None
+    return "NN" in rank_pos_tags_of_word(word, "de") and find_lemma(word, "de") is not None
 
 
 def _is_part_of_longer_name(text: str, start: int, end: int) -> bool:
@@ -127,34 +127,34 @@ def _is_part_of_longer_name(text: str, start: int, end: int) -> bool:
 
 def _is_capitalised_but_no_noun(word: str) -> bool:
     """Return whether a word is capitalised although the tagger does not call it a noun."""
-    return word[:1].isupper() and rank_word_tags(word, "de")[:1] != ("NN",)
+    return word[:1].isupper() and rank_pos_tags_of_word(word, "de")[:1] != ("NN",)
 
 
-def _decide_kind_of_name(previous_word: str, words: Sequence[str]) -> str:
+def _decide_kind_of_name(previous_word: str, name_words: Sequence[str]) -> str:
     """Return whether lists and titles show that a name is a person, place or organisation, or NAME if they do
     not show it.
     """
-    name = "_".join(words)
-    has_several_words = len(words) > 1
-    if len(words) > MAXIMUM_NAME_WORDS or (has_several_words and all(map(_is_listed_place, words))):
+    name = "_".join(name_words)
+    has_several_words = len(name_words) > 1
+    if len(name_words) > MAXIMUM_NAME_WORDS or (has_several_words and all(map(_is_listed_place, name_words))):
         return "NAME"
     if _is_listed_place(name) or any(name in places for places in GERMAN_PLACES_WITH_ARTICLE.values()):
         return "LOC"
     if name in COMPANIES or any(name in names for names in GERMAN_ORGANISATIONS.values()):
         return "ORG"
-    begins_with_given_name = words[0] in FEMALE_NAMES or words[0] in MALE_NAMES
+    begins_with_given_name = name_words[0] in FEMALE_NAMES or name_words[0] in MALE_NAMES
     if previous_word in PERSON_TITLES["de"] or name in FAMILY_NAMES or begins_with_given_name:
         return "PER"
-    return "LOC" if has_several_words and words[-1] in PLACE_WORDS else "NAME"
+    return "LOC" if has_several_words and name_words[-1] in PLACE_WORDS else "NAME"
 
 
-def _find_grammatical_form_of_name(previous_word: str, words: Sequence[str], kind: str) -> str | None:
+def _find_grammatical_form_of_name(previous_word: str, name_words: Sequence[str], kind: str) -> str | None:
     """Return the gender that the article of a name shows, `gent` for a genitive in -s, or an empty text.
 
     None if the name does not stand in its sentence as names of its kind do.
     """
     has_determiner = previous_word.lower() in DETERMINERS
-    name = "_".join(words)
+    name = "_".join(name_words)
     names_by_gender = GERMAN_ORGANISATIONS if kind == "ORG" else GERMAN_PLACES_WITH_ARTICLE
     for gender, names in names_by_gender.items():
         if name in names:
@@ -169,12 +169,12 @@ def _find_grammatical_form_of_name(previous_word: str, words: Sequence[str], kin
     return "gent" if is_genitive else ""
 
 
-def _guess_kind_of_name(text: str, start: int, end: int, words: Sequence[str]) -> str:
+def _guess_kind_of_name(text: str, start: int, end: int, name_words: Sequence[str]) -> str:
     """Guess from its neighbours whether a name is a person (beside "sagte") or a place (after "nach").
     Guesses end in a question mark.
     """
-    for word in words:
-        if word.isupper() or _is_german_word(word) or rank_word_tags(word, "en")[:1] != ("NP0",):
+    for word in name_words:
+        if word.isupper() or _is_german_word(word) or rank_pos_tags_of_word(word, "en")[:1] != ("NP0",):
             return "NAME"
     previous_word = find_previous_word(text, start)
     if previous_word in _VERBS_OF_SAYING or find_next_word(text, end) in _VERBS_OF_SAYING:

@@ -51,7 +51,7 @@ _MAXIMUM_ADJECTIVES = 2
 Edit = tuple[Span, str]
 
 
-def find_german_negations(text: str) -> list[Edit]:
+def find_edits_that_negate_german(text: str) -> list[Edit]:
     """Find every way to negate a clause by adding "nicht" or by turning "ein" into "kein", in the order of
     the text.
 
@@ -64,13 +64,13 @@ def find_german_negations(text: str) -> list[Edit]:
         is_negated = not _NEGATIONS.isdisjoint(word.lower() for word in words)
         if len(words) < 2 or is_negated:
             continue
-        edits += _find_kein_edits(matches, words)
+        edits += _find_edits_from_ein_to_kein(matches, words)
         mark_before = text[: clause.start()].rstrip()[-1:]
         mark_after = text[clause.end() : clause.end() + 1]
         # After a bracket, a quote or a dash it is not clear whether a clause begins.
         if mark_before not in _CLAUSE_BOUNDARIES:
             continue
-        position = _find_nicht_position(words, mark_before, mark_after)
+        position = _find_position_for_nicht(words, mark_before, mark_after)
         if position == len(words):
             clause_end = matches[-1].end()
             edits.append(((clause_end, clause_end), " nicht"))
@@ -80,7 +80,7 @@ def find_german_negations(text: str) -> list[Edit]:
     return sorted(edits)
 
 
-def _find_kein_edits(matches: list[re.Match[str]], words: list[str]) -> list[Edit]:
+def _find_edits_from_ein_to_kein(matches: list[re.Match[str]], words: list[str]) -> list[Edit]:
     """Find the edits that turn "ein" into "kein" where it begins a noun phrase."""
     edits = []
     for i, match in enumerate(matches[:-1]):
@@ -107,7 +107,7 @@ def _find_noun_phrase_end(words: list[str], first_adjective: int) -> int | None:
     return None
 
 
-def _find_nicht_position(words: list[str], mark_before: str, mark_after: str) -> int | None:
+def _find_position_for_nicht(words: list[str], punctuation_before: str, punctuation_after: str) -> int | None:
     """Return the position of the word before which "nicht" negates a clause, or None if no position is
     certain.
 
@@ -121,19 +121,19 @@ def _find_nicht_position(words: list[str], mark_before: str, mark_after: str) ->
     opening_word = words[opener].lower()
     # "der", "die", "das" are relative pronouns only after a comma, else articles.
     is_subordinate = opening_word in _SUBORDINATING_WORDS and (
-        mark_before == "," or opening_word not in _DEFINITE
+        punctuation_before == "," or opening_word not in _DEFINITE
     )
     if is_subordinate and words[-1] in _FINITE_VERBS:
         if len(words) <= opener + 2:
             return None
         end = _find_start_of_final_verbs(words, opener + 1, len(words) - 1)
-        return _find_nicht_position_after_verb(words, opener + 1, end, begins_with_subject=True)
+        return _find_position_for_nicht_after_verb(words, opener + 1, end, begins_with_subject=True)
     verb = _find_finite_verb(words)
     if verb is None:
         return None
     # A verb in the first place makes a question or an order, except after a subordinate clause, where the
     # subject follows it.
-    if verb == 0 and (mark_before != "," or words[1] not in _BEFORE_NICHT):
+    if verb == 0 and (punctuation_before != "," or words[1] not in _BEFORE_NICHT):
         return None
     end = len(words)
     for position in range(verb + 1, len(words)):
@@ -144,11 +144,13 @@ def _find_nicht_position(words: list[str], mark_before: str, mark_after: str) ->
     if is_last and verb > first + 1 and _find_noun_phrase_end(words, first + 1) != verb:
         # A last verb is finite only as the second word or directly after the subject.
         return None
-    continues_after_comma = mark_after == "," and end == len(words)
-    return _find_nicht_position_in_main_clause(words, verb, end, continues_after_comma=continues_after_comma)
+    continues_after_comma = punctuation_after == "," and end == len(words)
+    return _find_position_for_nicht_in_main_clause(
+        words, verb, end, continues_after_comma=continues_after_comma
+    )
 
 
-def _find_nicht_position_in_main_clause(
+def _find_position_for_nicht_in_main_clause(
     words: list[str], verb: int, end: int, *, continues_after_comma: bool
 ) -> int | None:
     """Return the position of the word before which "nicht" negates a main clause, given its verb, or None if
@@ -156,7 +158,7 @@ def _find_nicht_position_in_main_clause(
     """
     if words[verb] not in AUXILIARIES:
         has_prefix = words[end - 1] in _SEPARATED_PREFIXES and end - 1 > verb
-        return _find_nicht_position_after_verb(words, verb + 1, end - 1 if has_prefix else end)
+        return _find_position_for_nicht_after_verb(words, verb + 1, end - 1 if has_prefix else end)
     cluster_start = _find_start_of_final_verbs(words, verb + 1, end)
     has_cluster = cluster_start != end
     is_copula = words[verb] in _COPULAS
@@ -166,7 +168,7 @@ def _find_nicht_position_in_main_clause(
     # The infinitive or participle of the auxiliary comes after the comma.
     if not has_cluster and continues_after_comma and not is_copula:
         return None
-    return _find_nicht_position_after_verb(
+    return _find_position_for_nicht_after_verb(
         words, verb + 1, cluster_start, follows_copula=is_copula and not has_cluster
     )
 
@@ -198,7 +200,7 @@ def _find_start_of_final_verbs(words: list[str], start: int, end: int) -> int:
     return position
 
 
-def _find_nicht_position_after_verb(
+def _find_position_for_nicht_after_verb(
     words: list[str],
     start: int,
     end: int,

@@ -14,13 +14,13 @@ from metassay.perturbations.languages.names import (
     PERSON_TITLES,
     Mention,
     WordMatch,
-    find_name_end,
+    find_end_of_name,
     find_next_word,
     find_previous_word,
-    strip_name_suffix,
+    strip_genitive_ending,
 )
 from metassay.text.spacy_models import Entity
-from metassay.text.word_lists import build_word_pattern
+from metassay.text.word_lists import build_regex_for_words
 from metassay.text.words import starts_sentence
 
 _RULES = {"en": ENGLISH_NAME_RULES, "de": GERMAN_NAME_RULES}
@@ -30,7 +30,9 @@ HEADLINE_SHARE = 0.6
 _AMBIGUOUS_MONTHS = {"March", "May"}
 
 
-def add_article_forms(text: str, entities: Sequence[Entity], language: str) -> list[Mention]:
+def add_grammatical_forms_from_articles(
+    text: str, entities: Sequence[Entity], language: str
+) -> list[Mention]:
     """Add to each name that a model found the grammatical form that its article shows, and drop names whose
     form is not clear.
     """
@@ -39,11 +41,11 @@ def add_article_forms(text: str, entities: Sequence[Entity], language: str) -> l
         words = text[start:end].split()
         form = _RULES[language].decide_form(find_previous_word(text, start), words, kind)
         if form is not None:
-            mentions.append(_make_name_mention(start, end, kind, form))
+            mentions.append(_describe_name_at_span(start, end, kind, form))
     return mentions
 
 
-def _make_name_mention(start: int, end: int, kind: str, grammatical_form: str) -> Mention:
+def _describe_name_at_span(start: int, end: int, kind: str, grammatical_form: str) -> Mention:
     """Describe a name in a text by its span, kind and form. The -s of a German genitive is not part of the
     span.
     """
@@ -61,25 +63,25 @@ def find_names(text: str, language: str) -> Iterator[Mention]:
     ]
     if _is_headline(text, capitalised_words):
         for word in capitalised_words:
-            if strip_name_suffix(word) in rules.places_before_nouns:
-                yield _make_place_mention(word)
+            if strip_genitive_ending(word) in rules.places_before_nouns:
+                yield _describe_place_name(word)
         return
     for candidate in _find_capitalised_sequences(text, capitalised_words, language):
         start = candidate[0].start()
-        end = find_name_end(candidate[-1])
+        end = find_end_of_name(candidate[-1])
         if rules.is_fragment(text, start, end):
             continue
         previous_word = find_previous_word(text, start)
-        words = [strip_name_suffix(word) for word in candidate]
+        words = [strip_genitive_ending(word) for word in candidate]
         kind = rules.decide_kind(previous_word, words)
         form = rules.decide_form(previous_word, words, kind)
         if not kind and words[0] in rules.places_before_nouns:
-            yield _make_place_mention(candidate[0])
+            yield _describe_place_name(candidate[0])
         elif form is not None:
             if kind == "NAME":
                 kind = rules.guess_kind(text, start, end, words)
             if kind:
-                yield _make_name_mention(start, end, kind, form)
+                yield _describe_name_at_span(start, end, kind, form)
 
 
 def _is_headline(text: str, capitalised_words: Sequence[WordMatch]) -> bool:
@@ -92,9 +94,9 @@ def _is_headline(text: str, capitalised_words: Sequence[WordMatch]) -> bool:
     return sum(not starts_sentence(text, word.start()) for word in capitalised_words) > maximum
 
 
-def _make_place_mention(word: WordMatch) -> Mention:
+def _describe_place_name(word: WordMatch) -> Mention:
     """Describe a place name that is one word by its span, kind and form."""
-    return word.start(), find_name_end(word), "LOC", ""
+    return word.start(), find_end_of_name(word), "LOC", ""
 
 
 def _find_capitalised_sequences(
@@ -104,10 +106,10 @@ def _find_capitalised_sequences(
     rules = _RULES[language]
     candidate: list[WordMatch] = []
     for word in capitalised_words:
-        if candidate and text[find_name_end(candidate[-1]) : word.start()] != " ":
+        if candidate and text[find_end_of_name(candidate[-1]) : word.start()] != " ":
             yield candidate
             candidate = []
-        first_word = strip_name_suffix(candidate[0]) if candidate else ""
+        first_word = strip_genitive_ending(candidate[0]) if candidate else ""
         if rules.can_be_in_name(text, word, first_word):
             candidate.append(word)
         elif candidate:
@@ -179,7 +181,7 @@ def _compile_word_pattern(words: Iterable[str], endings: Sequence[str] = ("",)) 
     """Compile a regular expression that finds any of the words, with any of the endings, as a separate
     word.
     """
-    return re.compile(rf"(?<![\w-])({build_word_pattern(words)})(?:{'|'.join(endings)})(?![\w-]|\.\w)")
+    return re.compile(rf"(?<![\w-])({build_regex_for_words(words)})(?:{'|'.join(endings)})(?![\w-]|\.\w)")
 
 
 _DAY_BEFORE = re.compile(r"\d\w{0,2}(?: of)? \Z")

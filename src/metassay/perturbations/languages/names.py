@@ -90,18 +90,18 @@ def find_next_word(text: str, position: int) -> str:
     return match[1] if match else ""
 
 
-def strip_name_suffix(word: WordMatch) -> str:
+def strip_genitive_ending(word: WordMatch) -> str:
     """Return a word without the English genitive 's and without apostrophes and hyphens at its end."""
     if _SUFFIX_CHARACTERS.isdisjoint(word[0][-2:]):
         return word[0]
     return _SUFFIX.sub("", word[0])
 
 
-def find_name_end(last_word: WordMatch) -> int:
+def find_end_of_name(last_word_match: WordMatch) -> int:
     """Return the position in the text where a name ends, without the genitive or punctuation of its last
     word.
     """
-    return last_word.start() + len(strip_name_suffix(last_word))
+    return last_word_match.start() + len(strip_genitive_ending(last_word_match))
 
 
 @dataclass(frozen=True)

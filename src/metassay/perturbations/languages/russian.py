@@ -76,7 +76,7 @@ LEMMA_PARTS_OF_SPEECH = {"VERB": "INFN"}
 _CACHED_WORDS = 1 << 16
 
 
-def find_pronoun_paradigm_row(previous_word: str, pronoun: str, next_word: str, clause: str) -> int:  # noqa: ARG001
+def find_row_of_pronoun_table(previous_word: str, pronoun: str, next_word: str, clause: str) -> int:  # noqa: ARG001
     """Return the row of the pronoun table (by case) to which a pronoun belongs, or -1 if that is not clear.
 
     A subject is replaced only by subjects that agree with the next word: past tenses show gender and number,
@@ -121,11 +121,11 @@ def find_fitting_synonyms(previous_word: str, word_form: str, next_word: str) ->
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def _find_inflected_synonyms(form: str) -> tuple[str, ...]:
+def _find_inflected_synonyms(word_form: str) -> tuple[str, ...]:
     """Find the synonyms of a word form, inflected like it, for the first meaning that has any."""
-    if form in FUNCTION_WORDS or not _CYRILLIC_WORD.fullmatch(form):
+    if word_form in FUNCTION_WORDS or not _CYRILLIC_WORD.fullmatch(word_form):
         return ()
-    parses = load_russian_analyser().parse(form)
+    parses = load_russian_analyser().parse(word_form)
     # Forms such as «включите» are orders far more often than statements about the future.
     parse = next((parse for parse in parses if "impr" in parse.tag.grammemes), parses[0])
     lemma = parse.normal_form
@@ -143,7 +143,7 @@ def _find_inflected_synonyms(form: str) -> tuple[str, ...]:
         synonyms = []
         for word in meaning:
             inflected = inflect_russian_word_like(word, parse.tag, part_of_speech)
-            if inflected is not None and inflected != form:
+            if inflected is not None and inflected != word_form:
                 synonyms.append(inflected)
         if synonyms:
             return tuple(synonyms)
@@ -157,7 +157,9 @@ def inflect_russian_word_like(lemma: str, tag: Any, part_of_speech: str) -> str 
     parse = parse_russian_lemma(lemma, LEMMA_PARTS_OF_SPEECH.get(part_of_speech, part_of_speech))
     if parse is None:
         return None
-    if _get_agreeing_categories(parse.tag, part_of_speech) != _get_agreeing_categories(tag, part_of_speech):
+    if _list_categories_that_must_agree(parse.tag, part_of_speech) != _list_categories_that_must_agree(
+        tag, part_of_speech
+    ):
         return None
     if part_of_speech in _UNINFLECTED:
         return str(parse.word)
@@ -167,7 +169,7 @@ def inflect_russian_word_like(lemma: str, tag: Any, part_of_speech: str) -> str 
         return None if inflected is None else str(inflected.word)
     # pymorphy's `inflect` analyses the word anew. The paradigm of a known word gives the same form at once.
     _, _, paradigm, form_number = parse.methods_stack[0]
-    affixes = _find_affixes_of_form(paradigm, parse.tag, grammemes)
+    affixes = _find_affixes_of_word_form(paradigm, parse.tag, grammemes)
     if affixes is None:
         return None
     prefix, suffix = affixes
@@ -186,7 +188,7 @@ def _get_part_of_speech(tag: Any) -> str:
 
 
 @functools.cache
-def _get_agreeing_categories(tag: Any, part_of_speech: str) -> tuple[str | None, ...]:
+def _list_categories_that_must_agree(tag: Any, part_of_speech: str) -> tuple[str | None, ...]:
     """Return the grammatical categories of a tag, such as gender, in which a word and its synonym must be the
     same.
     """
@@ -220,19 +222,19 @@ def parse_russian_lemma(lemma: str, part_of_speech: str) -> Any:
 
 
 @functools.cache
-def _load_forms_of_paradigm(paradigm: int) -> list[tuple[str, Any, str]]:
+def _load_word_forms_of_paradigm(paradigm: int) -> list[tuple[str, Any, str]]:
     """Load the prefix, tag and suffix of every word form of an inflection pattern."""
     return list(load_russian_analyser().dictionary.build_paradigm_info(paradigm))
 
 
 @functools.cache
-def _find_affixes_of_form(paradigm: int, tag: Any, grammemes: frozenset[str]) -> tuple[str, str] | None:
+def _find_affixes_of_word_form(paradigm: int, tag: Any, grammemes: frozenset[str]) -> tuple[str, str] | None:
     """Find the prefix and suffix of the form of a word that has some grammatical values and is most similar
     to a tag.
 
     Similarity is measured as in pymorphy's `inflect`.
     """
-    forms = _load_forms_of_paradigm(paradigm)
+    forms = _load_word_forms_of_paradigm(paradigm)
     fitting_forms = [form for form in forms if grammemes <= form[1].grammemes]
     if not fitting_forms:
         # Few words have the rare cases of pymorphy, such as the second genitive. Others have the usual case

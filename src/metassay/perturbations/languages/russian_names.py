@@ -74,7 +74,7 @@ def add_grammatical_forms_to_names(text: str, entities: Sequence[Entity]) -> lis
     for start, end, entity_kind in entities:
         name = text[start:end]
         # An abbreviation that the dictionary has as an organisation is one, whatever the model says.
-        is_organisation = name.isupper() and bool(_find_analyses_as_name(name, "ORG"))
+        is_organisation = name.isupper() and bool(_find_grammatical_analyses_as_name(name, "ORG"))
         kind = "ORG" if is_organisation else entity_kind
         form = _find_grammatical_form_of_name(name, kind)
         # Only single words that are persons or places can get a form from their neighbours below.
@@ -89,16 +89,16 @@ def add_grammatical_forms_to_names(text: str, entities: Sequence[Entity]) -> lis
             continue
         if form is None and entity_kind == "PER":
             kind = "NAME"
-            form = _find_family_name_form(name, previous_word, next_word)
+            form = _find_grammatical_form_of_family_name(name, previous_word, next_word)
         if entity_kind == "LOC":
-            form = _restrict_form_by_preposition(name, previous_word.lower(), form)
+            form = _restrict_cases_by_preposition(name, previous_word.lower(), form)
         # «во», «со» depend on the first sounds of the name that follows, and would not fit another one.
         if form is not None and previous_word.lower() not in _LONG_PREPOSITIONS:
             mentions.append((start, end, kind, form))
     return mentions
 
 
-def _restrict_form_by_preposition(name: str, preposition: str, grammatical_form: str | None) -> str | None:
+def _restrict_cases_by_preposition(name: str, preposition: str, grammatical_form: str | None) -> str | None:
     """Return the form of a place after a preposition that decides its case, or None if the place cannot have
     this case.
 
@@ -161,37 +161,37 @@ class _WordAnalysis(NamedTuple):
 
 
 @functools.cache
-def _analyse_tag(tag: Any) -> _WordAnalysis:
+def _parse_pymorphy_tag(tag: Any) -> _WordAnalysis:
     """Read the grammatical attributes from a tag of pymorphy."""
     categories = (value and str(value) for value in (tag.POS, tag.case, tag.number, tag.gender))
     return _WordAnalysis(tag, tag.grammemes, *categories)
 
 
 @functools.cache
-def _load_analysis_of_form(paradigm: int, form_number: int) -> _WordAnalysis:
+def _load_grammar_of_word_form(paradigm: int, form_number: int) -> _WordAnalysis:
     """Load the grammatical analysis of one word form from the dictionary of pymorphy."""
-    return _analyse_tag(load_russian_analyser().dictionary.build_tag_info(paradigm, form_number))
+    return _parse_pymorphy_tag(load_russian_analyser().dictionary.build_tag_info(paradigm, form_number))
 
 
-def _look_up_analyses(lower_word: str) -> list[_WordAnalysis]:
+def _look_up_grammatical_analyses(lower_case_word: str) -> list[_WordAnalysis]:
     """Return all grammatical analyses of a lower-case word in the dictionary, in no particular order."""
     analyser = load_russian_analyser()
     readings = []
     # The substitutes let a word with е find its entry with ё.
-    entries = analyser.dictionary.words.similar_item_values(lower_word, analyser.char_substitutes)
+    entries = analyser.dictionary.words.similar_item_values(lower_case_word, analyser.char_substitutes)
     for forms in entries:
         for paradigm, form_number in forms:
-            readings.append(_load_analysis_of_form(paradigm, form_number))
+            readings.append(_load_grammar_of_word_form(paradigm, form_number))
     return readings
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def _rank_dictionary_analyses(word: str) -> tuple[_WordAnalysis, ...]:
+def _rank_analyses_in_dictionary(word: str) -> tuple[_WordAnalysis, ...]:
     """Return the grammatical analyses of a word in the dictionary, the most probable first, as pymorphy
     does.
     """
     lower_word = word.lower()
-    readings = _look_up_analyses(lower_word)
+    readings = _look_up_grammatical_analyses(lower_word)
     # pymorphy ranks readings by probability. For a single reading, the look-up is saved.
     if len(readings) > 1:
         probabilities = load_russian_analyser().prob_estimator.p_t_given_w
@@ -200,14 +200,14 @@ def _rank_dictionary_analyses(word: str) -> tuple[_WordAnalysis, ...]:
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def _rank_analyses(word: str) -> tuple[_WordAnalysis, ...]:
+def _rank_grammatical_analyses(word: str) -> tuple[_WordAnalysis, ...]:
     """Return the grammatical analyses of a word, the most probable first. They are guessed by its ending if
     no dictionary has the word.
     """
-    readings = _rank_dictionary_analyses(word)
+    readings = _rank_analyses_in_dictionary(word)
     if readings:
         return readings
-    return tuple(_analyse_tag(parse.tag) for parse in load_russian_analyser().parse(word))
+    return tuple(_parse_pymorphy_tag(parse.tag) for parse in load_russian_analyser().parse(word))
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
@@ -224,21 +224,25 @@ def _find_grammatical_form_of_name(name: str, kind: str) -> str | None:
         return "latin?"
     words = name.split()
     if kind == "PER":
-        return _find_full_name_form(words) if len(words) > 1 else _find_given_name_form(name)
+        return (
+            _find_grammatical_form_of_full_name(words)
+            if len(words) > 1
+            else _find_grammatical_form_of_given_name(name)
+        )
     *adjectives, noun = words
-    readings = list(_find_analyses_as_name(noun, kind))
+    readings = list(_find_grammatical_analyses_as_name(noun, kind))
     for adjective in adjectives:
-        agreeing = _list_agreeing_categories(adjective)
+        agreeing = _list_noun_forms_that_agree(adjective)
         readings = [
             reading for reading in readings if (reading.case, reading.number, reading.gender) in agreeing
         ]
-    return _describe_common_form(readings, "letters" if name.isupper() else "words")
+    return _describe_shared_grammatical_form(readings, "letters" if name.isupper() else "words")
 
 
-def _list_agreeing_categories(adjective: str) -> set[tuple[str | None, str | None, str | None]]:
+def _list_noun_forms_that_agree(adjective: str) -> set[tuple[str | None, str | None, str | None]]:
     """List the case, number and gender of the nouns that an adjective can stand with."""
     agreeing = set()
-    for reading in _rank_analyses(adjective):
+    for reading in _rank_grammatical_analyses(adjective):
         if reading.part_of_speech != "ADJF":
             continue
         agreeing.add((reading.case, reading.number, reading.gender))
@@ -248,11 +252,11 @@ def _list_agreeing_categories(adjective: str) -> set[tuple[str | None, str | Non
     return agreeing
 
 
-def _find_full_name_form(words: list[str]) -> str | None:
+def _find_grammatical_form_of_full_name(name_words: list[str]) -> str | None:
     """Find the grammatical form of a person's full name, or return None if the given name is not known."""
-    if len(words) > 3 or not all(_CYRILLIC_NAME.fullmatch(word) for word in words):
+    if len(name_words) > 3 or not all(_CYRILLIC_NAME.fullmatch(word) for word in name_words):
         return None
-    given_name, *family_names = words
+    given_name, *family_names = name_words
     given_name_cases = _find_gender_and_cases_of_given_name(given_name)
     if given_name_cases is None or any(_is_verb(word) for word in family_names):
         return None
@@ -264,16 +268,16 @@ def _find_full_name_form(words: list[str]) -> str | None:
     return _format_grammatical_form(gender, "sing", "more", cases) if cases else None
 
 
-def _find_given_name_form(name: str) -> str | None:
+def _find_grammatical_form_of_given_name(given_name: str) -> str | None:
     """Find the grammatical form of a given name that stands alone, or return None if the name is not
     known.
     """
-    readings = _find_analyses_as_name(name, "PER")
+    readings = _find_grammatical_analyses_as_name(given_name, "PER")
     if readings:
-        return _describe_common_form(readings, "one")
-    if not _CYRILLIC_NAME.fullmatch(name):
+        return _describe_shared_grammatical_form(readings, "one")
+    if not _CYRILLIC_NAME.fullmatch(given_name):
         return None
-    gender_and_cases = _find_gender_and_cases_of_given_name(name)
+    gender_and_cases = _find_gender_and_cases_of_given_name(given_name)
     if gender_and_cases is None:
         return None
     gender, cases = gender_and_cases
@@ -289,16 +293,16 @@ def _find_gender_and_cases_of_given_name(given_name: str) -> tuple[str, set[str]
                 # letters more.
                 if given_name.startswith(name[:-1]) and len(given_name) <= len(name) + 2:
                     return gender, _list_cases_of_family_name(given_name, gender)
-    readings = _find_analyses_as_name(given_name, "PER")
+    readings = _find_grammatical_analyses_as_name(given_name, "PER")
     # A family name in the first place is not a given name.
     if not readings or readings[0].number != "sing" or "Surn" in readings[0].grammemes:
         return None
-    return str(readings[0].gender), _list_cases_of_analyses(readings)
+    return str(readings[0].gender), _list_grammatical_cases(readings)
 
 
 def _is_verb(word: str) -> bool:
     """Return whether the most probable analysis of a word in the dictionary is a verb."""
-    readings = _rank_dictionary_analyses(word)
+    readings = _rank_analyses_in_dictionary(word)
     return bool(readings) and readings[0].part_of_speech == "VERB"
 
 
@@ -310,18 +314,22 @@ def _list_cases_of_family_name(family_name: str, gender: str) -> set[str]:
     raise AssertionError("the last row fits every name")
 
 
-def _find_family_name_form(name: str, previous_word: str, next_word: str) -> str | None:
+def _find_grammatical_form_of_family_name(family_name: str, previous_word: str, next_word: str) -> str | None:
     """Find the grammatical form of a man's family name that no dictionary has, or return None if it is not
     clear.
 
     Its case must show, or a verb with a masculine ending must stand beside it.
     """
-    if not _CYRILLIC_NAME.fullmatch(name) or _rank_dictionary_analyses(name):
+    if not _CYRILLIC_NAME.fullmatch(family_name) or _rank_analyses_in_dictionary(family_name):
         return None
-    reading = _rank_analyses(name)[0]
+    reading = _rank_grammatical_analyses(family_name)[0]
     if reading.part_of_speech != "NOUN" or reading.gender != "masc":
         return None
-    cases = {"gent", "accs"} if reading.case in {"gent", "accs"} else _list_cases_of_family_name(name, "masc")
+    cases = (
+        {"gent", "accs"}
+        if reading.case in {"gent", "accs"}
+        else _list_cases_of_family_name(family_name, "masc")
+    )
     if "nomn" in cases and not (_is_masculine_verb(previous_word) or _is_masculine_verb(next_word)):
         return None
     return _format_grammatical_form("masc", "sing", "one", cases) if len(cases) < len(CASES) else None
@@ -331,19 +339,19 @@ def _is_masculine_verb(word: str) -> bool:
     """Return whether the most probable analysis of a word is a verb with a masculine ending."""
     if not word.islower():
         return False
-    reading = _rank_analyses(word)[0]
+    reading = _rank_grammatical_analyses(word)[0]
     return reading.part_of_speech == "VERB" and reading.gender == "masc"
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def _find_analyses_as_name(word: str, kind: str) -> tuple[_WordAnalysis, ...]:
+def _find_grammatical_analyses_as_name(word: str, kind: str) -> tuple[_WordAnalysis, ...]:
     """Find the grammatical analyses of a word as a name of this kind, in its most probable gender and
     number.
     """
     if not word[:1].isupper():
         return ()
     # pymorphy marks colloquial forms with Infr.
-    readings = [reading for reading in _rank_dictionary_analyses(word) if "Infr" not in reading.grammemes]
+    readings = [reading for reading in _rank_analyses_in_dictionary(word) if "Infr" not in reading.grammemes]
     grammemes = _GRAMMEMES_BY_KIND[kind]
     if not readings or grammemes.isdisjoint(readings[0].grammemes):
         return ()
@@ -352,18 +360,18 @@ def _find_analyses_as_name(word: str, kind: str) -> tuple[_WordAnalysis, ...]:
     return tuple(name for name in names if (name.gender, name.number) == gender_and_number)
 
 
-def _describe_common_form(analyses: Sequence[_WordAnalysis], length: str) -> str | None:
+def _describe_shared_grammatical_form(analyses: Sequence[_WordAnalysis], length: str) -> str | None:
     """Describe the gender, number and cases that grammatical analyses of a name have in common, or return
     None if there are none.
     """
     if not analyses or (length == "one" and {"plur", "anim"} <= analyses[0].grammemes):
         return None
     return _format_grammatical_form(
-        analyses[0].gender or "any", analyses[0].number, length, _list_cases_of_analyses(analyses)
+        analyses[0].gender or "any", analyses[0].number, length, _list_grammatical_cases(analyses)
     )
 
 
-def _list_cases_of_analyses(analyses: Sequence[_WordAnalysis]) -> set[str]:
+def _list_grammatical_cases(analyses: Sequence[_WordAnalysis]) -> set[str]:
     """List the grammatical cases of several analyses, without pymorphy's rare variants of cases."""
     cases = {reading.case or "" for reading in analyses}
     return {_VARIANT_CASES.get(case, case) for case in cases}
