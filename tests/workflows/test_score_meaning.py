@@ -76,6 +76,20 @@ def test_nothing_is_extrapolated(rank_run: Path, systems, items, metrics, reason
     assert reason in meaning.reason
 
 
+def test_another_language_pair_gets_a_reason_and_the_same_one_a_number(tmp_path: Path) -> None:
+    rated = build_table(0, RATED_SYSTEMS).with_columns(year=pl.lit("2022"), lp=pl.lit("en-de"))
+    settings = {"metrics": "chrf", "significance": "none", "analysis": "thresholds"}
+    rank(rated, human="human", out=tmp_path / "run", **settings)
+    table = build_table(1, {"x": 0.1, "y": 0.25})
+    meanings = {}
+    for lp in ("en-de", "en-ru"):
+        new = table.with_columns(year=pl.lit("2023"), lp=pl.lit(lp))
+        (meanings[lp],) = score(new, metrics="chrf", meaning=tmp_path / "run").meanings
+    assert meanings["en-de"].agreement is not None
+    assert meanings["en-ru"].agreement is None
+    assert meanings["en-ru"].reason == "the run is on en-de, the data on en-ru"
+
+
 def test_the_screen_and_the_page_say_how_often_people_agree(rank_run: Path, tmp_path: Path, capsys) -> None:
     table = build_table(3, {"x": 0.1, "y": 0.25})
     for system in ("x", "y"):

@@ -38,6 +38,7 @@ def predict_human_agreement_with_differences(
                 curve,
                 metric=metric.spec,
                 human=result.human,
+                dataset=cube.dataset,
                 group=cube.dataset if len(score_cubes) > 1 else None,
             )
     return meanings

@@ -1,8 +1,8 @@
 """Look up how often people agree with the differences between new systems.
 
 The curves come from a run of `rank` on systems that people rated. Nothing is extrapolated: differences that
-are larger than any in that run, or within the noise of the metric, and much smaller test sets get a reason
-instead of a number.
+are larger than any in that run, or within the noise of the metric, other language pairs and much smaller test
+sets get a reason instead of a number.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from metassay.meta.decisions.agreement_curves import SYSTEMS
 from metassay.results.rank import AgreementCurve
 from metassay.results.score import DifferenceMeaning
 from metassay.stats.arrays import FloatArray
+from metassay.text.languages import parse_language
 
 # With fewer items than this share of those of the run, differences are noisier than there.
 SMALLEST_SHARE_OF_ITEMS = 0.5
@@ -47,13 +48,14 @@ def predict_human_agreement(
     *,
     metric: str,
     human: str,
+    dataset: str,
     group: str | None = None,
 ) -> list[DifferenceMeaning]:
     """Predict how often people agree with a metric about which of two systems is better, for every two
     systems.
 
     `scores` is `[systems, items]`, higher is better, NaN where missing; a pair is compared on the items that
-    both systems have.
+    both systems have. `dataset` is the test set of the scores, such as `2023/en-de`.
     """
     meanings = []
     for first in range(len(systems)):
@@ -64,7 +66,7 @@ def predict_human_agreement(
                 continue
             difference = float(differences.mean())
             better, worse = (first, second) if difference >= 0 else (second, first)
-            reason = _explain_missing_prediction(agreement_curve, abs(difference), len(differences))
+            reason = _explain_missing_prediction(agreement_curve, dataset, abs(difference), len(differences))
             point = None
             if agreement_curve is not None and reason is None:
                 point = agreement_curve.find_human_agreement_with_difference(difference)
@@ -87,15 +89,33 @@ def predict_human_agreement(
 
 
 def _explain_missing_prediction(
-    agreement_curve: AgreementCurve | None, difference: float, item_count: int
+    agreement_curve: AgreementCurve | None, dataset: str, difference: float, item_count: int
 ) -> str | None:
     """Return why it cannot be predicted how often people agree with a score difference; None if it can be."""
     if agreement_curve is None:
         return "the run has no curve for this metric and data set"
+    # Curves of one language pair predict another one wrongly by up to 7 percentage points.
+    rated_pair = find_language_pair(agreement_curve.dataset)
+    scored_pair = find_language_pair(dataset)
+    if rated_pair is not None and scored_pair is not None and rated_pair != scored_pair:
+        return f"the run is on {rated_pair}, the data on {scored_pair}"
     if item_count < SMALLEST_SHARE_OF_ITEMS * agreement_curve.items:
         return f"only {item_count} segments, and {agreement_curve.items} in the run"
     if difference < agreement_curve.smallest_difference:
         return f"below {agreement_curve.smallest_difference:.3g}, the noise of the metric"
     if difference > agreement_curve.largest_difference:
         return f"above {agreement_curve.largest_difference:.3g}, the largest difference in the run"
+    return None
+
+
+def find_language_pair(dataset: str) -> str | None:
+    """Return the language pair in the name of a test set, or None if it has none.
+
+    >>> find_language_pair("2023/en-de"), find_language_pair("summaries")
+    ('en-de', None)
+    """
+    for part in dataset.split("/"):
+        source, _, target = part.partition("-")
+        if parse_language(source) is not None and parse_language(target) is not None:
+            return part
     return None
