@@ -24,6 +24,26 @@ def test_error_rates_are_lower_is_better(name: str, kind: str) -> None:
     assert decide_if_higher_is_better(name, np.array([-3.0, 0.0, -12.5]), score_kind=kind).better == "higher"
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("word_error_rate", "word-error-rate", "WordErrorRate", "errorCount", "error_rate_de", "errs"),
+        *("metricx24", "MetricX24-hybrid", "google/metricx-24-hybrid-large-v2p6", "TERp", "Ter2", "PER"),
+        *("EditDistance", "levenshtein", "CDER", "rmse", "toxicity", "hallucinationRate/hallucinations"),
+    ],
+)
+def test_other_spellings_of_error_rates_are_lower_is_better(name: str) -> None:
+    assert does_name_suggest_error_count(name, "metric")
+    assert does_name_suggest_error_count(name, "human")
+
+
+@pytest.mark.parametrize(
+    "name", ["BLEU4", "BERTScore", "TransferScore", "tokens_per_second", "Character", "prefer", "meter2"]
+)
+def test_words_that_only_contain_an_error_rate_are_no_error_counts(name: str) -> None:
+    assert does_name_suggest_error_count(name, "metric") == (name == "Character")
+
+
 @pytest.mark.parametrize("name", ["BLEU", "COMET", "recip_rank", "mbr-metricx-qe-src", "character_f1", "wip"])
 def test_similarities_are_higher_is_better(name: str) -> None:
     assert (

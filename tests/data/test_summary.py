@@ -10,6 +10,8 @@ import pytest
 
 import metassay
 from metassay.cli import run
+from metassay.data.score_cautions import warn_of_values_that_may_mean_missing
+from metassay.errors import InputError
 from metassay.reporting.data_summary import describe_data_used
 from metassay.results.data_summary import DataSummary, ScoreSummary, SystemSummary
 from metassay.sample import get_sample_path
@@ -133,6 +135,43 @@ def test_decimal_commas_and_percent_signs_are_numbers(scores: pl.DataFrame, form
     written = text.str.replace(".", ",", literal=True) if form == "comma" else text + " %"
     expected = metassay.rank(scores, draws=10).to_dict()["results"]
     assert metassay.rank(scores.with_columns(written), draws=10).to_dict()["results"] == expected
+
+
+def test_percentages_and_fractions_in_one_column_are_refused(scores: pl.DataFrame) -> None:
+    percentage = (pl.col("COMET") * 100).cast(pl.String) + "%"
+    mixed = pl.when(pl.col("seg_id") == "3").then(percentage).otherwise(pl.col("COMET").cast(pl.String))
+    with pytest.raises(InputError, match="is no percentage, but other cells of the column are"):
+        metassay.rank(scores.with_columns(mixed.alias("COMET")), draws=10)
+
+
+def test_decimal_commas_beside_points_are_not_said_to_be_ignored(scores: pl.DataFrame) -> None:
+    with_points = (pl.col("COMET") * 1000).round(0) / 1000
+    with_commas = with_points.cast(pl.String).str.replace(".", ",", literal=True)
+    mixed = pl.when(pl.int_range(pl.len()) % 2 == 0).then(with_commas).otherwise(with_points.cast(pl.String))
+    result = metassay.rank(scores.with_columns(mixed.alias("COMET")), draws=10)
+    assert result.data is not None
+    assert "COMET" in {score.score for score in result.data.scores}
+    assert not result.data.ignored_columns
+
+
+@pytest.mark.parametrize(("score", "code"), [("human", -1.0), ("COMET", -999.0), ("TER", 999.0)])
+def test_numbers_that_may_mean_a_missing_score_are_named(
+    scores: pl.DataFrame, score: str, code: float
+) -> None:
+    positive = scores.with_columns(human=pl.col("human") + 5)
+    coded = positive.with_columns(
+        pl.when(pl.col("seg_id").is_in(["3", "4"])).then(code).otherwise(score).alias(score)
+    )
+    notes = metassay.rank(coded, draws=10).notes
+    assert [note for note in notes if note.startswith(f"{score} is {code:g} in 6 rows and between")]
+    assert not [note for note in metassay.rank(positive, draws=10).notes if "rows and between" in note]
+
+
+@pytest.mark.parametrize(
+    "scores_of_system", [[-1, 0, 1, 0, -1, 1, -1], [-1, -2, -3, 0, -1, -1], [99.0, 98, 97, 99, 99]]
+)
+def test_scores_that_equal_a_code_are_scores(scores_of_system: list[float]) -> None:
+    assert warn_of_values_that_may_mean_missing("mqm", np.array(scores_of_system * 3, dtype=float)) == []
 
 
 def test_the_summary_reads_like_prose() -> None:

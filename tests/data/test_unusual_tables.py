@@ -71,6 +71,69 @@ def test_the_column_language_pair_keeps_test_sets_apart() -> None:
     assert result.data.scores[0].languages == ["de", "ru"]
 
 
+def make_scores_of_two_languages(**columns: tuple[str, str]) -> pl.DataFrame:
+    """Return scores of the same systems on other items for each of two languages, with the values of the
+    given columns.
+    """
+    rng = np.random.default_rng(0)
+    rows = []
+    for position in range(2):
+        for item in range(12):
+            for system in "abc":
+                ids = {"seg_id": 100 * position + item, "system": system}
+                labels = {name: values[position] for name, values in columns.items()}
+                rows.append({**ids, **labels, "mqm": rng.normal(), "M": rng.normal()})
+    return pl.DataFrame(rows)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"langs": ("en-de", "en-ru")},
+        {"direction": ("en→de", "en→ru")},
+        {"Language Pair": ("English-German", "English-Russian")},
+        {"pair": ("en-de", "en-pt-BR")},
+        {"src_lang": ("en", "en"), "tgt_lang": ("de", "ru")},
+        {"source_language": ("English", "English"), "target_language": ("German", "Russian")},
+    ],
+    ids="+".join,
+)
+def test_other_columns_of_language_pairs_keep_test_sets_apart(columns: dict[str, tuple[str, str]]) -> None:
+    result = metassay.rank(make_scores_of_two_languages(**columns), human="mqm", draws=10)
+    assert len(result.rankings) == 2
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [{"direction": ("up", "down")}, {"pair": ("1", "2")}, {"language": ("zh-CN", "zh-TW")}],
+    ids="+".join,
+)
+def test_columns_that_hold_something_else_do_not_split_the_data(columns: dict[str, tuple[str, str]]) -> None:
+    result = metassay.rank(make_scores_of_two_languages(**columns), human="mqm", draws=10)
+    assert len(result.rankings) == 1
+
+
+def test_target_languages_that_are_compared_together_are_named() -> None:
+    scores = make_scores_of_two_languages(tgt_lang=("de", "ru"))
+    notes = metassay.rank(scores, human="mqm", draws=10).notes
+    assert [note for note in notes if note.startswith("Outputs in several languages (de, ru)")]
+    one_language = make_scores_of_two_languages(tgt_lang=("de", "de"))
+    assert "several languages" not in " ".join(metassay.rank(one_language, human="mqm", draws=10).notes)
+
+
+def test_systems_whose_names_differ_only_in_case_or_spaces_are_named() -> None:
+    rows = [
+        {"seg_id": n, "system": system, "hyp": f"a fox {n}", "ref": f"the fox {n}", "mqm": n % 7, "M": n % 5}
+        for n in range(30)
+        for system in ("A", "B", "b " if n < 15 else "B2")
+    ]
+    for notes in (
+        metassay.rank(rows, human="mqm", missing="pairwise", draws=10).notes,
+        metassay.read(rows).notes,
+    ):
+        assert [note for note in notes if "differ only in case or spaces: 'B', 'b '." in note]
+
+
 def test_a_reference_with_a_trailing_space_is_still_the_reference() -> None:
     rows = [
         {"seg_id": n, "system": system, "hyp": output, "ref": f"the red fox {n}"}

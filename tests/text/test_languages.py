@@ -32,6 +32,15 @@ TARGETS = {
     "English-German": "de",
     "en-am": "am",
     "en-xx": "xx",
+    "en-zh-Hant-HK": "zh-hant-hk",
+    "zh-Hant-HK": "zh-hant-hk",
+    "ja-JP": "ja-jp",
+    "en-sr-Latn": "sr-latn",
+    "en-yue-HK": "yue-hk",
+    "en→zh": "zh",
+    "en -> pt-BR": "pt-br",
+    "English / Japanese": "ja",
+    "en–de": "de",
 }
 
 

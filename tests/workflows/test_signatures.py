@@ -145,6 +145,21 @@ def test_chinese_of_unknown_language_is_said_to_be_split_at_spaces(table) -> Non
     ]
 
 
+@pytest.mark.parametrize("pair", ["en-cn", "en-hk", "en-lzh", "en-zh-doc"])
+def test_chinese_in_another_language_is_said_to_be_split_at_spaces(table, pair: str) -> None:
+    notes = metassay.score(read(table(_chinese(lp=pair))), metrics="chrf").notes
+    assert [note for note in notes if "their language is taken to be" in note]
+    assert not [
+        note for note in metassay.score(read(table(_chinese(lp="en-zh-Hant-HK")))).notes if "taken" in note
+    ]
+
+
+def test_rank_repeats_notes_about_the_texts_of_computed_metrics() -> None:
+    scored = _chinese().with_columns(mqm=pl.int_range(pl.len()))
+    notes = metassay.rank(scored, metrics="bleu", task="mt", significance="none").notes
+    assert [note for note in notes if "Name the language with --language" in note or "language=" in note]
+
+
 def test_a_sentinel_that_was_asked_for_is_a_metric_in_the_report_too() -> None:
     result = assay(read(get_sample_path("mt")), metrics="length,bleu", **FAST).content
     view = prepare_assay_report(result)

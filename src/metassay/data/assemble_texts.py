@@ -36,6 +36,7 @@ from metassay.data.readers.base import RawTable
 from metassay.data.readers.delimited import DELIMITERS
 from metassay.data.readers.files import get_file_ending, get_file_stem
 from metassay.data.readers.standard_input import STANDARD_INPUT
+from metassay.data.score_cautions import warn_of_similar_system_names
 from metassay.errors import InputError, InputLocation
 from metassay.tasks import find_task
 from metassay.tasks.base import Task
@@ -105,6 +106,7 @@ def combine_output_tables(
     outputs, notes = _drop_repeated_rows(outputs, rows_are_pairs=rows_are_pairs)
     notes += _check_that_rows_of_item_share_references(outputs, references_rule)
     notes += warn_if_language_is_language_pair(language)
+    notes += warn_of_similar_system_names(outputs["system"].unique())
     release_memory()
     outputs = outputs.drop(_FILE, _ROW)
     if rows_are_pairs:

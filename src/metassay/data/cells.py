@@ -123,6 +123,7 @@ def parse_score_column(column: pl.Series, file: str) -> pl.Series:
                 location=InputLocation(file, row + 1, column.name),
                 remedy="Leave the cell empty (or write None) where there is no score.",
             )
+        _reject_mixed_percentages(column, numbers, file)
         column = numbers
     elif not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
         raise InputError(
@@ -145,6 +146,19 @@ def parse_score_column(column: pl.Series, file: str) -> pl.Series:
             remedy="Leave the cell empty (or write None) where there is no score.",
         )
     return numbers.alias(column.name)
+
+
+def _reject_mixed_percentages(column: pl.Series, numbers: pl.Series, file: str) -> None:
+    """Raise an error if some cells are percentages such as `45 %` and others are numbers such as `.45`."""
+    is_percentage = column.str.contains("%", literal=True).fill_null(value=False)
+    is_plain = ~is_percentage & (numbers != 0).fill_null(value=False)
+    if is_percentage.any() and is_plain.any():
+        row = int(is_plain.arg_max() or 0)
+        raise InputError(
+            f"{shorten_text(column[row])!r} is no percentage, but other cells of the column are.",
+            location=InputLocation(file, row + 1, column.name),
+            remedy="Write all scores of a column in the same way.",
+        )
 
 
 def build_infinite_score_error(location: InputLocation) -> InputError:

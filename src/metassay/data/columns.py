@@ -234,11 +234,14 @@ def find_unusable_columns(table: pl.DataFrame) -> dict[str, str]:
 
 
 def _has_thousands_separators(column: pl.Series) -> bool:
-    """Return whether all texts are numbers such as `1,234` or `987`, some of them with separators."""
+    """Return whether all texts are numbers such as `1,234` or `987`, some of them with separators that are no
+    decimal commas.
+    """
     if not column.head(_NUMERIC_SAMPLE).str.contains(_SEPARATED).any():
         return False
     present = column.filter(~find_missing_scores(column))
-    return bool((present.str.contains(_SEPARATED) | parse_number_column(present).is_not_null()).all())
+    is_number = parse_number_column(present).is_not_null()
+    return bool(not is_number.all() and (present.str.contains(_SEPARATED) | is_number).all())
 
 
 def _has_only_marks_of_missing_scores(column: pl.Series) -> bool:

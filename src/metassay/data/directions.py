@@ -7,6 +7,7 @@ sign.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
@@ -30,12 +31,18 @@ _LEADING_ERROR_WORDS = frozenset({"metricx"})
 # First or last words of the names of scores of which lower is better.
 _ERROR_WORDS = frozenset(
     {
-        *("ter", "hter", "wer", "mer", "wil", "cer", "eed", "perplexity", "ppl", "loss", "nll"),
-        *("error", "errors", "mistakes", "penalty", "penalties", "distance", "divergence", "edits"),
+        *("ter", "hter", "terp", "wer", "mer", "wil", "cer", "cder", "eed", "charcut", "levenshtein"),
+        *("perplexity", "ppl", "bpc", "loss", "nll", "mse", "rmse", "mae"),
+        *("error", "errors", "errs", "mistakes", "penalty", "penalties", "distance", "divergence"),
+        *("edits", "toxicity", "hallucination", "hallucinations"),
     }
 )
-# Whole names of scores of which lower is better: CharacTER, unlike a count of characters.
-_ERROR_NAMES = frozenset({"character"})
+# What follows `error` in names such as `word-error-rate` or `error_count_de`.
+_ERROR_MEASURES = frozenset({"rate", "rates", "count", "counts"})
+# Whole names of scores of which lower is better: CharacTER, unlike a count of characters, and PER.
+_ERROR_NAMES = frozenset({"character", "per"})
+# Where a word ends and the next begins in `errorRate`, but not in `TERp` and `BLEUscore`.
+_CAPITAL_INSIDE_NAME = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 # Last words of human scores that are ranks, of which 1 is best.
 _RANK_WORDS = frozenset({"rank", "ranking"})
 # Error rates are taken as reversed already if negative scores weigh more than this times the others.
@@ -160,11 +167,19 @@ def does_name_suggest_error_count(score_name: str, score_kind: str) -> bool:
     [True, True, True, True, False, False]
     >>> does_name_suggest_error_count("hter", "human"), does_name_suggest_error_count("rank", "human")
     (True, True)
+    >>> names = ("errorRate", "word-error-rate", "MetricX24", "google/metricx-24-hybrid-large")
+    >>> [does_name_suggest_error_count(name, "metric") for name in names]
+    [True, True, True, True]
     """
-    base_name = _REFERENCE_SUFFIX.sub("", score_name.lower())
-    words = [word for word in re.split(r"[^a-z0-9]+", base_name) if word]
+    # In `google/metricx-24`, the name of the metric follows the last slash.
+    model_name = score_name.rpartition("/")[2] or score_name
+    base_name = _REFERENCE_SUFFIX.sub("", _CAPITAL_INSIDE_NAME.sub("_", model_name).lower())
+    # Digits are versions, as in `metricx24` and `ter2`.
+    words = [word for word in re.split(r"[^a-z]+", base_name) if word]
     if not words:
         return False
+    if any(pair[0] == "error" and pair[1] in _ERROR_MEASURES for pair in itertools.pairwise(words)):
+        return True
     if words[0] in _LEADING_ERROR_WORDS or base_name in _ERROR_NAMES:
         return True
     if words[0] in _ERROR_WORDS or words[-1] in _ERROR_WORDS:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import polars as pl
+
 from metassay.data.dataset import Dataset
 from metassay.data.normalisation import choose_text_normalisation, normalise_texts
 from metassay.data.reference_systems import drop_systems_equal_to_references
-from metassay.text.words import is_in_script_without_spaces
+from metassay.text.languages import get_base_language
+from metassay.text.words import WITHOUT_SPACES, is_in_script_without_spaces
 
-# Number of outputs that are checked for spaces.
+# Number of outputs of each language that are checked for spaces.
 _LANGUAGE_SAMPLE = 1000
 
 
@@ -25,18 +28,25 @@ def prepare_dataset_for_scoring(dataset: Dataset, *, normalize: str | None, keep
 
 
 def warn_of_unknown_language(dataset: Dataset) -> list[str]:
-    """Return a note if most texts are written without spaces between words and their language is unknown.
-
-    Without the language, metrics split these texts at spaces, which makes a sentence one word.
+    """Return a note for each language that is unknown, or is written with spaces, although most texts are
+    not.
     """
-    if dataset.task_definition.is_ranking or None not in dataset.languages:
+    if dataset.task_definition.is_ranking:
         return []
-    texts = dataset.outputs["output"].head(_LANGUAGE_SAMPLE).drop_nulls().to_list()
-    spaceless = sum(is_in_script_without_spaces(text) for text in texts)
-    if 2 * spaceless <= len(texts):
-        return []
-    note = (
-        "Most texts are written without spaces and their language is unknown, so metrics treat whole "
-        "sentences as one word. Name the language with --language."
-    )
-    return [note]
+    notes = []
+    languages = pl.Series(dataset.languages, dtype=pl.String)
+    for language in languages.unique(maintain_order=True):
+        if get_base_language(language) in WITHOUT_SPACES:
+            continue
+        outputs = dataset.outputs["output"].filter(
+            languages.eq_missing(pl.Series([language], dtype=pl.String))
+        )
+        texts = outputs.head(_LANGUAGE_SAMPLE).drop_nulls().to_list()
+        spaceless = sum(is_in_script_without_spaces(text) for text in texts)
+        if 2 * spaceless > len(texts):
+            belief = "is unknown" if language is None else f"is taken to be {language}"
+            notes.append(
+                f"Most texts are written without spaces and their language {belief}, so metrics treat whole "
+                "sentences as one word. Name the language with --language."
+            )
+    return notes

@@ -21,6 +21,13 @@ _LARGEST_SPREAD_RATIO = 8.0
 # With fewer scores a system may lack the rare low scores of the others by chance.
 _SCORES_FOR_SPREAD = 30
 _SCORES_FOR_LOCATION = 10
+# Numbers that people write for a missing score, and how often one must occur to be taken for that.
+_CODES_OF_MISSING_SCORES = (-1.0, -9.0, -99.0, -999.0, -9999.0, 99.0, 999.0, 9999.0)
+_FEWEST_CODES = 3
+# A code lies this many times as far from the other scores as these lie from each other.
+_GAP_BEFORE_CODE = 2.0
+# On scales such as −1, 0 and 1 the value −1 is a score.
+_LEAST_SCALE_WITH_CODE_MINUS_1 = 2.0
 # With fewer items a metric may disagree with people by chance.
 _MINIMUM_ITEMS = 10
 
@@ -33,6 +40,7 @@ def warn_of_doubtful_scores(
     """
     notes: list[str] = []
     for cube in score_cubes:
+        notes += warn_of_similar_system_names(cube.systems)
         if human_score not in cube.human_scores:
             continue
         if human_score not in cube.lower_is_better:
@@ -40,6 +48,9 @@ def warn_of_doubtful_scores(
         notes += warn_if_score_scales_differ(
             human_score, dict(zip(cube.systems, cube.human_scores[human_score]))
         )
+        for name in (human_score, *cube.metric_scores):
+            scores = cube.human_scores[name] if name == human_score else cube.metric_scores[name]
+            notes += warn_of_values_that_may_mean_missing(name, scores)
         notes += warn_of_metrics_that_contradict_humans(cube, human_score)
         if not has_clusters:
             notes += _suggest_cluster_column(cube)
@@ -70,6 +81,54 @@ def warn_if_score_scales_differ(human_score: str, scores_by_system: Mapping[str,
                 f" and {high:g}. Bring all human scores to one scale before you compare systems."
             )
     return notes
+
+
+def warn_of_similar_system_names(systems: Iterable[str]) -> list[str]:
+    """Return a note on systems whose names differ only in case or spaces, as if one had been misspelt.
+
+    >>> warn_of_similar_system_names(["NLLB", "nllb ", "Opus"])[0].partition(".")[0]
+    "The names of these systems differ only in case or spaces: 'NLLB', 'nllb '"
+    """
+    spellings: dict[str, list[str]] = {}
+    for system in sorted(systems):
+        spellings.setdefault(" ".join(system.casefold().split()), []).append(system)
+    similar = [name for names in spellings.values() if len(names) > 1 for name in names]
+    if not similar:
+        return []
+    names = ", ".join(map(repr, similar))
+    note = (
+        f"The names of these systems differ only in case or spaces: {names}. They are compared as different"
+        " systems. If they are the same, write the names alike."
+    )
+    return [note]
+
+
+def warn_of_values_that_may_mean_missing(score_name: str, scores: FloatArray) -> list[str]:
+    """Return a note if a value such as −999 seems to stand for missing scores.
+
+    Such a value occurs several times, and lies far from all other scores; −1 need only be the only negative
+    score of a scale of several points.
+    """
+    present = scores[~np.isnan(scores)]
+    if not len(present):
+        return []
+    for code in _CODES_OF_MISSING_SCORES:
+        is_code = present == code
+        others = present[~is_code]
+        if is_code.sum() < _FEWEST_CODES or not len(others) or is_code.sum() > len(others):
+            continue
+        low, high = float(others.min()), float(others.max())
+        if code == -1:
+            is_apart = low >= 0 and high > _LEAST_SCALE_WITH_CODE_MINUS_1
+        else:
+            is_apart = max(low - code, code - high) > _GAP_BEFORE_CODE * (high - low)
+        if is_apart:
+            note = (
+                f"{score_name} is {code:g} in {is_code.sum()} rows and between {low:g} and {high:g} in all"
+                f" others. If {code:g} means that there is no score, leave these cells empty."
+            )
+            return [note]
+    return []
 
 
 def warn_if_score_scales_differ_in_table(outputs: pl.DataFrame, human_score: str) -> list[str]:

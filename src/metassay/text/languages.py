@@ -9,6 +9,9 @@ from importlib.resources import files
 # Language, script, region, variants. Other parts are rare and would make `en-fil` a tag, which is a pair.
 _TAG = re.compile(r"[a-z]{2,3}(?:-[a-z]{4})?(?:-(?:[a-z]{2}|\d{3}))?(?:-[a-z0-9]{4,8})*")
 
+# What people write between the languages of a pair, such as `en→de`.
+_PAIR_SEPARATOR = re.compile(r"\s*(?:→|⇒|[-=]*>|–|—|/|\|)\s*")
+
 
 def parse_language(text: str) -> str | None:
     """Return the lower-case tag of a language from a tag or an English name, or None if the language is
@@ -36,9 +39,15 @@ def find_target_language(language_pair: str) -> str | None:
     The target begins at the first hyphen after which a language tag stands. In tags, languages are written in
     small letters and regions in capitals, so `CA` in `fr-CA-es` is Canada and not Catalan.
 
+    Arrows, dashes and slashes count as hyphens. A tag of a single language, such as `ja-JP`, is also
+    accepted.
+
     >>> [find_target_language(pair) for pair in ("en-zh-Hans", "zh-TW-en", "de-en-US", "fr-CA-es", "en-cmn")]
     ['zh-hans', 'en', 'en-us', 'es', 'zh']
+    >>> [find_target_language(pair) for pair in ("en→zh", "English > German", "ja-JP", "zh-Hant-HK")]
+    ['zh', 'de', 'ja-jp', 'zh-hant-hk']
     """
+    language_pair = _PAIR_SEPARATOR.sub("-", language_pair.strip())
     parts = language_pair.split("-")
     if len(parts) == 1:
         return None
@@ -47,8 +56,25 @@ def find_target_language(language_pair: str) -> str | None:
         target = parse_language("-".join(parts[position:]))
         if target is not None and not (is_region and position < len(parts) - 1):
             return target
+    is_tag = len(parts) > 2 or (parts[-1].isupper() and not language_pair.isupper())
+    if is_tag and parse_language(language_pair) is not None:
+        return parse_language(language_pair)
     last_part = parts[-1].lower()
     return _standardize_language_tag(last_part) or last_part or None
+
+
+def is_language_pair(text: str) -> bool:
+    """Return whether a text names a source and a target language.
+
+    >>> [is_language_pair(text) for text in ("en-de", "English→Thai", "pt-BR-en", "zh-CN", "news-talk", "en")]
+    [True, True, True, False, False, False]
+    """
+    pair = _PAIR_SEPARATOR.sub("-", text.strip())
+    for match in re.finditer("-", pair):
+        source, target = pair[: match.start()], pair[match.end() :]
+        if parse_language(source) is not None and parse_language(target) is not None:
+            return True
+    return False
 
 
 def parse_target_language(text: str) -> str:

@@ -18,7 +18,10 @@ from metassay.data.directions import (
 )
 from metassay.data.normalisation import choose_text_normalisation
 from metassay.data.preparation import prepare_dataset_for_scoring
-from metassay.data.score_cautions import warn_if_score_scales_differ_in_table
+from metassay.data.score_cautions import (
+    warn_if_score_scales_differ_in_table,
+    warn_of_values_that_may_mean_missing,
+)
 from metassay.engine.ray_cluster import parse_engine_option
 from metassay.engine.score_store import ScoreStore
 from metassay.engine.workers import choose_worker_count
@@ -176,7 +179,10 @@ def choose_assay_settings(
     if options.pairs == HUMAN_PAIRS:
         human = find_human_column(dataset, requested_human)
     if human is not None and "system" in dataset.outputs.columns:
-        dataset = dataset.add_notes(*warn_if_score_scales_differ_in_table(dataset.outputs, human))
+        dataset = dataset.add_notes(
+            *warn_if_score_scales_differ_in_table(dataset.outputs, human),
+            *warn_of_values_that_may_mean_missing(human, dataset.outputs[human].to_numpy()),
+        )
     # A direction that the user named is not doubted.
     oriented_by_user = {direction.score for direction in dataset.directions if direction.why == REQUESTED}
     may_count_errors = False

@@ -18,7 +18,10 @@ from metassay.data.normalisation import choose_text_normalisation
 from metassay.data.preparation import prepare_dataset_for_scoring, warn_of_unknown_language
 from metassay.data.reading import Source
 from metassay.data.reference_systems import find_systems_equal_to_references
-from metassay.data.score_cautions import warn_if_score_scales_differ_in_table
+from metassay.data.score_cautions import (
+    warn_if_score_scales_differ_in_table,
+    warn_of_values_that_may_mean_missing,
+)
 from metassay.data.summary import summarize_dataset
 from metassay.engine.batches import build_table_of_outputs_to_score
 from metassay.engine.scoring import measure_metric_run_times
@@ -311,6 +314,8 @@ def _warn_if_score_scales_differ(data: Dataset) -> list[str]:
     notes = []
     for human_score in data.human:
         notes += warn_if_score_scales_differ_in_table(data.outputs, human_score)
+        scores = data.outputs[human_score].to_numpy()
+        notes += warn_of_values_that_may_mean_missing(human_score, scores)
     return notes
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from metassay.data.columns import find_score_columns, list_possible_column_names
+from metassay.data.columns import find_score_columns, list_possible_column_names, select_columns_by_name
 from metassay.data.directions import RequestedDirections
 from metassay.data.languages import find_target_languages
 from metassay.data.normalisation import choose_text_normalisation
@@ -30,7 +30,7 @@ from metassay.data.summary import summarize_score_cubes
 from metassay.data.uninformed_scores import find_metrics_that_ignore_output_text
 from metassay.engine.batches import build_table_of_outputs_to_score
 from metassay.engine.scoring import score_rows
-from metassay.errors import UnknownName
+from metassay.errors import UnknownName, join_names
 from metassay.metrics.registry import look_up_score_directions
 from metassay.metrics.selection import choose_metrics
 from metassay.metrics.sentinels import SENTINELS
@@ -95,14 +95,15 @@ def read_scores(
         file=score_table.file,
         keep_references=options.keep_references,
     )
+    languages = find_target_languages(scored.table) or []
+    language_notes = _warn_of_languages_compared_together(scored.table, languages)
     selected = select_score_cubes(
         cubes,
         request,
         scored.metrics,
-        [*score_table.notes, *scored.notes],
+        [*score_table.notes, *scored.notes, *language_notes],
         needs_human_scores=needs_human_scores,
     )
-    languages = find_target_languages(scored.table) or []
     summary = summarize_score_cubes(
         selected.cubes,
         selected.human or None,
@@ -220,4 +221,18 @@ def _compute_missing_metrics(
     computed = data.outputs.select(_ROW).with_columns(columns)
     scored = numbered.join(computed, on=_ROW, how="left", maintain_order="left").drop(_ROW)
     notes = [f"Computed from the texts: {', '.join(metric.spec for metric in metrics)}."]
-    return _ScoredTable(scored, [metric.spec for metric in metrics], notes)
+    return _ScoredTable(scored, [metric.spec for metric in metrics], [*notes, *data.notes])
+
+
+def _warn_of_languages_compared_together(table: pl.DataFrame, languages: Sequence[str | None]) -> list[str]:
+    """Return a note if outputs in several languages are compared with each other because no column names the
+    language pair.
+    """
+    distinct = sorted({language for language in languages if language is not None})
+    if len(distinct) < 2 or select_columns_by_name(table.columns, ["lp"]):
+        return []
+    note = (
+        f"Outputs in several languages ({join_names(distinct)}) are compared together, although people may"
+        " use other scales for each. To compare each by itself, name the column of languages lp."
+    )
+    return [note]

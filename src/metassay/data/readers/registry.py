@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,15 +17,20 @@ from typing import Any
 import polars as pl
 
 from metassay import plugins
+from metassay.data.languages import TARGET_LANGUAGE_COLUMNS
 from metassay.data.readers.base import RawTable, Reader, ReaderOptions, convert_reader_result_to_tables
 from metassay.data.readers.files import check_readable_path, get_file_ending, is_pipe
 from metassay.data.readers.in_memory import convert_to_polars_frame
 from metassay.data.readers.remote_files import download_if_remote
 from metassay.errors import LOCAL_COPIES, InputError, InputLocation, format_path_for_user
 from metassay.tasks import ranking
+from metassay.text.languages import is_language_pair, parse_language
 
 # Other names of the column `lp`, in lower case.
 LANGUAGE_PAIR_COLUMNS = ("language_pair", "lang_pair", "langpair", "languagepair")
+# Columns that may also hold something else. They are used if every value is a pair of languages.
+POSSIBLE_LANGUAGE_PAIR_COLUMNS = ("langs", "languages", "language", "lang", "direction", "pair")
+SOURCE_LANGUAGE_COLUMNS = ("source_lang", "src_lang", "source_language", "src_language")
 _PACKAGE = "metassay.data.readers"
 
 
@@ -176,14 +182,40 @@ def read_table_to_join(path: str, options: ReaderOptions) -> RawTable:
 
 
 def add_language_pair_column(table: pl.DataFrame) -> pl.DataFrame:
-    """Add the column `lp` if another column, such as `language_pair`, names the language pair."""
-    columns = {name.lower().replace("-", "_"): name for name in reversed(table.columns)}
+    """Add the column `lp` if another column, such as `language_pair`, names the language pair, or if one
+    column names the source language and another one the target language.
+    """
+    columns = {}
+    for name in reversed(table.columns):
+        columns[re.sub(r"[^a-z]+", "_", name.strip().lower())] = name
     if "lp" in columns:
         return table
     for name in LANGUAGE_PAIR_COLUMNS:
         if name in columns and table.schema[columns[name]] == pl.String:
             return table.with_columns(table[columns[name]].alias("lp"))
+    for name in POSSIBLE_LANGUAGE_PAIR_COLUMNS:
+        if name in columns and _are_language_pairs(table[columns[name]]):
+            return table.with_columns(table[columns[name]].alias("lp"))
+    languages = []
+    for names in (SOURCE_LANGUAGE_COLUMNS, TARGET_LANGUAGE_COLUMNS):
+        languages += [columns[name] for name in names if name in columns and "lang" in name][:1]
+    if len(languages) == 2 and all(_are_languages(table[name]) for name in languages):
+        return table.with_columns(lp=pl.concat_str(languages, separator="-"))
     return table
+
+
+def _are_languages(column: pl.Series) -> bool:
+    """Return whether every value of a column is a language. A missing value is not."""
+    if column.dtype != pl.String or column.is_empty():
+        return False
+    return all(parse_language(value or "") is not None for value in column.unique())
+
+
+def _are_language_pairs(column: pl.Series) -> bool:
+    """Return whether every value of a column is a pair of languages such as `en-de`."""
+    if column.dtype != pl.String or column.is_empty():
+        return False
+    return all(is_language_pair(value or "") for value in column.unique())
 
 
 def download_remote_paths(source: Any) -> list[str]:
