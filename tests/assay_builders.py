@@ -11,7 +11,7 @@ import numpy as np
 from metassay.meta.contexts.choice import ChoiceTable, Criteria
 from metassay.meta.contexts.robustness import compute_robust_accuracy, estimate_true_accuracy_spread
 from metassay.reporting.assay_report import prepare_assay_report
-from metassay.reporting.assay_verdict import build_assay_verdict
+from metassay.reporting.assay_verdict import list_main_findings_of_assay
 from metassay.results.assay import (
     GLOBAL,
     AssayContent,
@@ -175,7 +175,9 @@ def make_content(
     content = AssayContent(
         overall=list(overall), contexts=columns, recommendation=choices, **(defaults | fields)
     )
-    return msgspec.structs.replace(content, verdict=build_assay_verdict(prepare_assay_report(content)))
+    return msgspec.structs.replace(
+        content, verdict=list_main_findings_of_assay(prepare_assay_report(content))
+    )
 
 
 def make_choice_table(

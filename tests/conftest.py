@@ -40,12 +40,12 @@ def data_folder() -> Path | None:
 
 
 VERDICT_BUILDERS = {
-    "assay_content": "build_assay_verdict",
-    "rank": "build_rank_verdict",
-    "depend": "build_depend_verdict",
-    "aggregate": "build_aggregate_verdict",
-    "judge": "build_judge_verdict",
-    "score": "build_score_verdict",
+    "assay_content": "list_main_findings_of_assay",
+    "rank": "list_main_findings_on_metric_ranking",
+    "depend": "list_main_findings_on_favoured_systems",
+    "aggregate": "list_main_findings_on_aggregations",
+    "judge": "list_main_findings_on_judges",
+    "score": "list_main_findings_on_score_differences",
 }
 """The function with which each workflow builds its verdict, by module."""
 

@@ -12,7 +12,7 @@ import pytest
 
 from metassay.reporting.assay_page import build_assay_page
 from metassay.reporting.assay_report import AssayReport, prepare_assay_report
-from metassay.reporting.assay_verdict import build_assay_verdict
+from metassay.reporting.assay_verdict import list_main_findings_of_assay
 from metassay.reporting.pages import Page, render_page
 from metassay.results.assay import AssayContent
 from metassay.results.wrong_pairs import WrongPairs
@@ -53,7 +53,9 @@ class ReportInput:
 
 
 def add_verdict(content: AssayContent) -> AssayContent:
-    return msgspec.structs.replace(content, verdict=build_assay_verdict(prepare_assay_report(content)))
+    return msgspec.structs.replace(
+        content, verdict=list_main_findings_of_assay(prepare_assay_report(content))
+    )
 
 
 def make_result(**options: Any) -> ReportInput:

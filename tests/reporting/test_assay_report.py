@@ -11,7 +11,7 @@ from metassay.results.assay import Answer
 
 def report_contexts(accuracies):
     rows = [make_accuracy("bleu", accuracy, context=context) for context, accuracy in accuracies.items()]
-    return prepare_assay_report(make_content([], {"col": make_column(rows)})).columns[0]
+    return prepare_assay_report(make_content([], {"col": make_column(rows)})).context_columns[0]
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_metrics_are_sorted_by_accuracy_and_sentinels_follow():
     assert report.all_metrics[4:] == ["random"]
     assert report.best_metric is not None
     assert report.best_metric.metric == "bleu"
-    assert report.uninformed_metrics == {"length", "random"}
+    assert report.metrics_that_ignore_quality == {"length", "random"}
 
 
 def test_metrics_that_decide_alike_share_a_row():
@@ -50,7 +50,7 @@ def test_metrics_that_decide_alike_share_a_row():
 def test_a_result_without_an_answer_has_no_best_metric():
     report = prepare_assay_report(make_content([make_accuracy("bleu", None)]))
     assert report.best_metric is None
-    assert report.columns == []
+    assert report.context_columns == []
 
 
 def test_many_contexts_are_limited_evenly_from_first_to_last():

@@ -59,7 +59,7 @@ def make_view(
     overall = [make_accuracy("bleu", 0.8, 0.7, 0.9)]
     content = make_content(overall, {"col": make_column(rows, **fields)}, claims=claims or make_claims())
     view = prepare_assay_report(content)
-    return view, view.columns[0]
+    return view, view.context_columns[0]
 
 
 BUCKETS = {f"[{n},{n + 1}]": 0.5 for n in range(5)}
@@ -274,7 +274,7 @@ def test_the_robust_choice_and_the_cheapest_metrics_are_named():
         pareto=["bleu", "chrf"],
     )
     view = prepare_assay_report(content)
-    assert str(describe_safest_metric_for_all_contexts(view, view.columns[0])) == (
+    assert str(describe_safest_metric_for_all_contexts(view, view.context_columns[0])) == (
         "If the shares of the contexts of col may change, BLEU is the safest choice: in the least"
         " favourable mix near the observed one, its accuracy is 74\u202f%."
     )

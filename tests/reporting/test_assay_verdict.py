@@ -7,7 +7,7 @@ import pytest
 
 from assay_builders import make_accuracy, make_claims, make_column, make_content, make_perturbation
 from metassay.reporting.assay_report import prepare_assay_report
-from metassay.reporting.assay_verdict import build_assay_verdict
+from metassay.reporting.assay_verdict import list_main_findings_of_assay
 from metassay.reporting.verdict_lines import (
     list_answers_as_rows,
     list_closing_lines_of_verdict,
@@ -101,7 +101,7 @@ def make_comparison(**fields):
 def write_opening(result):
     return [
         line.replace("\u202f", " ")
-        for line in list_opening_lines_of_verdict(build_assay_verdict(prepare_assay_report(result)))
+        for line in list_opening_lines_of_verdict(list_main_findings_of_assay(prepare_assay_report(result)))
     ]
 
 
@@ -124,7 +124,7 @@ def test_with_human_scores_there_is_one_row_per_question():
         "100 translations, 50 items, human score mqm.",
     ]
     view = prepare_assay_report(result)
-    rows = list_answers_as_rows(build_assay_verdict(view), view.labels, "mt")
+    rows = list_answers_as_rows(list_main_findings_of_assay(view), view.labels, "mt")
     assert [tuple(str(cell).replace("\u202f", " ") for cell in row.values()) for row in rows] == [
         ("Detect errors in single translations", "chrF", "86 % (85–87)", "none", "coin: 50 %"),
         ("Choose translations as people do", "chrF", "63 % (61–65)", "BLEU", "coin: 50 %"),
@@ -146,7 +146,7 @@ def test_metrics_that_are_not_shown_to_save_labels_are_not_named():
     choice = SavingChoice(metric="ter", top_group=["ter"], p=0.2)
     result = make_result(human_comparison=make_comparison(by_labels_saved=choice))
     view = prepare_assay_report(result)
-    row = list_answers_as_rows(build_assay_verdict(view), view.labels, "mt")[-1]
+    row = list_answers_as_rows(list_main_findings_of_assay(view), view.labels, "mt")[-1]
     assert (row["best"], row["result"]) == ("none is shown to", None)
     assert write_opening(result)[0] == "Use chrF."
 
@@ -158,7 +158,9 @@ def test_the_best_metric_for_a_question_is_not_to_be_avoided():
     ]
     result = make_result(human_comparison=make_comparison())
     claims = msgspec.structs.replace(result.claims, human_leads=human_leads)
-    verdict = build_assay_verdict(prepare_assay_report(msgspec.structs.replace(result, claims=claims)))
+    verdict = list_main_findings_of_assay(
+        prepare_assay_report(msgspec.structs.replace(result, claims=claims))
+    )
     (avoid,) = [claim for claim in verdict if claim.kind == "avoid"]
     assert avoid.metrics == ["ter"]  # bleu is first by SPA
 
@@ -190,7 +192,7 @@ def test_the_cost_of_one_metric_is_that_of_the_costliest_column():
         "system": make_column(rows, regret=Interval(0.001, 0.0, 0.002)),
     }
     result = msgspec.structs.replace(make_result(), contexts=contexts)
-    closing = list_closing_lines_of_verdict(build_assay_verdict(prepare_assay_report(result)))
+    closing = list_closing_lines_of_verdict(list_main_findings_of_assay(prepare_assay_report(result)))
     assert closing[3].replace("\u202f", " ") == (
         "Using chrF for every domain costs 0.0–1.0 points of accuracy (95 % interval)."
     )
@@ -201,7 +203,7 @@ def test_no_better_than_a_coin_is_the_main_caveat():
         metrics=[make_human_row(metric, 0.51, 0.7) for metric in ("chrf", "bleu", "ter")]
     )
     closing = list_closing_lines_of_verdict(
-        build_assay_verdict(prepare_assay_report(make_result(human_comparison=comparison)))
+        list_main_findings_of_assay(prepare_assay_report(make_result(human_comparison=comparison)))
     )
     assert closing == ["Keep in mind: no metric is shown to choose between two outputs better than a coin."]
 
@@ -211,7 +213,7 @@ def test_circular_labels_of_rankings_are_the_main_caveat():
     result = make_result(perturbation_statistics=rows, valid_pairs_only=True, task="ranking")
     overall = [*result.overall, make_accuracy("ndcg", 0.8)]
     closing = list_closing_lines_of_verdict(
-        build_assay_verdict(prepare_assay_report(msgspec.structs.replace(result, overall=overall)))
+        list_main_findings_of_assay(prepare_assay_report(msgspec.structs.replace(result, overall=overall)))
     )
     assert closing == [
         "Keep in mind: discounted gain decided which lists are worse; nDCG measures just that, so it is favoured."
@@ -219,12 +221,12 @@ def test_circular_labels_of_rankings_are_the_main_caveat():
 
 
 def test_a_run_without_scores_recommends_nothing():
-    verdict = build_assay_verdict(prepare_assay_report(make_content([make_accuracy("bleu", None)])))
+    verdict = list_main_findings_of_assay(prepare_assay_report(make_content([make_accuracy("bleu", None)])))
     assert [claim.sentence for claim in verdict] == ["No metric can be recommended: no pair could be scored."]
 
 
 def test_without_human_scores_prior_evidence_and_the_next_command_are_offered():
-    closing = list_closing_lines_of_verdict(build_assay_verdict(prepare_assay_report(make_result())))
+    closing = list_closing_lines_of_verdict(list_main_findings_of_assay(prepare_assay_report(make_result())))
     neural = (  # means over three test sets in prior_evidence.json, by hand
         "On WMT23 neural metrics ranked systems better than chrF (mean SPA 0.81): GEMBA-MQM 0.95, XCOMET 0.92,"
         " COMET 0.92, MetricX-23 0.91."
@@ -236,10 +238,10 @@ def test_without_human_scores_prior_evidence_and_the_next_command_are_offered():
     command = "To find out for your data, have 50 items rated: metassay annotate DATA --count 50"
     assert closing[:3] == [neural, loss, command]
     assert not list_closing_lines_of_verdict(
-        build_assay_verdict(prepare_assay_report(make_result(task="ranking")))
+        list_main_findings_of_assay(prepare_assay_report(make_result(task="ranking")))
     )
     other_task = list_closing_lines_of_verdict(
-        build_assay_verdict(prepare_assay_report(make_result(task="text")))
+        list_main_findings_of_assay(prepare_assay_report(make_result(task="text")))
     )
     assert [line.partition(" rated: ")[2] for line in other_task] == ["metassay annotate DATA --count 50"]
 
@@ -248,4 +250,6 @@ def test_a_tie_of_all_metrics_is_said_in_words():
     overall = [make_accuracy(metric, 0.8) for metric in ("chrf", "bleu", "ter", "rouge1", "rougel", "length")]
     answer = Answer(metric="chrf", top_group=["chrf", "bleu", "ter", "rouge1", "rougel"], exceptions=[])
     view = prepare_assay_report(make_content(overall, answer=answer, claims=make_claims()))
-    assert list_answers_as_rows(build_assay_verdict(view), view.labels, "mt")[0]["tied"] == "all others"
+    assert (
+        list_answers_as_rows(list_main_findings_of_assay(view), view.labels, "mt")[0]["tied"] == "all others"
+    )

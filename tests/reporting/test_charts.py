@@ -52,7 +52,7 @@ def test_charts_draw_without_a_browser(result):
 
 def test_the_axis_includes_every_interval_and_hidden_sentinels_are_named(result):
     view = result.view()
-    column = view.columns[0]
+    column = view.context_columns[0]
     spec = build_accuracy_chart(view, column)
     domains = [
         layer["encoding"]["y"]["scale"]["domain"]
@@ -60,7 +60,7 @@ def test_the_axis_includes_every_interval_and_hidden_sentinels_are_named(result)
         if "scale" in layer.get("encoding", {}).get("y", {})
     ]
     low, high = domains[0]
-    rows = [row for metric in view.metrics for row in column.list_defined_accuracies(metric)]
+    rows = [row for metric in view.metrics for row in column.list_accuracies_per_context(metric)]
     assert low <= min(row.low for row in rows)
     assert max(row.high for row in rows) <= high
     assert "constant" in find_hidden_sentinels(view, column)
@@ -86,7 +86,7 @@ def test_too_many_contexts_for_a_heatmap_are_compared_with_global(results):
 
 def test_charts_of_very_many_contexts_are_limited_evenly(results):
     view = results(columns={"topic": [str(n) for n in range(1000)]}, metrics=("bleu", "chrf")).view()
-    kept = [int(context) for context in view.columns[0].sample_evenly_spaced_contexts().contexts]
+    kept = [int(context) for context in view.context_columns[0].sample_evenly_spaced_contexts().contexts]
     steps = {b - a for a, b in pairwise(kept)}
     assert (kept[0], kept[-1], len(kept)) == (0, 999, 150)
     assert steps == {6, 7}
@@ -98,7 +98,7 @@ def test_rows_without_an_interval_still_draw(result):
         rows = [msgspec.structs.replace(row, low=None, high=None) for row in column.local_accuracy]
         contexts[name] = msgspec.structs.replace(column, local_accuracy=rows)
     view = result.change(contexts=contexts).view()
-    assert build_accuracy_chart(view, view.columns[0])["data"]["values"][0]["low"] is None
+    assert build_accuracy_chart(view, view.context_columns[0])["data"]["values"][0]["low"] is None
 
 
 def _luminance(colour: str) -> float:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from metassay.reporting.depend_page import build_depend_page, build_depend_verdict, prepare_depend_report
+from metassay.reporting.depend_page import (
+    build_depend_page,
+    list_main_findings_on_favoured_systems,
+    prepare_depend_report,
+)
 from metassay.reporting.pages import render_page
 from metassay.results.depend import DependContent, MetricDependence, Rankings
 
@@ -46,7 +50,7 @@ def build_entry(number: int, p_fair: float | None) -> MetricDependence:
 def render(*p_fair: float | None) -> str:
     entries = [build_entry(number, p) for number, p in enumerate(p_fair)]
     content = DependContent(human="mqm", by="system", metrics=entries, comparisons=[])
-    verdict = build_depend_verdict(prepare_depend_report(content))
+    verdict = list_main_findings_on_favoured_systems(prepare_depend_report(content))
     return render_page(build_depend_page(msgspec.structs.replace(content, verdict=verdict)))
 
 

@@ -18,7 +18,11 @@ from metassay.reporting.charts.dependence import (
     build_predicted_human_score_chart,
     build_rank_change_chart,
 )
-from metassay.reporting.depend_page import build_depend_page, build_depend_verdict, prepare_depend_report
+from metassay.reporting.depend_page import (
+    build_depend_page,
+    list_main_findings_on_favoured_systems,
+    prepare_depend_report,
+)
 from metassay.reporting.pages import render_page
 from metassay.results.depend import DependContent
 
@@ -109,7 +113,7 @@ def test_page_escapes_names_and_begins_with_the_main_statement(entry_and_curves)
     entry, curves = entry_and_curves
     entry = msgspec.structs.replace(entry, dataset=f"all{HOSTILE}")
     content = DependContent(human="mqm", by="system", metrics=[entry], comparisons=[], notes=[HOSTILE])
-    verdict = build_depend_verdict(prepare_depend_report(content))
+    verdict = list_main_findings_on_favoured_systems(prepare_depend_report(content))
     content = msgspec.structs.replace(content, verdict=verdict)
     page = render_page(build_depend_page(content, {entry.dataset: {entry.metric: curves}}))
     assert HOSTILE not in page

@@ -19,8 +19,11 @@ from metassay.metrics.base import COST_CLASSES
 from metassay.reporting.assay_caveats import list_remarks_on_data
 from metassay.reporting.assay_page import build_assay_page
 from metassay.reporting.assay_report import AssayReport, prepare_assay_report
-from metassay.reporting.assay_sentences import add_explanations_to_assay, list_context_warnings
-from metassay.reporting.assay_verdict import build_assay_verdict
+from metassay.reporting.assay_sentences import (
+    add_sentences_that_explain_recommendations,
+    list_warnings_about_few_or_small_contexts,
+)
+from metassay.reporting.assay_verdict import list_main_findings_of_assay
 from metassay.reporting.joined_page import build_joined_page
 from metassay.reporting.pages import Page
 from metassay.reporting.sections.assay_tests import build_table_of_accuracy_tests
@@ -116,10 +119,12 @@ def random_result(seed: int) -> AssayContent:
         perturbations={"removal": 5},
         perturbation_statistics=[make_perturbation("removal", applied=5), make_perturbation("synonym")],
         notes=["a", "a"],
-        warnings=list_context_warnings(analysis),
+        warnings=list_warnings_about_few_or_small_contexts(analysis),
     )
-    content = add_explanations_to_assay(content)
-    return msgspec.structs.replace(content, verdict=build_assay_verdict(prepare_assay_report(content)))
+    content = add_sentences_that_explain_recommendations(content)
+    return msgspec.structs.replace(
+        content, verdict=list_main_findings_of_assay(prepare_assay_report(content))
+    )
 
 
 def store(result: AssayContent, folder) -> RunFolder:
@@ -169,12 +174,12 @@ def check_verdict(verdict: list[Claim]) -> None:
 
 def check_tests(view: AssayReport, output: str) -> None:
     """Page and terminal show the same deciding p-values."""
-    for column in view.columns:
+    for column in view.context_columns:
         table = build_table_of_accuracy_tests(view, column)
         shown = [test for test in column.result.h1 or [] if view.labels.has_own_table_row(test.metric)]
         rows = () if table is None else table.rows
         for row, test in zip(rows, shown, strict=True):
-            p = view.find_context_difference_p_value(column.name, test)
+            p = view.find_p_value_of_difference_between_contexts(column.name, test)
             assert row["p_deciding"] == p
             assert format_cell(p) in output
             assert row["differs"] == (None if p is None else "yes" if p <= 0.05 else "not shown")
@@ -205,7 +210,7 @@ def check(result: AssayContent, folder, capsys) -> int:
     if len({*view.labels.single_labels}) == len(view.all_metrics):  # no metrics that decided alike
         assert str(build_joined_page(assay=result).lead[0]) == lead[0]
     first = view.best_metric.metric
-    assert first not in view.uninformed_metrics
+    assert first not in view.metrics_that_ignore_quality
     recommended = recommendation.verdict[0]
     if recommended.kind == "use":
         assert recommended.metrics[0] == first
@@ -219,7 +224,7 @@ def check(result: AssayContent, folder, capsys) -> int:
         for context, entry in entries.items():
             if entry.choice not in {first, None}:
                 exceptions[column, context] = entry.choice
-    assert exceptions == view.exceptions_by_context
+    assert exceptions == view.differing_recommendations_by_context
     check_human_comparison(result, lead, lines)
     check_tests(view, terminal.out)
     return len(exceptions)

@@ -14,9 +14,9 @@ from metassay.reporting.pages import Page, Section, render_page
 from metassay.reporting.rank_page import build_rank_page
 from metassay.reporting.rank_report import prepare_rank_report
 from metassay.reporting.rank_sentences import (
-    build_rank_verdict,
     describe_best_metric,
     describe_number_of_significant_comparisons,
+    list_main_findings_on_metric_ranking,
     list_reasons_to_doubt_ranking,
 )
 from metassay.results.rank import (
@@ -226,7 +226,7 @@ def test_several_rankings_share_a_section_and_contexts_are_a_choice() -> None:
     result = msgspec.structs.replace(
         build_result(build_ranking()), rankings=[build_ranking(), by_pa, in_context]
     )
-    verdict = build_rank_verdict(prepare_rank_report(result))
+    verdict = list_main_findings_on_metric_ranking(prepare_rank_report(result))
     page = build_rank_page(msgspec.structs.replace(result, verdict=verdict))
     rankings = find_section(page, "Rankings")
     assert len(rankings.charts) == 4  # values and comparisons of two rankings

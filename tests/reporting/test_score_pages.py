@@ -12,11 +12,15 @@ from metassay.cli import run as command
 from metassay.errors import InputError
 from metassay.reporting.aggregate_page import (
     build_aggregate_page,
-    build_aggregate_verdict,
+    list_main_findings_on_aggregations,
     prepare_aggregate_report,
 )
 from metassay.reporting.pages import render_page
-from metassay.reporting.score_page import build_score_page, build_score_verdict, prepare_score_report
+from metassay.reporting.score_page import (
+    build_score_page,
+    list_main_findings_on_score_differences,
+    prepare_score_report,
+)
 from metassay.results.aggregate import (
     AggregateContent,
     AggregatedSystem,
@@ -88,7 +92,10 @@ def test_differences_between_systems_are_counted_and_starred():
         " after Holm's correction)."
     )
     page = build_score_page(build_scores())
-    assert [claim.sentence for claim in build_score_verdict(prepare_score_report(build_scores()))] == [said]
+    assert [
+        claim.sentence
+        for claim in list_main_findings_on_score_differences(prepare_score_report(build_scores()))
+    ] == [said]
     (choice,) = page.sections[1].choices
     cells = {
         (c["row"], c["column"]): (c["value"], c["mark"]) for c in choice.charts[0].spec["data"]["values"]
@@ -97,7 +104,7 @@ def test_differences_between_systems_are_counted_and_starred():
     assert cells["c", "a"] == (-10.0, "*")
     assert cells["a", "b"] == (-0.1, "")
     untested = msgspec.structs.replace(build_scores(), comparisons=[])
-    (claim,) = build_score_verdict(prepare_score_report(untested))
+    (claim,) = list_main_findings_on_score_differences(prepare_score_report(untested))
     assert claim.sentence == "Scores of every system. No test was requested (--test)."
 
 
@@ -113,7 +120,9 @@ def test_metrics_share_a_sentence_about_differences_and_about_draws():
     others = [msgspec.structs.replace(row, metric="ter", p=0.02, p_holm=0.06) for row in content.comparisons]
     few = [msgspec.structs.replace(row, p=0.02, p_holm=0.06) for row in content.comparisons]
     both = msgspec.structs.replace(content, comparisons=[*content.comparisons, *others])
-    (sentence,) = [claim.sentence for claim in build_score_verdict(prepare_score_report(both))]
+    (sentence,) = [
+        claim.sentence for claim in list_main_findings_on_score_differences(prepare_score_report(both))
+    ]
     assert sentence.startswith("Of 3 differences between systems, 1 by BLEU and 0 by ter are significant")
     (doubt,) = build_score_page(msgspec.structs.replace(content, comparisons=[*few, *others])).doubts
     assert doubt.startswith("BLEU and ter: the smallest p, .020, is not significant among 3 comparisons")
@@ -122,7 +131,7 @@ def test_metrics_share_a_sentence_about_differences_and_about_draws():
 def test_without_correlations_nothing_is_claimed():
     pair = AggregationPair("a", "b", groups=1, pearson=None)
     content = AggregateContent(systems=[], between=[pair], downsampled=[], human=[])
-    (claim,) = build_aggregate_verdict(prepare_aggregate_report(content))
+    (claim,) = list_main_findings_on_aggregations(prepare_aggregate_report(content))
     assert claim.sentence == (
         "No correlation is defined: at least two systems with different scores are needed."
     )

@@ -165,7 +165,7 @@ def test_a_sentinel_that_was_asked_for_is_a_metric_in_the_report_too() -> None:
     view = prepare_assay_report(result)
     assert sorted(row.metric for row in result.overall) == ["bleu", "length"]
     assert sorted(view.metrics) == ["bleu", "length"]
-    assert set(view.sentinels) == {"random", "constant", "random_per_system"}
+    assert set(view.sentinel_metrics) == {"random", "constant", "random_per_system"}
 
 
 def characters(output, references):

@@ -76,23 +76,23 @@ def prepare_aggregate_report(
     )
 
 
-def label_aggregated_metric(aggregated_metric: str, metric_labels: MetricLabels) -> str:
+def get_label_of_prefixed_metric(prefixed_metric: str, metric_labels: MetricLabels) -> str:
     """Replace the metric in a prefixed name by its label: `m-bleu` becomes `m-BLEU`, where `m-` names the
     aggregation.
     """
     for prefix in PREFIXES:
-        spec = aggregated_metric.removeprefix(prefix)
-        if aggregated_metric.startswith(prefix) and metric_labels[spec] != spec:
+        spec = prefixed_metric.removeprefix(prefix)
+        if prefixed_metric.startswith(prefix) and metric_labels[spec] != spec:
             return prefix + metric_labels[spec]
-    return aggregated_metric
+    return prefixed_metric
 
 
-def build_aggregate_verdict(aggregate_report: AggregateReport) -> list[Claim]:
+def list_main_findings_on_aggregations(aggregate_report: AggregateReport) -> list[Claim]:
     """Build the sentences at the top of an `aggregate` report, with the numbers that support them."""
     claims = [
-        *_build_claims_about_system_order(aggregate_report),
-        *_build_human_correlation_claims(aggregate_report),
-        *_build_lowest_correlation_claims(aggregate_report),
+        *_describe_differences_in_system_order(aggregate_report),
+        *_describe_highest_correlation_with_human_scores(aggregate_report),
+        *_describe_lowest_correlation_of_system_scores(aggregate_report),
     ]
     if claims:
         return claims
@@ -100,7 +100,7 @@ def build_aggregate_verdict(aggregate_report: AggregateReport) -> list[Claim]:
     return [Claim(kind="unanswered", sentence=sentence)]
 
 
-def _build_claims_about_system_order(aggregate_report: AggregateReport) -> list[Claim]:
+def _describe_differences_in_system_order(aggregate_report: AggregateReport) -> list[Claim]:
     """State how many pairs of systems are in a different order by corpus scores than by mean segment
     scores.
     """
@@ -147,23 +147,23 @@ def _count_system_pairs_in_different_order(
     return different, compared
 
 
-def _build_lowest_correlation_claims(aggregate_report: AggregateReport) -> list[Claim]:
+def _describe_lowest_correlation_of_system_scores(aggregate_report: AggregateReport) -> list[Claim]:
     pairs = [(pair.pearson, pair) for pair in aggregate_report.result.between if pair.pearson is not None]
     if not pairs:
         return []
     pearson, least = min(pairs, key=lambda pair: pair[0])
-    x = label_aggregated_metric(least.x, aggregate_report.labels)
-    y = label_aggregated_metric(least.y, aggregate_report.labels)
+    x = get_label_of_prefixed_metric(least.x, aggregate_report.labels)
+    y = get_label_of_prefixed_metric(least.y, aggregate_report.labels)
     sentence = (
         f"The lowest correlation between two of these scores is {format_number(pearson)} ({x} and {y})."
     )
     return [Claim(kind="finding", metrics=[least.x, least.y], value=pearson, sentence=sentence)]
 
 
-def _build_human_correlation_claims(aggregate_report: AggregateReport) -> list[Claim]:
+def _describe_highest_correlation_with_human_scores(aggregate_report: AggregateReport) -> list[Claim]:
     rows = [
         (row.pearson, row)
-        for row in choose_human_correlations(aggregate_report.result)
+        for row in list_correlations_with_human_scores(aggregate_report.result)
         if row.pearson is not None
     ]
     if not rows:
@@ -184,7 +184,7 @@ def _build_human_correlation_claims(aggregate_report: AggregateReport) -> list[C
     return [Claim(kind="answer", metrics=[best.metric], value=pearson, sentence=sentence)]
 
 
-def choose_human_correlations(aggregate_result: AggregateContent) -> Sequence[HumanAgreement]:
+def list_correlations_with_human_scores(aggregate_result: AggregateContent) -> Sequence[HumanAgreement]:
     """Choose the correlations with human scores to show: averages over test sets if there are any, else those
     of each test set.
     """
@@ -211,7 +211,7 @@ def build_scores_section(aggregate_report: AggregateReport) -> Section:
     return Section(
         "Three aggregations of every system",
         [EXPLANATION],
-        charts=_build_aggregation_correlation_chart(aggregate_report),
+        charts=_build_heatmap_of_system_score_correlations(aggregate_report),
         grids=[
             *_build_human_correlation_tables(aggregate_report),
             build_grid_from_rows("systems", SCORES_CAPTION, system_rows),
@@ -227,7 +227,7 @@ def _build_system_row(aggregate_report: AggregateReport, system: AggregatedSyste
     return row | {f"standard error: {name}": error for name, error in standard_errors.items()}
 
 
-def _build_aggregation_correlation_chart(aggregate_report: AggregateReport) -> list[Chart]:
+def _build_heatmap_of_system_score_correlations(aggregate_report: AggregateReport) -> list[Chart]:
     """Draw the correlations between system scores by different metrics and aggregations, if there are at
     least three.
     """
@@ -236,8 +236,8 @@ def _build_aggregation_correlation_chart(aggregate_report: AggregateReport) -> l
     for pair in aggregate_report.result.between:
         if pair.pearson is None:
             continue
-        x = label_aggregated_metric(pair.x, aggregate_report.labels)
-        y = label_aggregated_metric(pair.y, aggregate_report.labels)
+        x = get_label_of_prefixed_metric(pair.x, aggregate_report.labels)
+        y = get_label_of_prefixed_metric(pair.y, aggregate_report.labels)
         names |= {x: None, y: None}
         value = round(pair.pearson, 4)
         cells += [{"row": x, "column": y, "value": value}, {"row": y, "column": x, "value": value}]
@@ -262,7 +262,7 @@ def _build_correlation_tables(aggregate_report: AggregateReport) -> list[Grid]:
 def _build_human_correlation_tables(aggregate_report: AggregateReport) -> list[Grid]:
     caption = "Pearson correlation of system scores with human scores"
     rows = _add_metric_labels_to_rows(
-        choose_human_correlations(aggregate_report.result), aggregate_report.labels
+        list_correlations_with_human_scores(aggregate_report.result), aggregate_report.labels
     )
     return [build_grid_from_rows(caption, caption, rows)] if rows else []
 
@@ -271,7 +271,7 @@ def describe_aggregate_result(aggregate_result: AggregateContent) -> list[Block]
     """Describe for the terminal how system scores differ between three ways to aggregate segment scores."""
     labels = MetricLabels(row.metric for row in aggregate_result.systems)
     downsampled = _add_metric_labels_to_rows(aggregate_result.downsampled, labels)
-    human = _add_metric_labels_to_rows(choose_human_correlations(aggregate_result), labels)
+    human = _add_metric_labels_to_rows(list_correlations_with_human_scores(aggregate_result), labels)
     return [
         *convert_sentences_to_lines(claim.sentence for claim in aggregate_result.verdict),
         Table(
@@ -281,7 +281,7 @@ def describe_aggregate_result(aggregate_result: AggregateContent) -> list[Block]
             digits=2,
         ),
         Table(
-            [_build_row_with_standard_errors(row, labels) for row in aggregate_result.systems],
+            [_build_system_score_row_with_standard_errors(row, labels) for row in aggregate_result.systems],
             title="System scores",
             most_rows=MOST_ROWS,
         ),
@@ -306,12 +306,14 @@ def _add_metric_labels_to_rows(
     return [msgspec.structs.asdict(row) | {"metric": metric_labels[row.metric]} for row in rows]
 
 
-def _build_row_with_standard_errors(system: AggregatedSystem, metric_labels: MetricLabels) -> Row:
+def _build_system_score_row_with_standard_errors(
+    system_scores: AggregatedSystem, metric_labels: MetricLabels
+) -> Row:
     """Build a table row in which each score of a system is followed by its standard error: `32.15 (SE
     0.31)`.
     """
-    row = msgspec.structs.asdict(system)
-    row["metric"] = metric_labels[system.metric]
+    row = msgspec.structs.asdict(system_scores)
+    row["metric"] = metric_labels[system_scores.metric]
     standard_errors = msgspec.structs.asdict(row.pop("standard_errors"))
     for aggregation in AGGREGATIONS:
         if row[aggregation] is not None and standard_errors[aggregation] is not None:
@@ -320,6 +322,6 @@ def _build_row_with_standard_errors(system: AggregatedSystem, metric_labels: Met
 
 
 def _build_correlation_row(aggregation_pair: AggregationPair, metric_labels: MetricLabels) -> Row:
-    x = label_aggregated_metric(aggregation_pair.x, metric_labels)
-    y = label_aggregated_metric(aggregation_pair.y, metric_labels)
+    x = get_label_of_prefixed_metric(aggregation_pair.x, metric_labels)
+    y = get_label_of_prefixed_metric(aggregation_pair.y, metric_labels)
     return {**msgspec.structs.asdict(aggregation_pair), "x": x, "y": y}

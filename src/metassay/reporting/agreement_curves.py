@@ -14,8 +14,8 @@ MAIN_SHARE = 0.8
 TITLE = "How often people agree with such differences"
 
 
-def build_agreement_threshold_rows(
-    agreement_curves: Sequence[AgreementCurve], metric_labels: MetricLabels | None = None
+def build_rows_of_score_difference_thresholds(
+    human_agreement_curves: Sequence[AgreementCurve], metric_labels: MetricLabels | None = None
 ) -> list[dict[str, Any]]:
     """Build a table with a row per metric: how large a score difference must be for people to agree with it
     in 80 or 90 % of pairs.
@@ -23,7 +23,7 @@ def build_agreement_threshold_rows(
     Each difference has its interval and its coverage, the share of pairs that differ at least so much.
     """
     rows = []
-    for curve in agreement_curves:
+    for curve in human_agreement_curves:
         row: dict[str, Any] = {
             "dataset": curve.dataset,
             "context": curve.context,
@@ -44,14 +44,15 @@ def build_agreement_threshold_rows(
     return rows
 
 
-def describe_agreement_threshold(
-    agreement_curve: AgreementCurve, human_score: str, metric_labels: MetricLabels
+def describe_difference_people_agree_with(
+    human_agreement_curve: AgreementCurve, human_score: str, metric_labels: MetricLabels
 ) -> str:
     """Say how large a difference in metric score must be for people to agree with it in 80 % of pairs."""
-    label = metric_labels[agreement_curve.metric]
-    objects = "systems" if agreement_curve.between == "systems" else "single outputs"
+    label = metric_labels[human_agreement_curve.metric]
+    objects = "systems" if human_agreement_curve.between == "systems" else "single outputs"
     threshold = next(
-        (threshold for threshold in agreement_curve.thresholds if threshold.agreement == MAIN_SHARE), None
+        (threshold for threshold in human_agreement_curve.thresholds if threshold.agreement == MAIN_SHARE),
+        None,
     )
     if threshold is None or threshold.difference is None:
         return (
@@ -75,46 +76,42 @@ def format_score_difference(score_difference: float) -> str:
     return f"{score_difference:.3g}".replace("-", "−")
 
 
-def build_difference_agreement_rows(
-    difference_meanings: Sequence[DifferenceMeaning], metric_labels: MetricLabels
+def build_rows_of_human_agreement_with_differences(
+    score_differences: Sequence[DifferenceMeaning], metric_labels: MetricLabels
 ) -> list[dict[str, Any]]:
     """Build a table with a row for each score difference between two systems: its size, and how often people
     agree with it.
     """
     rows = []
-    for meaning in difference_meanings:
+    for meaning in score_differences:
         row: dict[str, Any] = {"group": meaning.group} if meaning.group else {}
         row |= {
             "metric": metric_labels[meaning.metric],
             "better": meaning.better,
             "worse": meaning.worse,
             "difference": format_score_difference(meaning.difference),
-            "people agree": describe_human_agreement_with_difference(meaning),
+            "people agree": describe_how_often_people_agree(meaning),
         }
         rows.append(row)
     return rows
 
 
-def describe_human_agreement_with_difference(difference_meaning: DifferenceMeaning) -> str:
+def describe_how_often_people_agree(score_difference: DifferenceMeaning) -> str:
     """Write how often people agree with the score difference of two systems, or why that is not known."""
-    if (
-        difference_meaning.agreement is None
-        or difference_meaning.low is None
-        or difference_meaning.high is None
-    ):
-        return f"not known: {difference_meaning.reason}"
+    if score_difference.agreement is None or score_difference.low is None or score_difference.high is None:
+        return f"not known: {score_difference.reason}"
     return (
-        f"{format_percent(difference_meaning.agreement)} (95 % interval"
-        f" {format_percent(difference_meaning.low)}–{format_percent(difference_meaning.high)})"
+        f"{format_percent(score_difference.agreement)} (95 % interval"
+        f" {format_percent(score_difference.low)}–{format_percent(score_difference.high)})"
     )
 
 
-def explain_source_of_human_agreement(difference_meanings: Sequence[DifferenceMeaning]) -> str:
+def explain_where_human_agreement_was_measured(score_differences: Sequence[DifferenceMeaning]) -> str:
     """Say from which run of the command `rank` it is known how often people agree with a score difference."""
-    datasets = sorted({meaning.dataset for meaning in difference_meanings if meaning.dataset is not None})
+    datasets = sorted({meaning.dataset for meaning in score_differences if meaning.dataset is not None})
     origin = f" ({', '.join(datasets)})" if datasets else ""
     return (
-        f"People ({difference_meanings[0].human}) as in the run of rank{origin}; differences are those of"
+        f"People ({score_differences[0].human}) as in the run of rank{origin}; differences are those of"
         " mean segment "
         "scores."
     )

@@ -27,11 +27,13 @@ METHOD = (
 MOST_ITEMS = 20
 
 
-def explain_number_of_chosen_items(chosen_items: int, unlabelled_items: int) -> str:
+def explain_number_of_items_to_rate(requested_items: int, unlabelled_items: int) -> str:
     """Say how many of the items without a human label were chosen for rating."""
     if not unlabelled_items:
         return "There is nothing to rate: every item has a label."
-    return f"You asked for {chosen_items} of the {format_plural(unlabelled_items, 'item')} without a label."
+    return (
+        f"You asked for {requested_items} of the {format_plural(unlabelled_items, 'item')} without a label."
+    )
 
 
 def explain_items_needed_for_interval_width(

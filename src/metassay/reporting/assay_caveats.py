@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from metassay.reporting.assay_report import AssayReport
-from metassay.reporting.assay_sentences import warn_of_possible_error_counts, warn_of_simulated_human_scores
+from metassay.reporting.assay_sentences import (
+    warn_of_simulated_human_scores,
+    warn_that_human_scores_may_count_errors,
+)
 from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.wording import (
     Sentence,
@@ -27,11 +30,11 @@ def list_reasons_to_doubt_recommendation(assay_report: AssayReport) -> list[Sent
     if best is None:
         return []
     caveats = [
-        _warn_of_winning_sentinel(assay_report, best),
+        _warn_that_baseline_is_as_good_as_best_metric(assay_report, best),
         _warn_if_no_metric_beats_chance(assay_report),
-        _warn_that_metric_depends_on_perturbations(assay_report, best),
+        _warn_if_accuracy_varies_by_perturbation(assay_report, best),
         _warn_of_single_metric(assay_report),
-        *_warn_of_wrong_labels(assay_report),
+        *_warn_if_perturbed_rankings_are_not_worse(assay_report),
         _warn_of_unused_perturbations(assay_report),
         *_warn_of_missing_scores(assay_report, best),
     ]
@@ -56,7 +59,7 @@ def choose_main_caveat(assay_report: AssayReport) -> str | None:
     if best is None:
         return None
     candidates = [
-        _warn_that_ndcg_is_favoured(assay_report),
+        _warn_if_pair_selection_favours_ndcg(assay_report),
         *_list_human_score_warnings(assay_report),
         *list_reasons_to_doubt_recommendation(assay_report),
         *assay_report.result.warnings,
@@ -71,7 +74,7 @@ def _list_human_score_warnings(assay_report: AssayReport) -> list[str]:
         return []
     human_score_warnings = (
         warn_of_simulated_human_scores(comparison.human),
-        warn_of_possible_error_counts(comparison.human),
+        warn_that_human_scores_may_count_errors(comparison.human),
     )
     return [warning for warning in assay_report.result.warnings if warning in human_score_warnings]
 
@@ -116,12 +119,16 @@ def list_notes_of_run(assay_report: AssayReport) -> list[str]:
     return remarks
 
 
-def find_winning_sentinel(assay_report: AssayReport, best_metric: MetricAccuracy) -> str | None:
+def find_baseline_as_good_as_best_metric(
+    assay_report: AssayReport, best_metric: MetricAccuracy
+) -> str | None:
     """Find a baseline that ignores quality but is right as often as the best metric. None if there is no such
     baseline.
     """
-    for metric in sorted(assay_report.uninformed_metrics, key=lambda metric: assay_report.labels[metric]):
-        row = assay_report.accuracies[metric]
+    for metric in sorted(
+        assay_report.metrics_that_ignore_quality, key=lambda metric: assay_report.labels[metric]
+    ):
+        row = assay_report.overall_accuracy_by_metric[metric]
         if (
             metric != best_metric.metric
             and row.accuracy is not None
@@ -131,19 +138,21 @@ def find_winning_sentinel(assay_report: AssayReport, best_metric: MetricAccuracy
     return None
 
 
-def _warn_of_winning_sentinel(assay_report: AssayReport, best_metric: MetricAccuracy) -> Sentence | None:
-    sentinel = find_winning_sentinel(assay_report, best_metric)
+def _warn_that_baseline_is_as_good_as_best_metric(
+    assay_report: AssayReport, best_metric: MetricAccuracy
+) -> Sentence | None:
+    sentinel = find_baseline_as_good_as_best_metric(assay_report, best_metric)
     if sentinel is None:
         return None
     return format_sentence(
         "{sentinel:metric}, which knows nothing of quality, is right in {share:figure}: the pairs"
         " give themselves away, and no accuracy here should be trusted.",
         sentinel=assay_report.labels[sentinel],
-        share=format_accuracy(assay_report.accuracies[sentinel]),
+        share=format_accuracy(assay_report.overall_accuracy_by_metric[sentinel]),
     )
 
 
-def _warn_that_metric_depends_on_perturbations(
+def _warn_if_accuracy_varies_by_perturbation(
     assay_report: AssayReport, best_metric: MetricAccuracy
 ) -> Sentence | None:
     claimed = [claim.metric for claim in assay_report.result.claims.perturbation_dependences]
@@ -165,7 +174,7 @@ def _warn_of_single_metric(assay_report: AssayReport) -> Sentence | None:
     return format_sentence("Only one metric was assayed: a choice needs at least two.")
 
 
-def _warn_of_wrong_labels(assay_report: AssayReport) -> list[Sentence]:
+def _warn_if_perturbed_rankings_are_not_worse(assay_report: AssayReport) -> list[Sentence]:
     """Warn if perturbed rankings are often not worse than the original, and say whether their pairs were
     dropped.
     """
@@ -184,14 +193,14 @@ def _warn_of_wrong_labels(assay_report: AssayReport) -> list[Sentence]:
             consequence=consequence,
         )
     ]
-    circular = _warn_that_ndcg_is_favoured(assay_report)
+    circular = _warn_if_pair_selection_favours_ndcg(assay_report)
     if circular is not None:
         caveats.append(circular)
-    caveats += [_describe_refused_perturbation(row) for row in rows if row.refused]
+    caveats += [_explain_why_perturbation_was_rejected(row) for row in rows if row.refused]
     return caveats
 
 
-def _warn_that_ndcg_is_favoured(assay_report: AssayReport) -> Sentence | None:
+def _warn_if_pair_selection_favours_ndcg(assay_report: AssayReport) -> Sentence | None:
     """Warn that nDCG is favoured if a formula like its own decided which of two rankings is worse."""
     if not assay_report.result.valid_pairs_only:
         return None
@@ -208,12 +217,12 @@ def _warn_that_ndcg_is_favoured(assay_report: AssayReport) -> Sentence | None:
     return format_sentence(pattern, names=list_names(circular, "metric"))
 
 
-def _describe_refused_perturbation(perturbation: PerturbationStatistics) -> Sentence:
+def _explain_why_perturbation_was_rejected(perturbation_statistics: PerturbationStatistics) -> Sentence:
     return format_sentence(
         "{perturbation} was refused: it improved rankings as often as not ({better} gained, {worse} lost).",
-        perturbation=perturbation.perturbation,
-        better=format_count(perturbation.better),
-        worse=format_count(perturbation.worse),
+        perturbation=perturbation_statistics.perturbation,
+        better=format_count(perturbation_statistics.better),
+        worse=format_count(perturbation_statistics.worse),
     )
 
 
@@ -237,8 +246,8 @@ def _warn_of_unused_perturbations(assay_report: AssayReport) -> Sentence | None:
 def _warn_of_missing_scores(assay_report: AssayReport, best_metric: MetricAccuracy) -> list[Sentence]:
     """Name the contexts, such as domains, in which the best metric has no score for any pair."""
     caveats = []
-    for column in assay_report.columns:
-        scored = {row.context for row in column.list_defined_accuracies(best_metric.metric)}
+    for column in assay_report.context_columns:
+        scored = {row.context for row in column.list_accuracies_per_context(best_metric.metric)}
         missing = [context for context in column.contexts if context not in scored]
         if missing:
             caveats.append(

@@ -37,7 +37,7 @@ class ReportedColumn:
     result: ContextColumn
     recommendations: Mapping[str, Recommendation]
 
-    def list_defined_accuracies(self, metric: str) -> list[MetricAccuracy]:
+    def list_accuracies_per_context(self, metric: str) -> list[MetricAccuracy]:
         """List the accuracies of a metric in the order of the contexts, without contexts in which it is
         undefined.
         """
@@ -67,7 +67,7 @@ class AssayReport(ResultReport[AssayContent]):
     manifest: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
-    def accuracies(self) -> dict[str, MetricAccuracy]:
+    def overall_accuracy_by_metric(self) -> dict[str, MetricAccuracy]:
         """The accuracy over all outputs by metric, also for sentinels (baselines that ignore quality)."""
         return {row.metric: row for row in [*self.result.overall, *self.result.sentinels]}
 
@@ -79,31 +79,34 @@ class AssayReport(ResultReport[AssayContent]):
         return self._sort_by_accuracy(self.result.overall)
 
     @cached_property
-    def sentinels(self) -> list[str]:
+    def sentinel_metrics(self) -> list[str]:
         """The baselines that ignore quality, such as a random or a constant score, best first."""
         return self._sort_by_accuracy(self.result.sentinels)
 
     @property
     def all_metrics(self) -> list[str]:
         """The assayed metrics, followed by the baselines that ignore quality."""
-        return [*self.metrics, *self.sentinels]
+        return [*self.metrics, *self.sentinel_metrics]
 
     @cached_property
-    def uninformed_metrics(self) -> set[str]:
+    def metrics_that_ignore_quality(self) -> set[str]:
         """The metrics that ignore quality: baselines, and metrics that depend only on names, lengths or
         positions.
         """
         requested = {metric for metric in self.metrics if metric.partition("(")[0] in SENTINEL_NAMES}
         uninformed = {metric for metric in self.metrics if metric in self.result.uninformed}
-        return {*self.sentinels, *requested, *uninformed}
+        return {*self.sentinel_metrics, *requested, *uninformed}
 
     @cached_property
-    def columns(self) -> list[ReportedColumn]:
+    def context_columns(self) -> list[ReportedColumn]:
         """The columns of the data, such as the domain, by whose values results are reported."""
-        return [self._build_reported_column(name, column) for name, column in self.result.contexts.items()]
+        return [
+            self._prepare_context_column_for_report(name, column)
+            for name, column in self.result.contexts.items()
+        ]
 
     @property
-    def pairs_phrase(self) -> str:
+    def kind_of_pairs(self) -> str:
         """How sentences name the pairs of this assay: `perturbed pairs` or `human pairs`."""
         return name_pairs_by_origin(self.result.pairs_from)
 
@@ -111,12 +114,12 @@ class AssayReport(ResultReport[AssayContent]):
     def best_metric(self) -> MetricAccuracy | None:
         """The recommended metric with its accuracy over all outputs. None if no metric can be recommended."""
         answer = self.result.answer
-        if answer is None or self.accuracies[answer.metric].accuracy is None:
+        if answer is None or self.overall_accuracy_by_metric[answer.metric].accuracy is None:
             return None
-        return self.accuracies[answer.metric]
+        return self.overall_accuracy_by_metric[answer.metric]
 
     @cached_property
-    def exceptions_by_context(self) -> dict[tuple[str, str], str]:
+    def differing_recommendations_by_context(self) -> dict[tuple[str, str], str]:
         """The metrics to use in contexts with another recommendation than the overall one, by column and
         context.
         """
@@ -128,7 +131,7 @@ class AssayReport(ResultReport[AssayContent]):
         """List the contexts of a column that have too few items for claims about them."""
         return self.result.claims.small_contexts.get(context_column, [])
 
-    def find_context_difference_p_value(
+    def find_p_value_of_difference_between_contexts(
         self, context_column: str, accuracy_test: AccuracyTest
     ) -> float | None:
         """Find the adjusted p-value for the claim that the accuracy of a metric differs between the contexts
@@ -149,16 +152,18 @@ class AssayReport(ResultReport[AssayContent]):
 
         return [row.metric for row in sorted(shown, key=get_accuracy_sort_key)]
 
-    def _build_reported_column(self, name: str, column: ContextColumn) -> ReportedColumn:
-        rows = [*column.local_accuracy, *column.sentinels]
+    def _prepare_context_column_for_report(
+        self, column_name: str, context_column: ContextColumn
+    ) -> ReportedColumn:
+        rows = [*context_column.local_accuracy, *context_column.sentinels]
         return ReportedColumn(
-            name=name,
-            contexts=_sort_contexts(
-                [row for row in column.local_accuracy if self.labels.has_own_table_row(row.metric)]
+            name=column_name,
+            contexts=_sort_contexts_by_value_or_accuracy(
+                [row for row in context_column.local_accuracy if self.labels.has_own_table_row(row.metric)]
             ),
             accuracies={(row.context, row.metric): row for row in rows},
-            result=column,
-            recommendations=self.result.recommendation.get(name, {}),
+            result=context_column,
+            recommendations=self.result.recommendation.get(column_name, {}),
         )
 
 
@@ -174,7 +179,7 @@ def prepare_assay_report(
     return AssayReport(assay_result, metric_labels, wrong_pairs, manifest or {})
 
 
-def _sort_contexts(metric_accuracies: Sequence[MetricAccuracy]) -> tuple[str, ...]:
+def _sort_contexts_by_value_or_accuracy(metric_accuracies: Sequence[MetricAccuracy]) -> tuple[str, ...]:
     """Sort contexts: by value if they are numbers such as years, otherwise by mean accuracy, the highest
     first.
     """

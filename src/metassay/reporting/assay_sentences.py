@@ -23,7 +23,7 @@ _LISTED_NAMES = 5
 StatisticsT = TypeVar("StatisticsT", bound=ContextStatistics)
 
 
-def add_explanations_to_assay(assay_result: StatisticsT) -> StatisticsT:
+def add_sentences_that_explain_recommendations(assay_result: StatisticsT) -> StatisticsT:
     """Add sentences to an assay result: why each metric is recommended, and how metrics depend on the
     perturbation.
     """
@@ -76,7 +76,7 @@ def warn_of_simulated_human_scores(human_column: str) -> str:
     return f"The {human_column} scores are simulated."
 
 
-def warn_of_possible_error_counts(human_column: str) -> str:
+def warn_that_human_scores_may_count_errors(human_column: str) -> str:
     """Warn that a human score may count errors, so that lower scores would be better."""
     return (
         f"{human_column} is never negative, and higher scores are treated as better. If it counts errors,"
@@ -94,13 +94,13 @@ def warn_of_similar_neighbouring_items(correlation: float) -> str:
     )
 
 
-def list_context_warnings(analysis: PairAnalysis) -> list[str]:
+def list_warnings_about_few_or_small_contexts(pair_analysis: PairAnalysis) -> list[str]:
     """List warnings about the contexts of an assay: there are too few, they are too small, or they cannot be
     compared by a test.
     """
     warnings = []
-    competing = analysis.settings.competing
-    for name, column in analysis.columns.items():
+    competing = pair_analysis.settings.competing
+    for name, column in pair_analysis.columns.items():
         values = column.contexts.values
         clusters = column.estimates.clusters[competing].max(axis=0)
         items = column.estimates.accuracy_sums.count_items()[competing].max(axis=0)
@@ -112,7 +112,7 @@ def list_context_warnings(analysis: PairAnalysis) -> list[str]:
                 f"{name}: there is no interval for contexts with a single cluster"
                 f" ({join_first_names(with_one_cluster, _LISTED_NAMES)})."
             )
-        minimum_items = analysis.settings.minimum_items
+        minimum_items = pair_analysis.settings.minimum_items
         small = [value for value, count in zip(values, items) if count < minimum_items]
         if small:
             warnings.append(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metassay.reporting.assay_caveats import choose_main_caveat, find_winning_sentinel
+from metassay.reporting.assay_caveats import choose_main_caveat, find_baseline_as_good_as_best_metric
 from metassay.reporting.assay_report import AssayReport
 from metassay.reporting.labels_saved_sentences import RATED_ITEMS, describe_equivalent_items
 from metassay.reporting.prior_evidence import (
@@ -36,38 +36,38 @@ _PAIR_QUESTIONS: dict[str, Question] = {
 }
 
 
-def build_assay_verdict(assay_report: AssayReport) -> list[Claim]:
+def list_main_findings_of_assay(assay_report: AssayReport) -> list[Claim]:
     """Build the statements at the top of an assay report: which metric to use, for which purpose, and why."""
     best = assay_report.best_metric
-    if best is None and all(row.accuracy is None for row in assay_report.accuracies.values()):
+    if best is None and all(row.accuracy is None for row in assay_report.overall_accuracy_by_metric.values()):
         return [Claim(kind="none", sentence="No metric can be recommended: no pair could be scored.")]
     if best is None:
         sentence = "No metric can be recommended: none of them rates single outputs."
-        return [Claim(kind="none", sentence=sentence), _build_data_size_claim(assay_report)]
+        return [Claim(kind="none", sentence=sentence), _describe_data_size(assay_report)]
     answers = [
-        _answer_which_metric_orders_pairs(assay_report, best),
-        _answer_which_metric_chooses_outputs(assay_report),
-        _answer_which_metric_ranks_systems(assay_report),
-        _answer_which_metric_saves_labels(assay_report),
+        _describe_best_metric_on_assay_pairs(assay_report, best),
+        _describe_best_metric_on_human_pairs(assay_report),
+        _describe_best_metric_for_ranking_systems(assay_report),
+        _describe_metric_that_saves_most_human_labels(assay_report),
     ]
-    recommendation = _build_recommendation_claim(assay_report, best)
+    recommendation = _describe_metrics_to_use(assay_report, best)
     claims = [
         recommendation,
-        *_name_best_metrics_for_other_questions(assay_report, recommendation, answers),
-        _build_worse_metrics_claim(assay_report),
-        _build_data_size_claim(assay_report),
+        *_recommend_other_metrics_by_purpose(assay_report, recommendation, answers),
+        _describe_metrics_to_avoid(assay_report),
+        _describe_data_size(assay_report),
         *answers,
-        *_build_claims_from_published_results(assay_report, best),
-        _suggest_command_for_human_scores(assay_report),
-        _build_single_metric_cost_claim(assay_report, best),
-        _build_main_caveat_claim(assay_report),
+        *_describe_published_results_of_metrics(assay_report, best),
+        _suggest_collecting_human_ratings(assay_report),
+        _describe_accuracy_lost_by_single_metric(assay_report, best),
+        _describe_main_caveat(assay_report),
     ]
     return [claim for claim in claims if claim is not None]
 
 
-def _build_recommendation_claim(assay_report: AssayReport, best_metric: MetricAccuracy) -> Claim:
+def _describe_metrics_to_use(assay_report: AssayReport, best_metric: MetricAccuracy) -> Claim:
     """State which metrics to use, or that none is better than a baseline that ignores quality."""
-    sentinel = find_winning_sentinel(assay_report, best_metric)
+    sentinel = find_baseline_as_good_as_best_metric(assay_report, best_metric)
     if sentinel is not None:
         return Claim(
             kind="none",
@@ -84,7 +84,7 @@ def _build_recommendation_claim(assay_report: AssayReport, best_metric: MetricAc
     purpose = _write_recommendation_opening(assay_report)
     sentence = f"{purpose}se {names[0]}."
     if len(names) > 1:
-        sentence = f"{purpose}se {_join_alternative_metrics(names)}: no reliable difference."
+        sentence = f"{purpose}se {_join_metric_labels_with_or(names)}: no reliable difference."
     p_values = [lead.p for lead in assay_report.result.claims.leads if lead.column is None]
     return Claim(
         kind="use",
@@ -96,12 +96,12 @@ def _build_recommendation_claim(assay_report: AssayReport, best_metric: MetricAc
     )
 
 
-def _name_best_metrics_for_other_questions(
-    assay_report: AssayReport, recommendation: Claim, answers: list[Claim | None]
+def _recommend_other_metrics_by_purpose(
+    assay_report: AssayReport, recommendation: Claim, answers_to_questions: list[Claim | None]
 ) -> list[Claim]:
     """Name the best metric for each purpose for which the recommended metric is not among the best."""
     claims = []
-    for answer in answers:
+    for answer in answers_to_questions:
         if recommendation.kind != "use" or answer is None or answer.question is None:
             continue
         # The recommendation names this metric first.
@@ -133,13 +133,13 @@ def _write_recommendation_opening(assay_report: AssayReport) -> str:
     return f"To detect errors in single {get_output_noun(assay_report.result.task)}, u"
 
 
-def _join_alternative_metrics(metric_labels: list[str]) -> str:
+def _join_metric_labels_with_or(metric_labels: list[str]) -> str:
     if len(metric_labels) > _MOST_NAMED:
         return f"{metric_labels[0]} or one of {len(metric_labels) - 1} others"
     return f"{', '.join(metric_labels[:-1])} or {metric_labels[-1]}"
 
 
-def _build_worse_metrics_claim(assay_report: AssayReport) -> Claim | None:
+def _describe_metrics_to_avoid(assay_report: AssayReport) -> Claim | None:
     """Name the metrics to avoid: those shown to be worse both on perturbed pairs and on human pairs."""
     claims = assay_report.result.claims
     p_perturbed = {lead.worse: lead.p for lead in claims.leads if lead.column is None}
@@ -168,7 +168,7 @@ def _build_worse_metrics_claim(assay_report: AssayReport) -> Claim | None:
     )
 
 
-def _build_data_size_claim(assay_report: AssayReport) -> Claim:
+def _describe_data_size(assay_report: AssayReport) -> Claim:
     result = assay_report.result
     systems = "" if result.data is None else f", {format_plural(len(result.data.systems), 'system')}"
     comparison = result.human_comparison
@@ -179,15 +179,15 @@ def _build_data_size_claim(assay_report: AssayReport) -> Claim:
     return Claim(kind="data", sentence=f"{outputs}{systems}, {format_plural(result.items, 'item')}, {human}.")
 
 
-def _answer_which_metric_orders_pairs(assay_report: AssayReport, best_metric: MetricAccuracy) -> Claim:
+def _describe_best_metric_on_assay_pairs(assay_report: AssayReport, best_metric: MetricAccuracy) -> Claim:
     """Say which metric most often prefers the better output of a pair."""
     comparison = assay_report.result.human_comparison
     row = best_metric
     if comparison is not None:
-        row = assay_report.accuracies[comparison.by_perturbed_pairs.metric]
+        row = assay_report.overall_accuracy_by_metric[comparison.by_perturbed_pairs.metric]
     question = _PAIR_QUESTIONS.get(assay_report.result.pairs_from, "prefer_better")
     tied = _find_tied_metrics(assay_report, row.metric)
-    return _build_answer_about_pairs(assay_report, question, row, tied, assay_report.pairs_phrase)
+    return _describe_accuracy_of_best_metric(assay_report, question, row, tied, assay_report.kind_of_pairs)
 
 
 def _find_tied_metrics(assay_report: AssayReport, metric: str) -> list[str]:
@@ -198,18 +198,22 @@ def _find_tied_metrics(assay_report: AssayReport, metric: str) -> list[str]:
     behind = {lead.worse for lead in assay_report.result.claims.leads if lead.column is None}
     tied = []
     for other in assay_report.metrics:
-        is_scored = assay_report.accuracies[other].accuracy is not None
-        if is_scored and other not in {metric, *behind} and other not in assay_report.uninformed_metrics:
+        is_scored = assay_report.overall_accuracy_by_metric[other].accuracy is not None
+        if (
+            is_scored
+            and other not in {metric, *behind}
+            and other not in assay_report.metrics_that_ignore_quality
+        ):
             tied.append(other)
     return tied
 
 
-def _build_answer_about_pairs(
+def _describe_accuracy_of_best_metric(
     assay_report: AssayReport,
     question: Question,
     accuracy: MetricAccuracy | HumanAccuracy,
     tied_metrics: list[str],
-    pairs_phrase: str,
+    kind_of_pairs: str,
 ) -> Claim:
     """Build the statement that a metric is right most often on one kind of pairs, with its accuracy."""
     label = assay_report.labels[accuracy.metric]
@@ -221,11 +225,11 @@ def _build_answer_about_pairs(
         low=accuracy.low,
         high=accuracy.high,
         baseline=COIN,
-        sentence=f"{label} is right in {format_accuracy(accuracy)} of {pairs_phrase}; a coin in 50\u202f%.",
+        sentence=f"{label} is right in {format_accuracy(accuracy)} of {kind_of_pairs}; a coin in 50\u202f%.",
     )
 
 
-def _answer_which_metric_chooses_outputs(assay_report: AssayReport) -> Claim | None:
+def _describe_best_metric_on_human_pairs(assay_report: AssayReport) -> Claim | None:
     """Say which metric chooses between two outputs as people do. None if the assay itself uses human
     pairs.
     """
@@ -233,29 +237,29 @@ def _answer_which_metric_chooses_outputs(assay_report: AssayReport) -> Claim | N
         return None
     comparison = assay_report.result.human_comparison
     if comparison is None:
-        return _build_unanswered_claim(
+        return _explain_why_question_is_unanswered(
             "choose_outputs", "chooses between two outputs", "it has no human scores"
         )
     rows = {row.metric: row for row in comparison.metrics}
     row = rows[comparison.by_human_pairs.metric]
     if row.accuracy is None:
-        return _build_unanswered_claim(
+        return _explain_why_question_is_unanswered(
             "choose_outputs", "chooses between two outputs", "no human pair was scored"
         )
     top_group = comparison.by_human_pairs.top_group
-    return _build_answer_about_pairs(assay_report, "choose_outputs", row, top_group, HUMAN_PAIRS)
+    return _describe_accuracy_of_best_metric(assay_report, "choose_outputs", row, top_group, HUMAN_PAIRS)
 
 
-def _answer_which_metric_ranks_systems(assay_report: AssayReport) -> Claim:
+def _describe_best_metric_for_ranking_systems(assay_report: AssayReport) -> Claim:
     """Say which metric ranks systems most like people do, by soft pairwise accuracy (SPA)."""
     comparison = assay_report.result.human_comparison
     if comparison is None:
-        return _build_unanswered_claim("rank_systems", "ranks systems", "it has no human scores")
+        return _explain_why_question_is_unanswered("rank_systems", "ranks systems", "it has no human scores")
     rows = {row.metric: row for row in comparison.metrics}
     row = None if comparison.by_spa is None else rows[comparison.by_spa.metric]
     if row is None or row.spa is None:
         reason = "it needs human scores of several systems on the same items"
-        return _build_unanswered_claim("rank_systems", "ranks systems", reason)
+        return _explain_why_question_is_unanswered("rank_systems", "ranks systems", reason)
     if comparison.spa_constant is not None and row.spa <= comparison.spa_constant:
         return Claim(
             kind="unanswered",
@@ -301,7 +305,7 @@ def _find_metrics_tied_by_spa(
         row = rows.get(metric)
         if (
             metric == best_metric
-            or metric in assay_report.uninformed_metrics
+            or metric in assay_report.metrics_that_ignore_quality
             or row is None
             or row.spa is None
         ):
@@ -312,7 +316,7 @@ def _find_metrics_tied_by_spa(
     return tied
 
 
-def _answer_which_metric_saves_labels(assay_report: AssayReport) -> Claim | None:
+def _describe_metric_that_saves_most_human_labels(assay_report: AssayReport) -> Claim | None:
     """Say which metric saves the most human labels when two systems are compared."""
     comparison = assay_report.result.human_comparison
     choice = None if comparison is None else comparison.by_labels_saved
@@ -347,15 +351,15 @@ def _answer_which_metric_saves_labels(assay_report: AssayReport) -> Claim | None
     )
 
 
-def _build_unanswered_claim(question: Question, ability: str, reason: str) -> Claim:
+def _explain_why_question_is_unanswered(question: Question, metric_ability: str, reason: str) -> Claim:
     return Claim(
         kind="unanswered",
         question=question,
-        sentence=f"This data cannot tell which metric {ability} as people do: {reason}.",
+        sentence=f"This data cannot tell which metric {metric_ability} as people do: {reason}.",
     )
 
 
-def _build_claims_from_published_results(
+def _describe_published_results_of_metrics(
     assay_report: AssayReport, best_metric: MetricAccuracy
 ) -> list[Claim]:
     """If translations have no human scores, say which metrics ranked systems well in the WMT tasks
@@ -380,7 +384,7 @@ def _build_claims_from_published_results(
     ]
 
 
-def _suggest_command_for_human_scores(assay_report: AssayReport) -> Claim | None:
+def _suggest_collecting_human_ratings(assay_report: AssayReport) -> Claim | None:
     """Name the command that helps to get human scores, if there are none and people can rate the outputs."""
     result = assay_report.result
     if result.human_comparison is not None or result.pairs_from not in {"rule", "model"}:
@@ -397,12 +401,14 @@ def _suggest_command_for_human_scores(assay_report: AssayReport) -> Claim | None
     )
 
 
-def _build_single_metric_cost_claim(assay_report: AssayReport, best_metric: MetricAccuracy) -> Claim | None:
+def _describe_accuracy_lost_by_single_metric(
+    assay_report: AssayReport, best_metric: MetricAccuracy
+) -> Claim | None:
     """Say how much accuracy is lost by using the best metric everywhere instead of the best metric in each
     context.
     """
     regrets = []
-    for column in assay_report.columns:
+    for column in assay_report.context_columns:
         regret = column.result.regret
         if regret is not None and regret.value is not None and regret.high is not None:
             regrets.append((regret.high, column.name, regret))
@@ -426,7 +432,7 @@ def _build_single_metric_cost_claim(assay_report: AssayReport, best_metric: Metr
     )
 
 
-def _build_main_caveat_claim(assay_report: AssayReport) -> Claim | None:
+def _describe_main_caveat(assay_report: AssayReport) -> Claim | None:
     caveat = choose_main_caveat(assay_report)
     if caveat is None:
         return None

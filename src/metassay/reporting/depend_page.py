@@ -77,7 +77,7 @@ def prepare_depend_report(
     return DependReport(depend_result, metric_labels, curves or {})
 
 
-def build_depend_verdict(depend_report: DependReport) -> list[Claim]:
+def list_main_findings_on_favoured_systems(depend_report: DependReport) -> list[Claim]:
     """Build the statements at the top of a `depend` report, for each data set."""
     claims = []
     for dataset in depend_report.datasets:

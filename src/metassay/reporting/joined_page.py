@@ -10,15 +10,15 @@ from metassay.meta.people.meta_metrics.registry import get_meta_metric_label
 from metassay.reporting.aggregate_page import (
     AggregateReport,
     build_aggregate_page,
-    build_aggregate_verdict,
-    choose_human_correlations,
+    list_correlations_with_human_scores,
+    list_main_findings_on_aggregations,
     prepare_aggregate_report,
 )
 from metassay.reporting.assay_caveats import list_reasons_to_doubt_recommendation, list_remarks_on_data
 from metassay.reporting.assay_report import AssayReport
 from metassay.reporting.charts.accuracy import build_accuracy_chart
 from metassay.reporting.charts.ranking import build_accuracy_agreement_chart
-from metassay.reporting.depend_page import build_depend_page, build_depend_verdict
+from metassay.reporting.depend_page import build_depend_page, list_main_findings_on_favoured_systems
 from metassay.reporting.depend_report import CurvesByDataset, DependReport, find_metrics_that_favour_systems
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Chart, Page, Section
@@ -120,7 +120,7 @@ class JoinedReport:
 
     def find_accuracy(self, metric: str) -> MetricAccuracy | None:
         """Find the accuracy of a metric over all outputs. None if the metric was not assayed."""
-        row = None if self.assay is None else self.assay.accuracies.get(metric)
+        row = None if self.assay is None else self.assay.overall_accuracy_by_metric.get(metric)
         return None if row is None or row.accuracy is None else row
 
     def find_human_agreement(
@@ -220,10 +220,10 @@ def _write_joined_lead_sentences(joined_report: JoinedReport) -> list[str]:
         for ranking in joined_report.global_rankings:
             sentences.append(describe_best_metric(ranking, joined_report.ranking))
     if joined_report.dependence is not None:
-        claims = build_depend_verdict(joined_report.dependence)
+        claims = list_main_findings_on_favoured_systems(joined_report.dependence)
         sentences += [claim.sentence for claim in claims if claim.kind != "answer"]
     if joined_report.aggregation is not None:
-        sentences.append(build_aggregate_verdict(joined_report.aggregation)[0].sentence)
+        sentences.append(list_main_findings_on_aggregations(joined_report.aggregation)[0].sentence)
     return sentences
 
 
@@ -321,7 +321,7 @@ def _build_row_of_all_results(joined_report: JoinedReport, metric: str) -> dict[
         row["sysdep"] = entries[0].sysdep if len(entries) == 1 else None
         row["prefers"] = _describe_favoured_systems(joined_report, metric).removeprefix("it ")
     if joined_report.aggregation is not None:
-        for correlation in choose_human_correlations(joined_report.aggregation.result):
+        for correlation in list_correlations_with_human_scores(joined_report.aggregation.result):
             if correlation.metric == metric and correlation.pearson is not None:
                 row.setdefault(correlation.aggregation, correlation.pearson)
     row["summary"] = _summarize_results_of_metric(joined_report, metric, row)
@@ -330,7 +330,7 @@ def _build_row_of_all_results(joined_report: JoinedReport, metric: str) -> dict[
 
 def _describe_lowest_accuracy(assay: AssayReport, metric: str) -> str | None:
     """Write the lowest accuracy of a metric in any context, and the name of this context."""
-    rows = [row for column in assay.columns for row in column.list_defined_accuracies(metric)]
+    rows = [row for column in assay.context_columns for row in column.list_accuracies_per_context(metric)]
     if not rows:
         return None
     lowest = min(rows, key=lambda row: (row.accuracy, row.context))
@@ -341,7 +341,7 @@ def _summarize_results_of_metric(joined_report: JoinedReport, metric: str, row: 
     """Summarise the results of all commands for one metric in a sentence."""
     clauses = []
     if joined_report.assay is not None and "accuracy" in row:
-        clauses.append(f"is right in {row['accuracy']} of {joined_report.assay.pairs_phrase}")
+        clauses.append(f"is right in {row['accuracy']} of {joined_report.assay.kind_of_pairs}")
     meta_metric = joined_report.main_meta_metric
     agreement = joined_report.find_human_agreement(metric, meta_metric)
     if meta_metric is not None and agreement is not None and agreement.value is not None:
@@ -383,7 +383,7 @@ def _build_agreement_charts(joined_report: JoinedReport) -> list[Chart]:
 
 def _build_assay_section(assay: AssayReport) -> Section:
     charts = []
-    for column in assay.columns:
+    for column in assay.context_columns:
         if column.contexts:
             spec = build_accuracy_chart(assay, column.sample_evenly_spaced_contexts())
             charts.append(

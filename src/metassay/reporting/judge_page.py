@@ -78,7 +78,7 @@ def build_judge_page(judge_result: JudgeContent) -> Page:
     )
 
 
-def build_judge_verdict(judge_result: JudgeContent) -> list[Claim]:
+def list_main_findings_on_judges(judge_result: JudgeContent) -> list[Claim]:
     """Build the statements at the top of a report about LLM judges, with the numbers that support them.
 
     They say which judge to use, which to avoid, and which depend on the order; then comparisons.

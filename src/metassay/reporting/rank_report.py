@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from metassay.meta.people.meta_metrics.registry import get_meta_metric_label
-from metassay.reporting.agreement_curves import build_agreement_threshold_rows
+from metassay.reporting.agreement_curves import build_rows_of_score_difference_thresholds
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.report_sections import ResultReport
 from metassay.results.rank import RankAnalyses, RankContent, Ranking
@@ -56,7 +56,9 @@ def build_table_rows_by_analysis(
     rows_by_name: dict[str, list[dict[str, object]]] = {}
     for name, rows in msgspec.to_builtins(analyses).items():
         if name == THRESHOLDS:
-            rows_by_name[name] = build_agreement_threshold_rows(analyses.thresholds or [], metric_labels)
+            rows_by_name[name] = build_rows_of_score_difference_thresholds(
+                analyses.thresholds or [], metric_labels
+            )
             continue
         for row in rows:
             if metric_labels is not None and row.get("metric") is not None:

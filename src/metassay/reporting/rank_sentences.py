@@ -22,7 +22,7 @@ LABELS_SAVED = "labels_saved"
 SPA = "spa"
 
 
-def build_rank_verdict(rank_report: RankReport) -> list[Claim]:
+def list_main_findings_on_metric_ranking(rank_report: RankReport) -> list[Claim]:
     """Build the statements at the top of a ranking report: which metric agrees best with people, and where
     another is better.
     """

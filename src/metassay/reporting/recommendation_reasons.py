@@ -43,7 +43,7 @@ class ReasonWriter:
         self.column = column
         self.labels = metric_labels
         self.criteria = criteria
-        self.pairs_phrase = name_pairs_by_origin(result.pairs_from)
+        self.kind_of_pairs = name_pairs_by_origin(result.pairs_from)
         self.rows: dict[tuple[str, str], MetricAccuracy] = {}
         for row in [*result.contexts[column].local_accuracy, *result.overall]:
             self.rows[row.context, row.metric] = row
@@ -104,7 +104,7 @@ class ReasonWriter:
         place = "over all contexts" if context == GLOBAL else f"on {context}"
         return (
             f"{self.labels[metric]} tells a better output from a worse one in"
-            f" {_format_percent(self.rows[context, metric].accuracy)} of {self.pairs_phrase} {place}"
+            f" {_format_percent(self.rows[context, metric].accuracy)} of {self.kind_of_pairs} {place}"
             f"{self._format_interval(context, metric)}."
         )
 

@@ -42,7 +42,7 @@ def prepare_score_report(score_result: ScoreContent) -> ScoreReport:
     return ResultReport(score_result, MetricLabels(row.metric for row in score_result.systems))
 
 
-def build_score_verdict(score_report: ScoreReport) -> list[Claim]:
+def list_main_findings_on_score_differences(score_report: ScoreReport) -> list[Claim]:
     """Build the statements at the top of a score report: how many differences between systems are significant
     by each metric.
     """

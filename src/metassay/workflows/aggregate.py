@@ -29,8 +29,8 @@ from metassay.metrics.selection import choose_metrics
 from metassay.options import accept_options_as_keywords
 from metassay.reporting.aggregate_page import (
     build_aggregate_page,
-    build_aggregate_verdict,
     describe_aggregate_result,
+    list_main_findings_on_aggregations,
     prepare_aggregate_report,
 )
 from metassay.reporting.result_display import ResultDisplay
@@ -108,7 +108,7 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
         data=summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics}),
     )
     result = msgspec.structs.replace(
-        result, verdict=build_aggregate_verdict(prepare_aggregate_report(result))
+        result, verdict=list_main_findings_on_aggregations(prepare_aggregate_report(result))
     )
     if run is not None:
         write_result(run, "aggregate", result, _build_correlation_tables(result))

@@ -35,7 +35,7 @@ from metassay.reporting.annotate_page import (
     describe_annotate_result,
     explain_items_needed_for_interval_width,
     explain_items_needed_to_show_difference,
-    explain_number_of_chosen_items,
+    explain_number_of_items_to_rate,
 )
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.annotate import AnnotateContent, ItemToRate
@@ -160,7 +160,7 @@ def _compute_required_number_of_labelled_items(
     scores = labelled_data.scores
     if options.count is not None:
         needed = min(labelled_count + options.count, len(scores.items))
-        return needed, explain_number_of_chosen_items(
+        return needed, explain_number_of_items_to_rate(
             needed - labelled_count, len(scores.items) - labelled_count
         )
     if labelled_count < SMALLEST_PILOT:

@@ -28,13 +28,13 @@ from metassay.meta.contexts.perturbation_validity import (
 )
 from metassay.reporting.assay_report import prepare_assay_report
 from metassay.reporting.assay_sentences import (
-    add_explanations_to_assay,
-    list_context_warnings,
-    warn_of_possible_error_counts,
+    add_sentences_that_explain_recommendations,
+    list_warnings_about_few_or_small_contexts,
     warn_of_similar_neighbouring_items,
     warn_of_simulated_human_scores,
+    warn_that_human_scores_may_count_errors,
 )
-from metassay.reporting.assay_verdict import build_assay_verdict
+from metassay.reporting.assay_verdict import list_main_findings_of_assay
 from metassay.results.assay import (
     AssayContent,
     AssayedMetric,
@@ -71,12 +71,12 @@ def compute_assay_statistics(
     statistics = _insert_corrected_accuracies(build_context_statistics(assay_outcome.analysis), corrected)
     counts = sorted(assay_outcome.pairs.counts.items())
     warnings = [
-        *list_context_warnings(assay_outcome.analysis),
+        *list_warnings_about_few_or_small_contexts(assay_outcome.analysis),
         *_warn_if_neighbouring_items_are_similar(dataset, assay_plan, assay_outcome),
         *_warn_if_human_scores_are_simulated(dataset, assay_plan),
     ]
     if assay_plan.may_count_errors and assay_plan.human is not None:
-        warnings.append(warn_of_possible_error_counts(assay_plan.human))
+        warnings.append(warn_that_human_scores_may_count_errors(assay_plan.human))
     content = AssayContent(
         **{name: getattr(statistics, name) for name in ContextStatistics.__struct_fields__},
         task=dataset.task,
@@ -106,8 +106,10 @@ def compute_assay_statistics(
         cluster=ClusterChoice(column=scored.clusters.column, why=scored.clusters.why),
         warnings=warnings,
     )
-    content = add_explanations_to_assay(content)
-    return msgspec.structs.replace(content, verdict=build_assay_verdict(prepare_assay_report(content)))
+    content = add_sentences_that_explain_recommendations(content)
+    return msgspec.structs.replace(
+        content, verdict=list_main_findings_of_assay(prepare_assay_report(content))
+    )
 
 
 def _measure_edit_distances_of_pairs(assay_outcome: AssayOutcome, workers: int) -> EditDistances:

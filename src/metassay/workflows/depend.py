@@ -30,8 +30,8 @@ from metassay.meta.people.ranking_data import CONSTANT
 from metassay.options import accept_options_as_keywords, split_comma_separated_names
 from metassay.reporting.depend_page import (
     build_depend_page,
-    build_depend_verdict,
     describe_dependence,
+    list_main_findings_on_favoured_systems,
     prepare_depend_report,
     render_further_depend_files,
 )
@@ -172,7 +172,9 @@ def depend(data: Source, options: DependOptions) -> DependResult:
         data=scores.summary,
         analyses=analyses,
     )
-    result = msgspec.structs.replace(result, verdict=build_depend_verdict(prepare_depend_report(result)))
+    result = msgspec.structs.replace(
+        result, verdict=list_main_findings_on_favoured_systems(prepare_depend_report(result))
+    )
     if run is not None:
         write_result(run, "depend", result, render_further_depend_files(result, result.curves))
     return result

@@ -21,8 +21,8 @@ from metassay.metrics.judge import Judge
 from metassay.options import accept_options_as_keywords, split_comma_separated_names
 from metassay.reporting.judge_page import (
     build_judge_page,
-    build_judge_verdict,
     describe_judge_result,
+    list_main_findings_on_judges,
 )
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.judge import AskedModel, JudgeContent, JudgeEntry
@@ -167,7 +167,7 @@ def judge(data: Source, options: JudgeOptions) -> JudgeResult:
         notes=notes,
         data=summarize_verdicts(table, frame),
     )
-    result = msgspec.structs.replace(result, verdict=build_judge_verdict(result))
+    result = msgspec.structs.replace(result, verdict=list_main_findings_on_judges(result))
     if run is not None:
         write_result(run, "judge", result, None if asked is None else {VERDICTS: frame})
     return result

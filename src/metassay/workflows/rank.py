@@ -21,7 +21,7 @@ from metassay.meta.people.span_ranking import SpanRanking, SpanRatings, rank_met
 from metassay.options import accept_options_as_keywords, split_comma_separated_names
 from metassay.reporting.rank_page import build_rank_page, describe_rankings, render_further_rank_files
 from metassay.reporting.rank_report import prepare_rank_report
-from metassay.reporting.rank_sentences import build_rank_verdict
+from metassay.reporting.rank_sentences import list_main_findings_on_metric_ranking
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.rank import RankContent
 from metassay.store.run_folder import RunFolder
@@ -129,7 +129,9 @@ def rank(data: Source, options: RankOptions) -> RankResult:
         notes=_collect_notes_for_user(scores, rankings, span_ratings, options),
         data=scores.summary,
     )
-    result = msgspec.structs.replace(result, verdict=build_rank_verdict(prepare_rank_report(result)))
+    result = msgspec.structs.replace(
+        result, verdict=list_main_findings_on_metric_ranking(prepare_rank_report(result))
+    )
     if run is not None:
         write_result(run, "rank", result, render_further_rank_files(result))
     return result

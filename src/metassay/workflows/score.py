@@ -31,7 +31,7 @@ from metassay.reporting.labels import MetricLabels
 from metassay.reporting.result_display import ResultDisplay
 from metassay.reporting.score_page import (
     build_score_page,
-    build_score_verdict,
+    list_main_findings_on_score_differences,
     prepare_score_report,
 )
 from metassay.reporting.tables import format_rows
@@ -164,7 +164,9 @@ def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
         segments=segments,
         data=summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics}),
     )
-    result = msgspec.structs.replace(result, verdict=build_score_verdict(prepare_score_report(result)))
+    result = msgspec.structs.replace(
+        result, verdict=list_main_findings_on_score_differences(prepare_score_report(result))
+    )
     if run is not None:
         files: dict[str, Any] = {"results/segments.parquet": segments}
         if result.comparisons:

@@ -13,7 +13,7 @@ from metassay.meta.contexts.human_pairs import HumanPairs, correct_tau_for_relia
 from metassay.meta.contexts.label_error_correction import LabelReading, correct_accuracy_for_label_errors
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.meta.pairwise import soft_pairwise_accuracy
-from metassay.reporting.assay_sentences import add_explanations_to_assay
+from metassay.reporting.assay_sentences import add_sentences_that_explain_recommendations
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
 from metassay.stats.rank_correlation import correlate_rows
 from metassay.stats.sign_flip import compute_normal_p_values
@@ -47,7 +47,7 @@ def found(rng, rule, people, **options):
     side = HumanPairs("mqm", beside, contexts, [systems(rng)])
     options = {"seed": 3, "resamples": 400, "permutations": 39, "pairs_from": "rule"} | options
     result = assay_pairs(rules, contexts, human_pairs=side, **options)
-    return add_explanations_to_assay(result).to_dict(), rules, side
+    return add_sentences_that_explain_recommendations(result).to_dict(), rules, side
 
 
 @pytest.fixture(scope="module")

@@ -131,7 +131,7 @@ def list_recommendable_metrics(pair_analysis: PairAnalysis) -> list[str]:
 
 
 def build_recommendation_with_exceptions(
-    claims: Claims, column: str, recommended_metric: str, uninformed_metrics: frozenset[str]
+    claims: Claims, column: str, recommended_metric: str, metrics_that_ignore_quality: frozenset[str]
 ) -> RunChoice:
     """Return the recommended metric, together with the contexts of a column in which other metrics are
     significantly better.
@@ -141,7 +141,7 @@ def build_recommendation_with_exceptions(
         if (
             lead.column == column
             and lead.worse == recommended_metric
-            and lead.better not in uninformed_metrics
+            and lead.better not in metrics_that_ignore_quality
         ):
             ahead.setdefault(lead.context, []).append(lead.better)
     return RunChoice(recommended_metric, ahead)

@@ -32,14 +32,16 @@ def build_accuracy_chart(assay_report: AssayReport, context_column: ReportedColu
     """
     hidden = find_hidden_sentinels(assay_report, context_column)
     shown = [
-        m for m in assay_report.all_metrics if context_column.list_defined_accuracies(m) and m not in hidden
+        m
+        for m in assay_report.all_metrics
+        if context_column.list_accuracies_per_context(m) and m not in hidden
     ]
-    metrics = [metric for metric in shown if metric not in assay_report.sentinels]
+    metrics = [metric for metric in shown if metric not in assay_report.sentinel_metrics]
     rows = []
     for metric in shown:
         rows += [
             _build_accuracy_data_point(assay_report, row, row.context)
-            for row in context_column.list_defined_accuracies(metric)
+            for row in context_column.list_accuracies_per_context(metric)
         ]
     low, high = _find_accuracy_range(assay_report, context_column)
     side_by_side = len(metrics) * len(context_column.contexts) <= MOST_SIDE_BY_SIDE and len(metrics) <= SLOTS
@@ -120,8 +122,8 @@ def find_hidden_sentinels(assay_report: AssayReport, context_column: ReportedCol
     """Find the baselines that the accuracy chart leaves out because their accuracy is outside its range."""
     low, high = _find_accuracy_range(assay_report, context_column)
     hidden = []
-    for metric in assay_report.sentinels:
-        rows = context_column.list_defined_accuracies(metric)
+    for metric in assay_report.sentinel_metrics:
+        rows = context_column.list_accuracies_per_context(metric)
         if any(not low <= (row.accuracy or 0.0) <= high for row in rows):
             hidden.append(metric)
     return hidden
@@ -131,14 +133,16 @@ def choose_colour_slot(assay_report: AssayReport, metric: str) -> int:
     """Choose the position of a metric in the colour palette. Baselines and metrics beyond the palette are
     grey.
     """
-    if metric in assay_report.sentinels:
+    if metric in assay_report.sentinel_metrics:
         return SLOTS
     return min(assay_report.metrics.index(metric), SLOTS)
 
 
 def _find_accuracy_range(assay_report: AssayReport, context_column: ReportedColumn) -> tuple[float, float]:
     # Without sentinels, whose low accuracy would flatten the lines of the metrics.
-    rows = [row for metric in assay_report.metrics for row in context_column.list_defined_accuracies(metric)]
+    rows = [
+        row for metric in assay_report.metrics for row in context_column.list_accuracies_per_context(metric)
+    ]
     return find_accuracy_range(rows)
 
 
@@ -149,7 +153,7 @@ def _build_accuracy_data_point(
         "context": context,
         "metric": assay_report.labels[metric_accuracy.metric],
         "slot": choose_colour_slot(assay_report, metric_accuracy.metric),
-        "sentinel": metric_accuracy.metric in assay_report.sentinels,
+        "sentinel": metric_accuracy.metric in assay_report.sentinel_metrics,
         "accuracy": metric_accuracy.accuracy,
         "low": metric_accuracy.low,
         "high": metric_accuracy.high,

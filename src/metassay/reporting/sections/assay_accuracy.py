@@ -28,10 +28,12 @@ def build_accuracy_section(assay_report: AssayReport) -> Section | None:
     """Build the section with charts of accuracy by context, such as the domain. None if the result has no
     contexts.
     """
-    if not assay_report.columns:
+    if not assay_report.context_columns:
         return None
     subsections = [
-        _build_accuracy_subsection(assay_report, column) for column in assay_report.columns if column.contexts
+        _build_accuracy_subsection(assay_report, column)
+        for column in assay_report.context_columns
+        if column.contexts
     ]
     difficulty = assay_report.result.difficulty
     if difficulty is not None and any(row.accuracy is not None for row in difficulty.accuracy):
@@ -51,7 +53,7 @@ def _write_introduction(assay_report: AssayReport) -> Sentence:
         "The charts show how often each metric prefers the better {noun} of a pair{accuracy:note}. Bars and"
         " bands are 95\u202f% intervals. Press a name to highlight its line."
     )
-    if assay_report.sentinels:
+    if assay_report.sentinel_metrics:
         pattern += " Grey dashed lines are baselines that know nothing of quality{sentinels:note}."
     noun = "output" if task is None else task.output_noun
     return format_sentence(pattern, noun=noun, accuracy="accuracy", sentinels="sentinels")
@@ -76,7 +78,9 @@ def _build_accuracy_subsection(assay_report: AssayReport, context_column: Report
         f"accuracy by {context_column.name}",
         build_accuracy_chart(assay_report, charted),
         " ".join(remarks),
-        sentinels=[assay_report.labels[metric] for metric in assay_report.sentinels if metric not in hidden],
+        sentinels=[
+            assay_report.labels[metric] for metric in assay_report.sentinel_metrics if metric not in hidden
+        ],
     )
     sentences = [
         describe_metric_with_largest_spread(assay_report, context_column),
@@ -103,7 +107,7 @@ def describe_metric_with_largest_spread(
     for metric in claimed:
         rows = [
             row
-            for row in context_column.list_defined_accuracies(metric)
+            for row in context_column.list_accuracies_per_context(metric)
             if row.context not in small and row.items != 1
         ]
         if len(rows) > 1 and assay_report.labels.has_own_table_row(metric):

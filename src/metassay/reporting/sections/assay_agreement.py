@@ -32,7 +32,7 @@ _LEVEL = 0.05
 def build_agreement_section(assay_report: AssayReport) -> Section | None:
     """Build the section on how similarly contexts rank the metrics. None if no column has enough contexts."""
     subsections = []
-    for column in assay_report.columns:
+    for column in assay_report.context_columns:
         agreement = column.result.h2
         if agreement is not None and agreement.matrix:
             chart = Chart(

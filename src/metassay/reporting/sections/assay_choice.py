@@ -58,7 +58,7 @@ def build_choice_section(assay_report: AssayReport) -> Section | None:
     """Build the section that says which metric to use in each context. None if nothing can be recommended."""
     subsections = [
         _build_choice_subsection(assay_report, column)
-        for column in assay_report.columns
+        for column in assay_report.context_columns
         if column.recommendations
     ]
     if not subsections:
@@ -83,7 +83,7 @@ def build_choice_section(assay_report: AssayReport) -> Section | None:
         subsections=subsections,
         anchor="choice",
         # Without exceptions the verdict says all, and the heat map shows it.
-        collapsed=not assay_report.exceptions_by_context
+        collapsed=not assay_report.differing_recommendations_by_context
         and bool(list_columns_with_context_differences(assay_report)),
     )
 
@@ -129,7 +129,7 @@ def build_recommendation_table(assay_report: AssayReport, context_column: Report
     fields = [Field("context", context_column.name, "name"), *_CHOICE_FIELDS]
     if assay_report.result.human_comparison is not None:
         fields = [
-            replace(field, label=f"right {assay_report.pairs_phrase}") if field.key == "accuracy" else field
+            replace(field, label=f"right {assay_report.kind_of_pairs}") if field.key == "accuracy" else field
             for field in fields
         ]
     caption = f"What to use, by {context_column.name}"
@@ -142,7 +142,7 @@ def _find_accuracy_of_metric(
     if metric is None:
         return None
     if context == GLOBAL:
-        return AccuracyCell.from_accuracy(assay_report.accuracies.get(metric))
+        return AccuracyCell.from_accuracy(assay_report.overall_accuracy_by_metric.get(metric))
     return AccuracyCell.from_accuracy(context_column.accuracies.get((context, metric)))
 
 

@@ -29,9 +29,9 @@ def list_columns_with_context_differences(assay_report: AssayReport) -> list[Rep
     recommendations come first.
     """
     varying = {claim.column for claim in assay_report.result.claims.variations}
-    exceptional = {column for column, _ in assay_report.exceptions_by_context}
+    exceptional = {column for column, _ in assay_report.differing_recommendations_by_context}
     columns = []
-    for column in assay_report.columns:
+    for column in assay_report.context_columns:
         is_drawn = (
             len(_list_contexts_large_enough_for_claims(assay_report, column)) > 1
             and len(assay_report.metrics) > 1
@@ -82,19 +82,21 @@ def _write_heatmap_title(
 ) -> str:
     """Write in how many contexts another metric is better than the overall recommended one."""
     exceptions = [
-        context for name, context in assay_report.exceptions_by_context if name == context_column.name
+        context
+        for name, context in assay_report.differing_recommendations_by_context
+        if name == context_column.name
     ]
     comparison = assay_report.result.human_comparison
     is_human_choice = comparison is not None and comparison.followed
     if assay_report.best_metric is None or is_human_choice:
-        return f"Accuracy on {assay_report.pairs_phrase} by {context_column.name}"
+        return f"Accuracy on {assay_report.kind_of_pairs} by {context_column.name}"
     label = assay_report.labels[assay_report.best_metric.metric]
     if not exceptions:
         return (
-            f"On {assay_report.pairs_phrase}, no metric is shown to be better than {label}"
+            f"On {assay_report.kind_of_pairs}, no metric is shown to be better than {label}"
             f" for any {context_column.name}"
         )
     return (
-        f"On {assay_report.pairs_phrase}, another metric is better than {label} in {len(exceptions)} of"
+        f"On {assay_report.kind_of_pairs}, another metric is better than {label} in {len(exceptions)} of"
         f" {format_plural(len(contexts), 'value')} of {context_column.name}"
     )

@@ -79,7 +79,9 @@ def _build_human_pairs_table(assay_report: AssayReport, comparison: HumanCompari
             cells = {
                 "metric": assay_report.labels[row.metric],
                 "human": AccuracyCell.from_accuracy(row),
-                "perturbed": AccuracyCell.from_accuracy(assay_report.accuracies.get(row.metric)),
+                "perturbed": AccuracyCell.from_accuracy(
+                    assay_report.overall_accuracy_by_metric.get(row.metric)
+                ),
             }
             rows.append(msgspec.structs.asdict(row) | cells)
     return build_grid("people", f"Perturbed pairs and human pairs ({comparison.human})", _METRIC_FIELDS, rows)

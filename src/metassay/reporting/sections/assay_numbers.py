@@ -73,7 +73,9 @@ def build_numbers_section(assay_report: AssayReport) -> Section:
             "Press a heading to sort; every table downloads as CSV with full precision.",
         ],
         grids=[table for table in tables if table is not None],
-        subsections=[_build_numbers_subsection(assay_report, column) for column in assay_report.columns],
+        subsections=[
+            _build_numbers_subsection(assay_report, column) for column in assay_report.context_columns
+        ],
         anchor="numbers",
         collapsed=True,
     )
@@ -85,10 +87,12 @@ def _describe_sample_sizes(assay_report: AssayReport) -> str:
     perturbations = len(result.perturbations)
     made_by = f" made by {format_plural(perturbations, 'perturbation')}" if perturbations else ""
     sentinels = (
-        f" and {format_plural(len(assay_report.sentinels), 'sentinel')}" if assay_report.sentinels else ""
+        f" and {format_plural(len(assay_report.sentinel_metrics), 'sentinel')}"
+        if assay_report.sentinel_metrics
+        else ""
     )
-    contexts = sum(len(column.contexts) for column in assay_report.columns)
-    columns = join_names([column.name for column in assay_report.columns])
+    contexts = sum(len(column.contexts) for column in assay_report.context_columns)
+    columns = join_names([column.name for column in assay_report.context_columns])
     return (
         f"{format_plural(result.items, 'item')}, {format_plural(result.outputs, 'output')},"
         f" {format_plural(result.pairs, 'pair')}"
@@ -235,7 +239,7 @@ def _build_perturbation_statistics_table(assay_report: AssayReport) -> Grid | No
 def build_overall_accuracy_table(assay_report: AssayReport) -> Grid:
     """Build the table of accuracies over all outputs, with one row per metric."""
     rows = [
-        build_accuracy_row(assay_report, assay_report.accuracies[metric])
+        build_accuracy_row(assay_report, assay_report.overall_accuracy_by_metric[metric])
         for metric in assay_report.all_metrics
     ]
     fields = [field for field in ACCURACY_FIELDS if field.key != "context"]

@@ -31,7 +31,7 @@ def build_tests_section(assay_report: AssayReport) -> Section | None:
     """Build the section with tests of whether accuracy differs between contexts. None if no column could be
     tested.
     """
-    if not any(column.result.h1 for column in assay_report.columns):
+    if not any(column.result.h1 for column in assay_report.context_columns):
         return None
     introduction = format_sentence(
         "Null hypothesis{note:note}: “the metric is right equally often in every context; the differences"
@@ -42,7 +42,9 @@ def build_tests_section(assay_report: AssayReport) -> Section | None:
     return Section(
         "Is the difference between contexts real?",
         sentences=[introduction],
-        subsections=[_build_tests_subsection(assay_report, column) for column in assay_report.columns],
+        subsections=[
+            _build_tests_subsection(assay_report, column) for column in assay_report.context_columns
+        ],
         anchor="tests",
         collapsed=True,
         contents_title="Is the difference real?",
@@ -71,7 +73,9 @@ def build_table_of_accuracy_tests(assay_report: AssayReport, context_column: Rep
         if assay_report.labels.has_own_table_row(test.metric):
             row = msgspec.structs.asdict(test)
             row["metric"] = assay_report.labels[test.metric]
-            row["p_deciding"] = assay_report.find_context_difference_p_value(context_column.name, test)
+            row["p_deciding"] = assay_report.find_p_value_of_difference_between_contexts(
+                context_column.name, test
+            )
             row["differs"] = _write_test_decision(assay_report, context_column, test)
             rows.append(row)
     return build_grid(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metassay.reporting.agreement_curves import build_agreement_threshold_rows, describe_agreement_threshold
+from metassay.reporting.agreement_curves import (
+    build_rows_of_score_difference_thresholds,
+    describe_difference_people_agree_with,
+)
 from metassay.reporting.charts.agreement import build_agreement_chart
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.rank_report import RankReport
@@ -50,7 +53,7 @@ def build_differences_section(rank_report: RankReport) -> Section | None:
             if (curve.metric, curve.dataset) == (metric, dataset) and curve.is_global
         ]
         choices.append(_build_agreement_curve_subsection(of_metric, rank_report))
-    rows = build_agreement_threshold_rows(curves, rank_report.labels)
+    rows = build_rows_of_score_difference_thresholds(curves, rank_report.labels)
     table = build_grid("thresholds", "Differences with which people agree", FIELDS, rows)
     return Section(TITLE, [EXPLANATION], choices=choices, choice_noun="metric", folded=[table])
 
@@ -74,7 +77,8 @@ def _build_agreement_curve_subsection(curves: Sequence[AgreementCurve], rank_rep
     label = rank_report.labels[curves[0].metric]
     title = f"{label} on {curves[0].dataset}"
     sentences = [
-        describe_agreement_threshold(curve, rank_report.result.human, rank_report.labels) for curve in curves
+        describe_difference_people_agree_with(curve, rank_report.result.human, rank_report.labels)
+        for curve in curves
     ]
     charts = [
         Chart(f"agreement {title} {curve.between}", build_agreement_chart(curve, label), CAPTION)

@@ -8,8 +8,8 @@ import msgspec
 
 from metassay.reporting.agreement_curves import (
     TITLE,
-    build_difference_agreement_rows,
-    explain_source_of_human_agreement,
+    build_rows_of_human_agreement_with_differences,
+    explain_where_human_agreement_was_measured,
 )
 from metassay.reporting.charts.heatmaps import build_signed_heatmap
 from metassay.reporting.charts.theme import Spec
@@ -49,9 +49,9 @@ def build_human_agreement_section(score_report: ResultReport[ScoreContent]) -> S
     meanings = score_report.result.meanings
     if not meanings:
         return None
-    rows = build_difference_agreement_rows(meanings, score_report.labels)
+    rows = build_rows_of_human_agreement_with_differences(meanings, score_report.labels)
     table = build_grid_from_rows("meanings", TITLE, rows, at_most=MOST_ROWS)
-    return Section(TITLE, [explain_source_of_human_agreement(meanings)], grids=[table])
+    return Section(TITLE, [explain_where_human_agreement_was_measured(meanings)], grids=[table])
 
 
 EXPLANATION = (

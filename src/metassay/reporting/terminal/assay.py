@@ -55,7 +55,7 @@ def _build_result_tables(assay_report: AssayReport) -> list[Line | Table | Note]
         Table(
             select_columns(_list_accuracy_rows(assay_report, result.overall), _ACCURACY_COLUMNS),
             title=(
-                f"How often each metric preferred the better output of {assay_report.pairs_phrase}"
+                f"How often each metric preferred the better output of {assay_report.kind_of_pairs}"
                 " (95 % interval)"
             ),
         )
@@ -72,7 +72,7 @@ def _build_result_tables(assay_report: AssayReport) -> list[Line | Table | Note]
                 most_important=("metric", "accuracy", "low", "high", "spa", "spa_low", "spa_high"),
             )
         )
-    for column in assay_report.columns:
+    for column in assay_report.context_columns:
         test_table = build_table_of_accuracy_tests(assay_report, column)
         if test_table is not None:
             tables.append(

@@ -10,8 +10,8 @@ from msgspec.structs import asdict
 from metassay.meta.aggregation.system_scores import MOST_RESAMPLED_SEGMENTS
 from metassay.reporting.agreement_curves import (
     TITLE,
-    build_difference_agreement_rows,
-    explain_source_of_human_agreement,
+    build_rows_of_human_agreement_with_differences,
+    explain_where_human_agreement_was_measured,
 )
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.terminal.blocks import (
@@ -121,8 +121,10 @@ def describe_scores(score_result: ScoreContent, score_format: ScoreFormat) -> li
     if score_format.test is not None:
         blocks.append(Line(P_VALUE_EXPLANATIONS[score_format.test]))
     if score_result.meanings:
-        blocks.append(Table(build_difference_agreement_rows(score_result.meanings, labels), title=TITLE))
-        blocks.append(Line(explain_source_of_human_agreement(score_result.meanings)))
+        blocks.append(
+            Table(build_rows_of_human_agreement_with_differences(score_result.meanings, labels), title=TITLE)
+        )
+        blocks.append(Line(explain_where_human_agreement_was_measured(score_result.meanings)))
     blocks.append(Details(_describe_score_details(score_result.systems, labels, score_format)))
     blocks.append(Line("Precisions, counts, signatures and other aggregations: --verbose"))
     return [
