@@ -14,7 +14,7 @@ import numpy as np
 
 import calibration
 from metassay.meta.contexts import choice, claims, confounding
-from metassay.meta.contexts.robustness import compute_robust_accuracy
+from metassay.meta.contexts.robustness import compute_distributionally_robust_accuracy
 from metassay.meta.dependence import deviations
 from metassay.sample import get_sample_path
 from metassay.stats import intervals, label_permutation, multiplicity, soft_accuracy
@@ -91,7 +91,7 @@ def measure_variance_coverage(replicates):
 
 def measure_robustness(radius):
     accuracy, shares = np.array([[0.9, 0.8, 0.6]]), np.array([50.0, 30.0, 20.0])
-    return float(compute_robust_accuracy(accuracy, shares, radius)[0])
+    return float(compute_distributionally_robust_accuracy(accuracy, shares, radius)[0])
 
 
 def list_constants(replicates):

@@ -17,18 +17,18 @@ from scipy.stats import binomtest
 
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.aggregation.system_comparison import TESTS
-from metassay.meta.contexts.accuracy import sort_pairs_by_item, sum_outcomes_by_context_and_cluster
+from metassay.meta.contexts.accuracy import count_correct_pairs_by_context_and_cluster, sort_pairs_by_item
 from metassay.meta.contexts.column_analysis import AccuracyEstimates
 from metassay.meta.contexts.confounding import measure_accuracy_dependence_on_perturbation
 from metassay.meta.contexts.context_statistics import build_context_statistics
-from metassay.meta.contexts.h1 import combine_contexts_with_perturbations, compare_accuracies_between_contexts
+from metassay.meta.contexts.h1 import run_accuracy_tests_between_contexts, split_contexts_by_perturbation
 from metassay.meta.contexts.h2 import extrapolate_agreement_to_full_sample
 from metassay.meta.contexts.human_pairs import HumanPairs
 from metassay.meta.contexts.label_error_correction import LabelReading, correct_accuracy_for_label_errors
 from metassay.meta.contexts.pair_analysis import analyze_pairs
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, put_all_pairs_in_one_context
 from metassay.meta.contexts.run_comparison import compare_runs
-from metassay.meta.contexts.saved_labels import estimate_share_of_saved_labels
+from metassay.meta.contexts.saved_labels import estimate_share_of_human_labels_saved
 from metassay.meta.contexts.trend import compute_p_values_of_accuracy_trends
 from metassay.meta.dependence.deviations import (
     compute_range_over_groups,
@@ -177,10 +177,10 @@ def measure_rejection_rates(make, replicates, permutations=999, seed=0):
     while len(permuted) < replicates:
         made, labels = make(rng)
         pairs, (contexts,) = sort_pairs_by_item(made, [labels])
-        totals = sum_outcomes_by_context_and_cluster(
-            pairs, combine_contexts_with_perturbations(pairs, contexts)
+        totals = count_correct_pairs_by_context_and_cluster(
+            pairs, split_contexts_by_perturbation(pairs, contexts)
         ).totals
-        found = compare_accuracies_between_contexts(
+        found = run_accuracy_tests_between_contexts(
             pairs, contexts, totals, ties="strict", rng=rng, permutations=permutations
         )
         permuted += found.p_permutation.tolist()
@@ -216,7 +216,7 @@ def measure_document_coverage(replicates, documents=40, length=10, by_document=T
 
 def _interval_contains(made, truth, rng, resamples):
     found = AccuracyEstimates.compute_accuracies_and_variances(
-        sum_outcomes_by_context_and_cluster(made, put_all_pairs_in_one_context(made))
+        count_correct_pairs_by_context_and_cluster(made, put_all_pairs_in_one_context(made))
     )
     sums = found.accuracy_sums
     drawn = ClusterBootstrap(rng, resamples).resample_ratios(sums.credit, sums.weight, sums.clusters)
@@ -373,7 +373,7 @@ def measure_corrected_coverage(error, replicates, read=100, items=200, pairs=4, 
             seed=int(rng.integers(2**31)),
         )
         estimates = AccuracyEstimates.compute_accuracies_and_variances(
-            sum_outcomes_by_context_and_cluster(*_sorted(made))
+            count_correct_pairs_by_context_and_cluster(*_sorted(made))
         )
         raw = ClusterBootstrap(rng, 400)
         part = estimates.accuracy_sums
@@ -399,7 +399,9 @@ def measure_trend_size(contexts, items, replicates, seed=0):
     found = []
     while len(found) < replicates:
         made = build_outcomes(rng.random((METRICS, len(item))) < 0.75, item, item, item)
-        sums = sum_outcomes_by_context_and_cluster(made, PairContexts("length:9", names, item % contexts))
+        sums = count_correct_pairs_by_context_and_cluster(
+            made, PairContexts("length:9", names, item % contexts)
+        )
         found += (
             compute_p_values_of_accuracy_trends("length:9", sums, np.ones(contexts, dtype=bool)) <= LEVEL
         ).tolist()
@@ -554,8 +556,8 @@ def measure_saving_claims(skill, replicates, seed=0, **design):
     for _ in range(replicates):
         scores = draw_labelled_scores(rng, skill, **design)
         metrics = [f"metric {number}" for number in range(len(scores.metrics))]
-        shares = estimate_share_of_saved_labels([scores], np.arange(len(metrics)))
-        choice = shares.choose_metric_saving_most_labels(metrics, metrics)
+        shares = estimate_share_of_human_labels_saved([scores], np.arange(len(metrics)))
+        choice = shares.choose_metric_saving_most_human_labels(metrics, metrics)
         saves += choice.p is not None and choice.p <= LEVEL
         left_out += len(choice.top_group) < len(metrics)
     return saves / replicates, left_out / replicates

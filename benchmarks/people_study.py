@@ -15,8 +15,8 @@ import numpy as np
 from scipy.stats import rankdata, t
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.contexts.accuracy import sort_pairs_by_item, sum_outcomes_by_context_and_cluster
-from metassay.meta.contexts.h1 import combine_contexts_with_perturbations
+from metassay.meta.contexts.accuracy import count_correct_pairs_by_context_and_cluster, sort_pairs_by_item
+from metassay.meta.contexts.h1 import split_contexts_by_perturbation
 from metassay.meta.contexts.h2 import estimate_agreement_of_full_samples_from_halves
 from metassay.meta.contexts.pair_outcomes import (
     PairContexts,
@@ -46,16 +46,18 @@ DRAWS = 4000
 def compute_accuracy_by_perturbation(found, ties="strict", fewest=FEWEST):
     """Compute the accuracy of each metric for each perturbation with enough pairs, and for all pairs."""
     pairs, (one,) = sort_pairs_by_item(found, [put_all_pairs_in_one_context(found)])
-    sums = sum_outcomes_by_context_and_cluster(
-        pairs, combine_contexts_with_perturbations(pairs, one), ties=ties
+    sums = count_correct_pairs_by_context_and_cluster(
+        pairs, split_contexts_by_perturbation(pairs, one), ties=ties
     )
     counts = np.bincount(found.perturbations, minlength=len(found.perturbation_names))
     every = {
-        name: sums.accuracy()[:, m] for m, name in enumerate(found.perturbation_names) if counts[m] >= fewest
+        name: sums.compute_accuracies()[:, m]
+        for m, name in enumerate(found.perturbation_names)
+        if counts[m] >= fewest
     }
     return (
         every,
-        sum_outcomes_by_context_and_cluster(pairs, one, ties=ties).accuracy()[:, 0],
+        count_correct_pairs_by_context_and_cluster(pairs, one, ties=ties).compute_accuracies()[:, 0],
         dict(zip(found.perturbation_names, counts.tolist())),
     )
 
@@ -79,8 +81,8 @@ def compute_accuracy_by_difficulty(data):
     codes = np.where(part < 0, -1, found.perturbations * len(PARTS) + part)
     pairs, (contexts,) = sort_pairs_by_item(found, [PairContexts("part", tuple(names), codes)])
     table = (
-        sum_outcomes_by_context_and_cluster(pairs, contexts)
-        .accuracy()
+        count_correct_pairs_by_context_and_cluster(pairs, contexts)
+        .compute_accuracies()
         .T.reshape(len(found.perturbation_names), len(PARTS), -1)
     )
     return {name: table[m] for m, name in enumerate(found.perturbation_names) if not np.isnan(table[m]).any()}
@@ -234,11 +236,13 @@ def compute_human_accuracy(data, kept, ties="strict"):
         np.zeros(len(better), dtype=int),
     )
     pairs, (one,) = sort_pairs_by_item(found, [put_all_pairs_in_one_context(found)])
-    sums = sum_outcomes_by_context_and_cluster(pairs, one, ties=ties)
+    sums = count_correct_pairs_by_context_and_cluster(pairs, one, ties=ties)
     here, there = ClusterHalves(
         random.create_random_generator_from_names(0, "halves"), 100
     ).compute_ratios_in_both_halves(sums.credit, sums.weight, sums.clusters)
-    return sums.accuracy()[:, 0], estimate_agreement_of_full_samples_from_halves(here, there, "kendall")
+    return sums.compute_accuracies()[:, 0], estimate_agreement_of_full_samples_from_halves(
+        here, there, "kendall"
+    )
 
 
 def compute_human_targets(data):

@@ -9,7 +9,10 @@ import msgspec
 import numpy as np
 
 from metassay.meta.contexts.choice import ChoiceTable, Criteria
-from metassay.meta.contexts.robustness import compute_robust_accuracy, estimate_true_accuracy_spread
+from metassay.meta.contexts.robustness import (
+    compute_distributionally_robust_accuracy,
+    estimate_true_accuracy_spread,
+)
 from metassay.reporting.assay_report import prepare_assay_report
 from metassay.reporting.assay_verdict import list_main_findings_of_assay
 from metassay.results.assay import (
@@ -206,9 +209,9 @@ def make_choice_table(
         contexts=(GLOBAL, *contexts),
         accuracy=with_global,
         may_be_best=with_global >= with_global.max(axis=0),
-        is_behind=np.zeros(with_global.shape, dtype=np.bool_),
+        is_worse_than_another=np.zeros(with_global.shape, dtype=np.bool_),
         spread=estimate_true_accuracy_spread(accuracy, np.zeros_like(accuracy)),
-        robust_accuracy=compute_robust_accuracy(accuracy, weights),
+        robust_accuracy=compute_distributionally_robust_accuracy(accuracy, weights),
         worst_case=accuracy.min(axis=1),
         cost_classes=cost_classes or {},
         criteria=criteria or {},

@@ -18,8 +18,8 @@ from reproduce.findings.contexts import count_by_system
 from reproduce.findings.score_sets import ScoreSet
 from scipy.stats import t
 
-from metassay.meta.contexts.accuracy import sort_pairs_by_item, sum_outcomes_by_context_and_cluster
-from metassay.meta.contexts.h1 import combine_contexts_with_perturbations
+from metassay.meta.contexts.accuracy import count_correct_pairs_by_context_and_cluster, sort_pairs_by_item
+from metassay.meta.contexts.h1 import split_contexts_by_perturbation
 from metassay.meta.contexts.h2 import extrapolate_agreement_to_full_sample
 from metassay.meta.contexts.human_pairs import correct_tau_for_reliability
 from metassay.meta.contexts.pair_outcomes import (
@@ -143,15 +143,17 @@ class LexicalArrays:
 def _average_over_perturbations(outcomes: PairOutcomes, ties: str) -> FloatArray:
     """Compute the accuracy for each perturbation, and average with equal weights."""
     pairs, (everything,) = sort_pairs_by_item(outcomes, [put_all_pairs_in_one_context(outcomes)])
-    accuracy = sum_outcomes_by_context_and_cluster(
-        pairs, combine_contexts_with_perturbations(pairs, everything), ties=ties
-    ).accuracy()
+    accuracy = count_correct_pairs_by_context_and_cluster(
+        pairs, split_contexts_by_perturbation(pairs, everything), ties=ties
+    ).compute_accuracies()
     return np.asarray(np.nanmean(accuracy, axis=1))
 
 
 def _compute_accuracy(outcomes: PairOutcomes, ties: str) -> FloatArray:
     pairs, (everything,) = sort_pairs_by_item(outcomes, [put_all_pairs_in_one_context(outcomes)])
-    return np.asarray(sum_outcomes_by_context_and_cluster(pairs, everything, ties=ties).accuracy()[:, 0])
+    return np.asarray(
+        count_correct_pairs_by_context_and_cluster(pairs, everything, ties=ties).compute_accuracies()[:, 0]
+    )
 
 
 def measure_human_questions(scores: ScoreSet) -> Values:

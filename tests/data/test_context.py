@@ -9,7 +9,7 @@ import pytest
 from metassay.data.context import choose_default_context_columns, group_outputs_by_context
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
-from metassay.meta.contexts.trend import parse_context_number
+from metassay.meta.contexts.trend import parse_number_from_context_name
 from metassay.workflows.read import read
 
 
@@ -83,7 +83,7 @@ def test_large_numbers_sort_as_numbers() -> None:
     context = group_outputs_by_context(scored([n * 3e8 for n in range(12)]), "mqm:4")
     assert context.values == ("[0,6e08]", "[9e08,1.5e09]", "[1.8e09,2.4e09]", "[2.7e09,3.3e09]")
     assert context.codes.tolist() == sorted(context.codes.tolist())
-    assert [parse_context_number(value) for value in context.values] == [0, 9e8, 1.8e9, 2.7e9]
+    assert [parse_number_from_context_name(value) for value in context.values] == [0, 9e8, 1.8e9, 2.7e9]
 
 
 def test_a_note_says_when_fewer_buckets_came_out(data) -> None:

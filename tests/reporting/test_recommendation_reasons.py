@@ -15,7 +15,7 @@ from assay_builders import (
 from metassay.meta.contexts.choice import (
     ChoiceTable,
     RunChoice,
-    recommend_metric_by_context,
+    recommend_metric_for_each_context,
 )
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.recommendation_reasons import ReasonWriter
@@ -64,7 +64,9 @@ def write_reason(
     )
     criteria = table.criteria if run_choice is None else None
     writer = ReasonWriter(content, "column", criteria=criteria, metric_labels=labels or MetricLabels([]))
-    return writer.explain_recommendation(context, recommend_metric_by_context(table, run_choice)[context])
+    return writer.explain_recommendation(
+        context, recommend_metric_for_each_context(table, run_choice)[context]
+    )
 
 
 def test_the_sentence_names_the_metric_the_context_and_the_number() -> None:
@@ -132,8 +134,8 @@ def test_the_first_preference_that_decides_is_named() -> None:
 def test_a_higher_estimate_of_another_is_named_and_a_clear_lead_decides() -> None:
     both = replace(make_choice_table("AB", "XYZ", TOY[:2]), may_be_best=np.ones((2, 4), dtype=bool))
     assert "though A has the higher estimate" in write_reason(both, "X")
-    is_behind = np.zeros((2, 4), dtype=bool)
-    is_behind[1, 1] = True
-    assert write_reason(replace(both, is_behind=is_behind), "X").endswith(
+    is_worse_than_another = np.zeros((2, 4), dtype=bool)
+    is_worse_than_another[1, 1] = True
+    assert write_reason(replace(both, is_worse_than_another=is_worse_than_another), "X").endswith(
         "A is preferred because a paired comparison puts the others behind it."
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from metassay.meta.contexts.trend import parse_context_number
+from metassay.meta.contexts.trend import parse_number_from_context_name
 from metassay.metrics.sentinels import SENTINEL_NAMES
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.report_sections import ResultReport
@@ -188,7 +188,7 @@ def _sort_contexts_by_value_or_accuracy(metric_accuracies: Sequence[MetricAccura
         values = accuracies.setdefault(row.context, [])
         if row.accuracy is not None:
             values.append(row.accuracy)
-    positions = {context: parse_context_number(context) for context in accuracies}
+    positions = {context: parse_number_from_context_name(context) for context in accuracies}
     numbers = {context: position for context, position in positions.items() if position is not None}
     if len(numbers) == len(positions):
         return tuple(sorted(numbers, key=lambda context: (numbers[context], context)))

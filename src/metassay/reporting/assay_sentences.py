@@ -103,7 +103,7 @@ def list_warnings_about_few_or_small_contexts(pair_analysis: PairAnalysis) -> li
     for name, column in pair_analysis.columns.items():
         values = column.contexts.values
         clusters = column.estimates.clusters[competing].max(axis=0)
-        items = column.estimates.accuracy_sums.count_items()[competing].max(axis=0)
+        items = column.estimates.accuracy_sums.count_scored_items()[competing].max(axis=0)
         if len(values) < 2:
             warnings.append(f"{name} has only one value, so there are no contexts to compare.")
         with_one_cluster = [value for value, count in zip(values, clusters) if count < 2]

@@ -13,7 +13,7 @@ from metassay.data.reference_systems import REFERENCE_SYSTEM_REASON
 from metassay.data.summary import summarize_dataset
 from metassay.meta.contexts.context_statistics import build_context_statistics
 from metassay.meta.contexts.difficulty import (
-    compute_quartiles_of_edit_shares,
+    compute_edit_distance_quartiles,
     group_pairs_by_share_of_edited_characters,
     measure_accuracy_by_difficulty,
 )
@@ -159,7 +159,7 @@ def _measure_accuracy_by_number_of_edits(
         texts = dataset.outputs["output"]
         rows = find_human_pairs(dataset, assay_plan.compared_human)
         distances = measure_edit_distances(texts[rows.better], texts[rows.worse], workers)
-        human_distances = compute_quartiles_of_edit_shares(assay_plan.compared_human, distances.shares)
+        human_distances = compute_edit_distance_quartiles(assay_plan.compared_human, distances.shares)
     return measure_accuracy_by_difficulty(
         sampled_outcomes,
         group_pairs_by_share_of_edited_characters(edit_distances.shares),

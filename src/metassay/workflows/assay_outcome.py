@@ -114,7 +114,7 @@ def score_pairs_and_compare_metrics(prepared_assay: PreparedAssay) -> AssayOutco
             for metric in plan.metrics
             if metric.spec in uninformed or isinstance(metric, tuple(SENTINELS))
         ],
-        facts=describe_contexts(dataset, plan.contexts),
+        context_properties=describe_contexts(dataset, plan.contexts),
         minimum_items=plan.settings.minimum_items,
         workers=execution.workers,
         pairs_from=_describe_pair_origin(plan.settings.pairs, sample),

@@ -9,12 +9,12 @@ import polars as pl
 
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
-from metassay.meta.contexts.agreement_prediction import ContextFacts
+from metassay.meta.contexts.agreement_prediction import ContextProperties
 from metassay.stats.arrays import FloatArray
 from metassay.workflows.output_weights import count_words
 
 
-def describe_contexts(dataset: Dataset, contexts: Sequence[Context]) -> dict[str, ContextFacts]:
+def describe_contexts(dataset: Dataset, contexts: Sequence[Context]) -> dict[str, ContextProperties]:
     """Collect properties of contexts, such as the mean length of outputs, that may explain why metrics are
     ranked alike in some of them.
     """
@@ -24,7 +24,7 @@ def describe_contexts(dataset: Dataset, contexts: Sequence[Context]) -> dict[str
 
 def _describe_contexts_of_column(
     dataset: Dataset, context: Context, output_lengths: FloatArray
-) -> ContextFacts:
+) -> ContextProperties:
     """Collect the metadata, mean output length and mean human scores of each context of one column."""
     context_columns = set(context.name.replace(":", "+").split("+"))
     facts: dict[str, list[str | float]] = {}

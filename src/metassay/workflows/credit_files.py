@@ -10,7 +10,7 @@ import polars as pl
 
 from metassay.data.clusters import list_cluster_names
 from metassay.meta.contexts.accuracy import sort_pairs_by_item
-from metassay.meta.contexts.cluster_credits import ClusterCredits, sum_item_accuracies_by_context_and_cluster
+from metassay.meta.contexts.cluster_credits import ClusterCredits, compute_cluster_contributions_to_accuracy
 from metassay.meta.contexts.pair_outcomes import put_all_pairs_in_one_context
 from metassay.meta.contexts.run_comparison import CreditTable
 from metassay.workflows.pair_table import report_unreadable_file
@@ -45,7 +45,7 @@ def count_right_pairs_by_cluster(
     cluster_names = list_cluster_names(dataset, scored_pairs.clusters)
     frames = []
     for column in (put_all_pairs_in_one_context(outcomes), *columns):
-        for context, clusters in sum_item_accuracies_by_context_and_cluster(outcomes, column, ties=ties):
+        for context, clusters in compute_cluster_contributions_to_accuracy(outcomes, column, ties=ties):
             series = [cluster_names.gather(clusters.clusters).alias("cluster")]
             series += [pl.Series(_CREDIT + metric, row) for metric, row in clusters.credits.items()]
             series += [pl.Series(_WEIGHT + metric, row) for metric, row in clusters.weights.items()]

@@ -10,7 +10,7 @@ import polars as pl
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, InputLocation, UnknownName
-from metassay.meta.contexts.density_weights import estimate_density_weights
+from metassay.meta.contexts.density_weights import weight_outputs_by_density_in_context
 from metassay.stats.arrays import FloatArray
 
 DENSITY = "density"
@@ -29,7 +29,7 @@ def compute_output_weights(
     if requested_weights is None or requested_weights == UNIFORM:
         return None
     if requested_weights == DENSITY:
-        return estimate_density_weights(_compute_log_lengths(dataset), contexts[0].codes)
+        return weight_outputs_by_density_in_context(_compute_log_lengths(dataset), contexts[0].codes)
     if requested_weights not in dataset.outputs.columns:
         raise UnknownName("column of weights", requested_weights, (DENSITY, UNIFORM, *dataset.metadata))
     weights = dataset.outputs[requested_weights].cast(pl.Float64, strict=False)

@@ -10,7 +10,7 @@ from metassay.errors import InputError, UnknownName
 from metassay.meta.contexts.choice import (
     Criteria,
     collect_accuracies_and_costs_from_result,
-    recommend_metric_by_context,
+    recommend_metric_for_each_context,
 )
 from metassay.reporting.recommendation_reasons import ReasonWriter
 from metassay.reporting.result_display import ResultDisplay
@@ -99,7 +99,7 @@ def _recommend_by_criteria(
     assay_result: AssayContent, column: str, criteria: Criteria
 ) -> dict[str, Recommendation]:
     """Recommend a metric for every context of a column by the user's criteria, with reasons."""
-    recommendations = recommend_metric_by_context(
+    recommendations = recommend_metric_for_each_context(
         collect_accuracies_and_costs_from_result(assay_result, column, criteria)
     )
     return ReasonWriter(assay_result, column, criteria=criteria).add_reasons(recommendations)

@@ -6,9 +6,9 @@ from sklearn.linear_model import LinearRegression
 
 from metassay.errors import InputError
 from metassay.meta.contexts.agreement_prediction import (
-    do_all_or_no_contexts_share_clusters,
+    are_contexts_exchangeable,
     find_columns_with_one_value_per_context,
-    predict_ranking_agreement_of_contexts,
+    predict_rank_correlation_of_two_contexts,
 )
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 
@@ -27,7 +27,7 @@ def matrix(noise=0.05, seed=0):
 
 def test_error_is_that_of_refitting_without_each_context():
     table = matrix()
-    found = predict_ranking_agreement_of_contexts(table, {"family": FAMILY, "year": YEAR})
+    found = predict_rank_correlation_of_two_contexts(table, {"family": FAMILY, "year": YEAR})
     years = np.array(YEAR) / np.std(YEAR)
     pairs = [(i, j) for i in range(7) for j in range(i + 1, 7)]
     features = np.array([[FAMILY[i] == FAMILY[j], abs(years[i] - years[j])] for i, j in pairs], dtype=float)
@@ -50,29 +50,32 @@ def test_error_is_that_of_refitting_without_each_context():
 
 def test_metadata_that_say_nothing_predict_nothing():
     rng = np.random.default_rng(1)
-    found = predict_ranking_agreement_of_contexts(matrix(), {"noise": rng.random(7).tolist()})
+    found = predict_rank_correlation_of_two_contexts(matrix(), {"noise": rng.random(7).tolist()})
     assert found.explained < 0.3
 
 
 def test_nothing_to_learn_from():
-    assert predict_ranking_agreement_of_contexts(matrix(), {}) is None
-    assert predict_ranking_agreement_of_contexts(matrix(), {"same": ["x"] * 7}) is None
-    assert predict_ranking_agreement_of_contexts(matrix()[:3, :3], {"family": FAMILY[:3]}) is None
+    assert predict_rank_correlation_of_two_contexts(matrix(), {}) is None
+    assert predict_rank_correlation_of_two_contexts(matrix(), {"same": ["x"] * 7}) is None
+    assert predict_rank_correlation_of_two_contexts(matrix()[:3, :3], {"family": FAMILY[:3]}) is None
 
 
 def test_agreements_that_are_all_alike_leave_nothing_to_predict():
     """Up to rounding: a fit of rounding errors would have a p-value of its own."""
     agreement = np.ones((8, 8)) + np.arange(64).reshape(8, 8) * 1e-16
-    assert predict_ranking_agreement_of_contexts(agreement, {"length": [float(n) for n in range(8)]}) is None
+    assert (
+        predict_rank_correlation_of_two_contexts(agreement, {"length": [float(n) for n in range(8)]}) is None
+    )
     agreement[2, 5] = 0.9
     assert (
-        predict_ranking_agreement_of_contexts(agreement, {"length": [float(n) for n in range(8)]}) is not None
+        predict_rank_correlation_of_two_contexts(agreement, {"length": [float(n) for n in range(8)]})
+        is not None
     )
 
 
 def test_one_value_per_context_is_needed():
     with pytest.raises(InputError, match="3 values for 7 contexts"):
-        predict_ranking_agreement_of_contexts(matrix(), {"family": FAMILY[:3]})
+        predict_rank_correlation_of_two_contexts(matrix(), {"family": FAMILY[:3]})
 
 
 def test_enclosing_columns_are_metadata():
@@ -88,7 +91,9 @@ def test_random_metadata_predict_by_chance_as_often_as_said():
     for _ in range(100):
         noise = rng.random((12, 12))
         table = (noise + noise.T) / 2
-        found = predict_ranking_agreement_of_contexts(table, {"word": rng.choice(list("abc"), 12).tolist()})
+        found = predict_rank_correlation_of_two_contexts(
+            table, {"word": rng.choice(list("abc"), 12).tolist()}
+        )
         reached.append(found is not None and found.p <= 0.1)
     assert 0.03 <= np.mean(reached) <= 0.19
 
@@ -96,14 +101,14 @@ def test_random_metadata_predict_by_chance_as_often_as_said():
 def test_what_agreement_is_made_of_predicts_it():
     words = list("aaaabbbbcccc")
     table = np.where(np.equal.outer(words, words), 0.9, 0.2)
-    assert predict_ranking_agreement_of_contexts(table, {"word": words}).p == pytest.approx(1 / 500)
+    assert predict_rank_correlation_of_two_contexts(table, {"word": words}).p == pytest.approx(1 / 500)
 
 
 def test_the_share_explained_is_one_less_the_ratio_of_squared_errors():
     rng = np.random.default_rng(3)
     ages = rng.normal(size=12)
     matrix = 0.8 - 0.3 * np.abs(ages[:, None] - ages) + 0.1 * rng.normal(size=(12, 12))
-    found = predict_ranking_agreement_of_contexts((matrix + matrix.T) / 2, {"age": ages.tolist()})
+    found = predict_rank_correlation_of_two_contexts((matrix + matrix.T) / 2, {"age": ages.tolist()})
     assert 0 < found.rmse < found.baseline_rmse
     assert found.explained == pytest.approx(1 - found.rmse**2 / found.baseline_rmse**2)
 
@@ -122,18 +127,16 @@ def test_contexts_that_share_documents_unequally_get_no_p_value():
     pairs, system, domain = draw_pairs_of_two_columns(np.random.default_rng(0))
     names = tuple(f"{s}+{d}" for s in "AB" for d in range(4))
     crossed = PairContexts("system+domain", names, system * 4 + domain)
-    assert not do_all_or_no_contexts_share_clusters(pairs, crossed)
-    assert do_all_or_no_contexts_share_clusters(pairs, PairContexts("system", ("A", "B"), system))
-    assert do_all_or_no_contexts_share_clusters(pairs, PairContexts("domain", tuple("0123"), domain))
+    assert not are_contexts_exchangeable(pairs, crossed)
+    assert are_contexts_exchangeable(pairs, PairContexts("system", ("A", "B"), system))
+    assert are_contexts_exchangeable(pairs, PairContexts("domain", tuple("0123"), domain))
 
 
 def test_no_claim_is_made_about_crossed_contexts_that_share_noise():
     domain = np.arange(8) % 4
     agreements = np.where(domain[:, None] == domain, 0.9, 0.1)
     facts = {"domain": [str(c % 4) for c in range(8)]}
-    assert predict_ranking_agreement_of_contexts(agreements, facts).p <= 0.05
-    unequal = predict_ranking_agreement_of_contexts(
-        agreements, facts, do_all_or_no_contexts_share_clusters=False
-    )
+    assert predict_rank_correlation_of_two_contexts(agreements, facts).p <= 0.05
+    unequal = predict_rank_correlation_of_two_contexts(agreements, facts, are_contexts_exchangeable=False)
     assert unequal.p is None
-    assert unequal.rmse == predict_ranking_agreement_of_contexts(agreements, facts).rmse
+    assert unequal.rmse == predict_rank_correlation_of_two_contexts(agreements, facts).rmse

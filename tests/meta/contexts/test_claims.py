@@ -8,13 +8,13 @@ import pytest
 from by_hand import assay_pairs
 from scipy.stats import ttest_1samp
 
-from metassay.meta.contexts.accuracy import sum_outcomes_by_context_and_cluster
+from metassay.meta.contexts.accuracy import count_correct_pairs_by_context_and_cluster
 from metassay.meta.contexts.claims import (
     ClaimCandidates,
-    _adjust_p_values_by_holm,
-    _collect_claims_that_accuracy_varies,
-    list_reportable_metric_pairs,
-    select_significant_claims,
+    _apply_holm_correction,
+    _list_accuracy_differences_between_contexts,
+    select_metric_pairs_to_report,
+    select_significant_differences,
 )
 from metassay.meta.contexts.leads import compare_metrics_in_context, compute_p_values_of_accuracy_differences
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, put_all_pairs_in_one_context
@@ -37,8 +37,10 @@ def test_leads_are_those_of_all_signs():
     context = np.arange(10) % 2
     pairs = made([[0.9, 0.9], [0.5, 0.6], [0.4, 0.5]], context, seed=1)
     contexts = PairContexts("side", ("a", "b"), context)
-    sums, rows = sum_outcomes_by_context_and_cluster(pairs, contexts), np.arange(3)
-    overall = sum_outcomes_by_context_and_cluster(pairs, put_all_pairs_in_one_context(pairs)).accuracy()[:, 0]
+    sums, rows = count_correct_pairs_by_context_and_cluster(pairs, contexts), np.arange(3)
+    overall = count_correct_pairs_by_context_and_cluster(
+        pairs, put_all_pairs_in_one_context(pairs)
+    ).compute_accuracies()[:, 0]
     signs = ClusterHalves(np.random.default_rng(0), 20_000)
     leads = [compare_metrics_in_context(sums, c, rows, overall, signs) for c in (0, 1)]
     found = compute_p_values_of_accuracy_differences(leads)
@@ -65,7 +67,7 @@ def test_metrics_that_never_differ_lead_nowhere():
         ("a", "b"), ("x",), pairs.outcomes[[0, 0]], pairs.items, pairs.items, pairs.items, pairs.items * 0
     )
     leads = compare_metrics_in_context(
-        sum_outcomes_by_context_and_cluster(same, put_all_pairs_in_one_context(same)),
+        count_correct_pairs_by_context_and_cluster(same, put_all_pairs_in_one_context(same)),
         0,
         np.arange(2),
         None,
@@ -116,12 +118,12 @@ def test_a_small_context_claims_nothing_and_is_named():
 
 def test_kinds_share_the_error_rate():
     trends = [AccuracyTrend(column="length", metric=metric, p=p) for metric, p in (("a", 0.01), ("b", 0.03))]
-    trends = _adjust_p_values_by_holm(trends)  # .02 and .03
+    trends = _apply_holm_correction(trends)  # .02 and .03
     variations = [AccuracyVariation(column="domain", metric="a", p=0.024)]
     candidates = ClaimCandidates(
         trends=trends, variations=variations, small_contexts={"domain": ["tiny"], "system": []}
     )
-    found = select_significant_claims(candidates)
+    found = select_significant_differences(candidates)
     assert [(claim.metric, claim.p) for claim in found.trends] == [("a", pytest.approx(0.04))]
     assert [(claim.metric, claim.p) for claim in found.variations] == [("a", pytest.approx(0.048))]
     assert found.tests == {"lead": 0, "vary": 1, "trend": 2, "predict": 0, "method": 0}
@@ -138,7 +140,7 @@ def test_a_trend_over_crossed_contexts_is_a_paired_t_test():
     output = np.arange(items * buckets)
     pairs = PairOutcomes(("a", "b"), ("x",), outcome, item, output, item, item * 0)
     names = tuple(f"[{n},{n}]" for n in range(buckets))
-    sums = sum_outcomes_by_context_and_cluster(pairs, PairContexts("score:6", names, output % buckets))
+    sums = count_correct_pairs_by_context_and_cluster(pairs, PairContexts("score:6", names, output % buckets))
     contrast = right @ (np.arange(buckets) - 2.5)
     expected = ttest_1samp(contrast, 0, axis=1).pvalue
     assert compute_p_values_of_accuracy_trends("score:6", sums, np.ones(6, dtype=bool)) == pytest.approx(
@@ -159,7 +161,7 @@ def test_a_lead_in_every_cluster_has_the_smallest_p_there_is():
     (p,) = compute_p_values_of_accuracy_differences(
         [
             compare_metrics_in_context(
-                sum_outcomes_by_context_and_cluster(pairs, put_all_pairs_in_one_context(pairs)),
+                count_correct_pairs_by_context_and_cluster(pairs, put_all_pairs_in_one_context(pairs)),
                 0,
                 np.arange(2),
                 None,
@@ -177,7 +179,7 @@ def test_who_is_behind_takes_a_t_of_1_96():
         right = np.stack([item < ahead, (item >= ahead) & (item < 25)]) | (item >= 25)
         pairs = PairOutcomes(("a", "b"), ("x",), np.where(right, 1, -1), item, item, item, item * 0)
         leads = compare_metrics_in_context(
-            sum_outcomes_by_context_and_cluster(pairs, put_all_pairs_in_one_context(pairs)),
+            count_correct_pairs_by_context_and_cluster(pairs, put_all_pairs_in_one_context(pairs)),
             0,
             np.arange(2),
             None,
@@ -191,7 +193,7 @@ def test_claims_that_metrics_vary_pay_for_every_column():
     column = SimpleNamespace(h1=SimpleNamespace(p_family=np.array([0.01, 0.6, np.nan])))
     untested = SimpleNamespace(h1=None)
     columns = {"domain": column, "system": untested, "year": untested}
-    first, second = _collect_claims_that_accuracy_varies(columns, ["a", "b", "c"])
+    first, second = _list_accuracy_differences_between_contexts(columns, ["a", "b", "c"])
     assert (first.column, first.metric, first.p) == ("domain", "a", pytest.approx(0.03))
     assert (second.metric, second.p) == ("b", 1.0)
 
@@ -209,6 +211,6 @@ def test_trends_take_five_contexts():
 
 def test_leads_worth_a_row_are_those_of_the_first_choice_and_the_clearest():
     p = np.array([[np.nan, 0.4, np.nan], [0.3, np.nan, 0.01], [0.2, 0.9, np.nan]])
-    assert list_reportable_metric_pairs(p, 0, is_global=True) == [(0, 1)]
-    assert list_reportable_metric_pairs(p, 0, is_global=False) == [(1, 2), (1, 0), (2, 0)]
-    assert list_reportable_metric_pairs(np.full((2, 2), np.nan), 0, is_global=False) == []
+    assert select_metric_pairs_to_report(p, 0, is_global=True) == [(0, 1)]
+    assert select_metric_pairs_to_report(p, 0, is_global=False) == [(1, 2), (1, 0), (2, 0)]
+    assert select_metric_pairs_to_report(np.full((2, 2), np.nan), 0, is_global=False) == []

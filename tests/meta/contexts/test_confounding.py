@@ -7,11 +7,11 @@ import pytest
 from by_hand import assay_pairs
 from scipy.stats import binom, chi2, norm, t
 
-from metassay.meta.contexts.accuracy import sum_outcomes_by_context_and_cluster
+from metassay.meta.contexts.accuracy import count_correct_pairs_by_context_and_cluster
 from metassay.meta.contexts.confounding import (
     _compute_accuracy_on_perturbation_combinations,
     _find_perturbations_that_metrics_overlook,
-    compute_p_values_of_perturbation_dependence,
+    compute_p_values_of_perturbation_differences,
     measure_accuracy_dependence_on_perturbation,
 )
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
@@ -49,7 +49,7 @@ def test_length_and_bag_of_words_are_flagged_with_their_methods():
     length = [0, 0, 0, 0, 1, 0]
     bag_of_words = [0.9, 0.9, 0.9, 0.9, 0.9, 0]
     fair = [0.8] * 6
-    rows = study([length, bag_of_words, fair]).summarize_confounding()
+    rows = study([length, bag_of_words, fair]).list_accuracy_dependence_on_perturbations()
     assert [row.flag for row in rows] == [True, True, False]
     assert [row.responsible for row in rows] == [["removal"], ["swapping"], []]
     assert rows[0].by_perturbation["removal"] == 1
@@ -60,7 +60,7 @@ def test_length_and_bag_of_words_are_flagged_with_their_methods():
 
 
 def test_what_a_metric_cannot_see_is_named_worst_first():
-    rows = study([[0, 0.2, 0.9, 0.9, 0.9, 0.9], [0.9] * 6]).summarize_confounding()
+    rows = study([[0, 0.2, 0.9, 0.9, 0.9, 0.9], [0.9] * 6]).list_accuracy_dependence_on_perturbations()
     assert [entry.perturbation for entry in rows[0].overlooked] == ["entity", "insertion"]
     assert rows[0].overlooked[0].accuracy == 0
     assert all(entry.p_holm <= 0.05 for entry in rows[0].overlooked)
@@ -73,7 +73,9 @@ def test_a_tie_is_not_seeing_however_ties_count():
     tied[0, judgements.perturbations == 2] = 0
     rng = np.random.default_rng(0)
     found = measure_accuracy_dependence_on_perturbation(replace(judgements, outcomes=tied), contexts, ties="half", bootstrap=ClusterBootstrap(rng, 50), rng=rng)  # fmt: skip
-    assert [entry.perturbation for entry in found.summarize_confounding()[0].overlooked] == ["negation"]
+    assert [
+        entry.perturbation for entry in found.list_accuracy_dependence_on_perturbations()[0].overlooked
+    ] == ["negation"]
 
 
 @pytest.mark.parametrize("items", [12, 60])
@@ -93,11 +95,11 @@ def test_the_test_of_one_half_is_that_of_a_binomial_where_pairs_are_single():
     for right in (20, 25, 30, 35):
         outcome = np.where(rng.permutation(60) < right, 1, -1)[None]
         zeros, each = np.zeros(60, dtype=int), np.arange(60)
-        found = sum_outcomes_by_context_and_cluster(
+        found = count_correct_pairs_by_context_and_cluster(
             PairOutcomes(("m",), ("a",), outcome, each, each, each, zeros), PairContexts("c", ("a",), zeros)
         )
         below, upto = binom.cdf(right - 1, 60, 0.5), binom.cdf(right, 60, 0.5)
-        assert below <= found.test_accuracies_below_half()[0, 0] <= upto
+        assert below <= found.compute_p_values_of_accuracy_below_half()[0, 0] <= upto
 
 
 def test_many_combinations_at_once_give_the_bits_of_one_at_a_time():
@@ -142,7 +144,7 @@ def test_net_variance_and_shares_follow_from_the_items_own_deviations():
     added = (apart.var(axis=0) / 60).mean()
     assert found.net_variance[0] == pytest.approx(found.variance[0] - added, abs=0.05 * added)
     centre = right.mean()
-    (row,) = found.summarize_confounding()
+    (row,) = found.list_accuracy_dependence_on_perturbations()
     assert row.variance_net == found.net_variance[0]
     assert row.share == pytest.approx(row.variance_net / (centre * (1 - centre)))
     assert row.share_low == pytest.approx(row.low / (centre * (1 - centre)))
@@ -159,7 +161,7 @@ def test_interval_of_the_variance_covers_the_truth():
 
 
 def test_one_method_has_no_variance_and_no_curve():
-    row = study([[0.7]]).summarize_confounding()[0]
+    row = study([[0.7]]).list_accuracy_dependence_on_perturbations()[0]
     assert row.variance == 0
     assert row.by_k == []
     assert not row.flag
@@ -200,10 +202,10 @@ def test_the_test_of_methods_allows_for_few_clusters():
     strays = rng.normal(0, 0.08, (1, 3, 800))
     wider = t.ppf(0.975, 5) / norm.ppf(0.975)
     few, plain = (
-        compute_p_values_of_perturbation_dependence(by_method, by_method[..., None] + strays, clusters)[0]
+        compute_p_values_of_perturbation_differences(by_method, by_method[..., None] + strays, clusters)[0]
         for clusters in (6, 10**6)
     )
-    many = compute_p_values_of_perturbation_dependence(
+    many = compute_p_values_of_perturbation_differences(
         by_method, by_method[..., None] + wider * strays, 10**6
     )[0]
     assert few == pytest.approx(many)
@@ -216,7 +218,7 @@ def test_the_test_of_methods_is_chi_square_s_with_enough_data():
     by_method, error = np.array([[0.72, 0.69, 0.66]]), 0.02
     draws = by_method[..., None] + rng.normal(0, error, (1, 3, 20_000))
     statistic = ((by_method[0] - by_method.mean()) ** 2).sum() / error**2
-    assert compute_p_values_of_perturbation_dependence(by_method, draws, 10**6)[0] == pytest.approx(
+    assert compute_p_values_of_perturbation_differences(by_method, draws, 10**6)[0] == pytest.approx(
         chi2.sf(statistic, 2), abs=0.01
     )
 
@@ -227,11 +229,13 @@ def test_a_metric_that_is_always_right_under_one_method_is_no_proof_against_chan
     rng = np.random.default_rng(2)
     drawn = rng.binomial(4, 0.75, 500) / 4
     draws = np.stack([np.ones(500), drawn])[None]
-    assert compute_p_values_of_perturbation_dependence(by_method, draws, 4)[0] > 0.05
+    assert compute_p_values_of_perturbation_differences(by_method, draws, 4)[0] > 0.05
 
 
 def test_the_interval_takes_off_what_sampling_and_resampling_add():
-    """Resampling adds to σ² what sampling has added to it before: percentile_interval less twice that, by plain loops."""
+    """Resampling adds to σ² what sampling has added to it before: percentile_interval less twice that, by
+    plain loops.
+    """
     judgements, _ = every_method([[0.9, 0.5]], items=40)
     found = study([[0.9, 0.5]], resamples=500, items=40)
     right = (judgements.outcomes[0] == 1).reshape(40, SYSTEMS, 2).mean(axis=1)  # items x methods

@@ -152,6 +152,8 @@ def test_tiny_and_degenerate_data_give_valid_json(seed):
     names = tuple(f"s{s}" for s in range(systems + 1))  # the last has no pair
     columns = [PairContexts("system", names, system), PairContexts("half", ("a", "b"), item % 2)]
     facts = {"system": {"size": list(range(systems + 1))}}
-    result = assay_pairs(judgements, columns, resamples=20, permutations=9, facts=facts).to_dict()
+    result = assay_pairs(
+        judgements, columns, resamples=20, permutations=9, context_properties=facts
+    ).to_dict()
     assert json.loads(json.dumps(result, allow_nan=False)) == result
     assert len(result["contexts"]["system"]["local_accuracy"]) == metrics * len(np.unique(system))

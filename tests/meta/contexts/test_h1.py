@@ -7,13 +7,13 @@ import pytest
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from metassay.meta.contexts.accuracy import sum_outcomes_by_context_and_cluster
+from metassay.meta.contexts.accuracy import count_correct_pairs_by_context_and_cluster
 from metassay.meta.contexts.h1 import (
-    _group_labels_that_share_blocks,
-    combine_contexts_with_perturbations,
-    compare_accuracies_between_contexts,
-    compute_cluster_variance_ratios,
-    iterate_units_to_permute,
+    _group_contexts_that_share_clusters,
+    compute_accuracy_similarity_within_clusters,
+    iterate_exchangeable_outputs_and_clusters,
+    run_accuracy_tests_between_contexts,
+    split_contexts_by_perturbation,
 )
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 
@@ -40,11 +40,11 @@ LENGTH_DOMAIN = PairContexts("length+domain", tuple(map(str, range(6))), LENGTH.
 
 
 def change(judgements, contexts, **options):
-    totals = sum_outcomes_by_context_and_cluster(
-        judgements, combine_contexts_with_perturbations(judgements, contexts)
+    totals = count_correct_pairs_by_context_and_cluster(
+        judgements, split_contexts_by_perturbation(judgements, contexts)
     ).totals
     rng = np.random.default_rng(0)
-    return compare_accuracies_between_contexts(
+    return run_accuracy_tests_between_contexts(
         judgements, contexts, totals, ties="strict", rng=rng, **options
     )
 
@@ -61,11 +61,13 @@ def change(judgements, contexts, **options):
     ids=lambda value: getattr(value, "column", None),
 )
 def test_labels_are_exchanged_where_they_vary(contexts, expected):
-    assert [level.name for level in iterate_units_to_permute(BLANK, contexts, ties="strict")] == expected
+    assert [
+        level.name for level in iterate_exchangeable_outputs_and_clusters(BLANK, contexts, ties="strict")
+    ] == expected
 
 
 def test_units_and_blocks_of_every_level():
-    systems_of_documents, clusters = iterate_units_to_permute(BLANK, CROSSED, ties="strict")
+    systems_of_documents, clusters = iterate_exchangeable_outputs_and_clusters(BLANK, CROSSED, ties="strict")
     assert len(systems_of_documents.labels) == DOCUMENTS * SYSTEMS
     assert np.diff(systems_of_documents.block_starts).tolist() == [SYSTEMS] * DOCUMENTS
     assert (systems_of_documents.total == 2 * PER_DOCUMENT * METHODS).all()  # counts are doubled
@@ -93,7 +95,7 @@ def test_labels_are_linked_as_nodes_of_a_graph_are(seed):
     shape = (size + 40,) * 2
     edges = coo_array((np.ones(len(labels)), (labels, size + block)), shape=shape)
     _, component = connected_components(edges, directed=False)
-    count, group = _group_labels_that_share_blocks(labels, block)
+    count, group = _group_contexts_that_share_clusters(labels, block)
     used = np.unique(labels)
     assert count == len(set(component[used]))
     same = component[used][:, None] == component[used]
@@ -103,22 +105,25 @@ def test_labels_are_linked_as_nodes_of_a_graph_are(seed):
 
 def test_how_many_units_could_move():
     assert [
-        level.exchangeable_share() for level in iterate_units_to_permute(BLANK, CROSSED, ties="strict")
+        level.compute_share_of_exchangeable_units()
+        for level in iterate_exchangeable_outputs_and_clusters(BLANK, CROSSED, ties="strict")
     ] == [
         1,
         1,
     ]
     codes = DOMAIN.codes.copy()
     codes[BLANK.outputs == 0] = 1  # one output of one item strays
-    (level,) = iterate_units_to_permute(BLANK, PairContexts("stray", ("a", "b"), codes), ties="strict")
+    (level,) = iterate_exchangeable_outputs_and_clusters(
+        BLANK, PairContexts("stray", ("a", "b"), codes), ties="strict"
+    )
     assert level.name == "contexts within clusters"
     # Of the first document's two parts both could move; the other documents lie in one context.
-    assert level.exchangeable_share() == pytest.approx(2 / (DOCUMENTS + 1))
+    assert level.compute_share_of_exchangeable_units() == pytest.approx(2 / (DOCUMENTS + 1))
 
 
 def test_outputs_are_exchanged_within_items_where_every_item_is_a_cluster():
     items_as_clusters = replace(BLANK, clusters=BLANK.items[::-1].copy())
-    (level,) = iterate_units_to_permute(items_as_clusters, SYSTEM, ties="strict")
+    (level,) = iterate_exchangeable_outputs_and_clusters(items_as_clusters, SYSTEM, ties="strict")
     assert level.name == "outputs within items"
     assert len(level.labels) == DOCUMENTS * PER_DOCUMENT * SYSTEMS
     assert np.diff(level.block_starts).tolist() == [SYSTEMS] * DOCUMENTS * PER_DOCUMENT
@@ -126,7 +131,7 @@ def test_outputs_are_exchanged_within_items_where_every_item_is_a_cluster():
 
 def test_documents_whose_items_are_not_adjacent_are_still_exchanged_as_a_whole():
     scattered = replace(BLANK, clusters=BLANK.items % DOCUMENTS)
-    (level,) = iterate_units_to_permute(scattered, SYSTEM, ties="strict")
+    (level,) = iterate_exchangeable_outputs_and_clusters(scattered, SYSTEM, ties="strict")
     assert level.name == "contexts within clusters"
     assert len(level.labels) == DOCUMENTS * SYSTEMS
     assert (level.total == 2 * PER_DOCUMENT * METHODS).all()
@@ -168,11 +173,15 @@ def test_a_better_system_is_found_in_spite_of_document_effects():
 def test_the_cluster_variance_ratio_is_one_for_independent_items_and_grows_with_document_effects():
     rng = np.random.default_rng(19)
     independent = [
-        compute_cluster_variance_ratios(*simulate_system_document_effects(rng, 0.0), ties="strict")[0]
+        compute_accuracy_similarity_within_clusters(
+            *simulate_system_document_effects(rng, 0.0), ties="strict"
+        )[0]
         for _ in range(100)
     ]
     assert np.mean(independent) == pytest.approx(1, abs=0.05)
-    dependent = compute_cluster_variance_ratios(*simulate_system_document_effects(rng, 2.0), ties="strict")
+    dependent = compute_accuracy_similarity_within_clusters(
+        *simulate_system_document_effects(rng, 2.0), ties="strict"
+    )
     assert dependent[0] > 1.5
 
 
@@ -183,7 +192,7 @@ def test_the_cluster_variance_ratio_equals_its_definition():
     residuals = accuracy - accuracy.mean(axis=2, keepdims=True)
     residuals = residuals - residuals.mean(axis=(0, 1))
     expected = (residuals.sum(axis=1) ** 2).sum() / (residuals**2).sum()
-    ratio = compute_cluster_variance_ratios(judgements, systems, ties="strict")
+    ratio = compute_accuracy_similarity_within_clusters(judgements, systems, ties="strict")
     assert ratio[0] == pytest.approx(expected, abs=1e-12)
 
 
@@ -192,7 +201,7 @@ def test_half_ties_are_counted_exactly():
         ("m",), ("x",), np.array([[0, 0, 1, -1, -2]]), np.arange(5), np.arange(5), np.arange(5), np.zeros(5)
     )
     contexts = PairContexts("side", ("a", "b"), np.array([0, 1, 0, 1, 0]))
-    (level,) = iterate_units_to_permute(tied, contexts, ties="half")
+    (level,) = iterate_exchangeable_outputs_and_clusters(tied, contexts, ties="half")
     assert level.right[:, 0].tolist() == [1, 1, 2, 0, 0]
     assert level.total[:, 0].tolist() == [2, 2, 2, 2, 0]
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from by_hand import assay_pairs
 
-from metassay.meta.contexts.accuracy import sum_outcomes_by_context_and_cluster
+from metassay.meta.contexts.accuracy import count_correct_pairs_by_context_and_cluster
 from metassay.meta.contexts.context_statistics import build_context_statistics
 from metassay.meta.contexts.h2 import (
-    compare_context_with_global_ranking,
-    estimate_ranking_agreement_of_two_samples,
+    correlate_context_with_global_ranking,
+    estimate_split_half_ranking_reliability,
 )
 from metassay.meta.contexts.pair_analysis import analyze_pairs
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, put_all_pairs_in_one_context
@@ -28,13 +28,13 @@ def sampled(truth, clusters, rng, resamples=300):
 
 def p_against(truth, clusters, rng):
     fixed = OVERALL[:, None].repeat(300, axis=1)
-    return compare_context_with_global_ranking(
+    return correlate_context_with_global_ranking(
         *sampled(truth, clusters, rng), OVERALL, fixed, "tau_ap_b", clusters
     )[2]
 
 
 def test_reversed_order_differs_from_the_whole():
-    low, high, p = compare_context_with_global_ranking(
+    low, high, p = correlate_context_with_global_ranking(
         *sampled(OVERALL[::-1].copy(), 500, np.random.default_rng(0)),
         OVERALL,
         OVERALL[:, None].repeat(300, 1),
@@ -75,13 +75,13 @@ def test_equal_orders_do_not_differ_even_with_ties():
     deviations[2] = deviations[1]  # the same metric twice
     draws = accuracy[:, None] + deviations
     assert (
-        compare_context_with_global_ranking(accuracy, draws, accuracy - 0.01, draws, "tau_ap_b", 80)[2] == 1
+        correlate_context_with_global_ranking(accuracy, draws, accuracy - 0.01, draws, "tau_ap_b", 80)[2] == 1
     )
 
 
 def test_without_order_nothing_is_compared():
     flat = np.full(5, 0.5)
-    values = compare_context_with_global_ranking(
+    values = correlate_context_with_global_ranking(
         flat, flat[:, None].repeat(10, 1), OVERALL, OVERALL[:, None].repeat(10, 1), "kendall", 50
     )
     assert np.isnan(values).all()
@@ -99,8 +99,8 @@ def test_ceiling_rises_with_data_and_with_distance_between_metrics():
     def ceiling(items, truth):
         pairs = simulated(items, truth)
         halves = ClusterHalves(np.random.default_rng(0), 100)
-        return estimate_ranking_agreement_of_two_samples(
-            sum_outcomes_by_context_and_cluster(pairs, put_all_pairs_in_one_context(pairs)),
+        return estimate_split_half_ranking_reliability(
+            count_correct_pairs_by_context_and_cluster(pairs, put_all_pairs_in_one_context(pairs)),
             np.arange(len(truth)),
             0,
             halves,

@@ -1,4 +1,6 @@
-"""H2 and H1 in cases small enough to be written down: who stands where, what is stretched, what is never zero."""
+"""H2 and H1 in cases small enough to be written down: who stands where, what is stretched, what is never
+zero.
+"""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -9,20 +11,20 @@ from by_hand import assay_pairs
 from scipy.stats import kendalltau, norm, t
 
 from assay_builders import make_choice_table, make_claims, make_recommendation
-from metassay.meta.contexts.accuracy import sum_outcomes_by_context_and_cluster
+from metassay.meta.contexts.accuracy import count_correct_pairs_by_context_and_cluster
 from metassay.meta.contexts.choice import RunChoice
 from metassay.meta.contexts.context_statistics import build_final_recommendation, group_similar_contexts
 from metassay.meta.contexts.h1 import (
-    _combine_p_values_of_permutation_tests,
-    combine_contexts_with_perturbations,
-    compare_accuracies_between_contexts,
-    iterate_units_to_permute,
+    _combine_p_values_by_bonferroni,
+    iterate_exchangeable_outputs_and_clusters,
+    run_accuracy_tests_between_contexts,
+    split_contexts_by_perturbation,
 )
 from metassay.meta.contexts.h2 import (
     ContextRankingComparison,
-    compare_context_with_global_ranking,
-    compare_rankings_of_all_contexts,
-    estimate_ranking_agreement_of_two_samples,
+    compute_rank_correlations_between_contexts,
+    correlate_context_with_global_ranking,
+    estimate_split_half_ranking_reliability,
 )
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, put_all_pairs_in_one_context
 from metassay.results.assay import Answer, ContextException, MetricLead
@@ -37,7 +39,7 @@ def test_intervals_ceilings_and_p_values_go_with_their_contexts():
     forward, backward = [0.9, 0.7, 0.5], [0.5, 0.7, 0.9]
     accuracy = np.array([forward, *([forward, backward] * 3)])
     against = [ContextRankingComparison(-n / 10, n / 10, n / 100, n / 1000) for n in range(7)]
-    found = compare_rankings_of_all_contexts(accuracy, [], against, "kendall")
+    found = compute_rank_correlations_between_contexts(accuracy, [], against, "kendall")
     own = np.concatenate([[0], 1 + found.order])
     assert own.tolist() != list(range(7))
     assert found.low[0] == pytest.approx(-own / 10)
@@ -56,7 +58,7 @@ def test_all_cells_have_intervals_with_the_low_end_below_the_high_one():
     accuracy = np.array([[0.9, 0.8, 0.7], [0.9, 0.7, 0.8], [0.7, 0.8, 0.9]])
     kept = [row[:, None] + rng.normal(0, 0.1, (3, 60)) for row in accuracy]
     against = [ContextRankingComparison(0, 0, 1, 1)] * 3
-    found = compare_rankings_of_all_contexts(accuracy, kept, against, "kendall")
+    found = compute_rank_correlations_between_contexts(accuracy, kept, against, "kendall")
     assert (found.low <= found.matrix).all()
     assert (found.matrix <= found.high).all()
     assert (found.low < found.high)[~np.eye(3, dtype=bool)].all()
@@ -65,14 +67,16 @@ def test_all_cells_have_intervals_with_the_low_end_below_the_high_one():
 
 def test_an_interval_holds_an_estimate_that_no_resample_reaches():
     """The observed order is that of the whole, but every resample has it reversed."""
-    low, high, _ = compare_context_with_global_ranking(OVERALL, FIXED[::-1], OVERALL, FIXED, "kendall", 50)
+    low, high, _ = correlate_context_with_global_ranking(OVERALL, FIXED[::-1], OVERALL, FIXED, "kendall", 50)
     assert (low, high) == (-1, 1)
 
 
 def test_the_test_of_order_never_says_that_something_cannot_be():
     rng = np.random.default_rng(0)
     draws = OVERALL[::-1, None] + rng.normal(0, 1e-4, (3, 40))
-    *_, p = compare_context_with_global_ranking(OVERALL[::-1].copy(), draws, OVERALL, FIXED, "kendall", 1000)
+    *_, p = correlate_context_with_global_ranking(
+        OVERALL[::-1].copy(), draws, OVERALL, FIXED, "kendall", 1000
+    )
     assert p == pytest.approx(1 / 41)
 
 
@@ -84,15 +88,15 @@ def test_the_test_of_order_allows_for_few_clusters(clusters):
     deviations = rng.normal(0, 0.03, (3, 40))
     wider = t.ppf(0.975, clusters - 1) / norm.ppf(0.975)
     arguments = (OVERALL, FIXED, "kendall")
-    few = compare_context_with_global_ranking(accuracy, accuracy[:, None] + deviations, *arguments, clusters)[
-        2
-    ]
-    many = compare_context_with_global_ranking(
+    few = correlate_context_with_global_ranking(
+        accuracy, accuracy[:, None] + deviations, *arguments, clusters
+    )[2]
+    many = correlate_context_with_global_ranking(
         accuracy, accuracy[:, None] + wider * deviations, *arguments, 10**9
     )[2]
-    plain = compare_context_with_global_ranking(accuracy, accuracy[:, None] + deviations, *arguments, 10**9)[
-        2
-    ]
+    plain = correlate_context_with_global_ranking(
+        accuracy, accuracy[:, None] + deviations, *arguments, 10**9
+    )[2]
     assert few == many > plain
 
 
@@ -108,8 +112,8 @@ def test_the_ceiling_is_that_of_two_samples_of_the_full_size():
         pairs = PairOutcomes(tuple("abcdefgh"), ("x",), outcome, items, items, items, items * 0)
         halves = ClusterHalves(rng, 40)
         ceilings.append(
-            estimate_ranking_agreement_of_two_samples(
-                sum_outcomes_by_context_and_cluster(pairs, put_all_pairs_in_one_context(pairs)),
+            estimate_split_half_ranking_reliability(
+                count_correct_pairs_by_context_and_cluster(pairs, put_all_pairs_in_one_context(pairs)),
                 np.arange(8),
                 0,
                 halves,
@@ -120,11 +124,9 @@ def test_the_ceiling_is_that_of_two_samples_of_the_full_size():
 
 
 def test_p_values_of_several_levels_pay_for_their_number():
-    found = _combine_p_values_of_permutation_tests(
-        [np.array([0.02, np.nan, 0.7]), np.array([0.03, 0.4, 0.9])], 3
-    )
+    found = _combine_p_values_by_bonferroni([np.array([0.02, np.nan, 0.7]), np.array([0.03, 0.4, 0.9])], 3)
     assert found == pytest.approx([0.04, 0.4, 1.0])
-    assert np.isnan(_combine_p_values_of_permutation_tests([], 2)).all()
+    assert np.isnan(_combine_p_values_by_bonferroni([], 2)).all()
 
 
 def test_the_movable_share_is_that_of_the_level_where_fewest_can_move():
@@ -138,11 +140,14 @@ def test_the_movable_share_is_that_of_the_level_where_fewest_can_move():
     pairs = PairOutcomes(("m",), ("x",), outcome, item, np.arange(32), document, item * 0)
     contexts = PairContexts("both", ("nA", "nB", "tA", "tB"), codes).drop_empty_contexts()
     shares = [
-        level.exchangeable_share() for level in iterate_units_to_permute(pairs, contexts, ties="strict")
+        level.compute_share_of_exchangeable_units()
+        for level in iterate_exchangeable_outputs_and_clusters(pairs, contexts, ties="strict")
     ]
     assert len(set(shares)) == len(shares) == 2
-    crossed = sum_outcomes_by_context_and_cluster(pairs, combine_contexts_with_perturbations(pairs, contexts))
-    found = compare_accuracies_between_contexts(
+    crossed = count_correct_pairs_by_context_and_cluster(
+        pairs, split_contexts_by_perturbation(pairs, contexts)
+    )
+    found = run_accuracy_tests_between_contexts(
         pairs, contexts, crossed.totals, ties="strict", rng=np.random.default_rng(0), permutations=9
     )
     assert found.exchangeable_share == min(shares)

@@ -9,7 +9,7 @@ from metassay.meta.contexts.accuracy import sort_pairs_by_item
 from metassay.meta.contexts.cluster_credits import (
     ClusterCredits,
     compute_accuracy_changes_by_cluster,
-    sum_item_accuracies_by_context_and_cluster,
+    compute_cluster_contributions_to_accuracy,
 )
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, put_all_pairs_in_one_context
 from metassay.meta.contexts.run_comparison import compare_runs
@@ -47,7 +47,7 @@ def run_assay(is_right):
     credit_table = {}
     rows = {"global": [], "domain": []}
     for column in (put_all_pairs_in_one_context(pairs), *columns):
-        for context, clusters in sum_item_accuracies_by_context_and_cluster(pairs, column, ties="strict"):
+        for context, clusters in compute_cluster_contributions_to_accuracy(pairs, column, ties="strict"):
             credit_table[column.column, context] = clusters
             for metric, credit in clusters.credits.items():
                 accuracy = credit.sum() / clusters.weights[metric].sum()
@@ -114,6 +114,6 @@ def test_four_clusters_that_changed_alike_are_no_evidence():
     weights = {"m": np.ones(400)}
     old = ClusterCredits(clusters, {"m": before}, weights)
     new = ClusterCredits(clusters, {"m": after}, weights)
-    change = compute_accuracy_changes_by_cluster(old, new, ["m"]).test_accuracy_change("m")
+    change = compute_accuracy_changes_by_cluster(old, new, ["m"]).estimate_change_of_accuracy("m")
     assert ttest_rel(before, after).pvalue < 0.05
     assert change.p == 0.125

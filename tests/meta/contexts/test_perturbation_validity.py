@@ -11,7 +11,7 @@ import pytest
 
 from metassay.data.dataset import Dataset
 from metassay.meta.contexts.difficulty import (
-    compute_quartiles_of_edit_shares,
+    compute_edit_distance_quartiles,
     group_pairs_by_share_of_edited_characters,
     measure_accuracy_by_difficulty,
 )
@@ -147,7 +147,7 @@ def test_people_stand_on_the_same_axis() -> None:
     judgements, shares = judged()
     apart = np.random.default_rng(1).random(101)
     bins = group_pairs_by_share_of_edited_characters(shares)
-    distances = compute_quartiles_of_edit_shares("mqm", apart)
+    distances = compute_edit_distance_quartiles("mqm", apart)
     found = measure_accuracy_by_difficulty(judgements, bins, distances, ties="strict", resamples=9, seed=0)
     assert found is not None
     quarters = quantiles(apart.tolist(), n=4, method="inclusive")

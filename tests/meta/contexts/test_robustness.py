@@ -5,7 +5,10 @@ import pytest
 from scipy.optimize import minimize
 
 from metassay.meta.contexts.choice import are_metrics_on_pareto_front
-from metassay.meta.contexts.robustness import compute_robust_accuracy, estimate_true_accuracy_spread
+from metassay.meta.contexts.robustness import (
+    compute_distributionally_robust_accuracy,
+    estimate_true_accuracy_spread,
+)
 
 
 def by_optimiser(accuracy, shares, radius):
@@ -19,22 +22,28 @@ def test_robust_accuracy_is_the_constrained_minimum():
     rng = np.random.default_rng(0)
     for _ in range(20):
         accuracy, shares = rng.random(5), rng.dirichlet(np.full(5, 3.0))
-        found = compute_robust_accuracy(accuracy[None], shares, 0.1)[0]
+        found = compute_distributionally_robust_accuracy(accuracy[None], shares, 0.1)[0]
         assert found == pytest.approx(by_optimiser(accuracy, shares, 0.1), abs=1e-5)
 
 
 def test_robust_accuracy_between_the_worst_context_and_the_mean():
     accuracy, shares = np.array([[0.9, 0.9, 0.3]]), np.ones(3)
-    assert compute_robust_accuracy(accuracy, shares, 1e-12)[0] == pytest.approx(0.7, abs=1e-4)
-    assert compute_robust_accuracy(accuracy, shares, 2.0)[0] == 0.3
-    assert 0.3 < compute_robust_accuracy(accuracy, shares, 0.1)[0] < 0.7
-    assert compute_robust_accuracy(np.full((1, 3), 0.7), shares)[0] == pytest.approx(0.7)
+    assert compute_distributionally_robust_accuracy(accuracy, shares, 1e-12)[0] == pytest.approx(
+        0.7, abs=1e-4
+    )
+    assert compute_distributionally_robust_accuracy(accuracy, shares, 2.0)[0] == 0.3
+    assert 0.3 < compute_distributionally_robust_accuracy(accuracy, shares, 0.1)[0] < 0.7
+    assert compute_distributionally_robust_accuracy(np.full((1, 3), 0.7), shares)[0] == pytest.approx(0.7)
 
 
 def test_contexts_without_an_accuracy_are_left_out():
-    found = compute_robust_accuracy(np.array([[0.8, np.nan, 0.6]]), np.array([1.0, 5.0, 1.0]))
-    assert found == pytest.approx(compute_robust_accuracy(np.array([[0.8, 0.6]]), np.array([1.0, 1.0])))
-    assert np.isnan(compute_robust_accuracy(np.full((1, 2), np.nan), np.ones(2))[0])
+    found = compute_distributionally_robust_accuracy(
+        np.array([[0.8, np.nan, 0.6]]), np.array([1.0, 5.0, 1.0])
+    )
+    assert found == pytest.approx(
+        compute_distributionally_robust_accuracy(np.array([[0.8, 0.6]]), np.array([1.0, 1.0]))
+    )
+    assert np.isnan(compute_distributionally_robust_accuracy(np.full((1, 2), np.nan), np.ones(2))[0])
 
 
 def test_spread_net_of_sampling_error_recovers_the_truth():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.contexts.saved_labels import SavedLabels, estimate_share_of_saved_labels
+from metassay.meta.contexts.saved_labels import SavedLabels, estimate_share_of_human_labels_saved
 from metassay.stats.labels_saved import compute_system_differences, estimate_share_of_labels_saved
 from metassay.workflows.assay import assay, read_bundled_sample
 from metassay.workflows.rank import rank
@@ -23,7 +23,7 @@ def simulate_test_set(seed: int, clusters: np.ndarray, systems: int = 4) -> Scor
 
 def test_one_test_set_has_the_interval_of_the_meta_metric():
     scores = simulate_test_set(1, np.repeat(np.arange(20), 5))
-    shares = estimate_share_of_saved_labels([scores], np.array([0, 2]))
+    shares = estimate_share_of_human_labels_saved([scores], np.array([0, 2]))
     for position, metric in enumerate([0, 2]):
         expected = estimate_share_of_labels_saved(
             compute_system_differences(scores.human),
@@ -38,8 +38,8 @@ def test_one_test_set_has_the_interval_of_the_meta_metric():
 def test_independent_test_sets_are_averaged_and_their_variances_added():
     first = simulate_test_set(1, np.arange(60))
     second = simulate_test_set(2, np.arange(60, 120))
-    alone = [estimate_share_of_saved_labels([test_set], np.arange(3)) for test_set in (first, second)]
-    both = estimate_share_of_saved_labels([first, second], np.arange(3))
+    alone = [estimate_share_of_human_labels_saved([test_set], np.arange(3)) for test_set in (first, second)]
+    both = estimate_share_of_human_labels_saved([first, second], np.arange(3))
     assert both.values == pytest.approx((alone[0].values + alone[1].values) / 2)
     margins = [each.high - each.values for each in alone]
     expected = np.hypot(*margins) / 2
@@ -48,18 +48,18 @@ def test_independent_test_sets_are_averaged_and_their_variances_added():
 
 def test_a_test_set_given_twice_is_no_more_evidence():
     scores = simulate_test_set(1, np.arange(60))
-    once = estimate_share_of_saved_labels([scores], np.arange(3))
-    twice = estimate_share_of_saved_labels([scores, scores], np.arange(3))
+    once = estimate_share_of_human_labels_saved([scores], np.arange(3))
+    twice = estimate_share_of_human_labels_saved([scores, scores], np.arange(3))
     assert twice.low == pytest.approx(once.low)
 
 
 def test_clearly_worse_metrics_are_not_tied_with_the_best():
-    shares = estimate_share_of_saved_labels([simulate_test_set(3, np.arange(200))], np.arange(3))
-    choice = shares.choose_metric_saving_most_labels(NAMES, NAMES)
+    shares = estimate_share_of_human_labels_saved([simulate_test_set(3, np.arange(200))], np.arange(3))
+    choice = shares.choose_metric_saving_most_human_labels(NAMES, NAMES)
     assert choice is not None
     assert (choice.metric, choice.top_group) == ("good", ["good"])
     assert choice.p < 1e-6
-    among_others = shares.choose_metric_saving_most_labels(NAMES, ["fair", "useless"])
+    among_others = shares.choose_metric_saving_most_human_labels(NAMES, ["fair", "useless"])
     assert among_others is not None
     assert among_others.metric == "fair"
 
@@ -67,7 +67,7 @@ def test_clearly_worse_metrics_are_not_tied_with_the_best():
 def test_without_a_defined_share_there_is_no_choice():
     undefined = np.full(3, np.nan)
     assert (
-        SavedLabels(undefined, undefined, undefined, np.zeros((3, 5))).choose_metric_saving_most_labels(
+        SavedLabels(undefined, undefined, undefined, np.zeros((3, 5))).choose_metric_saving_most_human_labels(
             NAMES, NAMES
         )
         is None

@@ -156,8 +156,8 @@ def test_metadata_belong_to_their_contexts_though_some_have_no_pairs():
     judgements = PairOutcomes(("a", "b", "c"), ("x",), outcome, item, item, item, item * 0)
     contexts = [PairContexts("speaker", ("none", "p", "q", "r", "s"), code)]
     ages = {"speaker": {"age": [99, 20, 20, 60, 60]}}
-    analysis = analyze_pairs(judgements, contexts, facts=ages, resamples=20, permutations=9)
-    assert analysis.facts["speaker"]["age"] == [20, 20, 60, 60]
+    analysis = analyze_pairs(judgements, contexts, context_properties=ages, resamples=20, permutations=9)
+    assert analysis.context_properties["speaker"]["age"] == [20, 20, 60, 60]
 
 
 def test_nobody_stands_before_the_first_choice_in_the_order_to_contradict():
@@ -177,7 +177,7 @@ def test_flags_of_confounding_are_adjusted_by_holm():
         ("a", "b", "c"), ("u", "v"), table, zeros, zeros, zeros, zeros, zeros, zeros,
         np.array([0.01, 0.04, 0.03]), np.zeros((3, 1)), (2,), ([], [], []),
     )  # fmt: skip
-    rows = made.summarize_confounding()
+    rows = made.list_accuracy_dependence_on_perturbations()
     assert [row.p_holm for row in rows] == pytest.approx([0.03, 0.06, 0.06])
     assert [row.flag for row in rows] == [True, False, False]
     assert rows[0].responsible == ["u"]

@@ -64,7 +64,7 @@ class AccuracySums:
     starts: LongArray
     totals: FloatArray
 
-    def accuracy(self) -> FloatArray:
+    def compute_accuracies(self) -> FloatArray:
         """Return the accuracy of each metric in each context, averaged over items. It is NaN where a context
         has no pair.
         """
@@ -80,19 +80,19 @@ class AccuracySums:
         """Return the share of pairs that each metric scored equally, for each metric and context."""
         return divide_or_nan(self.totals[:, _TIES], self.totals[:, ALL_PAIRS])
 
-    def count_pairs(self) -> LongArray:
+    def count_scored_pairs(self) -> LongArray:
         """Count the pairs that each metric scored in each context."""
         return self.totals[:, ALL_PAIRS].astype(np.int64)
 
-    def count_items(self) -> LongArray:
+    def count_scored_items(self) -> LongArray:
         """Count the items of which each metric scored a pair, for each context."""
         return self.totals[:, _ITEMS].astype(np.int64)
 
-    def count_outputs(self) -> LongArray:
+    def count_scored_outputs(self) -> LongArray:
         """Count the outputs of which each metric scored a pair, for each context."""
         return self.totals[:, _OUTPUTS].astype(np.int64)
 
-    def count_clusters(self) -> LongArray:
+    def count_scored_clusters(self) -> LongArray:
         """Count the clusters of items in which each metric scored a pair, for each context."""
         return self._sum_cluster_values_by_context(self.weight > 0).astype(np.int64)
 
@@ -103,8 +103,8 @@ class AccuracySums:
         cluster.
         """
         # Σ (credit − accuracy · weight)² written out, so that no array of residuals by cell is needed.
-        accuracy = np.nan_to_num(self.accuracy())
-        clusters = self.count_clusters().astype(np.float64)
+        accuracy = np.nan_to_num(self.compute_accuracies())
+        clusters = self.count_scored_clusters().astype(np.float64)
         squares = self._sum_cluster_values_by_context(self.credit, self.credit)
         squares -= 2 * accuracy * self._sum_cluster_values_by_context(self.credit, self.weight)
         squares += accuracy**2 * self._sum_cluster_values_by_context(self.weight, self.weight)
@@ -113,20 +113,20 @@ class AccuracySums:
         # Rounding can make a sum of squares slightly negative.
         return small_sample_factor * divide_or_nan(np.maximum(squares, 0), total_weight**2)
 
-    def test_accuracies_below_half(self) -> FloatArray:
+    def compute_p_values_of_accuracy_below_half(self) -> FloatArray:
         """Compute p-values of the hypothesis that an accuracy is at least ½, for each metric and context. A
         small p-value means that the metric is wrong more often than right.
 
         NaN for a single cluster. Student's t; the variance is at least ¼ / n, that of n equal clusters at
         accuracy ½, because a metric that is never right shows no variance.
         """
-        clusters = self.count_clusters().astype(np.float64)
+        clusters = self.count_scored_clusters().astype(np.float64)
         least_variance = divide_or_nan(np.full(clusters.shape, 0.25), clusters)
         variance = np.maximum(self.estimate_accuracy_variances(), least_variance)
-        t = divide_or_nan(self.accuracy() - 0.5, np.sqrt(variance))
+        t = divide_or_nan(self.compute_accuracies() - 0.5, np.sqrt(variance))
         return np.asarray(stdtr(clusters - 1, t))
 
-    def drop_cluster_sums(self) -> AccuracySums:
+    def copy_without_cluster_sums(self) -> AccuracySums:
         """Return a copy without the sums for single clusters, which take most of the memory."""
         no_cells = np.empty((len(self.credit), 0))
         return replace(
@@ -149,10 +149,10 @@ class AccuracySums:
         return bootstrap.resample_ratios(self.credit[:, cells], self.weight[:, cells], self.clusters[cells])
 
     def _sum_cluster_values_by_context(
-        self, cluster_values: NDArray[Any], factors: FloatArray | None = None
+        self, cluster_values: NDArray[Any], multipliers: FloatArray | None = None
     ) -> FloatArray:
-        """Sum one value per cluster over the clusters of each context. With `factors`, sum the products of
-        value and factor.
+        """Sum one value per cluster over the clusters of each context. With `multipliers`, sum the products
+        of value and multiplier.
         """
         sums = np.zeros((len(cluster_values), len(self.starts) - 1))
         has_cells = self.starts[1:] > self.starts[:-1]
@@ -163,10 +163,10 @@ class AccuracySums:
         for m, row in enumerate(
             cluster_values
         ):  # one metric at a time, to hold one row of products in memory
-            if factors is None:
+            if multipliers is None:
                 products = row.astype(np.float64)
             else:
-                products = row * factors[m if len(factors) > 1 else 0]
+                products = row * multipliers[m if len(multipliers) > 1 else 0]
             sums[m, has_cells] = np.add.reduceat(products, starts)
         return sums
 
@@ -176,7 +176,7 @@ def sort_pairs_by_item(
 ) -> tuple[PairOutcomes, list[PairContexts]]:
     """Sort pairs of outputs by item and output, and return their outcomes and contexts in the new order.
 
-    `sum_outcomes_by_context_and_cluster` expects this order.
+    `count_correct_pairs_by_context_and_cluster` expects this order.
     """
     items, outputs = pair_outcomes.items, pair_outcomes.outputs
     is_later_item = items[1:] > items[:-1]
@@ -219,14 +219,14 @@ def repeat_pairs_that_span_two_contexts(
     return sorted_pairs, sorted_contexts[0]
 
 
-def sum_outcomes_by_context_and_cluster(
+def count_correct_pairs_by_context_and_cluster(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str = "strict"
 ) -> AccuracySums:
     """Count how many pairs each metric ordered correctly, in each context and cluster of items. The pairs
     must be sorted by item.
     """
     batches = split_contexts_into_batches(pair_contexts)
-    sums_by_batch = sum_outcomes_in_batches_of_contexts(pair_outcomes, pair_contexts, ties=ties)
+    sums_by_batch = count_correct_pairs_in_context_batches(pair_outcomes, pair_contexts, ties=ties)
     if len(batches) == 1:
         return next(sums_by_batch)
     metrics = len(pair_outcomes.metrics)
@@ -267,7 +267,7 @@ def _has_missing_outcomes(pair_outcomes: PairOutcomes) -> bool:
     return int(pair_outcomes.outcomes.min()) == MISSING
 
 
-def sum_outcomes_in_batches_of_contexts(
+def count_correct_pairs_in_context_batches(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str = "strict"
 ) -> Iterator[AccuracySums]:
     """Yield the sums of pair outcomes for a few contexts at a time, because all contexts at once may not fit
@@ -277,7 +277,7 @@ def sum_outcomes_in_batches_of_contexts(
         raise InputError(f"unknown treatment of ties {ties!r}.", remedy="Known: half, strict.")
     has_missing = _has_missing_outcomes(pair_outcomes)
     for context_range, pairs in split_contexts_into_batches(pair_contexts):
-        yield _sum_outcomes_of_context_range(
+        yield _count_correct_pairs_of_context_slice(
             pair_outcomes,
             pair_contexts,
             pairs,
@@ -309,11 +309,11 @@ def split_contexts_into_batches(pair_contexts: PairContexts) -> list[tuple[slice
     return batches
 
 
-def _sum_outcomes_of_context_range(
+def _count_correct_pairs_of_context_slice(
     pair_outcomes: PairOutcomes,
     pair_contexts: PairContexts,
     pair_positions: IntArray | slice,
-    context_range: slice,
+    context_slice: slice,
     *,
     has_missing: bool,
     tie_credit: float,
@@ -321,14 +321,14 @@ def _sum_outcomes_of_context_range(
     """Sum the outcomes of the pairs that belong to a range of contexts, for each context and cluster."""
     outputs = pair_outcomes.outputs[pair_positions]
     codes = pair_contexts.codes[pair_positions]
-    first_context = context_range.start
+    first_context = context_slice.start
     item_starts = find_starts_of_equal_rows(codes, pair_outcomes.items[pair_positions])
     context_of_item = codes[item_starts[:-1]] - first_context
     cluster_of_item = pair_outcomes.clusters[pair_positions][item_starts[:-1]]
     cell_of_item, first_item_of_cell = _assign_ids_to_context_cluster_pairs(context_of_item, cluster_of_item)
     weights = np.empty(0) if pair_outcomes.weights is None else pair_outcomes.weights[pair_positions]
     metrics = len(pair_outcomes.metrics)
-    context_count = context_range.stop - first_context
+    context_count = context_slice.stop - first_context
     cell_count = len(first_item_of_cell)
     credit = np.zeros((metrics, cell_count))
     weight = np.zeros((metrics if has_missing else 1, cell_count))
@@ -337,7 +337,7 @@ def _sum_outcomes_of_context_range(
         # A shared row is computed anew for each metric, with the same result.
         weight_row = weight[m if has_missing else 0]
         weight_row.fill(0)
-        _add_pair_outcomes_to_sums(
+        _add_item_accuracies_to_sums(
             pair_outcomes.outcomes[m][pair_positions],
             outputs,
             weights,
@@ -352,7 +352,7 @@ def _sum_outcomes_of_context_range(
     context_of_cell = context_of_item[first_item_of_cell]
     starts = np.searchsorted(context_of_cell, np.arange(context_count + 1)).astype(np.int64)
     return AccuracySums(
-        pair_contexts.values[context_range],
+        pair_contexts.values[context_slice],
         credit,
         weight,
         cluster_of_item[first_item_of_cell],
@@ -369,8 +369,8 @@ def compute_accuracy_by_context(
     """
     accuracies = []
     totals = []
-    for accuracy_sums in sum_outcomes_in_batches_of_contexts(pair_outcomes, pair_contexts, ties=ties):
-        accuracies.append(accuracy_sums.accuracy())
+    for accuracy_sums in count_correct_pairs_in_context_batches(pair_outcomes, pair_contexts, ties=ties):
+        accuracies.append(accuracy_sums.compute_accuracies())
         totals.append(accuracy_sums.totals)
     return np.concatenate(accuracies, axis=1), np.concatenate(totals, axis=2)
 
@@ -391,31 +391,37 @@ def _assign_ids_to_context_cluster_pairs(
 
 
 @kernel
-def _add_pair_outcomes_to_sums(
-    outcomes: OutcomeArray,
-    outputs: IntArray,
-    weights: FloatArray,
-    item_starts: LongArray,
-    cell_of_item: LongArray,
+def _add_item_accuracies_to_sums(
+    outcome_of_pair: OutcomeArray,
+    output_of_pair: IntArray,
+    weight_of_pair: FloatArray,
+    first_pair_of_item: LongArray,
+    context_cluster_of_item: LongArray,
     context_of_item: IntArray,
     tie_credit: float,
-    credit_by_cell: FloatArray,
-    weight_by_cell: FloatArray,
+    accuracy_by_context_cluster: FloatArray,
+    weight_by_context_cluster: FloatArray,
     totals_by_context: FloatArray,
 ) -> None:
     """Add the outcomes of all pairs of one metric to the given arrays of sums, which are changed in place.
 
-    The accuracy and the mean weight of every item are added to `credit_by_cell` and `weight_by_cell` of its
-    cell, sums over its pairs to `totals_by_context` of its context.
+    The accuracy and the mean weight of every item are added to `accuracy_by_context_cluster` and
+    `weight_by_context_cluster` of its context and cluster, sums over its pairs to `totals_by_context` of its
+    context.
     """
-    for item in range(len(cell_of_item)):
+    for item in range(len(context_cluster_of_item)):
         right, tied, scored, output_count, earned, available = _count_pair_outcomes_of_item(
-            outcomes, outputs, weights, item_starts[item], item_starts[item + 1], tie_credit
+            outcome_of_pair,
+            output_of_pair,
+            weight_of_pair,
+            first_pair_of_item[item],
+            first_pair_of_item[item + 1],
+            tie_credit,
         )
         if scored == 0:
             continue
-        credit_by_cell[cell_of_item[item]] += earned / scored
-        weight_by_cell[cell_of_item[item]] += available / scored
+        accuracy_by_context_cluster[context_cluster_of_item[item]] += earned / scored
+        weight_by_context_cluster[context_cluster_of_item[item]] += available / scored
         context_totals = totals_by_context[:, context_of_item[item]]
         context_totals[_CREDIT] += earned
         context_totals[_WEIGHT] += available

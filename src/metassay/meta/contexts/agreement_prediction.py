@@ -1,4 +1,4 @@
-"""Predicting how alike two contexts order the metrics from facts about the contexts.
+"""Predicting how alike two contexts order the metrics from properties of the contexts.
 
 A good prediction lets a metric be adopted for a new context without assaying it there (Deviyani and Diaz,
 2025, section 6.2).
@@ -17,7 +17,7 @@ from metassay.stats.arrays import FloatArray, LongArray, count_occurrences
 from metassay.stats.random import create_random_generator_from_numbers
 
 # Facts about the contexts of a column: by name, one value per context.
-ContextFacts = Mapping[str, Sequence[str | float]]
+ContextProperties = Mapping[str, Sequence[str | float]]
 # With the observed order itself, 500 orders: the smallest p-value is .002.
 _EXCHANGES = 499
 # Agreements that differ by less are equal up to rounding, so that there is nothing to predict.
@@ -26,42 +26,44 @@ _ROUNDING = 1e-9
 _PAIRS_PER_COEFFICIENT = 3
 
 
-def predict_ranking_agreement_of_contexts(
-    agreement_matrix: FloatArray,
-    context_facts: ContextFacts,
+def predict_rank_correlation_of_two_contexts(
+    rank_correlations: FloatArray,
+    context_properties: ContextProperties,
     *,
-    do_all_or_no_contexts_share_clusters: bool = True,
+    are_contexts_exchangeable: bool = True,
 ) -> AgreementPrediction | None:
-    """Predict how similarly two contexts rank the metrics from facts about both contexts, by a least-squares
-    fit.
+    """Predict how similarly two contexts rank the metrics from properties of both contexts, by a
+    least-squares fit.
 
-    `agreement_matrix` is [contexts, contexts], NaN where unknown. The errors are those on left-out contexts.
-    None where there are too few pairs of contexts for the fit, or the agreement or all facts are constant.
+    `rank_correlations` is [contexts, contexts], NaN where unknown. The errors are those on left-out contexts.
+    None where there are too few pairs of contexts for the fit, or the agreement or all properties are
+    constant.
     """
-    for name, values in context_facts.items():
-        if len(values) != len(agreement_matrix):
+    for name, values in context_properties.items():
+        if len(values) != len(rank_correlations):
             raise InputError(
-                f"metadata {name} has {len(values)} values for {len(agreement_matrix)} contexts."
+                f"metadata {name} has {len(values)} values for {len(rank_correlations)} contexts."
             )
-    first, second = np.triu_indices(len(agreement_matrix), 1)
-    is_known = ~np.isnan(agreement_matrix[first, second])
+    first, second = np.triu_indices(len(rank_correlations), 1)
+    is_known = ~np.isnan(rank_correlations[first, second])
     first, second = first[is_known], second[is_known]
     if not len(first):
         return None
     similarities = {
-        name: _compare_facts_of_contexts(values, first, second) for name, values in context_facts.items()
+        name: _compare_property_of_contexts(values, first, second)
+        for name, values in context_properties.items()
     }
     similarities = {name: column for name, column in similarities.items() if np.ptp(column, axis=None) > 0}
-    pairs_without_a_context = len(first) - (len(agreement_matrix) - 1)
+    pairs_without_a_context = len(first) - (len(rank_correlations) - 1)
     if not similarities or pairs_without_a_context < _PAIRS_PER_COEFFICIENT * (1 + len(similarities)):
         return None
-    agreements = agreement_matrix[first, second]
+    agreements = rank_correlations[first, second]
     if np.ptp(agreements) < _ROUNDING:
         return None
     design = np.column_stack([np.ones(len(first)), *similarities.values()])
     coefficients = np.linalg.lstsq(design, agreements)[0]
     errors, baseline_errors = _compute_cross_validation_errors(
-        design, agreements, first, second, len(agreement_matrix)
+        design, agreements, first, second, len(rank_correlations)
     )
     rmse = float(np.sqrt((errors**2).mean()))
     baseline_rmse = float(np.sqrt((baseline_errors**2).mean()))
@@ -74,13 +76,13 @@ def predict_ranking_agreement_of_contexts(
         baseline_rmse=baseline_rmse,
         explained=1 - (rmse / baseline_rmse) ** 2 if baseline_rmse > 0 else None,
         pairs=len(first),
-        p=_compute_permutation_p_value(agreement_matrix, context_facts, (first, second), observed)
-        if do_all_or_no_contexts_share_clusters
+        p=_compute_permutation_p_value(rank_correlations, context_properties, (first, second), observed)
+        if are_contexts_exchangeable
         else None,
     )
 
 
-def do_all_or_no_contexts_share_clusters(pair_outcomes: PairOutcomes, pair_contexts: PairContexts) -> bool:
+def are_contexts_exchangeable(pair_outcomes: PairOutcomes, pair_contexts: PairContexts) -> bool:
     """Return whether every two contexts share clusters of items (such as documents), or no two contexts do.
 
     Neither holds where columns are crossed: `A+news` shares its documents with `B+news`, not with `A+talk`.
@@ -100,27 +102,28 @@ def do_all_or_no_contexts_share_clusters(pair_outcomes: PairOutcomes, pair_conte
     return bool(of_different_contexts.all() or not of_different_contexts.any())
 
 
-def collect_facts_about_contexts(
+def collect_properties_of_contexts(
     all_contexts: Sequence[PairContexts],
     nonempty_contexts: Sequence[PairContexts],
-    user_facts: Mapping[str, ContextFacts],
-) -> dict[str, ContextFacts]:
-    """Collect what is known about each context: facts that the user gave, and the values of columns that are
-    constant in the context.
+    user_properties: Mapping[str, ContextProperties],
+) -> dict[str, ContextProperties]:
+    """Collect what is known about each context: properties that the user gave, and the values of columns that
+    are constant in the context.
 
-    `nonempty_contexts` are the given ones without contexts that have no pairs; facts about those are dropped.
+    `nonempty_contexts` are the given ones without contexts that have no pairs; properties of those are
+    dropped.
     """
-    facts: dict[str, ContextFacts] = {}
+    properties: dict[str, ContextProperties] = {}
     for given, used in zip(all_contexts, nonempty_contexts):
         positions = {value: c for c, value in enumerate(given.values)}
         kept = [positions[value] for value in used.values]
         other_columns = [contexts for contexts in nonempty_contexts if contexts is not used]
-        column_facts: dict[str, Sequence[str | float]] = {}
-        column_facts.update(find_columns_with_one_value_per_context(used, other_columns))
-        for name, values in user_facts.get(used.column, {}).items():
-            column_facts[name] = [values[c] for c in kept]
-        facts[used.column] = column_facts
-    return facts
+        column_properties: dict[str, Sequence[str | float]] = {}
+        column_properties.update(find_columns_with_one_value_per_context(used, other_columns))
+        for name, values in user_properties.get(used.column, {}).items():
+            column_properties[name] = [values[c] for c in kept]
+        properties[used.column] = column_properties
+    return properties
 
 
 def find_columns_with_one_value_per_context(
@@ -144,19 +147,19 @@ def find_columns_with_one_value_per_context(
 
 def _compute_permutation_p_value(
     agreement_matrix: FloatArray,
-    context_facts: ContextFacts,
+    context_properties: ContextProperties,
     pairs: tuple[LongArray, LongArray],
     observed_residuals: float,
 ) -> float:
-    """Compute how often facts predict the agreement of contexts as well as observed when they are assigned to
-    contexts at random.
+    """Compute how often properties of contexts predict the agreement of contexts as well as observed when the
+    properties are assigned to contexts at random.
     """
     rng = create_random_generator_from_numbers(0, len(agreement_matrix))
     first, second = pairs
     agreements = agreement_matrix[first, second]
     similarities = [
-        _compare_facts_of_contexts(values, *np.indices(agreement_matrix.shape))
-        for values in context_facts.values()
+        _compare_property_of_contexts(values, *np.indices(agreement_matrix.shape))
+        for values in context_properties.values()
     ]
     reached = 0
     for _ in range(_EXCHANGES):
@@ -173,19 +176,19 @@ def _compute_residual_sum_of_squares(predictors: FloatArray, target: FloatArray)
     return float(target @ target - products @ np.linalg.lstsq(predictors.T @ predictors, products)[0])
 
 
-def _compare_facts_of_contexts(
-    fact_values: Sequence[str | float], first_contexts: LongArray, second_contexts: LongArray
+def _compare_property_of_contexts(
+    property_values: Sequence[str | float], first_contexts: LongArray, second_contexts: LongArray
 ) -> FloatArray:
-    """Compare a fact about every two contexts: numbers by their scaled distance, words by whether they are
+    """Compare a property of every two contexts: numbers by their scaled distance, words by whether they are
     the same.
     """
-    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in fact_values):
-        numbers = np.asarray(fact_values, dtype=np.float64)
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in property_values):
+        numbers = np.asarray(property_values, dtype=np.float64)
         spread = float(numbers.std())
         return np.asarray(
             np.abs(numbers[first_contexts] - numbers[second_contexts]) / (spread if spread > 0 else 1)
         )
-    words = np.asarray([str(value) for value in fact_values])
+    words = np.asarray([str(value) for value in property_values])
     return np.asarray(words[first_contexts] == words[second_contexts], dtype=np.float64)
 
 

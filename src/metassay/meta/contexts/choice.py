@@ -28,18 +28,18 @@ class ChoiceTable:
     """Accuracies of metrics in each context, and costs of metrics, from which a metric is recommended for
     each context.
 
-    `may_be_best` marks the metrics that may be the best in a context, `is_behind` those that are clearly less
-    accurate there than another of them. `spread` is how much a metric's true accuracy varies between
-    contexts; `robust_accuracy` and `worst_case` are its accuracy under the least favourable mix of contexts
-    and in the least favourable context. `cost_classes` has the class of each metric (`COST_CLASSES`).
-    `uninformed` metrics know nothing of quality: they come last and are never chosen.
+    `may_be_best` marks the metrics that may be the best in a context, `is_worse_than_another` those that are
+    clearly less accurate there than another of them. `spread` is how much a metric's true accuracy varies
+    between contexts; `robust_accuracy` and `worst_case` are its accuracy under the least favourable mix of
+    contexts and in the least favourable context. `cost_classes` has the class of each metric
+    (`COST_CLASSES`). `uninformed` metrics know nothing of quality: they come last and are never chosen.
     """
 
     metrics: tuple[str, ...]
     contexts: tuple[str, ...]
     accuracy: FloatArray
     may_be_best: BoolArray
-    is_behind: BoolArray
+    is_worse_than_another: BoolArray
     spread: FloatArray
     robust_accuracy: FloatArray
     worst_case: FloatArray
@@ -93,7 +93,7 @@ def collect_accuracies_and_costs_from_result(
         may_be_best=np.array(
             [[metric in recommendations[context].top_group for context in contexts] for metric in metrics]
         ),
-        is_behind=np.array(
+        is_worse_than_another=np.array(
             [[metric in recommendations[context].behind for context in contexts] for metric in metrics]
         ),
         spread=np.array([robustness[metric].stability for metric in metrics], dtype=np.float64),
@@ -107,12 +107,12 @@ def collect_accuracies_and_costs_from_result(
     )
 
 
-def choose_metric_for_all_contexts(
+def choose_single_metric_for_all_contexts(
     accuracies: FloatArray,
     may_be_best: BoolArray,
-    is_behind: BoolArray,
+    is_worse_than_another: BoolArray,
     cost_ranks: FloatArray,
-    is_uninformed: BoolArray | None = None,
+    is_unrelated_to_quality: BoolArray | None = None,
 ) -> int:
     """Return the position of the metric to use in all contexts: of the metrics that may be the best, the
     cheapest, and the most accurate of equally cheap ones.
@@ -121,16 +121,16 @@ def choose_metric_for_all_contexts(
     so that only classes break ties.
     """
     rounded = np.nan_to_num(np.round(accuracies, _TIE_DECIMALS), nan=-1).tolist()
-    if is_uninformed is None:
-        is_uninformed = np.zeros(len(rounded), dtype=np.bool_)
-    uninformed = is_uninformed
+    if is_unrelated_to_quality is None:
+        is_unrelated_to_quality = np.zeros(len(rounded), dtype=np.bool_)
+    uninformed = is_unrelated_to_quality
 
     def build_sort_key(metric: int) -> tuple[bool, bool, bool, float, float, int]:
         cost = float(cost_ranks[metric]) if may_be_best[metric] else 0.0
         return (
             bool(uninformed[metric]),
             not may_be_best[metric],
-            bool(is_behind[metric]),
+            bool(is_worse_than_another[metric]),
             cost,
             -rounded[metric],
             metric,
@@ -139,7 +139,7 @@ def choose_metric_for_all_contexts(
     return min(range(len(rounded)), key=build_sort_key)
 
 
-def recommend_metric_by_context(
+def recommend_metric_for_each_context(
     metric_table: ChoiceTable, overall_choice: RunChoice | None = None
 ) -> dict[str, Recommendation]:
     """Recommend a metric for each context, and list the metrics that may be the best there.
@@ -153,12 +153,12 @@ def recommend_metric_by_context(
     recommendations = {}
     for c, context in enumerate(metric_table.contexts):
         recommendations[context] = _recommend_metric_for_context(metric_table, c, preferences, overall_choice)
-    robust_choice = choose_robust_metric(metric_table)
+    robust_choice = choose_metric_for_unknown_contexts(metric_table)
     recommendations[GLOBAL] = msgspec.structs.replace(recommendations[GLOBAL], robust_choice=robust_choice)
     return recommendations
 
 
-def choose_robust_metric(metric_table: ChoiceTable) -> str | None:
+def choose_metric_for_unknown_contexts(metric_table: ChoiceTable) -> str | None:
     """Choose the metric for unknown contexts, which has the highest accuracy under an unfavourable mix of
     contexts. Ties are broken by the accuracy in the worst context.
     """
@@ -225,7 +225,7 @@ def _recommend_metric_for_context(
         candidates,
         key=lambda m: (
             m != chosen,
-            metric_table.is_behind[m, context_position],
+            metric_table.is_worse_than_another[m, context_position],
             sort_key_of_metric[m],
             -accuracy[m],
             m,
@@ -236,7 +236,9 @@ def _recommend_metric_for_context(
     return Recommendation(
         metrics=ordered_metrics,
         top_group=[metric_table.metrics[m] for m in top],
-        behind=[metric_table.metrics[m] for m in top if metric_table.is_behind[m, context_position]],
+        behind=[
+            metric_table.metrics[m] for m in top if metric_table.is_worse_than_another[m, context_position]
+        ],
         choice=None if chosen is None else metric_table.metrics[chosen],
     )
 

@@ -55,28 +55,28 @@ class ClaimCandidates:
     small_contexts: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-def select_significant_claims(claim_candidates: ClaimCandidates) -> Claims:
+def select_significant_differences(tested_differences: ClaimCandidates) -> Claims:
     """Select the differences that a report may claim, because they are significant after Bonferroni's
     correction for the number of kinds of claims.
     """
     by_kind = {
-        "lead": claim_candidates.leads,
-        "vary": claim_candidates.variations,
-        "trend": claim_candidates.trends,
-        "predict": claim_candidates.predictions,
-        "method": claim_candidates.perturbation_dependences,
+        "lead": tested_differences.leads,
+        "vary": tested_differences.variations,
+        "trend": tested_differences.trends,
+        "predict": tested_differences.predictions,
+        "method": tested_differences.perturbation_dependences,
     }
-    if claim_candidates.human_leads is not None:
-        by_kind["people"] = claim_candidates.human_leads
+    if tested_differences.human_leads is not None:
+        by_kind["people"] = tested_differences.human_leads
     tests = {kind: len(tested) for kind, tested in by_kind.items()}
     kinds = sum(count > 0 for count in tests.values())
-    all_leads = _adjust_p_values_by_bonferroni(claim_candidates.leads, kinds)
+    all_leads = _apply_bonferroni_correction(tested_differences.leads, kinds)
     order: dict[str, dict[str, float]] = {}
     for lead in all_leads:
         if lead.column is not None:
             p_by_context = order.setdefault(lead.column, {})
             p_by_context[lead.context] = min(lead.p, p_by_context.get(lead.context, 1.0))
-    all_variations = _adjust_p_values_by_bonferroni(claim_candidates.variations, kinds)
+    all_variations = _apply_bonferroni_correction(tested_differences.variations, kinds)
     variation_p: dict[str, dict[str, float]] = {}
     for variation in all_variations:
         variation_p.setdefault(variation.column, {})[variation.metric] = variation.p
@@ -84,38 +84,38 @@ def select_significant_claims(claim_candidates: ClaimCandidates) -> Claims:
         error_rate=ERROR_RATE,
         tests=tests,
         small_contexts={
-            column: list(names) for column, names in claim_candidates.small_contexts.items() if names
+            column: list(names) for column, names in tested_differences.small_contexts.items() if names
         },
-        leads=_select_claims_significant_after_bonferroni(claim_candidates.leads, kinds),
-        variations=_select_claims_significant_after_bonferroni(claim_candidates.variations, kinds),
-        trends=_select_claims_significant_after_bonferroni(claim_candidates.trends, kinds),
-        predictions=_select_claims_significant_after_bonferroni(claim_candidates.predictions, kinds),
+        leads=_select_claims_significant_after_bonferroni(tested_differences.leads, kinds),
+        variations=_select_claims_significant_after_bonferroni(tested_differences.variations, kinds),
+        trends=_select_claims_significant_after_bonferroni(tested_differences.trends, kinds),
+        predictions=_select_claims_significant_after_bonferroni(tested_differences.predictions, kinds),
         perturbation_dependences=_select_claims_significant_after_bonferroni(
-            claim_candidates.perturbation_dependences, kinds
+            tested_differences.perturbation_dependences, kinds
         ),
-        human_leads=_select_claims_significant_after_bonferroni(claim_candidates.human_leads or (), kinds),
+        human_leads=_select_claims_significant_after_bonferroni(tested_differences.human_leads or (), kinds),
         order=order,
         variation_p=variation_p,
     )
 
 
-def _adjust_p_values_by_bonferroni(claims: Sequence[ClaimT], kind_count: int) -> list[ClaimT]:
+def _apply_bonferroni_correction(differences: Sequence[ClaimT], number_of_tests: int) -> list[ClaimT]:
     """Return the claims with p-values multiplied by the number of kinds of claims (Bonferroni's correction),
     at most 1.
     """
-    return [msgspec.structs.replace(claim, p=min(claim.p * kind_count, 1.0)) for claim in claims]
+    return [msgspec.structs.replace(claim, p=min(claim.p * number_of_tests, 1.0)) for claim in differences]
 
 
 def _select_claims_significant_after_bonferroni(claims: Sequence[ClaimT], kind_count: int) -> list[ClaimT]:
     """Select the claims that are significant after correction for the number of kinds of claims."""
-    return [claim for claim in _adjust_p_values_by_bonferroni(claims, kind_count) if claim.p <= ERROR_RATE]
+    return [claim for claim in _apply_bonferroni_correction(claims, kind_count) if claim.p <= ERROR_RATE]
 
 
-def collect_testable_claims(
+def collect_tested_differences(
     column_analyses: Mapping[str, ColumnAnalysis],
     global_analysis: GlobalAnalysis,
-    predictions: Mapping[str, AgreementPrediction | None],
-    confounding: Confounding,
+    agreement_predictions: Mapping[str, AgreementPrediction | None],
+    perturbation_dependence: Confounding,
     metric_names: Sequence[str],
     human_leads: Sequence[MetricLead] | None = None,
 ) -> ClaimCandidates:
@@ -128,17 +128,19 @@ def collect_testable_claims(
         values = zip(column.contexts.values, column.is_large)
         small_contexts[name] = [value for value, is_large in values if not is_large]
     return ClaimCandidates(
-        leads=_collect_claims_that_one_metric_is_better(compared, global_analysis, metric_names),
-        variations=_collect_claims_that_accuracy_varies(compared, metric_names),
-        trends=_collect_claims_that_accuracy_has_trend(compared, confounding.metrics, metric_names),
-        predictions=_collect_claims_that_facts_predict_agreement(predictions),
-        perturbation_dependences=_collect_claims_that_perturbation_matters(confounding, metric_names),
+        leads=_list_accuracy_differences_between_metrics(compared, global_analysis, metric_names),
+        variations=_list_accuracy_differences_between_contexts(compared, metric_names),
+        trends=_list_accuracy_trends(compared, perturbation_dependence.metrics, metric_names),
+        predictions=_list_predictable_ranking_agreements(agreement_predictions),
+        perturbation_dependences=_list_accuracy_differences_between_perturbations(
+            perturbation_dependence, metric_names
+        ),
         human_leads=human_leads,
         small_contexts=small_contexts,
     )
 
 
-def _collect_claims_that_one_metric_is_better(
+def _list_accuracy_differences_between_metrics(
     column_analyses: Mapping[str, ColumnAnalysis],
     global_analysis: GlobalAnalysis,
     metric_names: Sequence[str],
@@ -153,7 +155,7 @@ def _collect_claims_that_one_metric_is_better(
     p_by_place = compute_p_values_of_accuracy_differences([leads for _, _, leads in places])
     candidates = []
     for (column_name, context, _), p in zip(places, p_by_place):
-        for i, j in list_reportable_metric_pairs(
+        for i, j in select_metric_pairs_to_report(
             p, global_analysis.first_choice, is_global=column_name is None
         ):
             candidates.append(
@@ -168,7 +170,7 @@ def _collect_claims_that_one_metric_is_better(
     return candidates
 
 
-def list_reportable_metric_pairs(
+def select_metric_pairs_to_report(
     p_values: FloatArray, recommended_metric: int, *, is_global: bool
 ) -> list[tuple[int, int]]:
     """List the pairs of metrics (better, worse) whose difference in accuracy a report may claim.
@@ -190,7 +192,7 @@ def list_reportable_metric_pairs(
     return list(dict.fromkeys([(int(clearest[0]), int(clearest[1])), *over_first]))
 
 
-def _collect_claims_that_accuracy_varies(
+def _list_accuracy_differences_between_contexts(
     column_analyses: Mapping[str, ColumnAnalysis], metric_names: Sequence[str]
 ) -> list[AccuracyVariation]:
     """Collect the possible claims that the accuracy of a metric differs between the contexts of a column.
@@ -208,7 +210,7 @@ def _collect_claims_that_accuracy_varies(
     return candidates
 
 
-def _collect_claims_that_accuracy_has_trend(
+def _list_accuracy_trends(
     column_analyses: Mapping[str, ColumnAnalysis], all_metrics: Sequence[str], metric_names: Sequence[str]
 ) -> list[AccuracyTrend]:
     """Collect the possible claims that the accuracy of a metric rises or falls along ordered contexts, such
@@ -219,21 +221,21 @@ def _collect_claims_that_accuracy_has_trend(
         for metric in metric_names:
             p = float(column.trend_p[all_metrics.index(metric)])
             candidates.append(AccuracyTrend(column=name, metric=metric, p=p))
-    return _adjust_p_values_by_holm(candidates)
+    return _apply_holm_correction(candidates)
 
 
-def _collect_claims_that_facts_predict_agreement(
-    predictions: Mapping[str, AgreementPrediction | None],
+def _list_predictable_ranking_agreements(
+    agreement_predictions: Mapping[str, AgreementPrediction | None],
 ) -> list[PredictableAgreement]:
-    """Collect the possible claims that facts about two contexts predict how similarly they rank metrics."""
+    """Collect the possible claims that properties of two contexts predict how similarly they rank metrics."""
     candidates = []
-    for name, prediction in predictions.items():
+    for name, prediction in agreement_predictions.items():
         if prediction is not None and prediction.p is not None:
             candidates.append(PredictableAgreement(column=name, p=prediction.p))
-    return _adjust_p_values_by_holm(candidates)
+    return _apply_holm_correction(candidates)
 
 
-def _collect_claims_that_perturbation_matters(
+def _list_accuracy_differences_between_perturbations(
     confounding: Confounding, metric_names: Sequence[str]
 ) -> list[PerturbationDependence]:
     """Collect the possible claims that the accuracy of a metric depends on the perturbation that made the
@@ -243,16 +245,16 @@ def _collect_claims_that_perturbation_matters(
     for metric in metric_names:
         p = float(confounding.p[confounding.metrics.index(metric)])
         candidates.append(PerturbationDependence(metric=metric, p=p))
-    return _adjust_p_values_by_holm(candidates)
+    return _apply_holm_correction(candidates)
 
 
-def _adjust_p_values_by_holm(claims: Sequence[ClaimT]) -> list[ClaimT]:
+def _apply_holm_correction(differences: Sequence[ClaimT]) -> list[ClaimT]:
     """Return the claims with p-values adjusted by Holm's method, without claims that could not be tested
     (NaN).
     """
-    adjusted = adjust_p_values_by_holm(np.array([claim.p for claim in claims], dtype=np.float64))
+    adjusted = adjust_p_values_by_holm(np.array([claim.p for claim in differences], dtype=np.float64))
     tested_candidates = []
-    for claim, p in zip(claims, adjusted.tolist()):
+    for claim, p in zip(differences, adjusted.tolist()):
         if not np.isnan(p):
             tested_candidates.append(msgspec.structs.replace(claim, p=p))
     return tested_candidates

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
 from metassay.meta.contexts.accuracy import (
+    count_correct_pairs_in_context_batches,
     repeat_pairs_that_span_two_contexts,
-    sum_outcomes_in_batches_of_contexts,
 )
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.stats.arrays import BoolArray, FloatArray, IntArray
@@ -65,23 +65,23 @@ class MatchedCredits:
     changes: Mapping[str, FloatArray]
     deviations: Mapping[str, FloatArray]
 
-    def test_accuracy_change(self, metric: str) -> PairedChange:
+    def estimate_change_of_accuracy(self, metric: str) -> PairedChange:
         """Test whether the accuracy of a metric changed between two runs."""
         return _test_whether_changes_differ_from_zero(self.changes[metric], self.deviations[metric])
 
-    def test_change_of_accuracy_difference(self, first_metric: str, second_metric: str) -> PairedChange:
+    def estimate_change_of_accuracy_gap(self, first_metric: str, second_metric: str) -> PairedChange:
         """Test whether the difference in accuracy between two metrics changed between two runs."""
         changes = self.changes[first_metric] - self.changes[second_metric]
         deviations = self.deviations[first_metric] - self.deviations[second_metric]
         return _test_whether_changes_differ_from_zero(changes, deviations)
 
 
-def sum_item_accuracies_by_context_and_cluster(
+def compute_cluster_contributions_to_accuracy(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str
 ) -> Iterator[tuple[str, ClusterCredits]]:
     """Yield each context with sums of item accuracies and item weights of its clusters, for each metric."""
     pair_outcomes, pair_contexts = repeat_pairs_that_span_two_contexts(pair_outcomes, pair_contexts)
-    for accuracy_sums in sum_outcomes_in_batches_of_contexts(pair_outcomes, pair_contexts, ties=ties):
+    for accuracy_sums in count_correct_pairs_in_context_batches(pair_outcomes, pair_contexts, ties=ties):
         for number, context in enumerate(accuracy_sums.contexts):
             cells = accuracy_sums.get_array_slice_of_context(number)
             weights = np.broadcast_to(accuracy_sums.weight[:, cells], accuracy_sums.credit[:, cells].shape)

@@ -11,24 +11,24 @@ import numpy as np
 from metassay.meta.contexts.accuracy import (
     AccuracySums,
     compute_accuracy_by_context,
+    count_correct_pairs_by_context_and_cluster,
     repeat_pairs_that_span_two_contexts,
-    sum_outcomes_by_context_and_cluster,
 )
-from metassay.meta.contexts.agreement_prediction import do_all_or_no_contexts_share_clusters
-from metassay.meta.contexts.choice import choose_metric_for_all_contexts
+from metassay.meta.contexts.agreement_prediction import are_contexts_exchangeable
+from metassay.meta.contexts.choice import choose_single_metric_for_all_contexts
 from metassay.meta.contexts.h1 import (
     AccuracyTests,
-    combine_contexts_with_perturbations,
-    compare_accuracies_between_contexts,
+    run_accuracy_tests_between_contexts,
+    split_contexts_by_perturbation,
 )
 from metassay.meta.contexts.h2 import (
     ALL_INTERVALS,
     FULL_MATRIX,
     AgreementMatrix,
     ContextRankingComparison,
-    compare_context_with_global_ranking,
-    compare_rankings_of_all_contexts,
-    estimate_ranking_agreement_of_two_samples,
+    compute_rank_correlations_between_contexts,
+    correlate_context_with_global_ranking,
+    estimate_split_half_ranking_reliability,
 )
 from metassay.meta.contexts.leads import ContextLeads, compare_metrics_in_context
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, put_all_pairs_in_one_context
@@ -77,14 +77,14 @@ class AccuracyEstimates:
     @classmethod
     def compute_accuracies_and_variances(cls, accuracy_sums: AccuracySums) -> AccuracyEstimates:
         """Compute accuracies, their variances and numbers of clusters from sums of pair outcomes."""
-        accuracy = accuracy_sums.accuracy()
-        clusters = np.broadcast_to(accuracy_sums.count_clusters(), accuracy.shape)
+        accuracy = accuracy_sums.compute_accuracies()
+        clusters = np.broadcast_to(accuracy_sums.count_scored_clusters(), accuracy.shape)
         return cls(
             accuracy_sums,
             accuracy,
             accuracy_sums.estimate_accuracy_variances(),
             clusters,
-            accuracy_sums.count_pairs(),
+            accuracy_sums.count_scored_pairs(),
         )
 
     def get_accuracy_estimates_of_context(self, context_position: int) -> ClusteredProportions:
@@ -114,7 +114,7 @@ class ContextAnalysis:
     resamples: FloatArray | None
 
     @property
-    def is_behind(self) -> BoolArray:
+    def is_worse_than_another(self) -> BoolArray:
         """Marks metrics that are among those that may be the best, although a paired test finds them less
         accurate than another one.
         """
@@ -152,7 +152,7 @@ class ColumnAnalysis:
 
     `perturbation_shares` is [contexts, perturbations]: shares among a context's pairs. `is_large` marks the
     contexts that have enough items to take part in claims. `trend_p` is [metrics].
-    `do_all_or_no_contexts_share_clusters` says whether every two contexts have pairs of the same clusters, or
+    `are_contexts_exchangeable` says whether every two contexts have pairs of the same clusters, or
     no two do. `h1` (equal accuracy) and `h2` (agreement of rankings) are None for a single context; `h2` also
     for a single metric.
     """
@@ -166,19 +166,21 @@ class ColumnAnalysis:
     h1: AccuracyTests | None
     h2: AgreementMatrix | None
     trend_p: FloatArray
-    do_all_or_no_contexts_share_clusters: bool
+    are_contexts_exchangeable: bool
 
 
-def analyze_accuracy_on_all_pairs(pair_outcomes: PairOutcomes, settings: AnalysisSettings) -> GlobalAnalysis:
+def estimate_accuracy_over_all_pairs(
+    pair_outcomes: PairOutcomes, settings: AnalysisSettings
+) -> GlobalAnalysis:
     """Compute the accuracy of each metric on all pairs together, and choose the metric to recommend."""
     contexts = put_all_pairs_in_one_context(pair_outcomes)
     estimates = AccuracyEstimates.compute_accuracies_and_variances(
-        sum_outcomes_by_context_and_cluster(pair_outcomes, contexts, ties=settings.ties)
+        count_correct_pairs_by_context_and_cluster(pair_outcomes, contexts, ties=settings.ties)
     )
-    crossed = combine_contexts_with_perturbations(pair_outcomes, contexts)
+    crossed = split_contexts_by_perturbation(pair_outcomes, contexts)
     by_perturbation, _ = compute_accuracy_by_context(pair_outcomes, crossed, ties=settings.ties)
     resamples = estimates.accuracy_sums.resample_accuracies_in_context(0, settings.bootstrap)
-    analysis = _analyze_accuracy_in_context(
+    analysis = _estimate_accuracy_and_ranking_in_context(
         estimates,
         0,
         resamples,
@@ -188,10 +190,10 @@ def analyze_accuracy_on_all_pairs(pair_outcomes: PairOutcomes, settings: Analysi
         expected_order=None,
         keep_resamples=True,
     )
-    first_choice = choose_metric_for_all_contexts(
+    first_choice = choose_single_metric_for_all_contexts(
         estimates.accuracy[settings.competing, 0],
         analysis.may_be_best,
-        analysis.is_behind,
+        analysis.is_worse_than_another,
         settings.cost_ranks,
         settings.is_uninformed,
     )
@@ -199,10 +201,10 @@ def analyze_accuracy_on_all_pairs(pair_outcomes: PairOutcomes, settings: Analysi
     return GlobalAnalysis(estimates, standardised, resamples, analysis, first_choice)
 
 
-def analyze_accuracy_by_context(
+def estimate_accuracy_in_each_context(
     pair_outcomes: PairOutcomes,
     pair_contexts: PairContexts,
-    global_analysis: GlobalAnalysis,
+    analysis_of_all_pairs: GlobalAnalysis,
     settings: AnalysisSettings,
     rng: np.random.Generator,
 ) -> ColumnAnalysis:
@@ -213,35 +215,35 @@ def analyze_accuracy_by_context(
     """
     pair_outcomes, pair_contexts = repeat_pairs_that_span_two_contexts(pair_outcomes, pair_contexts)
     estimates = AccuracyEstimates.compute_accuracies_and_variances(
-        sum_outcomes_by_context_and_cluster(pair_outcomes, pair_contexts, ties=settings.ties)
+        count_correct_pairs_by_context_and_cluster(pair_outcomes, pair_contexts, ties=settings.ties)
     )
-    crossed = combine_contexts_with_perturbations(pair_outcomes, pair_contexts)
+    crossed = split_contexts_by_perturbation(pair_outcomes, pair_contexts)
     by_perturbation, totals = compute_accuracy_by_context(pair_outcomes, crossed, ties=settings.ties)
     context_count = len(pair_contexts.values)
-    expected_order = global_analysis.get_accuracies_with_recommended_metric_on_top(settings.competing)
+    expected_order = analysis_of_all_pairs.get_accuracies_with_recommended_metric_on_top(settings.competing)
 
-    def analyze_one_context(context_index: int) -> ContextAnalysis:
-        return _analyze_accuracy_in_context(
+    def estimate_accuracy_in_one_context(context_position: int) -> ContextAnalysis:
+        return _estimate_accuracy_and_ranking_in_context(
             estimates,
-            context_index,
-            estimates.accuracy_sums.resample_accuracies_in_context(context_index, settings.bootstrap),
+            context_position,
+            estimates.accuracy_sums.resample_accuracies_in_context(context_position, settings.bootstrap),
             settings,
-            global_accuracy=global_analysis.estimates.accuracy[:, 0],
-            global_resamples=global_analysis.resamples,
+            global_accuracy=analysis_of_all_pairs.estimates.accuracy[:, 0],
+            global_resamples=analysis_of_all_pairs.resamples,
             expected_order=expected_order,
             keep_resamples=context_count <= ALL_INTERVALS,
         )
 
     with ThreadPoolExecutor(settings.workers) as pool:
-        context_analyses = list(pool.map(analyze_one_context, range(context_count)))
-    items = estimates.accuracy_sums.count_items()[settings.competing].max(axis=0, initial=0)
+        context_analyses = list(pool.map(estimate_accuracy_in_one_context, range(context_count)))
+    items = estimates.accuracy_sums.count_scored_items()[settings.competing].max(axis=0, initial=0)
     is_large = items >= settings.minimum_items
     trend_p = compute_p_values_of_accuracy_trends(pair_contexts.column, estimates.accuracy_sums, is_large)
-    estimates = replace(estimates, accuracy_sums=estimates.accuracy_sums.drop_cluster_sums())
+    estimates = replace(estimates, accuracy_sums=estimates.accuracy_sums.copy_without_cluster_sums())
     h1 = None
     h2 = None
     if context_count > 1:
-        h1 = compare_accuracies_between_contexts(
+        h1 = run_accuracy_tests_between_contexts(
             pair_outcomes.select_metrics(settings.competing),
             pair_contexts,
             totals[settings.competing],
@@ -252,12 +254,14 @@ def analyze_accuracy_by_context(
             is_large=is_large,
         )
         if len(settings.competing) > 1:
-            h2 = _compare_metric_rankings_of_contexts(estimates, context_analyses, global_analysis, settings)
+            h2 = _compare_metric_rankings_of_contexts(
+                estimates, context_analyses, analysis_of_all_pairs, settings
+            )
     return ColumnAnalysis(
         contexts=pair_contexts,
         estimates=estimates,
         standardised=average_accuracies_over_perturbations(by_perturbation, pair_outcomes, context_count),
-        perturbation_shares=_compute_perturbation_shares(
+        perturbation_shares=_compute_perturbation_shares_by_context(
             crossed, context_count, len(pair_outcomes.perturbation_names)
         ),
         context_analyses=context_analyses,
@@ -265,8 +269,8 @@ def analyze_accuracy_by_context(
         h1=h1,
         h2=h2,
         trend_p=trend_p,
-        do_all_or_no_contexts_share_clusters=context_count <= FULL_MATRIX
-        and do_all_or_no_contexts_share_clusters(pair_outcomes, pair_contexts),
+        are_contexts_exchangeable=context_count <= FULL_MATRIX
+        and are_contexts_exchangeable(pair_outcomes, pair_contexts),
     )
 
 
@@ -279,7 +283,7 @@ def estimate_accuracy_intervals(
     The pairs of an output may lie in several contexts here.
     """
     estimates = AccuracyEstimates.compute_accuracies_and_variances(
-        sum_outcomes_by_context_and_cluster(pair_outcomes, pair_contexts, ties=ties)
+        count_correct_pairs_by_context_and_cluster(pair_outcomes, pair_contexts, ties=ties)
     )
     lows = []
     highs = []
@@ -308,18 +312,18 @@ def average_accuracies_over_perturbations(
     return divide_or_nan(weighted_sums, (is_known * shares).sum(axis=2))
 
 
-def _compute_perturbation_shares(
-    crossed_contexts: PairContexts, context_count: int, perturbation_count: int
+def _compute_perturbation_shares_by_context(
+    contexts_split_by_perturbation: PairContexts, context_count: int, perturbation_count: int
 ) -> FloatArray:
     """Compute the share of each perturbation among the pairs of each context."""
-    counts = count_occurrences(crossed_contexts.codes, context_count * perturbation_count)
+    counts = count_occurrences(contexts_split_by_perturbation.codes, context_count * perturbation_count)
     table: FloatArray = counts.reshape(context_count, perturbation_count).astype(np.float64)
     return divide_or_nan(table, table.sum(axis=1, keepdims=True))
 
 
-def _analyze_accuracy_in_context(
+def _estimate_accuracy_and_ranking_in_context(
     estimates: AccuracyEstimates,
-    context: int,
+    context_position: int,
     resamples: FloatArray,
     settings: AnalysisSettings,
     *,
@@ -334,12 +338,12 @@ def _analyze_accuracy_in_context(
     `expected_order` is the order of the metrics that leads may contradict; None for all outputs together.
     """
     competing = settings.competing
-    accuracy = estimates.accuracy[competing, context]
+    accuracy = estimates.accuracy[competing, context_position]
     competing_resamples = resamples[competing]
-    low, high = proportion_interval(estimates.get_accuracy_estimates_of_context(context), resamples)
-    cluster_count = int(estimates.clusters[competing, context].max(initial=0))
+    low, high = proportion_interval(estimates.get_accuracy_estimates_of_context(context_position), resamples)
+    cluster_count = int(estimates.clusters[competing, context_position].max(initial=0))
     top_group, _ = select_candidates_that_may_be_best(accuracy, competing_resamples, cluster_count)
-    agreement_low, agreement_high, order_p = compare_context_with_global_ranking(
+    agreement_low, agreement_high, order_p = correlate_context_with_global_ranking(
         accuracy,
         competing_resamples,
         global_accuracy[competing],
@@ -347,8 +351,8 @@ def _analyze_accuracy_in_context(
         settings.agreement,
         cluster_count,
     )
-    ceiling = estimate_ranking_agreement_of_two_samples(
-        estimates.accuracy_sums, competing, context, settings.halves, settings.agreement
+    ceiling = estimate_split_half_ranking_reliability(
+        estimates.accuracy_sums, competing, context_position, settings.halves, settings.agreement
     )
     return ContextAnalysis(
         low=low,
@@ -356,7 +360,7 @@ def _analyze_accuracy_in_context(
         may_be_best=top_group,
         order=ContextRankingComparison(agreement_low, agreement_high, order_p, ceiling),
         leads=compare_metrics_in_context(
-            estimates.accuracy_sums, context, competing, expected_order, settings.signs
+            estimates.accuracy_sums, context_position, competing, expected_order, settings.signs
         ),
         resamples=competing_resamples if keep_resamples else None,
     )
@@ -374,7 +378,7 @@ def _compare_metric_rankings_of_contexts(
     kept_resamples = [analysis.resamples for analysis in analyses if analysis.resamples is not None]
     if len(kept_resamples) < len(analyses):
         kept_resamples = []
-    return compare_rankings_of_all_contexts(
+    return compute_rank_correlations_between_contexts(
         accuracy[settings.competing].T,
         kept_resamples,
         [analysis.order for analysis in analyses],

@@ -22,11 +22,11 @@ import numpy as np
 from metassay.meta.contexts.accuracy import (
     TIE_CREDIT,
     AccuracySums,
+    count_correct_pairs_by_context_and_cluster,
+    count_correct_pairs_in_context_batches,
     split_contexts_into_batches,
-    sum_outcomes_by_context_and_cluster,
-    sum_outcomes_in_batches_of_contexts,
 )
-from metassay.meta.contexts.h1 import combine_contexts_with_perturbations
+from metassay.meta.contexts.h1 import split_contexts_by_perturbation
 from metassay.meta.contexts.pair_outcomes import MISSING, RIGHT, TIE, PairContexts, PairOutcomes
 from metassay.results.assay import CombinationVariance, MetricConfounding, OverlookedPerturbation
 from metassay.results.base import none_if_nan, replace_nan_by_none
@@ -76,7 +76,9 @@ class Confounding:
     combination_counts: tuple[int, ...]
     overlooked: tuple[list[OverlookedPerturbation], ...]
 
-    def summarize_confounding(self, control_metrics: Collection[str] = ()) -> list[MetricConfounding]:
+    def list_accuracy_dependence_on_perturbations(
+        self, sentinel_metrics: Collection[str] = ()
+    ) -> list[MetricConfounding]:
         """Return one result per metric, which says whether its accuracy depends significantly on the
         perturbation.
 
@@ -95,7 +97,7 @@ class Confounding:
                     high=none_if_nan(self.high[m]),
                     flag=is_flagged,
                     by_perturbation=dict(zip(self.perturbations, by_perturbation)),
-                    by_k=self._list_variances_by_number_of_perturbations(m),
+                    by_k=self._list_accuracy_variances_by_perturbation_count(m),
                     variance_net=none_if_nan(self.net_variance[m]),
                     share=none_if_nan(self.share[m]),
                     share_low=none_if_nan(self.share_low[m]),
@@ -103,12 +105,14 @@ class Confounding:
                     p_holm=none_if_nan(p_holm[m]),
                     responsible=self._find_perturbations_causing_most_variance(m) if is_flagged else [],
                     overlooked=self.overlooked[m],
-                    sentinel=metric in control_metrics,
+                    sentinel=metric in sentinel_metrics,
                 )
             )
         return rows
 
-    def _list_variances_by_number_of_perturbations(self, metric_position: int) -> list[CombinationVariance]:
+    def _list_accuracy_variances_by_perturbation_count(
+        self, metric_position: int
+    ) -> list[CombinationVariance]:
         """List how much the accuracy of a metric varies between combinations of 1, 2, … perturbations.
 
         `law` is the variance expected of a mean of k out of n draws, σ² / k · (n - k) / (n - 1).
@@ -151,8 +155,8 @@ def measure_accuracy_dependence_on_perturbation(
 
     The pairs are sorted and hold all applicable perturbations of every output.
     """
-    crossed = combine_contexts_with_perturbations(pair_outcomes, pair_contexts)
-    crossed_sums = sum_outcomes_in_batches_of_contexts(pair_outcomes, crossed, ties=ties)
+    crossed = split_contexts_by_perturbation(pair_outcomes, pair_contexts)
+    crossed_sums = count_correct_pairs_in_context_batches(pair_outcomes, crossed, ties=ties)
     accuracy, resampled = _compute_accuracy_by_perturbation(crossed_sums, pair_outcomes, bootstrap, workers)
     by_perturbation = mean_ignoring_nan(accuracy, axis=1)
     variance = _compute_variance_ignoring_nan(by_perturbation)
@@ -163,7 +167,7 @@ def measure_accuracy_dependence_on_perturbation(
     net_variance = np.maximum(variance - excess, 0)
     mean_accuracy = mean_ignoring_nan(by_perturbation, axis=1)
     most_possible = mean_accuracy * (1 - mean_accuracy)
-    counts, combination_variances = _compute_variance_over_perturbation_combinations(
+    counts, combination_variances = _compute_accuracy_variance_by_combination_size(
         pair_outcomes, pair_contexts, ties, rng
     )
     return Confounding(
@@ -176,7 +180,7 @@ def measure_accuracy_dependence_on_perturbation(
         net_variance=net_variance,
         share=np.nan_to_num(divide_or_nan(net_variance, most_possible)),
         share_low=np.nan_to_num(divide_or_nan(np.maximum(low, 0), most_possible)),
-        p=compute_p_values_of_perturbation_dependence(
+        p=compute_p_values_of_perturbation_differences(
             by_perturbation, resampled, len(np.unique(pair_outcomes.clusters))
         ),
         combination_variances=combination_variances,
@@ -195,9 +199,9 @@ def _find_perturbations_that_metrics_overlook(
     """
     names = pair_outcomes.perturbation_names
     contexts = PairContexts("perturbation", names, pair_outcomes.perturbations)
-    accuracy_sums = sum_outcomes_by_context_and_cluster(pair_outcomes, contexts, ties="strict")
-    accuracy = accuracy_sums.accuracy()
-    p = accuracy_sums.test_accuracies_below_half()
+    accuracy_sums = count_correct_pairs_by_context_and_cluster(pair_outcomes, contexts, ties="strict")
+    accuracy = accuracy_sums.compute_accuracies()
+    p = accuracy_sums.compute_p_values_of_accuracy_below_half()
     p_holm = adjust_p_values_by_holm(p.ravel()).reshape(p.shape)
     found: list[list[OverlookedPerturbation]] = []
     for m, accuracies in enumerate(accuracy):
@@ -214,7 +218,7 @@ def _find_perturbations_that_metrics_overlook(
 
 
 def _compute_accuracy_by_perturbation(
-    crossed_sums: Iterable[AccuracySums],
+    accuracy_sum_batches: Iterable[AccuracySums],
     pair_outcomes: PairOutcomes,
     bootstrap: ClusterBootstrap,
     workers: int,
@@ -222,8 +226,8 @@ def _compute_accuracy_by_perturbation(
     """Compute the accuracy of each metric in each context for each perturbation. Also returns means over
     contexts on bootstrap resamples.
 
-    The resamples are [metrics, perturbations, resamples]; `crossed_sums` are batches of contexts crossed with
-    perturbations.
+    The resamples are [metrics, perturbations, resamples]; `accuracy_sum_batches` are batches of contexts
+    crossed with perturbations.
     """
     metric_count = len(pair_outcomes.metrics)
     perturbation_count = len(pair_outcomes.perturbation_names)
@@ -231,33 +235,35 @@ def _compute_accuracy_by_perturbation(
     counts = np.zeros_like(sums)
     accuracies: list[FloatArray] = []
 
-    def add_accuracy_of_perturbation(
-        perturbation: int, accuracy_sums: AccuracySums, first_context: int
+    def add_resampled_accuracies_of_perturbation(
+        perturbation: int, batch_sums: AccuracySums, first_context_of_batch: int
     ) -> None:
         """Add the resampled accuracies of one perturbation in a batch of contexts to the sums."""
-        first = (perturbation - first_context) % perturbation_count
-        for context in range(first, len(accuracy_sums.contexts), perturbation_count):
-            cells = accuracy_sums.get_array_slice_of_context(context)
+        first = (perturbation - first_context_of_batch) % perturbation_count
+        for context in range(first, len(batch_sums.contexts), perturbation_count):
+            cells = batch_sums.get_array_slice_of_context(context)
             if cells.start == cells.stop:
                 continue
-            drawn = accuracy_sums.resample_accuracies_in_context(context, bootstrap)
+            drawn = batch_sums.resample_accuracies_in_context(context, bootstrap)
             sums[perturbation] += np.nan_to_num(drawn)
             counts[perturbation] += ~np.isnan(drawn)
 
     with ThreadPoolExecutor(workers) as pool:
-        for accuracy_sums in crossed_sums:
+        for accuracy_sums in accuracy_sum_batches:
             first_context = sum(accuracy.shape[1] for accuracy in accuracies)
             add = partial(
-                add_accuracy_of_perturbation, accuracy_sums=accuracy_sums, first_context=first_context
+                add_resampled_accuracies_of_perturbation,
+                batch_sums=accuracy_sums,
+                first_context_of_batch=first_context,
             )
             list(pool.map(add, range(perturbation_count)))
-            accuracies.append(accuracy_sums.accuracy())
+            accuracies.append(accuracy_sums.compute_accuracies())
     accuracy = np.concatenate(accuracies, axis=1).reshape(metric_count, -1, perturbation_count)
     means = divide_or_nan(sums, counts)
     return accuracy, np.ascontiguousarray(np.swapaxes(means, 0, 1))
 
 
-def compute_p_values_of_perturbation_dependence(
+def compute_p_values_of_perturbation_differences(
     accuracy_by_perturbation: FloatArray, resampled_accuracies: FloatArray, cluster_count: int
 ) -> FloatArray:
     """Compute for each metric the p-value of the hypothesis that it is equally accurate for all
@@ -292,7 +298,7 @@ def _compute_weighted_sum_of_squares(values: FloatArray, weights: FloatArray) ->
     return np.asarray(weights @ (values - centre) ** 2)
 
 
-def _compute_variance_over_perturbation_combinations(
+def _compute_accuracy_variance_by_combination_size(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, ties: str, rng: np.random.Generator
 ) -> tuple[tuple[int, ...], FloatArray]:
     """Compute for k = 1, 2, … how much the accuracy of each metric varies between combinations of k
@@ -347,14 +353,14 @@ def _compute_accuracy_on_perturbation_combinations(
     for _, pairs in split_contexts_into_batches(pair_contexts):
         if len(pair_contexts.codes[pairs]):
             local.append(
-                _compute_accuracy_on_combinations_by_context(
+                _compute_context_accuracies_on_combinations(
                     pair_outcomes, pair_contexts, ties, combination_masks, pairs
                 )
             )
     return mean_ignoring_nan(np.concatenate(local, axis=2), axis=2)
 
 
-def _compute_accuracy_on_combinations_by_context(
+def _compute_context_accuracies_on_combinations(
     pair_outcomes: PairOutcomes,
     pair_contexts: PairContexts,
     ties: str,
@@ -390,31 +396,33 @@ def _compute_accuracy_on_combinations_by_context(
         pair_counts = sum_by_item_and_perturbation(is_scored.astype(np.float64))
         weight = sum_by_item_and_perturbation(weights * is_scored)
         rows.append(
-            _compute_accuracy_by_context(credit_sums, pair_counts, weight, combination_masks, context_starts)
+            _compute_metric_accuracy_on_combinations(
+                credit_sums, pair_counts, weight, combination_masks, context_starts
+            )
         )
     return np.stack(rows)
 
 
-def _compute_accuracy_by_context(
-    credit_sums: FloatArray,
-    pair_counts: FloatArray,
-    weight_sums: FloatArray,
-    combination_masks: FloatArray,
-    context_starts: LongArray,
+def _compute_metric_accuracy_on_combinations(
+    credit_by_item: FloatArray,
+    pair_count_by_item: FloatArray,
+    weight_by_item: FloatArray,
+    is_in_combination: FloatArray,
+    first_item_of_context: LongArray,
 ) -> FloatArray:
     """Compute the accuracy of one metric in each context on the pairs of each combination of perturbations.
 
     The first three arguments are [items, perturbations]: sums of weight × credit, numbers of scored pairs,
-    and sums of their weights. `combination_masks` is [perturbations, combinations].
+    and sums of their weights. `is_in_combination` is [perturbations, combinations].
     """
-    combination_count = combination_masks.shape[1]
-    accuracy = np.empty((combination_count, len(context_starts)))
-    step = max(1, _ENTRIES_PER_BATCH // max(1, len(pair_counts)))
+    combination_count = is_in_combination.shape[1]
+    accuracy = np.empty((combination_count, len(first_item_of_context)))
+    step = max(1, _ENTRIES_PER_BATCH // max(1, len(pair_count_by_item)))
     for start in range(0, combination_count, step):
-        batch = combination_masks[:, start : start + step].T
-        pairs = np.maximum(batch @ pair_counts.T, 1)
-        credit = np.add.reduceat(batch @ credit_sums.T / pairs, context_starts, axis=1)
-        weight = np.add.reduceat(batch @ weight_sums.T / pairs, context_starts, axis=1)
+        batch = is_in_combination[:, start : start + step].T
+        pairs = np.maximum(batch @ pair_count_by_item.T, 1)
+        credit = np.add.reduceat(batch @ credit_by_item.T / pairs, first_item_of_context, axis=1)
+        weight = np.add.reduceat(batch @ weight_by_item.T / pairs, first_item_of_context, axis=1)
         accuracy[start : start + step] = divide_or_nan(credit, weight)
     return accuracy
 

@@ -8,18 +8,24 @@ from typing import TypeVar
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from metassay.meta.contexts.agreement_prediction import ContextFacts, predict_ranking_agreement_of_contexts
+from metassay.meta.contexts.agreement_prediction import (
+    ContextProperties,
+    predict_rank_correlation_of_two_contexts,
+)
 from metassay.meta.contexts.choice import (
     ChoiceTable,
     RunChoice,
     list_metrics_on_pareto_front,
-    recommend_metric_by_context,
+    recommend_metric_for_each_context,
 )
-from metassay.meta.contexts.claims import collect_testable_claims, select_significant_claims
+from metassay.meta.contexts.claims import collect_tested_differences, select_significant_differences
 from metassay.meta.contexts.column_analysis import AccuracyEstimates, ColumnAnalysis, ContextAnalysis
 from metassay.meta.contexts.pair_analysis import PairAnalysis
-from metassay.meta.contexts.robustness import compute_robust_accuracy, estimate_true_accuracy_spread
-from metassay.meta.contexts.trend import compute_accuracy_trends
+from metassay.meta.contexts.robustness import (
+    compute_distributionally_robust_accuracy,
+    estimate_true_accuracy_spread,
+)
+from metassay.meta.contexts.trend import correlate_accuracy_with_numeric_contexts
 from metassay.results.assay import (
     GLOBAL,
     AgreementPrediction,
@@ -49,13 +55,13 @@ def build_context_statistics(pair_analysis: PairAnalysis) -> ContextStatistics:
     # Least squares in one thread, so that results have the same bytes on any machine.
     with threadpool_limits(1):
         predictions = {
-            name: predict_ranking_agreement_from_facts(column, pair_analysis.facts[name])
+            name: predict_ranking_agreement_from_properties(column, pair_analysis.context_properties[name])
             for name, column in pair_analysis.columns.items()
         }
     human_leads = (
-        None if pair_analysis.human is None else pair_analysis.human.test_best_metric_against_others()
+        None if pair_analysis.human is None else pair_analysis.human.compare_best_metric_with_others()
     )
-    candidates = collect_testable_claims(
+    candidates = collect_tested_differences(
         pair_analysis.columns,
         pair_analysis.overall,
         predictions,
@@ -63,22 +69,22 @@ def build_context_statistics(pair_analysis: PairAnalysis) -> ContextStatistics:
         pair_analysis.competing_metrics,
         human_leads,
     )
-    claims = select_significant_claims(candidates)
+    claims = select_significant_differences(candidates)
     first = pair_analysis.competing_metrics[pair_analysis.overall.first_choice]
     eligible = list_recommendable_metrics(pair_analysis)
     human_choice = None
     human_comparison = None
     if pair_analysis.human is not None:
-        human_choice = pair_analysis.human.choose_better_metric(first, claims, eligible)
-        human_comparison = pair_analysis.human.build_human_comparison(claims, first, eligible)
+        human_choice = pair_analysis.human.choose_significantly_better_metric(first, claims, eligible)
+        human_comparison = pair_analysis.human.build_comparison_with_human_scores(claims, first, eligible)
     tables = {}
     recommendation = {}
     for name, column in pair_analysis.columns.items():
-        tables[name] = collect_accuracies_and_costs(pair_analysis, column)
-        run_choice = human_choice or build_recommendation_with_exceptions(
+        tables[name] = collect_metric_accuracies_and_costs(pair_analysis, column)
+        run_choice = human_choice or find_contexts_with_better_metrics(
             claims, name, first, pair_analysis.uninformed
         )
-        recommendation[name] = recommend_metric_by_context(tables[name], run_choice)
+        recommendation[name] = recommend_metric_for_each_context(tables[name], run_choice)
     answer = None
     # The first choice is uninformed only where all metrics are: then none is the metric to use.
     if eligible and first not in pair_analysis.uninformed:
@@ -90,16 +96,18 @@ def build_context_statistics(pair_analysis: PairAnalysis) -> ContextStatistics:
         regret = (
             None
             if answer is None
-            else _estimate_accuracy_loss_of_one_metric(pair_analysis, column, answer.metric)
+            else _estimate_accuracy_loss_against_best_metrics(pair_analysis, column, answer.metric)
         )
-        contexts[name] = _build_column_result(pair_analysis, column, tables[name], predictions[name], regret)
+        contexts[name] = _build_result_of_context_column(
+            pair_analysis, column, tables[name], predictions[name], regret
+        )
     competing = pair_analysis.settings.competing.tolist()
     sentinels = [m for m in range(len(pair_analysis.metrics)) if m not in competing]
     return ContextStatistics(
         contexts=contexts,
-        overall=_build_accuracies_over_all_outputs(pair_analysis, competing, GlobalAccuracy),
-        sentinels=_build_accuracies_over_all_outputs(pair_analysis, sentinels, MetricAccuracy),
-        confounding=pair_analysis.confounding.summarize_confounding(
+        overall=_list_metric_accuracies_over_all_outputs(pair_analysis, competing, GlobalAccuracy),
+        sentinels=_list_metric_accuracies_over_all_outputs(pair_analysis, sentinels, MetricAccuracy),
+        confounding=pair_analysis.confounding.list_accuracy_dependence_on_perturbations(
             [pair_analysis.metrics[m] for m in sentinels]
         ),
         answer=answer,
@@ -130,14 +138,17 @@ def list_recommendable_metrics(pair_analysis: PairAnalysis) -> list[str]:
     ]
 
 
-def build_recommendation_with_exceptions(
-    claims: Claims, column: str, recommended_metric: str, metrics_that_ignore_quality: frozenset[str]
+def find_contexts_with_better_metrics(
+    significant_differences: Claims,
+    column: str,
+    recommended_metric: str,
+    metrics_that_ignore_quality: frozenset[str],
 ) -> RunChoice:
     """Return the recommended metric, together with the contexts of a column in which other metrics are
     significantly better.
     """
     ahead: dict[str, list[str]] = {}
-    for lead in claims.leads:
+    for lead in significant_differences.leads:
         if (
             lead.column == column
             and lead.worse == recommended_metric
@@ -148,35 +159,39 @@ def build_recommendation_with_exceptions(
 
 
 def build_final_recommendation(
-    recommendation: Mapping[str, Mapping[str, Recommendation]],
-    claims: Claims,
-    choice: RunChoice,
+    recommendations_by_context: Mapping[str, Mapping[str, Recommendation]],
+    significant_differences: Claims,
+    overall_choice: RunChoice,
     eligible_metrics: Sequence[str],
 ) -> Answer:
     """Return the metric to use, the metrics that are not shown to be worse, and the contexts in which another
     metric is recommended.
     """
-    if choice.human_top_group:
-        top_group = list(choice.human_top_group)
+    if overall_choice.human_top_group:
+        top_group = list(overall_choice.human_top_group)
     else:
-        behind = {lead.worse for lead in claims.leads if lead.column is None and lead.better == choice.metric}
-        top_group = [choice.metric]
-        top_group += [metric for metric in eligible_metrics if metric not in {choice.metric, *behind}]
+        behind = {
+            lead.worse
+            for lead in significant_differences.leads
+            if lead.column is None and lead.better == overall_choice.metric
+        }
+        top_group = [overall_choice.metric]
+        top_group += [metric for metric in eligible_metrics if metric not in {overall_choice.metric, *behind}]
     exceptions = []
-    for column, recommendations in recommendation.items():
+    for column, recommendations in recommendations_by_context.items():
         for context, entry in recommendations.items():
-            if entry.choice is not None and entry.choice != choice.metric:
+            if entry.choice is not None and entry.choice != overall_choice.metric:
                 exceptions.append(ContextException(column=column, context=context, metric=entry.choice))
-    return Answer(metric=choice.metric, top_group=top_group, exceptions=exceptions)
+    return Answer(metric=overall_choice.metric, top_group=top_group, exceptions=exceptions)
 
 
-def collect_accuracies_and_costs(pair_analysis: PairAnalysis, column: ColumnAnalysis) -> ChoiceTable:
+def collect_metric_accuracies_and_costs(pair_analysis: PairAnalysis, column: ColumnAnalysis) -> ChoiceTable:
     """Collect the accuracies and costs by which a metric is recommended in each context of a column."""
     competing = pair_analysis.settings.competing
     estimates = column.estimates
     analyses = [pair_analysis.overall.context, *column.context_analyses]
     accuracy = np.concatenate([pair_analysis.overall.estimates.accuracy, estimates.accuracy], axis=1)
-    shares = estimates.accuracy_sums.count_items().max(axis=0).astype(np.float64)
+    shares = estimates.accuracy_sums.count_scored_items().max(axis=0).astype(np.float64)
     lows = np.stack([context.low for context in column.context_analyses], axis=1)[competing]
     worst_case = np.where(np.isnan(lows), np.inf, lows).min(axis=1, initial=np.inf)
     return ChoiceTable(
@@ -184,21 +199,23 @@ def collect_accuracies_and_costs(pair_analysis: PairAnalysis, column: ColumnAnal
         contexts=(GLOBAL, *column.contexts.values),
         accuracy=accuracy[competing],
         may_be_best=np.stack([context.may_be_best for context in analyses], axis=1),
-        is_behind=np.stack([context.is_behind for context in analyses], axis=1),
+        is_worse_than_another=np.stack([context.is_worse_than_another for context in analyses], axis=1),
         spread=estimate_true_accuracy_spread(estimates.accuracy[competing], estimates.variance[competing]),
-        robust_accuracy=compute_robust_accuracy(estimates.accuracy[competing], shares, pair_analysis.radius),
+        robust_accuracy=compute_distributionally_robust_accuracy(
+            estimates.accuracy[competing], shares, pair_analysis.radius
+        ),
         worst_case=np.where(np.isinf(worst_case), np.nan, worst_case),
         cost_classes=pair_analysis.cost_classes,
         uninformed=pair_analysis.uninformed,
     )
 
 
-def _build_column_result(
+def _build_result_of_context_column(
     pair_analysis: PairAnalysis,
     column: ColumnAnalysis,
     metric_table: ChoiceTable,
-    prediction: AgreementPrediction | None,
-    regret: Interval | None,
+    agreement_prediction: AgreementPrediction | None,
+    loss_against_best_metrics: Interval | None,
 ) -> ContextColumn:
     """Return everything that the result says about the contexts of one column, such as the accuracies in each
     domain.
@@ -206,7 +223,7 @@ def _build_column_result(
     competing = pair_analysis.settings.competing.tolist()
     sentinels = [m for m in range(len(pair_analysis.metrics)) if m not in competing]
     metrics = pair_analysis.competing_metrics
-    trends = compute_accuracy_trends(
+    trends = correlate_accuracy_with_numeric_contexts(
         column.contexts.column, column.contexts.values, column.estimates.accuracy[competing]
     )
     trend_p = replace_nan_by_none(column.trend_p[competing])
@@ -214,20 +231,20 @@ def _build_column_result(
     for value, row in zip(column.contexts.values, column.perturbation_shares.tolist()):
         shares[value] = dict(zip(pair_analysis.perturbations, row))
     return ContextColumn(
-        local_accuracy=_build_accuracies_by_context(pair_analysis, column, competing),
+        local_accuracy=_list_metric_accuracies_by_context(pair_analysis, column, competing),
         h1=None if column.h1 is None else column.h1.to_result_rows(),
         h1_exchanges=None if column.h1 is None else list(column.h1.exchanges),
-        h2=_build_ranking_agreement_result(column, metric_table, prediction),
+        h2=_build_ranking_agreement_result(column, metric_table, agreement_prediction),
         perturbation_shares=shares,
         robustness=_summarize_robustness_of_metrics(column, metric_table, competing),
         trend=None if trends is None else dict(zip(metrics, trends)),
         trend_p=None if all(p is None for p in trend_p) else dict(zip(metrics, trend_p)),
-        regret=regret,
-        sentinels=_build_accuracies_by_context(pair_analysis, column, sentinels),
+        regret=loss_against_best_metrics,
+        sentinels=_list_metric_accuracies_by_context(pair_analysis, column, sentinels),
     )
 
 
-def _estimate_accuracy_loss_of_one_metric(
+def _estimate_accuracy_loss_against_best_metrics(
     pair_analysis: PairAnalysis, column: ColumnAnalysis, metric: str
 ) -> Interval | None:
     """Estimate how much accuracy is lost when one metric is used in all contexts of a column instead of the
@@ -238,7 +255,7 @@ def _estimate_accuracy_loss_of_one_metric(
     informed_metrics = [
         name for name in pair_analysis.competing_metrics if name not in pair_analysis.uninformed
     ]
-    items = column.estimates.accuracy_sums.count_items()[competing].max(axis=0)
+    items = column.estimates.accuracy_sums.count_scored_items()[competing].max(axis=0)
     contexts = []
     for c, context in enumerate(column.context_analyses):
         if column.is_large[c] and context.resamples is not None:
@@ -256,11 +273,11 @@ def _estimate_accuracy_loss_of_one_metric(
     return None if regret is None else Interval(regret.value, regret.low, regret.high)
 
 
-def _build_accuracies_by_context(
+def _list_metric_accuracies_by_context(
     pair_analysis: PairAnalysis, column: ColumnAnalysis, metric_positions: Sequence[int]
 ) -> list[MetricAccuracy]:
     """Return the accuracy of each of the given metrics in each context of a column."""
-    return build_accuracy_rows(
+    return build_metric_accuracy_results(
         MetricAccuracy,
         pair_analysis.metrics,
         metric_positions,
@@ -270,13 +287,13 @@ def _build_accuracies_by_context(
     )
 
 
-def _build_accuracies_over_all_outputs(
-    pair_analysis: PairAnalysis, metric_positions: Sequence[int], row_type: type[AccuracyT]
+def _list_metric_accuracies_over_all_outputs(
+    pair_analysis: PairAnalysis, metric_positions: Sequence[int], result_type: type[AccuracyT]
 ) -> list[AccuracyT]:
     """Return the accuracy of each of the given metrics over all outputs."""
     overall = pair_analysis.overall
-    return build_accuracy_rows(
-        row_type,
+    return build_metric_accuracy_results(
+        result_type,
         pair_analysis.metrics,
         metric_positions,
         overall.estimates,
@@ -285,18 +302,18 @@ def _build_accuracies_over_all_outputs(
     )
 
 
-def build_accuracy_rows(
-    row_type: type[AccuracyT],
+def build_metric_accuracy_results(
+    result_type: type[AccuracyT],
     metric_names: Sequence[str],
     metric_positions: Sequence[int],
     estimates: AccuracyEstimates,
     standardised_accuracies: FloatArray,
-    analyses: Sequence[ContextAnalysis],
+    context_analyses: Sequence[ContextAnalysis],
 ) -> list[AccuracyT]:
     """Return one result row with accuracy, interval and counts for each context and metric."""
     accuracy_sums = estimates.accuracy_sums
-    low = np.stack([analysis.low for analysis in analyses], axis=1)
-    high = np.stack([analysis.high for analysis in analyses], axis=1)
+    low = np.stack([analysis.low for analysis in context_analyses], axis=1)
+    high = np.stack([analysis.high for analysis in context_analyses], axis=1)
     # Whole tables become lists at once: there may be a million cells. Rows are [contexts, metrics].
     accuracy_cells = replace_nan_by_none(estimates.accuracy.T)
     low_cells = replace_nan_by_none(low.T)
@@ -304,15 +321,15 @@ def build_accuracy_rows(
     micro_cells = replace_nan_by_none(accuracy_sums.compute_accuracy_over_pairs().T)
     standardised_cells = replace_nan_by_none(standardised_accuracies.T)
     tie_cells = replace_nan_by_none(accuracy_sums.compute_tie_shares().T)
-    items = accuracy_sums.count_items().T.tolist()
-    outputs = accuracy_sums.count_outputs().T.tolist()
-    pairs = accuracy_sums.count_pairs().T.tolist()
+    items = accuracy_sums.count_scored_items().T.tolist()
+    outputs = accuracy_sums.count_scored_outputs().T.tolist()
+    pairs = accuracy_sums.count_scored_pairs().T.tolist()
     clusters = estimates.clusters.T.tolist()
     rows = []
     for c, context in enumerate(accuracy_sums.contexts):
         for m in metric_positions:
             rows.append(
-                row_type(
+                result_type(
                     context=context,
                     metric=metric_names[m],
                     accuracy=accuracy_cells[c][m],
@@ -330,22 +347,24 @@ def build_accuracy_rows(
     return rows
 
 
-def predict_ranking_agreement_from_facts(
-    column: ColumnAnalysis, facts: ContextFacts
+def predict_ranking_agreement_from_properties(
+    column_analysis: ColumnAnalysis, context_properties: ContextProperties
 ) -> AgreementPrediction | None:
-    """Predict from facts about two contexts how similarly they rank the metrics.
+    """Predict from properties of two contexts how similarly they rank the metrics.
 
     None where there is nothing to learn from.
     """
-    h2 = column.h2
+    h2 = column_analysis.h2
     if h2 is None or len(h2.matrix) == 1:
         return None
-    kept = np.flatnonzero(column.is_large[h2.order])
-    ordered_facts = {name: [values[c] for c in h2.order[kept]] for name, values in facts.items()}
-    return predict_ranking_agreement_of_contexts(
+    kept = np.flatnonzero(column_analysis.is_large[h2.order])
+    ordered_properties = {
+        name: [values[c] for c in h2.order[kept]] for name, values in context_properties.items()
+    }
+    return predict_rank_correlation_of_two_contexts(
         h2.matrix[1:, 1:][np.ix_(kept, kept)],
-        ordered_facts,
-        do_all_or_no_contexts_share_clusters=column.do_all_or_no_contexts_share_clusters,
+        ordered_properties,
+        are_contexts_exchangeable=column_analysis.are_contexts_exchangeable,
     )
 
 
@@ -382,7 +401,7 @@ def group_similar_contexts(column: ColumnAnalysis, metric_table: ChoiceTable) ->
     h2 = column.h2
     if h2 is None or len(h2.matrix) == 1:
         return []
-    by_preference = recommend_metric_by_context(metric_table)[GLOBAL].metrics
+    by_preference = recommend_metric_for_each_context(metric_table)[GLOBAL].metrics
     agreements = h2.matrix[1:, 1:]
     groups = []
     for group in range(int(h2.groups.max()) + 1):

@@ -14,7 +14,7 @@ from metassay.stats.arrays import FloatArray, IntArray
 _CENTRES = 2000  # kernels per context: more change the density little and cost time in proportion
 
 
-def estimate_density_weights(output_features: FloatArray, context_codes: IntArray) -> FloatArray:
+def weight_outputs_by_density_in_context(output_features: FloatArray, context_codes: IntArray) -> FloatArray:
     """Weight each output by how common its features are in its context, so that the mean weight is 1.
 
     `output_features` is [outputs, features], scaled here to unit variance over all outputs; `context_codes`

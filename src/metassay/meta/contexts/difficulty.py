@@ -87,7 +87,7 @@ def measure_accuracy_by_difficulty(
         bootstrap = ClusterBootstrap(random.create_random_generator_from_names(seed, "bootstrap"), resamples)
         estimates, low, high = estimate_accuracy_intervals(pairs, contexts, ties, bootstrap)
     tie_share = estimates.accuracy_sums.compute_tie_shares()
-    items = estimates.accuracy_sums.count_items()
+    items = estimates.accuracy_sums.count_scored_items()
     rows = []
     for m, metric in enumerate(pairs.metrics):
         for code in range(bin_count):
@@ -112,17 +112,17 @@ def measure_accuracy_by_difficulty(
     )
 
 
-def compute_quartiles_of_edit_shares(
-    human_score_name: str, edit_shares: FloatArray
+def compute_edit_distance_quartiles(
+    human_score_name: str, relative_edit_distances: FloatArray
 ) -> HumanPairDistances | None:
     """Compute quartiles of the edit distance between the two outputs of pairs with human scores. None without
     pairs.
     """
-    if not len(edit_shares):
+    if not len(relative_edit_distances):
         return None
-    low, median, high = np.quantile(edit_shares, (0.25, 0.5, 0.75)).tolist()
+    low, median, high = np.quantile(relative_edit_distances, (0.25, 0.5, 0.75)).tolist()
     return HumanPairDistances(
-        human=human_score_name, pairs=len(edit_shares), low=low, median=median, high=high
+        human=human_score_name, pairs=len(relative_edit_distances), low=low, median=median, high=high
     )
 
 

@@ -48,8 +48,8 @@ class AccuracyTests:
 
     `p_family` are permutation p-values adjusted for all metrics together. `exchanges` names the levels of the
     permutation test; `exchangeable_share` is the share of units that could get another label, at the level
-    where it is smallest. `cluster_variance_ratio` is computed by `compute_cluster_variance_ratios`; NaN where
-    each item is a cluster of its own.
+    where it is smallest. `cluster_variance_ratio` is computed by
+    `compute_accuracy_similarity_within_clusters`; NaN where each item is a cluster of its own.
     """
 
     metrics: tuple[str, ...]
@@ -107,7 +107,7 @@ class ExchangeableUnits:
     labels: IntArray
     block_starts: LongArray
 
-    def exchangeable_share(self) -> float:
+    def compute_share_of_exchangeable_units(self) -> float:
         """Return the share of outputs or clusters that can exchange their context with a different one."""
         lowest = np.minimum.reduceat(self.labels, self.block_starts[:-1])
         highest = np.maximum.reduceat(self.labels, self.block_starts[:-1])
@@ -115,10 +115,10 @@ class ExchangeableUnits:
         return float(sizes[lowest < highest].sum() / sizes.sum())
 
 
-def compare_accuracies_between_contexts(
+def run_accuracy_tests_between_contexts(
     pair_outcomes: PairOutcomes,
     pair_contexts: PairContexts,
-    pair_totals: FloatArray,
+    pair_counts: FloatArray,
     *,
     ties: str,
     rng: np.random.Generator,
@@ -129,11 +129,11 @@ def compare_accuracies_between_contexts(
     """Test for each metric whether it orders pairs of outputs equally accurately in all contexts, such as all
     domains.
 
-    `pair_totals` are `AccuracySums.totals` of contexts crossed with perturbations. Contexts that are not
+    `pair_counts` are `AccuracySums.totals` of contexts crossed with perturbations. Contexts that are not
     large take no part in the permutation test. Its p is NaN where no labels can be exchanged, for example
     where contexts are the clusters themselves.
     """
-    right, pairs = _count_right_and_all_pairs(pair_totals, len(pair_contexts.values))
+    right, pairs = _count_correct_and_all_pairs(pair_counts, len(pair_contexts.values))
     chi_square_tests = [chi_square_test(r.sum(axis=0), n.sum(axis=0)) for r, n in zip(right, pairs)]
     stratified_tests = [cochran_mantel_haenszel_test(r, n) for r, n in zip(right, pairs)]
     tested_contexts = pair_contexts if is_large is None else pair_contexts.select_contexts(is_large)
@@ -141,7 +141,7 @@ def compare_accuracies_between_contexts(
     p_family_by_level = []
     level_names = []
     exchangeable_share = 1.0
-    for level in iterate_units_to_permute(pair_outcomes, tested_contexts, ties=ties):
+    for level in iterate_exchangeable_outputs_and_clusters(pair_outcomes, tested_contexts, ties=ties):
         permuted = run_label_permutation_test(
             level.right,
             level.total,
@@ -156,7 +156,7 @@ def compare_accuracies_between_contexts(
         p_by_level.append(permuted.p)
         p_family_by_level.append(permuted.p_family)
         level_names.append(level.name)
-        exchangeable_share = min(exchangeable_share, level.exchangeable_share())
+        exchangeable_share = min(exchangeable_share, level.compute_share_of_exchangeable_units())
     metric_count = len(chi_square_tests)
     return AccuracyTests(
         metrics=pair_outcomes.metrics,
@@ -164,33 +164,31 @@ def compare_accuracies_between_contexts(
         dof=np.array([test.dof for test in chi_square_tests]),
         p=np.array([test.p for test in chi_square_tests]),
         cramers_v=np.array([test.cramers_v for test in chi_square_tests]),
-        p_permutation=_combine_p_values_of_permutation_tests(p_by_level, metric_count),
-        p_family=_combine_p_values_of_permutation_tests(p_family_by_level, metric_count),
+        p_permutation=_combine_p_values_by_bonferroni(p_by_level, metric_count),
+        p_family=_combine_p_values_by_bonferroni(p_family_by_level, metric_count),
         p_cmh=np.array([test.p for test in stratified_tests]),
-        cluster_variance_ratio=compute_cluster_variance_ratios(pair_outcomes, tested_contexts, ties=ties),
+        cluster_variance_ratio=compute_accuracy_similarity_within_clusters(
+            pair_outcomes, tested_contexts, ties=ties
+        ),
         exchanges=tuple(level_names),
         exchangeable_share=exchangeable_share,
     )
 
 
-def _combine_p_values_of_permutation_tests(
-    p_values_by_unit_size: list[FloatArray], metric_count: int
-) -> FloatArray:
+def _combine_p_values_by_bonferroni(p_values_of_tests: list[FloatArray], metric_count: int) -> FloatArray:
     """Combine the p-values of permutation tests that exchange different units. The result is the smallest
     p-value times the number of tests.
     """
-    if not p_values_by_unit_size:
+    if not p_values_of_tests:
         return np.full(metric_count, np.nan)
     # Bonferroni over the levels: each tests the same hypothesis with other units.
-    table = np.stack(p_values_by_unit_size)
+    table = np.stack(p_values_of_tests)
     known_levels = (~np.isnan(table)).sum(axis=0)
     smallest = np.where(known_levels > 0, np.nan_to_num(table, nan=np.inf).min(axis=0), np.nan)
     return np.asarray(np.minimum(smallest * known_levels, 1))
 
 
-def combine_contexts_with_perturbations(
-    pair_outcomes: PairOutcomes, pair_contexts: PairContexts
-) -> PairContexts:
+def split_contexts_by_perturbation(pair_outcomes: PairOutcomes, pair_contexts: PairContexts) -> PairContexts:
     """Combine every context with every perturbation to a new context, and return the new context of each
     pair.
     """
@@ -202,19 +200,21 @@ def combine_contexts_with_perturbations(
     return PairContexts(f"{pair_contexts.column}\tperturbation", names, codes.astype(np.int32))
 
 
-def _count_right_and_all_pairs(pair_totals: FloatArray, context_count: int) -> tuple[FloatArray, FloatArray]:
+def _count_correct_and_all_pairs(
+    pair_counts: FloatArray, context_count: int
+) -> tuple[FloatArray, FloatArray]:
     """Return the numbers of correctly ordered pairs and of all pairs, for each metric, perturbation and
     context.
 
     A tie counts as much as its credit.
     """
-    shape = (len(pair_totals), context_count, -1)
-    right = pair_totals[:, RIGHT_PAIRS].reshape(shape)
-    pairs = pair_totals[:, ALL_PAIRS].reshape(shape)
+    shape = (len(pair_counts), context_count, -1)
+    right = pair_counts[:, RIGHT_PAIRS].reshape(shape)
+    pairs = pair_counts[:, ALL_PAIRS].reshape(shape)
     return np.swapaxes(right, 1, 2), np.swapaxes(pairs, 1, 2)
 
 
-def iterate_units_to_permute(
+def iterate_exchangeable_outputs_and_clusters(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str
 ) -> Iterator[ExchangeableUnits]:
     """Yield the kinds of units (outputs, then clusters of items) whose contexts a permutation test may
@@ -244,10 +244,12 @@ def iterate_units_to_permute(
         ("clusters", pair_outcomes.clusters, one_block),
     )
     for name, level_units, blocks in levels:
-        group_count, group_of_label = _group_labels_that_share_blocks(labels, blocks)
+        group_count, group_of_label = _group_contexts_that_share_clusters(labels, blocks)
         if group_count == int(labels.max()) + 1:
             continue  # every block lies in one context: nothing to exchange at this level
-        yield _build_units_to_permute(name, pair_outcomes, labels, level_units, blocks, ties)
+        yield _count_correct_pairs_by_output_or_cluster(
+            name, pair_outcomes, labels, level_units, blocks, ties
+        )
         if group_count == 1:
             return
         # Labels that were exchanged at this level count as one at the next, coarser level.
@@ -270,7 +272,7 @@ def _assign_ids_to_cluster_label_pairs(clusters: IntArray, labels: IntArray) -> 
     return np.asarray(numbers, dtype=np.int32)
 
 
-def compute_cluster_variance_ratios(
+def compute_accuracy_similarity_within_clusters(
     pair_outcomes: PairOutcomes, pair_contexts: PairContexts, *, ties: str
 ) -> FloatArray:
     """Compute for each metric how alike its accuracies on items of the same cluster are. The ratio is about 1
@@ -289,7 +291,7 @@ def compute_cluster_variance_ratios(
     labels = pair_contexts.codes[in_context]
     if not _has_cluster_of_several_items(pair_outcomes):
         return undefined
-    cells = _build_units_to_permute(
+    cells = _count_correct_pairs_by_output_or_cluster(
         "items",
         pair_outcomes,
         labels,
@@ -321,7 +323,9 @@ def _subtract_group_means(values: FloatArray, group_codes: IntArray | LongArray)
     return np.asarray(values - means[group_codes])
 
 
-def _group_labels_that_share_blocks(labels: IntArray, blocks: IntArray) -> tuple[int, IntArray]:
+def _group_contexts_that_share_clusters(
+    context_of_pair: IntArray, cluster_of_pair: IntArray
+) -> tuple[int, IntArray]:
     """Group contexts that occur in the same blocks, such as documents. Returns the number of groups and the
     group of each context.
 
@@ -330,28 +334,39 @@ def _group_labels_that_share_blocks(labels: IntArray, blocks: IntArray) -> tuple
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    label_count = int(labels.max()) + 1
-    label_of_block = np.empty(int(blocks.max()) + 1, dtype=np.int32)
-    label_of_block[blocks] = labels  # any label of the block
-    links = np.ones(len(labels), dtype=np.bool_), (labels, label_of_block[blocks])
+    label_count = int(context_of_pair.max()) + 1
+    label_of_block = np.empty(int(cluster_of_pair.max()) + 1, dtype=np.int32)
+    label_of_block[cluster_of_pair] = context_of_pair  # any label of the block
+    links = np.ones(len(context_of_pair), dtype=np.bool_), (context_of_pair, label_of_block[cluster_of_pair])
     _, component = connected_components(coo_array(links, shape=(label_count, label_count)), directed=False)
-    is_used = count_occurrences(labels, label_count) > 0
+    is_used = count_occurrences(context_of_pair, label_count) > 0
     groups, group = np.unique(component[is_used], return_inverse=True)
     group_of_label = np.full(label_count, -1, dtype=np.int32)
     group_of_label[is_used] = group
     return len(groups), group_of_label
 
 
-def _build_units_to_permute(
-    name: str, pair_outcomes: PairOutcomes, labels: IntArray, units: IntArray, blocks: IntArray, ties: str
+def _count_correct_pairs_by_output_or_cluster(
+    units_name: str,
+    pair_outcomes: PairOutcomes,
+    context_of_pair: IntArray,
+    output_or_cluster_of_pair: IntArray,
+    block_of_pair: IntArray,
+    ties: str,
 ) -> ExchangeableUnits:
     """Count the correctly ordered pairs and all pairs of each output or cluster whose context can be
     exchanged.
     """
     # Outputs are sorted within their items already; other units are numbered in the order of their blocks.
-    order = _argsort_stably(blocks if units is pair_outcomes.outputs else units)
-    units, blocks, labels = units[order], blocks[order], labels[order]
-    first_pairs = find_starts_of_equal_rows(units)[:-1]
+    order = _argsort_stably(
+        block_of_pair if output_or_cluster_of_pair is pair_outcomes.outputs else output_or_cluster_of_pair
+    )
+    output_or_cluster_of_pair, block_of_pair, context_of_pair = (
+        output_or_cluster_of_pair[order],
+        block_of_pair[order],
+        context_of_pair[order],
+    )
+    first_pairs = find_starts_of_equal_rows(output_or_cluster_of_pair)[:-1]
     doubled_tie_credit = round(2 * TIE_CREDIT[ties])
     metric_count = len(pair_outcomes.metrics)
     has_missing = pair_outcomes.outcomes.min() == MISSING
@@ -369,7 +384,11 @@ def _build_units_to_permute(
     if (total == total[:, :1]).all():
         total = total[:, :1].copy()
     return ExchangeableUnits(
-        name, right, total, labels[first_pairs], find_starts_of_equal_rows(blocks[first_pairs])
+        units_name,
+        right,
+        total,
+        context_of_pair[first_pairs],
+        find_starts_of_equal_rows(block_of_pair[first_pairs]),
     )
 
 

@@ -63,29 +63,32 @@ class AgreementMatrix:
     p_global: FloatArray
 
 
-def compare_context_with_global_ranking(
-    accuracies: FloatArray,
-    resamples: FloatArray,
+def correlate_context_with_global_ranking(
+    context_accuracies: FloatArray,
+    context_resamples: FloatArray,
     global_accuracies: FloatArray,
     global_resamples: FloatArray,
-    statistic: str,
+    correlation_name: str,
     cluster_count: int,
 ) -> tuple[float, float, float]:
     """Compare how one context ranks the metrics with their ranking over all outputs. Returns the interval of
     the rank correlation and a p-value.
 
-    `accuracies` is [metrics], `resamples` [metrics, resamples]. The test asks whether the context truly
-    orders the metrics as all outputs do. Its statistic is the distance of the accuracies, weighed by their
-    precision, from the nearest ones in the global order; under the null, accuracies are drawn around those
-    nearest ones with the deviations of the resamples, stretched for small numbers of clusters.
+    `context_accuracies` is [metrics], `context_resamples` [metrics, resamples]. The test asks whether the
+    context truly orders the metrics as all outputs do. Its statistic is the distance of the accuracies,
+    weighed by their precision, from the nearest ones in the global order; under the null, accuracies are
+    drawn around those nearest ones with the deviations of the resamples, stretched for small numbers of
+    clusters.
     """
     # the order of all outputs is the reference of statistics that are not symmetric
     agreement = correlate_metric_rankings(
-        global_accuracies, global_resamples, accuracies, resamples, statistic
+        global_accuracies, global_resamples, context_accuracies, context_resamples, correlation_name
     )
     if np.isnan(agreement.value):
         return float("nan"), float("nan"), float("nan")
-    p = _compute_p_value_of_same_ranking(accuracies, resamples, global_accuracies, cluster_count)
+    p = _compute_p_value_of_ranking_difference(
+        context_accuracies, context_resamples, global_accuracies, cluster_count
+    )
     return agreement.low, agreement.high, p
 
 
@@ -109,11 +112,11 @@ def correlate_metric_rankings(
         _round_to_ignore_float_errors(second_resamples.T),
         statistic,
     )
-    low, high = _compute_interval_containing_observed(drawn, observed)
+    low, high = _compute_percentile_interval_with_observed(drawn, observed)
     return IntervalEstimate(observed, low, high)
 
 
-def _compute_p_value_of_same_ranking(
+def _compute_p_value_of_ranking_difference(
     accuracies: FloatArray, resamples: FloatArray, global_accuracies: FloatArray, cluster_count: int
 ) -> float:
     """Compute the p-value of the hypothesis that one context truly ranks the metrics as all outputs together
@@ -135,12 +138,12 @@ def _compute_p_value_of_same_ranking(
     return float((1 + (null_distances >= distance[0] - _ROUNDING).sum()) / (1 + len(null_distances)))
 
 
-def estimate_ranking_agreement_of_two_samples(
+def estimate_split_half_ranking_reliability(
     accuracy_sums: AccuracySums,
     metric_positions: LongArray,
     context_position: int,
-    cluster_halves: ClusterHalves,
-    statistic: str,
+    random_halves: ClusterHalves,
+    correlation_name: str,
 ) -> float:
     """Estimate how similarly two random samples of one context would rank the metrics. Other contexts can
     hardly agree more than that.
@@ -152,10 +155,10 @@ def estimate_ranking_agreement_of_two_samples(
     weight = (
         accuracy_sums.weight if len(accuracy_sums.weight) == 1 else accuracy_sums.weight[metric_positions]
     )
-    first, second = cluster_halves.compute_ratios_in_both_halves(
+    first, second = random_halves.compute_ratios_in_both_halves(
         accuracy_sums.credit[metric_positions, cells], weight[:, cells], accuracy_sums.clusters[cells]
     )
-    return estimate_agreement_of_full_samples_from_halves(first, second, statistic)
+    return estimate_agreement_of_full_samples_from_halves(first, second, correlation_name)
 
 
 def estimate_agreement_of_full_samples_from_halves(
@@ -190,11 +193,11 @@ def extrapolate_agreement_to_full_sample(agreement_of_halves: float) -> float:
     return float(2 / np.pi * np.arcsin(2 * r / (1 + r)))
 
 
-def compare_rankings_of_all_contexts(
+def compute_rank_correlations_between_contexts(
     accuracies: FloatArray,
-    resamples: Sequence[FloatArray],
-    against_global: Sequence[ContextRankingComparison],
-    statistic: str,
+    resampled_accuracies: Sequence[FloatArray],
+    comparisons_with_global: Sequence[ContextRankingComparison],
+    correlation_name: str,
     workers: int = 1,
 ) -> AgreementMatrix:
     """Compute how similarly every two contexts rank the metrics, and how similarly each context and all
@@ -204,9 +207,9 @@ def compare_rankings_of_all_contexts(
     """
     rows = _round_to_ignore_float_errors(accuracies)
     context_count = len(accuracies) - 1
-    with_global = correlate_rows(rows[:1], rows, statistic)
+    with_global = correlate_rows(rows[:1], rows, correlation_name)
     if context_count <= FULL_MATRIX:
-        matrix = correlate_all_rows(rows, statistic)
+        matrix = correlate_all_rows(rows, correlation_name)
         order, groups = group_similar_rows(matrix[1:, 1:])
     else:
         matrix = with_global[None]
@@ -214,20 +217,22 @@ def compare_rankings_of_all_contexts(
         # Undefined agreements come last; a rank correlation is at least −1.
         order = np.argsort(-np.nan_to_num(with_global[1:], nan=-2.0), kind="stable")
     positions = np.concatenate([[0], 1 + order])
-    if resamples:
-        low, high = _compute_intervals_of_agreement_matrix(resamples, matrix, statistic, workers)
+    if resampled_accuracies:
+        low, high = _compute_intervals_of_agreement_matrix(
+            resampled_accuracies, matrix, correlation_name, workers
+        )
     else:
-        low = np.array([[context.low for context in against_global]])
-        high = np.array([[context.high for context in against_global]])
+        low = np.array([[context.low for context in comparisons_with_global]])
+        high = np.array([[context.high for context in comparisons_with_global]])
     return AgreementMatrix(
-        statistic=statistic,
+        statistic=correlation_name,
         order=order,
         groups=groups[order],
         matrix=_reorder_rows_and_columns(matrix, positions),
         low=_reorder_rows_and_columns(low, positions),
         high=_reorder_rows_and_columns(high, positions),
-        ceiling=np.array([context.ceiling for context in against_global])[positions],
-        p_global=np.array([context.p for context in against_global])[positions],
+        ceiling=np.array([context.ceiling for context in comparisons_with_global])[positions],
+        p_global=np.array([context.p for context in comparisons_with_global])[positions],
     )
 
 
@@ -237,18 +242,18 @@ def _compute_intervals_of_agreement_matrix(
     """Compute the 95 % interval of every entry in the matrix of rank correlations between contexts."""
     draws = [_round_to_ignore_float_errors(row.T) for row in resamples]
 
-    def compute_intervals_of_row(row: int) -> list[tuple[float, float]]:
+    def compute_intervals_of_matrix_row(row: int) -> list[tuple[float, float]]:
         intervals = []
         # The matrix is symmetric: only cells on and above the diagonal are computed.
         for j in range(row, len(draws)):
             values = correlate_rows(draws[row], draws[j], statistic)
-            intervals.append(_compute_interval_containing_observed(values, agreement_matrix[row, j]))
+            intervals.append(_compute_percentile_interval_with_observed(values, agreement_matrix[row, j]))
         return intervals
 
     low = np.full_like(agreement_matrix, np.nan)
     high = np.full_like(agreement_matrix, np.nan)
     with ThreadPoolExecutor(workers) as pool:
-        for i, intervals in enumerate(pool.map(compute_intervals_of_row, range(len(draws)))):
+        for i, intervals in enumerate(pool.map(compute_intervals_of_matrix_row, range(len(draws)))):
             low[i, i:], high[i, i:] = np.array(intervals).T
     below_diagonal = np.tril_indices(len(low), -1)
     low[below_diagonal] = low.T[below_diagonal]
@@ -256,18 +261,18 @@ def _compute_intervals_of_agreement_matrix(
     return low, high
 
 
-def _compute_interval_containing_observed(
-    resampled_values: FloatArray, observed: float
+def _compute_percentile_interval_with_observed(
+    resampled_values: FloatArray, observed_value: float
 ) -> tuple[float, float]:
     """Compute a percentile interval from resampled values, and widen it if it does not contain the observed
     value.
 
     Resampled rankings are noisier than the observed one, so they agree less.
     """
-    if np.isnan(observed):
+    if np.isnan(observed_value):
         return float("nan"), float("nan")
     low, high = percentile_interval(resampled_values)
-    return float(np.fmin(low, observed)), float(np.fmax(high, observed))
+    return float(np.fmin(low, observed_value)), float(np.fmax(high, observed_value))
 
 
 def _reorder_rows_and_columns(matrix: FloatArray, positions: LongArray) -> FloatArray:

@@ -25,9 +25,9 @@ import numpy as np
 
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.contexts.accuracy import (
+    count_correct_pairs_by_context_and_cluster,
     repeat_pairs_that_span_two_contexts,
     sort_pairs_by_item,
-    sum_outcomes_by_context_and_cluster,
 )
 from metassay.meta.contexts.choice import RunChoice
 from metassay.meta.contexts.column_analysis import (
@@ -35,9 +35,9 @@ from metassay.meta.contexts.column_analysis import (
     AnalysisSettings,
     ColumnAnalysis,
     GlobalAnalysis,
-    analyze_accuracy_on_all_pairs,
+    estimate_accuracy_over_all_pairs,
 )
-from metassay.meta.contexts.h2 import correlate_metric_rankings, estimate_ranking_agreement_of_two_samples
+from metassay.meta.contexts.h2 import correlate_metric_rankings, estimate_split_half_ranking_reliability
 from metassay.meta.contexts.leads import compute_p_values_of_accuracy_differences
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.meta.contexts.saved_labels import SavedLabels
@@ -153,7 +153,7 @@ class HumanAnalysis:
         """Share of the pairs of outputs with different human scores that each metric orders as people do."""
         return np.asarray(self.overall.estimates.accuracy[self.settings.competing, 0])
 
-    def test_best_metric_against_others(self) -> list[MetricLead]:
+    def compare_best_metric_with_others(self) -> list[MetricLead]:
         """Compute p-values that the metric that agrees best with people on pairs of outputs is no more
         accurate than each other metric.
         """
@@ -165,27 +165,27 @@ class HumanAnalysis:
                 candidates.append(MetricLead(column=None, context=GLOBAL, better=best, worse=worse, p=p))
         return candidates
 
-    def choose_better_metric(
-        self, current_metric: str, claims: Claims, eligible_metrics: Collection[str]
+    def choose_significantly_better_metric(
+        self, current_metric: str, significant_differences: Claims, eligible_metrics: Collection[str]
     ) -> RunChoice | None:
         """Return the metric that agrees best with people if it is shown to be better than the given metric,
         else None.
         """
-        if not any(lead.worse == current_metric for lead in claims.human_leads):
+        if not any(lead.worse == current_metric for lead in significant_differences.human_leads):
             return None
-        top_group = self._list_metrics_not_worse_than_best(claims, eligible_metrics)
+        top_group = self._list_metrics_not_worse_than_best(significant_differences, eligible_metrics)
         return RunChoice(self.metrics[self.best], human_top_group=top_group)
 
     def _list_metrics_not_worse_than_best(
-        self, claims: Claims, eligible_metrics: Collection[str]
+        self, significant_differences: Claims, eligible_metrics: Collection[str]
     ) -> list[str]:
         """List the metric that agrees best with people, followed by the metrics that are not shown to be
         worse.
         """
         best = self.metrics[self.best]
-        behind = {lead.worse for lead in claims.human_leads}
+        behind = {lead.worse for lead in significant_differences.human_leads}
         group = [best]
-        for row in self._build_result_of_each_metric():
+        for row in self._list_human_agreement_of_metrics():
             is_defined = row.accuracy is not None
             if is_defined and row.metric in eligible_metrics and row.metric not in {best, *behind}:
                 group.append(row.metric)
@@ -205,7 +205,7 @@ class HumanAnalysis:
             return None
         return MetricChoice(metric=self.metrics[int(np.nanargmax(values))])
 
-    def _build_result_of_each_metric(self) -> list[HumanAccuracy]:
+    def _list_human_agreement_of_metrics(self) -> list[HumanAccuracy]:
         """Return the agreement of each metric with people, the best first. Equal metrics share a rank."""
         accuracy = self.accuracy
         context = self.overall.context
@@ -240,8 +240,11 @@ class HumanAnalysis:
             )
         return sorted(rows, key=lambda row: row.rank or len(rows) + 1)
 
-    def build_human_comparison(
-        self, claims: Claims, metric_chosen_by_perturbations: str, eligible_metrics: Collection[str]
+    def build_comparison_with_human_scores(
+        self,
+        significant_differences: Claims,
+        metric_chosen_by_perturbations: str,
+        eligible_metrics: Collection[str],
     ) -> HumanComparison:
         """Return the comparison of metrics with human scores in the form in which it is written to JSON.
 
@@ -250,32 +253,36 @@ class HumanAnalysis:
         accuracy_sums = self.overall.estimates.accuracy_sums
         contexts = {}
         for column, analyses in self.contexts.items():
-            contexts[column] = [self._build_human_comparison_in_context(analysis) for analysis in analyses]
+            contexts[column] = [
+                self._build_context_comparison_with_human_scores(analysis) for analysis in analyses
+            ]
         return HumanComparison(
             human=self.human,
-            items=int(accuracy_sums.count_items().max()),
-            pairs=int(accuracy_sums.count_pairs().max()),
+            items=int(accuracy_sums.count_scored_items().max()),
+            pairs=int(accuracy_sums.count_scored_pairs().max()),
             systems=None if self.spa is None else self.spa.systems,
             segments=None if self.spa is None else self.spa.segments,
-            followed=any(lead.worse == metric_chosen_by_perturbations for lead in claims.human_leads),
+            followed=any(
+                lead.worse == metric_chosen_by_perturbations for lead in significant_differences.human_leads
+            ),
             by_perturbed_pairs=MetricChoice(metric=metric_chosen_by_perturbations),
             by_human_pairs=HumanChoice(
                 metric=self.metrics[self.best],
-                top_group=self._list_metrics_not_worse_than_best(claims, eligible_metrics),
+                top_group=self._list_metrics_not_worse_than_best(significant_differences, eligible_metrics),
             ),
             by_spa=self._choose_metric_with_highest_soft_accuracy(eligible_metrics),
             by_labels_saved=(
                 None
                 if self.saved_labels is None
-                else self.saved_labels.choose_metric_saving_most_labels(self.metrics, eligible_metrics)
+                else self.saved_labels.choose_metric_saving_most_human_labels(self.metrics, eligible_metrics)
             ),
             spa_constant=None if self.spa is None else none_if_nan(self.spa.constant),
-            metrics=self._build_result_of_each_metric(),
+            metrics=self._list_human_agreement_of_metrics(),
             agreement=HumanAgreement(
                 statistic=KENDALL,
-                perturbed_with_human=_convert_ranking_comparison_to_result(self.perturbed_with_human),
-                perturbed_with_spa=_convert_ranking_comparison_to_result(self.perturbed_with_spa),
-                human_with_spa=_convert_ranking_comparison_to_result(self.human_with_spa),
+                perturbed_with_human=_convert_to_order_agreement(self.perturbed_with_human),
+                perturbed_with_spa=_convert_to_order_agreement(self.perturbed_with_spa),
+                human_with_spa=_convert_to_order_agreement(self.human_with_spa),
             ),
             ceiling=HumanCeiling(
                 pairs=none_if_nan(self.overall.context.order.ceiling),
@@ -284,7 +291,7 @@ class HumanAnalysis:
             contexts=contexts,
         )
 
-    def _build_human_comparison_in_context(
+    def _build_context_comparison_with_human_scores(
         self, context_analysis: HumanContextAnalysis
     ) -> ContextHumanAgreement:
         """Return the comparison of metrics with human scores in one context, in the form written to JSON."""
@@ -310,10 +317,10 @@ class HumanAnalysis:
         )
 
 
-def analyze_pairs_with_human_scores(
+def compare_metrics_with_human_scores(
     human_pairs: HumanPairs,
-    analysis_of_perturbed_pairs: GlobalAnalysis,
-    analyses_of_perturbed_pairs_by_column: Mapping[str, ColumnAnalysis],
+    overall_perturbed_analysis: GlobalAnalysis,
+    perturbed_analyses_by_column: Mapping[str, ColumnAnalysis],
     settings: AnalysisSettings,
     soft_pairwise_accuracy: SoftAccuracyEstimates | None,
     saved_labels: SavedLabels | None = None,
@@ -321,29 +328,29 @@ def analyze_pairs_with_human_scores(
     """Compute how often metrics order pairs of outputs as people do, and compare this ranking of the metrics
     with the one on perturbed (deliberately worsened) outputs.
 
-    `analysis_of_perturbed_pairs` and `analyses_of_perturbed_pairs_by_column` are the analyses of the
+    `overall_perturbed_analysis` and `perturbed_analyses_by_column` are the analyses of the
     perturbed pairs. `soft_pairwise_accuracy` and `saved_labels` are given where several systems have human
     scores. Contexts below the smallest size on either side are left out.
     """
     settings = replace(settings, agreement=KENDALL)
     used_contexts = [contexts.drop_empty_contexts() for contexts in human_pairs.contexts]
     outcomes, sorted_contexts = sort_pairs_by_item(human_pairs.outcomes, used_contexts)
-    overall = analyze_accuracy_on_all_pairs(outcomes, settings)
+    overall = estimate_accuracy_over_all_pairs(outcomes, settings)
     competing = settings.competing
     accuracy = overall.estimates.accuracy[competing, 0]
     # A metric that knows nothing of quality is last in every order, and would make them look alike.
     is_informed = ~settings.is_uninformed
     informed = competing[is_informed]
     by_perturbed = MetricRankingValues(
-        analysis_of_perturbed_pairs.estimates.accuracy[informed, 0],
-        analysis_of_perturbed_pairs.resamples[informed],
-        estimate_ranking_agreement_of_two_samples(
-            analysis_of_perturbed_pairs.estimates.accuracy_sums, informed, 0, settings.halves, KENDALL
+        overall_perturbed_analysis.estimates.accuracy[informed, 0],
+        overall_perturbed_analysis.resamples[informed],
+        estimate_split_half_ranking_reliability(
+            overall_perturbed_analysis.estimates.accuracy_sums, informed, 0, settings.halves, KENDALL
         ),
     )
     human_ceiling = overall.context.order.ceiling
     if not is_informed.all():
-        human_ceiling = estimate_ranking_agreement_of_two_samples(
+        human_ceiling = estimate_split_half_ranking_reliability(
             overall.estimates.accuracy_sums, informed, 0, settings.halves, KENDALL
         )
     by_human = MetricRankingValues(accuracy[is_informed], overall.resamples[informed], human_ceiling)
@@ -356,9 +363,9 @@ def analyze_pairs_with_human_scores(
         )
     context_analyses = {}
     for contexts in sorted_contexts:
-        column = analyses_of_perturbed_pairs_by_column.get(contexts.column)
+        column = perturbed_analyses_by_column.get(contexts.column)
         if column is not None and len(column.contexts.values) > 1:
-            context_analyses[contexts.column] = _analyze_human_pairs_by_context(
+            context_analyses[contexts.column] = _compare_metrics_with_human_scores_by_context(
                 outcomes, contexts, column, settings
             )
     rounded = np.nan_to_num(np.round(accuracy, _TIE_DECIMALS), nan=-2)
@@ -377,10 +384,10 @@ def analyze_pairs_with_human_scores(
     )
 
 
-def _analyze_human_pairs_by_context(
+def _compare_metrics_with_human_scores_by_context(
     pair_outcomes: PairOutcomes,
     pair_contexts: PairContexts,
-    analysis_of_perturbed_pairs: ColumnAnalysis,
+    perturbed_column_analysis: ColumnAnalysis,
     settings: AnalysisSettings,
 ) -> list[HumanContextAnalysis]:
     """Compare metrics with human scores in each context that has enough pairs with human scores and enough
@@ -388,18 +395,18 @@ def _analyze_human_pairs_by_context(
     """
     pair_outcomes, pair_contexts = repeat_pairs_that_span_two_contexts(pair_outcomes, pair_contexts)
     estimates = AccuracyEstimates.compute_accuracies_and_variances(
-        sum_outcomes_by_context_and_cluster(pair_outcomes, pair_contexts, ties=settings.ties)
+        count_correct_pairs_by_context_and_cluster(pair_outcomes, pair_contexts, ties=settings.ties)
     )
     competing = settings.competing
-    items = estimates.accuracy_sums.count_items()
+    items = estimates.accuracy_sums.count_scored_items()
     items_of_competing = items[competing].max(axis=0, initial=0)
     positions = {value: c for c, value in enumerate(pair_contexts.values)}
     analyses = []
-    for c, value in enumerate(analysis_of_perturbed_pairs.contexts.values):
+    for c, value in enumerate(perturbed_column_analysis.contexts.values):
         human_context = positions.get(value)
         if (
             human_context is None
-            or not analysis_of_perturbed_pairs.is_large[c]
+            or not perturbed_column_analysis.is_large[c]
             or items_of_competing[human_context] < settings.minimum_items
         ):
             continue
@@ -407,8 +414,8 @@ def _analyze_human_pairs_by_context(
         low, high = proportion_interval(estimates.get_accuracy_estimates_of_context(human_context), resamples)
         accuracy = estimates.accuracy[competing, human_context]
         by_perturbed = MetricRankingValues(
-            analysis_of_perturbed_pairs.estimates.accuracy[competing, c],
-            analysis_of_perturbed_pairs.context_analyses[c].resamples,
+            perturbed_column_analysis.estimates.accuracy[competing, c],
+            perturbed_column_analysis.context_analyses[c].resamples,
         )
         analyses.append(
             HumanContextAnalysis(
@@ -421,7 +428,7 @@ def _analyze_human_pairs_by_context(
                 agreement=_compare_metric_rankings(
                     by_perturbed, MetricRankingValues(accuracy, resamples[competing])
                 ).observed,
-                ceiling=estimate_ranking_agreement_of_two_samples(
+                ceiling=estimate_split_half_ranking_reliability(
                     estimates.accuracy_sums, competing, human_context, settings.halves, KENDALL
                 ),
             )
@@ -484,7 +491,7 @@ def correct_tau_for_reliability(
     return IntervalEstimate(value, low, high)
 
 
-def _convert_ranking_comparison_to_result(ranking_comparison: RankingComparison) -> OrderAgreement:
+def _convert_to_order_agreement(ranking_comparison: RankingComparison) -> OrderAgreement:
     """Convert a comparison of two rankings to the form that is written to JSON, in which NaN is None."""
     observed = ranking_comparison.observed
     corrected = ranking_comparison.corrected

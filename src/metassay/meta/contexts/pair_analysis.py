@@ -13,27 +13,27 @@ import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from metassay.meta.contexts.accuracy import sort_pairs_by_item
-from metassay.meta.contexts.agreement_prediction import ContextFacts, collect_facts_about_contexts
+from metassay.meta.contexts.agreement_prediction import ContextProperties, collect_properties_of_contexts
 from metassay.meta.contexts.choice import get_rank_of_cost_class
 from metassay.meta.contexts.column_analysis import (
     AnalysisSettings,
     ColumnAnalysis,
     GlobalAnalysis,
-    analyze_accuracy_by_context,
-    analyze_accuracy_on_all_pairs,
+    estimate_accuracy_in_each_context,
+    estimate_accuracy_over_all_pairs,
 )
 from metassay.meta.contexts.confounding import Confounding, measure_accuracy_dependence_on_perturbation
-from metassay.meta.contexts.human_pairs import HumanAnalysis, HumanPairs, analyze_pairs_with_human_scores
+from metassay.meta.contexts.human_pairs import HumanAnalysis, HumanPairs, compare_metrics_with_human_scores
 from metassay.meta.contexts.pair_outcomes import (
     PairContexts,
     PairOutcomes,
     check_pair_outcomes_and_contexts,
     put_all_pairs_in_one_context,
 )
-from metassay.meta.contexts.saved_labels import estimate_share_of_saved_labels
+from metassay.meta.contexts.saved_labels import estimate_share_of_human_labels_saved
 from metassay.meta.contexts.shared_errors import (
     correlate_errors_of_metrics,
-    group_metrics_with_equal_outcomes,
+    group_metrics_with_identical_pair_orders,
 )
 from metassay.meta.contexts.soft_pairwise_accuracy import measure_soft_pairwise_accuracy
 from metassay.stats import random
@@ -51,8 +51,8 @@ _MOST_CONFOUNDING_CONTEXTS = 300
 class PairAnalysis:
     """Accuracies, tests and rankings of metrics, computed from all pairs of outputs in one data set.
 
-    `facts` are what is known about the contexts of each column. `radius` bounds the shift of the mix of
-    contexts in the robust accuracy.
+    `context_properties` are what is known about the contexts of each column. `radius` bounds the shift of the
+    mix of contexts in the robust accuracy.
     """
 
     metrics: tuple[str, ...]
@@ -64,7 +64,7 @@ class PairAnalysis:
     human: HumanAnalysis | None
     phi: FloatArray
     same_decisions: list[list[str]]
-    facts: Mapping[str, ContextFacts]
+    context_properties: Mapping[str, ContextProperties]
     cost_classes: Mapping[str, str]
     uninformed: frozenset[str]
     radius: float
@@ -89,7 +89,7 @@ def analyze_pairs(
     cost_classes: Mapping[str, str] | None = None,
     sentinels: Collection[str] = (),
     uninformed: Collection[str] = (),
-    facts: Mapping[str, ContextFacts] | None = None,
+    context_properties: Mapping[str, ContextProperties] | None = None,
     minimum_items: int = 20,
     radius: float = 0.1,
     workers: int = 1,
@@ -102,11 +102,12 @@ def analyze_pairs(
     `all_perturbations` are outcomes with all applicable perturbations of every output, for confounding, with
     the same metrics and codes of outputs; by default `pair_outcomes`. `cost_classes` only order a top group.
     `sentinels` are metrics that check the assay: reported, but neither ranked nor recommended; `uninformed`
-    ones are ranked, as requested, but never the first choice. `facts` say more about the contexts of a
-    column, {column: {name: values in the order of the contexts}}; columns that enclose its contexts are
-    added. Contexts below `minimum_items` are named and take no part in claims or in the test of H1. `radius`
-    bounds the shift of the mix of contexts in the robust accuracy. `pairs_from` says where the pairs come
-    from: rule, model or people. Results depend on `seed`, never on `workers` or the order of the pairs.
+    ones are ranked, as requested, but never the first choice. `context_properties` say more about the
+    contexts of a column, {column: {name: values in the order of the contexts}}; columns that enclose its
+    contexts are added. Contexts below `minimum_items` are named and take no part in claims or in the test of
+    H1. `radius` bounds the shift of the mix of contexts in the robust accuracy. `pairs_from` says where the
+    pairs come from: rule, model or people. Results depend on `seed`, never on `workers` or the order of the
+    pairs.
     """
     check_pair_outcomes_and_contexts(pair_outcomes, contexts, agreement, sentinels)
     competing = [m for m, name in enumerate(pair_outcomes.metrics) if name not in sentinels]
@@ -136,7 +137,7 @@ def analyze_pairs(
     with threadpool_limits(1), _open_background_executor(concurrent_workers) as start:
         if test_sets:
             get_spa = start(measure_soft_pairwise_accuracy, test_sets, settings, seed)
-            get_saved_labels = start(estimate_share_of_saved_labels, test_sets, settings.competing)
+            get_saved_labels = start(estimate_share_of_human_labels_saved, test_sets, settings.competing)
         get_confounding = start(
             _measure_accuracy_dependence_on_perturbation,
             all_perturbations,
@@ -145,11 +146,11 @@ def analyze_pairs(
             settings,
             combinations_rng,
         )
-        overall = analyze_accuracy_on_all_pairs(pairs, settings)
+        overall = estimate_accuracy_over_all_pairs(pairs, settings)
         column_analyses = {}
         for column in columns:
             rng = random.create_random_generator_from_names(seed, "exchange", column.column)
-            column_analyses[column.column] = analyze_accuracy_by_context(
+            column_analyses[column.column] = estimate_accuracy_in_each_context(
                 pairs, column, overall, settings, rng
             )
         spa = get_spa() if test_sets else None
@@ -157,7 +158,7 @@ def analyze_pairs(
         human = None
         if human_pairs is not None:
             saved_labels = get_saved_labels() if test_sets else None
-            human = analyze_pairs_with_human_scores(
+            human = compare_metrics_with_human_scores(
                 human_pairs, overall, column_analyses, settings, spa, saved_labels
             )
     competing_outcomes = pairs.select_metrics(settings.competing)
@@ -173,8 +174,8 @@ def analyze_pairs(
         confounding=confounding,
         human=human,
         phi=correlate_errors_of_metrics(competing_outcomes),
-        same_decisions=group_metrics_with_equal_outcomes(outcome_sets),
-        facts=collect_facts_about_contexts(contexts, columns, facts or {}),
+        same_decisions=group_metrics_with_identical_pair_orders(outcome_sets),
+        context_properties=collect_properties_of_contexts(contexts, columns, context_properties or {}),
         cost_classes=known_costs,
         uninformed=frozenset(uninformed),
         radius=radius,

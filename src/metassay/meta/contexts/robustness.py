@@ -10,8 +10,8 @@ from metassay.stats.arrays import FloatArray, divide_or_zero
 _BISECTION_STEPS = 200
 
 
-def compute_robust_accuracy(
-    accuracy: FloatArray, context_shares: FloatArray, radius: float = 0.1
+def compute_distributionally_robust_accuracy(
+    accuracies: FloatArray, context_shares: FloatArray, max_divergence: float = 0.1
 ) -> FloatArray:
     """Compute the lowest accuracy that each metric has under any mix of contexts that is similar to the
     observed mix.
@@ -21,35 +21,35 @@ def compute_robust_accuracy(
     the ball allows. Contexts where a metric has no accuracy are left out for it.
     """
     return np.array(
-        [_find_lowest_accuracy_near_observed_mix(row, context_shares, radius) for row in accuracy]
+        [_minimize_accuracy_over_context_shares(row, context_shares, max_divergence) for row in accuracies]
     )
 
 
-def _find_lowest_accuracy_near_observed_mix(
-    accuracy: FloatArray, context_shares: FloatArray, divergence_radius: float
+def _minimize_accuracy_over_context_shares(
+    accuracies: FloatArray, observed_shares: FloatArray, max_divergence: float
 ) -> float:
     """Find the lowest mean accuracy over all mixes of contexts within a given Kullback–Leibler divergence
     from the observed mix.
     """
-    is_known = ~np.isnan(accuracy) & (context_shares > 0)
+    is_known = ~np.isnan(accuracies) & (observed_shares > 0)
     if not is_known.any():
         return float("nan")
-    a = accuracy[is_known]
-    p = context_shares[is_known] / context_shares[is_known].sum()
+    a = accuracies[is_known]
+    p = observed_shares[is_known] / observed_shares[is_known].sum()
     gaps = a - a.min()
-    if -np.log(p[gaps == 0].sum()) <= divergence_radius:
+    if -np.log(p[gaps == 0].sum()) <= max_divergence:
         return float(a.min())  # the ball reaches the worst contexts alone
     low = 0.0
     high = 1.0
     # The worst mix within a Kullback–Leibler ball is p tilted exponentially towards low accuracies. Bisection
     # finds the tilt that lies on the surface of the ball.
-    while _compute_divergence_of_tilted_shares(p, gaps, high) < divergence_radius:
+    while _compute_divergence_of_reweighted_shares(p, gaps, high) < max_divergence:
         high *= 2
     for _ in range(_BISECTION_STEPS):
         middle = (low + high) / 2
         if middle in {low, high}:
             break
-        if _compute_divergence_of_tilted_shares(p, gaps, middle) < divergence_radius:
+        if _compute_divergence_of_reweighted_shares(p, gaps, middle) < max_divergence:
             low = middle
         else:
             high = middle
@@ -57,13 +57,15 @@ def _find_lowest_accuracy_near_observed_mix(
     return float(a.min() + (tilted * gaps).sum() / tilted.sum())
 
 
-def _compute_divergence_of_tilted_shares(shares: FloatArray, gaps: FloatArray, tilt: float) -> float:
+def _compute_divergence_of_reweighted_shares(
+    shares: FloatArray, accuracy_gaps: FloatArray, tilt: float
+) -> float:
     """Compute the Kullback–Leibler divergence from the observed shares of contexts to shares that favour
     contexts with low accuracy.
     """
-    weights = shares * np.exp(-tilt * gaps)
+    weights = shares * np.exp(-tilt * accuracy_gaps)
     total = weights.sum()
-    return float(-tilt * (weights * gaps).sum() / total - np.log(total))
+    return float(-tilt * (weights * accuracy_gaps).sum() / total - np.log(total))
 
 
 def estimate_true_accuracy_spread(accuracies: FloatArray, variances: FloatArray) -> FloatArray:

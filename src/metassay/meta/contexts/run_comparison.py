@@ -75,7 +75,7 @@ def compare_runs(
                 for metric in metrics
             ]
             if len(metrics) > 1:
-                swaps = _find_reversed_metric_pairs(metrics, old_rows, new_rows, matched)
+                swaps = _find_metric_pairs_with_changed_order(metrics, old_rows, new_rows, matched)
                 order_changes.append(
                     _compare_rankings_before_and_after(name, context, metrics, old_rows, new_rows, swaps)
                 )
@@ -182,9 +182,7 @@ def _adjust_p_values_of_changes(
     p_values += [1.0] * unchanged_pairs
     is_overall += [False] * (len(p_values) - len(is_overall))
     adjusted = iter(
-        _adjust_p_values_overall_and_in_contexts(
-            np.array(p_values), np.array(is_overall, dtype=np.bool_)
-        ).tolist()
+        _apply_weighted_holm_correction(np.array(p_values), np.array(is_overall, dtype=np.bool_)).tolist()
     )
     adjusted_changes = []
     for change in accuracy_changes:
@@ -207,23 +205,25 @@ def _is_significant(p_value: float | None) -> bool:
     return p_value is not None and p_value <= _LEVEL
 
 
-def _adjust_p_values_overall_and_in_contexts(p_values: FloatArray, is_overall: BoolArray) -> FloatArray:
+def _apply_weighted_holm_correction(p_values: FloatArray, is_over_all_outputs: BoolArray) -> FloatArray:
     """Adjust p-values by Holm's method. Tests over all outputs get a fixed share of the error rate, and tests
     in single contexts the rest.
     """
     is_tested = ~np.isnan(p_values)
-    overall_tests = int((is_tested & is_overall).sum())
-    other_tests = int((is_tested & ~is_overall).sum())
+    overall_tests = int((is_tested & is_over_all_outputs).sum())
+    other_tests = int((is_tested & ~is_over_all_outputs).sum())
     overall_weight = _OVERALL_SHARE / max(overall_tests, 1)
     other_weight = (1 - _OVERALL_SHARE) / max(other_tests, 1)
-    return adjust_p_values_by_holm(p_values, weights=np.where(is_overall, overall_weight, other_weight))
+    return adjust_p_values_by_holm(
+        p_values, weights=np.where(is_over_all_outputs, overall_weight, other_weight)
+    )
 
 
 def _compare_accuracies_of_two_runs(
     column: str,
     old_accuracy: MetricAccuracy,
     new_accuracy: MetricAccuracy,
-    matched_credits: MatchedCredits | None,
+    changes_by_cluster: MatchedCredits | None,
 ) -> AccuracyChange:
     """Return the change of a metric's accuracy between two runs, with an interval and a p-value that is not
     yet adjusted. It is not tested if an accuracy lacks its interval.
@@ -236,8 +236,8 @@ def _compare_accuracies_of_two_runs(
     p: float | None = None
     p_holm: float | None = None
     has_intervals = None not in (old_accuracy.low, old_accuracy.high, new_accuracy.low, new_accuracy.high)
-    if has_intervals and matched_credits is not None:
-        change = matched_credits.test_accuracy_change(old_accuracy.metric)
+    if has_intervals and changes_by_cluster is not None:
+        change = changes_by_cluster.estimate_change_of_accuracy(old_accuracy.metric)
         low, high, p = change.low, change.high, change.p
         # Where no cluster changed, nothing could be found, so nothing is tested.
         p_holm = None if change.has_changes else 1.0
@@ -293,7 +293,7 @@ def _compare_rankings_before_and_after(
     metrics: Sequence[str],
     old_accuracy_by_metric: Mapping[str, MetricAccuracy],
     new_accuracy_by_metric: Mapping[str, MetricAccuracy],
-    swaps: list[MetricSwap],
+    reversed_metric_pairs: list[MetricSwap],
 ) -> OrderChange:
     """Return how one context ranked metrics in the old and the new run, and which metrics changed places."""
     before = np.array([old_accuracy_by_metric[metric].accuracy for metric in metrics], dtype=np.float64)
@@ -305,15 +305,15 @@ def _compare_rankings_before_and_after(
         before=[metrics[m] for m in np.argsort(-before, kind="stable")],
         after=[metrics[m] for m in np.argsort(-after, kind="stable")],
         agreement=none_if_nan(correlate_rows(*rounded, "tau_ap_b")[0]),
-        swapped=swaps,
+        swapped=reversed_metric_pairs,
     )
 
 
-def _find_reversed_metric_pairs(
+def _find_metric_pairs_with_changed_order(
     metrics: Sequence[str],
     old_accuracy_by_metric: Mapping[str, MetricAccuracy],
     new_accuracy_by_metric: Mapping[str, MetricAccuracy],
-    matched_credits: MatchedCredits | None,
+    changes_by_cluster: MatchedCredits | None,
 ) -> list[MetricSwap]:
     """Find the pairs of metrics whose order was reversed between two runs, with unadjusted p-values."""
     swaps = []
@@ -335,10 +335,10 @@ def _find_reversed_metric_pairs(
             if lead_before * lead_after >= 0 or np.isnan(variances).any():
                 continue
             better, worse = (first, second) if lead_before > 0 else (second, first)
-            if matched_credits is None:
+            if changes_by_cluster is None:
                 p = _compute_two_sided_p_value(lead_after - lead_before, float(np.sqrt(sum(variances))))
             else:
-                p = _check_not_none(matched_credits.test_change_of_accuracy_difference(first, second).p)
+                p = _check_not_none(changes_by_cluster.estimate_change_of_accuracy_gap(first, second).p)
             swaps.append(
                 MetricSwap(better_before=better, better_after=worse, p=p, p_holm=None, is_significant=False)
             )

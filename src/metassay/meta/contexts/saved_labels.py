@@ -35,7 +35,7 @@ class SavedLabels:
     high: FloatArray
     contributions: FloatArray
 
-    def choose_metric_saving_most_labels(
+    def choose_metric_saving_most_human_labels(
         self, metrics: Sequence[str], eligible_metrics: Collection[str]
     ) -> SavingChoice | None:
         """Return the metric that saves the most human labels, and the metrics that are not shown to save
@@ -51,28 +51,32 @@ class SavedLabels:
         best = int(np.nanargmax(values))
         candidates = np.flatnonzero(~np.isnan(values)).tolist()
         count = len(candidates)
-        p_saves = self._test_whether_value_is_positive(self.values[best], self.contributions[best])
+        p_saves = self._compute_p_value_of_positive_saving(self.values[best], self.contributions[best])
         top_group = [metrics[best]]
         for m in sorted(candidates, key=lambda position: -values[position]):
             difference = self.contributions[best] - self.contributions[m]
-            p_behind = self._test_whether_value_is_positive(self.values[best] - self.values[m], difference)
-            is_behind = not np.isnan(p_behind) and p_behind * count * (count - 1) <= _LEVEL
-            if m != best and not is_behind:
+            p_behind = self._compute_p_value_of_positive_saving(
+                self.values[best] - self.values[m], difference
+            )
+            is_worse_than_best = not np.isnan(p_behind) and p_behind * count * (count - 1) <= _LEVEL
+            if m != best and not is_worse_than_best:
                 top_group.append(metrics[m])
         return SavingChoice(
             metric=metrics[best], top_group=top_group, p=none_if_nan(min(1.0, p_saves * count))
         )
 
-    def _test_whether_value_is_positive(self, value: float, contributions: FloatArray) -> float:
+    def _compute_p_value_of_positive_saving(
+        self, share_saved: float, cluster_contributions: FloatArray
+    ) -> float:
         """Compute the one-sided p-value of the hypothesis that the true value is 0 or negative."""
-        cluster_count = len(contributions)
-        error = _compute_standard_error(contributions)
+        cluster_count = len(cluster_contributions)
+        error = _compute_standard_error(cluster_contributions)
         if cluster_count < 2 or error == 0:
-            return float("nan") if cluster_count < 2 else float(value <= 0)
-        return float(stdtr(cluster_count - 1, -value / error))
+            return float("nan") if cluster_count < 2 else float(share_saved <= 0)
+        return float(stdtr(cluster_count - 1, -share_saved / error))
 
 
-def estimate_share_of_saved_labels(
+def estimate_share_of_human_labels_saved(
     test_sets: Sequence[ScoreArrays], competing_metrics: LongArray
 ) -> SavedLabels:
     """Estimate the share of human labels that each metric makes unnecessary when two systems are compared.

@@ -36,12 +36,12 @@ def correlate_errors_of_metrics(pair_outcomes: PairOutcomes) -> FloatArray:
     return divide_or_nan(covariance, row_spread * column_spread)
 
 
-def group_metrics_with_equal_outcomes(outcome_tables: Sequence[PairOutcomes]) -> list[list[str]]:
+def group_metrics_with_identical_pair_orders(pair_outcome_tables: Sequence[PairOutcomes]) -> list[list[str]]:
     """Find groups of metrics that ordered every pair of outputs in the same way, such as `wil` and `wip`."""
     groups: dict[bytes, list[str]] = {}
-    for m, metric in enumerate(outcome_tables[0].metrics):
+    for m, metric in enumerate(pair_outcome_tables[0].metrics):
         digest = blake2b(digest_size=16)
-        for outcomes in outcome_tables:
+        for outcomes in pair_outcome_tables:
             digest.update(np.ascontiguousarray(outcomes.outcomes[m]).tobytes())
         groups.setdefault(digest.digest(), []).append(metric)
     return [group for group in groups.values() if len(group) > 1]

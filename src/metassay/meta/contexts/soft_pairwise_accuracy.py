@@ -66,17 +66,15 @@ def measure_soft_pairwise_accuracy(
         high=high,
         resamples=resamples,
         ceiling=estimate_agreement_of_full_samples_from_halves(first_half, second_half, KENDALL),
-        constant=_measure_metric_with_constant_scores(test_sets, seed),
+        constant=_compute_soft_accuracy_of_constant_metric(test_sets, seed),
         systems=sum(len(test_set.human) for test_set in test_sets),
         segments=sum(test_set.human.shape[1] for test_set in test_sets),
     )
 
 
-def _measure_metric_with_constant_scores(test_sets: Sequence[ScoreArrays], seed: int) -> float:
+def _compute_soft_accuracy_of_constant_metric(test_sets: Sequence[ScoreArrays], seed: int) -> float:
     """Compute the soft pairwise accuracy of a metric that gives all outputs the same score, averaged over
     test sets.
-
-    It is averaged over test sets.
     """
     values = []
     for test_set in test_sets:

@@ -23,33 +23,33 @@ _IDENTIFIER = re.compile(
 )
 
 
-def are_contexts_ordered(column_name: str, contexts: Sequence[str]) -> bool:
+def are_contexts_numeric(column_name: str, context_names: Sequence[str]) -> bool:
     """Return whether contexts are quantities, such as text lengths, along which accuracy can rise or fall.
 
-    >>> are_contexts_ordered("length:3", ["[1,5]", "[6,9]"]), are_contexts_ordered("doc_id", ["7", "9"])
+    >>> are_contexts_numeric("length:3", ["[1,5]", "[6,9]"]), are_contexts_numeric("doc_id", ["7", "9"])
     (True, False)
     """
-    are_numbers = all(parse_context_number(context) is not None for context in contexts)
+    are_numbers = all(parse_number_from_context_name(context) is not None for context in context_names)
     return are_numbers and not _IDENTIFIER.search(column_name)
 
 
-def parse_context_number(context: str) -> float | None:
+def parse_number_from_context_name(context_name: str) -> float | None:
     """Return the number that a context stands for, or the low end of an interval such as `[1,5]`; None for a
     name.
 
-    >>> parse_context_number("[-2.5,-1]"), parse_context_number("7"), parse_context_number("news")
-    (-2.5, 7.0, None)
+    >>> [parse_number_from_context_name(name) for name in ("[-2.5,-1]", "7", "news")]
+    [-2.5, 7.0, None]
     """
-    bucket = _BUCKET.match(context)
+    bucket = _BUCKET.match(context_name)
     try:
-        position = float(bucket.group(1) if bucket else context)
+        position = float(bucket.group(1) if bucket else context_name)
     except ValueError:
         return None
     return position if math.isfinite(position) else None
 
 
-def compute_accuracy_trends(
-    column_name: str, contexts: Sequence[str], accuracies: FloatArray
+def correlate_accuracy_with_numeric_contexts(
+    column_name: str, context_names: Sequence[str], accuracies: FloatArray
 ) -> list[float | None] | None:
     """Compute for each metric the rank correlation (Spearman) between its accuracy and the number of the
     context, such as a text length.
@@ -57,14 +57,14 @@ def compute_accuracy_trends(
     `accuracies` is [metrics, contexts]. None for a metric that is defined in too few contexts or never
     varies; None altogether where the contexts have no order or are few.
     """
-    if not are_contexts_ordered(column_name, contexts) or len(contexts) < FEWEST_CONTEXTS:
+    if not are_contexts_numeric(column_name, context_names) or len(context_names) < FEWEST_CONTEXTS:
         return None
-    positions = _parse_context_numbers(contexts)
-    return [_correlate_accuracies_with_context_numbers(positions, row) for row in accuracies]
+    positions = _parse_numbers_from_context_names(context_names)
+    return [_correlate_accuracies_with_context_values(positions, row) for row in accuracies]
 
 
 def compute_p_values_of_accuracy_trends(
-    column_name: str, accuracy_sums: AccuracySums, is_large: BoolArray
+    column_name: str, accuracy_sums: AccuracySums, has_enough_items: BoolArray
 ) -> FloatArray:
     """Compute for each metric the p-value of the hypothesis that its accuracy neither rises nor falls along
     ordered contexts.
@@ -74,11 +74,13 @@ def compute_p_values_of_accuracy_trends(
     crossed with clusters or hold them. Student's t with clusters - 1 degrees of freedom. NaN without an
     order.
     """
-    large_contexts = np.flatnonzero(is_large)
+    large_contexts = np.flatnonzero(has_enough_items)
     undefined = np.full(len(accuracy_sums.credit), np.nan)
-    if len(large_contexts) < FEWEST_CONTEXTS or not are_contexts_ordered(column_name, accuracy_sums.contexts):
+    if len(large_contexts) < FEWEST_CONTEXTS or not are_contexts_numeric(column_name, accuracy_sums.contexts):
         return undefined
-    rank_weights = average_ranks(_parse_context_numbers([accuracy_sums.contexts[c] for c in large_contexts]))
+    rank_weights = average_ranks(
+        _parse_numbers_from_context_names([accuracy_sums.contexts[c] for c in large_contexts])
+    )
     rank_weights -= rank_weights.mean()
     weight = np.broadcast_to(accuracy_sums.weight, accuracy_sums.credit.shape)
     contrast = np.zeros(len(weight))
@@ -102,13 +104,13 @@ def compute_p_values_of_accuracy_trends(
     return np.asarray(2 * stdtr(cluster_count - 1, -t))
 
 
-def _parse_context_numbers(contexts: Sequence[str]) -> FloatArray:
+def _parse_numbers_from_context_names(contexts: Sequence[str]) -> FloatArray:
     """Return the numbers that the contexts stand for, as an array."""
-    return np.array([parse_context_number(context) for context in contexts], dtype=np.float64)
+    return np.array([parse_number_from_context_name(context) for context in contexts], dtype=np.float64)
 
 
-def _correlate_accuracies_with_context_numbers(
-    context_numbers: FloatArray, accuracies: FloatArray
+def _correlate_accuracies_with_context_values(
+    context_values: FloatArray, accuracies: FloatArray
 ) -> float | None:
     """Compute the rank correlation (Spearman) between accuracies and the numbers of their contexts; None in
     too few contexts.
@@ -116,4 +118,4 @@ def _correlate_accuracies_with_context_numbers(
     is_defined = ~np.isnan(accuracies)
     if is_defined.sum() < FEWEST_CONTEXTS:
         return None
-    return none_if_nan(correlate("spearman", context_numbers[is_defined], accuracies[is_defined]))
+    return none_if_nan(correlate("spearman", context_values[is_defined], accuracies[is_defined]))
