@@ -153,3 +153,25 @@ def test_a_judge_that_drifts_is_reported_and_other_runs_are_left_out(tmp_path) -
     assert by_measure[JUDGE_ACCURACY].change.first_run.endswith("j5")
     assert any("a run of `metassay annotate`" in note for note in result.notes)
     jsonschema.validate(json.loads(result.to_json()), schema("watch"))
+
+
+def test_a_value_from_few_items_is_not_watched_and_the_result_says_so(runs, tmp_path):
+    folder, _ = runs
+    make_run(tmp_path / "small", 0.9, seed=99, items=29)
+    result = metassay.watch(folder / "run00", folder / "run01", tmp_path / "small")
+    (series,) = [entry for entry in result.series if entry.metric == "length"]
+    assert len(series.runs) == 2
+    (note,) = [note for note in result.notes if "fewer than 30" in note]
+    assert "small" in note
+    assert "run00" not in note
+    assert [claim.sentence for claim in result.verdict] == [str(line) for line in result.build_page().lead]
+
+
+def test_compare_has_its_sentences_as_verdict(runs):
+    folder, _ = runs
+    before, after = str(folder / "run00"), str(folder / "run13")
+    claims = metassay.compare(before, after).to_dict()["verdict"]
+    assert claims[0]["sentence"].startswith("length lost accuracy over all contexts: ")
+    assert {claim["scope"] for claim in claims} == {f"{before} → {after}"}
+    claims = metassay.compare(before, before).to_dict()["verdict"]
+    assert [claim["sentence"] for claim in claims] == ["Nothing changed by more than chance."]

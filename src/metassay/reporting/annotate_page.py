@@ -17,6 +17,7 @@ from metassay.reporting.terminal.blocks import (
 )
 from metassay.reporting.wording import format_percent, format_plural, join_names
 from metassay.results.annotate import AnnotateContent
+from metassay.results.verdict import Claim
 
 METHOD = (
     "Items for which the metrics probably predict the human score badly are chosen with higher probability."
@@ -80,22 +81,22 @@ def _describe_number_of_needed_items(
     return f"With {needed_items} labelled items, {goal}; {labelled_items} of {all_items} are labelled now."
 
 
-def describe_items_to_rate(annotate_result: AnnotateContent) -> list[str]:
-    """Say how many items people should rate, why so many, and how to continue with their ratings."""
+def build_annotate_verdict(annotate_result: AnnotateContent) -> list[Claim]:
+    """Build the sentences at the top of an `annotate` report: how many items people should rate, why so many,
+    and how to continue with their ratings.
+    """
+    reason = Claim(kind="finding", sentence=annotate_result.reason)
     if not annotate_result.items:
-        return [annotate_result.reason]
-    sentences = [
-        f"Have {format_plural(len(annotate_result.items), 'more item')} rated.",
-        annotate_result.reason,
-    ]
+        return [reason]
+    request = f"Have {format_plural(len(annotate_result.items), 'more item')} rated."
     if annotate_result.file is not None:
-        sentences.append(
+        next_step = (
             f"{annotate_result.file} lists their outputs. Fill in the column {annotate_result.human}, then"
             f" run: metassay estimate DATA --labels {annotate_result.file}"
         )
     else:
-        sentences.append("Add --csv FILE to write a table that raters can fill in.")
-    return sentences
+        next_step = "Add --csv FILE to write a table that raters can fill in."
+    return [Claim(kind="finding", sentence=request), reason, Claim(kind="next", sentence=next_step)]
 
 
 def build_annotate_page(annotate_result: AnnotateContent) -> Page:
@@ -112,7 +113,7 @@ def build_annotate_page(annotate_result: AnnotateContent) -> Page:
     return Page(
         kicker="Ratings to collect",
         title="Which items should people rate next?",
-        lead=describe_items_to_rate(annotate_result),
+        lead=[claim.sentence for claim in annotate_result.verdict],
         sections=sections,
         notes=[*describe_data_used(annotate_result.data), *annotate_result.notes],
     )
@@ -120,7 +121,7 @@ def build_annotate_page(annotate_result: AnnotateContent) -> Page:
 
 def describe_annotate_result(annotate_result: AnnotateContent) -> list[Block]:
     """Describe for the terminal how many items to rate and why, and list the first of them."""
-    blocks: list[Block] = [*convert_sentences_to_lines(describe_items_to_rate(annotate_result))]
+    blocks: list[Block] = [*convert_sentences_to_lines(claim.sentence for claim in annotate_result.verdict)]
     rows = [
         {"item": entry.item, "probability": entry.probability} for entry in annotate_result.items[:MOST_ITEMS]
     ]

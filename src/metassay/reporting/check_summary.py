@@ -8,6 +8,7 @@ from metassay.data.verdicts import ONLY_JUDGE
 from metassay.reporting.wording import find_task, format_count, format_plural, join_first_names, join_names
 from metassay.results.check import PAIRS, SCORES, VERDICTS, CheckContent, CheckedVerdicts
 from metassay.results.data_summary import HIGHER, LOWER, ScoreSummary
+from metassay.results.verdict import Claim
 
 _MOST_NAMES = 6
 _VERDICT_WORDS = {
@@ -17,9 +18,9 @@ _VERDICT_WORDS = {
 }
 
 
-def summarize_checked_data(check_result: CheckContent) -> list[str]:
-    """Describe in one line what a data set contains. Further lines give the directions of scores and what is
-    left out.
+def build_check_verdict(check_result: CheckContent) -> list[Claim]:
+    """Build the lines with which `check` begins. The first says what a data set contains; further lines give
+    the directions of scores and what is left out.
     """
     if check_result.kind == SCORES:
         lines = _summarize_scores(check_result)
@@ -34,7 +35,7 @@ def summarize_checked_data(check_result: CheckContent) -> list[str]:
         lines.append(f"Systems whose outputs are the reference: {names}.")
     if check_result.empty_outputs:
         lines.append(f"{format_plural(check_result.empty_outputs, 'output')} without text.")
-    return lines
+    return [Claim(kind="data", sentence=line) for line in lines]
 
 
 def join_names_with_counts(counts: Mapping[str, object]) -> str:

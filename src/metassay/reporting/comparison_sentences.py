@@ -9,6 +9,7 @@ from metassay.reporting.recommendation_reasons import SPECS
 from metassay.reporting.terminal.blocks import Block, Line, Table, convert_sentences_to_lines, select_columns
 from metassay.results.assay import GLOBAL
 from metassay.results.compare import ChoiceChange, CompareContent, RunComparison, SharedOutputs
+from metassay.results.verdict import Claim
 
 COLUMNS = ("metric", "before", "after", "difference", "low", "high", "p_holm")
 
@@ -79,12 +80,31 @@ def _describe_context_of_change(context_column: str, context: str) -> str:
     return "over all contexts" if context == GLOBAL else f"on {context_column} {context}"
 
 
+def build_compare_verdict(compare_result: CompareContent) -> list[Claim]:
+    """Build sentences on what changed from each run to the next. The scope of each names both runs."""
+    claims = []
+    for comparison in compare_result.comparisons:
+        scope = f"{comparison.before} → {comparison.after}"
+        for sentence in _describe_changes_or_none(comparison):
+            claims.append(Claim(kind="finding", sentence=sentence, scope=scope))
+    return claims
+
+
+def _describe_changes_or_none(comparison: RunComparison) -> list[str]:
+    """Describe the changes between two runs, or say that there are none."""
+    sentences = describe_run_changes(comparison, _label_compared_metrics(comparison))
+    return sentences or ["Nothing changed by more than chance."]
+
+
+def _label_compared_metrics(comparison: RunComparison) -> MetricLabels:
+    return MetricLabels(change.metric for change in comparison.accuracies)
+
+
 def describe_comparisons(compare_result: CompareContent) -> list[Block]:
     """Describe for the terminal what changed from each run to the next."""
     blocks: list[Block] = []
     for comparison in compare_result.comparisons:
-        labels = MetricLabels(change.metric for change in comparison.accuracies)
-        sentences = describe_run_changes(comparison, labels) or ["Nothing changed by more than chance."]
+        labels = _label_compared_metrics(comparison)
         rows = []
         for change in comparison.accuracies:
             if change.column == GLOBAL:
@@ -92,7 +112,11 @@ def describe_comparisons(compare_result: CompareContent) -> list[Block]:
         blocks += [
             Line(f"{comparison.before} → {comparison.after}"),
             *convert_sentences_to_lines(
-                [*comparison.warnings, *sentences, describe_how_runs_were_paired(paired=comparison.paired)]
+                [
+                    *comparison.warnings,
+                    *_describe_changes_or_none(comparison),
+                    describe_how_runs_were_paired(paired=comparison.paired),
+                ]
             ),
             Table(select_columns(rows, COLUMNS), title="Accuracy over all contexts"),
         ]

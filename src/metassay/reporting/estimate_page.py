@@ -29,6 +29,7 @@ from metassay.reporting.wording import (
 )
 from metassay.results.base import Interval
 from metassay.results.estimate import EstimateContent, SystemDifference, SystemEstimate
+from metassay.results.verdict import Claim, convert_sentences_to_findings
 
 SIGNIFICANT = 0.05
 # Coverage of the intervals was measured from this many labelled items, or documents, on.
@@ -44,22 +45,24 @@ def build_estimate_page(estimate_result: EstimateContent) -> Page:
     return Page(
         kicker="Estimates from few labels",
         title="How good would people find each system?",
-        lead=describe_estimates(estimate_result),
+        lead=[claim.sentence for claim in estimate_result.verdict],
         sections=build_report_sections("estimate", ResultReport(estimate_result, labels), ESTIMATE_SECTIONS),
         doubts=list_reasons_to_doubt_estimates(estimate_result),
         notes=[*describe_data_used(estimate_result.data), *estimate_result.notes],
     )
 
 
-def describe_estimates(estimate_result: EstimateContent) -> list[str]:
-    """Describe the estimated human scores: which systems may be best, and how many human labels a metric
-    saves.
+def build_estimate_verdict(estimate_result: EstimateContent) -> list[Claim]:
+    """Build the sentences at the top of an `estimate` report: which systems may be best, and how many human
+    labels a metric saves.
     """
-    return [
-        _describe_best_systems(estimate_result),
-        _describe_estimated_quantity(estimate_result),
-        _describe_labels_saved_by_metric(estimate_result),
-    ]
+    return convert_sentences_to_findings(
+        [
+            _describe_best_systems(estimate_result),
+            _describe_estimated_quantity(estimate_result),
+            _describe_labels_saved_by_metric(estimate_result),
+        ]
+    )
 
 
 def _describe_best_systems(estimate_result: EstimateContent) -> str:
@@ -195,7 +198,7 @@ def describe_estimate_result(estimate_result: EstimateContent) -> list[Block]:
     systems and differences.
     """
     blocks: list[Block] = [
-        *convert_sentences_to_lines(describe_estimates(estimate_result)),
+        *convert_sentences_to_lines(claim.sentence for claim in estimate_result.verdict),
         *convert_sentences_to_lines(list_reasons_to_doubt_estimates(estimate_result)),
     ]
     blocks += _build_estimate_tables(

@@ -22,6 +22,7 @@ from metassay.reporting.wording import (
     format_plural,
 )
 from metassay.results.base import Interval
+from metassay.results.verdict import Claim, convert_sentences_to_findings
 from metassay.results.watch import (
     ACCURACY,
     HUMAN_AGREEMENT,
@@ -71,7 +72,7 @@ def build_watch_page(watch_result: WatchContent) -> Page:
     return Page(
         kicker="Runs over time",
         title="Did anything change?",
-        lead=describe_changes_in_run_series(watch_result),
+        lead=[claim.sentence for claim in watch_result.verdict],
         sections=sections,
         notes=watch_result.notes,
     )
@@ -87,9 +88,9 @@ def describe_watched_measure(measure: str) -> str:
     return f"{get_meta_metric_label(meta_metric)}{separator}{dataset}"
 
 
-def describe_changes_in_run_series(watch_result: WatchContent) -> list[str]:
-    """Describe what changed significantly in a series of runs, and how often such a claim is wrong by
-    chance.
+def build_watch_verdict(watch_result: WatchContent) -> list[Claim]:
+    """Build the sentences at the top of a `watch` report: what changed significantly in a series of runs, and
+    how often such a claim is wrong by chance.
     """
     labels = MetricLabels(series.metric for series in watch_result.series)
     sentences = [
@@ -101,7 +102,7 @@ def describe_changes_in_run_series(watch_result: WatchContent) -> list[str]:
         f"The chance of any false alarm is at most {format_percent(watch_result.error_rate)}, however often"
         " you look."
     )
-    return sentences
+    return convert_sentences_to_findings(sentences)
 
 
 def _describe_metric_change(series: WatchedSeries, metric_labels: MetricLabels) -> str:
@@ -155,7 +156,7 @@ def describe_watch_result(watch_result: WatchContent) -> list[Block]:
         rows, title=f"Metrics over {len(watch_result.runs)} runs", most_important=MOST_IMPORTANT_COLUMNS
     )
     return [
-        *convert_sentences_to_lines(describe_changes_in_run_series(watch_result)),
+        *convert_sentences_to_lines(claim.sentence for claim in watch_result.verdict),
         table,
         *convert_sentences_to_notes(watch_result.notes),
     ]

@@ -6,6 +6,7 @@ import msgspec
 
 from metassay.results.base import Count, ResultStruct, Share
 from metassay.results.data_summary import DataSummary
+from metassay.results.verdict import Claim
 
 
 class ItemToRate(msgspec.Struct, frozen=True):
@@ -30,3 +31,4 @@ class AnnotateContent(ResultStruct, frozen=True, kw_only=True):
     """The CSV file for the raters, if one was written."""
     notes: list[str] = msgspec.field(default_factory=list)
     data: DataSummary | None = None
+    verdict: list[Claim] = msgspec.field(default_factory=list)

@@ -6,6 +6,7 @@ import msgspec
 
 from metassay.results.base import Count, ResultStruct
 from metassay.results.data_summary import DataSummary
+from metassay.results.verdict import Claim
 
 # What a row of the data is.
 OUTPUTS = "outputs"
@@ -168,3 +169,4 @@ class CheckContent(ResultStruct, frozen=True, kw_only=True):
     """Questions that the data can answer, then those that it cannot answer yet."""
     notes: list[str]
     data: DataSummary | None = None
+    verdict: list[Claim] = msgspec.field(default_factory=list)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from metassay.results.base import Count, ResultStruct, Share
+from metassay.results.verdict import Claim
 
 
 class AccuracyChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,3 +110,4 @@ class CompareContent(ResultStruct, frozen=True, kw_only=True):
     runs: list[str]
     changed: bool
     comparisons: list[RunComparison]
+    verdict: list[Claim] = msgspec.field(default_factory=list)

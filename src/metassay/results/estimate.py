@@ -6,6 +6,7 @@ import msgspec
 
 from metassay.results.base import Count, Interval, ResultStruct, Share
 from metassay.results.data_summary import DataSummary
+from metassay.results.verdict import Claim
 
 
 class SystemEstimate(msgspec.Struct, frozen=True):
@@ -95,3 +96,4 @@ class EstimateContent(ResultStruct, frozen=True, kw_only=True):
     sample: RandomSampleTest | None = None
     notes: list[str] = msgspec.field(default_factory=list)
     data: DataSummary | None = None
+    verdict: list[Claim] = msgspec.field(default_factory=list)

@@ -8,6 +8,7 @@ import msgspec
 
 from metassay.results.base import Count, ResultStruct
 from metassay.results.data_summary import DataSummary
+from metassay.results.verdict import Claim
 
 
 class AppliedPerturbation(msgspec.Struct, frozen=True):
@@ -35,3 +36,4 @@ class PerturbContent(ResultStruct, frozen=True, kw_only=True):
     usage: dict[str, dict[str, Any]]
     notes: list[str]
     data: DataSummary
+    verdict: list[Claim] = msgspec.field(default_factory=list)

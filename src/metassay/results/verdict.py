@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
@@ -57,6 +58,11 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     high: float | None = None
     baseline: float | None = None
     p: float | None = None
+
+
+def convert_sentences_to_findings(sentences: Iterable[str]) -> list[Claim]:
+    """Return sentences as claims of the kind `finding`."""
+    return [Claim(kind="finding", sentence=sentence) for sentence in sentences]
 
 
 def select_claims_of_kinds(verdict: list[Claim], *kinds: ClaimKind) -> list[Claim]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from metassay.results.base import Count, Interval, ResultStruct, Share
+from metassay.results.verdict import Claim
 
 # How often a metric prefers the better output of a pair.
 ACCURACY = "accuracy"
@@ -64,3 +65,4 @@ class WatchContent(ResultStruct, frozen=True, kw_only=True):
     """The probability that anything is called a change although nothing changed, at any look."""
     series: list[WatchedSeries]
     notes: list[str] = msgspec.field(default_factory=list)
+    verdict: list[Claim] = msgspec.field(default_factory=list)

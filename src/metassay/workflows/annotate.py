@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -32,6 +33,7 @@ from metassay.meta.decisions.sample_size import (
 from metassay.options import accept_options_as_keywords
 from metassay.reporting.annotate_page import (
     build_annotate_page,
+    build_annotate_verdict,
     describe_annotate_result,
     explain_items_needed_for_interval_width,
     explain_items_needed_to_show_difference,
@@ -125,6 +127,7 @@ def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
         notes=list(labelled_data.notes),
         data=labelled_data.selected_scores.summary,
     )
+    result = msgspec.structs.replace(result, verdict=build_annotate_verdict(result))
     ratings = b""
     if chosen is not None and result.file is not None:
         texts, text_columns = _read_texts_of_outputs(data, options)

@@ -34,6 +34,7 @@ from metassay.options import OutputReadOptions, accept_options_as_keywords, spli
 from metassay.perturbations.forecast import forecast_perturbation_counts
 from metassay.perturbations.registry import list_default_perturbations
 from metassay.reporting.check_questions import list_answerable_questions
+from metassay.reporting.check_summary import build_check_verdict
 from metassay.reporting.result_display import ResultDisplay
 from metassay.reporting.terminal.check import describe_check_result
 from metassay.results.check import (
@@ -148,7 +149,9 @@ def _add_answerable_questions_and_write_result(
     names.
     """
     values = {name: getattr(content, name) for name in content.__struct_fields__}
-    result = CheckResult(**values | {"questions": list_answerable_questions(content)})
+    values["questions"] = list_answerable_questions(content)
+    values["verdict"] = build_check_verdict(content)
+    result = CheckResult(**values)
     if options.out is not None:
         identity = {"command": "check", "configuration": configuration, "input": input_hash}
         _write_check_result(RunFolder.open_for_writing(options.out, identity), result)

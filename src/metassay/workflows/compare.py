@@ -11,6 +11,7 @@ import polars as pl
 from metassay.errors import InputError, format_path_for_user
 from metassay.meta.contexts.run_comparison import compare_runs
 from metassay.reporting.comparison_sentences import (
+    build_compare_verdict,
     describe_comparisons,
     describe_run_changes,
     describe_unshared_outputs_and_metrics,
@@ -71,7 +72,8 @@ def compare(*runs: str | Path) -> CompareResult:
         comparison = compare_run_folders(opened[before], opened[after], results[before], results[after])
         comparisons.append(msgspec.structs.replace(comparison, before=names[before], after=names[after]))
     changed = any(comparison.changed for comparison in comparisons)
-    return CompareResult(runs=names, changed=changed, comparisons=comparisons)
+    result = CompareResult(runs=names, changed=changed, comparisons=comparisons)
+    return msgspec.structs.replace(result, verdict=build_compare_verdict(result))
 
 
 def compare_run_folders(

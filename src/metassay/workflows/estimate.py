@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -14,7 +15,11 @@ from metassay.meta.decisions.metric_choice import MetricChoice, choose_metric_by
 from metassay.meta.decisions.sample_check import check_labelled_items_are_random_sample
 from metassay.meta.decisions.system_estimates import estimate_system_scores
 from metassay.options import accept_options_as_keywords, split_comma_separated_names
-from metassay.reporting.estimate_page import build_estimate_page, describe_estimate_result
+from metassay.reporting.estimate_page import (
+    build_estimate_page,
+    build_estimate_verdict,
+    describe_estimate_result,
+)
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.base import Interval, none_if_nan
 from metassay.results.estimate import (
@@ -139,6 +144,7 @@ def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
         notes=[*labelled_data.notes, *context_notes],
         data=labelled_data.selected_scores.summary,
     )
+    result = msgspec.structs.replace(result, verdict=build_estimate_verdict(result))
     if run is not None:
         write_result(run, "estimate", result)
     return result

@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import msgspec
 import polars as pl
 
 from metassay.data.dataset import Dataset
@@ -22,7 +23,7 @@ from metassay.metrics.precomputed_scores import list_distinct_texts
 from metassay.options import accept_options_as_keywords
 from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.reporting.terminal.blocks import Block
-from metassay.reporting.terminal.perturb import describe_perturbed_pairs
+from metassay.reporting.terminal.perturb import build_perturb_verdict, describe_perturbed_pairs
 from metassay.results.perturb import AppliedPerturbation, PerturbContent
 from metassay.specs import split_metric_names
 from metassay.store.remote import upload_file_in_background
@@ -90,7 +91,7 @@ class PerturbResult(Result):
             AppliedPerturbation(name, count.pairs, count.applied, count.not_applicable, count.unchanged)
             for name, count in sorted(self.pairs.counts.items())
         ]
-        return PerturbContent(
+        content = PerturbContent(
             task=self.dataset.task,
             outputs=len(self.dataset),
             pairs=len(self.pairs),
@@ -100,6 +101,7 @@ class PerturbResult(Result):
             notes=[*self.dataset.notes, *self.pairs.notes],
             data=summarize_dataset(self.dataset),
         )
+        return msgspec.structs.replace(content, verdict=build_perturb_verdict(content))
 
     def to_frame(self) -> pl.DataFrame:
         """Return the pairs as a table with the columns `item, system, perturbation, output, worse`."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -19,7 +20,13 @@ from metassay.meta.decisions.change_detection import (
     estimate_detection_delay,
 )
 from metassay.reporting.result_display import ResultDisplay
-from metassay.reporting.watch_page import build_watch_page, describe_watch_result, render_watch_page
+from metassay.reporting.watch_page import (
+    build_watch_page,
+    build_watch_verdict,
+    describe_watch_result,
+    render_watch_page,
+)
+from metassay.reporting.wording import join_first_names
 from metassay.results.base import Interval
 from metassay.results.watch import (
     ACCURACY,
@@ -46,6 +53,8 @@ PLANNED_CHANGE = 0.05
 # Time and memory grow with the square of the number of runs.
 MOST_RUNS = 2000
 # Measures that lie between 0 and 1; meta-metrics may be correlations.
+# A note names at most this many runs.
+_MOST_LISTED_RUNS = 3
 SHARES = {ACCURACY, HUMAN_AGREEMENT, JUDGE_ACCURACY, JUDGE_CONSISTENCY}
 
 
@@ -128,13 +137,14 @@ def find_changes_over_runs(folder_by_name: Mapping[str, Path]) -> WatchResult:
     # Each series gets an equal part of the error rate.
     error_rate = ERROR_RATE / len(watched)
     series = [_find_change_in_series(key, entries, error_rate) for key, entries in watched.items()]
-    return WatchResult(
+    result = WatchResult(
         runs=list(folder_by_name),
         changed=any(entry.change is not None for entry in series),
         error_rate=ERROR_RATE,
         series=series,
         notes=notes,
     )
+    return msgspec.structs.replace(result, verdict=build_watch_verdict(result))
 
 
 def _read_measurements_of_runs(
@@ -146,6 +156,7 @@ def _read_measurements_of_runs(
     measurements: dict[SeriesKey, list[_NamedMeasurement]] = {}
     notes = []
     kind_by_command: dict[str, str] = {}
+    small_runs: dict[str, list[str]] = {}
     for name, folder in folder_by_name.items():
         run = RunFolder.open_for_reading(folder)
         command = get_run_command(run)
@@ -156,6 +167,8 @@ def _read_measurements_of_runs(
         kind = kind_by_command.setdefault(command, measured.kind)
         if kind != measured.kind:
             raise InputError(f"these runs cannot be compared: {kind}, and {measured.kind}.")
+        for measure in measured.too_few_clusters:
+            small_runs.setdefault(measure, []).append(name)
         for key, measurement in measured.measurements.items():
             entries = measurements.setdefault(key, [])
             if entries and not are_measurements_comparable(entries[0].measurement, measurement):
@@ -165,6 +178,11 @@ def _read_measurements_of_runs(
                 )
                 continue
             entries.append(_NamedMeasurement(name, measurement))
+    for measure, run_names in small_runs.items():
+        notes.append(
+            f"The {measure} of {join_first_names(run_names, _MOST_LISTED_RUNS)} is not watched, because it "
+            f"comes from fewer than {SMALLEST_RUN} independent items or documents."
+        )
     return measurements, [*notes, *_list_notes_on_missing_metrics(measurements, len(folder_by_name))]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from metassay.meta.contexts.cluster_credits import ClusterCredits
@@ -48,6 +48,8 @@ class MeasuredRun:
 
     kind: str
     measurements: dict[SeriesKey, Measurement]
+    too_few_clusters: dict[str, int] = field(default_factory=dict)
+    """Number of items or documents, by measure, where it is too small for the measure to be watched."""
 
 
 def read_assay_measurements(run_folder: RunFolder) -> MeasuredRun:
@@ -56,8 +58,12 @@ def read_assay_measurements(run_folder: RunFolder) -> MeasuredRun:
     table = read_right_pair_counts(run_folder)
     overall = None if table is None else table[GLOBAL, GLOBAL]
     measurements = {}
+    too_few_clusters = {}
     for row in result.overall:
-        if row.accuracy is None or row.low is None or row.high is None or row.clusters < SMALLEST_RUN:
+        if row.accuracy is None or row.low is None or row.high is None:
+            continue
+        if row.clusters < SMALLEST_RUN:
+            too_few_clusters[ACCURACY] = row.clusters
             continue
         variance = _compute_variance_from_interval(row.low, row.high)
         # The variance over clusters does not depend on resamples, unlike that from the interval.
@@ -73,7 +79,7 @@ def read_assay_measurements(run_folder: RunFolder) -> MeasuredRun:
             )
             if agreement is not None:
                 measurements[SeriesKey(entry.metric, HUMAN_AGREEMENT)] = agreement
-    return MeasuredRun(f"the task {result.task}", measurements)
+    return MeasuredRun(f"the task {result.task}", measurements, too_few_clusters)
 
 
 def read_ranking_measurements(run_folder: RunFolder) -> MeasuredRun:

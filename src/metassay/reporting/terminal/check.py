@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from metassay.reporting.check_summary import join_names_with_counts, summarize_checked_data
+from metassay.reporting.check_summary import join_names_with_counts
 from metassay.reporting.data_summary import describe_ignored_columns
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.terminal.blocks import (
@@ -34,7 +34,7 @@ def describe_check_result(check_result: CheckContent, data_arguments: str = DATA
     `data_arguments` are the files and reading options of the command, for the commands that are suggested.
     """
     return [
-        *convert_sentences_to_lines(summarize_checked_data(check_result)),
+        *convert_sentences_to_lines(claim.sentence for claim in check_result.verdict),
         *_list_questions_with_commands(check_result, data_arguments),
         Line(),
         Line(_describe_assay_cost(check_result.estimate)),
