@@ -39,7 +39,7 @@ def load_outputs() -> tuple[list[str], list[str]]:
 
 def aggregate_ours(metric: StatisticsMetric, outputs: list[str], references: list[str]) -> np.ndarray:
     """Compute the statistics once, then all resamples with one matrix product."""
-    statistics = metric.statistics(Batch.of(outputs, [[reference] for reference in references]))
+    statistics = metric.statistics(Batch.from_texts(outputs, [[reference] for reference in references]))
     counts = draw_bootstrap_counts(len(outputs), SIZE, RESAMPLES, np.random.default_rng(0))
     return compute_scores_of_resamples(statistics[None], counts, metric.from_statistics)[0]
 

@@ -98,7 +98,7 @@ def build_our_runner(specs: Sequence[str], texts: Texts, *, cold: bool = False) 
         if cold:
             stem_word.cache_clear()
             find_wordnet_synonyms.cache_clear()
-        batch = Batch.of(texts[0], references, language="en")
+        batch = Batch.from_texts(texts[0], references, language="en")
         for metric in metrics:
             metric.score(batch)
 
@@ -142,7 +142,7 @@ start = time.perf_counter()
 from metassay.metrics.base import Batch
 from metassay.metrics.registry import parse_metric
 loaded = time.perf_counter()
-batch = Batch.of(["the cat sat"], [["the cat sat on it"]], language="en")
+batch = Batch.from_texts(["the cat sat"], [["the cat sat on it"]], language="en")
 parse_metric("{spec}").score(batch)
 print(loaded - start, time.perf_counter() - loaded)
 """

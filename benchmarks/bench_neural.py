@@ -397,7 +397,9 @@ def bench_unite(run: Run) -> None:
         loop_rate = loop_rate or len(sample) / seconds
 
         def ours(chosen: Sequence[ScoringInput], network: Any = network) -> np.ndarray:
-            return network.compute_mean_scores(chosen, ("src", "ref", "all"), SharedCache()).scores
+            return network.average_scores_over_input_kinds(
+                chosen, ("src", "ref", "all"), SharedCache()
+            ).scores
 
         run.clock(lambda ours=ours: ours(sample[: run.warm]))
         seconds, _ = run.clock(lambda ours=ours: ours(cases))

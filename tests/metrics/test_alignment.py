@@ -39,7 +39,7 @@ def test_alignments_are_complete_and_the_cheapest(reference, output):
         diagonal = lowest_cost(i - 1, j - 1) + 4 * (reference[i - 1] != output[j - 1])
         return min(diagonal, lowest_cost(i - 1, j) + 3, lowest_cost(i, j - 1) + 3)
 
-    alignment_cost = sum(COSTS[kind] * count for kind, count in alignment.counts.items())
+    alignment_cost = sum(COSTS[kind] * count for kind, count in alignment.step_counts_by_kind.items())
     assert alignment_cost == lowest_cost(len(reference), len(output))
 
 
@@ -54,8 +54,8 @@ def test_an_utterance_is_aligned_as_sclite_prints_it():
         ("s", "fattened", "and"),
         ("h", "sauce", "sauce"),
     ]
-    assert alignment.error_rate == 3 / 4
-    assert align_words("", "a").error_rate is None
+    assert alignment.token_error_rate == 3 / 4
+    assert align_words("", "a").token_error_rate is None
 
 
 def find_sclite() -> str:
@@ -116,7 +116,7 @@ def test_counts_and_rates_equal_sclite(real_data, tmp_path, system, unit):
     ]
     official = count_with_sclite(*(texts if unit == "words" else spaced_characters), tmp_path)
     align = align_words if unit == "words" else align_characters
-    ours = {key: list(align(texts[0][key], texts[1][key]).counts.values()) for key in texts[0]}
+    ours = {key: list(align(texts[0][key], texts[1][key]).step_counts_by_kind.values()) for key in texts[0]}
     assert len(official) == len(ours) == 2620
     assert ours == official
     if unit == "words":
@@ -127,7 +127,7 @@ def test_counts_and_rates_equal_sclite(real_data, tmp_path, system, unit):
         }
         assert {key: [own.get(kind, 0) for kind in kinds] for key, own in shown.items()} == official
     keys = list(official)
-    batch = Batch.of([texts[1][key] for key in keys], [[texts[0][key]] for key in keys])
+    batch = Batch.from_texts([texts[1][key] for key in keys], [[texts[0][key]] for key in keys])
     sclite_rates = np.array([sum(official[key][1:]) / sum(official[key][:3]) for key in keys])
     rates = parse_metric("wer" if unit == "words" else "sclite_cer").score(batch)
     np.testing.assert_allclose(rates, sclite_rates, rtol=1e-12)

@@ -24,7 +24,7 @@ def test_precision_and_recall_equal_rouge_score(name, measure):
             for text, references in zip(OUTPUTS, REFERENCES)
         ]
         metric = parse_metric(f"{name}(stemming={str(stemming).lower()},measure={measure})")
-        assert metric.score(Batch.of(OUTPUTS, REFERENCES)).tolist() == pytest.approx(expected)
+        assert metric.score(Batch.from_texts(OUTPUTS, REFERENCES)).tolist() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -44,10 +44,11 @@ def test_precision_and_recall_equal_rouge_score(name, measure):
 def test_metrics_that_share_a_batch_keep_their_own_settings(first, second):
     texts = ["Die Katzen, 走った über naïve wörter", "The running cats"]
     references = [["die Katze 走る uber naive Wörter"], ["the Running cat"]]
-    shared_batch = Batch.of(texts, references)
+    shared_batch = Batch.from_texts(texts, references)
     together = [parse_metric(spec).score(shared_batch).tolist() for spec in (first, second, first)]
     alone = [
-        parse_metric(spec).score(Batch.of(texts, references)).tolist() for spec in (first, second, first)
+        parse_metric(spec).score(Batch.from_texts(texts, references)).tolist()
+        for spec in (first, second, first)
     ]
     assert together == alone
     assert alone[0] != alone[1]
@@ -59,4 +60,6 @@ def test_every_setting_is_in_the_signature():
     different = ["chrf", "chrf(beta=3)", "chrf(char_order=5)", "chrf(word_order=2)", "chrf(lowercase=true)"]
     assert len({parse_metric(spec).signature for spec in different}) == len(different)
     assert f"|implementation:{chrf.implementation}" in chrf.signature
-    assert chrf.adapt_to_languages(["en"], "lowercased").signature == f"{chrf.signature}|text:lowercased"
+    assert (
+        chrf.copy_metric_for_languages(["en"], "lowercased").signature == f"{chrf.signature}|text:lowercased"
+    )

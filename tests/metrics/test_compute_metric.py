@@ -16,7 +16,7 @@ from metassay.metrics.registry import parse_metric
 
 OUTPUTS = ["the cat sat on the mat", "", "we ran home – quickly"]
 REFERENCES = [["the cat sat on a mat"], ["so it was"], ["we ran home quickly"]]
-BATCH = Batch.of(OUTPUTS, REFERENCES, source=["x", "y", "z"])
+BATCH = Batch.from_texts(OUTPUTS, REFERENCES, source=["x", "y", "z"])
 
 
 class CorpusBleu:
@@ -84,7 +84,7 @@ def test_several_references_are_passed_as_lists_and_unclear_results_are_refused(
         def compute(self, *, predictions, references):  # noqa: ARG002
             return {"first": 1.0, "second": float(len(references[0]))}
 
-    batch = Batch.of(["a"], [["b", "c"]])
+    batch = Batch.from_texts(["a"], [["b", "c"]])
     with pytest.raises(InputError, match="TwoResults computes several scores: first, second"):
         convert_to_metric(TwoResults()).score(batch)
     assert ComputeMetric(TwoResults(), "second").score(batch).tolist() == [2.0]

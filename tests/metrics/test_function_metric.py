@@ -14,7 +14,7 @@ from metassay.metrics.base import Batch, Metric
 from metassay.metrics.conversion import convert_to_metric
 from metassay.metrics.registry import parse_metric, parse_metrics
 
-BATCH = Batch.of(["a b c", "d"], [["a b"], ["d e", "d"]], source=["x", "y"])
+BATCH = Batch.from_texts(["a b c", "d"], [["a b"], ["d e", "d"]], source=["x", "y"])
 
 
 def count_shared_words(outputs, references):
@@ -56,7 +56,7 @@ def test_a_parameter_reference_gets_the_only_reference_as_a_text():
     def common(output, reference):
         return len({*output} & {*reference})
 
-    assert convert_to_metric(common).score(Batch.of(["ab"], [["bc"]])).tolist() == [1.0]
+    assert convert_to_metric(common).score(Batch.from_texts(["ab"], [["bc"]])).tolist() == [1.0]
     with pytest.raises(InputError, match="takes one reference, but some outputs have several"):
         convert_to_metric(common).score(BATCH)
 

@@ -60,7 +60,7 @@ def answer_scores_and_preferences(handler, body):
 def test_a_direct_judge_scores_each_distinct_output_once(server, tmp_path):
     running = server(lambda h, body: h.reply(answer(f"Score: {len(get_shown_outputs(body)[0])}")))
     judge = connect_judge(running.url, tmp_path)
-    batch = Batch.of(["abc", "a", "abc"], [["r"]] * 3, source=["s"] * 3, language="de")
+    batch = Batch.from_texts(["abc", "a", "abc"], [["r"]] * 3, source=["s"] * 3, language="de")
     assert judge.score(batch).tolist() == [3, 1, 3]
     assert len(running.asked) == 2
     text = get_prompt(running.asked[0][0])
@@ -71,7 +71,7 @@ def test_a_direct_judge_scores_each_distinct_output_once(server, tmp_path):
 
 def test_prompts_do_not_mention_missing_fields(server, tmp_path):
     running = server(lambda h, _: h.reply(answer("50")))
-    connect_judge(running.url, tmp_path).score(Batch.of(["abc"]))
+    connect_judge(running.url, tmp_path).score(Batch.from_texts(["abc"]))
     assert "Reference" not in get_prompt(running.asked[0][0])
     assert fill_available_prompt_fields("a {x}\nb {y}", {"x": "{y}", "y": None}) == "a {y}"
 
@@ -84,14 +84,14 @@ def test_an_unreadable_answer_is_requested_again_and_then_missing(server, tmp_pa
 
     running = server(behave)
     judge = connect_judge(running.url, tmp_path)
-    scores = judge.score(Batch.of(["good", "late", "never"]))
+    scores = judge.score(Batch.from_texts(["good", "late", "never"]))
     np.testing.assert_array_equal(scores, [70, 70, np.nan])
     seeds = sorted(
         (get_shown_outputs(body)[0], body["seed"], body["temperature"]) for body, _ in running.asked
     )
     assert seeds == [("good", 0, 0.0), ("late", 0, 0.0), ("late", 1, 0.5), ("never", 0, 0.0), ("never", 1, 0.5), ("never", 2, 0.5)]  # fmt: skip
-    assert "1 of 3 answers are missing. In up to 3 attempts" in " ".join(judge.notes())
-    connect_judge(running.url, tmp_path).score(Batch.of(["good", "late", "never"]))
+    assert "1 of 3 answers are missing. In up to 3 attempts" in " ".join(judge.list_notes_on_scores())
+    connect_judge(running.url, tmp_path).score(Batch.from_texts(["good", "late", "never"]))
     assert len(running.asked) == 6  # replayed, unreadable ones too
 
 
@@ -105,16 +105,16 @@ def test_pairs_are_shown_in_both_orders_and_a_flip_is_a_tie(server, tmp_path):
     running = server(behave)
     judge = connect_judge(running.url, tmp_path, mode="pairwise")
     first, second = (
-        Batch.of(["longer one", "x", "fickle1", "same"]),
-        Batch.of(["short", "yyy", "fickle2", "some"]),
+        Batch.from_texts(["longer one", "x", "fickle1", "same"]),
+        Batch.from_texts(["short", "yyy", "fickle2", "some"]),
     )
-    found = judge.compare_outputs(first, second)
-    assert found.preferred_outputs.tolist() == [1, 0, 0.5, 0.5]
+    found = judge.ask_which_output_is_better(first, second)
+    assert found.preferences_for_first_output.tolist() == [1, 0, 0.5, 0.5]
     assert found.by_order[:, 2].tolist() == [1, 0]
     assert found.order_dependent_pair_count == 1
     orders = {tuple(get_shown_outputs(body)) for body, _ in running.asked}
     assert orders >= {("longer one", "short"), ("short", "longer one")}
-    assert "1 of 4 verdicts change with the order" in " ".join(judge.notes())
+    assert "1 of 4 verdicts change with the order" in " ".join(judge.list_notes_on_scores())
     with pytest.raises(InputError, match="compares two outputs"):
         judge.score(first)
 
@@ -125,7 +125,7 @@ def test_rubric_scores_are_means_and_span_scores_are_penalties(server, tmp_path)
         handler.reply(answer("accuracy: 5\nstyle: 2" if rubric else 'MAJOR: "bad word"\nMINOR: (omission)'))
 
     url = server(behave).url
-    batch = Batch.of(["a Bad  word here"])
+    batch = Batch.from_texts(["a Bad  word here"])
     assert connect_judge(url, tmp_path, mode="rubric", criteria="accuracy;style").score(batch).tolist() == [
         3.5
     ]
@@ -182,7 +182,7 @@ def test_errors_say_what_is_wrong_with_a_judge(tmp_path):
     with pytest.raises(InputError, match="Did you mean direct"):
         parse_metric("judge(mode=dirct)")
     with pytest.raises(InputError, match="--llm-url"):
-        Judge().score(Batch.of(["x"]))
+        Judge().score(Batch.from_texts(["x"]))
     own = tmp_path / "own.txt"
     own.write_text("no field")
     with pytest.raises(InputError, match="does not mention"):

@@ -36,11 +36,11 @@ DATA = {"zh": CHINESE, "ja": JAPANESE}
 
 def build_batch(language: str) -> Batch:
     outputs, references = zip(*DATA[language])
-    return Batch.of(list(outputs), [[reference] for reference in references], language=language)
+    return Batch.from_texts(list(outputs), [[reference] for reference in references], language=language)
 
 
 def score_language(spec: str, language: str) -> tuple[np.ndarray, str]:
-    metric = parse_metric(spec).adapt_to_languages([language])
+    metric = parse_metric(spec).copy_metric_for_languages([language])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return metric.score(build_batch(language)), metric.signature
@@ -54,7 +54,7 @@ def test_bleu_equals_sacrebleu_with_the_tokeniser_of_the_language(language):
     expected = [scorer.sentence_score(output, [reference]).score for output, reference in DATA[language]]
     assert scores.tolist() == pytest.approx(expected, abs=1e-12)
     assert f"|tokenizer:{tokenizer}|" in signature
-    metric = parse_metric("bleu").adapt_to_languages([language])
+    metric = parse_metric("bleu").copy_metric_for_languages([language])
     outputs, references = map(list, zip(*DATA[language]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -63,7 +63,7 @@ def test_bleu_equals_sacrebleu_with_the_tokeniser_of_the_language(language):
 
 
 def test_a_named_tokeniser_is_used_for_any_language():
-    metric = parse_metric("bleu(tokenizer=13a)").adapt_to_languages(["zh"])
+    metric = parse_metric("bleu(tokenizer=13a)").copy_metric_for_languages(["zh"])
     assert metric.spec == "bleu(tokenizer=13a)"
     assert "tokenizer:13a" in metric.signature
     with pytest.warns(UserWarning, match="not suitable for zh"):
@@ -75,15 +75,15 @@ def test_a_named_tokeniser_is_used_for_any_language():
 @pytest.mark.skipif(is_tokenizer_installed("ja-mecab"), reason="MeCab is installed")
 def test_without_mecab_a_warning_says_that_characters_are_used():
     with pytest.warns(UserWarning, match="ja-mecab, which sacrebleu would use, is not installed"):
-        parse_metric("bleu").adapt_to_languages(["ja"]).score(build_batch("ja"))
+        parse_metric("bleu").copy_metric_for_languages(["ja"]).score(build_batch("ja"))
 
 
 def test_specs_do_not_depend_on_the_language_and_signatures_only_where_settings_do():
     bleu = parse_metric("bleu")
-    assert bleu.adapt_to_languages(["zh"]).spec == "bleu"
+    assert bleu.copy_metric_for_languages(["zh"]).spec == "bleu"
     assert (
-        bleu.adapt_to_languages(["de"]).signature
-        == bleu.adapt_to_languages([None]).signature
+        bleu.copy_metric_for_languages(["de"]).signature
+        == bleu.copy_metric_for_languages([None]).signature
         == bleu.signature
     )
     assert bleu.signature == (
@@ -97,13 +97,13 @@ def test_specs_do_not_depend_on_the_language_and_signatures_only_where_settings_
 
 
 def test_the_signature_of_several_languages_names_the_setting_of_each():
-    signature = parse_metric("bleu").adapt_to_languages(["zh", "de", None, "zh"]).signature
+    signature = parse_metric("bleu").copy_metric_for_languages(["zh", "de", None, "zh"]).signature
     assert "|tokenizer:by-language(unknown=13a,de=13a,zh=zh)|" in signature
 
 
 @pytest.mark.parametrize("tag", ["zh", "zh-Hant", "ZH_TW", "zh-Hans", "cmn"])
 def test_language_tags_with_script_or_region_are_understood(tag):
-    assert "tokenizer:zh" in parse_metric("bleu").adapt_to_languages([tag]).signature
+    assert "tokenizer:zh" in parse_metric("bleu").copy_metric_for_languages([tag]).signature
 
 
 @pytest.mark.parametrize("language", ["zh", "ja"])
@@ -115,7 +115,8 @@ def test_ter_equals_sacrebleu_with_asian_support(language):
     assert "normalized:True" in signature
     assert "asian_support:True" in signature
     assert (
-        "normalized:False" in parse_metric("ter(normalized=false)").adapt_to_languages([language]).signature
+        "normalized:False"
+        in parse_metric("ter(normalized=false)").copy_metric_for_languages([language]).signature
     )
 
 
@@ -172,14 +173,14 @@ def test_meteor_and_nltk_bleu_equal_nltk_on_characters(spec):
 @pytest.mark.parametrize("spec", ["wer", "mer", "meteor(tokenizer=whitespace)", "rouge1(tokenizer=unicode)"])
 def test_word_metrics_warn_for_languages_without_spaces(spec):
     with pytest.warns(UserWarning, match="written without spaces"):
-        parse_metric(spec).adapt_to_languages(["zh"]).score(build_batch("zh"))
+        parse_metric(spec).copy_metric_for_languages(["zh"]).score(build_batch("zh"))
 
 
 def test_word_metrics_do_not_warn_for_languages_with_spaces():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        parse_metric("wer").adapt_to_languages(["de"]).score(
-            Batch.of(["ein Haus"], [["das Haus"]], language="de")
+        parse_metric("wer").copy_metric_for_languages(["de"]).score(
+            Batch.from_texts(["ein Haus"], [["das Haus"]], language="de")
         )
 
 
@@ -201,8 +202,10 @@ THAI = [("แมวนั่งอยู่บนเสื่อ", "แมวอ
 
 
 def test_bleu_of_thai_is_computed_on_characters_with_a_warning():
-    metric = parse_metric("bleu").adapt_to_languages(["th"])
-    batch = Batch.of([output for output, _ in THAI], [[reference] for _, reference in THAI], language="th")
+    metric = parse_metric("bleu").copy_metric_for_languages(["th"])
+    batch = Batch.from_texts(
+        [output for output, _ in THAI], [[reference] for _, reference in THAI], language="th"
+    )
     with pytest.warns(UserWarning, match="BLEU for th is computed on characters"):
         scores = metric.score(batch)
     scorer = BLEU(tokenize="char", effective_order=True)
@@ -212,6 +215,6 @@ def test_bleu_of_thai_is_computed_on_characters_with_a_warning():
 
 
 def test_ter_of_thai_warns_that_words_are_not_found():
-    batch = Batch.of([THAI[0][0]], [[THAI[0][1]]], language="th")
+    batch = Batch.from_texts([THAI[0][0]], [[THAI[0][1]]], language="th")
     with pytest.warns(UserWarning, match="th is written without spaces"):
-        parse_metric("ter").adapt_to_languages(["th"]).score(batch)
+        parse_metric("ter").copy_metric_for_languages(["th"]).score(batch)

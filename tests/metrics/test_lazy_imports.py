@@ -17,7 +17,7 @@ LIST_IMPORTED_MODULES = """
 import json, sys
 from metassay.metrics.base import Batch
 from metassay.metrics.registry import parse_metric
-parse_metric(sys.argv[1]).score(Batch.of(["a cat"], [["the cat"]]))
+parse_metric(sys.argv[1]).score(Batch.from_texts(["a cat"], [["the cat"]]))
 print(json.dumps(sorted(sys.modules)))
 """
 
@@ -67,7 +67,7 @@ def test_bleu_counts_as_sacrebleu_does_with_and_without_compiled_code(order, use
         ["a b a b", "b a", "a b a b a b a"],
     ]
     monkeypatch.setattr("metassay.metrics.bleu._should_avoid_loading_numba", lambda _: not use_numba)
-    statistics = Bleu(order=order).statistics(Batch.of(outputs, references))
+    statistics = Bleu(order=order).statistics(Batch.from_texts(outputs, references))
     official_metric = BLEU(max_ngram_order=order, effective_order=True)
     expected = []
     for output, row_references in zip(outputs, references):
@@ -78,4 +78,4 @@ def test_bleu_counts_as_sacrebleu_does_with_and_without_compiled_code(order, use
 
 def test_an_empty_batch_has_no_counts_without_compiled_code(monkeypatch) -> None:
     monkeypatch.setattr("metassay.metrics.bleu._should_avoid_loading_numba", lambda _: True)
-    assert Bleu().statistics(Batch.of([], [])).shape == (0, 10)
+    assert Bleu().statistics(Batch.from_texts([], [])).shape == (0, 10)

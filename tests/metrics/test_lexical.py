@@ -42,7 +42,7 @@ def test_signatures_name_the_installed_versions():
 @pytest.mark.parametrize("spec", ALL_SPECS)
 def test_transposed_references_are_refused(spec):
     with pytest.raises(InputError, match="transposed"):
-        parse_metric(spec).score(Batch.of(["a", "b", "c"], [["a", "b", "c"]]))
+        parse_metric(spec).score(Batch.from_texts(["a", "b", "c"], [["a", "b", "c"]]))
 
 
 @pytest.mark.parametrize(
@@ -57,18 +57,18 @@ def test_transposed_references_are_refused(spec):
 )
 def test_batches_of_the_wrong_shape_are_refused(output, references, message):
     with pytest.raises(InputError, match=message):
-        Batch.of(output, references)
+        Batch.from_texts(output, references)
 
 
 @pytest.mark.parametrize("spec", JIWER)
 def test_error_rates_refuse_several_references(spec):
     with pytest.raises(InputError, match="one reference"):
-        parse_metric(spec).score(Batch.of(["a"], [["a", "b"]]))
+        parse_metric(spec).score(Batch.from_texts(["a"], [["a", "b"]]))
 
 
 @pytest.mark.parametrize("spec", ALL_SPECS)
 def test_an_empty_batch_has_no_scores(spec):
-    assert parse_metric(spec).score(Batch.of([], [])).shape == (0,)
+    assert parse_metric(spec).score(Batch.from_texts([], [])).shape == (0,)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,9 @@ def test_corpus_scores_come_from_sums_of_statistics(spec):
     """A corpus score is `from_statistics` of the sum; many corpora at once give the same numbers."""
     metric = parse_metric(spec)
     outputs = ["the cat sat on the mat", "a dog", "x y z w v"]
-    statistics = metric.statistics(Batch.of(outputs, [["the cat is on the mat"], ["a dog"], ["x y w z v"]]))
+    statistics = metric.statistics(
+        Batch.from_texts(outputs, [["the cat is on the mat"], ["a dog"], ["x y w z v"]])
+    )
     totals = np.stack([statistics.sum(axis=0), statistics[:2].sum(axis=0)])
     together = metric.from_statistics(totals[None])
     assert together.shape == (1, 2)
@@ -91,7 +93,7 @@ def test_corpus_scores_come_from_sums_of_statistics(spec):
 class TestRougeOnNonLatinScripts:
     def test_unicode_letters_are_used_with_a_warning(self, name):
         for language in ("ru", None):
-            batch = Batch.of([RUSSIAN[0]], [[RUSSIAN[1]]], language=language)
+            batch = Batch.from_texts([RUSSIAN[0]], [[RUSSIAN[1]]], language=language)
             with pytest.warns(UserWarning, match="Unicode letters"):
                 scores = parse_metric(name).score(batch)
             assert scores == parse_metric(f"{name}(tokenizer=unicode)").score(batch)
@@ -99,15 +101,15 @@ class TestRougeOnNonLatinScripts:
 
     def test_the_official_tokeniser_is_refused(self, name):
         with pytest.raises(InputError, match="nothing is left"):
-            parse_metric(f"{name}(tokenizer=official)").score(Batch.of([RUSSIAN[0]], [[RUSSIAN[1]]]))
+            parse_metric(f"{name}(tokenizer=official)").score(Batch.from_texts([RUSSIAN[0]], [[RUSSIAN[1]]]))
 
     def test_unicode_words_equal_official_words_in_english(self, name):
         output, reference = "The cat, a dog and 3 mice!", "A cat; the dog & 3 mice."
-        scores = parse_metric(f"{name}(tokenizer=unicode)").score(Batch.of([output], [[reference]]))
+        scores = parse_metric(f"{name}(tokenizer=unicode)").score(Batch.from_texts([output], [[reference]]))
         assert scores[0] == get_oracle(name)(output, [reference])
 
     def test_the_tokeniser_follows_the_script_of_each_row(self, name):
-        batch = Batch.of([RUSSIAN[0], "a cat é"], [[RUSSIAN[1]], ["the cat é"]])
+        batch = Batch.from_texts([RUSSIAN[0], "a cat é"], [[RUSSIAN[1]], ["the cat é"]])
         with pytest.warns(UserWarning, match="Unicode letters"):
             scores = parse_metric(name).score(batch)
         assert scores[1] == get_oracle(name)("a cat é", ["the cat é"])
@@ -119,7 +121,7 @@ def test_rouge_separates_russian_outputs_from_worse_ones(russian_translations):
     worse = texts.perturb()
     metric = parse_metric("rougel(tokenizer=unicode)")
     scores, worse_scores = (
-        metric.score(Batch.of(t.outputs, [[r] for r in t.references])) for t in (texts, worse)
+        metric.score(Batch.from_texts(t.outputs, [[r] for r in t.references])) for t in (texts, worse)
     )
     oracle = get_oracle("rougel")
     ties = [
@@ -171,11 +173,11 @@ def test_wrong_parameters_in_python_are_refused(value):
 
 def test_a_missing_flores_model_says_where_to_put_it():
     with pytest.raises(InputError, match=r"model file.*\n.*models"):
-        parse_metric("bleu(tokenizer=flores200)").score(Batch.of(["a"], [["a"]]))
+        parse_metric("bleu(tokenizer=flores200)").score(Batch.from_texts(["a"], [["a"]]))
 
 
 def test_bleu_on_chinese_recommends_a_tokeniser():
-    batch = Batch.of(["猫坐在垫子上。"], [["猫在垫子上。"]], language="zh")
+    batch = Batch.from_texts(["猫坐在垫子上。"], [["猫在垫子上。"]], language="zh")
     with pytest.warns(UserWarning, match="tokenizer=zh"):
         assert parse_metric("bleu").score(batch)[0] == get_oracle("bleu")("猫坐在垫子上。", ["猫在垫子上。"])
     assert parse_metric("bleu(tokenizer=zh)").score(batch)[0] > 0
@@ -183,7 +185,7 @@ def test_bleu_on_chinese_recommends_a_tokeniser():
 
 def test_clipped_precision_equals_the_example_of_papineni():
     """Papineni et al. (2002), example 2: the clipped unigram precision of seven times `the` is 2/7."""
-    batch = Batch.of(
+    batch = Batch.from_texts(
         ["the the the the the the the"], [["the cat is on the mat", "there is a cat on the mat"]]
     )
     statistics = parse_metric("bleu").statistics(batch)[0]

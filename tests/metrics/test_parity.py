@@ -11,7 +11,7 @@ from metassay.metrics.registry import parse_metric
 
 
 def score_with_metassay(spec, texts):
-    return parse_metric(spec).score(Batch.of(texts.outputs, [[r] for r in texts.references]))
+    return parse_metric(spec).score(Batch.from_texts(texts.outputs, [[r] for r in texts.references]))
 
 
 def score_with_oracle(spec, texts):
@@ -70,7 +70,7 @@ def test_corpus_scores_of_translations_equal_the_official_ones(spec, translation
     texts = translations.sample(300, seed=1).shorter_than(200)
     metric = parse_metric(spec)
     assert isinstance(metric, StatisticsMetric)
-    scores = metric.corpus_score(Batch.of(texts.outputs, [[r] for r in texts.references]))
+    scores = metric.corpus_score(Batch.from_texts(texts.outputs, [[r] for r in texts.references]))
     assert_identical(scores, compute_official_corpus_score(spec, texts.outputs, texts.references))
 
 
@@ -78,7 +78,7 @@ def test_corpus_scores_of_translations_equal_the_official_ones(spec, translation
 def test_corpus_scores_of_speech_equal_jiwer(spec, speech):
     texts = speech.sample(2000, seed=1)
     metric = parse_metric(spec)
-    scores = metric.corpus_score(Batch.of(texts.outputs, [[r] for r in texts.references]))
+    scores = metric.corpus_score(Batch.from_texts(texts.outputs, [[r] for r in texts.references]))
     assert_identical(scores, compute_official_corpus_score(spec, texts.outputs, texts.references))
 
 
@@ -90,7 +90,7 @@ def test_scores_with_several_references_equal_the_official_ones(spec, latin_tran
         [reference, texts.references[i - 1], texts.outputs[i][:40]][: 1 + i % 3]
         for i, reference in enumerate(texts.references)
     ]
-    scores = parse_metric(spec).score(Batch.of(texts.outputs, references))
+    scores = parse_metric(spec).score(Batch.from_texts(texts.outputs, references))
     oracle = get_oracle(spec)
     assert_identical(scores, [oracle(o, r) for o, r in zip(texts.outputs, references)])
 

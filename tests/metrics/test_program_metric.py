@@ -16,7 +16,7 @@ from metassay.workflows.metric_files import collect_requested_metrics
 
 OUTPUTS = ["the cat sat on the mat", "", "we ran home – quickly"]
 REFERENCES = [["the cat sat on a mat"], ["so it was"], ["we ran home quickly"]]
-BATCH = Batch.of(OUTPUTS, REFERENCES, source=["x", "y", "z"])
+BATCH = Batch.from_texts(OUTPUTS, REFERENCES, source=["x", "y", "z"])
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_a_program_gets_the_fields_that_the_data_has(program) -> None:
     source_detector = ProgramMetric(program("json.dumps(None) if 'source' in row else 1.0"))
     assert np.isnan(source_detector.score(BATCH)).all()
     assert (
-        source_detector.score(Batch.of(OUTPUTS)).tolist() == [1.0] * 3
+        source_detector.score(Batch.from_texts(OUTPUTS)).tolist() == [1.0] * 3
     )  # it is source_detector what the data has
 
 
@@ -92,7 +92,7 @@ def test_a_program_that_hangs_is_stopped(program) -> None:
 def test_the_signature_of_a_program_changes_with_its_content(program, tmp_path) -> None:
     first = ProgramMetric(program("1"))
     assert first.signature != ProgramMetric(program("2", name="other")).signature.replace("other", "mine")
-    assert first.set_score_direction(higher_is_better=False).signature != first.signature
+    assert first.set_whether_higher_is_better(higher_is_better=False).signature != first.signature
     (metric,) = collect_requested_metrics(None, [program("1")]) or []
     assert isinstance(metric, ProgramMetric)
     (tmp_path / "plain").write_text("no program")

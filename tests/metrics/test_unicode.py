@@ -73,7 +73,7 @@ def test_equals_the_official_score(spec, output, reference):
 
 def score(spec, output, references):
     # English, so that ROUGE does not choose its tokeniser by the script
-    return parse_metric(spec).score(Batch.of([output], [references], language="en"))[0]
+    return parse_metric(spec).score(Batch.from_texts([output], [references], language="en"))[0]
 
 
 @pytest.mark.parametrize("spec", [s for s in TRANSLATION if not s.startswith("ter(")])
@@ -111,7 +111,9 @@ def test_a_text_of_10_000_tokens_scores_best_against_itself(spec):
     words = [str(number) for number in rng.integers(0, 3000, 10_000)]
     text, shuffled = " ".join(words), " ".join(rng.permutation(words))
     metric = parse_metric(spec)
-    best, worse = metric.orient_scores(metric.score(Batch.of([text, shuffled], [[text]] * 2, language="en")))
+    best, worse = metric.orient_scores(
+        metric.score(Batch.from_texts([text, shuffled], [[text]] * 2, language="en"))
+    )
     if spec in {"rouge1", "rouge1(stemming=true)"}:
         assert best == worse == 1.0
     else:
@@ -127,6 +129,6 @@ def test_scores_do_not_depend_on_the_other_rows_of_a_batch(spec):
     rng = np.random.default_rng(8)
     outputs = [" ".join(rng.choice(WORDS, rng.integers(0, 12))) for _ in range(40)] * 2
     references = [[" ".join(rng.choice(WORDS, rng.integers(1, 12)))] for _ in range(40)] * 2
-    together = parse_metric(spec).score(Batch.of(outputs, references, language="en"))
+    together = parse_metric(spec).score(Batch.from_texts(outputs, references, language="en"))
     alone = [score(spec, output, output_references) for output, output_references in zip(outputs, references)]
     np.testing.assert_array_equal(together, alone)

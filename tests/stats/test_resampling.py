@@ -49,7 +49,7 @@ def corpus(some_words):
 def statistics_of(spec, corpus):
     outputs, references = corpus
     metric = parse_metric(spec)
-    batches = [Batch.of(own, [[r] for r in references]) for own in outputs]
+    batches = [Batch.from_texts(own, [[r] for r in references]) for own in outputs]
     return metric, np.stack([metric.statistics(batch) for batch in batches])
 
 

@@ -105,7 +105,10 @@ def test_a_score_of_another_kind_is_never_served(length, tmp_path, monkeypatch) 
     again = ["a", "bb"]
     assert scored(length, again, tmp_path)[1] == []
     assert scored(length, again, tmp_path, language="de")[1] == again
-    assert scored(length.adapt_to_languages(["en"], text_changes="lower-cased"), again, tmp_path)[1] == again
+    assert (
+        scored(length.copy_metric_for_languages(["en"], preprocessing="lower-cased"), again, tmp_path)[1]
+        == again
+    )
     for changed, value in (("implementation", 2), ("weights", "bbbb"), ("oracle", "theirs 2.0")):
         with monkeypatch.context() as patch:
             patch.setattr(Length, changed, value)
@@ -121,7 +124,7 @@ def test_a_score_of_another_kind_is_never_served(length, tmp_path, monkeypatch) 
 def test_every_parameter_and_version_is_in_the_name_of_a_shelf(spec, tmp_path, monkeypatch) -> None:
     metric = parse_metric(spec)
     seen = {MetricCache(metric, tmp_path).folder}
-    seen.add(MetricCache(metric.adapt_to_languages(["de"], text_changes="english"), tmp_path).folder)
+    seen.add(MetricCache(metric.copy_metric_for_languages(["de"], preprocessing="english"), tmp_path).folder)
     for other in ("chrf(word_order=2)", "bleu(tokenizer=char)", "ter(normalized=true)"):
         seen.add(MetricCache(parse_metric(other), tmp_path).folder)
     for package in ("metassay", "numpy", "sacrebleu", "python"):

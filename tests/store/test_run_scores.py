@@ -39,7 +39,7 @@ def test_scores_are_found_by_content(tmp_path) -> None:
 def test_scores_of_another_signature_metric_or_batch_are_not_found(tmp_path) -> None:
     RunScores(tmp_path).save_batch_scores(CHRF, 3, DIGESTS, SCORES, ())
     np.testing.assert_array_equal(load_scores(tmp_path, batch_number=3), SCORES)
-    assert np.isnan(load_scores(tmp_path, CHRF.adapt_to_languages(["de"], "lower-cased"), 3)).all()
+    assert np.isnan(load_scores(tmp_path, CHRF.copy_metric_for_languages(["de"], "lower-cased"), 3)).all()
     assert np.isnan(load_scores(tmp_path, parse_metric("chrf(beta=3)"), 3)).all()
     assert np.isnan(load_scores(tmp_path, parse_metric("bleu"), 3)).all()
     assert np.isnan(load_scores(tmp_path, batch_number=4)).all()

@@ -218,7 +218,7 @@ def score_batch_on_worker(job: ClusterJob, batch_number: int, encoded_rows: byte
 
 def _describe_metric_for_worker(metric: Metric) -> MetricDescription:
     """Describe a metric by its specification and signature, so that another machine can create it."""
-    return MetricDescription(metric.spec, tuple(metric.languages), metric.text_changes, metric.signature)
+    return MetricDescription(metric.spec, tuple(metric.languages), metric.preprocessing, metric.signature)
 
 
 def _build_metric_from_description(description: MetricDescription) -> Metric | None:
@@ -232,7 +232,7 @@ def _build_metric_from_description(description: MetricDescription) -> Metric | N
     except InputError:
         return None
     if description.languages:
-        metric = metric.adapt_to_languages(description.languages, description.text)
+        metric = metric.copy_metric_for_languages(description.languages, description.text)
     return metric if metric.signature == description.signature else None
 
 

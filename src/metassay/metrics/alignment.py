@@ -54,7 +54,7 @@ class Alignment:
     steps: tuple[Step, ...]
 
     @property
-    def counts(self) -> dict[Kind, int]:
+    def step_counts_by_kind(self) -> dict[Kind, int]:
         """Number of steps of each kind: hits, substitutions, deletions and insertions."""
         kinds = [step.kind for step in self.steps]
         return {kind: kinds.count(kind) for kind in KINDS}
@@ -65,9 +65,9 @@ class Alignment:
         return sum(step.kind != "hit" for step in self.steps)
 
     @property
-    def error_rate(self) -> float | None:
+    def token_error_rate(self) -> float | None:
         """Number of edits divided by the number of reference tokens; None if the reference is empty."""
-        counts = self.counts
+        counts = self.step_counts_by_kind
         reference_length = counts["hit"] + counts["substitution"] + counts["deletion"]
         return self.edit_count / reference_length if reference_length else None
 
@@ -101,7 +101,7 @@ def align_tokens(reference: Sequence[str], output: Sequence[str]) -> Alignment:
 def align_with_fewest_edits(reference: Sequence[str], output: Sequence[str]) -> Alignment:
     """Align two sequences of tokens with as few edits as possible, as the library jiwer does.
 
-    >>> align_with_fewest_edits("a cat sat".split(), "the cat".split()).counts["deletion"]
+    >>> align_with_fewest_edits("a cat sat".split(), "the cat".split()).step_counts_by_kind["deletion"]
     1
     """
     steps = []

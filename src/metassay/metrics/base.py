@@ -63,10 +63,10 @@ class Batch:
         for name, column in self.fields.items():
             _check_column_length(name, column, size)
         if "references" in self.fields:
-            _check_references(self.fields["references"])
+            _check_every_output_has_references(self.fields["references"])
 
     @classmethod
-    def of(
+    def from_texts(
         cls,
         output: Sequence[str],
         references: Sequence[Sequence[str]] | None = None,
@@ -74,8 +74,8 @@ class Batch:
         source: Sequence[str] | None = None,
         language: str | None = None,
     ) -> Batch:
-        """Make a batch from lists of texts. References are a list for each output, as in `Batch.of(outputs,
-        [[reference] for reference in references])`.
+        """Make a batch from lists of texts. References are a list for each output, as in
+        `Batch.from_texts(outputs, [[reference] for reference in references])`.
         """
         fields: dict[str, Sequence[Any]] = {"output": output}
         if references is not None:
@@ -142,7 +142,7 @@ def _check_column_length(field_name: str, values: Sequence[Any], output_count: i
         raise InputError(f"{field_name} has {len(values)} entries for {output_count} outputs.", remedy=remedy)
 
 
-def _check_references(references: Sequence[Sequence[str]]) -> None:
+def _check_every_output_has_references(references: Sequence[Sequence[str]]) -> None:
     """Raise an error unless the references are a non-empty list of texts for each output."""
     for i, output_references in enumerate(references):
         if isinstance(output_references, str):
@@ -192,16 +192,16 @@ class Metric(ABC):
     dictionary_languages: ClassVar[frozenset[str]] = frozenset()
     """Languages whose dictionaries it reads; scores depend on their versions."""
     languages: ClassVar[tuple[str | None, ...]] = ()
-    """Languages of the data that `adapt_to_languages` bound it to; None where a language is not known."""
-    text_changes: ClassVar[str] = ""
+    """Languages of the data, set by `copy_metric_for_languages`; None where a language is not known."""
+    preprocessing: ClassVar[str] = ""
     """What was done to the texts of the data that it is bound to, before it sees them."""
 
     @abstractmethod
     def score(self, batch: Batch) -> Scores:
         """Return the score of each output of a batch, NaN where it is undefined."""
 
-    def adapt_to_languages(self, languages: Iterable[str | None], text_changes: str = "") -> Self:
-        """Return a copy of the metric that chooses its settings for these languages. `text_changes` says how
+    def copy_metric_for_languages(self, languages: Iterable[str | None], preprocessing: str = "") -> Self:
+        """Return a copy of the metric that chooses its settings for these languages. `preprocessing` says how
         the texts were preprocessed.
 
         Settings that were left open may then depend on the language of each batch. The signature names what
@@ -211,10 +211,10 @@ class Metric(ABC):
         ordered_languages = tuple(sorted(set(languages), key=lambda language: language or ""))
         # Metrics are frozen dataclasses; these two are no parameters and take no part in comparisons.
         object.__setattr__(bound, "languages", ordered_languages)
-        object.__setattr__(bound, "text_changes", text_changes)
+        object.__setattr__(bound, "preprocessing", preprocessing)
         return bound
 
-    def resolve_settings(self, language: str | None) -> Parameters:
+    def get_parameters_for_language(self, language: str | None) -> Parameters:
         """Return the values of all parameters for texts of a language, with defaults filled in.
 
         Metrics that choose a setting by language, such as a tokeniser, choose it here.
@@ -222,7 +222,7 @@ class Metric(ABC):
         del language
         return {parameter.name: getattr(self, parameter.name) for parameter in dataclasses.fields(self)}
 
-    def choose_settings_language(self, batch: Batch) -> str | None:
+    def choose_language_for_parameters(self, batch: Batch) -> str | None:
         """Return the language by which the metric chooses parameters that the user did not set.
 
         A metric that is not bound uses its defaults for any language, because its signature names no other.
@@ -230,7 +230,7 @@ class Metric(ABC):
         return batch.language if self.languages else None
 
     @property
-    def parameters(self) -> Parameters:
+    def non_default_parameters(self) -> Parameters:
         """The parameters whose values differ from the defaults, by name."""
         changed: Parameters = {}
         for parameter in dataclasses.fields(self):
@@ -242,12 +242,12 @@ class Metric(ABC):
     @property
     def spec(self) -> str:
         """The metric as a user would write it in an option, such as `chrf(word_order=2)`."""
-        return format_name_with_parameters(self.name, self.parameters)
+        return format_name_with_parameters(self.name, self.non_default_parameters)
 
     @property
     def label(self) -> str:
         """The name of the metric in reports: `BLEU`, `chrF++` or `BLEU (tokenizer=char)`."""
-        return format_title_with_parameters(self.title or self.name, self.parameters)
+        return format_title_with_parameters(self.title or self.name, self.non_default_parameters)
 
     @property
     def signature(self) -> str:
@@ -258,12 +258,12 @@ class Metric(ABC):
         their source; what was done to the text first.
         """
         settings_by_language = {
-            language: self.resolve_settings(language) for language in self.languages or (None,)
+            language: self.get_parameters_for_language(language) for language in self.languages or (None,)
         }
         parts = [self.name]
         parts += [
             f"{name}:{format_settings_by_language(settings_by_language, name)}"
-            for name in self.resolve_settings(None)
+            for name in self.get_parameters_for_language(None)
         ]
         if self.oracle:
             parts.append(f"equals:{self.oracle}")
@@ -271,8 +271,8 @@ class Metric(ABC):
         source_hash = plugins.hash_user_code(self)
         if source_hash:
             parts.append(f"source:{source_hash}")
-        if self.text_changes:
-            parts.append(f"text:{self.text_changes}")
+        if self.preprocessing:
+            parts.append(f"text:{self.preprocessing}")
         return "|".join(parts)
 
     @property
@@ -287,7 +287,7 @@ class Metric(ABC):
         """
         return None
 
-    def notes(self) -> tuple[str, ...]:
+    def list_notes_on_scores(self) -> tuple[str, ...]:
         """Return sentences that are shown with the scores, for example how many requests failed."""
         return ()
 
@@ -328,7 +328,7 @@ class StatisticsMetric(Metric):
         """Compute one score for all outputs of a batch together, from the sum of their counts."""
         return float(self.from_statistics(self.statistics(batch).sum(axis=0)))
 
-    def describe_official_score(self, statistics: Scores, reference_count: int) -> OfficialScore | None:
+    def describe_score_like_sacrebleu(self, statistics: Scores, reference_count: int) -> OfficialScore | None:
         """Return details that the official program prints with a corpus score, such as its signature. None if
         it has no such score.
 

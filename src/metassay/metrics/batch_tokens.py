@@ -54,7 +54,7 @@ def tokenize_batch_for_bleu(batch: Batch, tokenizer: str, *, lowercase: bool = F
             if is_unchanged
             else convert_texts_to_code_points(prepared)
         )
-        tokens, _ = _tokenize_packed_texts(packed, scheme, SPLIT_AT_SPACES)
+        tokens, _ = _tokenize_code_points(packed, scheme, SPLIT_AT_SPACES)
         return tokens
 
     return batch.compute_once(("bleu tokens", tokenizer, lowercase), tokenize)
@@ -67,7 +67,7 @@ def split_batch_into_words(batch: Batch, split_mode: int, *, lowercase: bool = F
 
     def tokenize() -> TokenSequences:
         packed = _convert_distinct_texts_to_code_points(batch, lowercase=lowercase)
-        tokens, _ = _tokenize_packed_texts(packed, WHITE_SPACE, split_mode)
+        tokens, _ = _tokenize_code_points(packed, WHITE_SPACE, split_mode)
         return tokens
 
     return batch.compute_once(("word tokens", split_mode, lowercase), tokenize)
@@ -107,7 +107,7 @@ def tokenize_words(
     texts: Sequence[str], split_mode: int = SPLIT_AT_SPACES
 ) -> tuple[TokenSequences, PackedTexts]:
     """Split texts into words. Returns the word ids of each text and the words that the ids stand for."""
-    return _tokenize_packed_texts(convert_texts_to_code_points(texts), WHITE_SPACE, split_mode)
+    return _tokenize_code_points(convert_texts_to_code_points(texts), WHITE_SPACE, split_mode)
 
 
 def replace_distinct_words(
@@ -127,7 +127,7 @@ def replace_distinct_words(
     return TokenSequences(ids, tokens.offsets, len(new_ids))
 
 
-def warn_if_written_without_spaces(metric: Metric, language: str | None) -> None:
+def warn_if_language_has_no_spaces(metric: Metric, language: str | None) -> None:
     """Warn if the language is written without spaces, for metrics that split words at spaces."""
     if get_base_language(language) in WITHOUT_SPACES:
         warnings.warn(
@@ -145,22 +145,22 @@ def _convert_distinct_texts_to_code_points(batch: Batch, *, lowercase: bool) -> 
     )
 
 
-def _tokenize_packed_texts(
-    packed_texts: PackedTexts, scheme: TokenizerScheme, split_mode: int
+def _tokenize_code_points(
+    packed_texts: PackedTexts, tokenizer_scheme: TokenizerScheme, split_mode: int
 ) -> tuple[TokenSequences, PackedTexts]:
     """Tokenize texts that are stored in one array of code points. Returns the token ids of each text and the
     words.
     """
     from metassay.metrics.kernels.tokenization import tokenize_texts
 
-    passes = np.array(scheme.passes, dtype=np.int64).reshape(-1, 3)
+    passes = np.array(tokenizer_scheme.passes, dtype=np.int64).reshape(-1, 3)
     ids, offsets, word_code_points, word_offsets = tokenize_texts(
         packed_texts.code_points,
         packed_texts.offsets,
-        scheme.load_classes(),
+        tokenizer_scheme.load_classes(),
         passes,
-        scheme.pads_with_spaces,
-        scheme.strips_left,
+        tokenizer_scheme.pads_with_spaces,
+        tokenizer_scheme.strips_left,
         split_mode,
     )
     # Copies, because the kernel returns views of much larger buffers.

@@ -74,11 +74,11 @@ class Bleu(StatisticsMetric):
         if self.smooth_value is not None:
             check_parameter_range(self.name, "smooth_value", self.smooth_value, 0)
 
-    def resolve_settings(self, language: str | None) -> Parameters:
+    def get_parameters_for_language(self, language: str | None) -> Parameters:
         """Return the values of all parameters. If the user named no tokeniser, it is the one for the
         language.
         """
-        return super().resolve_settings(language) | {"tokenizer": self._choose_tokenizer(language)}
+        return super().get_parameters_for_language(language) | {"tokenizer": self._choose_tokenizer(language)}
 
     def _choose_tokenizer(self, language: str | None) -> str:
         """Return the tokeniser that the user named, or else the default for the language."""
@@ -88,7 +88,7 @@ class Bleu(StatisticsMetric):
 
     def statistics(self, batch: Batch) -> Scores:
         """Count the tokens of each output and its closest reference, and the n-grams that match."""
-        tokenizer = self._choose_tokenizer(self.choose_settings_language(batch))
+        tokenizer = self._choose_tokenizer(self.choose_language_for_parameters(batch))
         self._warn_if_tokenizer_is_unsuitable(batch.language, tokenizer)
         inputs = find_distinct_inputs(batch)
         if tokenizer in _SPLITTING_AT_SPACES and _should_avoid_loading_numba(len(batch.output)):
@@ -145,7 +145,7 @@ class Bleu(StatisticsMetric):
         """
         return self._compute_bleu_scores(statistics, effective_order=True)
 
-    def describe_official_score(self, statistics: Scores, reference_count: int) -> OfficialScore | None:
+    def describe_score_like_sacrebleu(self, statistics: Scores, reference_count: int) -> OfficialScore | None:
         """Return what sacrebleu prints with a BLEU score: signature, precisions, brevity penalty and
         counts.
         """

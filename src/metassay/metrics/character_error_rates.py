@@ -63,5 +63,5 @@ class ScliteCharacterErrorRate(CharacterErrorRate):
 
 def _count_sclite_edits(output: str, references: tuple[str, ...]) -> list[float]:
     """Count hits, substitutions, deletions and insertions in the alignment that sclite finds."""
-    counts = align_characters(references[0].strip(), output.strip()).counts
+    counts = align_characters(references[0].strip(), output.strip()).step_counts_by_kind
     return [counts[kind] for kind in KINDS]

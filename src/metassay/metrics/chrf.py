@@ -62,13 +62,15 @@ class Chrf(StatisticsMetric):
         """
         if self.word_order > _MAX_PLUS_SIGNS:
             return super().label
-        other_parameters = {key: value for key, value in self.parameters.items() if key != "word_order"}
+        other_parameters = {
+            key: value for key, value in self.non_default_parameters.items() if key != "word_order"
+        }
         return format_title_with_parameters(self.title + "+" * self.word_order, other_parameters)
 
     def statistics(self, batch: Batch) -> Scores:
         """Count the n-grams of each output, of its best reference, and those that both share."""
         inputs = find_distinct_inputs(batch)
-        single_inputs = inputs.split_by_reference()
+        single_inputs = inputs.pair_outputs_with_each_reference()
         characters = split_batch_into_characters(batch, lowercase=self.lowercase, keep_spaces=self.whitespace)
         counts = [_count_ngrams(characters, single_inputs, self.char_order)]
         if self.word_order > 0:
@@ -90,7 +92,7 @@ class Chrf(StatisticsMetric):
             scores = _compute_f_score_of_mean_precision_and_recall(output, reference, common, self.beta)
         return scores.reshape(np.shape(statistics)[:-1])
 
-    def describe_official_score(self, statistics: Scores, reference_count: int) -> OfficialScore | None:
+    def describe_score_like_sacrebleu(self, statistics: Scores, reference_count: int) -> OfficialScore | None:
         """Return the name and the signature that sacrebleu prints with this score."""
         from sacrebleu.metrics.chrf import CHRF
 

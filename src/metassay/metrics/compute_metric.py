@@ -42,14 +42,14 @@ class ComputeMetric(ExternalMetric):
         if not isinstance(name, str) or not name:
             name = type(self.computer).__name__
         needs = {"output", "references"}
-        if self._computer_accepts_sources():
+        if self._user_metric_accepts_sources():
             needs.add("source")
         higher_is_better = bool(getattr(self.computer, "higher_is_better", True))
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "needs", frozenset(needs))
         object.__setattr__(self, "higher_is_better", higher_is_better)
 
-    def resolve_settings(self, language: str | None) -> Parameters:
+    def get_parameters_for_language(self, language: str | None) -> Parameters:
         """Return what identifies the scores: a hash of the source code, the key of the result, and whether
         higher is better.
         """
@@ -64,24 +64,24 @@ class ComputeMetric(ExternalMetric):
         """Call `compute` once for all outputs if it returns a list, or else once for each output."""
         if len(batch) == 0:
             return np.empty(0)
-        columns = self._convert_batch_to_arguments_of_compute(batch)
+        columns = self._build_user_metric_arguments(batch)
         with self.lock:
             # Two equal predictions show whether the object returns a list or one number for all.
-            probe = self._call_compute_method({name: values[:1] * 2 for name, values in columns.items()})
+            probe = self._call_user_metric({name: values[:1] * 2 for name, values in columns.items()})
             if isinstance(probe, list):
-                scores = self._call_compute_method(columns)
+                scores = self._call_user_metric(columns)
             else:
                 scores = []
                 for i in range(len(batch)):
                     scores.append(
-                        self._call_compute_method({name: [values[i]] for name, values in columns.items()})
+                        self._call_user_metric({name: [values[i]] for name, values in columns.items()})
                     )
         array = convert_to_score_array(scores, len(batch))
         if array is None:
             raise InputError(f"{self.name} did not compute a number for each of {len(batch)} outputs.")
         return array
 
-    def _convert_batch_to_arguments_of_compute(self, batch: Batch) -> dict[str, list[Any]]:
+    def _build_user_metric_arguments(self, batch: Batch) -> dict[str, list[Any]]:
         """Return the texts of a batch as keyword arguments `predictions`, `references` and, if needed,
         `sources`.
         """
@@ -94,7 +94,7 @@ class ComputeMetric(ExternalMetric):
             columns["sources"] = list(batch["source"])
         return columns
 
-    def _computer_accepts_sources(self) -> bool:
+    def _user_metric_accepts_sources(self) -> bool:
         """Return whether the `compute` method of the user's object has a parameter `sources`."""
         # In `evaluate`, `compute` takes any keyword and `_compute` has the parameters of the metric.
         for function in (getattr(self.computer, "_compute", None), self.computer.compute):
@@ -102,11 +102,11 @@ class ComputeMetric(ExternalMetric):
                 return True
         return False
 
-    def _call_compute_method(self, arguments: Mapping[str, Sequence[Any]]) -> Any:
+    def _call_user_metric(self, keyword_arguments: Mapping[str, Sequence[Any]]) -> Any:
         """Call the `compute` method of the user's object. Returns one number, or a list of numbers."""
-        result = self.computer.compute(**arguments)
+        result = self.computer.compute(**keyword_arguments)
         if isinstance(result, Mapping):
-            result = self._extract_scores_from_result(result, len(arguments["predictions"]))
+            result = self._extract_scores_from_result(result, len(keyword_arguments["predictions"]))
         return result.tolist() if isinstance(result, np.ndarray) else result
 
     def _extract_scores_from_result(self, results: Mapping[str, Any], output_count: int) -> Any:

@@ -22,7 +22,7 @@ def count_edits_by_kind(batch: Batch, tokens: TokenSequences) -> Scores:
     """
     check_one_reference_per_output(batch)
     inputs = find_distinct_inputs(batch)
-    single_inputs = inputs.split_by_reference()
+    single_inputs = inputs.pair_outputs_with_each_reference()
     counts = count_edits(*tokens, single_inputs.outputs, single_inputs.references)
     for k in np.flatnonzero(counts[:, HITS] < 0):
         reference = _get_token_sequence(tokens, int(single_inputs.references[k]))

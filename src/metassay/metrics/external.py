@@ -21,11 +21,11 @@ class ExternalMetric(Metric):
     can_share_cache: ClassVar[bool] = False
 
     @property
-    def parameters(self) -> Parameters:
+    def non_default_parameters(self) -> Parameters:
         """Always empty, because such a metric is identified by its name."""
         return {}
 
-    def set_score_direction(self, *, higher_is_better: bool) -> Self:
+    def set_whether_higher_is_better(self, *, higher_is_better: bool) -> Self:
         """Return a copy of the metric for which higher (or lower) scores are better."""
         return self._copy_with_changed_attributes(higher_is_better=higher_is_better)
 
@@ -50,7 +50,7 @@ def set_score_directions_of_metrics(
     for metric in metrics:
         if isinstance(metric, ExternalMetric) and metric.spec in requested_directions.named_scores:
             higher_is_better = metric.spec in requested_directions.higher_is_better
-            oriented.append(metric.set_score_direction(higher_is_better=higher_is_better))
+            oriented.append(metric.set_whether_higher_is_better(higher_is_better=higher_is_better))
         else:
             oriented.append(metric)
     return tuple(oriented)

@@ -51,7 +51,7 @@ class FunctionMetric(Metric):
 
     def __post_init__(self) -> None:
         parameters = _get_required_parameters(self.function)[1:]
-        fields = tuple(_find_batch_field_of_parameter(self.function, parameter) for parameter in parameters)
+        fields = tuple(_find_data_field_for_parameter(self.function, parameter) for parameter in parameters)
         needs = {"references" if field == SINGLE_REFERENCE else field for field in fields}
         object.__setattr__(self, "name", self.function.__name__.strip("<>"))
         object.__setattr__(self, "fields", fields)
@@ -63,11 +63,11 @@ class FunctionMetric(Metric):
         object.__setattr__(self, "is_cacheable", not has_closure)
 
     @property
-    def parameters(self) -> Parameters:
+    def non_default_parameters(self) -> Parameters:
         """Always empty, because such a metric is identified by the name of its function."""
         return {}
 
-    def resolve_settings(self, language: str | None) -> Parameters:
+    def get_parameters_for_language(self, language: str | None) -> Parameters:
         """Return a hash of the function's source code, so that changed code counts as another metric."""
         del language
         return {"source": plugins.hash_user_code(self.function)}
@@ -79,7 +79,7 @@ class FunctionMetric(Metric):
         columns = [batch["output"], *(self._get_batch_column(batch, field) for field in self.fields)]
         if len(batch) == 0:
             return np.empty(0)
-        if self._function_accepts_lists(columns):
+        if self._user_function_accepts_lists(columns):
             scores = self.function(*map(list, columns))
         else:
             scores = [self.function(*row) for row in zip(*columns)]
@@ -105,7 +105,7 @@ class FunctionMetric(Metric):
             )
         return [references[0] for references in batch.references]
 
-    def _function_accepts_lists(self, batch_columns: Sequence[Sequence[Any]]) -> bool:
+    def _user_function_accepts_lists(self, batch_columns: Sequence[Sequence[Any]]) -> bool:
         """Return whether the function takes lists of texts, which is tried with the first output."""
         try:
             scores = self.function(*([column[0]] for column in batch_columns))
@@ -133,15 +133,15 @@ def _get_required_parameters(function: Callable[..., Any]) -> list[str]:
     return required
 
 
-def _find_batch_field_of_parameter(function: Callable[..., Any], parameter_name: str) -> str:
+def _find_data_field_for_parameter(metric_function: Callable[..., Any], parameter_name: str) -> str:
     """Find which field of a batch a function expects in a parameter, from the parameter's name."""
     for name in (parameter_name.lower(), parameter_name.lower().rstrip("s")):
         if name in _FIELD_OF_PARAMETER:
             return _FIELD_OF_PARAMETER[name]
-    if len(_get_required_parameters(function)) == 2:
+    if len(_get_required_parameters(metric_function)) == 2:
         return "references"
     raise InputError(
-        f"{function.__name__} has the parameter {parameter_name}, which is not a known field.",
-        location=plugins.find_source_location(function),
+        f"{metric_function.__name__} has the parameter {parameter_name}, which is not a known field.",
+        location=plugins.find_source_location(metric_function),
         remedy=f"Rename it to one of: {', '.join(dict.fromkeys(_FIELD_OF_PARAMETER.values()))}.",
     )

@@ -61,7 +61,7 @@ class Preferences:
     by_order: NDArray[np.float64]
 
     @property
-    def preferred_outputs(self) -> NDArray[np.float64]:
+    def preferences_for_first_output(self) -> NDArray[np.float64]:
         """The preferred output of each pair if both orders agree (1 first, 0 second); 0.5 if they disagree
         and NaN without an answer.
         """
@@ -87,13 +87,13 @@ class JudgeSession:
         self.flipped_pairs = 0
         self._lock = threading.Lock()
 
-    def add_to_answer_counts(self, *, question_count: int, unreadable_count: int) -> None:
+    def add_question_and_unreadable_counts(self, *, question_count: int, unreadable_count: int) -> None:
         """Increase the number of questions asked and of answers that could not be read."""
         with self._lock:
             self.questions += question_count
             self.unreadable += unreadable_count
 
-    def add_to_pair_counts(self, *, pair_count: int, flipped_pair_count: int) -> None:
+    def add_counts_of_flipped_pairs(self, *, pair_count: int, flipped_pair_count: int) -> None:
         """Increase the number of compared pairs, and of pairs whose answer changes with the order of the
         outputs.
         """
@@ -174,18 +174,18 @@ class Judge(Metric):
         """Return the judge with the name of the model in the settings, unless the judge names one already."""
         return self if self.model else dataclasses.replace(self, model=llm_settings.model_name)
 
-    def connect_to_model(self, asker: Asker) -> Judge:
+    def connect_to_model(self, llm_client: Asker) -> Judge:
         """Return a copy of the judge that sends its questions to a language model."""
-        return self.connect_to_session(JudgeSession(asker))
+        return self.connect_to_judge_session(JudgeSession(llm_client))
 
-    def connect_to_session(self, session: JudgeSession) -> Judge:
+    def connect_to_judge_session(self, judge_session: JudgeSession) -> Judge:
         """Return a copy of the judge that uses an existing connection and adds to its counts."""
-        judge = dataclasses.replace(self.fill_missing_model_name(session.asker.settings))
-        object.__setattr__(judge, "connection", session)
+        judge = dataclasses.replace(self.fill_missing_model_name(judge_session.asker.settings))
+        object.__setattr__(judge, "connection", judge_session)
         return judge
 
     @property
-    def session(self) -> JudgeSession:
+    def judge_session(self) -> JudgeSession:
         """The connection to the language model; raises an error if there is none yet."""
         if self.connection is None:
             raise InputError(
@@ -212,7 +212,7 @@ class Judge(Metric):
         }
         return self._ask_model(questions, parsers[self.mode])
 
-    def compare_outputs(self, first_outputs: Batch, second_outputs: Batch) -> Preferences:
+    def ask_which_output_is_better(self, first_outputs: Batch, second_outputs: Batch) -> Preferences:
         """Ask which of two outputs is better. Each pair is asked twice, with the outputs in both orders."""
         preferences = []
         for shown_first, shown_second in ((first_outputs, second_outputs), (second_outputs, first_outputs)):
@@ -225,12 +225,12 @@ class Judge(Metric):
             preferences.append(self._ask_model(questions, lambda _, answer: parse_preference_answer(answer)))
         in_given_order, swapped = preferences
         result = Preferences(np.stack([in_given_order, 1 - swapped]))
-        self.session.add_to_pair_counts(
+        self.judge_session.add_counts_of_flipped_pairs(
             pair_count=len(first_outputs), flipped_pair_count=result.order_dependent_pair_count
         )
         return result
 
-    def notes(self) -> tuple[str, ...]:
+    def list_notes_on_scores(self) -> tuple[str, ...]:
         """Return sentences about failed requests, unreadable answers, and answers that depend on the order of
         the outputs.
         """
@@ -271,7 +271,7 @@ class Judge(Metric):
         open_questions = list(range(len(prompts)))
         for attempt in range(self.again + 1):
             requests = [self._build_model_request(prompts[i], attempt) for i in open_questions]
-            answers = self.session.asker.ask_all(requests)
+            answers = self.judge_session.asker.ask_all(requests)
             unreadable = []
             for i, answer in zip(open_questions, answers):
                 score = _parse_untruncated_answer(answer, i, parse_answer)
@@ -283,7 +283,7 @@ class Judge(Metric):
             open_questions = unreadable
             if not open_questions:
                 break
-        self.session.add_to_answer_counts(
+        self.judge_session.add_question_and_unreadable_counts(
             question_count=len(prompts), unreadable_count=int(np.isnan(scores).sum())
         )
         return scores

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Batch, Metric, Parameters, Scores, check_parameter_range
-from metassay.metrics.batch_tokens import tokenize_words, warn_if_written_without_spaces
+from metassay.metrics.batch_tokens import tokenize_words, warn_if_language_has_no_spaces
 from metassay.metrics.kernels.meteor import compute_meteor, find_unmatched_stems, find_unmatched_words
 from metassay.metrics.kernels.text_arrays import Offsets, PackedTexts, TokenIds, convert_code_points_to_texts
 from metassay.metrics.scoring_inputs import find_distinct_inputs
@@ -60,11 +60,11 @@ class Meteor(Metric):
         check_parameter_range(self.name, "beta", self.beta, 0)
         check_parameter_range(self.name, "gamma", self.gamma, 0, 1)
 
-    def resolve_settings(self, language: str | None) -> Parameters:
+    def get_parameters_for_language(self, language: str | None) -> Parameters:
         """Return the values of all parameters. If the user named no tokeniser, it is the one for the
         language.
         """
-        return super().resolve_settings(language) | {"tokenizer": self._choose_tokenizer(language)}
+        return super().get_parameters_for_language(language) | {"tokenizer": self._choose_tokenizer(language)}
 
     def _choose_tokenizer(self, language: str | None) -> str:
         """Return the tokeniser that the user named, or else the default for the language."""
@@ -74,11 +74,11 @@ class Meteor(Metric):
 
     def score(self, batch: Batch) -> Scores:
         """Compute METEOR of each output; of several references the one with the highest score counts."""
-        tokenizer = self._choose_tokenizer(self.choose_settings_language(batch))
+        tokenizer = self._choose_tokenizer(self.choose_language_for_parameters(batch))
         if tokenizer == _DEFAULT_TOKENIZER:
-            warn_if_written_without_spaces(self, batch.language)
+            warn_if_language_has_no_spaces(self, batch.language)
         inputs = find_distinct_inputs(batch)
-        single_inputs = inputs.split_by_reference()
+        single_inputs = inputs.pair_outputs_with_each_reference()
         outputs = single_inputs.outputs
         references = single_inputs.references
         tokens, words = tokenize_words(

@@ -11,7 +11,7 @@ import numpy as np
 
 from metassay.errors import UnknownName
 from metassay.metrics.base import Batch, Parameters, Scores, StatisticsMetric, check_parameter_range
-from metassay.metrics.batch_tokens import tokenize_words, warn_if_written_without_spaces
+from metassay.metrics.batch_tokens import tokenize_words, warn_if_language_has_no_spaces
 from metassay.metrics.kernels.text_arrays import TokenSequences
 from metassay.metrics.ngram_statistics import compute_ngram_statistics
 from metassay.metrics.scoring_inputs import find_distinct_inputs
@@ -51,11 +51,11 @@ class NltkBleu(StatisticsMetric):
             raise UnknownName("tokenizer", self.tokenizer, WORD_TOKENIZERS)
         check_parameter_range(self.name, "order", self.order, 1, _MAX_ORDER)
 
-    def resolve_settings(self, language: str | None) -> Parameters:
+    def get_parameters_for_language(self, language: str | None) -> Parameters:
         """Return the values of all parameters. If the user named no tokeniser, it is the one for the
         language.
         """
-        return super().resolve_settings(language) | {"tokenizer": self._choose_tokenizer(language)}
+        return super().get_parameters_for_language(language) | {"tokenizer": self._choose_tokenizer(language)}
 
     def _choose_tokenizer(self, language: str | None) -> str:
         """Return the tokeniser that the user named, or else the default for the language."""
@@ -67,9 +67,9 @@ class NltkBleu(StatisticsMetric):
         """Count tokens, matching n-grams and all n-grams of each output. Like NLTK, it counts at least 1
         n-gram of each length.
         """
-        tokenizer = self._choose_tokenizer(self.choose_settings_language(batch))
+        tokenizer = self._choose_tokenizer(self.choose_language_for_parameters(batch))
         if tokenizer in _SPLITTING_AT_SPACES:
-            warn_if_written_without_spaces(self, batch.language)
+            warn_if_language_has_no_spaces(self, batch.language)
         inputs = find_distinct_inputs(batch)
 
         def tokenize() -> TokenSequences:

@@ -76,12 +76,12 @@ class PrecomputedScores(ExternalMetric):
             self.metric, scores, score_kind=METRIC_SCORE, lower_is_better_metrics=lower_metrics
         )
 
-    def resolve_settings(self, language: str | None) -> Parameters:
+    def get_parameters_for_language(self, language: str | None) -> Parameters:
         """Return what identifies the scores: a hash of the files, and whether higher is better."""
         del language
         return {"scores": self.digest, "higher_is_better": self.higher_is_better}
 
-    def notes(self) -> tuple[str, ...]:
+    def list_notes_on_scores(self) -> tuple[str, ...]:
         """Return sentences about missing and unused scores, and about a guess that lower scores are
         better.
         """

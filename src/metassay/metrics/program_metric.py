@@ -47,7 +47,7 @@ class ProgramMetric(ExternalMetric):
             )
         object.__setattr__(self, "name", Path(self.path).stem)
 
-    def resolve_settings(self, language: str | None) -> Parameters:
+    def get_parameters_for_language(self, language: str | None) -> Parameters:
         """Return what identifies the scores: a hash of the program file, and whether higher is better."""
         del language
         digest = hashlib.blake2b(Path(self.path).read_bytes(), digest_size=8).hexdigest()
@@ -60,7 +60,7 @@ class ProgramMetric(ExternalMetric):
         fields = [field for field in PROGRAM_FIELDS if field in batch.fields]
         rows = zip(*(batch[field] for field in fields))
         request = "".join(f"{json.dumps(dict(zip(fields, row)), ensure_ascii=False)}\n" for row in rows)
-        answers = self._run_program(request).removesuffix("\n").split("\n")
+        answers = self._run_user_program(request).removesuffix("\n").split("\n")
         if len(answers) != len(batch):
             raise InputError(
                 f"the program wrote {len(answers)} lines for {len(batch)} outputs.",
@@ -71,13 +71,13 @@ class ProgramMetric(ExternalMetric):
             [self._parse_score_line(answer, line) for line, answer in enumerate(answers, start=1)]
         )
 
-    def _run_program(self, input_text: str) -> str:
+    def _run_user_program(self, standard_input: str) -> str:
         """Run the program with a text as standard input. Returns what it writes to standard output."""
         path = str(Path(self.path).resolve())
         try:
             completed = subprocess.run(  # noqa: S603 - the user's own program, named by the user, without a shell
                 [path],
-                input=input_text.encode("utf-8", "replace"),
+                input=standard_input.encode("utf-8", "replace"),
                 capture_output=True,
                 timeout=self.timeout,
                 check=False,

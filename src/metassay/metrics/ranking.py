@@ -76,12 +76,12 @@ class InterpolatedPrecision(BinaryMetric):
             raise InputError(f"{self.name}_{self.level}: a recall level must be between 0 and 1.")
 
     @property
-    def formula_parameter(self) -> float:
+    def metric_formula_parameter(self) -> float:
         """The share of relevant documents (recall level) from which on precision is measured."""
         return self.level
 
     @property
-    def name_suffix(self) -> str:
+    def metric_name_suffix(self) -> str:
         """The recall level at the end of the metric's name, with two digits as trec_eval prints it, or more
         if needed.
         """
@@ -206,7 +206,7 @@ class SetF(BinaryMetric):
         check_parameter_range(self.name, "beta", self.beta, 0)
 
     @property
-    def formula_parameter(self) -> float:
+    def metric_formula_parameter(self) -> float:
         """The weight β in the F-measure."""
         return float(self.beta)
 
@@ -233,7 +233,7 @@ class RankBiasedPrecision(BinaryMetric):
         check_parameter_range(self.name, "p", self.p, 0, 1)
 
     @property
-    def formula_parameter(self) -> float:
+    def metric_formula_parameter(self) -> float:
         """The probability that a reader goes on to the next document."""
         return float(self.p)
 

@@ -29,7 +29,7 @@ def score_rankings(metrics: Sequence[RankingMetric], ranked_lists: RankedLists) 
         ranked_lists.judgements.offsets,
         ranked_lists.judgements.grades,
         np.array([metric.measure for metric in metrics], dtype=np.int64),
-        np.array([metric.formula_parameter for metric in metrics], dtype=np.float64),
+        np.array([metric.metric_formula_parameter for metric in metrics], dtype=np.float64),
         np.array([metric.min_relevant_grade for metric in metrics], dtype=np.int64),
         np.array([metric.depth or kernels.NO_CUTOFF for metric in metrics], dtype=np.int64),
         np.log2(np.arange(2, longest + 2, dtype=np.float64)),
@@ -57,7 +57,7 @@ class RankingMetric(Metric):
             raise InputError(f"the depth of {self.name} is {self.depth}; it must be a whole number above 0.")
 
     @property
-    def formula_parameter(self) -> float:
+    def metric_formula_parameter(self) -> float:
         """The number in the metric's formula: a cut-off, recall level, weight or probability."""
         return float(kernels.NO_CUTOFF)
 
@@ -67,7 +67,7 @@ class RankingMetric(Metric):
         return 1
 
     @property
-    def name_suffix(self) -> str:
+    def metric_name_suffix(self) -> str:
         """The number at the end of the metric's name, such as the 10 of `ndcg_cut_10`. Empty if the name has
         none.
         """
@@ -77,24 +77,24 @@ class RankingMetric(Metric):
     def spec(self) -> str:
         """The metric as a user would write it in an option, such as `ndcg_cut_10` or `p_5(rel=2)`."""
         return format_name_with_parameters(
-            self._append_number_to_name(self.name), self._list_non_default_parameters
+            self._append_suffix_to_metric_name(self.name), self._parameters_outside_name
         )
 
     @property
     def label(self) -> str:
         """The name of the metric as trec_eval prints it, such as `P_5` or `ndcg_cut_10`."""
         return format_title_with_parameters(
-            self._append_number_to_name(self.title or self.name), self._list_non_default_parameters
+            self._append_suffix_to_metric_name(self.title or self.name), self._parameters_outside_name
         )
 
     @property
-    def _list_non_default_parameters(self) -> Parameters:
+    def _parameters_outside_name(self) -> Parameters:
         """The parameters that differ from their defaults and are not part of the name."""
-        return {key: value for key, value in self.parameters.items() if key != self.suffix}
+        return {key: value for key, value in self.non_default_parameters.items() if key != self.suffix}
 
-    def _append_number_to_name(self, name: str) -> str:
+    def _append_suffix_to_metric_name(self, metric_name: str) -> str:
         """Return a name followed by the number of this metric, such as `P_5` for `P`."""
-        return f"{name}_{self.name_suffix}" if self.name_suffix else name
+        return f"{metric_name}_{self.metric_name_suffix}" if self.metric_name_suffix else metric_name
 
     def score(self, batch: Batch) -> Scores:
         """Return the score of each ranked list. A batch has `RankedLists`, or lists of document ids with
@@ -136,7 +136,7 @@ class CutMetric(RankingMetric):
             raise InputError(f"{self.name}_{self.k} must end in a whole number above 0.")
 
     @property
-    def formula_parameter(self) -> float:
+    def metric_formula_parameter(self) -> float:
         """The number of documents, from the top of each list, that are scored."""
         return float(self.k)
 

@@ -18,7 +18,7 @@ from metassay.metrics.batch_tokens import (
     get_distinct_texts,
     replace_distinct_words,
     tokenize_words,
-    warn_if_written_without_spaces,
+    warn_if_language_has_no_spaces,
 )
 from metassay.metrics.kernels.common_subsequence import compute_common_subsequence_lengths
 from metassay.metrics.kernels.ngrams import count_shared_ngrams
@@ -85,7 +85,7 @@ class TokenizedInputs:
         return common.astype(np.float64)
 
     @functools.cached_property
-    def common_subsequences(self) -> Scores:
+    def longest_common_subsequence_lengths(self) -> Scores:
         """Length of the longest common subsequence of each output and its reference, in words."""
         lengths = compute_common_subsequence_lengths(
             *self.tokens, self.inputs.outputs, self.inputs.references
@@ -128,11 +128,11 @@ class RougeMetric(Metric):
         reference and both.
         """
 
-    def resolve_settings(self, language: str | None) -> Parameters:
+    def get_parameters_for_language(self, language: str | None) -> Parameters:
         """Return the values of all parameters. If the user named no tokeniser, it is the one for the
         language.
         """
-        return super().resolve_settings(language) | {"tokenizer": self._choose_tokenizer(language)}
+        return super().get_parameters_for_language(language) | {"tokenizer": self._choose_tokenizer(language)}
 
     def _choose_tokenizer(self, language: str | None) -> str:
         """Return the tokeniser that the user named, or else the default for the language."""
@@ -142,9 +142,9 @@ class RougeMetric(Metric):
 
     def score(self, batch: Batch) -> Scores:
         """Compute the F-measure, precision or recall of each output, between 0 and 1."""
-        tokenizer = self._choose_tokenizer(self.choose_settings_language(batch))
+        tokenizer = self._choose_tokenizer(self.choose_language_for_parameters(batch))
         if tokenizer != CHARACTERS:
-            warn_if_written_without_spaces(self, batch.language)
+            warn_if_language_has_no_spaces(self, batch.language)
         if tokenizer in {UNICODE, CHARACTERS}:
             return self._score_with_tokenizer(tokenizer, batch)
         is_non_latin = batch.compute_once(
@@ -176,7 +176,7 @@ class RougeMetric(Metric):
 
         def tokenize() -> TokenizedInputs:
             tokens = _tokenize_for_rouge(batch, tokenizer, stemming=self.stemming)
-            return TokenizedInputs(tokens, inputs.split_by_reference())
+            return TokenizedInputs(tokens, inputs.pair_outputs_with_each_reference())
 
         tokenized = batch.compute_once(("rouge tokens", tokenizer, self.stemming), tokenize)
         counts = self._count_overlap_with_references(tokenized)
@@ -222,7 +222,9 @@ class RougeL(RougeMetric):
     summary: ClassVar[str] = "longest common subsequence of words (rouge-score)"
 
     def _count_overlap_with_references(self, tokenized_inputs: TokenizedInputs) -> UnitCounts:
-        return UnitCounts(tokenized_inputs.common_subsequences, *tokenized_inputs.count_ngrams(1))
+        return UnitCounts(
+            tokenized_inputs.longest_common_subsequence_lengths, *tokenized_inputs.count_ngrams(1)
+        )
 
 
 def _tokenize_for_rouge(batch: Batch, tokenizer: str, *, stemming: bool) -> TokenSequences:

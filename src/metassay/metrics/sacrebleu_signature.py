@@ -19,18 +19,20 @@ class SacrebleuMetric(Protocol):
 
 
 def build_sacrebleu_signature(
-    metric: Metric, build_official: Callable[..., SacrebleuMetric], reference_count: int
+    metric: Metric, create_sacrebleu_metric: Callable[..., SacrebleuMetric], reference_count: int
 ) -> str | None:
     """Return the signature that sacrebleu would print with a corpus score of this metric.
 
-    `build_official` makes sacrebleu's own metric from the settings of ours; `reference_count` is the number
-    of references per output, −1 where it varies. Returns None where sacrebleu has no signature for what was
-    done: texts were changed first, or settings differ between languages.
+    `create_sacrebleu_metric` makes sacrebleu's own metric from the settings of ours; `reference_count` is the
+    number of references per output, −1 where it varies. Returns None where sacrebleu has no signature for
+    what was done: texts were changed first, or settings differ between languages.
     """
-    settings_by_language = [metric.resolve_settings(language) for language in metric.languages or (None,)]
+    settings_by_language = [
+        metric.get_parameters_for_language(language) for language in metric.languages or (None,)
+    ]
     settings = settings_by_language[0]
-    if metric.text_changes or any(other != settings for other in settings_by_language):
+    if metric.preprocessing or any(other != settings for other in settings_by_language):
         return None
-    official = build_official(**settings)
+    official = create_sacrebleu_metric(**settings)
     official.num_refs = reference_count
     return str(official.get_signature())

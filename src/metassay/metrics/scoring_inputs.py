@@ -35,7 +35,7 @@ class ScoringInputs:
     input_of_row: Positions
     """For each row of the batch, its input."""
 
-    def split_by_reference(self) -> SingleReferenceInputs:
+    def pair_outputs_with_each_reference(self) -> SingleReferenceInputs:
         """Make a pair of output and reference for every reference of each input."""
         reference_counts = np.diff(self.set_offsets)[self.reference_sets]
         input_offsets = np.concatenate(([0], np.cumsum(reference_counts)))

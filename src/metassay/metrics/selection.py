@@ -21,25 +21,25 @@ class MetricCosts(NamedTuple):
 
 
 def choose_metrics(
-    dataset: Dataset, requested_metrics: MetricChoice, *text_changes: str
+    dataset: Dataset, requested_metrics: MetricChoice, *preprocessing: str
 ) -> tuple[Metric, ...]:
     """Return the metrics that the user requested, or else the defaults for the task, with settings for the
     languages of the data.
 
-    `text_changes` say what was done to the texts (`none` is nothing): signatures name them.
+    `preprocessing` says what was done to the texts (`none` is nothing): signatures name them.
     """
     chosen = parse_metrics(
         dataset.task_definition.default_metrics if requested_metrics is None else requested_metrics
     )
     if dataset.task_definition.is_ranking:
         return chosen
-    changes = "+".join(change for change in text_changes if change != "none")
-    return tuple(metric.adapt_to_languages(dataset.languages, changes) for metric in chosen)
+    changes = "+".join(change for change in preprocessing if change != "none")
+    return tuple(metric.copy_metric_for_languages(dataset.languages, changes) for metric in chosen)
 
 
-def list_missing_control_metrics(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
-    """Return the trivial control metrics, such as text length, that are not among the given metrics."""
-    chosen_specs = {metric.spec for metric in metrics}
+def list_sentinel_metrics_to_add(chosen_metrics: Sequence[Metric]) -> tuple[Metric, ...]:
+    """Return the sentinels (trivial metrics such as text length) that are not among the chosen metrics."""
+    chosen_specs = {metric.spec for metric in chosen_metrics}
     sentinels = [sentinel_class() for sentinel_class in SENTINELS]
     return tuple(sentinel for sentinel in sentinels if sentinel.spec not in chosen_specs)
 

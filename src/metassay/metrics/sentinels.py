@@ -41,7 +41,7 @@ class Length(SentinelMetric):
         outputs = batch["output"]
         if isinstance(outputs, RankedLists):
             return outputs.lengths.astype(np.float64)
-        return np.array([_count_words_or_documents(output) for output in outputs], dtype=np.float64)
+        return np.array([_measure_output_length(output) for output in outputs], dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ SENTINELS = (Length, Random, Constant, RandomPerSystem)
 SENTINEL_NAMES = frozenset(sentinel.name for sentinel in SENTINELS)
 
 
-def _count_words_or_documents(output: str | Sequence[str]) -> int:
+def _measure_output_length(output: str | Sequence[str]) -> int:
     """Return the number of words of a text, or of documents of a ranked list."""
     return len(output.split()) if isinstance(output, str) else len(output)
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from metassay.metrics.base import Batch, Parameters, Scores, StatisticsMetric
-from metassay.metrics.batch_tokens import get_distinct_texts, tokenize_words, warn_if_written_without_spaces
+from metassay.metrics.batch_tokens import get_distinct_texts, tokenize_words, warn_if_language_has_no_spaces
 from metassay.metrics.kernels.ter import count_ter_edits
 from metassay.metrics.kernels.text_arrays import TokenSequences
 from metassay.metrics.sacrebleu_signature import build_sacrebleu_signature
@@ -43,12 +43,12 @@ class TranslationEditRate(StatisticsMetric):
     oracle: ClassVar[str] = "sacrebleu 2.6.0"
     summary: ClassVar[str] = "edits and shifts per reference word (sacrebleu)"
 
-    def resolve_settings(self, language: str | None) -> Parameters:
+    def get_parameters_for_language(self, language: str | None) -> Parameters:
         """Return the values of all parameters. `normalized` and `asian_support` depend on the language unless
         the user set them.
         """
         is_asian = get_base_language(language) in _CHARACTER_LANGUAGES
-        settings = super().resolve_settings(language)
+        settings = super().get_parameters_for_language(language)
         if self.normalized is None:
             settings["normalized"] = is_asian
         if self.asian_support is None:
@@ -57,14 +57,14 @@ class TranslationEditRate(StatisticsMetric):
 
     def statistics(self, batch: Batch) -> Scores:
         """Return the number of edits and of reference words for each output."""
-        settings = self.resolve_settings(self.choose_settings_language(batch))
+        settings = self.get_parameters_for_language(self.choose_language_for_parameters(batch))
         if not settings["asian_support"]:
-            warn_if_written_without_spaces(self, batch.language)
+            warn_if_language_has_no_spaces(self, batch.language)
         tokens = batch.compute_once(
             ("ter tokens", *settings.values()), lambda: _tokenize_for_ter(batch, settings)
         )
         inputs = find_distinct_inputs(batch)
-        single_inputs = inputs.split_by_reference()
+        single_inputs = inputs.pair_outputs_with_each_reference()
         edits = count_ter_edits(tokens.ids, tokens.offsets, single_inputs.outputs, single_inputs.references)
         lengths = np.diff(tokens.offsets)[single_inputs.references]
         edits_and_lengths = np.column_stack([edits, lengths]).astype(np.float64)
@@ -82,7 +82,7 @@ class TranslationEditRate(StatisticsMetric):
         score: Scores = 100 * rate
         return score
 
-    def describe_official_score(self, statistics: Scores, reference_count: int) -> OfficialScore | None:
+    def describe_score_like_sacrebleu(self, statistics: Scores, reference_count: int) -> OfficialScore | None:
         """Return sacrebleu's signature, the number of edits and the length of the references."""
         from sacrebleu.metrics.ter import TER
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from metassay.metrics.base import Batch, Scores, StatisticsMetric
-from metassay.metrics.batch_tokens import split_batch_into_words, warn_if_written_without_spaces
+from metassay.metrics.batch_tokens import split_batch_into_words, warn_if_language_has_no_spaces
 from metassay.metrics.edit_statistics import compute_error_rates, count_edits_by_kind
 from metassay.text.tokenizers import SPLIT_AS_JIWER
 
@@ -25,7 +25,7 @@ class WordEditMetric(StatisticsMetric):
 
     def statistics(self, batch: Batch) -> Scores:
         """Count the correct, substituted, deleted and inserted words of each output."""
-        warn_if_written_without_spaces(self, batch.language)
+        warn_if_language_has_no_spaces(self, batch.language)
         words = split_batch_into_words(batch, SPLIT_AS_JIWER)
         return batch.compute_once("word edits", lambda: count_edits_by_kind(batch, words))
 

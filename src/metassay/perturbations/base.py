@@ -135,7 +135,7 @@ class Perturbation(ABC, Generic[T]):
         return (cls(),)
 
     @property
-    def parameters(self) -> dict[str, Any]:
+    def non_default_parameters(self) -> dict[str, Any]:
         """The parameters that differ from their defaults, by name."""
         changed = {}
         for parameter in list_perturbation_parameters(type(self)):
@@ -147,7 +147,7 @@ class Perturbation(ABC, Generic[T]):
     @property
     def spec(self) -> str:
         """The canonical text form of the perturbation, such as `removal(strength=2)`."""
-        return format_name_with_parameters(self.name, self.parameters)
+        return format_name_with_parameters(self.name, self.non_default_parameters)
 
     def __str__(self) -> str:
         return self.spec

@@ -308,7 +308,7 @@ def connect_perturbation_to_model(
     no model.
     """
     if isinstance(perturbation, LlmRewriting) and perturbation.asker is None:
-        return LlmRewriting.from_settings(llm or LlmSettings(), task, **perturbation.parameters)
+        return LlmRewriting.from_settings(llm or LlmSettings(), task, **perturbation.non_default_parameters)
     if isinstance(perturbation, Likeliest) and perturbation.likelihoods is None:
         parse_perturbations(perturbation.method, task=task)  # refuses perturbations of other tasks
         if llm is None or llm.local is None:

@@ -63,7 +63,7 @@ def ask_judge(
         raise InputError(f"repeats is {repeats}; it must be at least 1.")
     session = JudgeSession(language_model)
     connected_judges = [
-        replace(judge, seed=judge.seed + 1000 * repeat).connect_to_session(session)
+        replace(judge, seed=judge.seed + 1000 * repeat).connect_to_judge_session(session)
         for repeat in range(repeats)
     ]
     spec = connected_judges[0].spec
@@ -107,7 +107,7 @@ def _ask_for_preferences_in_both_orders(
     """
     first = _build_scoring_batch(judged_rows, "output_1", language)
     second = _build_scoring_batch(judged_rows, "output_2", language)
-    in_order, swapped = judge.compare_outputs(first, second).by_order
+    in_order, swapped = judge.ask_which_output_is_better(first, second).by_order
     return [
         judged_rows.with_columns(pl.lit(value=False).alias("swapped"), build_winner_column(in_order)),
         judged_rows.with_columns(pl.lit(value=True).alias("swapped"), build_winner_column(swapped)),

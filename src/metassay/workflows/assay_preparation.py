@@ -32,7 +32,7 @@ from metassay.metrics.external import set_score_directions_of_metrics
 from metassay.metrics.judge import connect_judges_to_model
 from metassay.metrics.precomputed_scores import read_precomputed_scores
 from metassay.metrics.registry import parse_metrics
-from metassay.metrics.selection import choose_metrics, list_missing_control_metrics
+from metassay.metrics.selection import choose_metrics, list_sentinel_metrics_to_add
 from metassay.options import (
     GIVEN_PAIRS,
     HUMAN_PAIRS,
@@ -118,7 +118,7 @@ def prepare_assay(source: Dataset | Source | None, options: AssayOptions) -> Pre
         dataset=dataset,
         plan=plan,
         clusters=assign_outputs_to_clusters(dataset, options.cluster),
-        sentinels=list_missing_control_metrics(plan.metrics),
+        sentinels=list_sentinel_metrics_to_add(plan.metrics),
         execution=_choose_execution_options(options, plan, run, environment, llm),
         run=run,
         environment=environment,

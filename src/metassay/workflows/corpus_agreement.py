@@ -41,7 +41,7 @@ def compare_corpus_scores_with_segment_means(
     for metric in parse_metrics(metrics):
         if not isinstance(metric, StatisticsMetric):
             raise InputError(f"{metric.spec} has no sufficient statistics, so it has no corpus score.")
-        bound_metric = metric.adapt_to_languages(texts.languages)
+        bound_metric = metric.copy_metric_for_languages(texts.languages)
         statistics = _count_matches_in_outputs(bound_metric, texts)
         for data in datasets:
             arranged = _arrange_counts_by_system_and_item(texts, data, statistics)

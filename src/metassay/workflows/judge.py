@@ -222,4 +222,4 @@ def _ask_model_for_verdicts(
         prompt=connected_judge.prompt_text,
         cost=compute_price_of_answers(asker),
     )
-    return judged_rows, asked, list(connected_judge.notes())
+    return judged_rows, asked, list(connected_judge.list_notes_on_scores())

@@ -133,7 +133,7 @@ def score_pairs(
         is_sampled=is_sampled,
         notes=clusters.notes,
         verdicts=pl.concat(scores.verdicts) if scores.verdicts else None,
-        metric_notes=tuple(note for metric in metrics for note in metric.notes()),
+        metric_notes=tuple(note for metric in metrics for note in metric.list_notes_on_scores()),
         output_scores=output_scores,
         batch_count=scores.batch_count,
     )
@@ -204,8 +204,8 @@ def _score_text_pairs(
                 find_rows_of_better_outputs(dataset, sample)
             ]
             comparison = ask_judge_about_pairs(metric, rows, sample.frame)
-            better[m, is_sampled] = comparison.preferred_outputs
-            worse[m, is_sampled] = 1 - comparison.preferred_outputs
+            better[m, is_sampled] = comparison.preferences_for_first_output
+            worse[m, is_sampled] = 1 - comparison.preferences_for_first_output
             verdicts.append(build_verdict_table(metric, sample.frame, comparison.by_order))
             seconds[metric.spec] = time.perf_counter() - started
         else:

@@ -24,7 +24,7 @@ def ask_judge_about_pairs(judge: Judge, rows: pl.DataFrame, pairs: pl.DataFrame)
     # `concatenate` refuses an empty list, which occurs without pairs.
     by_order = [np.empty((2, 0))]
     for better, worse in zip(better_rows.split_into_batches(), worse_rows.split_into_batches()):
-        preferences = judge.compare_outputs(
+        preferences = judge.ask_which_output_is_better(
             better.build_metric_batch(fields), worse.build_metric_batch(fields)
         )
         by_order.append(preferences.by_order)

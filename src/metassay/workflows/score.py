@@ -301,7 +301,7 @@ def _build_sacrebleu_output(
     # sacrebleu has nrefs:var in its signature where segments have different numbers of references.
     reference_count = int(reference_counts[0]) if len(reference_counts) == 1 else -1
     sums = np.nansum(score_cube.statistics[metric.spec][system], axis=0)
-    return metric.describe_official_score(sums, reference_count)
+    return metric.describe_score_like_sacrebleu(sums, reference_count)
 
 
 def _compare_systems(

@@ -259,7 +259,7 @@ class ShardScorer:
             seconds={},
             clusters=self.clusters,
             notes=self.clusters.notes,
-            metric_notes=tuple(note for metric in self.metrics for note in metric.notes()),
+            metric_notes=tuple(note for metric in self.metrics for note in metric.list_notes_on_scores()),
             spilled=spilled,
         )
         sampled_pairs = pl.concat(self._memory_map_tables(PAIRS_FILE), rechunk=False)

@@ -33,7 +33,7 @@ FEW = ResamplingSettings(resamples=50, size=40, repeats=20, sample_sizes=(1, 5))
 
 
 def build_cube(outputs, references, human=None, group="2023/xx-en", metrics=(BLEU, CHRF, TER)) -> ScoreCube:
-    batches = [Batch.of(texts, [[r] for r in references]) for texts in outputs.values()]
+    batches = [Batch.from_texts(texts, [[r] for r in references]) for texts in outputs.values()]
     statistics = {m.spec: np.stack([m.statistics(b) for b in batches]) for m in metrics}
     segments = {m.spec: np.stack([m.score(b) for b in batches]) for m in metrics}
     ids = tuple(map(str, range(len(references))))

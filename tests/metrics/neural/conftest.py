@@ -47,7 +47,7 @@ def batch() -> Batch:
     outputs = [*TEXTS, *TEXTS[:3]]
     references = [[TEXTS[(i + 1) % len(TEXTS)], TEXTS[(i + 3) % len(TEXTS)]] for i in range(len(outputs))]
     sources = [TEXTS[(i * 5 + 2) % len(TEXTS)] for i in range(len(outputs))]
-    return Batch.of(outputs, references, source=sources)
+    return Batch.from_texts(outputs, references, source=sources)
 
 
 @pytest.fixture(scope="session")

@@ -31,7 +31,7 @@ from metassay.errors import InputError
 from metassay.metrics.base import Batch
 from metassay.metrics.registry import parse_metric
 try:
-    parse_metric(sys.argv[1]).score(Batch.of(["a"], [["b"]], source=["c"]))
+    parse_metric(sys.argv[1]).score(Batch.from_texts(["a"], [["b"]], source=["c"]))
 except InputError as error:
     print(type(error).__name__, error)
 """

@@ -132,7 +132,7 @@ def test_xcomet_marks_errors_and_counts_them_into_its_score(comet_folder, build_
     metric = parse_metric(f"xcomet_qe(model={folder})")
     outputs = [text for text in batch.output if text and "<" not in text and "," not in text]
     sources = outputs[::-1]
-    spans = metric.find_error_spans(Batch.of(outputs, source=sources))
+    spans = metric.find_error_spans(Batch.from_texts(outputs, source=sources))
     expected_scores = []
     for output, source, own in zip(outputs, sources, spans):
         ids = slow_comet.tokenize_and_join_texts(output, source)
@@ -155,7 +155,7 @@ def test_xcomet_marks_errors_and_counts_them_into_its_score(comet_folder, build_
         penalty = sum({"minor": 1, "major": 5, "critical": 10}[severity] for *_, severity in expected)
         score = min(slow_comet.estimate(slow_comet.mix_layers(ids)[0]), 1.0)
         expected_scores.append(0.78 * score + 0.22 * (25 - min(25, penalty)) / 25)
-    scores = metric.score(Batch.of(outputs, source=sources))
+    scores = metric.score(Batch.from_texts(outputs, source=sources))
     assert scores == pytest.approx(expected_scores, abs=1e-5)
 
 
@@ -171,7 +171,7 @@ def test_scores_do_not_depend_on_other_rows_or_their_order(comet_folder, batch) 
 
 def test_a_row_without_source_has_no_score(comet_folder) -> None:
     folder, _ = comet_folder("referenceless_regression_metric")
-    scores = score_quietly("comet_qe", folder, Batch.of(["birds", "birds"], source=[None, "the cat"]))
+    scores = score_quietly("comet_qe", folder, Batch.from_texts(["birds", "birds"], source=[None, "the cat"]))
     assert np.isnan(scores[0])
     assert np.isfinite(scores[1])
 
@@ -180,11 +180,11 @@ def test_a_warning_counts_truncated_inputs(comet_folder) -> None:
     folder, _ = comet_folder("referenceless_regression_metric")
     long = "the cat " * 20
     with pytest.warns(CountedWarning, match="1 inputs were longer than the limit of 18 tokens"):
-        parse_metric(f"comet_qe(model={folder})").score(Batch.of([long, "birds"], source=["a", "a"]))
+        parse_metric(f"comet_qe(model={folder})").score(Batch.from_texts([long, "birds"], source=["a", "a"]))
 
 
 def test_unified_models_that_ask_for_sparsemax_use_softmax_with_a_warning(comet_folder) -> None:
-    batch = Batch.of(["the cat", "birds"], source=["a dog", "a red bird"])
+    batch = Batch.from_texts(["the cat", "birds"], source=["a dog", "a red bird"])
     folder, _ = comet_folder("unified_metric", layer_transformation="sparsemax")
     with pytest.warns(UserWarning, match="trained with softmax"):
         scores = parse_metric(f"unite_src(model={folder})").score(batch)

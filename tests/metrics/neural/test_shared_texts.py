@@ -191,9 +191,11 @@ def test_directions_of_bartscore_share_their_likelihoods(
     config = transformers.BartConfig(vocab_size=64, d_model=16, max_position_embeddings=64, **sizes)
     folder = tiny(transformers.BartForConditionalGeneration(config))
     read: list[tuple[str, str]] = []
-    real = BartNetwork.compute_text_likelihoods
+    real = BartNetwork.compute_conditional_likelihoods
     monkeypatch.setattr(
-        BartNetwork, "compute_text_likelihoods", lambda own, pairs: read.extend(pairs) or real(own, pairs)
+        BartNetwork,
+        "compute_conditional_likelihoods",
+        lambda own, pairs: read.extend(pairs) or real(own, pairs),
     )
     batch = rows.select_rows([0, 1, 2]).build_metric_batch(frozenset({"output", "references"}))
     scores_by_direction = {
@@ -209,7 +211,7 @@ def test_directions_of_bartscore_share_their_likelihoods(
 def test_each_metric_warns_of_truncation_also_where_another_did_the_work(comet_folder, bert) -> None:
     folder, _ = comet_folder("unified_metric", layer_transformation="sparsemax_patch")
     long = "the cat " * 30
-    batch = Batch.of([long, "birds"], [["a"], ["a"]], source=["a", "a"])
+    batch = Batch.from_texts([long, "birds"], [["a"], ["a"]], source=["a", "a"])
     families = [
         [f"unite_src(model={folder})", f"comet_qe(model={folder})"],
         [f"bertscore(model={bert[0]},layer=2,part_of={part})" for part in ("f1", "recall")],

@@ -7,9 +7,9 @@ def test_split_products_equal_those_of_float64(torch) -> None:
     """A CPU has no TF32, so it is imitated: all bits after the upper ten of the fraction are dropped."""
     from metassay.metrics.neural.tf32_products import (
         TF32_BITS,
-        apply_split_linear_layer,
+        apply_linear_layer_in_tf32,
         split_into_tf32_numbers,
-        split_linear_layer_for_tf32,
+        split_weights_into_tf32_parts,
     )
 
     generator = torch.Generator().manual_seed(0)
@@ -27,8 +27,8 @@ def test_split_products_equal_those_of_float64(torch) -> None:
     def round_to_tf32(tensor):
         return split_into_tf32_numbers(tensor)[0]
 
-    upper, lower, bias = split_linear_layer_for_tf32(weight, torch.full((40,), 3.0))
-    assert relative_error(apply_split_linear_layer(states, upper, lower, bias)) < 2e-6
+    upper, lower, bias = split_weights_into_tf32_parts(weight, torch.full((40,), 3.0))
+    assert relative_error(apply_linear_layer_in_tf32(states, upper, lower, bias)) < 2e-6
     small_terms = round_to_tf32(states_lower) @ upper.T + states_upper @ round_to_tf32(lower).T
     assert relative_error(small_terms + states_upper @ upper.T + bias) < 2e-6
     assert relative_error(states_upper @ upper.T + bias) > 1e-4

@@ -24,29 +24,29 @@ def count_blocks_of_64_bits(bit_count: int) -> int:
 
 
 @kernel
-def mark_token_positions(sequence: TokenIds, row_of_token: TokenIds, position_bits: BitVectors) -> None:
-    """Mark for each token at which positions of a sequence it occurs, with one bit for each position.
+def fill_token_position_bitmasks(
+    token_ids: TokenIds, row_of_token: TokenIds, position_bitmasks: BitVectors
+) -> None:
+    """Fill a bitmask for each token, which shows at which positions of a sequence it occurs.
 
     Tokens get rows from 1 on, in the order in which they occur; `row_of_token` must be 0 for all of them
     before. Row 0 is left to tokens that do not occur.
     """
-    blocks = count_blocks_of_64_bits(len(sequence))
+    blocks = count_blocks_of_64_bits(len(token_ids))
     rows = 0
-    for i in range(len(sequence)):
-        row = row_of_token[sequence[i]]
+    for i in range(len(token_ids)):
+        row = row_of_token[token_ids[i]]
         if row == 0:
             rows += 1
             row = rows
-            row_of_token[sequence[i]] = row
+            row_of_token[token_ids[i]] = row
             for block in range(blocks):
-                position_bits[row, block] = ZERO_BITS
-        position_bits[row, i >> 6] |= ONE_BIT << (np.uint64(i) & LAST_BIT)
+                position_bitmasks[row, block] = ZERO_BITS
+        position_bitmasks[row, i >> 6] |= ONE_BIT << (np.uint64(i) & LAST_BIT)
 
 
 @kernel
-def reset_rows_of_tokens(sequence: TokenIds, row_of_token: TokenIds) -> None:
-    """Reset the entries that `mark_token_positions` wrote to `row_of_token`, so that it can be used for
-    another sequence.
-    """
-    for i in range(len(sequence)):
-        row_of_token[sequence[i]] = 0
+def set_token_rows_to_zero(token_ids: TokenIds, row_of_token: TokenIds) -> None:
+    """Set the rows of the tokens of a sequence to 0, so that `row_of_token` can be used for another one."""
+    for i in range(len(token_ids)):
+        row_of_token[token_ids[i]] = 0

@@ -15,8 +15,8 @@ from metassay.metrics.kernels.bit_vectors import (
     ZERO_BITS,
     BitVectors,
     count_blocks_of_64_bits,
-    mark_token_positions,
-    reset_rows_of_tokens,
+    fill_token_position_bitmasks,
+    set_token_rows_to_zero,
 )
 from metassay.metrics.kernels.buffer_sizes import (
     find_longest_sequence_length,
@@ -38,41 +38,43 @@ def compute_common_subsequence_lengths(
     row_of_token = np.zeros(vocabulary_size, np.int32)
     most_distinct = find_maximum_distinct_token_count(ids, offsets, vocabulary_size, references)
     most_blocks = count_blocks_of_64_bits(find_longest_sequence_length(offsets))
-    position_bits = np.zeros((most_distinct + 1, most_blocks), np.uint64)
-    state = np.empty(most_blocks, np.uint64)
+    position_bitmasks = np.zeros((most_distinct + 1, most_blocks), np.uint64)
+    subsequence_bits = np.empty(most_blocks, np.uint64)
     lengths = np.zeros(len(outputs), np.int64)
     for k in range(len(outputs)):
         reference = ids[offsets[references[k]] : offsets[references[k] + 1]]
-        blocks = count_blocks_of_64_bits(len(reference))
+        block_count = count_blocks_of_64_bits(len(reference))
         if k == 0 or references[k] != references[k - 1]:
             if k > 0:
                 previous = references[k - 1]
-                reset_rows_of_tokens(ids[offsets[previous] : offsets[previous + 1]], row_of_token)
-            mark_token_positions(reference, row_of_token, position_bits)
+                set_token_rows_to_zero(ids[offsets[previous] : offsets[previous + 1]], row_of_token)
+            fill_token_position_bitmasks(reference, row_of_token, position_bitmasks)
         output = ids[offsets[outputs[k]] : offsets[outputs[k] + 1]]
-        for block in range(blocks):
-            state[block] = ALL_BITS
+        for block in range(block_count):
+            subsequence_bits[block] = ALL_BITS
         for j in range(len(output)):
             row = row_of_token[output[j]]
             if row > 0:
-                _update_bit_vector_with_token(position_bits[row], blocks, state)
-        lengths[k] = _count_zero_bits(state, len(reference))
+                _add_token_to_common_subsequence(position_bitmasks[row], block_count, subsequence_bits)
+        lengths[k] = _count_zero_bits(subsequence_bits, len(reference))
     return lengths
 
 
 @kernel
-def _update_bit_vector_with_token(token_positions: BitVectors, blocks: int, state: BitVectors) -> None:
+def _add_token_to_common_subsequence(
+    token_position_bits: BitVectors, block_count: int, subsequence_bits: BitVectors
+) -> None:
     """Update the bit vector of the longest common subsequence with the next output token."""
     carry = ZERO_BITS
-    for block in range(blocks):
-        old = state[block]
-        matched = old & token_positions[block]
-        # The state is one long number: an addition that overflows a block carries into the next.
+    for block in range(block_count):
+        old = subsequence_bits[block]
+        matched = old & token_position_bits[block]
+        # The bits are one long number: an addition that overflows a block carries into the next.
         added = old + matched
         added_with_carry = added + carry
         has_overflow = added < old or added_with_carry < added
         carry = ONE_BIT if has_overflow else ZERO_BITS
-        state[block] = added_with_carry | (old - matched)
+        subsequence_bits[block] = added_with_carry | (old - matched)
 
 
 @kernel

@@ -19,8 +19,8 @@ from metassay.metrics.kernels.bit_vectors import (
     ZERO_BITS,
     BitVectors,
     count_blocks_of_64_bits,
-    mark_token_positions,
-    reset_rows_of_tokens,
+    fill_token_position_bitmasks,
+    set_token_rows_to_zero,
 )
 from metassay.metrics.kernels.buffer_sizes import (
     find_longest_sequence_length,
@@ -65,15 +65,15 @@ def count_edits(
         if len(reference) == 0 or len(output) == 0:
             counts[k, DELETIONS] = len(reference)
             counts[k, INSERTIONS] = len(output)
-        elif _would_rapidfuzz_split_alignment(len(reference), len(output)):
+        elif _must_be_aligned_by_rapidfuzz(len(reference), len(output)):
             counts[k, HITS] = -1
         else:
-            mark_token_positions(reference, row_of_token, position_bits)
-            _mark_edit_distance_changes(
+            fill_token_position_bitmasks(reference, row_of_token, position_bits)
+            _compute_bit_parallel_edit_distance(
                 len(reference), output, row_of_token, position_bits, increases, decreases
             )
-            _count_edits_of_alignment(reference, output, increases, decreases, counts[k])
-            reset_rows_of_tokens(reference, row_of_token)
+            _count_edits_by_kind(reference, output, increases, decreases, counts[k])
+            set_token_rows_to_zero(reference, row_of_token)
     return counts
 
 
@@ -96,26 +96,27 @@ def _compute_common_suffix_length(first: TokenIds, second: TokenIds) -> int:
 
 
 @kernel
-def _would_rapidfuzz_split_alignment(reference_length: int, output_length: int) -> bool:
-    """Return whether the library rapidfuzz would divide sequences of these lengths before it aligns them."""
+def _must_be_aligned_by_rapidfuzz(reference_length: int, output_length: int) -> bool:
+    """Return whether sequences are so long that the library rapidfuzz divides them before it aligns them."""
     matrix_bytes = 2 * reference_length * output_length // 8
     return reference_length >= 65 and output_length >= 10 and matrix_bytes >= SPLIT_MATRIX_BYTES
 
 
 @kernel
-def _mark_edit_distance_changes(
+def _compute_bit_parallel_edit_distance(
     reference_length: int,
     output: TokenIds,
     row_of_token: TokenIds,
-    position_bits: BitVectors,
-    increases: BitVectors,
-    decreases: BitVectors,
+    token_position_bitmasks: BitVectors,
+    distance_increases: BitVectors,
+    distance_decreases: BitVectors,
 ) -> None:
-    """Write bits that show where the edit distance rises or falls along the reference, after each token of
-    the output.
+    """Compute where the edit distance rises or falls along the reference after each token of the output, with
+    one bit per position.
 
-    Bit i of block b of `increases` (`decreases`) is set where the distance grows (falls) by one from
-    reference position 64·b + i − 1 to the next. Names of the vectors: Hyyrö (2003), VP, VN, D0, HP and HN.
+    Bit i of block b of `distance_increases` (`distance_decreases`) is set where the distance grows (falls) by
+    one from reference position 64·b + i − 1 to the next. Names of the vectors in Hyyrö (2003):
+    VP, VN, D0, HP and HN.
     """
     blocks = count_blocks_of_64_bits(reference_length)
     for j in range(len(output)):
@@ -124,10 +125,12 @@ def _mark_edit_distance_changes(
         carry_horizontal_decrease = ZERO_BITS
         for b in range(blocks):
             vector = j * blocks + b
-            increase = increases[vector - blocks] if j > 0 else ALL_BITS
-            decrease = decreases[vector - blocks] if j > 0 else ZERO_BITS
+            increase = distance_increases[vector - blocks] if j > 0 else ALL_BITS
+            decrease = distance_decreases[vector - blocks] if j > 0 else ZERO_BITS
             match = (
-                position_bits[row, b] | carry_horizontal_decrease if row > 0 else carry_horizontal_decrease
+                token_position_bitmasks[row, b] | carry_horizontal_decrease
+                if row > 0
+                else carry_horizontal_decrease
             )
             diagonal_zero = (((match & increase) + increase) ^ increase) | match | decrease
             horizontal_increase = decrease | ~(diagonal_zero | increase)
@@ -138,17 +141,17 @@ def _mark_edit_distance_changes(
             horizontal_decrease = (horizontal_decrease << ONE_BIT) | carry_horizontal_decrease
             carry_horizontal_increase = next_carry_increase
             carry_horizontal_decrease = next_carry_decrease
-            increases[vector] = horizontal_decrease | ~(diagonal_zero | horizontal_increase)
-            decreases[vector] = horizontal_increase & diagonal_zero
+            distance_increases[vector] = horizontal_decrease | ~(diagonal_zero | horizontal_increase)
+            distance_decreases[vector] = horizontal_increase & diagonal_zero
 
 
 @kernel
-def _count_edits_of_alignment(
+def _count_edits_by_kind(
     reference: TokenIds,
     output: TokenIds,
-    increases: BitVectors,
-    decreases: BitVectors,
-    counts: NDArray[np.int64],
+    distance_increases: BitVectors,
+    distance_decreases: BitVectors,
+    counts_by_kind: NDArray[np.int64],
 ) -> None:
     """Follow the best alignment of two sequences back from their ends, and count its edits by kind."""
     blocks = count_blocks_of_64_bits(len(reference))
@@ -157,15 +160,15 @@ def _count_edits_of_alignment(
     while i > 0 and j > 0:
         block = (i - 1) >> 6
         bit = np.uint64(i - 1) & LAST_BIT
-        if (increases[(j - 1) * blocks + block] >> bit) & ONE_BIT:
-            counts[DELETIONS] += 1
+        if (distance_increases[(j - 1) * blocks + block] >> bit) & ONE_BIT:
+            counts_by_kind[DELETIONS] += 1
             i -= 1
             continue
         j -= 1
-        if j > 0 and (decreases[(j - 1) * blocks + block] >> bit) & ONE_BIT:
-            counts[INSERTIONS] += 1
+        if j > 0 and (distance_decreases[(j - 1) * blocks + block] >> bit) & ONE_BIT:
+            counts_by_kind[INSERTIONS] += 1
             continue
         i -= 1
-        counts[HITS if reference[i] == output[j] else SUBSTITUTIONS] += 1
-    counts[DELETIONS] += i
-    counts[INSERTIONS] += j
+        counts_by_kind[HITS if reference[i] == output[j] else SUBSTITUTIONS] += 1
+    counts_by_kind[DELETIONS] += i
+    counts_by_kind[INSERTIONS] += j

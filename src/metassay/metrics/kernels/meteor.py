@@ -107,28 +107,30 @@ def compute_meteor(
     Returns [inputs].
     """
     longest = find_longest_sequence_length(offsets)
-    last_free = np.full(max(vocabulary_size, stem_count, 1), _NONE, np.int32)
-    previous_free = np.zeros(longest, np.int32)
+    last_unaligned = np.full(max(vocabulary_size, stem_count, 1), _NONE, np.int32)
+    previous_unaligned = np.zeros(longest, np.int32)
     aligned_to = np.zeros(longest, np.int32)
-    is_free = np.zeros(longest, np.bool_)
+    is_unaligned = np.zeros(longest, np.bool_)
     scores = np.zeros(len(outputs), np.float64)
     for k in range(len(outputs)):
         output = ids[offsets[outputs[k]] : offsets[outputs[k] + 1]]
         reference = ids[offsets[references[k]] : offsets[references[k] + 1]]
         aligned_to[: len(output)] = _NONE
-        is_free[: len(reference)] = True
-        matches = _align_equal_words(output, reference, last_free, previous_free, aligned_to, is_free)
+        is_unaligned[: len(reference)] = True
+        matches = _align_identical_words(
+            output, reference, last_unaligned, previous_unaligned, aligned_to, is_unaligned
+        )
         if matches < min(len(output), len(reference)):
-            matches += _align_stems_and_synonyms(
+            matches += _align_words_by_stem_or_synonym(
                 output,
                 reference,
                 stems,
                 synonym_offsets,
                 synonyms,
-                last_free,
-                previous_free,
+                last_unaligned,
+                previous_unaligned,
                 aligned_to,
-                is_free,
+                is_unaligned,
             )
         if matches > 0:
             chunks = _count_meteor_chunks(aligned_to[: len(output)])
@@ -139,60 +141,60 @@ def compute_meteor(
 
 
 @kernel
-def _align_equal_words(
+def _align_identical_words(
     output: TokenIds,
     reference: TokenIds,
-    last_free: TokenIds,
-    previous_free: TokenIds,
+    last_unaligned: TokenIds,
+    previous_unaligned: TokenIds,
     aligned_to: TokenIds,
-    is_free: NDArray[np.bool_],
+    is_unaligned: NDArray[np.bool_],
 ) -> int:
     """Match equal words of an output and its reference, and return the number of matches.
 
-    The free positions of each word form a linked list: `last_free[word]` is the last one, and
-    `previous_free[position]` the one before it.
+    The free positions of each word form a linked list: `last_unaligned[word]` is the last one, and
+    `previous_unaligned[position]` the one before it.
     """
     matches = 0
     for j in range(len(reference)):
-        previous_free[j] = last_free[reference[j]]
-        last_free[reference[j]] = j
+        previous_unaligned[j] = last_unaligned[reference[j]]
+        last_unaligned[reference[j]] = j
     for i in range(len(output) - 1, -1, -1):
-        j = last_free[output[i]]
+        j = last_unaligned[output[i]]
         if j != _NONE:
             aligned_to[i] = j
-            is_free[j] = False
-            last_free[output[i]] = previous_free[j]
+            is_unaligned[j] = False
+            last_unaligned[output[i]] = previous_unaligned[j]
             matches += 1
     for word in reference:
-        last_free[word] = _NONE
+        last_unaligned[word] = _NONE
     return matches
 
 
 @kernel
-def _align_stems_and_synonyms(
+def _align_words_by_stem_or_synonym(
     output: TokenIds,
     reference: TokenIds,
     stems: TokenIds,
     synonym_offsets: Offsets,
     synonyms: TokenIds,
-    last_free: TokenIds,
-    previous_free: TokenIds,
+    last_unaligned: TokenIds,
+    previous_unaligned: TokenIds,
     aligned_to: TokenIds,
-    is_free: NDArray[np.bool_],
+    is_unaligned: NDArray[np.bool_],
 ) -> int:
     """Match the remaining words of an output and its reference by equal stems, then by synonyms, and return
     the number of matches.
     """
     matches = 0
     for j in range(len(reference)):
-        if is_free[j]:
-            previous_free[j] = last_free[stems[reference[j]]]
-            last_free[stems[reference[j]]] = j
+        if is_unaligned[j]:
+            previous_unaligned[j] = last_unaligned[stems[reference[j]]]
+            last_unaligned[stems[reference[j]]] = j
     for i in range(len(output) - 1, -1, -1):
         stem = stems[output[i]]
-        if aligned_to[i] == _NONE and last_free[stem] != _NONE:
-            aligned_to[i] = last_free[stem]
-            last_free[stem] = previous_free[aligned_to[i]]
+        if aligned_to[i] == _NONE and last_unaligned[stem] != _NONE:
+            aligned_to[i] = last_unaligned[stem]
+            last_unaligned[stem] = previous_unaligned[aligned_to[i]]
             matches += 1
     for i in range(len(output) - 1, -1, -1):
         if aligned_to[i] == _NONE:
@@ -200,15 +202,15 @@ def _align_stems_and_synonyms(
             # The synonym whose free position comes last, or the stem itself.
             chosen = stem
             for s in range(synonym_offsets[stem], synonym_offsets[stem + 1]):
-                if last_free[synonyms[s]] > last_free[chosen]:
+                if last_unaligned[synonyms[s]] > last_unaligned[chosen]:
                     chosen = synonyms[s]
-            if last_free[chosen] != _NONE:
-                aligned_to[i] = last_free[chosen]
-                last_free[chosen] = previous_free[aligned_to[i]]
+            if last_unaligned[chosen] != _NONE:
+                aligned_to[i] = last_unaligned[chosen]
+                last_unaligned[chosen] = previous_unaligned[aligned_to[i]]
                 matches += 1
     for j in range(len(reference)):
-        if is_free[j]:
-            last_free[stems[reference[j]]] = _NONE
+        if is_unaligned[j]:
+            last_unaligned[stems[reference[j]]] = _NONE
     return matches
 
 

@@ -117,7 +117,7 @@ def _add_reference_ngrams_to_hash_table(
     at position i, 0 for the empty one.
     """
     slot_mask = np.uint64(len(keys) - 1)
-    shift = _compute_hash_shift(len(keys))
+    shift = _compute_bit_shift_for_table_size(len(keys))
     length = len(reference)
     for i in range(length):
         prefix_slots[i] = 0
@@ -149,7 +149,7 @@ def _count_ngram_matches(
     `starts` lists the positions whose n-gram was found in the table; only these are tried for n + 1.
     """
     slot_mask = np.uint64(len(keys) - 1)
-    shift = _compute_hash_shift(len(keys))
+    shift = _compute_bit_shift_for_table_size(len(keys))
     length = len(output)
     candidates = length
     for i in range(length):
@@ -179,10 +179,10 @@ def _count_ngram_matches(
 
 
 @kernel
-def _compute_hash_shift(capacity: int) -> np.uint64:
+def _compute_bit_shift_for_table_size(table_size: int) -> np.uint64:
     """Return by how many bits a 64-bit hash must be shifted to be a position in a table of this size."""
     shift = np.uint64(64)
-    while capacity > 1:
-        capacity >>= 1
+    while table_size > 1:
+        table_size >>= 1
         shift -= _ONE
     return shift

@@ -116,7 +116,7 @@ def _count_edits_with_shifts(
     candidates = ZERO
     first_changed = ZERO
     while True:
-        distance = _compute_edit_distances_from_row(words, reference, first_changed, matrix, rows)
+        distance = _complete_edit_distance_matrix(words, reference, first_changed, matrix, rows)
         if distance == 0:
             return shifts
         _trace_word_alignment(words, reference, matrix, alignment)
@@ -166,28 +166,30 @@ def _load_matrix_row(row_number: int, matrix: BeamMatrix, row: Distances) -> Non
     low = matrix.low[row_number]
     for j in range(low, matrix.high[row_number]):
         row[j + 1] = matrix.distances[row_number, j - low] if row_number > 0 else j
-    _fill_row_ends_with_infinity(row_number, matrix, row)
+    _fill_cells_outside_beam_with_infinity(row_number, matrix, row)
 
 
 @kernel
-def _fill_row_ends_with_infinity(row_number: int, matrix: BeamMatrix, row: Distances) -> None:
-    """Write infinity to the cells of a row buffer that are outside of the beam of row i."""
-    row[matrix.low[row_number]] = _INFINITE
-    for j in range(matrix.high[row_number], matrix.high[row_number + 1]):
-        row[j + 1] = _INFINITE
+def _fill_cells_outside_beam_with_infinity(
+    row_number: int, beam_matrix: BeamMatrix, row_buffer: Distances
+) -> None:
+    """Write infinity to the cells of a row that are outside of the beam of the matrix."""
+    row_buffer[beam_matrix.low[row_number]] = _INFINITE
+    for j in range(beam_matrix.high[row_number], beam_matrix.high[row_number + 1]):
+        row_buffer[j + 1] = _INFINITE
 
 
 @kernel
-def _compute_edit_distances_from_row(
-    words: TokenIds, reference: TokenIds, first_row: int, matrix: BeamMatrix, rows: Distances
+def _complete_edit_distance_matrix(
+    output: TokenIds, reference: TokenIds, last_computed_row: int, matrix: BeamMatrix, row_buffers: Distances
 ) -> int:
-    """Compute the rows of the matrix after `first_row`; return the edit distance."""
-    previous_row = rows[0]
-    row = rows[1]
-    _load_matrix_row(first_row, matrix, previous_row)
-    for i in range(first_row + 1, len(words) + 1):
+    """Compute the rows of the matrix after `last_computed_row`; return the edit distance."""
+    previous_row = row_buffers[0]
+    row = row_buffers[1]
+    _load_matrix_row(last_computed_row, matrix, previous_row)
+    for i in range(last_computed_row + 1, len(output) + 1):
         low = matrix.low[i]
-        word = words[i - 1]
+        word = output[i - 1]
         row[low] = _INFINITE
         for j in range(low, matrix.high[i]):
             is_equal = j > 0 and word == reference[j - 1]
@@ -202,8 +204,8 @@ def _compute_edit_distances_from_row(
             row[j + 1] = cost
             matrix.distances[i, j - low] = cost
             matrix.operations[i, j - low] = operation
-        if i < len(words):
-            _fill_row_ends_with_infinity(i, matrix, row)
+        if i < len(output):
+            _fill_cells_outside_beam_with_infinity(i, matrix, row)
         previous_row, row = row, previous_row
     return int(previous_row[len(reference) + 1])
 
@@ -237,7 +239,7 @@ def _compute_edit_distance_after_shift(
         if i >= end and _is_equal_to_matrix_row(i, matrix, row):
             return int(matrix.distances[last, len(reference) - matrix.low[last]])
         if i < last:
-            _fill_row_ends_with_infinity(i, matrix, row)
+            _fill_cells_outside_beam_with_infinity(i, matrix, row)
         previous_row, row = row, previous_row
     return int(previous_row[len(reference) + 1])
 

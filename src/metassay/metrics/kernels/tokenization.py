@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from metassay.metrics.kernels.buffer_sizes import find_longest_sequence_length
 from metassay.metrics.kernels.text_arrays import CodePoints, Offsets, TokenIds
-from metassay.metrics.kernels.vocabulary import create_vocabulary, enlarge_vocabulary, look_up_word_ids
+from metassay.metrics.kernels.vocabulary import copy_to_larger_vocabulary, create_vocabulary, look_up_word_ids
 from metassay.stats.compilation import ZERO, kernel
 from metassay.text.tokenizers import (
     ISOLATE,
@@ -65,7 +65,7 @@ def tokenize_texts(
         start, end = _strip_spaces(
             code_points, text_offsets[k], text_offsets[k + 1], character_classes, strip_left
         )
-        length, present_classes = _copy_text_with_classes(
+        length, present_classes = _copy_text_into_buffer(
             code_points, start, end, character_classes, pad_with_blanks, text
         )
         for p in range(len(blank_insertion_rules)):
@@ -86,7 +86,7 @@ def tokenize_texts(
             )
             if numbered < count:
                 next_length = ends[numbered] - starts[numbered]
-                vocabulary = enlarge_vocabulary(vocabulary, vocabulary_size, next_length)
+                vocabulary = copy_to_larger_vocabulary(vocabulary, vocabulary_size, next_length)
         total += count
         token_offsets[k + 1] = total
     return ids[:total], token_offsets, vocabulary.code_points, vocabulary.word_offsets[: vocabulary_size + 1]
@@ -107,13 +107,13 @@ def _strip_spaces(
 
 
 @kernel
-def _copy_text_with_classes(
+def _copy_text_into_buffer(
     code_points: CodePoints,
     start: int,
     end: int,
     character_classes: CharacterClasses,
     pad_with_blanks: bool,
-    target: CodePoints,
+    buffer: CodePoints,
 ) -> tuple[int, int]:
     """Copy a text to a buffer, between blanks if `pad_with_blanks`, and return its length and the class of
     each character.
@@ -121,15 +121,15 @@ def _copy_text_with_classes(
     length = 0
     present_classes = 0
     if pad_with_blanks:
-        target[0] = _BLANK
+        buffer[0] = _BLANK
         length = 1
         present_classes = int(character_classes[_BLANK])
     for i in range(start, end):
-        target[length] = code_points[i]
+        buffer[length] = code_points[i]
         present_classes |= character_classes[code_points[i]]
         length += 1
     if pad_with_blanks:
-        target[length] = _BLANK
+        buffer[length] = _BLANK
         length += 1
     return length, present_classes
 
@@ -229,13 +229,13 @@ def _separate_punctuation_from_words(
     """
     separated = 0
     for i in range(word_count):
-        if _find_punctuation_boundary(text, starts[i], ends[i]) < ends[i]:
+        if _find_where_to_split_punctuation(text, starts[i], ends[i]) < ends[i]:
             separated += 1
     target = word_count + separated
     for i in range(word_count - 1, -1, -1):
         start = starts[i]
         end = ends[i]
-        boundary = _find_punctuation_boundary(text, start, end)
+        boundary = _find_where_to_split_punctuation(text, start, end)
         if boundary < end:
             target -= 1
             starts[target] = boundary
@@ -247,18 +247,18 @@ def _separate_punctuation_from_words(
 
 
 @kernel
-def _find_punctuation_boundary(text: CodePoints, start: int, end: int) -> int:
+def _find_where_to_split_punctuation(text: CodePoints, word_start: int, word_end: int) -> int:
     """Return the position between a word and the punctuation mark at its end or start, or the end of the word
     if it has none.
     """
-    if end - start > 1:
-        last = text[end - 1]
-        first = text[start]
+    if word_end - word_start > 1:
+        last = text[word_end - 1]
+        first = text[word_start]
         if last < 128 and _IS_ASCII_PUNCTUATION[last]:
-            return end - 1
+            return word_end - 1
         if first < 128 and _IS_ASCII_PUNCTUATION[first]:
-            return start + 1
-    return end
+            return word_start + 1
+    return word_end
 
 
 @kernel

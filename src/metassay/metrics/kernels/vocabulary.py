@@ -103,7 +103,7 @@ def look_up_word_ids(
 
 
 @kernel
-def enlarge_vocabulary(vocabulary: Vocabulary, word_count: int, next_word_length: int) -> Vocabulary:
+def copy_to_larger_vocabulary(vocabulary: Vocabulary, word_count: int, next_word_length: int) -> Vocabulary:
     """Copy a vocabulary to one that is four times as large and has room for the next word."""
     capacity = 4 * len(vocabulary.hashes)
     word_offsets = np.zeros(capacity // 2 + 1, np.int64)

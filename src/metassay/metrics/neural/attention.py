@@ -29,17 +29,17 @@ def choose_attention_function(weight: Tensor, head_size: int) -> Attention:
     """Return the fastest implementation of attention that works on the device and with the precision of these
     weights.
     """
-    long_attention = build_flash_attention(weight, head_size) or compute_attention_by_text_length
-    return build_attention_for_short_texts(weight, head_size, long_attention) or long_attention
+    long_attention = build_flash_attention(weight, head_size) or compute_attention_within_texts
+    return compile_triton_attention(weight, head_size, long_attention) or long_attention
 
 
-def compute_attention_by_text_length(queries_keys_values: Tensor, batch: TokenBatch) -> Tensor:
+def compute_attention_within_texts(queries_keys_values: Tensor, token_batch: TokenBatch) -> Tensor:
     """Compute attention within each text, with one call of torch for all texts of equal length."""
     import torch
     from torch.nn.functional import scaled_dot_product_attention
 
     attended = torch.empty_like(queries_keys_values[:, 0])
-    for rectangle, span in batch.rectangles:
+    for rectangle, span in token_batch.rectangles:
         count, length = rectangle.ids.shape
         by_text = queries_keys_values[span].view(count, length, *queries_keys_values.shape[1:])
         query, key, value = by_text.permute(2, 0, 3, 1, 4)
@@ -57,10 +57,10 @@ def build_flash_attention(weight: Tensor, head_size: int) -> Attention | None:
     except ImportError:  # torch before 2.10
         return None
 
-    def compute_flash_attention(projected: Tensor, batch: TokenBatch) -> Tensor:
+    def compute_flash_attention(queries_keys_values: Tensor, token_batch: TokenBatch) -> Tensor:
         """Compute attention within each text with the flash attention of torch."""
-        packing = get_text_bounds_of_packed_batch(batch)
-        query, key, value = projected.unbind(1)
+        packing = get_text_bounds_of_packed_batch(token_batch)
+        query, key, value = queries_keys_values.unbind(1)
         bounds = packing.text_bounds
         return varlen_attn(query, key, value, bounds, bounds, packing.longest, packing.longest)
 
@@ -69,15 +69,15 @@ def build_flash_attention(weight: Tensor, head_size: int) -> Attention | None:
     )
 
 
-def build_attention_for_short_texts(
-    weight: Tensor, head_size: int, attention_for_long_texts: Attention
+def compile_triton_attention(
+    weight: Tensor, head_size: int, fallback_attention: Attention
 ) -> Attention | None:
     """Return a function that computes attention of texts of up to `SHORT_TEXT` tokens with triton; None if
     the device does not support it.
 
     Each program of the kernel computes one text and one head in one block. Flash attention works on blocks of
     128 tokens, most of which are empty where texts have 40. Batches with longer texts go to
-    `attention_for_long_texts`.
+    `fallback_attention`.
     """
     try:
         import triton
@@ -102,23 +102,23 @@ def build_attention_for_short_texts(
         mean = tl.dot(weights.to(value.dtype), value) / tl.sum(weights, 1)[:, None]
         tl.store(attended + (start + rows) * heads * size + cells, mean, mask=is_token)
 
-    def compute_attention_of_short_texts(projected: Tensor, batch: TokenBatch) -> Tensor:
-        packing = get_text_bounds_of_packed_batch(batch)
+    def compute_attention_with_triton(queries_keys_values: Tensor, token_batch: TokenBatch) -> Tensor:
+        packing = get_text_bounds_of_packed_batch(token_batch)
         if packing.longest > SHORT_TEXT:
-            return attention_for_long_texts(projected, batch)
-        tokens, _, heads, size = projected.shape
-        attended: Tensor = projected.new_empty((tokens, heads, size))
+            return fallback_attention(queries_keys_values, token_batch)
+        tokens, _, heads, size = queries_keys_values.shape
+        attended: Tensor = queries_keys_values.new_empty((tokens, heads, size))
         block = max(16, triton.next_power_of_2(packing.longest))
         # The kernel takes powers of two instead of e, which GPUs compute faster.
         scale = log2(e) / sqrt(size)
-        grid = (len(batch.texts) * heads,)
-        arguments = (projected, attended, packing.text_bounds, scale, heads, size, block)
+        grid = (len(token_batch.texts) * heads,)
+        arguments = (queries_keys_values, attended, packing.text_bounds, scale, heads, size, block)
         attend_to_text[grid](*arguments, num_warps=block // 16)
         return attended
 
     return (
-        compute_attention_of_short_texts
-        if _is_attention_correct(compute_attention_of_short_texts, weight, head_size)
+        compute_attention_with_triton
+        if _is_attention_correct(compute_attention_with_triton, weight, head_size)
         else None
     )
 
@@ -144,8 +144,6 @@ def _is_attention_correct(attention_function: Attention, weight: Tensor, head_si
         )
         with torch.inference_mode():
             computed = attention_function(projected, batch)
-            return bool(
-                torch.allclose(computed, compute_attention_by_text_length(projected, batch), atol=0.05)
-            )
+            return bool(torch.allclose(computed, compute_attention_within_texts(projected, batch), atol=0.05))
     except Exception:  # noqa: BLE001 - no such kernel for this GPU or head size, or it cannot be compiled
         return False

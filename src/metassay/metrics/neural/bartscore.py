@@ -67,13 +67,13 @@ class BartNetwork:
         truncated_count = 0
         for pairs in pairs_by_direction:
             likelihoods = compute_once_for_equal_items(
-                shared_cache, (self, "pairs"), pairs, self.compute_text_likelihoods
+                shared_cache, (self, "pairs"), pairs, self.compute_conditional_likelihoods
             )
             scores.append([likelihood.log_probability for likelihood in likelihoods])
             truncated_count += sum(likelihood.truncated for likelihood in likelihoods)
         return NetworkScores(np.mean(scores, axis=0), truncated_count, self.tokenizer.limit)
 
-    def compute_text_likelihoods(self, text_pairs: Sequence[TextPair]) -> list[Likelihood]:
+    def compute_conditional_likelihoods(self, text_pairs: Sequence[TextPair]) -> list[Likelihood]:
         """Compute how likely the second text of each pair is, given the first."""
         texts = sorted({text for pair in text_pairs for text in pair})
         tokens = self.tokenizer(texts)
@@ -126,7 +126,7 @@ class BartMetric(NeuralMetric[BartNetwork]):
 
     model: str = "facebook/bart-large-cnn"
 
-    def load_network(self) -> BartNetwork:
+    def load_neural_network(self) -> BartNetwork:
         """Load the BART model of this metric."""
         return load_bart_network(self.model, self.dtype)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
@@ -71,7 +71,7 @@ class NeuralMetric(Metric, Generic[N]):
     needs_torch: ClassVar[bool] = True
 
     @abstractmethod
-    def load_network(self) -> N:
+    def load_neural_network(self) -> N:
         """Load the model of this metric. Metrics with the same model share it in memory."""
 
     @abstractmethod
@@ -85,7 +85,7 @@ class NeuralMetric(Metric, Generic[N]):
         """Return hashes of the weights and the tokenizer, which identify the model in the signature."""
 
     @property
-    def network_cache_key(self) -> Hashable:
+    def neural_network_cache_key(self) -> Hashable:
         """A key for the cache of network results. Metrics with equal keys are computed by running the network
         once.
         """
@@ -125,16 +125,16 @@ class NeuralMetric(Metric, Generic[N]):
 
         def run_network_once() -> NetworkScores:
             with MODEL_LOCK:
-                return self.score_inputs(self.load_network(), found.inputs, batch.shared_cache)
+                return self.score_inputs(self.load_neural_network(), found.inputs, batch.shared_cache)
 
-        result = batch.compute_once(("neural", self.network_cache_key, self.needs), run_network_once)
+        result = batch.compute_once(("neural", self.neural_network_cache_key, self.needs), run_network_once)
         self._warn_if_truncated(result)
         scores = self.extract_metric_scores(result.scores)[found.input_positions]
         return _aggregate_over_references(scores, found.rows, len(batch), self.reference_aggregation)
 
-    def get_parameters_except(self, *names: str) -> tuple[Hashable, ...]:
+    def get_parameter_values_without(self, excluded_names: Collection[str]) -> tuple[Hashable, ...]:
         """Return the values of all parameters of the metric except the named ones."""
-        return tuple(getattr(self, field.name) for field in fields(self) if field.name not in names)
+        return tuple(getattr(self, field.name) for field in fields(self) if field.name not in excluded_names)
 
     def _warn_if_truncated(self, network_scores: NetworkScores) -> None:
         """Warn how many inputs were longer than the network can read."""

@@ -82,7 +82,7 @@ class BatchRunner:
             with suppress(torch.OutOfMemoryError, MemoryError), torch.inference_mode():
                 result = forward(self._build_token_batch(tokens, texts, pad_id, segment_ids))
             if result is None:
-                self._halve_token_budget(tokens, texts)
+                self._reduce_batch_size_after_memory_error(tokens, texts)
                 continue
             yield texts, result
             start += len(texts)
@@ -156,19 +156,21 @@ class BatchRunner:
             return build_packed_batch(tokens, text_numbers, pad_id, self.move_to_device, segment_ids)
         return build_padded_batch(tokens, text_numbers, pad_id, self.move_to_device)
 
-    def _halve_token_budget(self, tokens: TokenizedTexts, text_numbers: Positions) -> None:
+    def _reduce_batch_size_after_memory_error(
+        self, tokens: TokenizedTexts, text_positions: Positions
+    ) -> None:
         """Make batches smaller after memory ran out; raise an error if a single text is too large."""
         import torch
 
-        longest = int(tokens.lengths[text_numbers[0]])
-        if len(text_numbers) == 1:
+        longest = int(tokens.lengths[text_positions[0]])
+        if len(text_positions) == 1:
             raise InputError(
                 f"there is not enough memory on {self.device} for one text of {longest} tokens.",
                 remedy="Use a smaller model or dtype=bfloat16, or set METASSAY_DEVICE=cpu.",
             )
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
-        self.token_budget = max(longest, min(self.token_budget, longest * len(text_numbers)) // 2)
+        self.token_budget = max(longest, min(self.token_budget, longest * len(text_positions)) // 2)
 
 
 def _count_texts_in_padded_batch(lengths: Positions, token_budget: int) -> int:

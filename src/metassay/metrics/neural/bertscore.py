@@ -99,9 +99,9 @@ class TokenEncoder:
         self.runner = BatchRunner()
         self.hidden_size = int(self.config["d_model" if architecture == BART else "hidden_size"])
         self.tokenizer = _load_tokenizer(folder, model, self.config)
-        self.pad_id = self.tokenizer.find_token_id("<pad>", "[PAD]")
-        start_id = self.tokenizer.find_token_id("<s>", "[CLS]")
-        end_id = self.tokenizer.find_token_id("</s>", "[SEP]")
+        self.pad_id = self.tokenizer.find_special_token_id("<pad>", "[PAD]")
+        start_id = self.tokenizer.find_special_token_id("<s>", "[CLS]")
+        end_id = self.tokenizer.find_special_token_id("</s>", "[SEP]")
         self.unweighted_ids = [start_id, end_id]
         self.packed_encoder: PackedEncoder | None = None
         state = read_model_weights(find_weight_files(folder, model=model))
@@ -125,17 +125,19 @@ class TokenEncoder:
         stripped = [text.strip() for text in texts]
         return self.tokenizer([prefix + text if text else text for text in stripped])
 
-    def compute_token_vectors(self, texts: list[str], group_levels: Sequence[TextGroups]) -> EncodedTokens:
+    def compute_token_vectors(
+        self, texts: list[str], shared_text_groups: Sequence[TextGroups]
+    ) -> EncodedTokens:
         """Compute a vector for each token of the texts. Texts in a group are computed once for all batches
         that contain them.
 
         The result has all texts of these groups, also those that were not asked for.
         """
         parts: list[tuple[list[str], StoredVectors]] = []
-        for groups in group_levels:
-            text_groups, texts = groups.find_groups_of_texts(texts)
-            encode_group = partial(self._encode_text_groups, groups)
-            parts += [groups.compute_once_per_group(self, group, encode_group) for group in text_groups]
+        for groups in shared_text_groups:
+            text_groups, texts = groups.find_shared_text_groups(texts)
+            encode_group = partial(self._compute_vectors_of_shared_texts, groups)
+            parts += [groups.get_or_compute_group_result(self, group, encode_group) for group in text_groups]
         parts.append((texts, StoredVectors(self.tokenize(texts), None)))
         all_texts: list[str] = []
         for part_texts, _ in parts:
@@ -152,7 +154,7 @@ class TokenEncoder:
             start += len(part_vectors)
         return EncodedTokens(all_texts, tokens, unit_vectors)
 
-    def _encode_text_groups(self, groups: TextGroups, texts: list[str]) -> StoredVectors:
+    def _compute_vectors_of_shared_texts(self, groups: TextGroups, texts: list[str]) -> StoredVectors:
         """Compute the token vectors of texts that several batches contain, and store them for the rest of the
         run.
         """
@@ -170,18 +172,18 @@ class TokenEncoder:
     def _write_token_vectors(self, tokens: TokenizedTexts, target_vectors: Tensor) -> None:
         """Compute a vector of length 1 for each token, and write the vectors into `target_vectors`."""
 
-        def encode_token_batch(batch: TokenBatch) -> Tensor:
+        def compute_token_vectors_of_batch(batch: TokenBatch) -> Tensor:
             if batch.packing is not None and self.packed_encoder is not None:
-                states = self.packed_encoder(batch).float()
+                hidden_states = self.packed_encoder(batch).float()
             else:
                 output = self.encoder(input_ids=batch.ids, attention_mask=batch.mask)
-                states = output.last_hidden_state.float()
-            return states / states.norm(dim=-1, keepdim=True)
+                hidden_states = output.last_hidden_state.float()
+            return hidden_states / hidden_states.norm(dim=-1, keepdim=True)
 
         for texts, vectors in self.runner.run_network_in_batches(
-            tokens, encode_token_batch, pad_id=self.pad_id
+            tokens, compute_token_vectors_of_batch, pad_id=self.pad_id
         ):
-            positions, is_token = tokens.build_matrix_of_token_positions(texts)
+            positions, is_token = tokens.build_token_position_matrix(texts)
             target_rows = self.runner.move_to_device(positions[is_token])
             is_packed = vectors.ndim == 2
             target_vectors[target_rows] = (
@@ -234,11 +236,11 @@ def score_text_pairs(
     chunk_texts = [sorted({text for i in chunk for text in text_pairs[i]}) for chunk in chunks]
     chunks_of_text = Counter(text for texts in chunk_texts for text in texts)
     repeated_texts = {text: (0, 0) for text, count in chunks_of_text.items() if count > 1}
-    group_levels = (TextGroups(shared_cache), TextGroups(SharedCache(lambda: repeated_texts)))
+    shared_text_groups = (TextGroups(shared_cache), TextGroups(SharedCache(lambda: repeated_texts)))
     scores = np.empty((len(text_pairs), len(PARTS)))
     truncated_texts: set[str] = set()
     for chunk, texts in zip(chunks, chunk_texts):
-        encoded = encoder.compute_token_vectors(texts, group_levels)
+        encoded = encoder.compute_token_vectors(texts, shared_text_groups)
         position_of_text = {text: position for position, text in enumerate(encoded.texts)}
         truncated = encoded.tokens.truncated
         truncated_texts.update(text for text in texts if truncated[position_of_text[text]])
@@ -317,7 +319,7 @@ def _score_pairs_by_greedy_matching(
 
     sides = []
     for texts in pair_positions.T:
-        positions, is_token = encoded_texts.tokens.build_matrix_of_token_positions(texts)
+        positions, is_token = encoded_texts.tokens.build_token_position_matrix(texts)
         device_positions = runner.move_to_device(positions)
         mask = runner.move_to_device(is_token)
         sides.append(
@@ -379,7 +381,7 @@ class BertScore(NeuralMetric[TokenEncoder]):
             raise UnknownName("part of BERTScore", self.part_of, PARTS)
 
     @property
-    def chosen_layer(self) -> int:
+    def encoder_layer(self) -> int:
         """The layer of the encoder whose vectors are compared: the user's choice, or the recommendation of
         bert-score.
         """
@@ -394,9 +396,9 @@ class BertScore(NeuralMetric[TokenEncoder]):
         return BEST_LAYERS[short_name]
 
     @property
-    def network_cache_key(self) -> Hashable:
+    def neural_network_cache_key(self) -> Hashable:
         """A key for the cache of network results, equal for precision, recall and F1 of the same model."""
-        return ("bertscore", *self.get_parameters_except("part_of", "rescale"))
+        return ("bertscore", *self.get_parameter_values_without({"part_of", "rescale"}))
 
     def extract_metric_scores(self, network_scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the column that the user chose (precision, recall or F1), rescaled if the user asked
@@ -406,12 +408,12 @@ class BertScore(NeuralMetric[TokenEncoder]):
         selected = network_scores[:, column]
         if self.rescale is None:
             return selected
-        baseline = read_bertscore_baseline(self.model, self.chosen_layer, self.rescale)[column]
+        baseline = read_bertscore_baseline(self.model, self.encoder_layer, self.rescale)[column]
         return (selected - baseline) / (1 - baseline)
 
-    def load_network(self) -> TokenEncoder:
+    def load_neural_network(self) -> TokenEncoder:
         """Load the encoder of this metric."""
-        return load_token_encoder(self.model, self.chosen_layer, self.dtype)
+        return load_token_encoder(self.model, self.encoder_layer, self.dtype)
 
     def hash_model_files(self) -> Mapping[str, str]:
         """Return hashes of the weights, the tokenizer and the texts that token weights are computed from."""
@@ -419,7 +421,7 @@ class BertScore(NeuralMetric[TokenEncoder]):
         hashes = {
             "weights": hash_file_contents(find_weight_files(folder, model=self.model)),
             "tokenizer": hash_file_contents([find_tokenizer_file(folder, model=self.model)]),
-            "used_layer": str(self.chosen_layer),
+            "used_layer": str(self.encoder_layer),
         }
         if self.idf is not None:
             content = "\n".join(_read_lines(self.idf)).encode("utf-8", "surrogatepass")

@@ -98,8 +98,8 @@ class TokenizerVocabulary:
 
     def __init__(self, file: Path) -> None:
         self.tokenizer = Tokenizer(file, NO_LIMIT)
-        self.start_id = self.tokenizer.find_token_id("[CLS]")
-        self.end_id = self.tokenizer.find_token_id("[SEP]")
+        self.start_id = self.tokenizer.find_special_token_id("[CLS]")
+        self.end_id = self.tokenizer.find_special_token_id("[SEP]")
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the token ids of each text, according to WordPiece."""
@@ -154,7 +154,7 @@ class BleurtNetwork:
             sequences.append([start_id, *reference_ids, end_id, *output_ids, end_id])
             first_segment_lengths.append(len(reference_ids) + 2)
         tokens = TokenizedTexts.from_token_sequences(sequences)
-        segment_ids = _make_segment_ids(tokens, np.array(first_segment_lengths))
+        segment_ids = _make_token_type_ids(tokens, np.array(first_segment_lengths))
 
         def score_batch(batch: TokenBatch) -> Tensor:
             return self._score_batch(batch, segment_ids)
@@ -200,7 +200,7 @@ def truncate_token_pair(
     return reference_ids[:reference_length], output_ids[:output_length]
 
 
-def _make_segment_ids(
+def _make_token_type_ids(
     tokens: TokenizedTexts, reference_lengths: np.ndarray[Any, np.dtype[np.int64]]
 ) -> TokenizedTexts:
     """Return the segment of each token: 0 for the reference, 1 for the output."""
@@ -260,7 +260,7 @@ class Bleurt(NeuralMetric[BleurtNetwork]):
     summary: ClassVar[str] = "BLEURT, 20 and earlier (needs a downloaded model)"
     oracle: ClassVar[str] = "bleurt-pytorch 0.0.1"
 
-    def load_network(self) -> BleurtNetwork:
+    def load_neural_network(self) -> BleurtNetwork:
         """Load the BLEURT model of this metric."""
         return load_bleurt_network(self.model, self.dtype, self.activation)
 

@@ -16,7 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metassay.errors import InputError, InputLocation, MissingBackend
-from metassay.metrics.neural.published_models import MODEL_PACKAGES, describe_model_download, get_hub_aliases
+from metassay.metrics.neural.published_models import (
+    MODEL_PACKAGES,
+    describe_model_download,
+    get_alternative_model_names,
+)
 
 if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
@@ -64,7 +68,7 @@ def find_model_folder(model_name: str) -> Path:
     folder = Path(model_name).expanduser()
     if folder.is_dir():
         return folder
-    for hub_name in (model_name, *get_hub_aliases(model_name)):
+    for hub_name in (model_name, *get_alternative_model_names(model_name)):
         snapshot = _find_snapshot_in_hub_cache(hub_name)
         if snapshot is not None:
             return snapshot

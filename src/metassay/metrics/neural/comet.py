@@ -35,7 +35,7 @@ from metassay.metrics.neural.unified_network import (
     SOURCE_INPUT,
     ErrorSpan,
     UnifiedNetwork,
-    load_unified_network,
+    load_unified_comet_model,
 )
 from metassay.metrics.shared_cache import SharedCache
 
@@ -63,7 +63,7 @@ class SeparateNetwork(CometNetwork):
                     f"{files.hparams_file.parent.name} cannot use document context, because it does not "
                     f"average over tokens (pool is {self.settings.pool})."
                 )
-            self.separator_id = self.tokenizer.find_token_id("</s>", "[SEP]")
+            self.separator_id = self.tokenizer.find_special_token_id("</s>", "[SEP]")
 
     def compute_text_vectors(self, texts: Sequence[str]) -> tuple[Tensor, NDArray[np.bool_]]:
         """Compute a vector for each text. Also returns which texts were truncated."""
@@ -73,7 +73,9 @@ class SeparateNetwork(CometNetwork):
 
     def compute_text_vectors_of_batch(self, batch: TokenBatch) -> Tensor:
         """Compute a vector for each text of a batch."""
-        collector = self.layer_mix.create_layer_collector(batch, self.pad_id, separator_id=self.separator_id)
+        collector = self.layer_mix.create_hidden_layer_collector(
+            batch, self.pad_id, separator_id=self.separator_id
+        )
         self.run_encoder(batch, collector)
         return collector.get_text_vectors()
 
@@ -86,22 +88,25 @@ class SeparateNetwork(CometNetwork):
         vectors, rows, truncated_count = text_vectors.look_up_or_compute_vectors(columns)
         starts = range(0, len(inputs), ESTIMATOR_BATCH)
         scores = [
-            self._score_text_vectors(vectors, rows[:, start : start + ESTIMATOR_BATCH]) for start in starts
+            self._score_outputs_by_text_vectors(vectors, rows[:, start : start + ESTIMATOR_BATCH])
+            for start in starts
         ]
         # Read back once, at the end: the device computes while the program goes on.
         array = torch.cat(scores).double().cpu().numpy()
         return NetworkScores(array, truncated_count, self.tokenizer.limit)
 
-    def _score_text_vectors(self, text_vectors: Tensor, vector_positions: NDArray[np.int64]) -> Tensor:
-        """Compute scores from the vectors of output, source and reference. `rows` has the positions of their
-        vectors.
+    def _score_outputs_by_text_vectors(
+        self, text_vectors: Tensor, positions_by_column: NDArray[np.int64]
+    ) -> Tensor:
+        """Compute scores from the vectors of output, source and reference. `positions_by_column`
+        has the positions of their vectors.
         """
         import torch
 
         with torch.inference_mode():
             texts = [
                 text_vectors[self.runner.move_to_device(np.ascontiguousarray(column))]
-                for column in vector_positions
+                for column in positions_by_column
             ]
             if self.estimator is None:
                 return score_by_vector_distances(*texts).reshape(-1)
@@ -154,7 +159,7 @@ def load_comet_network(
             f"{model} cannot use document context, because it encodes output and source together.",
             remedy="Use a model of the class regression_metric or referenceless_regression_metric.",
         )
-    return load_unified_network(model, encoder, dtype, None)
+    return load_unified_comet_model(model, encoder, dtype, None)
 
 
 @dataclass(frozen=True)
@@ -170,7 +175,7 @@ class CometMetric(NeuralMetric[SeparateNetwork | UnifiedNetwork]):
     model_classes: ClassVar[frozenset[str]] = frozenset()
     """COMET's model classes that the metric can score with."""
 
-    def load_network(self) -> SeparateNetwork | UnifiedNetwork:
+    def load_neural_network(self) -> SeparateNetwork | UnifiedNetwork:
         """Load the COMET model of this metric; raise an error if the model is for another metric."""
         network = load_comet_network(self.model, self.encoder, self.dtype, self.document_context)
         if network.model_class not in self.model_classes:
@@ -192,7 +197,7 @@ class CometMetric(NeuralMetric[SeparateNetwork | UnifiedNetwork]):
     ) -> NetworkScores:
         """Score each input with the COMET model."""
         if isinstance(network, UnifiedNetwork):
-            return network.compute_mean_scores(inputs, (SOURCE_INPUT,), shared_cache)
+            return network.average_scores_over_input_kinds(inputs, (SOURCE_INPUT,), shared_cache)
         return network.score(inputs, shared_cache)
 
 
@@ -226,7 +231,7 @@ class CometQE(CometMetric):
     def find_error_spans(self, batch: Batch) -> list[list[ErrorSpan]]:
         """Return the errors that the model marks in each output; raise an error if it cannot mark errors."""
         require_torch()
-        network = self.load_network()
+        network = self.load_neural_network()
         if not isinstance(network, UnifiedNetwork):
             raise InputError(f"{self.model} predicts scores only: it was not trained to mark errors.")
         return network.find_error_spans(

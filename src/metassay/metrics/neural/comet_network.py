@@ -52,7 +52,7 @@ class CometNetwork:
         self.max_positions = int(self.config["max_position_embeddings"]) - 2
         tokenizer_file = find_tokenizer_file(files.encoder, model=files.encoder_name)
         self.tokenizer = Tokenizer(tokenizer_file, self.max_positions - 2)
-        self.pad_id = self.tokenizer.find_token_id("<pad>", "[PAD]")
+        self.pad_id = self.tokenizer.find_special_token_id("<pad>", "[PAD]")
         device = self.runner.device
         encoder_state = select_weights_with_prefix(self.state, "encoder.model.")
         self.encoder = load_encoder(self.config, encoder_state, dtype=dtype, device=device)
@@ -63,7 +63,7 @@ class CometNetwork:
         if self.packed_encoder is not None:
             self.runner.enable_packed_batches()
         self.layer_mix = self._load_layer_weights(files, sparsemax=sparsemax)
-        self.estimator = _build_score_layers(
+        self.estimator = _build_feedforward_scorer(
             select_weights_with_prefix(self.state, "estimator.ff."), self.settings
         )
         if self.estimator is not None:
@@ -121,7 +121,7 @@ class CometNetwork:
         return last_states
 
 
-def _build_score_layers(weights: StateDict, settings: CometSettings) -> nn.Module | None:
+def _build_feedforward_scorer(weights: StateDict, comet_settings: CometSettings) -> nn.Module | None:
     """Build the last layers of a COMET model, which compute the score. None for ranking models, which have
     none.
     """
@@ -138,9 +138,9 @@ def _build_score_layers(weights: StateDict, settings: CometSettings) -> nn.Modul
         linear.load_state_dict({"weight": weight, "bias": bias})
         modules.append(linear)
         if number != numbers[-1]:
-            modules.append(_create_activation_function(settings.activations))
-    if settings.final_activation:
-        modules.append(_create_activation_function(settings.final_activation))
+            modules.append(_create_activation_function(comet_settings.activations))
+    if comet_settings.final_activation:
+        modules.append(_create_activation_function(comet_settings.final_activation))
     return torch.nn.Sequential(*modules).eval()
 
 

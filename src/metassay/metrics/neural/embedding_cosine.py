@@ -42,7 +42,7 @@ class EmbeddingCosine(NeuralMetric[SentenceEncoder]):
     reference_aggregation: ClassVar[str] = MAX
     needs_torch: ClassVar[bool] = False
 
-    def load_network(self) -> SentenceEncoder:
+    def load_neural_network(self) -> SentenceEncoder:
         """Load the model that turns sentences into vectors."""
         return load_sentence_encoder(self.model, self.dtype)
 

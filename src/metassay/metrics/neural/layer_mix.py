@@ -74,13 +74,14 @@ class LayerMix:
         weights = [float(k == layer_number % count) for k in range(count)]
         return cls(weights, 1.0, normalises_layers=False, pool=pool)
 
-    def create_layer_collector(
+    def create_hidden_layer_collector(
         self, batch: TokenBatch, pad_id: int, *, first_token: bool = False, separator_id: int | None = None
     ) -> LayerCollector:
         """Create an object that combines the layers for a batch, by the mean over tokens or, with
         `first_token`, from the first token.
 
-        With `separator_id` the mean is over the last sentence of each text (see `mark_context_tokens`).
+        With `separator_id` the mean is over the last sentence of each text (see
+        `mark_tokens_of_preceding_sentences`).
         """
         pool = FIRST_TOKEN_POOL if first_token else self.pool
         if not batch.rectangles:
@@ -107,7 +108,7 @@ class RectangleCollector:
         self.total: Tensor | None = None
         self.is_context: Tensor | None = None
         if separator_id is not None:
-            self.is_context = mark_context_tokens(batch.ids, separator_id)
+            self.is_context = mark_tokens_of_preceding_sentences(batch.ids, separator_id)
 
     def __call__(self, k: int, states: Tensor) -> None:
         """Add the hidden states of layer k, multiplied by its weight."""
@@ -156,7 +157,7 @@ class RectangleCollector:
         return normalised
 
 
-def mark_context_tokens(token_ids: Tensor, separator_id: int) -> Tensor:
+def mark_tokens_of_preceding_sentences(token_ids: Tensor, separator_id: int) -> Tensor:
     """Return which tokens belong to preceding sentences, in texts such as `<s> before </s> scored </s>`.
 
     They begin after the first token of a text and end with the last separator but one. A text with a single
@@ -193,10 +194,10 @@ class PackedCollector:
         if self.pool == FIRST_TOKEN_POOL:
             pooled = get_first_token_states(states, self.batch).float()
         else:
-            pooled = self._sum_token_states(states)
+            pooled = self._sum_hidden_states_per_text(states)
         self.total.add_(pooled, alpha=self.mix.weights[k])
 
-    def _sum_token_states(self, states: Tensor) -> Tensor:
+    def _sum_hidden_states_per_text(self, hidden_states: Tensor) -> Tensor:
         """Sum the hidden states over the tokens of each text, without padding tokens."""
         import torch
 
@@ -204,10 +205,10 @@ class PackedCollector:
         if self.token_sums is None:
             self.token_sums = torch.zeros_like(self.total)
         if self.is_padding is not None:
-            states = states.masked_fill(self.is_padding, 0.0)
+            hidden_states = hidden_states.masked_fill(self.is_padding, 0.0)
         row = 0
         for rectangle, span in self.batch.rectangles:
-            by_text = states[span].view(*rectangle.ids.shape, -1)
+            by_text = hidden_states[span].view(*rectangle.ids.shape, -1)
             torch.sum(by_text, 1, dtype=torch.float32, out=self.token_sums[row : row + len(by_text)])
             row += len(by_text)
         return self.token_sums

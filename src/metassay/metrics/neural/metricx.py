@@ -43,7 +43,7 @@ class MetricXNetwork:
         tokenizer_file = find_tokenizer_file(find_model_folder(tokenizer), model=tokenizer)
         self.tokenizer = Tokenizer(tokenizer_file, TOKEN_LIMITS[version])
 
-    def score(self, formatted_texts: Sequence[str]) -> NetworkScores:
+    def compute_metricx_scores(self, formatted_texts: Sequence[str]) -> NetworkScores:
         """Score texts that `format_metricx_input` wrote. Scores lie between 0 and 25."""
         tokens = self.tokenizer(formatted_texts)
         # MetricX was trained without the token that ends a text.
@@ -92,7 +92,7 @@ class MetricX(NeuralMetric[MetricXNetwork]):
     summary: ClassVar[str] = "MetricX-23 and 24, lower is better (needs a downloaded model)"
 
     @property
-    def chosen_version(self) -> str:
+    def metricx_version(self) -> str:
         """The version of MetricX: the user's choice, or else the one in the model's name, or else 24."""
         version = self.version
         if version is None:
@@ -112,9 +112,9 @@ class MetricX(NeuralMetric[MetricXNetwork]):
         published = find_published_model(self.model)
         return published.encoder if published and published.encoder else self.model
 
-    def load_network(self) -> MetricXNetwork:
+    def load_neural_network(self) -> MetricXNetwork:
         """Load the MetricX model of this metric."""
-        return load_metricx_network(self.model, self.chosen_tokenizer, self.chosen_version, self.dtype)
+        return load_metricx_network(self.model, self.chosen_tokenizer, self.metricx_version, self.dtype)
 
     def hash_model_files(self) -> Mapping[str, str]:
         """Return hashes of the weights and the tokenizer, which identify the model."""
@@ -124,7 +124,7 @@ class MetricX(NeuralMetric[MetricXNetwork]):
             "tokenizer": hash_file_contents(
                 [find_tokenizer_file(find_model_folder(tokenizer), model=tokenizer)]
             ),
-            "input": self.chosen_version,
+            "input": self.metricx_version,
         }
 
     def score_inputs(
@@ -132,8 +132,8 @@ class MetricX(NeuralMetric[MetricXNetwork]):
     ) -> NetworkScores:
         """Write each input as this version of MetricX expects it, and score it."""
         del shared_cache
-        return network.score(
-            [format_metricx_input(self.chosen_version, scoring_input) for scoring_input in inputs]
+        return network.compute_metricx_scores(
+            [format_metricx_input(self.metricx_version, scoring_input) for scoring_input in inputs]
         )
 
 

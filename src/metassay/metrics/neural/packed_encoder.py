@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 from metassay.metrics.neural.attention import (
     Attention,
     choose_attention_function,
-    compute_attention_by_text_length,
+    compute_attention_within_texts,
     get_text_bounds_of_packed_batch,
 )
 from metassay.metrics.neural.encoder import compile_function, is_compilation_enabled
 from metassay.metrics.neural.tf32_products import (
-    apply_split_linear_layer,
-    split_linear_layer_for_tf32,
+    apply_linear_layer_in_tf32,
+    split_weights_into_tf32_parts,
     supports_tf32_matrix_products,
 )
 from metassay.metrics.neural.token_batches import TokenBatch
@@ -66,15 +66,15 @@ class LayerWeights:
         projection_bias = torch.cat([linear.bias for linear in projections]).detach()
         attention_output = layer.attention.output
 
-        def convert_linear_layer(linear_layer: Any) -> Weights:
+        def get_converted_weights(linear_layer: Any) -> Weights:
             return convert_weights(linear_layer.weight, linear_layer.bias)
 
         return cls(
             projection=convert_weights(projection_weight, projection_bias),
-            attention_output=convert_linear_layer(attention_output.dense),
+            attention_output=get_converted_weights(attention_output.dense),
             attention_norm=(attention_output.LayerNorm.weight, attention_output.LayerNorm.bias),
-            expansion=convert_linear_layer(layer.intermediate.dense),
-            contraction=convert_linear_layer(layer.output.dense),
+            expansion=get_converted_weights(layer.intermediate.dense),
+            contraction=get_converted_weights(layer.output.dense),
             output_norm=(layer.output.LayerNorm.weight, layer.output.LayerNorm.bias),
         )
 
@@ -93,10 +93,10 @@ class PackedEncoder:
         self.heads = int(config.num_attention_heads)
         counts_positions = config.model_type in COUNTING_ARCHITECTURES
         self.first_position = int(config.pad_token_id) if counts_positions else None
-        self.product: Callable[..., Tensor] = apply_split_linear_layer if split_products else linear
-        prepare = split_linear_layer_for_tf32 if split_products else _return_weights_unchanged
+        self.product: Callable[..., Tensor] = apply_linear_layer_in_tf32 if split_products else linear
+        prepare = split_weights_into_tf32_parts if split_products else _return_weights_unchanged
         self.layers = [LayerWeights.from_transformers_layer(layer, prepare) for layer in model.encoder.layer]
-        self.attend: Attention = compute_attention_by_text_length
+        self.attend: Attention = compute_attention_within_texts
         weight = next(model.parameters())
         if weight.is_cuda and not split_products and self.layers:
             self.attend = choose_attention_function(weight, int(config.hidden_size) // self.heads)
@@ -203,6 +203,6 @@ def _build_feed_forward_function(model: Any, linear_function: Callable[..., Tens
         output_sum = linear_function(expanded, *contraction) + normalised
         return layer_norm(output_sum, shape, output_norm[0], output_norm[1], epsilon)
 
-    if not is_compilation_enabled() or linear_function is apply_split_linear_layer:
+    if not is_compilation_enabled() or linear_function is apply_linear_layer_in_tf32:
         return apply_feed_forward
     return compile_function(apply_feed_forward)

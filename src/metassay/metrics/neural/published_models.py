@@ -97,7 +97,7 @@ RENAMED_MODELS = {
 }
 
 
-def get_hub_aliases(model_name: str) -> tuple[str, ...]:
+def get_alternative_model_names(model_name: str) -> tuple[str, ...]:
     """Return other names under which a model can be found on Hugging Face."""
     if model_name in RENAMED_MODELS:
         return (RENAMED_MODELS[model_name],)
@@ -106,7 +106,7 @@ def get_hub_aliases(model_name: str) -> tuple[str, ...]:
 
 def find_published_model(model_name: str) -> PublishedModel | None:
     """Find a published model by its name, an alias, or the name of the package that contains it."""
-    names = {model_name, *get_hub_aliases(model_name)}
+    names = {model_name, *get_alternative_model_names(model_name)}
     names.update(model for model, package in MODEL_PACKAGES.items() if package == model_name)
     return next((model for model in PUBLISHED_MODELS if model.name in names), None)
 

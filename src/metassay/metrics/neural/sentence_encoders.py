@@ -67,7 +67,7 @@ class TransformerSentenceEncoder:
             find_tokenizer_file(folder, model=model), _find_token_limit(folder, config)
         )
         self.limit = self.tokenizer.limit
-        self.pad_id = self.tokenizer.find_token_id("<pad>", "[PAD]")
+        self.pad_id = self.tokenizer.find_special_token_id("<pad>", "[PAD]")
         self.pooling = _read_pooling_method(folder)
         state = read_model_weights(find_weight_files(folder, model=model))
         self.encoder = load_encoder(config, state, dtype=dtype, device=self.runner.device)

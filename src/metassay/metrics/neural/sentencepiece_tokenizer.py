@@ -69,7 +69,7 @@ class SentencepieceTokenizer:
             sequences.append([self.start_id, *ids[:longest_text], self.end_id])
         return TokenizedTexts.from_token_sequences(sequences, truncated)
 
-    def find_token_id(self, *token_names: str) -> int:
+    def find_special_token_id(self, *token_names: str) -> int:
         """Return the id of the first of several special tokens that the tokenizer knows."""
         for token in token_names:
             if token in self.special_ids:

@@ -61,8 +61,8 @@ class TextGroups:
             shared_cache.run_cache[GroupResults] = GroupResults(members)
         self.stored: GroupResults = shared_cache.run_cache[GroupResults]
 
-    def find_groups_of_texts(self, texts: Iterable[str]) -> tuple[list[TextGroup], list[str]]:
-        """Return the groups that some texts belong to, and the texts that belong to none."""
+    def find_shared_text_groups(self, texts: Iterable[str]) -> tuple[list[TextGroup], list[str]]:
+        """Return the groups of shared texts that some texts belong to, and the texts that belong to none."""
         groups: set[TextGroup] = set()
         ungrouped: list[str] = []
         for text in texts:
@@ -73,16 +73,16 @@ class TextGroups:
                 groups.add(group)
         return sorted(groups), ungrouped
 
-    def compute_once_per_group(
-        self, network: object, group: TextGroup, compute: Callable[[list[str]], V]
+    def get_or_compute_group_result(
+        self, network: object, text_group: TextGroup, compute: Callable[[list[str]], V]
     ) -> tuple[list[str], V]:
         """Return the texts of a group and what `compute` returns for them. It is called once per group in a
         run.
         """
-        texts = self.stored.members[group]
-        if (network, group) not in self.stored.results:
-            self.stored.results[network, group] = compute(texts)
-        return texts, self.stored.results[network, group]
+        texts = self.stored.members[text_group]
+        if (network, text_group) not in self.stored.results:
+            self.stored.results[network, text_group] = compute(texts)
+        return texts, self.stored.results[network, text_group]
 
     def keep_array_until_run_ends(self, array_or_tensor: Any) -> NDArray[Any]:
         """Keep an array until the run ends, in memory or in a temporary file. Returns the stored array."""
@@ -118,14 +118,14 @@ class EncodedTexts:
     blocks: list[Any] = field(default_factory=list)
     """Vectors, in blocks that are joined when they are needed."""
 
-    def add_text_vectors(self, texts: Sequence[str], vectors: Any, truncated: NDArray[np.bool_]) -> None:
+    def store_text_vectors(self, texts: Sequence[str], vectors: Any, is_truncated: NDArray[np.bool_]) -> None:
         """Add the vectors of some texts, and whether each text was truncated."""
         first_row = len(self.row_of_text)
         self.row_of_text.update(zip(texts, range(first_row, first_row + len(texts))))
         self.blocks.append(vectors)
-        self.truncated.append(truncated)
+        self.truncated.append(is_truncated)
 
-    def join_vector_blocks(self) -> Any:
+    def concatenate_text_vectors(self) -> Any:
         """Join all vectors that were added to one array and return it."""
         if len(self.blocks) > 1 and isinstance(self.blocks[0], np.ndarray):
             self.blocks = [np.concatenate(self.blocks)]
@@ -165,18 +165,18 @@ class TextVectors:
         """
         for column in text_columns:
             new_texts = [text for text in dict.fromkeys(column) if text not in self.encoded.row_of_text]
-            groups, ungrouped = self.groups.find_groups_of_texts(new_texts)
+            groups, ungrouped = self.groups.find_shared_text_groups(new_texts)
             for group in groups:
-                texts, (vectors, truncated) = self.groups.compute_once_per_group(
+                texts, (vectors, truncated) = self.groups.get_or_compute_group_result(
                     self.network, group, self._compute_and_keep_vectors
                 )
-                self.encoded.add_text_vectors(texts, self.to_device(vectors), truncated)
+                self.encoded.store_text_vectors(texts, self.to_device(vectors), truncated)
             if ungrouped:
-                self.encoded.add_text_vectors(ungrouped, *self.encode(ungrouped))
+                self.encoded.store_text_vectors(ungrouped, *self.encode(ungrouped))
         row_of_text = self.encoded.row_of_text
         rows = np.array([[row_of_text[text] for text in column] for column in text_columns], dtype=np.int64)
         truncated_count = int(np.concatenate(self.encoded.truncated)[np.unique(rows)].sum())
-        return VectorRows(self.encoded.join_vector_blocks(), rows, truncated_count)
+        return VectorRows(self.encoded.concatenate_text_vectors(), rows, truncated_count)
 
     def _compute_and_keep_vectors(self, texts: list[str]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Compute the vectors of texts and keep them until the run ends."""

@@ -34,28 +34,28 @@ def split_into_tf32_numbers(values: Tensor) -> tuple[Tensor, Tensor]:
     return upper, values - upper
 
 
-def split_linear_layer_for_tf32(weight: Tensor, bias: Tensor) -> tuple[Tensor, ...]:
-    """Split the weights of a linear layer for `apply_split_linear_layer`. Returns two matrices that add up to
-    the weights, and the bias.
+def split_weights_into_tf32_parts(weight: Tensor, bias: Tensor) -> tuple[Tensor, ...]:
+    """Split the weights of a linear layer for `apply_linear_layer_in_tf32`. Returns two matrices that add
+    up to the weights, and the bias.
     """
     return (*split_into_tf32_numbers(weight.detach().contiguous()), bias.detach())
 
 
-def apply_split_linear_layer(
-    states: Tensor, upper_weight: Tensor, lower_weight: Tensor, bias: Tensor
+def apply_linear_layer_in_tf32(
+    inputs: Tensor, weight_high_part: Tensor, weight_low_part: Tensor, bias: Tensor
 ) -> Tensor:
     """Apply a linear layer whose weights are split into two matrices. The products are computed on tensor
     cores.
     """
     import torch
 
-    states_upper, states_lower = split_into_tf32_numbers(states.contiguous())
+    states_upper, states_lower = split_into_tf32_numbers(inputs.contiguous())
     with _use_tensor_cores():
-        result = torch.addmm(bias, states_upper, lower_weight.T)
-        result.addmm_(states_lower, upper_weight.T)
+        result = torch.addmm(bias, states_upper, weight_low_part.T)
+        result.addmm_(states_lower, weight_high_part.T)
         for start in range(0, states_upper.shape[1], TERMS_PER_SUM):
             terms = slice(start, start + TERMS_PER_SUM)
-            result.addmm_(states_upper[:, terms], upper_weight[:, terms].T)
+            result.addmm_(states_upper[:, terms], weight_high_part[:, terms].T)
         return result
 
 
@@ -73,7 +73,7 @@ def supports_tf32_matrix_products(weight: Tensor) -> bool:
     trial_weight = torch.randn(shape, generator=generator, device=weight.device, dtype=torch.float32)
     bias = torch.zeros(256, device=weight.device)
     exact = states.double() @ trial_weight.double().T
-    computed = apply_split_linear_layer(states, *split_linear_layer_for_tf32(trial_weight, bias))
+    computed = apply_linear_layer_in_tf32(states, *split_weights_into_tf32_parts(trial_weight, bias))
     relative_error = (computed - exact).abs().max() / exact.abs().max()
     return bool(relative_error < MAX_RELATIVE_ERROR)
 

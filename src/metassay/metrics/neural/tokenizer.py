@@ -77,17 +77,17 @@ class TokenizedTexts:
 
     def pad_texts(self, text_numbers: Positions, pad_id: int) -> NDArray[np.int64]:
         """Return the token ids of some texts as an array with one row per text, padded to the longest."""
-        positions, is_token = self.build_matrix_of_token_positions(text_numbers)
+        positions, is_token = self.build_token_position_matrix(text_numbers)
         return np.where(is_token, self.ids[positions], pad_id)
 
-    def build_matrix_of_token_positions(self, text_numbers: Positions) -> tuple[Positions, NDArray[np.bool_]]:
+    def build_token_position_matrix(self, text_positions: Positions) -> tuple[Positions, NDArray[np.bool_]]:
         """Return an array with one row per text that has the position of each token in `ids`, and which
         entries are tokens.
         """
-        lengths = self.lengths[text_numbers]
+        lengths = self.lengths[text_positions]
         columns = np.arange(int(lengths.max()))
         is_token = columns < lengths[:, None]
-        positions = np.where(is_token, self.offsets[text_numbers][:, None] + columns, 0)
+        positions = np.where(is_token, self.offsets[text_positions][:, None] + columns, 0)
         return positions, is_token
 
 
@@ -120,7 +120,7 @@ class Tokenizer:
         encodings = self.backend.encode_batch(list(texts))
         return [TextWithOffsets(encoding.ids, encoding.offsets) for encoding in encodings]
 
-    def find_token_id(self, *token_names: str) -> int:
+    def find_special_token_id(self, *token_names: str) -> int:
         """Return the id of the first of several tokens that is in the vocabulary."""
         for token in token_names:
             token_id = self.backend.token_to_id(token)

@@ -71,9 +71,9 @@ class Segment(NamedTuple):
 Predictions = Mapping[str, Sequence[Prediction]]
 
 
-def count_truncated_inputs(predictions_by_kind: Predictions) -> int:
+def count_truncated_predictions(predictions_by_input_kind: Predictions) -> int:
     """Return how many inputs were truncated, over all kinds of input."""
-    return sum(prediction.truncated for kind in predictions_by_kind.values() for prediction in kind)
+    return sum(prediction.truncated for kind in predictions_by_input_kind.values() for prediction in kind)
 
 
 class UnifiedNetwork(CometNetwork):
@@ -86,8 +86,8 @@ class UnifiedNetwork(CometNetwork):
         if self.config["model_type"] not in SUPPORTED_ENCODERS:
             raise InputError(f"a unified model on {self.config['model_type']} is not supported.")
         self.was_trained_with_references = files.was_trained_with_references
-        self.start_id = self.tokenizer.find_token_id("<s>")
-        self.end_id = self.tokenizer.find_token_id("</s>")
+        self.start_id = self.tokenizer.find_special_token_id("<s>")
+        self.end_id = self.tokenizer.find_special_token_id("</s>")
         self.tag_weight: Tensor | None = None
         self.tag_bias: Tensor | None = None
         self.severities = ("", *self.settings.error_labels)
@@ -113,13 +113,13 @@ class UnifiedNetwork(CometNetwork):
                 shared_cache,
                 (self, kind),
                 texts_to_join,
-                lambda new_texts: self._predict_scores_of_joined_texts(
+                lambda new_texts: self._predict_scores_of_concatenated_texts(
                     *self.tokenize_and_join_texts(new_texts, shared_cache)
                 ),
             )
         return predictions
 
-    def compute_mean_scores(
+    def average_scores_over_input_kinds(
         self, inputs: Sequence[ScoringInput], input_kinds: Sequence[str], shared_cache: SharedCache
     ) -> NetworkScores:
         """Return the mean score of each input over several kinds of input (output with source, with
@@ -129,7 +129,7 @@ class UnifiedNetwork(CometNetwork):
         scores = np.mean(
             [[prediction.score for prediction in predictions[kind]] for kind in input_kinds], axis=0
         )
-        return NetworkScores(scores, count_truncated_inputs(predictions), self.max_positions)
+        return NetworkScores(scores, count_truncated_predictions(predictions), self.max_positions)
 
     def find_error_spans(
         self, inputs: Sequence[ScoringInput], input_kinds: Sequence[str], shared_cache: SharedCache
@@ -187,7 +187,7 @@ class UnifiedNetwork(CometNetwork):
         output_lengths = []
         for texts in text_groups:
             text_segments = [segment_of_text[text] for text in texts]
-            sequence = join_token_segments(
+            sequence = concatenate_texts_with_separators(
                 [segment.ids for segment in text_segments],
                 pad_id=self.pad_id,
                 limit=self.max_positions,
@@ -207,20 +207,20 @@ class UnifiedNetwork(CometNetwork):
         tokens = self.tokenizer(texts)
         return [Segment(tokens[i].tolist(), bool(tokens.truncated[i])) for i in range(len(tokens))]
 
-    def _predict_scores_of_joined_texts(
-        self, tokens: TokenizedTexts, output_lengths: Sequence[int]
+    def _predict_scores_of_concatenated_texts(
+        self, tokenized_texts: TokenizedTexts, output_lengths: Sequence[int]
     ) -> list[Prediction]:
         """Predict a score for each joined text and, if the network was trained for it, the error tags of the
-        output's tokens.
+        output's tokenized_texts.
         """
-        truncated = tokens.truncated.tolist()
+        truncated = tokenized_texts.truncated.tolist()
         if self.tag_weight is None:
-            rows = self.runner.compute_vector_per_text(tokens, self._score_batch, pad_id=self.pad_id)
+            rows = self.runner.compute_vector_per_text(tokenized_texts, self._score_batch, pad_id=self.pad_id)
             scores = rows.double().cpu().tolist()
             return [Prediction(score, cut, _NO_TAGS) for score, cut in zip(scores, truncated)]
         predictions: dict[int, Prediction] = {}
         batches = self.runner.run_network_in_batches(
-            tokens, self._predict_scores_and_error_tags_of_batch, pad_id=self.pad_id
+            tokenized_texts, self._predict_scores_and_error_tags_of_batch, pad_id=self.pad_id
         )
         for texts, (batch_scores, batch_probabilities) in batches:
             scores = batch_scores.double().cpu().tolist()
@@ -228,12 +228,12 @@ class UnifiedNetwork(CometNetwork):
             for text, score, text_probabilities in zip(texts.tolist(), scores, probabilities):
                 output_probabilities = text_probabilities[: output_lengths[text]].copy()
                 predictions[text] = Prediction(score, truncated[text], output_probabilities)
-        return [predictions[text] for text in range(len(tokens))]
+        return [predictions[text] for text in range(len(tokenized_texts))]
 
     def _score_batch(self, batch: TokenBatch) -> Tensor:
         """Run the network on a batch and return a score for each text."""
         assert self.estimator is not None
-        collector = self.layer_mix.create_layer_collector(batch, self.pad_id, first_token=True)
+        collector = self.layer_mix.create_hidden_layer_collector(batch, self.pad_id, first_token=True)
         self.run_encoder(batch, collector)
         scores: Tensor = self.estimator(collector.get_text_vectors())[:, 0]
         return scores
@@ -244,28 +244,28 @@ class UnifiedNetwork(CometNetwork):
 
         assert self.estimator is not None
         assert self.tag_weight is not None
-        collector = self.layer_mix.create_layer_collector(batch, self.pad_id, first_token=True)
+        collector = self.layer_mix.create_hidden_layer_collector(batch, self.pad_id, first_token=True)
         tag_logits: list[Tensor] = []
 
-        def handle_layer_output(layer_number: int, states: Tensor) -> None:
-            collector(layer_number, states)
+        def collect_layer_and_tag_logits(layer_number: int, hidden_states: Tensor) -> None:
+            collector(layer_number, hidden_states)
             if layer_number == self.settings.word_layer:
-                tag_logits.append(linear(states.float(), self.tag_weight, self.tag_bias))
+                tag_logits.append(linear(hidden_states.float(), self.tag_weight, self.tag_bias))
 
-        self.run_encoder(batch, handle_layer_output)
+        self.run_encoder(batch, collect_layer_and_tag_logits)
         return self.estimator(collector.get_text_vectors())[:, 0], softmax(tag_logits[0], dim=2)
 
 
-def join_token_segments(
-    segments: Sequence[Sequence[int]], *, pad_id: int, limit: int, start_id: int, end_id: int
+def concatenate_texts_with_separators(
+    token_ids_of_texts: Sequence[Sequence[int]], *, pad_id: int, limit: int, start_id: int, end_id: int
 ) -> list[int]:
     """Join the token ids of several texts to one list of at most `limit` ids, in the format `<s> a </s></s> b
     </s>`.
 
-    Each segment comes with its own special tokens, which are replaced; padding ids inside are dropped. COMET
-    cuts only where the texts leave no room for 1 + 2·segments special tokens; the final `</s>` is lost then.
+    Each text comes with its own special tokens, which are replaced; padding ids inside are dropped. COMET
+    cuts only where the texts leave no room for 1 + 2·texts special tokens; the final `</s>` is lost then.
     """
-    texts = [[token for token in segment if token != pad_id][1:-1] for segment in segments]
+    texts = [[token for token in segment if token != pad_id][1:-1] for segment in token_ids_of_texts]
     sequence = [start_id, *texts[0]]
     for text in texts[1:]:
         sequence += [end_id, end_id, *text]
@@ -296,7 +296,7 @@ def join_tagged_tokens_to_errors(
 
 
 @cache_loaded_models
-def load_unified_network(
+def load_unified_comet_model(
     model: str, encoder: str | None, dtype: str, sparsemax: bool | None
 ) -> UnifiedNetwork:
     """Load a UniTE, CometKiwi or XCOMET model; raise an error for other COMET models."""

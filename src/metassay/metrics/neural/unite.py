@@ -22,7 +22,7 @@ from metassay.metrics.neural.unified_network import (
     SOURCE_INPUT,
     ErrorSpan,
     UnifiedNetwork,
-    load_unified_network,
+    load_unified_comet_model,
 )
 from metassay.metrics.shared_cache import SharedCache
 
@@ -40,9 +40,9 @@ class UnifiedMetric(NeuralMetric[UnifiedNetwork]):
     input_kinds: ClassVar[tuple[str, ...]] = (SOURCE_INPUT, REFERENCE_INPUT, FULL_INPUT)
     """What the output is joined with."""
 
-    def load_network(self) -> UnifiedNetwork:
+    def load_neural_network(self) -> UnifiedNetwork:
         """Load the model; raise an error if it was trained without references but the metric needs them."""
-        network = load_unified_network(self.model, self.encoder, self.dtype, self.sparsemax)
+        network = load_unified_comet_model(self.model, self.encoder, self.dtype, self.sparsemax)
         needs_reference = any(kind != SOURCE_INPUT for kind in self.input_kinds)
         if needs_reference and not network.was_trained_with_references:
             raise InputError(
@@ -58,7 +58,7 @@ class UnifiedMetric(NeuralMetric[UnifiedNetwork]):
         """
         require_torch()
         inputs = build_inputs_with_first_reference(batch, self.needs)
-        return self.load_network().find_error_spans(inputs, self.input_kinds, SharedCache())
+        return self.load_neural_network().find_error_spans(inputs, self.input_kinds, SharedCache())
 
     def hash_model_files(self) -> Mapping[str, str]:
         """Return hashes of the model file and of the tokenizer, which identify the model."""
@@ -82,7 +82,7 @@ class Unite(UnifiedMetric):
         self, network: UnifiedNetwork, inputs: Sequence[ScoringInput], shared_cache: SharedCache
     ) -> NetworkScores:
         """Compute the mean score of each input over the texts that the output is compared with."""
-        return network.compute_mean_scores(inputs, self.input_kinds, shared_cache)
+        return network.average_scores_over_input_kinds(inputs, self.input_kinds, shared_cache)
 
 
 @dataclass(frozen=True)

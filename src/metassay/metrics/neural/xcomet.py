@@ -17,7 +17,7 @@ from metassay.metrics.neural.unified_network import (
     SOURCE_INPUT,
     ErrorSpan,
     UnifiedNetwork,
-    count_truncated_inputs,
+    count_truncated_predictions,
 )
 from metassay.metrics.neural.unite import UnifiedMetric
 from metassay.metrics.shared_cache import SharedCache
@@ -61,9 +61,9 @@ class XComet(UnifiedMetric):
         return (FINAL_PART, *(PART_OF_INPUT[kind] for kind in self.input_kinds), MQM_PART)
 
     @property
-    def network_cache_key(self) -> Hashable:
+    def neural_network_cache_key(self) -> Hashable:
         """A key for the cache of network results, equal for all parts of the score of the same model."""
-        return (self.name, *self.get_parameters_except("part_of"))
+        return (self.name, *self.get_parameter_values_without({"part_of"}))
 
     def extract_metric_scores(self, network_scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the part of the score that the user chose in `part_of`."""
@@ -88,7 +88,7 @@ class XComet(UnifiedMetric):
         mqm_scores = np.array([compute_mqm_score(output_spans) for output_spans in spans])
         final_scores += MQM_WEIGHT * mqm_scores
         parts = np.column_stack([final_scores, *regression_scores, mqm_scores])
-        return NetworkScores(parts, count_truncated_inputs(predictions), network.max_positions)
+        return NetworkScores(parts, count_truncated_predictions(predictions), network.max_positions)
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ def _summarize_errors(alignments: Sequence[Alignment], *, by_characters: bool) -
     """Count the errors in all outputs together, and compute the error rates that jiwer reports."""
     counts = dict.fromkeys(KINDS, 0)
     for alignment in alignments:
-        for kind, count in alignment.counts.items():
+        for kind, count in alignment.step_counts_by_kind.items():
             counts[kind] += count
     hits = counts["hit"]
     substitutions = counts["substitution"]
