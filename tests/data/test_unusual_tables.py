@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -119,6 +121,78 @@ def test_target_languages_that_are_compared_together_are_named() -> None:
     assert [note for note in notes if note.startswith("Outputs in several languages (de, ru)")]
     one_language = make_scores_of_two_languages(tgt_lang=("de", "de"))
     assert "several languages" not in " ".join(metassay.rank(one_language, human="mqm", draws=10).notes)
+
+
+def make_outputs(systems: str = "ab", count: int = 6) -> pl.DataFrame:
+    """Return outputs of a few systems with one reference each."""
+    rows = [
+        {"seg_id": n, "system": system, "hyp": f"a red fox ran off {n}", "ref": f"the red fox ran off {n}"}
+        for n in range(count)
+        for system in systems
+    ]
+    return pl.DataFrame(rows)
+
+
+@pytest.mark.parametrize("verb", [metassay.score, metassay.aggregate])
+def test_systems_scored_on_different_items_are_named(verb: Callable[..., Any]) -> None:
+    outputs = make_outputs()
+    note = "Systems were scored on different items, so their scores cannot be compared: "
+    is_late_output_of_a = (pl.col("system") == "a") & (pl.col("seg_id") >= 4)
+    assert f"{note}a 4 of 6." in verb(outputs.filter(~is_late_output_of_a), metrics="ter").notes
+    missing = pl.when(~is_late_output_of_a).then("hyp").alias("hyp")
+    assert f"{note}a 4 of 6." in verb(outputs.with_columns(missing), metrics="ter").notes
+    is_early = pl.col("seg_id") < 3
+    halves = outputs.filter((pl.col("system") == "a") == is_early)
+    assert f"{note}a 3 of 6, b 3 of 6." in verb(halves, metrics="ter").notes
+    assert not [text for text in verb(outputs, metrics="ter").notes if text.startswith(note)]
+
+
+def test_systems_of_different_test_sets_are_complete() -> None:
+    german = make_outputs("ab").with_columns(lp=pl.lit("en-de"))
+    russian = make_outputs("bc", 9).with_columns(lp=pl.lit("en-ru"))
+    notes = metassay.score(pl.concat([german, russian]), metrics="ter").notes
+    assert not [note for note in notes if "different items" in note]
+
+
+def test_a_blank_reference_is_no_reference() -> None:
+    blank = make_outputs().with_columns(
+        ref=pl.when(pl.col("seg_id") == 2).then(pl.lit(" ")).otherwise(pl.col("ref"))
+    )
+    without = metassay.score(make_outputs().filter(pl.col("seg_id") != 2), metrics="bleu")
+    scored = metassay.score(blank, metrics="bleu")
+    assert [row.corpus for row in scored.systems] == [row.corpus for row in without.systems]
+    assert scored.data is not None
+    assert scored.data.left_out == {"no reference": 2}
+    lists = blank.with_columns(ref=pl.concat_list("ref"))
+    assert metassay.read(lists).left_out == {"no reference": 2}
+
+
+def test_words_for_missing_outputs_are_noted_unless_they_are_the_answer() -> None:
+    is_missing = (pl.col("seg_id") == 2) & (pl.col("system") == "b")
+    missing = make_outputs().with_columns(
+        hyp=pl.when(is_missing).then(pl.lit("nan")).otherwise(pl.col("hyp"))
+    )
+    notes = metassay.score(missing, metrics="ter").notes
+    assert [note for note in notes if "were scored as texts: b 1." in note]
+    answers = missing.with_columns(ref=pl.when(is_missing).then(pl.lit("nan")).otherwise(pl.col("ref")))
+    notes = metassay.score(metassay.read(answers, references="per-output"), metrics="ter").notes
+    assert not [note for note in notes if "were scored as texts" in note]
+
+
+def test_accents_that_are_encoded_differently_are_noted() -> None:
+    composed = make_outputs().with_columns(hyp=pl.col("hyp") + " caf\u00e9", ref=pl.col("ref") + " caf\u00e9")
+    decomposed = composed.with_columns(hyp=pl.col("hyp").str.replace("\u00e9", "e\u0301", literal=True))
+    assert [note for note in metassay.score(decomposed, metrics="ter").notes if "NFC and NFD" in note]
+    assert not [note for note in metassay.score(composed, metrics="ter").notes if "NFC and NFD" in note]
+
+
+def test_answers_with_a_decimal_comma_stay_texts(tmp_path: Path) -> None:
+    file = tmp_path / "answers.csv"
+    file.write_text("seg_id;system;output;ref;human\n1;a;3,5;3,50;4,5\n2;a;7;7,0;3,25\n")
+    data = metassay.read(file, task="text")
+    assert data.outputs["output"].to_list() == ["3,5", "7"]
+    assert data.outputs["references"].to_list() == [["3,50"], ["7,0"]]
+    assert data.outputs["human"].to_list() == [4.5, 3.25]
 
 
 def test_systems_whose_names_differ_only_in_case_or_spaces_are_named() -> None:

@@ -262,20 +262,22 @@ def _list_system_of_each_row(frame: pl.DataFrame, column_roles: ColumnRoles, fil
 
 
 def _build_reference_lists(frame: pl.DataFrame, reference_columns: Sequence[str], file: str) -> pl.Series:
-    """Return the list of references of each row, without missing and empty references."""
+    """Return the list of references of each row, without missing and blank references."""
     expressions = []
     has_gaps = False
     frame = frame.with_columns(_parse_column_of_lists(frame[name]) for name in reference_columns)
     for name in reference_columns:
         column = frame[name]
         if column.dtype == pl.List(pl.String):
-            without_empty = pl.col(name).fill_null([]).list.eval(pl.element().filter(pl.element() != ""))
+            is_text = pl.element().str.strip_chars() != ""
+            without_empty = pl.col(name).fill_null([]).list.eval(pl.element().filter(is_text))
             expressions.append(without_empty)
             has_gaps = True
             continue
         texts = cells.check_text_column(column, file)
-        if texts.has_nulls() or (texts == "").any():
-            expressions.append(pl.col(name).cast(pl.String).replace("", None))
+        if texts.has_nulls() or (texts.str.strip_chars() == "").any():
+            text = pl.col(name).cast(pl.String)
+            expressions.append(pl.when(text.str.strip_chars() != "").then(text))
             has_gaps = True
         else:
             expressions.append(pl.col(name))

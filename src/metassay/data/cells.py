@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from metassay.errors import InputError, InputLocation, format_path_for_user, shorten_text
+from metassay.tasks.base import TEXT_COLUMNS
 
 # What people write for a score that is not there, in lower case.
 MISSING_SCORES = frozenset({"", "none", "na", "n/a", "n.a.", "n.a", "#n/a", "null", "nan", "-"})
@@ -16,6 +17,8 @@ LARGEST_SCORE = 1e100
 _THOUSANDS = r"^\s*[+-]?[1-9]\d{0,2},\d{3}\s*$"
 _DIGITS = re.compile("[0-9]+")
 _DECIMAL_COMMA = r"^\s*[+-]?\d*,\d+\s*$"
+# Usual names, in lower case, of columns of texts other than references.
+_TEXT_NAMES = frozenset({*TEXT_COLUMNS["output"], *TEXT_COLUMNS["source"], "answer", "response"})
 
 
 def parse_id_column(column: pl.Series, file: str) -> pl.Series:
@@ -224,8 +227,15 @@ def _reject_float_ids(ids: pl.Series, file: str) -> None:
 
 
 def replace_decimal_commas(table: pl.DataFrame, file: str, notes: list[str]) -> pl.DataFrame:
-    """Replace decimal commas by points in columns of numbers, and add a note that names these columns."""
-    columns = [name for name, column in table.to_dict().items() if _has_decimal_commas(column)]
+    """Replace decimal commas by points in columns of numbers, and add a note that names these columns.
+
+    Columns of texts, recognised by their names, are left as they are: `3,5` may be an answer.
+    """
+    columns = []
+    for name, column in table.to_dict().items():
+        is_text = name.lower() in _TEXT_NAMES or name.lower().startswith("ref")
+        if not is_text and _has_decimal_commas(column):
+            columns.append(name)
     if columns:
         notes.append(
             f"{format_path_for_user(file)}: commas in these columns were read as decimal points: "

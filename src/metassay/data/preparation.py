@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import polars as pl
 
 from metassay.data.dataset import Dataset
 from metassay.data.normalisation import choose_text_normalisation, normalise_texts
 from metassay.data.reference_systems import drop_systems_equal_to_references
+from metassay.errors import join_names
 from metassay.text.languages import get_base_language
 from metassay.text.words import WITHOUT_SPACES, is_in_script_without_spaces
 
-# Number of outputs of each language that are checked for spaces.
-_LANGUAGE_SAMPLE = 1000
+# Number of texts that are checked for spaces, by language, and for their encoding.
+_SAMPLE_SIZE = 1000
+# What programs write for a missing text.
+_WORDS_FOR_MISSING_TEXTS = frozenset({"nan", "NaN", "None", "null", "<NA>"})
 
 
 def prepare_dataset_for_scoring(dataset: Dataset, *, normalize: str | None, keep_references: bool) -> Dataset:
@@ -22,7 +27,7 @@ def prepare_dataset_for_scoring(dataset: Dataset, *, normalize: str | None, keep
     """
     if not keep_references:
         dataset = drop_systems_equal_to_references(dataset)
-    notes = warn_of_unknown_language(dataset)
+    notes = [*warn_of_unknown_language(dataset), *warn_of_doubtful_texts(dataset)]
     normalised = normalise_texts(dataset, choose_text_normalisation(dataset, normalize))
     return normalised.add_notes(*notes)
 
@@ -41,7 +46,7 @@ def warn_of_unknown_language(dataset: Dataset) -> list[str]:
         outputs = dataset.outputs["output"].filter(
             languages.eq_missing(pl.Series([language], dtype=pl.String))
         )
-        texts = outputs.head(_LANGUAGE_SAMPLE).drop_nulls().to_list()
+        texts = outputs.head(_SAMPLE_SIZE).drop_nulls().to_list()
         spaceless = sum(is_in_script_without_spaces(text) for text in texts)
         if 2 * spaceless > len(texts):
             belief = "is unknown" if language is None else f"is taken to be {language}"
@@ -50,3 +55,39 @@ def warn_of_unknown_language(dataset: Dataset) -> list[str]:
                 "sentences as one word. Name the language with --language."
             )
     return notes
+
+
+def warn_of_doubtful_texts(dataset: Dataset) -> list[str]:
+    """Return notes on outputs that may stand for missing ones, and on outputs whose accents are encoded
+    differently from those of the references.
+    """
+    if dataset.task_definition.is_ranking or "references" not in dataset.outputs.columns:
+        return []
+    notes = []
+    outputs = dataset.outputs
+    may_be_missing = pl.col("output").is_in(list(_WORDS_FOR_MISSING_TEXTS))
+    is_answer = pl.col("references").list.contains(pl.col("output"))
+    counts = outputs.filter(may_be_missing & ~is_answer)["system"].value_counts().sort("system")
+    if not counts.is_empty():
+        systems = join_names([f"{system} {count:,}" for system, count in counts.iter_rows()])
+        notes.append(
+            f"Outputs that consist of a word such as nan or None were scored as texts: {systems}. "
+            "If these outputs are missing, leave the cells empty."
+        )
+    share_of_outputs = _compute_share_of_decomposed_texts(outputs["output"])
+    share_of_references = _compute_share_of_decomposed_texts(outputs["references"].explode())
+    if min(share_of_outputs, share_of_references) == 0 and max(share_of_outputs, share_of_references) > 0.01:
+        notes.append(
+            "Letters with accents are encoded differently in outputs and references (Unicode NFC and NFD), "
+            "so that equal words count as different. Convert all texts to NFC."
+        )
+    return notes
+
+
+def _compute_share_of_decomposed_texts(texts: pl.Series) -> float:
+    """Return the share of the first texts in which letters and accents are separate characters (not in
+    Unicode NFC).
+    """
+    first_texts = texts.head(_SAMPLE_SIZE).drop_nulls()
+    decomposed = sum(not unicodedata.is_normalized("NFC", text) for text in first_texts)
+    return decomposed / max(len(first_texts), 1)

@@ -1,4 +1,4 @@
-"""Name the test set of every output."""
+"""Name the test set of every output, and compare which items of a test set the systems have."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import polars as pl
 
 from metassay.data.columns import TEST_SET_COLUMNS, select_columns_by_name
 from metassay.data.dataset import Dataset
+from metassay.errors import join_names
 
 
 def list_test_set_of_each_output(dataset: Dataset) -> pl.Series:
@@ -16,3 +17,27 @@ def list_test_set_of_each_output(dataset: Dataset) -> pl.Series:
     if not names:
         return pl.Series("group", [""]).new_from_index(0, len(dataset))
     return dataset.outputs.select(pl.concat_str(names, separator="/").alias("group"))["group"]
+
+
+def warn_of_systems_without_all_items(dataset: Dataset) -> list[str]:
+    """Return a note if systems have outputs for different items of a test set, so that their scores cannot be
+    compared.
+
+    Rankings are left out: a query without documents counts as 0.
+    """
+    if dataset.task_definition.is_ranking:
+        return []
+    table = dataset.outputs.select("system", "item").with_columns(list_test_set_of_each_output(dataset))
+    items = table.group_by("group").agg(pl.col("item").n_unique().alias("all"))
+    counts = table.group_by("group", "system").agg(pl.col("item").n_unique().alias("own"))
+    incomplete = counts.join(items, on="group").filter(pl.col("own") < pl.col("all")).sort("group", "system")
+    if incomplete.is_empty():
+        return []
+    systems = []
+    for row in incomplete.iter_rows(named=True):
+        test_set = f" in {row['group']}" if row["group"] else ""
+        systems.append(f"{row['system']} {row['own']:,} of {row['all']:,}{test_set}")
+    note = (
+        f"Systems were scored on different items, so their scores cannot be compared: {join_names(systems)}."
+    )
+    return [note]

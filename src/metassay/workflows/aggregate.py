@@ -20,6 +20,7 @@ from metassay.data.preparation import prepare_dataset_for_scoring
 from metassay.data.score_cautions import warn_of_metrics_that_contradict_humans
 from metassay.data.score_cube import ScoreCube
 from metassay.data.summary import summarize_dataset
+from metassay.data.test_sets import warn_of_systems_without_all_items
 from metassay.errors import InputError
 from metassay.meta.aggregation.agreement import compare_corpus_segment_and_bootstrap_scores
 from metassay.meta.aggregation.system_scores import ResamplingSettings
@@ -104,7 +105,12 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
         between=comparison.between,
         downsampled=comparison.downsampled,
         human=comparison.human,
-        notes=[*data.notes, *metric_warnings, *_warn_of_metrics_that_rank_systems_wrongly(cubes, metrics)],
+        notes=[
+            *data.notes,
+            *warn_of_systems_without_all_items(data),
+            *metric_warnings,
+            *_warn_of_metrics_that_rank_systems_wrongly(cubes, metrics),
+        ],
         data=summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics}),
     )
     result = msgspec.structs.replace(

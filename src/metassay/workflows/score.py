@@ -16,6 +16,7 @@ from metassay.data.preparation import prepare_dataset_for_scoring
 from metassay.data.reference_systems import find_systems_equal_to_references
 from metassay.data.score_cube import ScoreCube
 from metassay.data.summary import summarize_dataset
+from metassay.data.test_sets import warn_of_systems_without_all_items
 from metassay.errors import InputError, UnknownName
 from metassay.meta.aggregation.system_comparison import TESTS, compare_systems, select_sufficient_statistics
 from metassay.meta.aggregation.system_scores import (
@@ -157,6 +158,7 @@ def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
         meanings=_predict_human_agreement_with_differences(cubes, metrics, options),
         notes=[
             *data.notes,
+            *warn_of_systems_without_all_items(data),
             *_warn_of_reference_systems(data),
             *_warn_if_test_ignores_documents(data, options),
             *metric_warnings,
